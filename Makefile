@@ -1,0 +1,35 @@
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+export SGTB_DATA ?= ../shared/data
+
+.PHONY: setup demo test bench bench-quick clean
+
+setup: $(VENV)/.ready
+
+# --upgrade pip: the one that comes with some Pythons cannot do editable installs from pyproject.
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/sgtb learner demo
+
+test: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m nojit
+
+bench: setup
+	$(BIN)/python -m benchmarks.learner
+
+bench-quick: setup
+	$(BIN)/python -m benchmarks.learner --quick
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

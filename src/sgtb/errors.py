@@ -1,0 +1,21 @@
+"""The errors sgtb raises on purpose: a small family whose messages say what to do next."""
+
+
+class SgtbError(Exception):
+    """The base of every error sgtb raises on purpose."""
+
+
+class ProblemsError(SgtbError, ValueError):
+    """Documents that do not hold together; the message names document and mention."""
+
+
+class SettingsError(SgtbError, ValueError):
+    """A setting out of its range, or one that does not exist."""
+
+
+class NotFittedError(SgtbError, ValueError, AttributeError):
+    """A model was asked for an answer before `fit` or `load`."""
+
+
+class ModelFileError(SgtbError, ValueError):
+    """A model, checkpoint or problems file that is damaged, foreign or from another version."""

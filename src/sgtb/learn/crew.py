@@ -1,0 +1,75 @@
+"""A crew: threads that run kernels side by side.
+
+Kernels release the GIL, so plain threads use all cores. Numba's own parallel loops are not
+used: which threading layer they get depends on the machine, and not every layer bears being
+called from several threads at once.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.errors import SettingsError
+from sgtb.learn.dtypes import Ints
+
+
+class Crew:
+    """`n_threads` threads, the calling one included; None takes every core of the process."""
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        if n_threads is not None and n_threads < 1:
+            raise SettingsError(
+                f"threads is {n_threads}; it must be at least 1, or None for all cores"
+            )
+        self.n_threads = n_threads or _cores()
+        self._pool = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def run(self, tasks: Sequence[Callable[[], None]]) -> None:
+        """Run all tasks; whoever is free takes the next one in order."""
+        if self._pool is None or len(tasks) == 1:
+            for task in tasks:
+                task()
+            return
+        waiting = iter(tasks)
+
+        def work() -> None:
+            # next() on a list iterator is atomic: two threads never get the same task
+            for task in waiting:
+                task()
+
+        helpers = [self._pool.submit(work) for _ in range(min(self.n_threads, len(tasks)) - 1)]
+        work()
+        for helper in helpers:
+            helper.result()
+
+    def shares(self, costs: npt.ArrayLike) -> list[Ints]:
+        """Deal items out in shares of about equal cost, the largest items and shares first.
+
+        A single thread gets a single share. More threads get several shares each, so that
+        one that is held up does not hold up the rest.
+        """
+        order = np.argsort(-np.asarray(costs), kind="stable").astype(np.int32)
+        n = 1 if self.n_threads == 1 else min(4 * self.n_threads, max(len(order), 1))
+        return [np.ascontiguousarray(order[i::n]) for i in range(n)]
+
+
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,0 +1,188 @@
+"""StructuredGradientBoosting: the learner as one object with the habits of scikit-learn."""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.errors import NotFittedError, ProblemsError, SettingsError
+from sgtb.learn.crew import Crew
+from sgtb.learn.decoder import Decoding, checked_clamp, decode
+from sgtb.learn.dtypes import Ints
+from sgtb.learn.grower import TreeSettings
+from sgtb.learn.lanes import bin_local
+from sgtb.learn.model_file import Checkpoint, Model, load_model, save_model
+from sgtb.learn.plan import PlanName, SearchPlan
+from sgtb.learn.problems import Problems
+from sgtb.learn.progress import TrainingBar
+from sgtb.learn.tensor_file import MAX_BYTES
+from sgtb.learn.trainer import Callback, Check, Job, TrainingSettings, accuracy_of, train
+
+
+class StructuredGradientBoosting:
+    """A joint model of documents of choices: F is a sum of trees, found by search plans.
+
+    plan      a SearchPlan, or the name of one
+    trees     how trees are grown
+    training  how many, and how long to go on
+
+    `get_params` and `set_params` reach into all three (``trees__depth=5``), so scikit-learn's
+    `clone` and search tools can be used; a document is their sample.
+    """
+
+    def __init__(
+        self,
+        plan: SearchPlan | PlanName = "bsg",
+        trees: TreeSettings | None = None,
+        training: TrainingSettings | None = None,
+    ) -> None:
+        self.plan = plan
+        self.trees = trees
+        self.training = training
+        self._model: Model | None = None
+
+    def fit(
+        self,
+        train_documents: Problems | Sequence[Problems],
+        dev: Problems | Sequence[Problems] | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callback] = (),
+        progress: bool = False,
+    ) -> Self:
+        """Train; with `dev`, keep the number of trees that does best there.
+
+        checkpoint  a file to keep the state in; a killed run, started again, goes on from it
+        callbacks   called with a Progress after every tree; one that returns True ends training
+        progress    show a bar on standard error
+        """
+        settings = self._settings()
+        job = Job(_joined(train_documents), None if dev is None else _joined(dev), *settings)
+        store = None if checkpoint is None else Checkpoint(checkpoint, job)
+        with ExitStack() as stack:
+            told = [*callbacks, *([stack.enter_context(TrainingBar())] if progress else [])]
+            trained = train(job, told, store)
+        forest = trained.forest.first(trained.best)
+        self._model = Model(forest, *settings, job.train.n_local, job.train.n_pair, trained.checks)
+        return self
+
+    def predict(self, documents: Problems | Sequence[Problems]) -> Ints:
+        """Return the choice at every mention, counted within it; -1 without candidates."""
+        return self.decode(documents).choices
+
+    def decode(
+        self,
+        documents: Problems | Sequence[Problems],
+        n_best: int = 1,
+        clamp: npt.ArrayLike | None = None,
+    ) -> Decoding:
+        """Search every document.
+
+        n_best  sequences wanted per document; a beam holds no more than its width
+        clamp   per mention, the choice that is certain, or -1. Clamped mentions are decided
+                before all others, so that every other choice takes them into account
+        """
+        model, problems = self.model, _joined(documents)
+        if n_best < 1:
+            raise SettingsError(f"n_best is {n_best}; it must be at least 1")
+        for name in ("n_local", "n_pair"):
+            if getattr(problems, name) != getattr(model, name):
+                raise ProblemsError(
+                    f"the documents have {getattr(problems, name)} {name[2:]} features, "
+                    f"the model was trained with {getattr(model, name)}"
+                )
+        fixed = checked_clamp(problems, clamp)
+        forest, local, pooled = model.compiled
+        threads = self._settings()[2].threads if len(problems) > 1 else 1
+        with Crew(threads) as crew:
+            return decode(
+                problems, bin_local(problems, local, crew), pooled.thresholds, forest,
+                model.forest.n_trees, model.plan, crew, n_best, fixed,
+            )  # fmt: skip
+
+    def score(
+        self, documents: Problems | Sequence[Problems], gold: npt.ArrayLike | None = None
+    ) -> float:
+        """Return the share of mentions decided right; one without its gold counts as wrong."""
+        problems = _joined(documents)
+        if gold is not None:
+            problems = dataclasses.replace(problems, gold=np.asarray(gold, np.int32))
+        return accuracy_of(self.predict(problems), problems)
+
+    @property
+    def model(self) -> Model:
+        """The trained model."""
+        if self._model is None:
+            raise NotFittedError("this StructuredGradientBoosting is not trained: call fit or load")
+        return self._model
+
+    @property
+    def history(self) -> tuple[Check, ...]:
+        """The checks made during training."""
+        return self.model.checks
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trained model to one safetensors file."""
+        save_model(self.model, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Self:
+        """Read a model that `save` wrote; anything else is a ModelFileError."""
+        model = load_model(path, max_bytes)
+        estimator = cls(model.plan, model.trees, model.training)
+        estimator._model = model
+        return estimator
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's arguments, and with `deep` also their fields."""
+        params: dict[str, Any] = {name: getattr(self, name) for name in _GROUPS}
+        if deep:
+            for name, settings in zip(_GROUPS, self._settings(), strict=True):
+                for field in dataclasses.fields(settings):
+                    params[f"{name}__{field.name}"] = getattr(settings, field.name)
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set arguments by name, fields of the groups as ``group__field``."""
+        for name in _GROUPS:
+            if name in params:
+                setattr(self, name, params.pop(name))
+        for key, value in params.items():
+            group, _, field = key.partition("__")
+            settings = dict(zip(_GROUPS, self._settings(), strict=True)).get(group)
+            names = (
+                {f.name for f in dataclasses.fields(settings)} if settings is not None else set()
+            )
+            if settings is None or field not in names:
+                raise SettingsError(
+                    f"there is no parameter {key!r}; there are {', '.join(self.get_params())}"
+                )
+            setattr(self, group, dataclasses.replace(settings, **{field: value}))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this is; only scikit-learn asks."""
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._model is not None
+
+    def __repr__(self) -> str:
+        return f"StructuredGradientBoosting({self.plan!r}, {self.trees!r}, {self.training!r})"
+
+    def _settings(self) -> tuple[SearchPlan, TreeSettings, TrainingSettings]:
+        plan = self.plan if isinstance(self.plan, SearchPlan) else SearchPlan(self.plan)
+        return plan, self.trees or TreeSettings(), self.training or TrainingSettings()
+
+
+_GROUPS = ("plan", "trees", "training")
+
+
+def _joined(documents: Problems | Sequence[Problems]) -> Problems:
+    return documents if isinstance(documents, Problems) else Problems.concatenate(list(documents))

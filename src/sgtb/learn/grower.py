@@ -1,0 +1,221 @@
+"""The grower: one least-squares regression tree on binned rows.
+
+Level by level to a fixed depth. A node's split minimises the squared error, that is,
+maximises
+
+    gain = G_l² / (n_l + λ) + G_r² / (n_r + λ) − G² / (n + λ)
+
+with G a sum of residuals and n a number of rows; a leaf's value is G / (n + λ), the mean
+residual where λ = 0, times the learning rate. Of equal gains the lower feature, then the
+lower threshold wins. Of two siblings only the smaller one's histogram is counted.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.errors import SettingsError
+from sgtb.learn.crew import Crew
+from sgtb.learn.dtypes import MAX_BINS, SCORE_GRID, Bytes, Doubles, Ints, Longs
+from sgtb.learn.histogram import Weights, build_histogram, pack_residuals
+from sgtb.learn.kernels import kernel
+
+MAX_DEPTH = 12
+
+
+@dataclass(frozen=True)
+class TreeSettings:
+    """How trees are grown.
+
+    learning_rate  η, the weight of each new tree
+    depth          levels of splits
+    min_leaf       fewest rows a leaf may have
+    l2             λ, pulls the values of small leaves towards zero
+    min_gain       a split must lower the squared error by more than this
+    max_bins       bins per feature, at most 255
+    """
+
+    learning_rate: float = 1.0
+    depth: int = 3
+    min_leaf: int = 1
+    l2: float = 0.0
+    min_gain: float = 0.0
+    max_bins: int = MAX_BINS
+
+    def __post_init__(self) -> None:
+        _in_range("learning_rate", self.learning_rate, 1e-6, 10.0)
+        _in_range("depth", self.depth, 1, MAX_DEPTH)
+        _in_range("min_leaf", self.min_leaf, 1, 2**31)
+        _in_range("l2", self.l2, 0.0, 1e12)
+        _in_range("min_gain", self.min_gain, 0.0, 1e12)
+        _in_range("max_bins", self.max_bins, 2, MAX_BINS)
+
+
+class Tree(NamedTuple):
+    """Nodes, parents before children and siblings side by side.
+
+    feature  i4  the feature asked about, -1 in a leaf
+    bin      u1  go left if the feature's bin is at most this
+    left     i4  the left child, the right one follows it; 0 in a leaf
+    value    f8  a leaf's value, 0 elsewhere
+    """
+
+    feature: Ints
+    bin: Bytes
+    left: Ints
+    value: Doubles
+
+
+class _Split(NamedTuple):
+    gain: float
+    feature: int
+    bin: int
+    n_left: int
+
+
+class _Node(NamedTuple):
+    """A node still to be split: its number, its slice of the row list, its histogram."""
+
+    number: int
+    start: int
+    stop: int
+    histogram: Longs
+
+
+def grow(x: Bytes, residuals: Doubles, n_bins: Ints, settings: TreeSettings, crew: Crew) -> Tree:
+    """Fit a tree to `residuals` of the binned rows `x`, padded to a multiple of 8 columns."""
+    weights = pack_residuals(residuals)
+    rows = np.arange(len(x), dtype=np.int32)
+    spare = np.empty_like(rows)
+    feature, bins, left, value = (
+        [-1],
+        [0],
+        [0],
+        [_leaf_value(weights.packed.sum(), weights, settings)],
+    )
+    root = build_histogram(x, weights.packed, rows, crew)
+    level = [_Node(0, 0, len(rows), root)] if len(x) and len(n_bins) else []
+    for depth in range(settings.depth):
+        below: list[_Node] = []
+        for node in level:
+            split = _best_split(node.histogram, n_bins, weights, settings)
+            if split.feature < 0:
+                continue
+            first = len(feature)
+            feature[node.number], bins[node.number] = split.feature, split.bin
+            left[node.number], value[node.number] = first, 0.0
+            totals = _totals(node.histogram, split)
+            feature += [-1, -1]
+            bins += [0, 0]
+            left += [0, 0]
+            value += [_leaf_value(total, weights, settings) for total in totals]
+            if depth + 1 < settings.depth:
+                partition(x, rows, spare, node.start, node.stop, split.feature, split.bin)
+                below += _children(x, weights, rows, node, split, first, crew)
+        level = below
+    return Tree(
+        np.array(feature, np.int32),
+        np.array(bins, np.uint8),
+        np.array(left, np.int32),
+        np.array(value, np.float64),
+    )
+
+
+def _children(
+    x: Bytes, weights: Weights, rows: Ints, node: _Node, split: _Split, first: int,
+    crew: Crew,
+) -> list[_Node]:  # fmt: skip
+    """Return both children; only the smaller one's rows are looked at."""
+    middle = node.start + split.n_left
+    left_is_smaller = split.n_left <= node.stop - middle
+    start, stop = (node.start, middle) if left_is_smaller else (middle, node.stop)
+    smaller = build_histogram(x, weights.packed, rows[start:stop], crew)
+    larger = node.histogram - smaller
+    histograms = (smaller, larger) if left_is_smaller else (larger, smaller)
+    return [
+        _Node(first, node.start, middle, histograms[0]),
+        _Node(first + 1, middle, node.stop, histograms[1]),
+    ]
+
+
+def _best_split(histogram: Longs, n_bins: Ints, weights: Weights, settings: TreeSettings) -> _Split:
+    scaled = settings.min_gain * weights.scale * weights.scale
+    return _Split(
+        *best_split(histogram, n_bins, weights.count_bits, settings.min_leaf, settings.l2, scaled)
+    )
+
+
+@kernel
+def best_split(
+    histogram: Longs, n_bins: Ints, count_bits: int, min_leaf: int, l2: float, min_gain: float
+) -> tuple[float, int, int, int]:
+    """Return the gain, feature, bin and left rows of the best split; feature -1: none."""
+    mask = (1 << count_bits) - 1
+    total = np.int64(0)
+    for b in range(n_bins[0]):
+        total += histogram[0, b]
+    n = total & mask
+    sum_all = float(total >> count_bits)
+    parent = sum_all * sum_all / (n + l2)
+    best, best_feature, best_bin, best_left = min_gain, -1, 0, 0
+    for f in range(n_bins.shape[0]):
+        left = np.int64(0)
+        for b in range(n_bins[f] - 1):
+            if histogram[f, b] == 0:
+                continue
+            left += histogram[f, b]
+            n_left = left & mask
+            n_right = n - n_left
+            if n_left < min_leaf:
+                continue
+            if n_right < min_leaf:
+                break
+            sum_left = float(left >> count_bits)
+            sum_right = sum_all - sum_left
+            gain = (
+                sum_left * sum_left / (n_left + l2)
+                + sum_right * sum_right / (n_right + l2)
+                - parent
+            )
+            if gain > best:
+                best, best_feature, best_bin, best_left = gain, f, b, n_left
+    return best, best_feature, best_bin, best_left
+
+
+@kernel
+def partition(
+    x: Bytes, rows: Ints, spare: Ints, start: int, stop: int, feature: int, bin: int
+) -> None:
+    """Bring the rows that go left to the front of rows[start:stop], order kept on both sides."""
+    # Writing to both sides and moving one end costs less than guessing the side wrongly.
+    n_left = start
+    n_right = 0
+    for i in range(start, stop):
+        row = rows[i]
+        goes_left = x[row, feature] <= bin
+        rows[n_left] = row
+        spare[n_right] = row
+        n_left += goes_left
+        n_right += not goes_left
+    for i in range(n_right):
+        rows[n_left + i] = spare[i]
+
+
+def _totals(histogram: Longs, split: _Split) -> tuple[int, int]:
+    left = int(histogram[split.feature, : split.bin + 1].sum())
+    return left, int(histogram[split.feature].sum()) - left
+
+
+def _leaf_value(total: int | np.int64, weights: Weights, settings: TreeSettings) -> float:
+    n = int(total) & ((1 << weights.count_bits) - 1)
+    if n == 0:
+        return 0.0
+    mean = (int(total) >> weights.count_bits) / weights.scale / (n + settings.l2)
+    return round(settings.learning_rate * mean / SCORE_GRID) * SCORE_GRID
+
+
+def _in_range(name: str, value: float, low: float, high: float) -> None:
+    if not (math.isfinite(value) and low <= value <= high):
+        raise SettingsError(f"{name} is {value}; it must be {low:g} to {high:g}")

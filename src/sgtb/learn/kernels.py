@@ -1,0 +1,63 @@
+"""The kernel decorators: numba without the GIL, cached on disk, never stale.
+
+numba's disk cache notices a change of the file a kernel stands in, but not of the files of
+the kernels it calls. After an upgrade or a `git pull` it would go on running an old inner
+loop inside an unchanged outer one. So the cache entries of all kernels carry one stamp, a
+digest of every source file that holds one.
+"""
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TypeVar, cast
+
+import numba
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., object])
+
+# Without "nrt" no array is counted as referenced or allocated inside a kernel. The counting is
+# atomic, sits in every inner loop that touches a NamedTuple of arrays, and makes threads wait
+# for each other; arrays outlive the kernels they are given to anyway.
+# Constants that kernels pass to each other. With a plain 0 or True, numba would take the value
+# for a part of the type and compile the called function anew for each.
+ZERO, ONE = np.int64(0), np.int64(1)
+NO, YES = np.bool_(False), np.bool_(True)
+
+_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
+
+def kernel(function: F) -> F:
+    """Compile `function` with numba: no GIL, no Python objects, cached on disk."""
+    dispatcher = numba.njit(cache=True, **_OPTIONS)(function)
+    index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if index is not None:  # absent with NUMBA_DISABLE_JIT=1
+        index._source_stamp = source_stamp()
+    return cast(F, dispatcher)
+
+
+def routine(function: F) -> F:
+    """Compile a function that only kernels call: Python gets no way in, which saves compiling it."""
+    return cast(F, numba.njit(**_OPTIONS, **_NO_WRAPPERS)(function))
+
+
+def inner(function: F) -> F:
+    """Compile a function that kernels call in their inner loops, and that is always inlined.
+
+    A call that is not inlined copies every array of every NamedTuple it passes: hundreds of
+    words, more than most inner functions do in work.
+    """
+    return cast(F, numba.njit(forceinline=True, **_OPTIONS, **_NO_WRAPPERS)(function))
+
+
+@cache
+def source_stamp() -> str:
+    """A digest of the sources of every module that holds kernels."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        source = path.read_bytes()
+        if any(mark in source for mark in (b"@kernel", b"@routine", b"@inner")):
+            digest.update(source)
+    return digest.hexdigest()

@@ -1,0 +1,49 @@
+"""SearchPlan: which partial sequences are visited, and which of them become training points."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from sgtb.errors import SettingsError
+
+PlanName = Literal["local", "bs", "laso", "bsg", "bibsg"]
+PLANS: tuple[PlanName, ...] = get_args(PlanName)
+
+MAX_BEAM_WIDTH = 4096
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """How sequences are searched, in training and afterwards.
+
+    name        local   every mention alone, local features only
+                bs      beam search, early update: stop when the gold prefix leaves the beam
+                laso    as bs, but go on from the gold prefix after an error
+                bsg     beam search with the gold path kept in every beam
+                bibsg   bsg in both directions, each guided by the other
+    beam_width  hypotheses kept at each step (the gold path comes on top)
+    rounds      pairs of forward and backward passes; bibsg only
+    """
+
+    name: PlanName = "bsg"
+    beam_width: int = 4
+    rounds: int = 2
+
+    def __post_init__(self) -> None:
+        if self.name not in PLANS:
+            raise SettingsError(f"unknown plan {self.name!r}; choose one of {', '.join(PLANS)}")
+        if not 1 <= self.beam_width <= MAX_BEAM_WIDTH:
+            raise SettingsError(
+                f"beam_width is {self.beam_width}; it must be 1 to {MAX_BEAM_WIDTH}"
+            )
+        if not 1 <= self.rounds <= 100:
+            raise SettingsError(f"rounds is {self.rounds}; it must be 1 to 100")
+
+    @property
+    def uses_history(self) -> bool:
+        """Whether a choice sees the choices before it."""
+        return self.name != "local"
+
+    @property
+    def bidirectional(self) -> bool:
+        """Whether mentions are also visited from last to first."""
+        return self.name == "bibsg"

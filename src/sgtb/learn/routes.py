@@ -1,0 +1,41 @@
+"""Routes: the order in which a search visits the mentions of each document.
+
+Forward is first to last, backward last to first. Mentions that the caller has decided are
+visited before all others, so that every other choice sees them in its history.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.learn.dtypes import Bools, Ints, Longs
+from sgtb.learn.lanes import block_counts
+from sgtb.learn.problems import Problems
+
+
+class Routes(NamedTuple):
+    """The steps of all documents; row 0 of each table is forward, row 1 backward.
+
+    step_offsets  i4[D+1]
+    mention       i4[2, S]
+    block_offsets i8[2, S+1]  lane blocks of all steps before
+    """
+
+    step_offsets: Ints
+    mention: Ints
+    block_offsets: Longs
+
+
+def routes(problems: Problems, visited: Bools, clamp: Ints) -> Routes:
+    """Plan the visits to the mentions marked in `visited`."""
+    document = np.repeat(np.arange(len(problems)), np.diff(problems.mention_offsets))
+    mention = np.flatnonzero(visited)
+    own = document[mention]
+    free = clamp[mention] < 0
+    forward = mention[np.lexsort((mention, free, own))]
+    backward = mention[np.lexsort((np.where(free, -mention, mention), free, own))]
+    both = np.stack([forward, backward]).astype(np.int32)
+    blocks = np.zeros((2, len(mention) + 1), np.int64)
+    np.cumsum(block_counts(np.diff(problems.candidate_offsets))[both], axis=1, out=blocks[:, 1:])
+    steps = np.searchsorted(own, np.arange(len(problems) + 1)).astype(np.int32)
+    return Routes(steps, both, blocks)
