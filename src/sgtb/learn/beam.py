@@ -18,7 +18,7 @@ import numpy as np
 
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.forest import ForestArrays, add_trees
-from sgtb.learn.kernels import ONE, ZERO, inner, routine
+from sgtb.learn.kernels import ONE, ZERO, inner, int64, routine
 from sgtb.learn.lanes import LANES
 from sgtb.learn.pairs import PairArrays
 from sgtb.learn.pooling import Pool, bin_pool, pool, pool_candidates
@@ -57,13 +57,13 @@ class SearchArrays(NamedTuple):
 class Beam(NamedTuple):
     """One thread's workspace: the hypotheses of all levels, and scratch.
 
-    count   i4[T+1]     hypotheses at each level
+    width   i4[T+1]     hypotheses at each level
     gold    i4[T+1]     which of them is the gold prefix, or -1
     parent, choice, prefix, slot  i4[T+1, W]
     score   f8[T+1, W]  S
     """
 
-    count: Ints
+    width: Ints
     gold: Ints
     parent: Ints
     choice: Ints
@@ -78,6 +78,25 @@ class Beam(NamedTuple):
     pool: Pool
 
 
+class _Step(NamedTuple):
+    """One visit: the mention, its candidates, and where the cache has its table.
+
+    first, n      the mention's candidates
+    n_blocks      lane blocks they take
+    table, block  the first slot of the step's table, and the first lane block of that slot
+    place         where the document's `outside` numbers have the first candidate
+    """
+
+    level: int
+    mention: int
+    first: int
+    n: int
+    n_blocks: int
+    table: int
+    block: int
+    place: int
+
+
 def beam(
     beam_width: int, n_steps: int, n_candidates: int, n_outside: int, pairs: PairArrays
 ) -> Beam:
@@ -85,20 +104,21 @@ def beam(
 
     n_outside: the candidates of the largest document, for bidirectional search, else 0.
     """
-    width = beam_width + 1  # the gold path comes on top
+    most = beam_width + 1  # the gold path comes on top
+    width, gold = np.zeros(n_steps + 1, np.int32), np.zeros(n_steps + 1, np.int32)
+    parent, choice, prefix, slot = (np.zeros((n_steps + 1, most), np.int32) for _ in range(4))
     return Beam(
-        np.zeros(n_steps + 1, np.int32), np.zeros(n_steps + 1, np.int32),
-        *(np.zeros((n_steps + 1, width), np.int32) for _ in range(4)),
-        np.zeros((n_steps + 1, width)), np.zeros(width), np.zeros(width, np.int64),
-        np.zeros((2, n_outside)), np.zeros(width),
-        np.zeros((2, -(-n_candidates // LANES), LANES), np.uint8), pool(width, n_steps, n_candidates, pairs),
+        width, gold, parent, choice, prefix, slot, np.zeros((n_steps + 1, most)), np.zeros(most),
+        np.zeros(most, np.int64), np.zeros((2, n_outside)), np.zeros(most),
+        np.zeros((2, -(-n_candidates // LANES), LANES), np.uint8),
+        pool(most, n_steps, n_candidates, pairs),
     )  # fmt: skip
 
 
 @inner
 def start_pass(b: Beam) -> None:
     """Begin with the empty hypothesis, which is a gold prefix."""
-    b.count[0] = 1
+    b.width[0] = 1
     b.gold[0] = 0
     b.parent[0, 0] = -1
     b.choice[0, 0] = -1
@@ -130,21 +150,12 @@ def run_pass(
     n_steps = s.step_offsets[document + 1] - s.step_offsets[document]
     for level in range(begin, n_steps):
         lost = _advance(
-            s,
-            cache,
-            b,
-            document,
-            first_table,
-            first_block,
-            direction,
-            level,
-            n_trees,
-            guided,
+            s, cache, b, document, first_table, first_block, direction, level, n_trees, guided,
             keep_gold,
-        )
+        )  # fmt: skip
         if lost and stop_when_lost:
             return level + 1
-    return n_steps
+    return int64(n_steps)
 
 
 @inner
@@ -169,57 +180,66 @@ def _advance(
     mention = s.mention[direction, step]
     first = s.candidate_offsets[mention]
     n = s.candidate_offsets[mention + 1] - first
-    table = (direction * cache.n_tables + first_table + level) * cache.n_slots
     before = s.step_blocks[direction, step] - s.step_blocks[direction, s.step_offsets[document]]
-    block = (direction * cache.n_blocks + first_block + before) * cache.n_slots
-    place = first - s.candidate_offsets[s.mention_offsets[document]]
-
-    _locate(s, cache, b, document, direction, level, table, block, first, n)
-    _catch_up(s, cache, b, level, table, block, mention, n, n_trees)
+    at = _Step(
+        level,
+        mention,
+        first,
+        n,
+        (n + 15) >> 4,
+        (direction * cache.n_tables + first_table + level) * cache.n_slots,
+        (direction * cache.n_blocks + first_block + before) * cache.n_slots,
+        first - s.candidate_offsets[s.mention_offsets[document]],
+    )
+    _locate(s, cache, b, document, direction, at)
+    _catch_up(s, cache, b, at, n_trees)
     if b.outside.shape[1] > 0:
-        _look_back(cache, b, direction, level, table, block, n, place)
-    clamped = s.clamp[mention]
-    _select(s, cache, b, direction, level, table, block, first, n, place, guided, clamped)
-    if not keep_gold:
-        return False
-    return _keep_gold(cache, b, level, table, block, n, s.gold[mention])
+        _look_back(cache, b, direction, at)
+    _select(s, cache, b, direction, at, guided)
+    return keep_gold and _keep_gold(cache, b, at, s.gold[mention])
+
+
+@inner
+def _row(at: _Step, slot: int) -> int:
+    """Return the first lane block of a slot."""
+    return at.block + (slot - at.table) * at.n_blocks
 
 
 @inner
 def _locate(
-    s: SearchArrays, cache: PrefixCache, b: Beam, document: int, direction: int, level: int,
-    table: int, block: int, first: int, n: int,
-) -> None:  # fmt: skip
+    s: SearchArrays, cache: PrefixCache, b: Beam, document: int, direction: int, at: _Step
+) -> None:
     """Find the slot of every hypothesis, and pool global features for those not known."""
+    level = at.level
     n_new = ZERO
-    for h in range(b.count[level]):
+    for h in range(b.width[level]):
         parent = ROOT if level == 0 else b.prefix[level - 1, b.parent[level, h]]
         choice = b.choice[level, h]
-        slot = find_slot(cache, table, parent, choice)
+        slot = find_slot(cache, at.table, parent, choice)
         b.slot[level, h] = slot
         if slot >= 0:
             cache.used[slot] = cache.clock[document]
             b.prefix[level, h] = cache.prefix[slot]
-    for h in range(b.count[level]):
+    for h in range(b.width[level]):
         if b.slot[level, h] >= 0:
             continue
         parent = ROOT if level == 0 else b.prefix[level - 1, b.parent[level, h]]
         cache.counter[document] += 1
-        slot = take_slot(cache, table, parent, b.choice[level, h], cache.counter[document])
+        slot = take_slot(cache, at.table, parent, b.choice[level, h], cache.counter[document])
         cache.used[slot] = cache.clock[document]
         b.slot[level, h] = slot
         b.prefix[level, h] = cache.prefix[slot]
-        row = block + (slot - table) * ((n + 15) >> 4)
-        for k in range((n + 15) >> 4):
-            for i in range(16):
+        row = _row(at, slot)
+        for k in range(at.n_blocks):
+            for i in range(LANES):
                 cache.score[row + k, i] = 0.0
         _history(s, b, document, direction, level, h, b.pool.histories, n_new)
         b.rows[n_new] = row
         n_new += 1
     if n_new > 0 and s.pairs.n_features > 0:
-        pool_candidates(s.pairs, document, s.entity, first, n, b.pool, n_new, level)
+        pool_candidates(s.pairs, document, s.entity, at.first, at.n, b.pool, n_new, level)
         bin_pool(
-            b.pool, n_new, level, n, s.pairs.n_features, s.global_thresholds, b.rows, cache.bins
+            b.pool, n_new, level, at.n, s.pairs.n_features, s.global_thresholds, b.rows, cache.bins
         )
 
 
@@ -236,60 +256,54 @@ def _history(
 
 
 @inner
-def _catch_up(
-    s: SearchArrays, cache: PrefixCache, b: Beam, level: int, table: int, block: int,
-    mention: int, n: int, n_trees: int,
-) -> None:  # fmt: skip
+def _catch_up(s: SearchArrays, cache: PrefixCache, b: Beam, at: _Step, n_trees: int) -> None:
     """Add the trees that the slots' scores lack, slots that lack the same ones together."""
-    n_blocks = (n + 15) >> 4
-    for h in range(b.count[level]):
-        held = np.int64(cache.trees[b.slot[level, h]])
+    level = at.level
+    for h in range(b.width[level]):
+        held = int64(cache.trees[b.slot[level, h]])
         if held == n_trees:
             continue
         n_rows = ZERO
-        for other in range(h, b.count[level]):
+        for other in range(h, b.width[level]):
             slot = b.slot[level, other]
             if cache.trees[slot] == held:
                 cache.trees[slot] = n_trees
-                b.rows[n_rows] = block + (slot - table) * n_blocks
+                b.rows[n_rows] = _row(at, slot)
                 n_rows += 1
         add_trees(
-            s.forest, held, n_trees, s.local, s.mention_blocks[mention] * s.n_local, n_blocks,
+            s.forest, held, n_trees, s.local, s.mention_blocks[at.mention] * s.n_local, at.n_blocks,
             b.rows, n_rows, cache.bins, cache.n_global, b.allowed, cache.score,
         )  # fmt: skip
 
 
 @inner
-def _look_back(
-    cache: PrefixCache, b: Beam, direction: int, level: int, table: int, block: int, n: int,
-    place: int,
-) -> None:  # fmt: skip
+def _look_back(cache: PrefixCache, b: Beam, direction: int, at: _Step) -> None:
     """Leave, for the opposite direction, each candidate's best score from this one."""
-    for c in range(n):
+    for c in range(at.n):
         best = -np.inf
-        for h in range(b.count[level]):
-            row = block + (b.slot[level, h] - table) * ((n + 15) >> 4)
-            best = max(best, b.score[level, h] + cache.score[row + (c >> 4), c & 15])
-        b.outside[direction, place + c] = best
+        for h in range(b.width[at.level]):
+            score = cache.score[_row(at, b.slot[at.level, h]) + (c >> 4), c & 15]
+            best = max(best, b.score[at.level, h] + score)
+        b.outside[direction, at.place + c] = best
 
 
 @inner
 def _select(
-    s: SearchArrays, cache: PrefixCache, b: Beam, direction: int, level: int, table: int,
-    block: int, first: int, n: int, place: int, guided: bool, clamped: int,
-) -> None:  # fmt: skip
+    s: SearchArrays, cache: PrefixCache, b: Beam, direction: int, at: _Step, guided: bool
+) -> None:
     """Keep the best extensions, sorted; the next level is the list being sorted into."""
-    below = level + 1
+    below = at.level + 1
+    clamped = s.clamp[at.mention]
     kept = 0
-    for h in range(b.count[level]):
-        row = block + (b.slot[level, h] - table) * ((n + 15) >> 4)
-        for c in range(n):
+    for h in range(b.width[at.level]):
+        row = _row(at, b.slot[at.level, h])
+        for c in range(at.n):
             if clamped >= 0 and c != clamped:
                 continue
-            score = b.score[level, h] + cache.score[row + (c >> 4), c & 15]
+            score = b.score[at.level, h] + cache.score[row + (c >> 4), c & 15]
             key = score
             if guided:
-                key += b.outside[1 - direction, place + c]
+                key += b.outside[1 - direction, at.place + c]
             if kept == s.beam_width and key < b.key[kept - 1]:
                 continue
             i = kept
@@ -297,7 +311,7 @@ def _select(
                 key > b.key[i - 1]
                 or (
                     key == b.key[i - 1]
-                    and s.entity[first + c] < s.entity[first + b.choice[below, i - 1]]
+                    and s.entity[at.first + c] < s.entity[at.first + b.choice[below, i - 1]]
                 )
             ):
                 i -= 1
@@ -313,27 +327,25 @@ def _select(
             b.parent[below, i] = h
             b.choice[below, i] = c
             b.score[below, i] = score
-    b.count[below] = kept
+    b.width[below] = kept
 
 
 @inner
-def _keep_gold(
-    cache: PrefixCache, b: Beam, level: int, table: int, block: int, n: int, gold: int
-) -> bool:
+def _keep_gold(cache: PrefixCache, b: Beam, at: _Step, gold: int) -> bool:
     """Note where the gold prefix stands in the new level, last if it has to be brought back."""
-    below = level + 1
-    parent = b.gold[level]
-    for h in range(b.count[below]):
+    below = at.level + 1
+    parent = b.gold[at.level]
+    for h in range(b.width[below]):
         if b.parent[below, h] == parent and b.choice[below, h] == gold:
             b.gold[below] = h
             return False
-    h = b.count[below]
-    row = block + (b.slot[level, parent] - table) * ((n + 15) >> 4)
+    h = b.width[below]
+    score = cache.score[_row(at, b.slot[at.level, parent]) + (gold >> 4), gold & 15]
     b.parent[below, h] = parent
     b.choice[below, h] = gold
-    b.score[below, h] = b.score[level, parent] + cache.score[row + (gold >> 4), gold & 15]
+    b.score[below, h] = b.score[at.level, parent] + score
     b.gold[below] = h
-    b.count[below] = h + 1
+    b.width[below] = h + 1
     return True
 
 
@@ -345,7 +357,7 @@ def restart_from_gold(b: Beam, level: int) -> None:
     b.choice[level, 0] = b.choice[level, h]
     b.score[level, 0] = b.score[level, h]
     b.gold[level] = 0
-    b.count[level] = 1
+    b.width[level] = 1
 
 
 @inner
@@ -366,7 +378,7 @@ def softmax(score: Doubles, line: int, n: int, out: Doubles) -> None:
 def best_hypothesis(b: Beam, level: int) -> int:
     """Return the hypothesis with the highest S of a level, the better ranked of equals."""
     best = 0
-    for h in range(1, b.count[level]):
+    for h in range(1, b.width[level]):
         if b.score[level, h] > b.score[level, best]:
             best = h
     return best

@@ -9,6 +9,7 @@ answers on raw numbers as it did on bytes.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -64,7 +65,7 @@ class Binner:
         crew.run(
             [
                 lambda a=a, b=b: bin_rows(values[a:b], self.thresholds, bins[a:b])  # type: ignore[misc]
-                for a, b in zip(pieces[:-1], pieces[1:], strict=True)
+                for a, b in pairwise(pieces)
             ]
         )
         return bins
@@ -101,4 +102,5 @@ def _cuts(column: Floats, max_bins: int) -> Floats:
     low, high = distinct[where].astype(np.float64), distinct[where + 1].astype(np.float64)
     middle = ((low + high) / 2).astype(np.float32)
     # Between two neighbouring float32 there is no middle; rounding up would move the border.
-    return np.where(middle < distinct[where + 1], middle, distinct[where]).astype(np.float32)
+    cuts: Floats = np.where(middle < distinct[where + 1], middle, distinct[where])
+    return cuts.astype(np.float32)

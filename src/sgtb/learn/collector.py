@@ -125,7 +125,7 @@ class Collector:
 
     def _gather(self) -> Epoch:
         points = self._points
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(points.count)])
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(points.written)])
         self._crew.run(
             [
                 lambda share=share: fill_rows(  # type: ignore[misc]
@@ -142,8 +142,9 @@ class Collector:
 
 def _cache(plan: SearchPlan, visits: Routes, n_documents: int, n_global: int) -> PrefixCache:
     n_directions = 2 if plan.bidirectional else 1
-    # Room for the beam and for as many prefixes that were in it of late.
-    n_slots = 2 * (plan.beam_width + 1)
+    # Room for the beams of all rounds, which the points refer to until the epoch's end, and in
+    # any case for as many prefixes as a beam has that were in it of late.
+    n_slots = max(2, plan.rounds if plan.bidirectional else 1) * (plan.beam_width + 1)
     if not plan.uses_history:
         return prefix_cache(1, 1, 0, 0, 0, 0)
     return prefix_cache(

@@ -20,7 +20,7 @@ from sgtb.learn.beam import (
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints
 from sgtb.learn.forest import ForestArrays
-from sgtb.learn.kernels import NO, ONE, YES, ZERO, inner, kernel, routine
+from sgtb.learn.kernels import NO, ONE, YES, ZERO, inner, int64, kernel, routine
 from sgtb.learn.lanes import block_offsets
 from sgtb.learn.pairs import no_pairs
 from sgtb.learn.plan import SearchPlan
@@ -171,7 +171,7 @@ def decode_documents(
 ) -> None:  # fmt: skip
     """Decode documents one after the other in the same workspace."""
     for document in documents:
-        d = np.int64(document)
+        d = int64(document)
         n = s.step_offsets[d + 1] - s.step_offsets[d]
         if n == 0:
             continue
@@ -183,14 +183,14 @@ def decode_documents(
                 run_pass(s, cache, f, d, ZERO, ZERO, FORWARD, ZERO, n_trees, r > 0, NO, NO)
                 start_pass(b)
                 run_pass(s, cache, b, d, ZERO, ZERO, BACKWARD, ZERO, n_trees, YES, NO, NO)
-            softmax(b.score, n, b.count[n], b.probability)
+            softmax(b.score, n, b.width[n], b.probability)
         else:
             start_pass(f)
             run_pass(s, cache, f, d, ZERO, ZERO, FORWARD, ZERO, n_trees, NO, NO, NO)
         if alone:
             _local_probabilities(s, cache, f, d, n, out)
         else:
-            softmax(f.score, n, f.count[n], f.probability)
+            softmax(f.score, n, f.width[n], f.probability)
         winner = _list_sequences(s, f, b, d, n, bidirectional, out)
         if not alone:
             _marginals(s, f if winner == FORWARD else b, d, winner, n, out)
@@ -201,20 +201,20 @@ def _list_sequences(
     s: SearchArrays, f: Beam, b: Beam, d: int, n: int, bidirectional: bool, out: _Out
 ) -> int:
     """Write the most probable sequences of the final beams; return the best one's direction."""
-    for h in range(f.count[n]):
+    for h in range(f.width[n]):
         f.key[h] = f.probability[h]
     if bidirectional:
-        for h in range(b.count[n]):
+        for h in range(b.width[n]):
             b.key[h] = b.probability[h]
     winner = FORWARD
     rank = ZERO
     while rank < out.sequences.shape[0]:
         best, direction = -ONE, FORWARD
-        for h in range(f.count[n]):
+        for h in range(f.width[n]):
             if f.key[h] >= 0.0 and (best < 0 or f.key[h] > f.key[best]):
                 best = h
         if bidirectional:
-            for h in range(b.count[n]):
+            for h in range(b.width[n]):
                 top = -1.0
                 if best >= 0:
                     top = f.key[best] if direction == FORWARD else b.key[best]
@@ -264,7 +264,7 @@ def _seen_before(s: SearchArrays, d: int, sequences: Ints, rank: int) -> bool:
 @routine
 def _marginals(s: SearchArrays, b: Beam, d: int, direction: int, n: int, out: _Out) -> None:
     """Sum, per mention, the probabilities of the sequences that agree with the best one."""
-    for last in range(b.count[n]):
+    for last in range(b.width[n]):
         h = last
         for level in range(n, 0, -1):
             mention = s.mention[direction, s.step_offsets[d] + level - 1]
@@ -303,5 +303,5 @@ def _local_probabilities(
         # The best candidate comes first in the beam, and the choices do not depend on each other.
         out.probability[mention] = 1.0 / total
         log_total += top + np.log(total)
-    for h in range(b.count[n]):
+    for h in range(b.width[n]):
         b.probability[h] = np.exp(b.score[n, h] - log_total)

@@ -64,7 +64,9 @@ class StructuredGradientBoosting:
         job = Job(_joined(train_documents), None if dev is None else _joined(dev), *settings)
         store = None if checkpoint is None else Checkpoint(checkpoint, job)
         with ExitStack() as stack:
-            told = [*callbacks, *([stack.enter_context(TrainingBar())] if progress else [])]
+            told = list(callbacks)
+            if progress:
+                told.append(stack.enter_context(TrainingBar()))
             trained = train(job, told, store)
         forest = trained.forest.first(trained.best)
         self._model = Model(forest, *settings, job.train.n_local, job.train.n_pair, trained.checks)
@@ -141,7 +143,7 @@ class StructuredGradientBoosting:
         """Return the constructor's arguments, and with `deep` also their fields."""
         params: dict[str, Any] = {name: getattr(self, name) for name in _GROUPS}
         if deep:
-            for name, settings in zip(_GROUPS, self._settings(), strict=True):
+            for name, settings in self._groups().items():
                 for field in dataclasses.fields(settings):
                     params[f"{name}__{field.name}"] = getattr(settings, field.name)
         return params
@@ -153,7 +155,7 @@ class StructuredGradientBoosting:
                 setattr(self, name, params.pop(name))
         for key, value in params.items():
             group, _, field = key.partition("__")
-            settings = dict(zip(_GROUPS, self._settings(), strict=True)).get(group)
+            settings = self._groups().get(group)
             names = (
                 {f.name for f in dataclasses.fields(settings)} if settings is not None else set()
             )
@@ -179,6 +181,9 @@ class StructuredGradientBoosting:
     def _settings(self) -> tuple[SearchPlan, TreeSettings, TrainingSettings]:
         plan = self.plan if isinstance(self.plan, SearchPlan) else SearchPlan(self.plan)
         return plan, self.trees or TreeSettings(), self.training or TrainingSettings()
+
+    def _groups(self) -> dict[str, SearchPlan | TreeSettings | TrainingSettings]:
+        return dict(zip(_GROUPS, self._settings(), strict=True))
 
 
 _GROUPS = ("plan", "trees", "training")

@@ -16,7 +16,7 @@ import numpy as np
 from sgtb.learn.binning import Binner
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.grower import Tree
-from sgtb.learn.kernels import inner, kernel, routine
+from sgtb.learn.kernels import inner, int64, kernel, routine
 
 MAX_FEATURES = 2**16
 
@@ -122,7 +122,7 @@ def _walk(
     lanes = scores.shape[1]
     for b in range(n_blocks):
         for i in range(lanes):
-            node = np.int64(forest.roots[tree])
+            node = int64(forest.roots[tree])
             for _ in range(forest.depth):
                 word = forest.nodes[node]
                 feature = (word >> 8) & 0xFFFFFF
@@ -230,7 +230,9 @@ def _write_tree(arrays: ForestArrays, t: int, tree: Tree) -> None:
 
 
 def _write_questions(arrays: ForestArrays, t: int, tree: Tree) -> None:
-    locals_, globals_, leaves = [], [], []
+    locals_: list[int] = []
+    globals_: list[int] = []
+    leaves: list[float] = []
 
     def visit(node: int) -> None:
         left = int(tree.left[node])

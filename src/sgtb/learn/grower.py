@@ -20,7 +20,7 @@ from sgtb.errors import SettingsError
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import MAX_BINS, SCORE_GRID, Bytes, Doubles, Ints, Longs
 from sgtb.learn.histogram import Weights, build_histogram, pack_residuals
-from sgtb.learn.kernels import kernel
+from sgtb.learn.kernels import int64, kernel
 
 MAX_DEPTH = 12
 
@@ -95,7 +95,7 @@ def grow(x: Bytes, residuals: Doubles, n_bins: Ints, settings: TreeSettings, cre
         [0],
         [_leaf_value(weights.packed.sum(), weights, settings)],
     )
-    root = build_histogram(x, weights.packed, rows, crew)
+    root = build_histogram(x, len(n_bins), weights.packed, rows, crew)
     level = [_Node(0, 0, len(rows), root)] if len(x) and len(n_bins) else []
     for depth in range(settings.depth):
         below: list[_Node] = []
@@ -131,7 +131,7 @@ def _children(
     middle = node.start + split.n_left
     left_is_smaller = split.n_left <= node.stop - middle
     start, stop = (node.start, middle) if left_is_smaller else (middle, node.stop)
-    smaller = build_histogram(x, weights.packed, rows[start:stop], crew)
+    smaller = build_histogram(x, len(node.histogram), weights.packed, rows[start:stop], crew)
     larger = node.histogram - smaller
     histograms = (smaller, larger) if left_is_smaller else (larger, smaller)
     return [
@@ -153,7 +153,7 @@ def best_split(
 ) -> tuple[float, int, int, int]:
     """Return the gain, feature, bin and left rows of the best split; feature -1: none."""
     mask = (1 << count_bits) - 1
-    total = np.int64(0)
+    total = int64(0)
     for b in range(n_bins[0]):
         total += histogram[0, b]
     n = total & mask
@@ -161,7 +161,7 @@ def best_split(
     parent = sum_all * sum_all / (n + l2)
     best, best_feature, best_bin, best_left = min_gain, -1, 0, 0
     for f in range(n_bins.shape[0]):
-        left = np.int64(0)
+        left = int64(0)
         for b in range(n_bins[f] - 1):
             if histogram[f, b] == 0:
                 continue

@@ -18,7 +18,7 @@ import numpy as np
 
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import Bytes, Doubles, Ints, Longs, Words
-from sgtb.learn.kernels import kernel
+from sgtb.learn.kernels import int64, kernel
 
 _WORD = 8
 BINS = 256
@@ -49,43 +49,51 @@ def padded(n_features: int) -> int:
     return -(-n_features // _WORD) * _WORD
 
 
-def build_histogram(x: Bytes, packed: Longs, rows: Ints, crew: Crew) -> Longs:
-    """Add up the rows numbered in `rows`; `x` has a multiple of eight columns."""
+def build_histogram(x: Bytes, n_features: int, packed: Longs, rows: Ints, crew: Crew) -> Longs:
+    """Add up the rows numbered in `rows`; `x` is padded to a multiple of eight columns."""
     n_parts = crew.n_threads if len(rows) > 4096 else 1
-    parts = np.zeros((n_parts, x.shape[1] * BINS), np.int64)
-    borders = np.linspace(0, len(rows), n_parts + 1).astype(np.int64)
+    parts = np.zeros((n_parts, n_features * BINS), np.int64)
+    borders = [len(rows) * i // n_parts for i in range(n_parts + 1)]
     words = x.view(np.uint64)
     crew.run(
         [
-            lambda i=i: add_rows(words, packed, rows[borders[i] : borders[i + 1]], parts[i])  # type: ignore[misc]
-            for i in range(n_parts)
+            lambda a=a, b=b, part=part: add_rows(words, x, n_features, packed, rows[a:b], part)  # type: ignore[misc]
+            for a, b, part in zip(borders[:-1], borders[1:], parts, strict=True)
         ]
     )
     total: Longs = parts[0]
     for part in parts[1:]:
         total += part
-    return total.reshape(x.shape[1], BINS)
+    return total.reshape(n_features, BINS)
 
 
 @kernel
-def add_rows(words: Words, packed: Longs, rows: Ints, out: Longs) -> None:
+def add_rows(
+    words: Words, x: Bytes, n_features: int, packed: Longs, rows: Ints, out: Longs
+) -> None:
     """Add the weight of each row to the bins it falls in.
 
     One eight-byte load brings eight bins, and eight histograms (16 kB) stay in the first
-    cache while all rows pass by: measured at half the time of the plain double loop.
+    cache while all rows pass by. The features that do not fill a word come one by one.
     """
     byte = np.uint64(255)
-    for j in range(words.shape[1]):
+    n_words = n_features >> 3
+    for j in range(n_words):
         base = j << 11
         for i in range(rows.shape[0]):
             row = rows[i]
             weight = packed[row]
             word = words[row, j]
-            out[base + np.int64(word & byte)] += weight
-            out[base + 256 + np.int64((word >> np.uint64(8)) & byte)] += weight
-            out[base + 512 + np.int64((word >> np.uint64(16)) & byte)] += weight
-            out[base + 768 + np.int64((word >> np.uint64(24)) & byte)] += weight
-            out[base + 1024 + np.int64((word >> np.uint64(32)) & byte)] += weight
-            out[base + 1280 + np.int64((word >> np.uint64(40)) & byte)] += weight
-            out[base + 1536 + np.int64((word >> np.uint64(48)) & byte)] += weight
-            out[base + 1792 + np.int64(word >> np.uint64(56))] += weight
+            out[base + int64(word & byte)] += weight
+            out[base + 256 + int64((word >> np.uint64(8)) & byte)] += weight
+            out[base + 512 + int64((word >> np.uint64(16)) & byte)] += weight
+            out[base + 768 + int64((word >> np.uint64(24)) & byte)] += weight
+            out[base + 1024 + int64((word >> np.uint64(32)) & byte)] += weight
+            out[base + 1280 + int64((word >> np.uint64(40)) & byte)] += weight
+            out[base + 1536 + int64((word >> np.uint64(48)) & byte)] += weight
+            out[base + 1792 + int64(word >> np.uint64(56))] += weight
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        weight = packed[row]
+        for f in range(n_words << 3, n_features):
+            out[(f << 8) + x[row, f]] += weight

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -22,11 +22,13 @@ F = TypeVar("F", bound=Callable[..., object])
 # for each other; arrays outlive the kernels they are given to anyway.
 # Constants that kernels pass to each other. With a plain 0 or True, numba would take the value
 # for a part of the type and compile the called function anew for each.
-ZERO, ONE = np.int64(0), np.int64(1)
-NO, YES = np.bool_(False), np.bool_(True)
+# (To the type checker, numbers inside kernels are plain int and bool.)
+int64 = cast(Callable[[object], int], np.int64)
+ZERO, ONE = int64(0), int64(1)
+NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
 
-_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 def kernel(function: F) -> F:
@@ -39,7 +41,7 @@ def kernel(function: F) -> F:
 
 
 def routine(function: F) -> F:
-    """Compile a function that only kernels call: Python gets no way in, which saves compiling it."""
+    """Compile a function that only kernels call; without a way in from Python, which saves time."""
     return cast(F, numba.njit(**_OPTIONS, **_NO_WRAPPERS)(function))
 
 

@@ -12,6 +12,8 @@ known length before it gets to see vectors in it.) The places left over are comp
 and never read.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from sgtb.learn.binning import Binner, bin_value
@@ -47,7 +49,7 @@ def bin_local(problems: Problems, binner: Binner, crew: Crew) -> Bytes:
             lambda a=a, b=b: bin_blocks(  # type: ignore[misc]
                 a, b, problems.candidate_offsets, offsets, problems.local, binner.thresholds, out
             )
-            for a, b in zip(borders[:-1], borders[1:], strict=True)
+            for a, b in pairwise(borders)
         ]
     )
     return out

@@ -116,7 +116,7 @@ def fingerprint(job: Job) -> str:
 def _arrays_of(problems: Problems | None) -> list[np.ndarray[Any, Any]]:
     if problems is None:
         return []
-    own = [
+    own: list[np.ndarray[Any, Any]] = [
         problems.mention_offsets, problems.candidate_offsets, problems.gold, problems.entity,
         problems.entity_offsets, problems.local,
     ]  # fmt: skip

@@ -82,7 +82,17 @@ def pair_values(
         for b in range((n + 15) >> 4):
             for i in range(lanes):
                 out[line, s, b, i] = np.float32(0.0)
-            for k in range(pairs.space_offsets[s], pairs.space_offsets[s + 1]):
+            start, stop = pairs.space_offsets[s], pairs.space_offsets[s + 1]
+            in_fours = start + ((stop - start) >> 2 << 2)
+            for k in range(start, in_fours, 4):  # fewer round trips of the sums to memory
+                v0, v1 = pairs.vectors[row, k], pairs.vectors[row, k + 1]
+                v2, v3 = pairs.vectors[row, k + 2], pairs.vectors[row, k + 3]
+                for i in range(lanes):
+                    total = out[line, s, b, i] + v0 * gathered[k, b, i]
+                    total += v1 * gathered[k + 1, b, i]
+                    total += v2 * gathered[k + 2, b, i]
+                    out[line, s, b, i] = total + v3 * gathered[k + 3, b, i]
+            for k in range(in_fours, stop):
                 v = pairs.vectors[row, k]
                 for i in range(lanes):
                     out[line, s, b, i] += v * gathered[k, b, i]
@@ -105,7 +115,7 @@ def _link(pairs: PairArrays, relation: int, low: int, high: int) -> np.float32:
         start += half * (pairs.link_targets[start + half] <= high)
         size -= half
     if pairs.link_targets[start] == high:
-        return pairs.link_counts[start]
+        return np.float32(pairs.link_counts[start])
     return np.float32(0.0)
 
 
@@ -147,7 +157,7 @@ class PairTable:
             space = np.asarray(given, dtype=np.float32)
             if space.ndim != 2 or space.shape[0] != n_rows:
                 raise ProblemsError(
-                    f"vector space {s} has shape {space.shape}; it needs {n_rows} rows, one per entity"
+                    f"vector space {s} has shape {space.shape}; it needs {n_rows} rows"
                 )
             columns.append(space)
             offsets.append(offsets[-1] + space.shape[1])
@@ -303,7 +313,7 @@ def _equal_tables(a: PairTable, b: PairTable) -> bool:
     )
 
 
-def _slices(offsets: Longs, groups: Longs) -> Longs:
+def _slices(offsets: Ints | Longs, groups: Longs) -> Longs:
     """Return the positions of all members of `groups`, whose slices `offsets` delimit."""
     sizes = (offsets[1:] - offsets[:-1])[groups].astype(np.int64)
     starts = offsets[:-1][groups].astype(np.int64)

@@ -60,11 +60,11 @@ def prefix_cache(
     """Make an empty cache."""
     slots = n_regions * n_tables * n_slots
     blocks = n_regions * n_blocks * n_slots
-    empty = [np.zeros(slots, np.int32) for _ in range(5)]
+    prefix, parent, choice, trees, used = (np.zeros(slots, np.int32) for _ in range(5))
     return PrefixCache(
-        n_slots, n_tables, n_blocks, n_global, *empty, np.full(n_documents, ROOT, np.int32),
-        np.zeros(n_documents, np.int32), np.zeros((blocks, LANES)),
-        np.zeros((max(blocks * n_global, 1), LANES), np.uint8),
+        n_slots, n_tables, n_blocks, n_global, prefix, parent, choice, trees, used,
+        np.full(n_documents, ROOT, np.int32), np.zeros(n_documents, np.int32),
+        np.zeros((blocks, LANES)), np.zeros((max(blocks * n_global, 1), LANES), np.uint8),
     )  # fmt: skip
 
 

@@ -109,7 +109,7 @@ class Problems:
     def __len__(self) -> int:
         return self.n_documents
 
-    def __getitem__(self, documents: int | slice | npt.ArrayLike) -> "Problems":
+    def __getitem__(self, documents: int | slice | Sequence[int] | Longs) -> "Problems":
         """Return some documents as problems of their own, in the order asked for."""
         if isinstance(documents, int | np.integer):
             if not -len(self) <= documents < len(self):
@@ -280,7 +280,7 @@ def _ordered(d: int, ids: list[list[Hashable]]) -> list[Hashable]:
         return sorted(distinct)  # type: ignore[type-var]
     except TypeError:
         raise ProblemsError(
-            f"document {d}: entity ids of different types have no order; use all strings or all numbers"
+            f"document {d}: entity ids have no order; use all strings or all numbers"
         ) from None
 
 

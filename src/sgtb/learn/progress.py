@@ -40,6 +40,7 @@ class TrainingBar:
             self._bar.stop()
 
     def __call__(self, told: Told) -> None:
+        """Show what a training tells."""
         if self._bar is not None:
             self._bar.update(
                 self._task, total=told.n_trees_wanted, completed=told.n_trees, note=_note(told)

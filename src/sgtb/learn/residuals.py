@@ -24,7 +24,7 @@ from sgtb.learn.beam import (
 )
 from sgtb.learn.dtypes import Bytes, Doubles, Ints, Longs
 from sgtb.learn.forest import add_trees
-from sgtb.learn.kernels import NO, ONE, YES, ZERO, inner, kernel, routine
+from sgtb.learn.kernels import NO, ONE, YES, ZERO, inner, int64, kernel, routine
 from sgtb.learn.plan import PLANS, SearchPlan
 from sgtb.learn.prefixes import PrefixCache, forget
 from sgtb.learn.problems import Problems
@@ -38,7 +38,7 @@ class Points(NamedTuple):
     """The points of all documents; each document writes to its own room.
 
     offsets    i8[D+1]  where each document's room begins
-    count      i8[D]    how many points it has written
+    written    i8[D]    how many points it has
     candidate  i4[P]    the candidate, whose local bins are the first part of the row
     block      i8[P]    the cache block with the first of its global bins, the rest of the row
     stride     i4[P]    blocks from one global feature to the next
@@ -49,7 +49,7 @@ class Points(NamedTuple):
     """
 
     offsets: Longs
-    count: Longs
+    written: Longs
     candidate: Ints
     block: Longs
     stride: Ints
@@ -72,7 +72,8 @@ def room_for_points(plan: SearchPlan, routes: Routes, problems: Problems) -> Poi
     n = int(offsets[-1])
     return Points(
         offsets, np.zeros(len(steps), np.int64), np.zeros(n, np.int32), np.zeros(n, np.int64),
-        np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n), np.zeros(len(steps), np.int64), np.zeros(len(steps), np.int64),
+        np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n),
+        np.zeros(len(steps), np.int64), np.zeros(len(steps), np.int64),
     )  # fmt: skip
 
 
@@ -83,8 +84,8 @@ def collect_points(
 ) -> None:  # fmt: skip
     """Search the documents with the forest as it is, and write down the points."""
     for document in documents:
-        d = np.int64(document)
-        points.count[d] = 0
+        d = int64(document)
+        points.written[d] = 0
         points.right[d] = 0
         points.visited[d] = 0
         if s.step_offsets[d] == s.step_offsets[d + 1]:
@@ -93,8 +94,8 @@ def collect_points(
             forget(
                 cache,
                 s.mention.shape[0],
-                np.int64(s.step_offsets[d]),
-                np.int64(s.step_offsets[d + 1] - s.step_offsets[d]),
+                int64(s.step_offsets[d]),
+                int64(s.step_offsets[d + 1] - s.step_offsets[d]),
             )
         if plan == 1 or plan == 2:
             _until_errors(s, cache, b, d, n_trees, plan == 2, points)
@@ -118,15 +119,15 @@ def _every_step(
     points: Points,
 ) -> None:
     """BSG and each pass of BiBSG: the gold path stays in, every beam gives points."""
-    first_step = np.int64(s.step_offsets[d])
+    first_step = int64(s.step_offsets[d])
     first_block = s.step_blocks[direction, first_step]
     start_pass(b)
     end = run_pass(
         s, cache, b, d, first_step, first_block, direction, ZERO, n_trees, guided, YES, NO
     )
     for level in range(1, end + 1):
-        softmax(b.score, level, b.count[level], b.probability)
-        for h in range(b.count[level]):
+        softmax(b.score, level, b.width[level], b.probability)
+        for h in range(b.width[level]):
             _write(s, cache, b, d, direction, level, h, b.probability[h], points)
     _count_right(s, b, d, direction, ZERO, end, points)
 
@@ -136,7 +137,7 @@ def _until_errors(
     s: SearchArrays, cache: PrefixCache, b: Beam, d: int, n_trees: int, go_on: bool, points: Points
 ) -> None:
     """Early update and LaSO: points where the gold path leaves the beam, and at the end."""
-    first_step = np.int64(s.step_offsets[d])
+    first_step = int64(s.step_offsets[d])
     n = s.step_offsets[d + 1] - first_step
     first_block = s.step_blocks[FORWARD, first_step]
     start_pass(b)
@@ -158,18 +159,18 @@ def _marginal_points(
     s: SearchArrays, cache: PrefixCache, b: Beam, d: int, begin: int, end: int, points: Points
 ) -> None:
     """Write every distinct prefix of the sequences of one level, with its marginal."""
-    softmax(b.score, end, b.count[end], b.probability)
+    softmax(b.score, end, b.width[end], b.probability)
     for level in range(end, begin, -1):
         above = b.key  # free between steps; -1: no sequence of the last level passes here
-        for h in range(b.count[level - 1]):
+        for h in range(b.width[level - 1]):
             above[h] = -1.0
-        for h in range(b.count[level]):
+        for h in range(b.width[level]):
             if b.probability[h] < 0.0:
                 continue
             _write(s, cache, b, d, FORWARD, level, h, b.probability[h], points)
             parent = b.parent[level, h]
             above[parent] = max(above[parent], 0.0) + b.probability[h]
-        for h in range(b.count[level - 1]):
+        for h in range(b.width[level - 1]):
             b.probability[h] = above[h]
 
 
@@ -186,13 +187,13 @@ def _write(
     block = (direction * cache.n_blocks + s.step_blocks[direction, step]) * cache.n_slots
     row = block + (b.slot[level - 1, b.parent[level, h]] - table) * n_blocks
     choice = b.choice[level, h]
-    at = points.offsets[d] + points.count[d]
+    at = points.offsets[d] + points.written[d]
     points.candidate[at] = first + choice
     points.block[at] = row * cache.n_global + (choice >> 4)
     points.stride[at] = n_blocks
     points.lane[at] = choice & 15
     points.residual[at] = (1.0 if h == b.gold[level] else 0.0) - probability
-    points.count[d] += 1
+    points.written[d] += 1
 
 
 @inner
@@ -227,7 +228,7 @@ def collect_local_points(
             n = s.candidate_offsets[mention + 1] - first
             row[0] = s.mention_blocks[mention]
             add_trees(
-                s.forest, held, n_trees, s.local, row[0] * s.n_local, np.int64(n + 15) >> 4, row, ONE,
+                s.forest, held, n_trees, s.local, row[0] * s.n_local, int64(n + 15) >> 4, row, ONE,
                 s.local, ZERO, allowed, score,
             )  # fmt: skip
             best = 0
@@ -247,7 +248,7 @@ def collect_local_points(
                 points.residual[at] = (1.0 if is_gold else 0.0) - probability[c] / total
                 at += 1
             points.right[d] += best == s.gold[mention]
-        points.count[d] = at - points.offsets[d]
+        points.written[d] = at - points.offsets[d]
 
 
 @kernel
@@ -261,7 +262,7 @@ def fill_rows(
     """
     n_local = local.shape[1]
     for d in documents:
-        for i in range(points.count[d]):
+        for i in range(points.written[d]):
             at = points.offsets[d] + i
             to = starts[d] + i
             candidate, lane = points.candidate[at], points.lane[at]

@@ -61,7 +61,7 @@ def read_tensors(
         )
     data = Path(path).read_bytes()
     try:
-        found = safetensors.deserialize(data)
+        found = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
         record = _record(data)
         tensors = {name: _array(name, entry) for name, entry in found}
     except ModelFileError as error:
@@ -72,7 +72,7 @@ def read_tensors(
         raise ModelFileError(f"{path}: this is no {kind} file, its kind is {record.get('kind')!r}")
     if record.get("version") != version:
         raise ModelFileError(
-            f"{path}: format version {record.get('version')!r}, this release of sgtb reads {version}"
+            f"{path}: format version {record.get('version')!r}; this release reads {version}"
         )
     return tensors, record
 

@@ -1,0 +1,86 @@
+"""The command `sgtb`: its groups of commands, and what a user sees when something goes wrong."""
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import sgtb
+from sgtb.cli import learner
+from sgtb.errors import SgtbError
+
+INTERRUPTED = 130
+"""The exit code of a program ended by Ctrl-C: 128 and the signal's number."""
+
+
+class CleanGroup(TyperGroup):
+    """A group whose commands end in one line on standard error, never in a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            _fail("stopped", INTERRUPTED)
+        except BrokenPipeError:  # `sgtb … | head`: typer ends quietly
+            raise
+        except (SgtbError, OSError, MemoryError) as error:
+            _fail(_line(error))
+        except Exception as error:
+            if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
+                raise  # typer's own: a usage error, or the end of a command
+            if os.environ.get("SGTB_DEBUG"):
+                raise
+            _fail(f"a bug in sgtb: {_line(error)} (SGTB_DEBUG=1 shows where)")
+
+
+app = typer.Typer(
+    name="sgtb",
+    cls=CleanGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
+)
+app.add_typer(learner.app, name="learner")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"sgtb {sgtb.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Joint decisions by structured gradient tree boosting.
+
+    Today the learner stands: see [bold]sgtb learner --help[/bold]. Linking text comes next.
+    """
+
+
+def _line(error: BaseException) -> str:
+    """Say what went wrong in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}"
+    text = " ".join(str(error).split())
+    if isinstance(error, SgtbError):
+        return text
+    kind = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
+    return f"{kind}: {text}" if text else kind
+
+
+def _fail(line: str, code: int = 1) -> None:
+    print(f"sgtb: {line}", file=sys.stderr)
+    raise typer.Exit(code)
