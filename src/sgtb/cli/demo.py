@@ -21,8 +21,8 @@ from sgtb.learn.plan import PlanName
 _DEFAULT = CorpusShape()
 _DEV_SHARE = 216 / _DEFAULT.n_documents
 _TEST_SHARE = 231 / _DEFAULT.n_documents
-_TREES = TreeSettings(learning_rate=0.5)
-_TRAINING = TrainingSettings(n_trees=100)
+_TREES = TreeSettings(min_leaf=20)
+_TRAINING = TrainingSettings(n_trees=150)
 
 
 @dataclass(frozen=True)

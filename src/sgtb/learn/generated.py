@@ -58,11 +58,11 @@ class CorpusShape:
     n_relations: int = 2
     n_entities: int = 20_000
     n_topics: int = 200
-    local_noise: float = 0.85
-    coherence: float = 1.1
+    local_noise: float = 1.0
+    coherence: float = 0.8
     coherent_distractors: float = 0.9
     off_topic: float = 0.025
-    clear: float = 0.3
+    clear: float = 0.2
     repeated: float = 0.15
     fog: float = 3.0
 

@@ -31,6 +31,8 @@ def write_tensors(
 ) -> None:
     """Write arrays and a record; equal contents give equal bytes."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target}: there is no folder {target.parent} to write it to")
     # One entry only: safetensors does not keep the order of several.
     text = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}

@@ -1,0 +1,51 @@
+"""Who may import whom: the learner knows nothing of the rest, and nobody needs the CLI."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import sgtb
+
+ROOT = Path(sgtb.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def module_of(file: Path) -> str:
+    parts = ("sgtb", *file.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(source: str, module: str) -> set[str]:
+    """Every module of sgtb that a source names in an import, wherever it stands."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name == "sgtb" or name.startswith("sgtb.")}
+
+
+def within(name: str, *packages: str) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def test_the_reader_of_imports_sees_all_forms():
+    source = "import sgtb.cli.main\ndef f():\n    from sgtb.learn import plan\nimport numpy\n"
+    assert imports_of(source, "x") == {"sgtb.cli.main", "sgtb.learn.plan"}
+    assert within("sgtb.learn.plan", "sgtb.learn")
+    assert not within("sgtb.learner", "sgtb.learn")
+
+
+@pytest.mark.parametrize("file", FILES, ids=module_of)
+def test_imports_go_one_way(file):
+    module = module_of(file)
+    for name in imports_of(file.read_text(), module):
+        if within(module, "sgtb.learn"):
+            assert within(name, "sgtb.learn", "sgtb.errors"), f"{module} imports {name}"
+        if module == "sgtb.errors":
+            pytest.fail(f"sgtb.errors imports {name}")
+        if not within(module, "sgtb.cli"):
+            assert not within(name, "sgtb.cli"), f"{module} imports {name}"
