@@ -16,7 +16,7 @@ from sgtb.learn.dtypes import Ints
 from sgtb.learn.grower import TreeSettings
 from sgtb.learn.lanes import bin_local
 from sgtb.learn.model_file import Checkpoint, Model, load_model, save_model
-from sgtb.learn.plan import PlanName, SearchPlan
+from sgtb.learn.plan import MAX_BEAM_WIDTH, PlanName, SearchPlan, whole_number
 from sgtb.learn.problems import Problems
 from sgtb.learn.progress import TrainingBar
 from sgtb.learn.tensor_file import MAX_BYTES
@@ -89,8 +89,7 @@ class StructuredGradientBoosting:
                 before all others, so that every other choice takes them into account
         """
         model, problems = self.model, _joined(documents)
-        if n_best < 1:
-            raise SettingsError(f"n_best is {n_best}; it must be at least 1")
+        whole_number("n_best", n_best, 1, MAX_BEAM_WIDTH)
         for name in ("n_local", "n_pair"):
             if getattr(problems, name) != getattr(model, name):
                 raise ProblemsError(

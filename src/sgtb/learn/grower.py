@@ -21,6 +21,7 @@ from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import MAX_BINS, SCORE_GRID, Bytes, Doubles, Ints, Longs
 from sgtb.learn.histogram import Weights, build_histogram, pack_residuals
 from sgtb.learn.kernels import int64, kernel
+from sgtb.learn.plan import whole_number
 
 MAX_DEPTH = 12
 
@@ -46,11 +47,11 @@ class TreeSettings:
 
     def __post_init__(self) -> None:
         _in_range("learning_rate", self.learning_rate, 1e-6, 10.0)
-        _in_range("depth", self.depth, 1, MAX_DEPTH)
-        _in_range("min_leaf", self.min_leaf, 1, 2**31)
+        whole_number("depth", self.depth, 1, MAX_DEPTH)
+        whole_number("min_leaf", self.min_leaf, 1, 2**31)
         _in_range("l2", self.l2, 0.0, 1e12)
         _in_range("min_gain", self.min_gain, 0.0, 1e12)
-        _in_range("max_bins", self.max_bins, 2, MAX_BINS)
+        whole_number("max_bins", self.max_bins, 2, MAX_BINS)
 
 
 class Tree(NamedTuple):
@@ -159,7 +160,8 @@ def best_split(
     n = total & mask
     sum_all = float(total >> count_bits)
     parent = sum_all * sum_all / (n + l2)
-    best, best_feature, best_bin, best_left = min_gain, -1, 0, 0
+    # What rounding may make of no gain at all is no gain.
+    best, best_feature, best_bin, best_left = max(min_gain, parent * 2.0**-48), -1, 0, 0
     for f in range(n_bins.shape[0]):
         left = int64(0)
         for b in range(n_bins[f] - 1):
@@ -217,5 +219,5 @@ def _leaf_value(total: int | np.int64, weights: Weights, settings: TreeSettings)
 
 
 def _in_range(name: str, value: float, low: float, high: float) -> None:
-    if not (math.isfinite(value) and low <= value <= high):
+    if not isinstance(value, int | float) or not (math.isfinite(value) and low <= value <= high):
         raise SettingsError(f"{name} is {value}; it must be {low:g} to {high:g}")

@@ -96,4 +96,4 @@ def add_rows(
         row = rows[i]
         weight = packed[row]
         for f in range(n_words << 3, n_features):
-            out[(f << 8) + x[row, f]] += weight
+            out[(f << 8) + int64(x[row, f])] += weight

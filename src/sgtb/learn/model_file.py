@@ -5,6 +5,7 @@ A checkpoint is such a file too, with all trees grown so far and a fingerprint o
 
 import hashlib
 import json
+import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,6 +85,12 @@ class Checkpoint:
                 "delete it, or name another file"
             )
         model = _model(tensors, record, self._path)
+        n_trees = model.forest.n_trees
+        if (
+            not model.checks
+            or not model.checks[-1].n_trees == n_trees <= self._job.training.n_trees
+        ):
+            raise ModelFileError(f"{self._path}: its checks and its trees do not fit; delete it")
         return Trained(model.forest, model.checks, model.forest.n_trees)
 
     def keep(self, trained: Trained) -> None:
@@ -179,7 +186,9 @@ def _count(record: dict[str, Any], key: str) -> int:
 def _check(entry: Any) -> Check:
     n_trees, train, dev = entry
     numbers = [train] if dev is None else [train, dev]
-    if not isinstance(n_trees, int) or not all(isinstance(n, int | float) for n in numbers):
+    if not isinstance(n_trees, int) or not all(
+        isinstance(n, int | float) and math.isfinite(n) for n in numbers
+    ):
         raise ModelFileError(f"a check of its history is {entry!r}")
     return Check(n_trees, float(train), None if dev is None else float(dev))
 

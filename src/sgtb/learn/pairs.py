@@ -203,8 +203,8 @@ class BlockPairs:
 
     def check(self, entity_offsets: Longs) -> None:
         """Raise if the blocks do not fit the documents' entities."""
-        if self.n_features < 0 or self.block.ndim != 1:
-            raise ProblemsError("a pair block is one flat array with n_features >= 0")
+        if self.n_features < 0 or self.block.ndim != 1 or self.block.dtype != np.float32:
+            raise ProblemsError("a pair block is one flat array of float32 with n_features >= 0")
         offsets = self._offsets(entity_offsets)
         if offsets[-1] != len(self.block):
             raise ProblemsError(
@@ -252,6 +252,8 @@ class TablePairs:
 
     def check(self, entity_offsets: Longs) -> None:
         """Raise if a row number is missing or outside the table."""
+        if self.row.ndim != 1 or self.row.dtype != np.int32:
+            raise ProblemsError("the rows of entities must be one flat array of int32")
         if len(self.row) != entity_offsets[-1]:
             raise ProblemsError(
                 f"{len(self.row)} table rows are given for {entity_offsets[-1]} entities"
@@ -343,6 +345,9 @@ def _sorted_links(
 def _check_table(table: PairTable) -> None:
     """Raise unless kernels may read the table without looking twice."""
     spaces, links, targets = table.space_offsets, table.link_offsets, table.link_targets
+    types = [array.dtype for array in vars(table).values()]
+    if types != [np.float32, np.int64, np.int64, np.int32, np.float32]:
+        raise ProblemsError("a pair table's arrays have the wrong types; use PairTable.build")
     if table.vectors.ndim != 2 or spaces.ndim != 1 or links.ndim != 2:
         raise ProblemsError("a pair table's arrays have the wrong number of dimensions")
     n = table.n_rows

@@ -11,6 +11,12 @@ PLANS: tuple[PlanName, ...] = get_args(PlanName)
 MAX_BEAM_WIDTH = 4096
 
 
+def whole_number(name: str, value: object, low: int, high: int) -> None:
+    """Raise unless a setting is a whole number in its range."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise SettingsError(f"{name} is {value!r}; it must be a whole number, {low} to {high}")
+
+
 @dataclass(frozen=True)
 class SearchPlan:
     """How sequences are searched, in training and afterwards.
@@ -31,12 +37,8 @@ class SearchPlan:
     def __post_init__(self) -> None:
         if self.name not in PLANS:
             raise SettingsError(f"unknown plan {self.name!r}; choose one of {', '.join(PLANS)}")
-        if not 1 <= self.beam_width <= MAX_BEAM_WIDTH:
-            raise SettingsError(
-                f"beam_width is {self.beam_width}; it must be 1 to {MAX_BEAM_WIDTH}"
-            )
-        if not 1 <= self.rounds <= 100:
-            raise SettingsError(f"rounds is {self.rounds}; it must be 1 to 100")
+        whole_number("beam_width", self.beam_width, 1, MAX_BEAM_WIDTH)
+        whole_number("rounds", self.rounds, 1, 100)
 
     @property
     def uses_history(self) -> bool:

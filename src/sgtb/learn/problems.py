@@ -181,7 +181,7 @@ class Problems:
                 row = tensors.pop("row")
                 pairs = TablePairs(row, PairTable(*(tensors.pop(name) for name in list(own)[1:])))
             return cls(**tensors, pairs=pairs)
-        except (ProblemsError, KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFileError(f"{path}: {error}") from None
 
     def where(self, mention: int) -> str:
@@ -247,7 +247,7 @@ def _pack(
         np.array(golds, np.int32),
         np.array(numbers, np.int32),
         entity_offsets,
-        np.array(rows, np.float32).reshape(len(rows), width or 0),
+        _as_floats(rows).reshape(len(rows), width or 0),
         _pair_source(ids_of, pairs),
     )
 
@@ -296,14 +296,20 @@ def _pair_source(
     for d, ids in enumerate(ids_of):
         if not ids:
             continue
-        block = np.array([[pairs(a, b) for b in ids] for a in ids], np.float32)
-        if block.ndim != 3 or (blocks and block.shape[2] != width):
+        values = [[list(pairs(a, b)) for b in ids] for a in ids]
+        width = len(values[0][0]) if not blocks else width
+        if any(len(value) != width for line in values for value in line):
             raise ProblemsError(
                 f"document {d}: the pair function must always return equally many values"
             )
-        width = block.shape[2]
-        blocks.append(block.ravel())
+        blocks.append(_as_floats(values).ravel())
     return BlockPairs(np.concatenate([*blocks, np.zeros(0, np.float32)]), width)
+
+
+def _as_floats(values: Any) -> Floats:
+    """Return float32; what is too large for it becomes infinite, and is refused as such."""
+    with np.errstate(over="ignore"):
+        return np.array(values, np.float32)
 
 
 def _check_shapes(p: Problems) -> None:

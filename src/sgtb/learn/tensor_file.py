@@ -7,7 +7,7 @@ Reading trusts nothing; whatever is wrong with a file, the answer is a ModelFile
 import json
 import os
 import struct
-import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -37,16 +37,15 @@ def write_tensors(
     text = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     data = save(arrays, metadata={_KEY: text})
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
 
@@ -61,7 +60,10 @@ def read_tensors(
             f"{path}: {size} bytes are more than the limit of {max_bytes}; pass a higher max_bytes "
             "if the file is really yours"
         )
-    data = Path(path).read_bytes()
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{path}: {error.strerror}") from None
     try:
         found = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
         record = _record(data)
@@ -130,12 +132,6 @@ def _array(name: str, entry: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     # A copy, because kernels want memory that is aligned and their own.
     array: np.ndarray[Any, Any] = np.frombuffer(entry["data"], dtype).reshape(entry["shape"]).copy()
     return array
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from sgtb.errors import ProblemsError, SettingsError
+from sgtb.errors import ProblemsError
 from sgtb.learn.binning import Binner
 from sgtb.learn.collector import Collector, choose_bins
 from sgtb.learn.crew import Crew
@@ -16,7 +16,7 @@ from sgtb.learn.dtypes import Bytes
 from sgtb.learn.forest import Forest, ForestBuilder
 from sgtb.learn.grower import TreeSettings, grow
 from sgtb.learn.lanes import bin_local
-from sgtb.learn.plan import SearchPlan
+from sgtb.learn.plan import SearchPlan, whole_number
 from sgtb.learn.problems import Problems
 
 
@@ -39,18 +39,19 @@ class TrainingSettings:
     incremental: bool = True
 
     def __post_init__(self) -> None:
-        if not 1 <= self.n_trees <= 100_000:
-            raise SettingsError(f"n_trees is {self.n_trees}; it must be 1 to 100000")
-        if self.check_every < 1:
-            raise SettingsError(f"check_every is {self.check_every}; it must be at least 1")
-        if self.patience is not None and self.patience < 1:
-            raise SettingsError(f"patience is {self.patience}; it must be at least 1, or None")
-        if self.threads is not None and self.threads < 1:
-            raise SettingsError(f"threads is {self.threads}; it must be at least 1, or None")
+        whole_number("n_trees", self.n_trees, 1, 100_000)
+        whole_number("check_every", self.check_every, 1, 2**31)
+        for name in ("patience", "threads"):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), 1, 2**31)
 
 
 class Check(NamedTuple):
-    """A look at the model after so many trees; accuracies as of before the last of them."""
+    """A look at the model after so many trees.
+
+    train_accuracy is a by-product of the search that led to the last tree: of the best
+    sequences in beams that keep the gold path, and so a little too high.
+    """
 
     n_trees: int
     train_accuracy: float

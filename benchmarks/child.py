@@ -1,0 +1,88 @@
+"""The child: what runs in a fresh process, and answers in JSON. `benchmarks.fresh` starts it.
+
+The learner is imported inside functions, because importing it is part of a cold start.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+
+def _train(plan: Any, n_trees: int, n_documents: list[int]) -> dict[str, Any]:
+    from benchmarks.measure import CORES, seconds_of
+    from benchmarks.sample import choose_sample
+    from sgtb.learn import StructuredGradientBoosting, TrainingSettings
+    from sgtb.learn.generated import generate
+
+    corpus = generate()
+    warm = TrainingSettings(n_trees=1, threads=CORES)
+    # Room is made before the first tree: one tree on all documents takes as much as hundreds.
+    StructuredGradientBoosting(plan, training=warm).fit(corpus if n_documents else corpus[:4])
+    parts = [corpus.take(choose_sample(corpus, n).documents) for n in n_documents] or [corpus]
+    settings = TrainingSettings(n_trees=n_trees, threads=CORES)
+    learner = StructuredGradientBoosting(plan, training=settings)
+    return {
+        "shares": [part.n_candidates / corpus.n_candidates for part in parts],
+        "seconds": [seconds_of(lambda p=part: learner.fit(p)) for part in parts],  # type: ignore[misc]
+        "peak_mb": _peak_mb(),
+    }
+
+
+def _large(model_path: str, document_path: str) -> dict[str, float]:
+    import psutil
+
+    from benchmarks.measure import seconds_of
+    from sgtb.learn import Problems, StructuredGradientBoosting
+    from sgtb.learn.generated import CorpusShape, generate
+
+    model = StructuredGradientBoosting.load(model_path)
+    document = Problems.load(document_path)
+    model.predict(generate(CorpusShape(n_documents=1, n_entities=200)))
+    before = psutil.Process().memory_info().rss / 1e6
+    seconds = seconds_of(lambda: model.decode(document))
+    return {
+        "mentions": document.n_mentions,
+        "candidates": document.n_candidates // document.n_mentions,
+        "n_trees": model.model.forest.n_trees,
+        "seconds": seconds,
+        "extra_mb": _peak_mb() - before,
+        "peak_rss_mb": _peak_mb(),
+    }
+
+
+def _cold(model_path: str, document_path: str) -> dict[str, float]:
+    begin = time.perf_counter()
+    from sgtb.learn import Problems, StructuredGradientBoosting
+
+    StructuredGradientBoosting.load(model_path).predict(Problems.load(document_path))
+    return {"seconds": time.perf_counter() - begin}
+
+
+def _peak_mb() -> float:
+    """Return the most memory this process has had.
+
+    Linux lets a child begin with its parent's ru_maxrss, which would be the benchmark's own;
+    VmHWM starts anew with the program.
+    """
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
+    except OSError:
+        pass
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+if __name__ == "__main__":
+    task, *words = sys.argv[1:]
+    if task == "train":
+        print(json.dumps(_train(words[0], int(words[1]), [int(n) for n in words[2:]])))
+    elif task == "large":
+        print(json.dumps(_large(*words)))
+    else:
+        print(json.dumps(_cold(*words)))
