@@ -74,7 +74,11 @@ class NaiveTraining:
 
 @dataclass(frozen=True)
 class NaiveDecoding:
-    """The twin's decoding time; `agreement` is the share of choices that are also ours."""
+    """The twin's decoding time; `agreement` is the share of choices that are also ours.
+
+    It may fall a little short of 1: numpy adds up the terms of a dot product in another order
+    than our kernel, and a similarity that differs in its last bit may cross a threshold.
+    """
 
     seconds: float
     sampled_documents: int
