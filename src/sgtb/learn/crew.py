@@ -6,8 +6,9 @@ called from several threads at once.
 """
 
 import os
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Self
 
@@ -27,7 +28,15 @@ class Crew:
                 f"threads is {n_threads}; it must be at least 1, or None for all cores"
             )
         self.n_threads = n_threads or _cores()
-        self._pool = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
+        # Two bare queues: handing over to an executor takes several times as long, and trees
+        # are grown in pieces of less than a millisecond.
+        self._inbox: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._outbox: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._serve, daemon=True) for _ in range(self.n_threads - 1)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def __enter__(self) -> Self:
         return self
@@ -38,15 +47,14 @@ class Crew:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+        for _ in self._threads:
+            self._inbox.put(None)
+        for thread in self._threads:
+            thread.join()
 
     def run(self, tasks: Sequence[Callable[[], None]]) -> None:
         """Run all tasks; whoever is free takes the next one in order."""
-        if self._pool is None or len(tasks) == 1:
-            for task in tasks:
-                task()
-            return
+        helpers = min(self.n_threads, len(tasks)) - 1
         waiting = iter(tasks)
 
         def work() -> None:
@@ -54,10 +62,24 @@ class Crew:
             for task in waiting:
                 task()
 
-        helpers = [self._pool.submit(work) for _ in range(min(self.n_threads, len(tasks)) - 1)]
-        work()
-        for helper in helpers:
-            helper.result()
+        for _ in range(helpers):
+            self._inbox.put(work)
+        errors: list[BaseException | None] = []
+        try:
+            work()
+        finally:  # nobody may still be at work when the caller goes on
+            errors += [self._outbox.get() for _ in range(helpers)]
+        for error in errors:
+            if error is not None:
+                raise error
+
+    def _serve(self) -> None:
+        while (work := self._inbox.get()) is not None:
+            try:
+                work()
+                self._outbox.put(None)
+            except BaseException as error:
+                self._outbox.put(error)
 
     def shares(self, costs: npt.ArrayLike) -> list[Ints]:
         """Deal items out in shares of about equal cost, the largest items and shares first.

@@ -96,7 +96,7 @@ def grow(x: Bytes, residuals: Doubles, n_bins: Ints, settings: TreeSettings, cre
         [0],
         [_leaf_value(weights.packed.sum(), weights, settings)],
     )
-    root = build_histogram(x, len(n_bins), weights.packed, rows, crew)
+    root = build_histogram(x, len(n_bins), weights.packed, None, crew)
     level = [_Node(0, 0, len(rows), root)] if len(x) and len(n_bins) else []
     for depth in range(settings.depth):
         below: list[_Node] = []
