@@ -19,3 +19,11 @@ class NotFittedError(SgtbError, ValueError, AttributeError):
 
 class ModelFileError(SgtbError, ValueError):
     """A model, checkpoint or problems file that is damaged, foreign or from another version."""
+
+
+class CorpusError(SgtbError, ValueError):
+    """A corpus file that cannot be read as what it should be; names file, line and value."""
+
+
+class MissingExtraError(SgtbError, ImportError):
+    """A part of sgtb needs a package that is not installed; names the extra that brings it."""

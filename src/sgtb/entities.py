@@ -1,0 +1,48 @@
+"""EntityTable: what is known about entities, in columns by entity number."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class EntityTable:
+    """Entities in ascending order of their ids, which is also the order that breaks ties.
+
+    ids          the id of each entity, as a corpus or knowledge base names it
+    titles       the title of its page, with spaces
+    types        a coarse type, "" where unknown
+    in_links     i4[N]  links from other pages to it
+    out_links    i4[N]  links from it to other pages
+    popularity   f4[N]  any measure of fame, NaN where unknown
+    link_source  i4[K]  known links among these entities, by entity number, each once,
+    link_target  i4[K]  sorted by source, then target
+    """
+
+    ids: tuple[str, ...]
+    titles: tuple[str, ...]
+    types: tuple[str, ...]
+    in_links: Ints
+    out_links: Ints
+    popularity: Floats
+    link_source: Ints
+    link_target: Ints
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def number(self) -> Mapping[str, int]:
+        """The number of each id."""
+        return {id: i for i, id in enumerate(self.ids)}
+
+    def numbers(self, ids: Sequence[str]) -> Ints:
+        """Return the numbers of several ids; an unknown id is a KeyError."""
+        number = self.number
+        return np.fromiter((number[id] for id in ids), np.int32, len(ids))

@@ -1,0 +1,65 @@
+"""Records: the documents, mentions and tokens that cross the edges between parts, frozen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+NIL = "NIL"
+"""The gold of a mention that was looked at and means nothing in the knowledge base."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of a document, and where it stands in its text: text[start:end], code points."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name in a document.
+
+    start, end   its code points in the document's text
+    first, stop  its tokens, `stop` not included
+    text         the name as it stands there
+    gold         the id of the entity meant; NIL: outside the knowledge base; None: not annotated
+    title        the title that the annotation gives, where it gives one
+    type         the annotated type. For reports only: what links must not look at it
+    candidates   entity ids that the document brings along; None: it brings none
+    """
+
+    start: int
+    end: int
+    first: int
+    stop: int
+    text: str
+    gold: str | None = None
+    title: str | None = None
+    type: str | None = None
+    candidates: tuple[str, ...] | None = None
+
+    @property
+    def in_kb(self) -> bool:
+        """Whether the annotation names an entity."""
+        return self.gold is not None and self.gold != NIL
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its tokens, sentences and mentions.
+
+    sentences  per sentence its first token and the one after its last
+    split      "train", "dev", "test" or "" where the corpus has no splits
+    """
+
+    id: str
+    text: str
+    tokens: tuple[Token, ...]
+    sentences: tuple[tuple[int, int], ...]
+    mentions: tuple[Mention, ...]
+    split: str = ""
+
+    def in_kb(self) -> Iterator[Mention]:
+        """Yield the mentions whose annotation names an entity."""
+        return (mention for mention in self.mentions if mention.in_kb)
