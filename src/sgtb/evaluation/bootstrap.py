@@ -1,0 +1,135 @@
+"""The bootstrap: how far accuracy would move if other documents had been drawn.
+
+Mentions of a document stand or fall together, so whole documents are drawn, with replacement.
+Documents without an in-KB mention have no say and are not drawn.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.errors import ProblemsError, SettingsError
+from sgtb.evaluation.metrics import Accuracy, Longs
+
+Doubles = npt.NDArray[np.float64]
+_DRAWS = 1 << 20  # documents drawn at a time: 8 MB, however many samples are asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Micro accuracy, and the interval that holds the share `level` of its samples."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+    n_samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference of micro accuracies, its interval, and a two-sided p value for "there is none".
+
+    p_value  twice the share of samples on the other side of zero, or on it, itself counted in:
+             (1 + min(samples ≤ 0, samples ≥ 0)) / (1 + n_samples), doubled, at most 1
+    """
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+    level: float
+    n_samples: int
+
+
+def interval(a: Accuracy, n_samples: int = 10_000, seed: int = 0, level: float = 0.95) -> Interval:
+    """Return the micro accuracy of a system with its percentile interval."""
+    rank = _rank(n_samples, level)
+    samples = _samples(a.document_correct, a, n_samples, seed)
+    low, high = _percentiles(samples, rank)
+    return Interval(a.micro, low, high, level, n_samples)
+
+
+def paired_bootstrap(
+    a: Accuracy, b: Accuracy, n_samples: int = 10_000, seed: int = 0, level: float = 0.95
+) -> Difference:
+    """Return by how much the micro accuracy of b is higher than that of a, on the same documents.
+
+    Both systems meet every sample of documents; that is what makes the comparison sharp.
+    """
+    rank = _rank(n_samples, level)
+    _check_same(a, b)
+    gain = b.document_correct - a.document_correct
+    samples = _samples(gain, a, n_samples, seed)
+    low, high = _percentiles(samples, rank)
+    against = min(int((samples <= 0).sum()), int((samples >= 0).sum()))
+    p_value = min(1.0, 2 * (1 + against) / (1 + n_samples))
+    return Difference(int(gain.sum()) / a.total, low, high, p_value, level, n_samples)
+
+
+def _samples(part: Longs, accuracy: Accuracy, n_samples: int, seed: int) -> Doubles:
+    """Return Σ part / Σ total over the documents of each sample."""
+    asked = accuracy.document_total > 0
+    if not asked.any():
+        raise ProblemsError(
+            f"none of the {len(asked)} documents has an in-KB mention: there is nothing to sample"
+        )
+    part, total = part[asked], accuracy.document_total[asked]
+    chunks = _draws(len(total), n_samples, np.random.default_rng(seed))
+    return np.concatenate([_ratios(part, total, chunk) for chunk in chunks])
+
+
+def _draws(n_documents: int, n_samples: int, rng: np.random.Generator) -> Iterator[Longs]:
+    """Yield samples of document numbers, one a row, some rows at a time."""
+    rows = max(1, _DRAWS // n_documents)
+    for start in range(0, n_samples, rows):
+        yield rng.integers(n_documents, size=(min(rows, n_samples - start), n_documents))
+
+
+def _ratios(part: Longs, total: Longs, draws: Longs) -> Doubles:
+    # Sums of whole numbers: exact, so that swapping the systems changes nothing but the sign.
+    ratios: Doubles = part[draws].sum(axis=1) / total[draws].sum(axis=1)
+    return ratios
+
+
+def _rank(n_samples: int, level: float) -> int:
+    """Return how many samples from either end the interval ends."""
+    if not 0 < level < 1:
+        raise SettingsError(f"level is {level}; it must lie between 0 and 1, as 0.95 does")
+    tail = (1 - level) / 2
+    rank = math.floor((n_samples + 1) * tail + 1e-9)  # 1 - 0.9 is a little less than 0.1
+    if rank < 1:
+        raise SettingsError(
+            f"n_samples is {n_samples}; an interval of level {level} needs at least "
+            f"{math.ceil(1 / tail - 1e-9) - 1}"
+        )
+    return rank
+
+
+def _percentiles(samples: Doubles, rank: int) -> tuple[float, float]:
+    """Return the samples of this rank from below and from above."""
+    ordered = np.sort(samples)
+    return float(ordered[rank - 1]), float(ordered[-rank])
+
+
+def _check_same(a: Accuracy, b: Accuracy) -> None:
+    """Raise unless both systems were asked the same."""
+    if len(a.documents) != len(b.documents):
+        raise ProblemsError(
+            f"one system answered {len(a.documents)} documents, the other {len(b.documents)}; "
+            "compare them on the same"
+        )
+    for i, (one, other) in enumerate(zip(a.documents, b.documents, strict=True)):
+        if one != other:
+            raise ProblemsError(
+                f"document {i} is {one} for one system and {other} for the other; compare them on "
+                "the same documents in the same order"
+            )
+        if a.document_total[i] != b.document_total[i]:
+            raise ProblemsError(
+                f"document {one}: {a.document_total[i]} in-KB mentions for one system and "
+                f"{b.document_total[i]} for the other; compare them on the same annotations"
+            )

@@ -1,0 +1,206 @@
+"""Metrics: how often answers are right, and how often they could have been.
+
+Only mentions whose gold is an entity are asked. Those outside the knowledge base (NIL) and those
+without annotation are ignored, whatever the system said about them. A share of nothing is NaN.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.errors import ProblemsError
+from sgtb.evaluation.answers import Answers
+from sgtb.evaluation.candidates import Candidates, candidates_of
+from sgtb.evaluation.titles import resolve
+from sgtb.records import NIL, Document, Mention
+
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """In-KB accuracy, kept by document.
+
+    documents         the ids of the documents
+    document_correct  i8[D]  how many in-KB mentions of each were answered with their gold
+    document_total    i8[D]  how many in-KB mentions each has
+    """
+
+    documents: tuple[str, ...]
+    document_correct: Longs
+    document_total: Longs
+
+    def __post_init__(self) -> None:
+        sizes = (len(self.documents),)
+        if self.document_correct.shape != sizes or self.document_total.shape != sizes:
+            raise ProblemsError(
+                f"{len(self.documents)} documents, but counts of the shapes "
+                f"{self.document_correct.shape} and {self.document_total.shape}"
+            )
+        wrong = (self.document_correct < 0) | (self.document_correct > self.document_total)
+        if wrong.any():
+            i = int(wrong.argmax())
+            raise ProblemsError(
+                f"document {self.documents[i]}: {self.document_correct[i]} correct of "
+                f"{self.document_total[i]}"
+            )
+
+    @property
+    def correct(self) -> int:
+        """The number of mentions answered with their gold."""
+        return int(self.document_correct.sum())
+
+    @property
+    def total(self) -> int:
+        """The number of mentions asked."""
+        return int(self.document_total.sum())
+
+    @property
+    def micro(self) -> float:
+        """The share of correct mentions among all."""
+        return share(self.correct, self.total)
+
+    @property
+    def macro(self) -> float:
+        """The mean of the documents' own accuracies, over those that have an in-KB mention."""
+        asked = self.document_total > 0
+        if not asked.any():
+            return math.nan
+        return float(np.mean(self.document_correct[asked] / self.document_total[asked]))
+
+
+@dataclass(frozen=True, slots=True)
+class TitleScore:
+    """Bag-of-Title scores: titles predicted and right, predicted, and gold, over all documents."""
+
+    tp: int
+    n_predicted: int
+    n_gold: int
+
+    @property
+    def precision(self) -> float:
+        """The share of right titles among the predicted."""
+        return share(self.tp, self.n_predicted)
+
+    @property
+    def recall(self) -> float:
+        """The share of right titles among the gold."""
+        return share(self.tp, self.n_gold)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both."""
+        return share(2 * self.tp, self.n_predicted + self.n_gold)
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """How many mentions have their gold among their candidates: a bound on accuracy."""
+
+    found: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        """The share of mentions whose gold can be chosen."""
+        return share(self.found, self.total)
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguity:
+    """How much there is to choose from.
+
+    mentions    the mentions asked
+    candidates  their candidates in all
+    without     the mentions that have none
+    most        the candidates of the mention with the most
+    """
+
+    mentions: int
+    candidates: int
+    without: int
+    most: int
+
+    @property
+    def mean(self) -> float:
+        """The mean number of candidates of a mention."""
+        return share(self.candidates, self.mentions)
+
+
+def in_kb_accuracy(documents: Sequence[Document], answers: Answers) -> Accuracy:
+    """Count the in-KB mentions answered with their gold; no answer is a wrong answer."""
+    correct = np.zeros(len(documents), np.int64)
+    total = np.zeros(len(documents), np.int64)
+    for i, (document, entities) in enumerate(answers.beside(documents)):
+        for mention, entity in zip(document.mentions, entities, strict=True):
+            if mention.in_kb:
+                total[i] += 1
+                correct[i] += entity == mention.gold
+    return Accuracy(answers.documents, correct, total)
+
+
+def bag_of_titles(
+    documents: Sequence[Document],
+    answers: Answers,
+    redirects: Mapping[str, str] | None = None,
+    title_of: Mapping[str, str] | None = None,
+) -> TitleScore:
+    """Compare, per document, the set of predicted titles with the set of gold titles.
+
+    redirects  from title to title, followed on both sides, see `titles.resolve`
+    title_of   from entity id to title; an id that it lacks, or every id without it, is a title
+
+    The gold title is the annotation's, or that of the gold id where the annotation has none.
+    """
+    redirects = {} if redirects is None else redirects
+    title_of = {} if title_of is None else title_of
+    tp = n_predicted = n_gold = 0
+    for document, entities in answers.beside(documents):
+        predicted, gold = set(), set()
+        for mention, entity in zip(document.mentions, entities, strict=True):
+            if not mention.in_kb:
+                continue
+            gold.add(resolve(_gold_title(mention, title_of), redirects))
+            if entity is not None and entity != NIL:
+                predicted.add(resolve(title_of.get(entity, entity), redirects))
+        tp += len(predicted & gold)
+        n_predicted += len(predicted)
+        n_gold += len(gold)
+    return TitleScore(tp, n_predicted, n_gold)
+
+
+def candidate_recall(documents: Sequence[Document], candidates: Candidates | None = None) -> Recall:
+    """Count the in-KB mentions whose gold is among their own or the given candidates."""
+    found = total = 0
+    for document, row in zip(documents, candidates_of(documents, candidates), strict=True):
+        for mention, listed in zip(document.mentions, row, strict=True):
+            if mention.in_kb:
+                total += 1
+                found += mention.gold in listed
+    return Recall(found, total)
+
+
+def ambiguity(documents: Sequence[Document], candidates: Candidates | None = None) -> Ambiguity:
+    """Count the candidates, their own or the given, of in-KB mentions."""
+    sizes = [
+        len(listed)
+        for document, row in zip(documents, candidates_of(documents, candidates), strict=True)
+        for mention, listed in zip(document.mentions, row, strict=True)
+        if mention.in_kb
+    ]
+    return Ambiguity(len(sizes), sum(sizes), sizes.count(0), max(sizes, default=0))
+
+
+def share(part: int, whole: int) -> float:
+    """Return a part of a whole; NaN of nothing."""
+    return part / whole if whole else math.nan
+
+
+def _gold_title(mention: Mention, title_of: Mapping[str, str]) -> str:
+    if mention.title:
+        return mention.title
+    assert mention.gold is not None  # only in-KB mentions are asked
+    return title_of.get(mention.gold, mention.gold)

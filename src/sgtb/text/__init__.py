@@ -1,0 +1,1 @@
+"""Text as such: tokens, sentences and the forms of names."""

@@ -1,0 +1,87 @@
+"""Breakdowns: the right slice for every mention, and slices that add up."""
+
+import pytest
+from hypothesis import given
+
+from sgtb.errors import SettingsError
+from sgtb.evaluation import Answers, Slice, breakdown, in_kb_accuracy
+from sgtb.records import NIL
+from tests.evaluation.builders import document, mention, perfect
+from tests.evaluation.strategies import answered
+
+
+def with_candidates(n: int):
+    return mention("a", candidates=tuple(f"e{i}" for i in range(n)))
+
+
+def test_by_ambiguity():
+    sizes = [31, 0, 1, 2, 5, 6, 10, 11, 20, 21, 30, 500]
+    documents = [document("d", *map(with_candidates, sizes), mention("a"), mention(NIL))]
+    said = ["a" if n in (1, 5, 30, 500) else "b" for n in sizes]
+    assert breakdown(documents, Answers.of(documents, [[*said, None, "a"]]), "ambiguity") == (
+        Slice("0", 0, 2),  # an empty list, and none
+        Slice("1", 1, 1),
+        Slice("2–5", 1, 2),
+        Slice("6–10", 0, 2),
+        Slice("11–20", 0, 2),
+        Slice("21–30", 1, 2),
+        Slice(">30", 1, 2),
+    )
+
+
+def test_by_ambiguity_of_given_candidates():
+    documents = [document("d", with_candidates(9), with_candidates(9))]
+    slices = breakdown(documents, perfect(documents), "ambiguity", [[["a"], ["a", "b"]]])
+    assert slices == (Slice("1", 1, 1), Slice("2–5", 1, 1))
+
+
+def test_by_type():
+    documents = [
+        document("d", mention("a", type="PER"), mention("a"), mention("a", type="LOC")),
+        document("e", mention("a", type="PER"), mention(NIL, type="MISC"), mention("a", type="")),
+    ]
+    said = [["a", "b", "b"], ["b", "a", "a"]]
+    assert breakdown(documents, Answers.of(documents, said), "type") == (
+        Slice("LOC", 0, 1),
+        Slice("PER", 1, 2),
+        Slice("?", 1, 2),  # after all types
+    )
+
+
+def test_by_length():
+    lengths = [41, 1, 5, 6, 10, 11, 20, 21, 40, 0]
+    # Mentions outside the knowledge base do not make a document longer.
+    documents = [document(f"d{n}", *["a"] * n, *[NIL] * 50) for n in lengths]
+    said = [["a" if n in (5, 41) else "b"] * (n + 50) for n in lengths]
+    assert breakdown(documents, Answers.of(documents, said), "length") == (
+        Slice("1–5", 5, 1 + 5),
+        Slice("6–10", 0, 6 + 10),
+        Slice("11–20", 0, 11 + 20),
+        Slice("21–40", 0, 21 + 40),
+        Slice(">40", 41, 41),
+    )
+
+
+def test_a_slice_knows_its_accuracy():
+    assert Slice("x", 1, 4).accuracy == 1 / 4
+
+
+def test_nothing_has_no_slices():
+    assert breakdown([], Answers.of([], []), "type") == ()
+
+
+def test_an_unknown_breakdown_is_refused():
+    with pytest.raises(SettingsError, match=r"'size'.*ambiguity, type, length"):
+        breakdown([], Answers.of([], []), "size")
+
+
+@pytest.mark.parametrize("by", ["ambiguity", "type", "length"])
+@given(answered())
+def test_slices_add_up_to_the_whole(by, case):
+    documents, answers = case
+    slices = breakdown(documents, answers, by)
+    whole = in_kb_accuracy(documents, answers)
+    assert sum(s.correct for s in slices) == whole.correct
+    assert sum(s.total for s in slices) == whole.total
+    assert all(0 <= s.accuracy <= 1 for s in slices)
+    assert len({s.label for s in slices}) == len(slices)
