@@ -71,6 +71,7 @@ def test_train_then_info_then_predict(folder: Path, tmp_path: Path) -> None:
         "train", folder / "train.problems", "-o", model, "--dev", folder / "dev.problems",
         "--plan", "bibsg", "--beam-width", 2, "--rounds", 1, "--trees", 4, "--check-every", 2,
         "--depth", 2, "--min-leaf", 2, "--learning-rate", 0.5, "--l2", 1,
+        "--feature-share", 0.5, "--seed", 7,
     )  # fmt: skip
     assert trained.exit_code == 0
     assert "bibsg" in trained.stdout
@@ -83,6 +84,8 @@ def test_train_then_info_then_predict(folder: Path, tmp_path: Path) -> None:
     assert told["trees"]["min_leaf"] == 2
     assert told["trees"]["learning_rate"] == 0.5
     assert told["trees"]["l2"] == 1.0
+    assert told["trees"]["feature_share"] == 0.5
+    assert StructuredGradientBoosting.load(model).model.training.seed == 7
     assert [check["n_trees"] for check in told["history"]] == [2, 4]
     shown = run("info", model).stdout
     assert "bibsg" in shown
@@ -143,6 +146,8 @@ def test_errors_are_one_line(folder: Path, tmp_path: Path) -> None:
     assert_clean_failure(run("train", tmp_path / "absent", "-o", out), "absent")
     assert_clean_failure(run("train", train, "-o", out, "--plan", "greedy"), "greedy", "bibsg")
     assert_clean_failure(run("train", train, "-o", out, "--depth", 99), "depth is 99")
+    assert_clean_failure(run("train", train, "-o", out, "--feature-share", 0), "0.001 to 1")
+    assert_clean_failure(run("train", train, "-o", out, "--seed", -1), "seed is -1")
     assert_clean_failure(run("train", train, "-o", tmp_path / "no" / "m"), "no folder")
     assert_clean_failure(run("train", train, "-o", tmp_path), "folder")
     assert_clean_failure(run("generate", "-o", tmp_path / "no" / "p"), "no folder")

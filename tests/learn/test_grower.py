@@ -10,7 +10,7 @@ from sgtb.learn.binning import Binner
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import SCORE_GRID
 from sgtb.learn.forest import Forest, ForestBuilder
-from sgtb.learn.grower import Tree, grow
+from sgtb.learn.grower import Tree, draw_features, grow
 from sgtb.learn.histogram import padded
 
 
@@ -21,12 +21,14 @@ def binned(values: np.ndarray, crew: Crew, max_bins: int = 255) -> tuple[np.ndar
     return x, binner
 
 
-def grown(values, residuals, threads=1, **settings) -> tuple[Tree, Forest]:
-    """A tree on bins, and as a forest of one on raw numbers."""
+def grown(values, residuals, threads=1, asked=None, **settings) -> tuple[Tree, Forest]:
+    """A tree on bins, and as a forest of one on raw numbers; `asked`: the features drawn."""
     options = TreeSettings(**settings)
     with Crew(threads) as crew:
         x, binner = binned(values, crew, options.max_bins)
-        tree = grow(x, residuals, binner.n_bins, options, crew)
+        drawn = np.isin(np.arange(binner.n_features), asked) | (asked is None)
+        n_bins = np.where(drawn, binner.n_bins, np.int32(1))
+        tree = grow(x, residuals, n_bins, options, crew)
     builder = ForestBuilder(1, options.depth, values.shape[1], binner)
     builder.append(tree)
     return tree, builder.finished()
@@ -121,6 +123,47 @@ def test_root_split_and_leaves_follow_the_formula(settings, seed):
         assert forest.value[node] == pytest.approx(mean, abs=SCORE_GRID)
 
 
+@pytest.mark.nojit
+@pytest.mark.parametrize("asked", [[4], [1, 3], [0, 2], [1, 2, 3, 4]])
+@pytest.mark.parametrize("seed", range(3))
+def test_tree_of_some_features_is_that_of_their_columns_alone(asked, seed):
+    values, residuals = sample(seed, 200, n_features=5, n_distinct=60)
+    tree, forest = grown(values, residuals, asked=asked, depth=4, min_leaf=7)
+    alone, _ = grown(values[:, asked], residuals, depth=4, min_leaf=7)
+    assert tree.feature.tolist() == [asked[f] if f >= 0 else -1 for f in alone.feature]
+    for ours, of_columns in zip(tree[1:], alone[1:], strict=True):
+        assert ours.tobytes() == of_columns.tobytes()
+    theirs = DecisionTreeRegressor(max_depth=4, min_samples_leaf=7, random_state=0)
+    expected = theirs.fit(values[:, asked], residuals).predict(values[:, asked])
+    np.testing.assert_allclose(forest.predict(values), expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("share", "n", "n_drawn"),
+    [(0.4, 50, 20), (0.001, 50, 1), (0.01, 3, 1), (0.5, 1, 1), (0.999, 10, 10), (0.5, 0, 0)],
+)
+def test_draw_has_a_share_of_the_features_and_one_at_least(share, n, n_drawn):
+    n_bins = np.arange(2, n + 2, dtype=np.int32)
+    drawn = draw_features(n_bins, share, np.random.default_rng(0))
+    assert drawn.dtype == np.int32
+    assert (drawn > 1).sum() == n_drawn
+    np.testing.assert_array_equal(drawn, np.where(drawn > 1, n_bins, 1))
+
+
+def test_every_feature_is_drawn_about_as_often():
+    n_bins, rng = np.full(10, 9, np.int32), np.random.default_rng(1)
+    times = sum((draw_features(n_bins, 0.3, rng) > 1).astype(int) for _ in range(2000))
+    assert times.sum() == 3 * 2000
+    np.testing.assert_allclose(times, 600, atol=100)
+
+
+def test_all_features_are_no_draw():
+    n_bins, rng = np.array([3, 1, 7], np.int32), np.random.default_rng(2)
+    before = rng.bit_generator.state
+    assert draw_features(n_bins, 1.0, rng) is n_bins
+    assert rng.bit_generator.state == before
+
+
 def test_a_split_must_gain_more_than_asked_for():
     values = np.array([[0.0], [0.0], [1.0], [1.0]], np.float32)
     residuals = np.array([0.0, 0.0, 1.0, 1.0])  # gain 2²/2 − 2²/4 = 1
@@ -198,6 +241,7 @@ def test_order_of_rows_does_not_matter():
         ("learning_rate", 0.0), ("learning_rate", float("nan")), ("depth", 0), ("depth", 13),
         ("min_leaf", 0), ("l2", -1.0), ("l2", float("inf")), ("min_gain", -0.1), ("max_bins", 1),
         ("max_bins", 256), ("depth", 2.5), ("min_leaf", 1.5), ("max_bins", 9.5), ("depth", "3"),
+        ("feature_share", 0.0), ("feature_share", 1.01), ("feature_share", float("nan")),
     ],
 )  # fmt: skip
 def test_impossible_settings_are_refused_by_name(name, value):

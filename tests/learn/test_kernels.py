@@ -1,6 +1,8 @@
-"""The kernel decorators: cached kernels carry the stamp of all kernels' sources."""
+"""The kernel decorators: cached kernels carry the stamp of the kernels' sources around them."""
 
 import importlib
+import importlib.util
+import inspect
 import os
 import pkgutil
 import shutil
@@ -9,7 +11,6 @@ from pathlib import Path
 import numba
 import pytest
 
-import sgtb.learn
 from sgtb.learn import kernels
 
 compiled = pytest.mark.skipif(
@@ -17,15 +18,28 @@ compiled = pytest.mark.skipif(
 )
 
 
+LEARN = Path(kernels.__file__).parent
+PACKAGES = [name for name in ("sgtb.learn", "sgtb.linking") if importlib.util.find_spec(name)]
+
+
 def all_dispatchers():
-    for module in pkgutil.iter_modules(sgtb.learn.__path__, "sgtb.learn."):
-        for name, value in vars(importlib.import_module(module.name)).items():
-            if isinstance(value, numba.core.dispatcher.Dispatcher):
-                yield f"{module.name}.{name}", value
+    for package in map(importlib.import_module, PACKAGES):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if is_dispatcher(value):
+                    yield f"{module.name}.{name}", value
+
+
+def is_dispatcher(value) -> bool:
+    return isinstance(value, numba.core.dispatcher.Dispatcher)
 
 
 def is_cached(dispatcher) -> bool:
     return hasattr(dispatcher._cache, "_cache_file")
+
+
+def folder_of(dispatcher) -> Path:
+    return Path(inspect.getfile(dispatcher.py_func)).parent
 
 
 @compiled
@@ -43,7 +57,18 @@ def test_every_cached_kernel_carries_the_stamp():
     assert "sgtb.learn.decoder.decode_documents" in cached
     assert "sgtb.learn.residuals.collect_points" in cached
     for name, dispatcher in cached.items():
-        assert dispatcher._cache._cache_file._source_stamp == kernels.source_stamp(), name
+        stamp = kernels.source_stamp(folder_of(dispatcher))
+        assert dispatcher._cache._cache_file._source_stamp == stamp, name
+
+
+@compiled
+def test_every_kernel_calls_kernels_of_its_own_folder_only():
+    """Its stamp would miss a change in another one."""
+    for name, dispatcher in all_dispatchers():
+        function = dispatcher.py_func
+        named = [function.__globals__.get(known) for known in function.__code__.co_names]
+        for called in filter(is_dispatcher, named):
+            assert folder_of(called) == folder_of(dispatcher), f"{name} calls {called}"
 
 
 @compiled
@@ -72,18 +97,47 @@ def test_a_changed_source_makes_cached_kernels_stale(tmp_path, monkeypatch):
     assert cache._cache_file._load_index() == {}
 
 
-def test_stamp_is_of_the_sources_that_hold_kernels(tmp_path, monkeypatch):
-    for path in Path(kernels.__file__).parent.glob("*.py"):
-        shutil.copy(path, tmp_path)
-    monkeypatch.setattr(kernels, "__file__", str(tmp_path / "kernels.py"))
-    stamp = kernels.source_stamp.__wrapped__
-    before = stamp()
-    assert before == kernels.source_stamp()
-    with (tmp_path / "plan.py").open("a") as file:  # no kernels in there
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    """A copy of the learner's sources, and another folder with a kernel."""
+    learn, other = tmp_path / "learn", tmp_path / "other"
+    shutil.copytree(LEARN, learn, ignore=shutil.ignore_patterns("__pycache__"))
+    other.mkdir()
+    (other / "sums.py").write_text("@kernel\ndef add(a, b):\n    return a + b\n")
+    (other / "names.py").write_text("NAMES = ()\n")
+    monkeypatch.setattr(kernels, "__file__", str(learn / "kernels.py"))
+    return learn, other
+
+
+def change(path: Path) -> None:
+    with path.open("a") as file:
         file.write("# changed\n")
-    assert stamp() == before
+
+
+def test_stamp_is_of_the_sources_that_hold_kernels(folders):
+    learn, _ = folders
+    stamp = kernels.source_stamp.__wrapped__  # without its memory
+    before = stamp(learn)
+    assert before == kernels.source_stamp(LEARN)
+    change(learn / "plan.py")  # no kernels in there
+    assert stamp(learn) == before
     for name in ("beam.py", "pairs.py", "forest.py", "kernels.py"):
-        with (tmp_path / name).open("a") as file:
-            file.write("# changed\n")
-        assert stamp() != before
-        before = stamp()
+        change(learn / name)
+        assert stamp(learn) != before
+        before = stamp(learn)
+
+
+def test_stamp_is_of_one_folder_and_of_the_decorators(folders):
+    learn, other = folders
+    stamp = kernels.source_stamp.__wrapped__
+    before = stamp(learn), stamp(other)
+    assert before[0] != before[1]
+    for unseen in (learn / "beam.py", other / "names.py"):
+        change(unseen)
+        assert stamp(other) == before[1]
+    before = stamp(learn), stamp(other)
+    change(other / "sums.py")
+    assert (stamp(learn) == before[0], stamp(other) == before[1]) == (True, False)
+    before = stamp(learn), stamp(other)
+    change(learn / "kernels.py")
+    assert (stamp(learn) == before[0], stamp(other) == before[1]) == (False, False)

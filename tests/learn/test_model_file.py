@@ -52,6 +52,20 @@ def test_saved_models_come_back(name, depth, tmp_path, problems):
         assert one.tobytes() == other.tobytes()
 
 
+def test_models_saved_before_there_was_a_draw_of_features_come_back(tmp_path, problems):
+    path = tmp_path / "model"
+    fitted = estimator(SearchPlan("bsg"), n_trees=2, feature_share=0.5, seed=3).fit(problems)
+    fitted.save(path)
+    again = load(path)
+    assert (again.trees, again.training.seed) == (fitted.trees, 3)
+    tensors, record = read_tensors(path, "model", 1)
+    del record["trees"]["feature_share"], record["training"]["seed"]
+    write_tensors(path, tensors, record)
+    old = load(path)
+    assert (old.trees.feature_share, old.training.seed) == (1.0, 0)
+    np.testing.assert_array_equal(old.predict(problems), fitted.predict(problems))
+
+
 def test_saving_keeps_no_temporary_file_and_obeys_the_umask(tmp_path, problems):
     estimator(SearchPlan("local"), n_trees=1).fit(problems).save(tmp_path / "model")
     (file,) = tmp_path.iterdir()

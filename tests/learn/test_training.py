@@ -12,8 +12,15 @@ import numpy as np
 import pytest
 
 from sgtb.errors import ModelFileError, ProblemsError, SettingsError
-from sgtb.learn import PLANS, Problems, SearchPlan, TrainingSettings
+from sgtb.learn import (
+    PLANS,
+    Problems,
+    SearchPlan,
+    StructuredGradientBoosting,
+    TrainingSettings,
+)
 from sgtb.learn.generated import CorpusShape, generate, generate_splits
+from sgtb.learn.grower import draw_features
 from sgtb.learn.tensor_file import read_tensors, write_tensors
 from tests.learn.builders import (
     estimator,
@@ -155,6 +162,74 @@ def test_three_rounds_do_not_depend_on_the_cache(tmp_path):
     assert len(found) == 1
 
 
+# A share of the features
+
+
+def forest_bytes(fitted: StructuredGradientBoosting) -> bytes:
+    """The trees without the settings they were grown by."""
+    forest = fitted.model.forest
+    return b"".join(getattr(forest, name).tobytes() for name in ("feature", "threshold", "value"))
+
+
+@pytest.mark.nojit
+def test_draws_do_not_depend_on_threads_and_cache_on_tiny_documents(tmp_path):
+    problems = generate(CorpusShape.tiny(), seed=5)
+    settings = {"n_trees": 6, "feature_share": 0.4}
+    found = {
+        model_bytes(
+            estimator(SearchPlan("bsg", 2), **settings, threads=threads, incremental=incremental)
+            .fit(problems),
+            tmp_path,
+        )
+        for threads, incremental in [(1, True), (2, True), (3, True), (1, False)]
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+def test_draws_do_not_depend_on_threads_and_cache(tmp_path):
+    splits = generate_splits(replace(CorpusShape(), n_documents=40), seed=6, dev=8, test=1)
+    settings = {"n_trees": 20, "check_every": 5, "feature_share": 0.4, "seed": 7}
+    found = {
+        model_bytes(
+            estimator(SearchPlan("bsg"), **settings, threads=threads, incremental=incremental)
+            .fit(splits.train, splits.dev),
+            tmp_path,
+        )
+        for threads, incremental in [(1, True), (2, True), (3, True), (2, False)]
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("share", [0.1, 0.4])
+def test_a_tree_asks_about_what_was_drawn_for_its_number(share):
+    problems = random_problems(np.random.default_rng(13), n_documents=8, n_local=6)
+    fitted = estimator(SearchPlan("bsg"), n_trees=10, feature_share=share, seed=5).fit(problems)
+    forest, n = fitted.model.forest, fitted.model.n_features
+    assert n == 10
+    asked_at_all = set()
+    for m in range(forest.n_trees):
+        drawn = draw_features(np.full(n, 2, np.int32), share, np.random.default_rng((5, m))) > 1
+        assert drawn.sum() == round(share * n)
+        asked = set(forest.feature[forest.roots[m] : forest.roots[m + 1]].tolist()) - {-1}
+        assert asked <= set(np.flatnonzero(drawn).tolist())
+        asked_at_all |= asked
+    assert len(asked_at_all) > round(share * n)  # drawn anew for each tree
+
+
+@pytest.mark.nojit
+def test_the_seed_decides_what_is_drawn():
+    problems = random_problems(np.random.default_rng(14), n_documents=8, n_local=6)
+
+    def grown(seed, share):
+        settings = {"n_trees": 6, "feature_share": share, "seed": seed}
+        return forest_bytes(estimator(SearchPlan("bsg"), **settings).fit(problems))
+
+    assert grown(0, 0.4) == grown(0, 0.4)
+    assert len({grown(seed, 0.4) for seed in (0, 1, 2**31)}) == 3
+    assert grown(0, 1.0) == grown(1, 1.0) != grown(0, 0.4)
+
+
 # Progress and early stopping
 
 
@@ -246,7 +321,8 @@ def test_nothing_is_said_unless_asked(corpus, capsys):
     ("name", "value"),
     [
         ("n_trees", 0), ("n_trees", 100_001), ("check_every", 0), ("patience", 0), ("threads", 0),
-        ("n_trees", 2.5), ("check_every", 1.5), ("threads", 1.5),
+        ("n_trees", 2.5), ("check_every", 1.5), ("threads", 1.5), ("seed", -1), ("seed", 2**31 + 1),
+        ("seed", 0.5), ("seed", None),
     ],
 )  # fmt: skip
 def test_impossible_settings_are_refused_by_name(name, value):
@@ -293,13 +369,14 @@ SCRIPT = """
     import sys, time
     from dataclasses import replace
     from pathlib import Path
-    from sgtb.learn import SearchPlan, StructuredGradientBoosting, TrainingSettings
+    from sgtb.learn import SearchPlan, StructuredGradientBoosting, TrainingSettings, TreeSettings
     from sgtb.learn.generated import CorpusShape, generate_splits
 
     folder, pause = Path(sys.argv[1]), float(sys.argv[2])
     splits = generate_splits(replace(CorpusShape.tiny(), n_documents=30), 11, dev=10, test=1)
-    training = TrainingSettings(n_trees=60, check_every=4, patience=None, threads=2)
-    fitted = StructuredGradientBoosting(SearchPlan("bibsg", 2), training=training)
+    trees = TreeSettings(feature_share=0.4)
+    training = TrainingSettings(n_trees=60, check_every=4, patience=None, threads=2, seed=3)
+    fitted = StructuredGradientBoosting(SearchPlan("bibsg", 2), trees, training)
     fitted.fit(splits.train, splits.dev, checkpoint=folder / "checkpoint", progress=True,
                callbacks=[lambda told: time.sleep(pause)])
     fitted.save(folder / "model")
@@ -334,21 +411,22 @@ def test_killed_training_resumes_and_ends_in_the_same_bytes(tmp_path):
     assert (killed / "checkpoint").read_bytes() == (whole / "checkpoint").read_bytes()
 
 
-@every_plan
-def test_resumed_training_ends_in_the_same_bytes(name, tmp_path, corpus):
+@pytest.mark.parametrize(("name", "share"), [*((name, 1.0) for name in PLANS), ("bsg", 0.4)])
+def test_resumed_training_ends_in_the_same_bytes(name, share, tmp_path, corpus):
     plan, kept = SearchPlan(name, beam_width=2), tmp_path / "checkpoint"
-    whole = estimator(plan, n_trees=14, check_every=3).fit(corpus)
-    halfway = estimator(plan, n_trees=14, check_every=3)
+    settings = {"n_trees": 14, "check_every": 3, "feature_share": share}
+    whole = estimator(plan, **settings).fit(corpus)
+    halfway = estimator(plan, **settings)
     halfway.fit(corpus, checkpoint=kept, callbacks=[lambda told: told.n_trees == 8])
     heard = []
     # Threads and cache may be others than before: they have no say in the result.
-    resumed = estimator(plan, n_trees=14, check_every=3, threads=2, incremental=False)
+    resumed = estimator(plan, **settings, threads=2, incremental=False)
     resumed.fit(corpus, checkpoint=kept, callbacks=[lambda told: heard.append(told.n_trees)])
     assert heard == list(range(7, 15))
     assert model_bytes(resumed, tmp_path) == model_bytes(whole, tmp_path)
     # Once more: nothing is left to do.
     heard.clear()
-    again = estimator(plan, n_trees=14, check_every=3)
+    again = estimator(plan, **settings)
     again.fit(corpus, checkpoint=kept, callbacks=[lambda told: heard.append(told.n_trees)])
     assert heard == []
     assert model_bytes(again, tmp_path) == model_bytes(whole, tmp_path)
@@ -376,6 +454,8 @@ def test_foreign_checkpoints_are_refused(tmp_path, corpus):
         (estimator(SearchPlan("bsg", 3), **settings), corpus, None),
         (estimator(SearchPlan("laso"), **settings), corpus, None),
         (estimator(SearchPlan("bsg"), **settings, depth=2), corpus, None),
+        (estimator(SearchPlan("bsg"), **settings, feature_share=0.5), corpus, None),
+        (estimator(SearchPlan("bsg"), **settings, seed=1), corpus, None),
         (estimator(SearchPlan("bsg"), n_trees=5, check_every=2), corpus, None),
         (estimator(SearchPlan("bsg"), **settings), corpus[1:], None),
         (estimator(SearchPlan("bsg"), **settings), corpus, corpus[:3]),

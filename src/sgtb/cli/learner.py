@@ -170,6 +170,10 @@ def train(
     l2: Annotated[
         float, typer.Option(help="Pulls the values of small leaves to zero.")
     ] = _TREES.l2,
+    feature_share: Annotated[
+        float, typer.Option(help="Share of the features each tree may ask about.")
+    ] = _TREES.feature_share,
+    seed: Annotated[int, typer.Option(help="Seed of the draw of features.")] = _TRAINING.seed,
     check_every: CheckEvery = _TRAINING.check_every,
     patience: Patience = _TRAINING.patience,
     threads: Threads = None,
@@ -196,8 +200,8 @@ def train(
             _check_folder(path)
     model = StructuredGradientBoosting(
         SearchPlan(cast(PlanName, plan), beam_width, rounds),
-        TreeSettings(learning_rate, depth, min_leaf, l2),
-        TrainingSettings(trees, check_every, patience, threads),
+        TreeSettings(learning_rate, depth, min_leaf, l2, feature_share=feature_share),
+        TrainingSettings(trees, check_every, patience, threads, seed=seed),
     )
     model.fit(
         Problems.load(problems),

@@ -36,6 +36,7 @@ class TreeSettings:
     l2             λ, pulls the values of small leaves towards zero
     min_gain       a split must lower the squared error by more than this
     max_bins       bins per feature, at most 255
+    feature_share  share of the features a tree may ask about, drawn anew for each tree
     """
 
     learning_rate: float = 1.0
@@ -44,6 +45,7 @@ class TreeSettings:
     l2: float = 0.0
     min_gain: float = 0.0
     max_bins: int = MAX_BINS
+    feature_share: float = 1.0
 
     def __post_init__(self) -> None:
         _in_range("learning_rate", self.learning_rate, 1e-6, 10.0)
@@ -52,6 +54,7 @@ class TreeSettings:
         _in_range("l2", self.l2, 0.0, 1e12)
         _in_range("min_gain", self.min_gain, 0.0, 1e12)
         whole_number("max_bins", self.max_bins, 2, MAX_BINS)
+        _in_range("feature_share", self.feature_share, 1e-3, 1.0)
 
 
 class Tree(NamedTuple):
@@ -85,8 +88,20 @@ class _Node(NamedTuple):
     histogram: Longs
 
 
+def draw_features(n_bins: Ints, share: float, rng: np.random.Generator) -> Ints:
+    """Return `n_bins` as one tree is to see it: a feature not drawn has one bin, nothing to ask."""
+    if share == 1.0:
+        return n_bins
+    n_drawn = max(1, round(share * len(n_bins)))
+    drawn = rng.permutation(len(n_bins)) < n_drawn
+    return np.where(drawn, n_bins, np.int32(1))
+
+
 def grow(x: Bytes, residuals: Doubles, n_bins: Ints, settings: TreeSettings, crew: Crew) -> Tree:
-    """Fit a tree to `residuals` of the binned rows `x`, padded to a multiple of 8 columns."""
+    """Fit a tree to `residuals` of the binned rows `x`, padded to a multiple of 8 columns.
+
+    It asks about the features with two bins or more; `draw_features` says which.
+    """
     weights = pack_residuals(residuals)
     rows = np.arange(len(x), dtype=np.int32)
     spare = np.empty_like(rows)
@@ -155,7 +170,8 @@ def best_split(
     """Return the gain, feature, bin and left rows of the best split; feature -1: none."""
     mask = (1 << count_bits) - 1
     total = int64(0)
-    for b in range(n_bins[0]):
+    # Any feature's bins hold all rows of the node, also those of one that was not drawn.
+    for b in range(histogram.shape[1]):
         total += histogram[0, b]
     n = total & mask
     sum_all = float(total >> count_bits)

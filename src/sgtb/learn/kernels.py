@@ -2,11 +2,13 @@
 
 numba's disk cache notices a change of the file a kernel stands in, but not of the files of
 the kernels it calls. After an upgrade or a `git pull` it would go on running an old inner
-loop inside an unchanged outer one. So the cache entries of all kernels carry one stamp, a
-digest of every source file that holds one.
+loop inside an unchanged outer one. So the cache entries of all kernels of a folder carry one
+stamp, a digest of every source file in it that holds one, and of this file. A kernel calls
+only kernels of its own folder: its stamp would miss a change in another.
 """
 
 import hashlib
+import inspect
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -36,7 +38,7 @@ def kernel(function: F) -> F:
     dispatcher = numba.njit(cache=True, **_OPTIONS)(function)
     index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if index is not None:  # absent with NUMBA_DISABLE_JIT=1
-        index._source_stamp = source_stamp()
+        index._source_stamp = source_stamp(Path(inspect.getfile(function)).parent)
     return cast(F, dispatcher)
 
 
@@ -55,10 +57,10 @@ def inner(function: F) -> F:
 
 
 @cache
-def source_stamp() -> str:
-    """A digest of the sources of every module that holds kernels."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+def source_stamp(folder: Path) -> str:
+    """A digest of this file, which compiles, and of the sources in `folder` that hold kernels."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for path in sorted(folder.glob("*.py")):
         source = path.read_bytes()
         if any(mark in source for mark in (b"@kernel", b"@routine", b"@inner")):
             digest.update(source)

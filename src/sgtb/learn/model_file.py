@@ -136,7 +136,7 @@ def _arrays_of(problems: Problems | None) -> list[np.ndarray[Any, Any]]:
 def _lasting(training: TrainingSettings) -> dict[str, Any]:
     """Return the settings that have a say in the result; threads and caching have none."""
     kept = to_dict(training)
-    return {key: kept[key] for key in ("n_trees", "check_every", "patience")}
+    return {key: kept[key] for key in ("n_trees", "check_every", "patience", "seed")}
 
 
 def _tensors(forest: Forest) -> Tensors:

@@ -12,9 +12,9 @@ from sgtb.learn.binning import Binner
 from sgtb.learn.collector import Collector, choose_bins
 from sgtb.learn.crew import Crew
 from sgtb.learn.decoder import decode
-from sgtb.learn.dtypes import Bytes
+from sgtb.learn.dtypes import Bytes, Ints
 from sgtb.learn.forest import Forest, ForestBuilder
-from sgtb.learn.grower import TreeSettings, grow
+from sgtb.learn.grower import TreeSettings, draw_features, grow
 from sgtb.learn.lanes import bin_local
 from sgtb.learn.plan import SearchPlan, whole_number
 from sgtb.learn.problems import Problems
@@ -30,6 +30,7 @@ class TrainingSettings:
     threads      None: all cores. The result does not depend on it
     incremental  score only new trees where a partial sequence was met before. Without it
                  training is slow and the result the same
+    seed         of the draw of features, where TreeSettings.feature_share is below 1
     """
 
     n_trees: int = 250
@@ -37,6 +38,7 @@ class TrainingSettings:
     patience: int | None = 6
     threads: int | None = None
     incremental: bool = True
+    seed: int = 0
 
     def __post_init__(self) -> None:
         whole_number("n_trees", self.n_trees, 1, 100_000)
@@ -44,6 +46,7 @@ class TrainingSettings:
         for name in ("patience", "threads"):
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name), 1, 2**31)
+        whole_number("seed", self.seed, 0, 2**31)
 
 
 class Check(NamedTuple):
@@ -135,7 +138,8 @@ def train(job: Job, callbacks: Sequence[Callback] = (), store: Store | None = No
         stop = _out_of_patience(checks, settings.patience)
         while forest.n_trees < settings.n_trees and not stop:
             epoch = collector.collect()
-            forest.append(grow(epoch.rows, epoch.residuals, binner.n_bins, job.trees, crew))
+            n_bins = _drawn_bins(job, binner, forest.n_trees)
+            forest.append(grow(epoch.rows, epoch.residuals, n_bins, job.trees, crew))
             n = forest.n_trees
             if n % settings.check_every == 0 or n == settings.n_trees:
                 checks.append(Check(n, epoch.accuracy, dev.accuracy()))
@@ -171,6 +175,13 @@ def _out_of_patience(checks: Sequence[Check], patience: int | None) -> bool:
         return False
     best = best_of(checks)
     return sum(check.n_trees > best for check in checks) >= patience
+
+
+def _drawn_bins(job: Job, binner: Binner, tree: int) -> Ints:
+    """Return the bins of the features that the tree of this number may ask about."""
+    # A generator of its own: a resumed training has not drawn for the trees it was given.
+    rng = np.random.default_rng((job.training.seed, tree))
+    return draw_features(binner.n_bins, job.trees.feature_share, rng)
 
 
 class _Dev:

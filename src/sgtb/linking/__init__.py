@@ -1,0 +1,1 @@
+"""Linking: where text, knowledge of entities and the learner meet."""

@@ -1,0 +1,151 @@
+"""Features: from choices to the table of candidates that the schema describes.
+
+Some features come from models of their own, the tagger and the ranker. What such a model says
+about a document it was trained on is worth little and looks like a lot. So training documents are
+dealt into folds, and the features of a fold come from models trained on the other folds. All other
+documents get theirs from models trained on all folds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sgtb.errors import ProblemsError
+from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
+from sgtb.linking.choices import Choices
+from sgtb.linking.coherence import coherence_features
+from sgtb.linking.contexts import Contexts
+from sgtb.linking.facts import EntityFacts
+from sgtb.linking.lexicon import Lexicon
+from sgtb.linking.names import NAMES, name_features
+from sgtb.linking.priors import popularity_features, prior_features
+from sgtb.linking.ranker import Crosses, Cuts, Ranker, crosses
+from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES
+from sgtb.linking.segments import relative, softmax, spread
+from sgtb.linking.similarity import COSINES, OVERLAPS, overlap_and_cosine
+from sgtb.linking.tagger import TAGS, Tagger
+
+
+@dataclass(frozen=True)
+class Table:
+    """The candidates of some documents with what is known of them without training.
+
+    fixed    f4[C, F]  the columns of FIXED, in its order
+    crosses            what the ranker looks at
+    """
+
+    choices: Choices
+    contexts: Contexts
+    facts: EntityFacts
+    fixed: Floats
+    crosses: Crosses
+
+    @classmethod
+    def build(cls, choices: Choices, facts: EntityFacts, lexicon: Lexicon) -> "Table":
+        """Compute all features that need no training."""
+        contexts = Contexts.build(choices, lexicon)
+        overlaps, cosines = overlap_and_cosine(choices, contexts, facts, lexicon)
+        names = name_features(choices, contexts, facts)
+        offsets = choices.candidate_offsets
+        groups = {
+            "popularity": [popularity_features(choices, facts)],
+            "prior": [prior_features(choices, facts)],
+            "name": [names],
+            "title": [facts.shape[choices.entity], facts.type[choices.entity]],
+            "place": [spread(contexts.place, offsets)],
+            "overlap": [overlaps, _below_best(overlaps, OVERLAPS, offsets)],
+            "similarity": [cosines, _below_best(cosines, COSINES, offsets)],
+            "coherence": [coherence_features(choices, contexts, facts)],
+        }
+        fixed = np.concatenate([part for name in FIXED for part in groups[name]], axis=1)
+        sides = crosses(
+            choices, contexts, facts,
+            names[:, NAMES.index("title_equal")], overlaps[:, OVERLAPS.index("rest_words")],
+        )  # fmt: skip
+        return cls(choices, contexts, facts, fixed.astype(np.float32), sides)
+
+    @property
+    def local(self) -> Floats:
+        """The columns that do not look at other mentions' candidates."""
+        keep = [group not in BEYOND_THE_MENTION for group, names in FIXED.items() for _ in names]
+        return self.fixed[:, keep]
+
+
+def _below_best(values: Floats, names: Sequence[str], offsets: Ints) -> Floats:
+    columns = [relative(values[:, i], offsets) for i, n in enumerate(names) if n in RELATIVES]
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Featurizer:
+    """The trained models behind the learned features."""
+
+    tagger: Tagger
+    ranker: Ranker
+    cuts: Cuts
+
+    @classmethod
+    def fit(cls, table: Table, folds: Ints, seed: int) -> tuple["Featurizer", Floats]:
+        """Train on a table; return the models and the table's own features, cross-fitted.
+
+        folds  i4[D]  the fold of each document
+        """
+        n = len(table.choices.documents)
+        if folds.shape != (n,) or len(np.unique(folds)) < 2:
+            raise ProblemsError(f"cross-fitting {n} documents needs {n} fold numbers, two of them")
+        fold_of = np.repeat(folds, np.diff(table.choices.mention_offsets))
+        everything = np.arange(len(fold_of))
+        cuts = Cuts.of(table.local)
+        bins = cuts.apply(table.local)
+        tags, scores = np.zeros((len(fold_of), len(TAGS))), np.zeros(table.choices.n_candidates)
+        for fold in np.unique(folds):
+            own, others = everything[fold_of == fold], everything[fold_of != fold]
+            tagger, ranker = _train(table, bins, others, (seed, int(fold) + 1))
+            tags[own] = tagger.probabilities(table.contexts.tag_clues)[own]
+            scores += ranker.scores(table.choices, table.crosses, bins, own)
+        full = cls(*_train(table, bins, everything, (seed, 0)), cuts)
+        return full, _joined(table, tags, scores)
+
+    def features(self, table: Table) -> Floats:
+        """Return the features of documents that took no part in `fit`: f4[C, F]."""
+        bins = self.cuts.apply(table.local)
+        everything = np.arange(len(table.choices.mentions))
+        scores = self.ranker.scores(table.choices, table.crosses, bins, everything)
+        return _joined(table, self.tagger.probabilities(table.contexts.tag_clues), scores)
+
+
+def _train(
+    table: Table, bins: Bytes, mentions: Longs, seed: tuple[int, int]
+) -> tuple[Tagger, Ranker]:
+    """Train both models on some mentions; nothing else of the table's labels is looked at."""
+    rng = np.random.default_rng(seed)
+    place = {tag: i for i, tag in enumerate(TAGS)}
+    tags = np.array([place.get(m.type or "", -1) for m in table.choices.mentions], np.int32)
+    tagger = Tagger.train(table.contexts.tag_clues, tags, mentions, rng)
+    return tagger, Ranker.train(table.choices, table.crosses, bins, mentions, rng)
+
+
+def _joined(table: Table, tags: Doubles, scores: Doubles) -> Floats:
+    """Return the fixed columns and the learned ones, in the order of the schema."""
+    offsets = table.choices.candidate_offsets
+    typed = spread(np.concatenate([tags, _by_name(table, tags)], axis=1), offsets)
+    person, organisation, place = table.facts.type[table.choices.entity].T
+    agree = typed[:, 0] * person + typed[:, 1] * organisation + typed[:, 2] * place
+    ranked = [scores, relative(scores, offsets), softmax(scores, offsets)]
+    learned = np.concatenate([typed, np.stack([agree, *ranked], axis=1)], axis=1)
+    return np.concatenate([table.fixed, learned.astype(np.float32)], axis=1)
+
+
+def _by_name(table: Table, tags: Doubles) -> Doubles:
+    """Return the mean over the mentions of the same name in the same document."""
+    document = np.repeat(
+        np.arange(len(table.choices.documents)), np.diff(table.choices.mention_offsets)
+    )
+    keys: dict[tuple[int, str], int] = {}
+    pairs = zip(document.tolist(), table.contexts.names, strict=True)
+    group = np.array([keys.setdefault(pair, len(keys)) for pair in pairs], np.int64)
+    total = np.zeros((len(keys), tags.shape[1]))
+    np.add.at(total, group, tags)
+    mean: Doubles = (total / np.bincount(group, minlength=len(keys))[:, None])[group]
+    return mean

@@ -1,0 +1,254 @@
+"""The ranker: a linear model of candidates, read into one feature.
+
+It sees what trees cannot: single words. Every clue of the context meets every kind word of the
+candidate's title ("national", "team", "tennis"), and the pair has a weight. Beside these crosses
+it sees the local features, cut into bins. Trained by AdaGrad on the softmax of each
+mention's candidates. Crosses are hashed on the fly: writing them down would take gigabytes.
+
+    score(c) = Σ over kinds k of c, clues x: w[k × x]  +  Σ over features f: v[f, bin of f]
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
+from sgtb.learn.kernels import inner, int64, kernel
+from sgtb.linking.choices import Choices
+from sgtb.linking.contexts import Clues, Contexts
+from sgtb.linking.facts import EntityFacts
+
+BITS = 18
+BINS = 24
+_RATE, _DECAY, _EPOCHS, _EASE, _SURE = 0.05, 1e-4, 2, 1e-2, 1e-3
+
+Hashes = npt.NDArray[np.uint32]
+
+
+class Crosses(NamedTuple):
+    """What is crossed with what.
+
+    Every candidate has `kinds` (of its entity, those that the mention says itself left out) and
+    `marks` (its type, and whether its title says more than the mention). All of them
+    meet the clues of the mention's place. The kinds and the type also meet the words of document
+    and sentence.
+    """
+
+    kind_offsets: Longs  # per candidate
+    kinds: Hashes
+    n_worded: Ints  # per candidate, how many of its kinds meet words
+    document: Ints  # of each mention
+    place_offsets: Longs
+    place_clues: Hashes
+    sentence_offsets: Longs
+    sentence_clues: Hashes
+    document_offsets: Longs
+    document_clues: Hashes
+
+
+def crosses(
+    choices: Choices,
+    contexts: Contexts,
+    facts: EntityFacts,
+    title_equal: Floats,
+    rest_words: Floats,
+) -> Crosses:
+    """Prepare the sides of all crosses. The last two are features: says the title more?"""
+    kind_hash = Clues.of([[f"kind:{word}" for word in facts.kind_words]]).values
+    word_of = facts.kind_words
+    names = [frozenset(name.split()) for name in contexts.names]
+    types = {t: Clues.of([[f"type:{t}"]]).values[0] for t in set(facts.type_name)}
+    none = Clues.of([["no kind"]]).values[0]
+    equal = Clues.of([[f"equal:{a}{b}" for a in (0, 1) for b in (0, 1)]]).values
+    offsets, columns = facts.kinds.offsets, facts.kinds.columns
+    starts, values, n_worded = [0], [], []
+    borders = choices.candidate_offsets.tolist()
+    for m, name in enumerate(names):
+        for c in range(borders[m], borders[m + 1]):
+            e = int(choices.entity[c])
+            own = [
+                kind_hash[k] for k in columns[offsets[e] : offsets[e + 1]] if word_of[k] not in name
+            ] or [none]
+            same = equal[2 * int(title_equal[c]) + int(rest_words[c] == 0)]
+            type_ = types[facts.type_name[e]]
+            values += [*own, type_, same, type_ ^ same]
+            n_worded.append(len(own) + 1)
+            starts.append(len(values))
+    document = np.repeat(np.arange(len(choices.documents)), np.diff(choices.mention_offsets))
+    return Crosses(
+        np.array(starts, np.int64), np.array(values, np.uint32), np.array(n_worded, np.int32),
+        document.astype(np.int32),
+        contexts.place_clues.offsets, contexts.place_clues.values,
+        contexts.sentence_clues.offsets, contexts.sentence_clues.values,
+        contexts.document_clues.offsets, contexts.document_clues.values,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Where features are cut into bins: `values` f4[F, BINS - 1], ascending, padded with inf."""
+
+    values: Floats
+
+    @classmethod
+    def of(cls, features: Floats) -> "Cuts":
+        """Choose cuts that make bins of about equal size."""
+        levels = np.linspace(0, 1, BINS + 1)[1:-1]
+        values = np.full((features.shape[1], BINS - 1), np.inf, np.float32)
+        for f in range(features.shape[1]):
+            cuts = np.unique(np.quantile(features[:, f], levels, method="lower"))
+            values[f, : len(cuts)] = cuts
+        return cls(values)
+
+    def apply(self, features: Floats) -> Bytes:
+        """Return the bin of every value."""
+        out = np.zeros(features.shape, np.uint8)
+        for f, cuts in enumerate(self.values):
+            out[:, f] = np.searchsorted(cuts, features[:, f])
+        return out
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """Weights of crosses f8[2**BITS], and of bins f8[F, BINS]."""
+
+    weights: Doubles
+    bin_weights: Doubles
+
+    @classmethod
+    def train(
+        cls, choices: Choices, sides: Crosses, bins: Bytes, mentions: Longs,
+        rng: np.random.Generator,
+    ) -> "Ranker":  # fmt: skip
+        """Learn from the gold of the mentions given."""
+        weights, seen = np.zeros(1 << BITS), np.zeros(1 << BITS)
+        bin_weights = np.zeros((bins.shape[1], BINS))
+        bin_seen = np.zeros_like(bin_weights)
+        size = np.diff(choices.candidate_offsets)
+        useful = mentions[(choices.gold[mentions] >= 0) & (size[mentions] > 1)]
+        for _ in range(_EPOCHS):
+            learn_ranks(
+                choices.candidate_offsets, choices.gold, sides, bins, rng.permutation(useful),
+                weights, seen, bin_weights, bin_seen, np.zeros(int(size.max(initial=1))),
+            )  # fmt: skip
+        return cls(weights, bin_weights)
+
+    def scores(self, choices: Choices, sides: Crosses, bins: Bytes, mentions: Longs) -> Doubles:
+        """Return the scores of all candidates of the mentions given, 0 elsewhere: f8[C]."""
+        out = np.zeros(choices.n_candidates)
+        tell_ranks(
+            choices.candidate_offsets, sides, bins, mentions, self.weights, self.bin_weights, out
+        )
+        return out
+
+
+@inner
+def _place(kind: np.uint32, clue: np.uint32, mask: np.uint32) -> np.uint32:
+    """Hash a pair; multiplying spreads the bits, and shifting brings the high ones down."""
+    mixed = np.uint32(kind * np.uint32(0x9E3779B1)) ^ np.uint32(clue * np.uint32(0x85EBCA6B))
+    return (mixed ^ (mixed >> np.uint32(15))) & mask
+
+
+@inner
+def _meet(
+    kinds: Hashes, first: int, last: int, clues: Hashes, start: int, stop: int, weights: Doubles
+) -> float:
+    mask = np.uint32(weights.shape[0] - 1)
+    total = 0.0
+    for i in range(first, last):
+        for j in range(start, stop):
+            total += weights[_place(kinds[i], clues[j], mask)]
+    return total
+
+
+@inner
+def _blame(
+    kinds: Hashes, first: int, last: int, clues: Hashes, start: int, stop: int, slope: float,
+    weights: Doubles, seen: Doubles,
+) -> None:  # fmt: skip
+    mask = np.uint32(weights.shape[0] - 1)
+    for i in range(first, last):
+        for j in range(start, stop):
+            _step(weights, seen, int64(_place(kinds[i], clues[j], mask)), slope)
+
+
+@inner
+def _step(weights: Doubles, seen: Doubles, place: int, slope: float) -> None:
+    slope += _DECAY * weights[place]
+    seen[place] += slope * slope
+    weights[place] -= _RATE * slope / np.sqrt(seen[place] + _EASE)
+
+
+@inner
+def _score(
+    sides: Crosses, m: int, c: int, bins: Bytes, weights: Doubles, bin_weights: Doubles
+) -> float:
+    first, last = sides.kind_offsets[c], sides.kind_offsets[c + 1]
+    worded = first + sides.n_worded[c]
+    d = sides.document[m]
+    total = _meet(
+        sides.kinds, first, last, sides.place_clues, sides.place_offsets[m],
+        sides.place_offsets[m + 1], weights,
+    )  # fmt: skip
+    total += _meet(
+        sides.kinds, first, worded, sides.sentence_clues, sides.sentence_offsets[m],
+        sides.sentence_offsets[m + 1], weights,
+    )  # fmt: skip
+    total += _meet(
+        sides.kinds, first, worded, sides.document_clues, sides.document_offsets[d],
+        sides.document_offsets[d + 1], weights,
+    )  # fmt: skip
+    for f in range(bins.shape[1]):
+        total += bin_weights[f, bins[c, f]]
+    return total
+
+
+@kernel
+def learn_ranks(
+    candidate_offsets: Ints, gold: Ints, sides: Crosses, bins: Bytes, order: Longs,
+    weights: Doubles, seen: Doubles, bin_weights: Doubles, bin_seen: Doubles, scores: Doubles,
+) -> None:  # fmt: skip
+    """Take one AdaGrad step per mention."""
+    for m in order:
+        start, n = int64(candidate_offsets[m]), candidate_offsets[m + 1] - candidate_offsets[m]
+        top, total = -1e300, 0.0
+        for i in range(n):
+            scores[i] = _score(sides, m, start + i, bins, weights, bin_weights)
+            top = max(top, scores[i])
+        for i in range(n):
+            scores[i] = np.exp(scores[i] - top)
+            total += scores[i]
+        for i in range(n):
+            slope = scores[i] / total - (1.0 if i == gold[m] else 0.0)
+            if abs(slope) < _SURE:
+                continue
+            c, d = start + i, sides.document[m]
+            first, last = sides.kind_offsets[c], sides.kind_offsets[c + 1]
+            worded = first + sides.n_worded[c]
+            _blame(
+                sides.kinds, first, last, sides.place_clues, sides.place_offsets[m],
+                sides.place_offsets[m + 1], slope, weights, seen,
+            )  # fmt: skip
+            _blame(
+                sides.kinds, first, worded, sides.sentence_clues, sides.sentence_offsets[m],
+                sides.sentence_offsets[m + 1], slope, weights, seen,
+            )  # fmt: skip
+            _blame(
+                sides.kinds, first, worded, sides.document_clues, sides.document_offsets[d],
+                sides.document_offsets[d + 1], slope, weights, seen,
+            )  # fmt: skip
+            for f in range(bins.shape[1]):
+                _step(bin_weights[f], bin_seen[f], int64(bins[c, f]), slope)
+
+
+@kernel
+def tell_ranks(
+    candidate_offsets: Ints, sides: Crosses, bins: Bytes, mentions: Longs, weights: Doubles,
+    bin_weights: Doubles, out: Doubles,
+) -> None:  # fmt: skip
+    """Write the scores of the candidates of some mentions."""
+    for m in mentions:
+        for c in range(candidate_offsets[m], candidate_offsets[m + 1]):
+            out[c] = _score(sides, m, int64(c), bins, weights, bin_weights)

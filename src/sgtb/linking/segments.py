@@ -1,0 +1,69 @@
+"""Segments: arithmetic within consecutive groups of rows, such as the candidates of a mention.
+
+`offsets` delimit the groups: group g is rows offsets[g] to offsets[g + 1] - 1. Groups may be empty.
+"""
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.floating]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+def group_of(offsets: Offsets) -> npt.NDArray[np.int64]:
+    """Return the group of every row."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def spread(values: npt.NDArray[Scalar], offsets: Offsets) -> npt.NDArray[Scalar]:
+    """Return one value per group as one per row."""
+    return np.repeat(values, np.diff(offsets), axis=0)
+
+
+def group_sum(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
+    """Return the sum of each group, 0 for an empty one."""
+    result = np.bincount(group_of(offsets), weights=values, minlength=len(offsets) - 1)
+    return np.asarray(result, np.float64)
+
+
+def group_max(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
+    """Return the largest value of each group, 0 for an empty one."""
+    result = np.zeros(len(offsets) - 1)
+    filled = np.flatnonzero(np.diff(offsets))
+    if len(filled):
+        result[filled] = np.maximum.reduceat(values, offsets[:-1][filled])
+    return result
+
+
+def relative(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
+    """Return how far each row is below the best of its group: 0 for the best."""
+    return values - spread(group_max(values, offsets), offsets)
+
+
+def share(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
+    """Return each row's part of its group's sum."""
+    return values / np.maximum(spread(group_sum(values, offsets), offsets), 1e-300)
+
+
+def softmax(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
+    """Return probabilities within each group."""
+    return share(np.exp(relative(values, offsets)), offsets)
+
+
+def rank(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
+    """Return how many rows of its group each row is below; equals share a rank."""
+    group = group_of(offsets)
+    order = np.lexsort((-values, group))
+    position = np.empty(len(values))
+    position[order] = np.arange(len(values))
+    new = np.ones(len(values), bool)
+    ordered, own = values[order], group[order]
+    new[1:] = (ordered[1:] != ordered[:-1]) | (own[1:] != own[:-1])
+    first_equal = np.maximum.accumulate(np.where(new, np.arange(len(values)), 0))
+    result = np.empty(len(values))
+    result[order] = first_equal
+    result -= offsets[:-1].astype(np.float64)[group]
+    return result

