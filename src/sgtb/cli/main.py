@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 import sgtb
-from sgtb.cli import learner
+from sgtb.cli import learner, reproduce
 from sgtb.errors import SgtbError
 
 INTERRUPTED = 130
@@ -46,6 +46,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(learner.app, name="learner")
+app.add_typer(reproduce.app, name="reproduce")
 
 
 def _print_version(wanted: bool) -> None:

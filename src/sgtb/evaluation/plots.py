@@ -7,14 +7,13 @@ Needs matplotlib, which `pip install sgtb[plot]` brings.
 import io
 import math
 import os
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgtb.errors import MissingExtraError, SettingsError
+from sgtb.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -236,17 +235,4 @@ def _figure(height: float, path: str | os.PathLike[str]) -> Iterator["Figure"]:
         data = io.BytesIO()
         # Without the version of matplotlib in it, equal pictures are equal files.
         figure.savefig(data, format="png", dpi=_DPI, metadata={"Software": None})
-    _write(data.getvalue(), Path(path))
-
-
-def _write(data: bytes, target: Path) -> None:
-    """Write a file whole or not at all."""
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target}: there is no folder {target.parent} to write it to")
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, data.getvalue())

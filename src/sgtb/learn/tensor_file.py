@@ -7,7 +7,6 @@ Reading trusts nothing; whatever is wrong with a file, the answer is a ModelFile
 import json
 import os
 import struct
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import safetensors
 from safetensors.numpy import save
 
 from sgtb.errors import ModelFileError
+from sgtb.files import write_whole
 
 MAX_BYTES = 1 << 30
 MAX_RECORD = 1 << 24
@@ -30,24 +30,10 @@ def write_tensors(
     path: str | os.PathLike[str], tensors: Tensors, record: Mapping[str, Any]
 ) -> None:
     """Write arrays and a record; equal contents give equal bytes."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target}: there is no folder {target.parent} to write it to")
     # One entry only: safetensors does not keep the order of several.
     text = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    data = save(arrays, metadata={_KEY: text})
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
+    write_whole(path, save(arrays, metadata={_KEY: text}))
 
 
 def read_tensors(
@@ -132,15 +118,3 @@ def _array(name: str, entry: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     # A copy, because kernels want memory that is aligned and their own.
     array: np.ndarray[Any, Any] = np.frombuffer(entry["data"], dtype).reshape(entry["shape"]).copy()
     return array
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable; not every system lets one open a folder."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,0 +1,128 @@
+"""The commands `sgtb reproduce …`: the paper's experiments on real data."""
+
+import json
+import resource
+import sys
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from sgtb.learn import PLANS
+from sgtb.learn.progress import TrainingBar
+from sgtb.learn.trainer import Callback
+from sgtb.reproduce.aida import PAPER, SYSTEMS, as_json, checked_plans, run_aida, unwatched
+from sgtb.reproduce.aida_data import AidaData, Packer, default_cache, silent
+from sgtb.reproduce.aida_report import write_report
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The paper's experiments on real data, from the raw files to its tables.",
+    rich_markup_mode="rich",
+)
+
+_ALL = ",".join(PLANS)
+Data = Annotated[
+    Path,
+    typer.Option(
+        "--data", exists=True, file_okay=False, show_default=False,
+        help="The folder that holds aida/, pprforned/ and wned.tar.xz.",
+    ),
+]  # fmt: skip
+Plans = Annotated[str, typer.Option(help="Plans to train, with commas.")]
+Seeds = Annotated[int, typer.Option(min=1, max=100, help="How often to train each plan.")]
+Cache = Annotated[
+    Path | None,
+    typer.Option(help="Where packed features are kept.", show_default="~/.cache/sgtb"),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+
+@app.command()
+def aida(
+    data: Data,
+    plans: Plans = _ALL,
+    seeds: Seeds = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for Markdown, JSON and figures; also trains without each feature group."
+        ),
+    ] = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    as_json_: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train and test the paper's systems on AIDA-CoNLL: its Table 2 beside ours.
+
+    Candidates are those of PPRforNED. A seed decides the folds and draws in training. Dev
+    chooses how many trees are kept; test is looked at last.
+
+    \b
+    Examples:
+      sgtb reproduce aida --data data
+      sgtb reproduce aida --data data --plans bibsg --seeds 3 --json
+      sgtb reproduce aida --data data --seeds 3 --out report
+    """
+    chosen = checked_plans([name.strip() for name in plans.split(",") if name.strip()])
+    say = silent if quiet else _say
+    corpus = AidaData.read(data, say)
+    packer = Packer(corpus, None if no_cache else cache or default_cache(), say)
+    watch = unwatched if quiet else _watch
+    result = run_aida(corpus, packer, chosen, seeds, watch, ablation=out is not None)
+    record = as_json(result, _peak_bytes())
+    if out is not None:
+        write_report(result, record, out)
+        say(f"written: {out}")
+    if as_json_:
+        print(json.dumps(record, indent=2))
+    else:
+        _print_table_2(record)
+
+
+def _print_table_2(record: dict[str, Any]) -> None:
+    table = Table(title="In-KB accuracy, AIDA-CoNLL, PPRforNED's candidates", box=box.SIMPLE)
+    table.add_column("system")
+    table.add_column("plan")
+    for head in ("paper, test", "test", "dev", "trees", "seconds"):
+        table.add_column(head, justify="right")
+    for plan, system in record["systems"].items():
+        table.add_row(
+            SYSTEMS[plan], plan, f"{PAPER[plan]:.1f}" if plan in PAPER else "–",
+            *(f"{system[s]['mean']:.2f} ± {system[s]['std']:.2f}" for s in ("test", "dev")),
+            "/".join(map(str, system["trees"])), f"{system['seconds']:.0f}",
+        )  # fmt: skip
+    console = Console()
+    console.print(table)
+    for d in record["differences"]:
+        console.print(
+            f"{d['from']} → {d['to']}: {d['points']:+.2f} points on test, "
+            f"95 % interval {d['low']:+.2f} to {d['high']:+.2f}",
+            highlight=False,
+        )
+    console.print(
+        f"{record['seeds']} seed(s), packing {record['packing_seconds']:.0f} s, "
+        f"all {record['seconds']:.0f} s, {record['peak_megabytes']} MB",
+        highlight=False,
+    )
+
+
+def _watch(title: str) -> AbstractContextManager[Callback | None]:
+    return TrainingBar(title)
+
+
+def _say(message: str) -> None:
+    print(f"sgtb: {message}", file=sys.stderr, flush=True)
+
+
+def _peak_bytes() -> int:
+    """Return the most memory this process has had; Linux counts it in kilobytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,1 @@
+"""Reproduce: the paper's experiments on real data, from the raw files to its tables."""
