@@ -3,6 +3,7 @@
 import json
 import resource
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,12 +13,14 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from sgtb.errors import SettingsError
 from sgtb.learn import PLANS
 from sgtb.learn.progress import TrainingBar
 from sgtb.learn.trainer import Callback
 from sgtb.reproduce.aida import PAPER, SYSTEMS, as_json, checked_plans, run_aida, unwatched
 from sgtb.reproduce.aida_data import AidaData, Packer, default_cache, silent
 from sgtb.reproduce.aida_report import write_report
+from sgtb.reproduce.search import TRIALS, Outcome, TopicFolds
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -85,6 +88,54 @@ def aida(
         print(json.dumps(record, indent=2))
     else:
         _print_table_2(record)
+
+
+@app.command()
+def search(
+    data: Data,
+    trials: Annotated[
+        str,
+        typer.Option(help="Trials to run, with semicolons; all by default.", show_default=False),
+    ] = "",
+    as_json_: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Repeat the search that chose the settings: held-out topics of AIDA's train and dev.
+
+    Each trial changes one thing. AIDA-test takes no part.
+
+    \b
+    Examples:
+      sgtb reproduce search --data data
+      sgtb reproduce search --data data --trials "as chosen;depth 3" --json
+    """
+    names = [name.strip() for name in trials.split(";") if name.strip()] or list(TRIALS)
+    for name in names:
+        if name not in TRIALS:
+            raise SettingsError(f"there is no trial {name!r}; there are {'; '.join(TRIALS)}")
+    say = silent if quiet else _say
+    folds = TopicFolds(AidaData.read(data, say), say=say)
+    outcomes = []
+    for name in names:
+        outcomes.append(folds.run(name, TRIALS[name]))
+        say(f"{name}: {100 * outcomes[-1].accuracy:.2f}")
+    if as_json_:
+        print(json.dumps([outcome.as_json() for outcome in outcomes], indent=2))
+    else:
+        Console().print(_search_table(outcomes))
+
+
+def _search_table(outcomes: Sequence[Outcome]) -> Table:
+    table = Table(title="In-KB accuracy on held-out topics, AIDA train and dev", box=box.SIMPLE)
+    table.add_column("trial")
+    for head in ("accuracy", "folds", "seconds"):
+        table.add_column(head, justify="right")
+    for outcome in outcomes:
+        folds = "  ".join(f"{100 * fold:.2f}" for fold in outcome.folds)
+        table.add_row(
+            outcome.name, f"{100 * outcome.accuracy:.2f}", folds, f"{outcome.seconds:.0f}"
+        )
+    return table
 
 
 def _print_table_2(record: dict[str, Any]) -> None:
