@@ -20,7 +20,7 @@ from sgtb.linking.sparse import Sparse, latent_vectors
 from sgtb.text.normalize import STOP_WORDS, normal_name, normal_words
 from sgtb.text.word_vectors import unit
 
-LINK_WIDTH, TOPIC_WIDTH = 96, 96
+TOPIC_WIDTH = 96
 _SEED = 0
 
 _BRACKETS = re.compile(r"\s*\(([^()]*)\)\s*$")
@@ -46,8 +46,7 @@ class EntityFacts:
     kinds          the words that say what kind of thing it is, by number in `kind_words`
     links          who is linked with whom, either way
     description    words of linked titles, weighted, unit rows
-    link_vector    f4[N, 96]  from the link graph
-    topic_vector   f4[N, 96]  from the descriptions
+    topic_vector   f4[N, 96]  from the descriptions, factorised
     title_vector, bracket_vector, kind_vector, description_vector   f4[N, D]  of words
     """
 
@@ -66,7 +65,6 @@ class EntityFacts:
     kinds: Sparse
     links: Sparse
     description: Sparse
-    link_vector: Floats
     topic_vector: Floats
     title_vector: Floats
     bracket_vector: Floats
@@ -97,7 +95,6 @@ class EntityFacts:
             title_words, bracket_words, kind_words,
             _numbered([[number[k] for k in kinds] for kinds in kinds_of], len(kind_words)),
             links, description,
-            latent_vectors(_neighbourhoods(links), LINK_WIDTH, _SEED),
             latent_vectors(description, TOPIC_WIDTH, _SEED),
             *(_worded(bag, lexicon) for bag in (worded, bracket_words, kind_bag, description)),
         )  # fmt: skip
@@ -152,16 +149,6 @@ def _links(entities: EntityTable) -> Sparse:
         np.ones(2 * len(source)), (n, n),
     )  # fmt: skip
     return both.with_values(np.ones(len(both.columns)))
-
-
-def _neighbourhoods(links: Sparse) -> Sparse:
-    """Return who is around each entity, itself included; a hub says little."""
-    n = links.n_rows
-    own = np.arange(n)
-    modest = np.log(n / (1 + np.diff(links.offsets)))
-    columns = np.concatenate([links.columns, own])
-    around = Sparse.of(np.concatenate([links.rows, own]), columns, modest[columns], (n, n))
-    return around.unit_rows()
 
 
 def _description(links: Sparse, titles: Sparse, lexicon: Lexicon) -> Sparse:

@@ -8,6 +8,7 @@ documents get theirs from models trained on all folds.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from sgtb.linking.priors import popularity_features, prior_features
 from sgtb.linking.ranker import Crosses, Cuts, Ranker, crosses
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES
 from sgtb.linking.segments import relative, softmax, spread
-from sgtb.linking.similarity import COSINES, OVERLAPS, overlap_and_cosine
+from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
 from sgtb.linking.tagger import TAGS, Tagger
 
 
@@ -45,7 +46,7 @@ class Table:
     def build(cls, choices: Choices, facts: EntityFacts, lexicon: Lexicon) -> "Table":
         """Compute all features that need no training."""
         contexts = Contexts.build(choices, lexicon)
-        overlaps, cosines = overlap_and_cosine(choices, contexts, facts, lexicon)
+        similar = similarities(choices, contexts, facts, lexicon)
         names = name_features(choices, contexts, facts)
         offsets = choices.candidate_offsets
         groups = {
@@ -54,36 +55,87 @@ class Table:
             "name": [names],
             "title": [facts.shape[choices.entity], facts.type[choices.entity]],
             "place": [spread(contexts.place, offsets)],
-            "overlap": [overlaps, _below_best(overlaps, OVERLAPS, offsets)],
-            "similarity": [cosines, _below_best(cosines, COSINES, offsets)],
+            "overlap": _with_relatives(similar.overlaps, OVERLAPS, offsets),
+            "similarity": _with_relatives(similar.cosines, COSINES, offsets),
+            "description": _with_relatives(similar.descriptions, DESCRIPTIONS, offsets),
             "coherence": [coherence_features(choices, contexts, facts)],
         }
         fixed = np.concatenate([part for name in FIXED for part in groups[name]], axis=1)
         sides = crosses(
             choices, contexts, facts,
-            names[:, NAMES.index("title_equal")], overlaps[:, OVERLAPS.index("rest_words")],
+            names[:, NAMES.index("title_equal")], similar.overlaps[:, OVERLAPS.index("rest_words")],
         )  # fmt: skip
         return cls(choices, contexts, facts, fixed.astype(np.float32), sides)
 
     @property
     def local(self) -> Floats:
-        """The columns that do not look at other mentions' candidates."""
+        """The columns that look at nothing beyond the mention and its candidates' own entries."""
         keep = [group not in BEYOND_THE_MENTION for group, names in FIXED.items() for _ in names]
         return self.fixed[:, keep]
 
 
-def _below_best(values: Floats, names: Sequence[str], offsets: Ints) -> Floats:
+def _with_relatives(values: Floats, names: Sequence[str], offsets: Ints) -> list[Floats]:
+    """Return columns, and some of them once more as the distance to the mention's best."""
     columns = [relative(values[:, i], offsets) for i, n in enumerate(names) if n in RELATIVES]
-    return np.stack(columns, axis=1).astype(np.float32)
+    return [values, np.stack(columns, axis=1).astype(np.float32)]
+
+
+class _Scores(NamedTuple):
+    """What the models say: of mentions f8[M, len(TAGS)], of candidates f8[C], twice."""
+
+    tags: Doubles
+    local: Doubles
+    joint: Doubles
+
+
+class _Bins(NamedTuple):
+    """What the rankers see of a table's columns."""
+
+    local: Bytes
+    joint: Bytes
+
+
+@dataclass(frozen=True)
+class FeatureModels:
+    """A tagger, a ranker of what is local, and one that sees all columns."""
+
+    tagger: Tagger
+    local: Ranker
+    joint: Ranker
+
+    @classmethod
+    def train(
+        cls, table: Table, bins: _Bins, mentions: Longs, seed: tuple[int, int]
+    ) -> "FeatureModels":
+        """Train on some mentions; nothing else of the table's labels is looked at."""
+        rng = np.random.default_rng(seed)
+        place = {tag: i for i, tag in enumerate(TAGS)}
+        tags = np.array([place.get(m.type or "", -1) for m in table.choices.mentions], np.int32)
+        return cls(
+            Tagger.train(table.contexts.tag_clues, tags, mentions, rng),
+            Ranker.train(table.choices, table.crosses, bins.local, mentions, rng),
+            Ranker.train(table.choices, table.crosses, bins.joint, mentions, rng),
+        )
+
+    def scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
+        """Return what the models say of some mentions, 0 elsewhere."""
+        tags = np.zeros((len(table.choices.mentions), len(TAGS)))
+        tags[mentions] = self.tagger.probabilities(table.contexts.tag_clues)[mentions]
+        asked = (table.choices, table.crosses)
+        return _Scores(
+            tags,
+            self.local.scores(*asked, bins.local, mentions),
+            self.joint.scores(*asked, bins.joint, mentions),
+        )
 
 
 @dataclass(frozen=True)
 class Featurizer:
-    """The trained models behind the learned features."""
+    """The trained models behind the learned features, and where rankers cut their columns."""
 
-    tagger: Tagger
-    ranker: Ranker
-    cuts: Cuts
+    models: FeatureModels
+    local_cuts: Cuts
+    joint_cuts: Cuts
 
     @classmethod
     def fit(cls, table: Table, folds: Ints, seed: int) -> tuple["Featurizer", Floats]:
@@ -96,43 +148,36 @@ class Featurizer:
             raise ProblemsError(f"cross-fitting {n} documents needs {n} fold numbers, two of them")
         fold_of = np.repeat(folds, np.diff(table.choices.mention_offsets))
         everything = np.arange(len(fold_of))
-        cuts = Cuts.of(table.local)
-        bins = cuts.apply(table.local)
-        tags, scores = np.zeros((len(fold_of), len(TAGS))), np.zeros(table.choices.n_candidates)
+        cuts = Cuts.of(table.local), Cuts.of(table.fixed)
+        bins = _Bins(cuts[0].apply(table.local), cuts[1].apply(table.fixed))
+        parts = []
         for fold in np.unique(folds):
             own, others = everything[fold_of == fold], everything[fold_of != fold]
-            tagger, ranker = _train(table, bins, others, (seed, int(fold) + 1))
-            tags[own] = tagger.probabilities(table.contexts.tag_clues)[own]
-            scores += ranker.scores(table.choices, table.crosses, bins, own)
-        full = cls(*_train(table, bins, everything, (seed, 0)), cuts)
-        return full, _joined(table, tags, scores)
+            models = FeatureModels.train(table, bins, others, (seed, int(fold) + 1))
+            parts.append(models.scores(table, bins, own))
+        # Every fold's scores are zero outside of it.
+        cross_fitted = _Scores(*(np.sum(scores, axis=0) for scores in zip(*parts, strict=True)))
+        full = cls(FeatureModels.train(table, bins, everything, (seed, 0)), *cuts)
+        return full, _joined(table, cross_fitted)
 
     def features(self, table: Table) -> Floats:
         """Return the features of documents that took no part in `fit`: f4[C, F]."""
-        bins = self.cuts.apply(table.local)
+        bins = _Bins(self.local_cuts.apply(table.local), self.joint_cuts.apply(table.fixed))
         everything = np.arange(len(table.choices.mentions))
-        scores = self.ranker.scores(table.choices, table.crosses, bins, everything)
-        return _joined(table, self.tagger.probabilities(table.contexts.tag_clues), scores)
+        return _joined(table, self.models.scores(table, bins, everything))
 
 
-def _train(
-    table: Table, bins: Bytes, mentions: Longs, seed: tuple[int, int]
-) -> tuple[Tagger, Ranker]:
-    """Train both models on some mentions; nothing else of the table's labels is looked at."""
-    rng = np.random.default_rng(seed)
-    place = {tag: i for i, tag in enumerate(TAGS)}
-    tags = np.array([place.get(m.type or "", -1) for m in table.choices.mentions], np.int32)
-    tagger = Tagger.train(table.contexts.tag_clues, tags, mentions, rng)
-    return tagger, Ranker.train(table.choices, table.crosses, bins, mentions, rng)
-
-
-def _joined(table: Table, tags: Doubles, scores: Doubles) -> Floats:
+def _joined(table: Table, scores: _Scores) -> Floats:
     """Return the fixed columns and the learned ones, in the order of the schema."""
     offsets = table.choices.candidate_offsets
-    typed = spread(np.concatenate([tags, _by_name(table, tags)], axis=1), offsets)
+    typed = spread(np.concatenate([scores.tags, _by_name(table, scores.tags)], axis=1), offsets)
     person, organisation, place = table.facts.type[table.choices.entity].T
     agree = typed[:, 0] * person + typed[:, 1] * organisation + typed[:, 2] * place
-    ranked = [scores, relative(scores, offsets), softmax(scores, offsets)]
+    ranked = [
+        column
+        for score in (scores.local, scores.joint)
+        for column in (score, relative(score, offsets), softmax(score, offsets))
+    ]
     learned = np.concatenate([typed, np.stack([agree, *ranked], axis=1)], axis=1)
     return np.concatenate([table.fixed, learned.astype(np.float32)], axis=1)
 

@@ -12,7 +12,7 @@ from sgtb.linking.coherence import COHERENCES
 from sgtb.linking.contexts import PLACES
 from sgtb.linking.names import NAMES
 from sgtb.linking.priors import POPULARITIES, PRIORS
-from sgtb.linking.similarity import COSINES, OVERLAPS
+from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS
 from sgtb.linking.tagger import TAGS
 
 VERSION = 1
@@ -28,16 +28,20 @@ RELATIVES = (
 )  # fmt: skip
 """Features that are also given as the distance to the mention's best candidate."""
 
+
+def _with_relatives(names: tuple[str, ...]) -> tuple[str, ...]:
+    return (*names, *(f"{name}_below_best" for name in names if name in RELATIVES))
+
+
 FIXED = {
     "popularity": POPULARITIES,
     "prior": PRIORS,
     "name": NAMES,
     "title": (*SHAPES, *ENTITY_TYPES),
     "place": PLACES,
-    "overlap": (
-        *OVERLAPS, *(f"{name}_below_best" for name in RELATIVES if name in OVERLAPS),
-    ),
-    "similarity": (*COSINES, *(f"{name}_below_best" for name in RELATIVES if name in COSINES)),
+    "overlap": _with_relatives(OVERLAPS),
+    "similarity": _with_relatives(COSINES),
+    "description": _with_relatives(DESCRIPTIONS),
     "coherence": COHERENCES,
 }  # fmt: skip
 """Features that need no training, by group."""
@@ -48,14 +52,16 @@ LEARNED = {
         "types_agree",
     ),
     "ranker": ("rank_score", "rank_score_below_best", "rank_probability"),
+    "joint ranker": ("joint_score", "joint_score_below_best", "joint_probability"),
 }  # fmt: skip
 """Features made by models that were trained on other documents, by group."""
 
-BEYOND_THE_MENTION = ("coherence",)
-"""Groups that look at the candidates of other mentions: a local model must do without."""
+BEYOND_THE_MENTION = ("description", "coherence", "joint ranker")
+"""Groups made of links between entities or of other mentions' candidates: evidence of the
+collective kind, which a local model must do without."""
 
-PAIRS = ("link_vector", "topic_vector", "description_vector", "title_vector", "linked", "same")
-"""Features of two candidates: four cosines, and whether they are linked, or the same entity."""
+PAIRS = ("topic_vector", "description_vector", "linked", "same")
+"""Features of two candidates: two cosines, and whether they are linked, or the same entity."""
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,29 @@ from sgtb.text.word_vectors import unit
 OVERLAPS = (
     "rest_words", "rest_in_document", "rest_weight_in_document", "rest_weight_missing",
     "rest_weight_in_sentence", "rest_weight_in_headline",
-    "linked_document", "linked_headline", "linked_sentence",
 )  # fmt: skip
 COSINES = (
     "title_mention", "title_window", "title_sentence", "title_headline", "title_document",
-    "description_window", "description_sentence", "description_headline", "description_document",
     "kind_sentence", "kind_headline", "kind_document", "bracket_headline", "bracket_document",
     "rest_sentence", "rest_headline", "rest_document",
 )  # fmt: skip
+DESCRIPTIONS = (
+    "linked_document", "linked_headline", "linked_sentence",
+    "description_window", "description_sentence", "description_headline", "description_document",
+)  # fmt: skip
+
+
+class Similarities(NamedTuple):
+    """Tables of candidates.
+
+    overlaps      f4[C, len(OVERLAPS)]      words of the title, one by one
+    cosines       f4[C, len(COSINES)]       vectors of the title's words
+    descriptions  f4[C, len(DESCRIPTIONS)]  both, for the titles that the entity is linked with
+    """
+
+    overlaps: Floats
+    cosines: Floats
+    descriptions: Floats
 
 
 class _Bag(NamedTuple):
@@ -57,12 +72,16 @@ class _Scratch(NamedTuple):
     rest: Floats
 
 
-def overlap_and_cosine(
+def similarities(
     choices: Choices, contexts: Contexts, facts: EntityFacts, lexicon: Lexicon
-) -> tuple[Floats, Floats]:
-    """Return f4[C, len(OVERLAPS)] and f4[C, len(COSINES)]."""
-    overlaps = np.zeros((choices.n_candidates, len(OVERLAPS)), np.float32)
-    cosines = np.zeros((choices.n_candidates, len(COSINES)), np.float32)
+) -> Similarities:
+    """Compare every candidate with the texts around its mention."""
+    n = choices.n_candidates
+    out = Similarities(
+        np.zeros((n, len(OVERLAPS)), np.float32),
+        np.zeros((n, len(COSINES)), np.float32),
+        np.zeros((n, len(DESCRIPTIONS)), np.float32),
+    )
     names = ("name_bag", "window_bag", "sentence_bag", "headline_bag", "document_bag")
     bags = [getattr(contexts, name) for name in names]
     texts = _Texts(*(unit(bag.times(lexicon.vectors.astype(np.float64))) for bag in bags))
@@ -74,10 +93,9 @@ def overlap_and_cosine(
         choices.mention_offsets, choices.candidate_offsets, choices.entity,
         name, sentence, headline, document, _arrays(facts.title_words),
         _arrays(facts.description), lexicon.weight, lexicon.vectors, texts, facts.title_vector,
-        facts.description_vector, facts.kind_vector, facts.bracket_vector, scratch,
-        overlaps, cosines,
+        facts.description_vector, facts.kind_vector, facts.bracket_vector, scratch, out,
     )  # fmt: skip
-    return overlaps, cosines
+    return out
 
 
 def _arrays(bag: Sparse) -> _Bag:
@@ -89,10 +107,9 @@ def compare_texts(
     mention_offsets: Ints, candidate_offsets: Ints, entity: Ints, name: _Bag, sentence: _Bag,
     headline: _Bag, document: _Bag, titles: _Bag, descriptions: _Bag, weight: Floats,
     vectors: Floats, texts: _Texts, title_vector: Floats, description_vector: Floats,
-    kind_vector: Floats, bracket_vector: Floats, scratch: _Scratch, overlaps: Floats,
-    cosines: Floats,
+    kind_vector: Floats, bracket_vector: Floats, scratch: _Scratch, out: Similarities,
 ) -> None:  # fmt: skip
-    """Fill both tables."""
+    """Fill the tables."""
     for d in range(mention_offsets.shape[0] - 1):
         _put(document, d, scratch.document)
         _put(headline, d, scratch.headline)
@@ -101,24 +118,25 @@ def compare_texts(
             _put(name, m, scratch.name)
             for c in range(candidate_offsets[m], candidate_offsets[m + 1]):
                 e = int64(entity[c])
-                _overlap(titles, descriptions, e, weight, vectors, scratch, overlaps, c)
-                _cosine(texts.name, m, title_vector, e, cosines, c, 0)
-                _cosine(texts.window, m, title_vector, e, cosines, c, 1)
-                _cosine(texts.sentence, m, title_vector, e, cosines, c, 2)
-                _cosine(texts.headline, d, title_vector, e, cosines, c, 3)
-                _cosine(texts.document, d, title_vector, e, cosines, c, 4)
-                _cosine(texts.window, m, description_vector, e, cosines, c, 5)
-                _cosine(texts.sentence, m, description_vector, e, cosines, c, 6)
-                _cosine(texts.headline, d, description_vector, e, cosines, c, 7)
-                _cosine(texts.document, d, description_vector, e, cosines, c, 8)
-                _cosine(texts.sentence, m, kind_vector, e, cosines, c, 9)
-                _cosine(texts.headline, d, kind_vector, e, cosines, c, 10)
-                _cosine(texts.document, d, kind_vector, e, cosines, c, 11)
-                _cosine(texts.headline, d, bracket_vector, e, cosines, c, 12)
-                _cosine(texts.document, d, bracket_vector, e, cosines, c, 13)
-                _rest_cosine(texts.sentence, m, scratch.rest, cosines, c, 14)
-                _rest_cosine(texts.headline, d, scratch.rest, cosines, c, 15)
-                _rest_cosine(texts.document, d, scratch.rest, cosines, c, 16)
+                _overlap(titles, e, weight, vectors, scratch, out.overlaps, c)
+                _describe(descriptions, e, scratch, out.descriptions, c)
+                _cosine(texts.name, m, title_vector, e, out.cosines, c, 0)
+                _cosine(texts.window, m, title_vector, e, out.cosines, c, 1)
+                _cosine(texts.sentence, m, title_vector, e, out.cosines, c, 2)
+                _cosine(texts.headline, d, title_vector, e, out.cosines, c, 3)
+                _cosine(texts.document, d, title_vector, e, out.cosines, c, 4)
+                _cosine(texts.window, m, description_vector, e, out.descriptions, c, 3)
+                _cosine(texts.sentence, m, description_vector, e, out.descriptions, c, 4)
+                _cosine(texts.headline, d, description_vector, e, out.descriptions, c, 5)
+                _cosine(texts.document, d, description_vector, e, out.descriptions, c, 6)
+                _cosine(texts.sentence, m, kind_vector, e, out.cosines, c, 5)
+                _cosine(texts.headline, d, kind_vector, e, out.cosines, c, 6)
+                _cosine(texts.document, d, kind_vector, e, out.cosines, c, 7)
+                _cosine(texts.headline, d, bracket_vector, e, out.cosines, c, 8)
+                _cosine(texts.document, d, bracket_vector, e, out.cosines, c, 9)
+                _rest_cosine(texts.sentence, m, scratch.rest, out.cosines, c, 10)
+                _rest_cosine(texts.headline, d, scratch.rest, out.cosines, c, 11)
+                _rest_cosine(texts.document, d, scratch.rest, out.cosines, c, 12)
             _remove(sentence, m, scratch.sentence)
             _remove(name, m, scratch.name)
         _remove(document, d, scratch.document)
@@ -139,8 +157,7 @@ def _remove(bag: _Bag, row: int, place: Floats) -> None:
 
 @inner
 def _overlap(
-    titles: _Bag, descriptions: _Bag, e: int, weight: Floats, vectors: Floats, scratch: _Scratch,
-    out: Floats, c: int,
+    titles: _Bag, e: int, weight: Floats, vectors: Floats, scratch: _Scratch, out: Floats, c: int,
 ) -> None:  # fmt: skip
     """Compare words one by one; leaves the vector of the rest, unit norm, in the scratch."""
     rest = scratch.rest
@@ -166,17 +183,21 @@ def _overlap(
             rest[k] += w * vectors[word, k]
     out[c, 0] = np.float32(n)
     out[c, 1] = np.float32(n_found / n if n > 0 else 0.0)
-    for i in range(descriptions.offsets[e], descriptions.offsets[e + 1]):
-        word, value = descriptions.columns[i], descriptions.values[i]
-        out[c, 6] += value * scratch.document[word]
-        out[c, 7] += value * scratch.headline[word]
-        out[c, 8] += value * scratch.sentence[word]
     square = np.float32(0.0)
     for k in range(rest.shape[0]):
         square += rest[k] * rest[k]
     scale = np.float32(1.0) / np.sqrt(max(square, np.float32(1e-12)))
     for k in range(rest.shape[0]):
         rest[k] *= scale
+
+
+@inner
+def _describe(descriptions: _Bag, e: int, scratch: _Scratch, out: Floats, c: int) -> None:
+    for i in range(descriptions.offsets[e], descriptions.offsets[e + 1]):
+        word, value = descriptions.columns[i], descriptions.values[i]
+        out[c, 0] += value * scratch.document[word]
+        out[c, 1] += value * scratch.headline[word]
+        out[c, 2] += value * scratch.sentence[word]
 
 
 @inner

@@ -27,7 +27,7 @@ from sgtb.learn import (
 from sgtb.learn.plan import PlanName
 from sgtb.learn.trainer import Callback, Check
 from sgtb.linking.schema import BEYOND_THE_MENTION, SCHEMA
-from sgtb.reproduce.aida_data import SPLITS, AidaData, PackedAida, Packer
+from sgtb.reproduce.aida_data import AidaData, PackedAida, Packer
 
 PAPER: Mapping[str, float] = {"local": 93.1, "bs": 95.1, "bsg": 95.5, "bibsg": 95.9}
 """Table 2 of the paper, the half with PPRforNED's candidates: in-KB accuracy on AIDA-test."""
@@ -163,15 +163,25 @@ def run_plan(
     data: AidaData, packed: PackedAida, plan: PlanName, seed: int, watch: Watch = unwatched
 ) -> Run:
     """Train one system, then test it."""
-    without = left_out(plan)
-    problems = {split: packed.problems(split, without) for split in SPLITS}
     before = time.perf_counter()
+    system = train_plan(packed, plan, seed, watch)
+    seconds = time.perf_counter() - before
+    dev, test = (
+        _accuracy(data, system, split, packed.problems(split, left_out(plan)))
+        for split in ("dev", "test")
+    )
+    return Run(plan, seed, dev, test, system.model.forest.n_trees, seconds, system.history)
+
+
+def train_plan(
+    packed: PackedAida, plan: PlanName, seed: int, watch: Watch = unwatched
+) -> StructuredGradientBoosting:
+    """Train one system; dev chooses how many trees are kept, and test has no part in it."""
+    train, dev = (packed.problems(split, left_out(plan)) for split in ("train", "dev"))
     system = estimator(plan, seed)
     with watch(f"{plan}, seed {seed}") as callback:
-        system.fit(problems["train"], problems["dev"], callbacks=_given(callback))
-    seconds = time.perf_counter() - before
-    dev, test = (_accuracy(data, system, split, problems[split]) for split in ("dev", "test"))
-    return Run(plan, seed, dev, test, system.model.forest.n_trees, seconds, system.history)
+        system.fit(train, dev, callbacks=_given(callback))
+    return system
 
 
 def remove_groups(

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -80,18 +81,22 @@ class AidaData:
         return self.choices[split].documents
 
     def answers(self, split: str, places: Ints) -> Answers:
-        """Return choices, as places among candidates, as entity ids for every mention."""
-        choices = self.choices[split]
-        ids = self.entities.ids
-        given = iter(zip(places.tolist(), choices.candidate_offsets[:-1].tolist(), strict=True))
-        rows = []
-        for document in choices.documents:
-            row: list[str | None] = []
-            for mention in document.mentions:
-                place, start = next(given) if mention.in_kb else (-1, 0)
-                row.append(ids[choices.entity[start + place]] if place >= 0 else None)
-            rows.append(row)
-        return Answers.of(choices.documents, rows)
+        """Return what was chosen for the mentions of a split, as places among candidates."""
+        return answers_of(self.choices[split], self.entities, places)
+
+
+def answers_of(choices: Choices, entities: EntityTable, places: Ints) -> Answers:
+    """Return choices, as places among candidates, as entity ids for every mention."""
+    ids = entities.ids
+    given = iter(zip(places.tolist(), choices.candidate_offsets[:-1].tolist(), strict=True))
+    rows = []
+    for document in choices.documents:
+        row: list[str | None] = []
+        for mention in document.mentions:
+            place, start = next(given) if mention.in_kb else (-1, 0)
+            row.append(ids[choices.entity[start + place]] if place >= 0 else None)
+        rows.append(row)
+    return Answers.of(choices.documents, rows)
 
 
 @dataclass(frozen=True)
@@ -107,37 +112,54 @@ class PackedAida:
         return pack(self.choices[split], self.features[split], self.pairs, without)
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is known of words and entities before any training."""
+
+    lexicon: Lexicon
+    facts: EntityFacts
+
+    def table(self, choices: Choices) -> Table:
+        """Return what a featurizer looks at, be the choices AIDA's or those of other documents."""
+        return Table.build(choices, self.facts, self.lexicon)
+
+
 class Packer:
     """Makes features, once for all seeds what no seed changes; keeps them in a cache folder."""
 
     def __init__(self, data: AidaData, cache: Path | None, say: Say = silent) -> None:
         self._data, self._cache, self._say = data, cache, say
         self._tables: dict[str, Table] = {}
-        self._facts: EntityFacts | None = None
 
     def pack(self, seed: int) -> PackedAida:
         """Return the features for a seed."""
         found = self._cached(seed)
         if found is None:
-            found = self._made(seed)
+            found, _ = self.make(seed)
             self._keep(seed, found)
         return found
 
-    def _made(self, seed: int) -> PackedAida:
+    def make(self, seed: int) -> tuple[PackedAida, Featurizer]:
+        """Return the features for a seed, made anew, and what makes them for other documents."""
         data = self._data
-        if self._facts is None:
-            self._say("preparing what is known of words and entities")
-            words = WordVectors.glove()
-            lexicon = Lexicon.build(data.documents("train"), data.entities.titles, words)
-            self._facts = EntityFacts.build(data.entities, lexicon)
-            for split in SPLITS:
+        for split in SPLITS:
+            if split not in self._tables:
                 self._say(f"features of {split}")
-                self._tables[split] = Table.build(data.choices[split], self._facts, lexicon)
+                self._tables[split] = self.known.table(data.choices[split])
         self._say(f"tagger and ranker, seed {seed}")
         folds = deal_by_topic(data.documents("train"), FOLDS, seed)
         featurizer, train = Featurizer.fit(self._tables["train"], folds, seed)
         others = {name: featurizer.features(self._tables[name]) for name in ("dev", "test")}
-        return PackedAida(data.choices, {"train": train, **others}, pair_table(self._facts))
+        features = {"train": train, **others}
+        return PackedAida(data.choices, features, pair_table(self.known.facts)), featurizer
+
+    @cached_property
+    def known(self) -> Known:
+        """What no seed changes, prepared when first asked for."""
+        self._say("preparing what is known of words and entities")
+        data, words = self._data, WordVectors.glove()
+        lexicon = Lexicon.build(data.documents("train"), data.entities.titles, words)
+        return Known(lexicon, EntityFacts.build(data.entities, lexicon))
 
     def _path(self, seed: int) -> Path | None:
         if self._cache is None:

@@ -1,0 +1,250 @@
+"""A small invented world: entities whose names are shared, and documents about them.
+
+Six places lend their names to a town, a village, a national team, a club, a player and a
+tournament. What a name means depends on the topic of its document, so there is something to learn.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sgtb.entities import EntityTable
+from sgtb.linking.choices import Choices, listed_choices
+from sgtb.linking.facts import EntityFacts
+from sgtb.linking.features import Table
+from sgtb.linking.lexicon import Lexicon
+from sgtb.records import NIL, Document, Mention, Token
+from sgtb.text.normalize import normal_words
+from sgtb.text.word_vectors import WordVectors, unit
+
+PLACES = ("Orlan", "Vessa", "Tarn", "Quill", "Brask", "Meck")
+KINDS = {
+    "town": ("{}", "GPE", 900),
+    "village": ("{}, Norvia", "GPE", 40),
+    "team": ("{} national football team", "ORG", 300),
+    "club": ("{} F.C.", "ORG", 300),
+    "player": ("{} (tennis)", "PER", 60),
+    "open": ("1994 {} Open", "", 20),
+}
+_MARK = re.compile(r"\[([^\]]+)\]|(\S+)")
+
+
+def entity_table(
+    titles: Sequence[str],
+    links: Sequence[tuple[int, int]] = (),
+    *,
+    types: Sequence[str] | None = None,
+    in_links: Sequence[int] | None = None,
+    out_links: Sequence[int] | None = None,
+    popularity: Sequence[float] | None = None,
+) -> EntityTable:
+    """A table of entities e100, e101, …; links are pairs of numbers."""
+    n = len(titles)
+    source, target = np.array(sorted(set(links)), np.int32).reshape(-1, 2).T
+    return EntityTable(
+        tuple(f"e{100 + i}" for i in range(n)),
+        tuple(titles),
+        tuple(types or [""] * n),
+        np.array(in_links if in_links is not None else [0] * n, np.int32),
+        np.array(out_links if out_links is not None else [0] * n, np.int32),
+        np.array(popularity if popularity is not None else [np.nan] * n, np.float32),
+        source.copy(),
+        target.copy(),
+    )
+
+
+def number_of(place: str, kind: str) -> int:
+    """The number of an entity of the world."""
+    return PLACES.index(place) * len(KINDS) + list(KINDS).index(kind)
+
+
+def world() -> EntityTable:
+    """All places in all their kinds; teams play teams, players play players, towns have both."""
+    links = []
+    for i, a in enumerate(PLACES):
+        town = number_of(a, "town")
+        links += [(number_of(a, kind), town) for kind in ("village", "team", "club", "open")]
+        b = PLACES[(i + 1) % len(PLACES)]
+        links += [(number_of(a, kind), number_of(b, kind)) for kind in ("team", "club", "player")]
+        links += [(number_of(a, "open"), number_of(b, "player")), (town, number_of(b, "town"))]
+    kinds = list(KINDS.values())
+    n = len(PLACES)
+    return entity_table(
+        [title.format(place) for place in PLACES for title, _, _ in kinds],
+        links,
+        types=[type for _ in PLACES for _, type, _ in kinds],
+        in_links=[count + i for i in range(n) for _, _, count in kinds],
+        out_links=[7 * i + k for i in range(n) for k in range(len(kinds))],
+        popularity=[np.nan if k == 3 else i + k for i in range(n) for k in range(len(kinds))],
+    )
+
+
+def document(id: str, *lines: str, split: str = "train") -> Document:
+    """Read lines with marks: `[name]`, `[name|gold]`, `[name|gold|type]`,
+    `[name|gold|type|candidate,candidate]`; a line is a sentence.
+    """
+    tokens: list[Token] = []
+    sentences, mentions = [], []
+    text = ""
+    for line in lines:
+        begin = len(tokens)
+        for match in _MARK.finditer(line):
+            name, *rest = (match[1] or match[2]).split("|")
+            first = len(tokens)
+            for word in name.split():
+                text += word if not text or text.endswith("\n") else f" {word}"
+                tokens.append(Token(word, len(text) - len(word), len(text)))
+            if match[1]:
+                start, end = tokens[first].start, tokens[-1].end
+                mentions.append(
+                    Mention(start, end, first, len(tokens), text[start:end], *_label(*rest))
+                )
+        sentences.append((begin, len(tokens)))
+        text += "\n"
+    return Document(id, text, tuple(tokens), tuple(sentences), tuple(mentions), split)
+
+
+def _label(gold: str = "", type: str = "", candidates: str | None = None):
+    listed = None if candidates is None else tuple(c for c in candidates.split(",") if c)
+    return gold or None, None, type or None, listed
+
+
+_TAG = {"town": "LOC", "village": "LOC", "team": "LOC", "club": "ORG", "player": "PER"}
+
+
+def named(place: str, kind: str) -> str:
+    """A mark of a name that means the kind of this name; all kinds are candidates."""
+    ids = [world().ids[number_of(place.capitalize(), other)] for other in KINDS]
+    gold = ids[list(KINDS).index(kind)]
+    return f"[{place}|{gold}|{_TAG.get(kind, 'MISC')}|{','.join(ids)}]"
+
+
+def in_full(place: str) -> str:
+    """A mark of a name that can mean one thing only: a tournament's, with its year."""
+    gold = world().ids[number_of(place, "open")]
+    return f"[1994 {place.upper()} OPEN|{gold}|MISC|{gold}]"
+
+
+def _tennis(id: str, a: str, b: str, c: str, split: str) -> Document:
+    return document(
+        id,
+        f"TENNIS - {named(a.upper(), 'player')} BEATS {named(b.upper(), 'player')} .",
+        f"{named(c.upper(), 'town')} 1996-08-2{len(id)}",
+        f"{named(a, 'player')} of {named(c, 'village')} beat {named(b, 'player')} 6-4 6-2 .",
+        f"The player won in {named(c, 'town')} ( [Norvia|{NIL}|LOC] ) and at {named(a, 'open')} .",
+        split=split,
+    )
+
+
+def _soccer(id: str, a: str, b: str, c: str, split: str) -> Document:
+    return document(
+        id,
+        f"SOCCER - {named(a.upper(), 'team')} AND {named(b.upper(), 'team')} DRAW .",
+        f"{named(c.upper(), 'town')} 1996-08-1{len(id)}",
+        f"{named(a, 'team')} drew 1-1 with {named(b, 'team')} in a football match in "
+        f"{named(c, 'town')} .",
+        f"{named(a, 'team')} ( {named(b, 'club')} ) scored , [Nobody||PER|] saw it .",
+        split=split,
+    )
+
+
+def _golf(id: str, a: str, b: str, c: str, split: str) -> Document:
+    return document(
+        id,
+        f"GOLF - LEADERS AT {in_full(a)} .",
+        f"{named(b, 'village')} 68 {named(c, 'village')} 70 {named(a, 'town')} 71",
+        split=split,
+    )
+
+
+def _news(id: str, a: str, b: str, c: str, split: str) -> Document:
+    return document(
+        id,
+        f"{named(a, 'town')} and {named(b, 'town')} sign a treaty .",
+        f"{named(c.upper(), 'town')} 1996-08-{20 + int(id[1:]) % 3}",
+        f"The mayor of {named(a, 'town')} met the mayor of {named(b, 'town')} on the road to "
+        f"{named(c, 'village')} .",
+        f"[{a} Council|{NIL}|ORG] agreed with {named(a, 'town')} .",
+        split=split,
+    )
+
+
+_WRITERS: tuple[Callable[..., Document], ...] = (_tennis, _soccer, _golf, _news)
+
+
+def documents(n: int, split: str = "train", first: int = 0) -> tuple[Document, ...]:
+    """Write documents of four kinds in turn; eight topics where there are twelve."""
+    written = []
+    for i in range(first, first + n):
+        a, b, c = (PLACES[(i + k) % len(PLACES)] for k in (0, 1, 3))
+        written.append(_WRITERS[i % len(_WRITERS)](f"d{i}", a, b, c, split))
+    return tuple(written)
+
+
+def word_vectors(texts: Sequence[Document], titles: Sequence[str], width: int = 6) -> WordVectors:
+    """Vectors for most of the words there are."""
+    words = {word for text in texts for t in text.tokens for word in normal_words(t.text)}
+    words |= {word for title in titles for word in normal_words(title)}
+    known = [word for word in sorted(words) if word not in ("treaty", "norvia")]
+    matrix = np.random.default_rng(5).standard_normal((len(known), width))
+    return WordVectors("small", {word: i for i, word in enumerate(known)}, unit(matrix))
+
+
+def lexicon_of(train: Sequence[Document], entities: EntityTable) -> Lexicon:
+    return Lexicon.build(train, entities.titles, word_vectors(train, entities.titles))
+
+
+class Setting:
+    """The world, twelve documents to train on, four for dev and four for test, and their tables."""
+
+    def __init__(
+        self, train: Sequence[Document] | None = None, dev: Sequence[Document] | None = None
+    ) -> None:
+        self.entities = world()
+        self.train = documents(12) if train is None else tuple(train)
+        self.dev = documents(4, "dev", 12) if dev is None else tuple(dev)
+        self.lexicon = lexicon_of(self.train, self.entities)
+        self.facts = EntityFacts.build(self.entities, self.lexicon)
+
+    def choices(self, texts: Sequence[Document]) -> Choices:
+        return listed_choices(texts, self.entities)
+
+    def table(self, texts: Sequence[Document]) -> Table:
+        return Table.build(self.choices(texts), self.facts, self.lexicon)
+
+
+def with_mentions(text: Document, change: Callable[[Mention], Mention]) -> Document:
+    """Return a document with every mention changed."""
+    return replace(text, mentions=tuple(change(mention) for mention in text.mentions))
+
+
+def relabelled(text: Document) -> Document:
+    """Return a document with other labels: another candidate as gold, another type and title."""
+
+    def change(mention: Mention) -> Mention:
+        if not mention.in_kb:
+            return replace(mention, type="MISC", title="Nothing")
+        others = [c for c in mention.candidates or () if c != mention.gold]
+        gold = others[len(mention.text) % len(others)] if others else mention.gold
+        type = "ORG" if mention.type == "PER" else "PER"
+        return replace(mention, gold=gold, type=type, title="Something else")
+
+    return with_mentions(text, change)
+
+
+def restricted(entities: EntityTable, ids: set[str]) -> EntityTable:
+    """Return the table of some entities only, with the links among them."""
+    keep = np.array([id in ids for id in entities.ids])
+    number = np.cumsum(keep) - 1
+    inside = keep[entities.link_source] & keep[entities.link_target]
+    kept = np.flatnonzero(keep)
+    return EntityTable(
+        tuple(entities.ids[i] for i in kept),
+        tuple(entities.titles[i] for i in kept),
+        tuple(entities.types[i] for i in kept),
+        entities.in_links[kept], entities.out_links[kept], entities.popularity[kept],
+        number[entities.link_source[inside]].astype(np.int32),
+        number[entities.link_target[inside]].astype(np.int32),
+    )  # fmt: skip

@@ -1,0 +1,247 @@
+"""Contexts: what is seen around a mention, on documents small enough to see it by eye."""
+
+import itertools
+import math
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sgtb.linking.choices import listed_choices
+from sgtb.linking.contexts import PLACES, WINDOW, Clues, Contexts
+from tests.linking.builders import (
+    Setting,
+    document,
+    documents,
+    entity_table,
+    lexicon_of,
+    relabelled,
+    world,
+)
+
+ENTITIES = entity_table(["Anything"])
+TEXT = document(
+    "1",
+    "TENNIS - [ORLAN OPEN|e100||e100] RESULTS",
+    "[TARN|e100||e100] 1996-08-22",
+    "[Orlan|e100||e100] ( [Norvia|e100||e100] ) beat 3 [Vessa|e100||e100] 6-4 in [Tarn|e100||e100] .",
+    "Young [Orlan|e100||e100] lost to [Orlan Rovers|NIL|ORG] , [Meck|e100||e100] vs [X|e100||e100]",
+)
+NAMES = ("ORLAN OPEN", "TARN", "Orlan", "Norvia", "Vessa", "Tarn", "Orlan 2", "Meck", "X")
+
+
+def contexts_of(*texts, train=None):
+    choices = listed_choices(texts, ENTITIES)
+    return Contexts.build(choices, lexicon_of(train or texts, ENTITIES))
+
+
+CONTEXTS = contexts_of(TEXT)
+
+
+def row(bag, lexicon, r):
+    first, last = bag.offsets[r : r + 2]
+    words = [lexicon.words[w] for w in bag.columns[first:last]]
+    return dict(zip(words, bag.values[first:last].tolist(), strict=True))
+
+
+def clue_row(clues: Clues, r: int) -> list[int]:
+    return clues.values[clues.offsets[r] : clues.offsets[r + 1]].tolist()
+
+
+def test_names_and_the_longest_names_that_contain_them():
+    assert CONTEXTS.names == (
+        "orlan open", "tarn", "orlan", "norvia", "vessa", "tarn", "orlan", "meck", "x",
+    )  # fmt: skip
+    # Of two that are equally long, the first; mentions not asked about can lend their names.
+    assert CONTEXTS.full_names == (
+        "orlan open", "tarn", "orlan open", "norvia", "vessa", "tarn", "orlan open", "meck", "x",
+    )  # fmt: skip
+    lent = contexts_of(document("1", "[Meck|e100||e100] [Anna Meck|NIL] [Annabel Meckson|NIL]"))
+    assert lent.full_names == ("anna meck",)
+
+
+WHERE = {  # the mentions for which it is so
+    "dateline": {"TARN"},
+    "in_brackets": {"Norvia"},
+    "before_number": {"TARN", "Vessa"},
+    "after_number": {"Vessa"},
+    "after_preposition": {"Tarn"},
+    "beside_versus": {"Meck", "X"},
+    "in_topic_document": set(NAMES),
+    "in_headline": {"ORLAN OPEN"},
+    "upper_case": {"ORLAN OPEN", "TARN", "X"},
+}
+
+
+@pytest.mark.parametrize("feature", [feature for feature in PLACES if feature in WHERE])
+def test_places_that_are_so_or_not(feature):
+    column = CONTEXTS.place[:, PLACES.index(feature)]
+    assert set(column.tolist()) <= {0, 1}
+    assert {name for name, is_so in zip(NAMES, column, strict=True) if is_so} == WHERE[feature]
+
+
+MEASURED = {
+    "sentence_digits": {"Orlan": 2 / 11, "TARN": 1 / 2, "X": 0},
+    "sentence_capitals": {"TARN": 1 / 2, "ORLAN OPEN": 4 / 5, "Orlan": 4 / 11},
+    "document_digits": dict.fromkeys(NAMES, 3 / 28),
+    "sentence_length": {"ORLAN OPEN": 5, "TARN": 2, "Norvia": 11, "X": 10},
+    "sentence_place": {"ORLAN OPEN": 0, "TARN": 1 / 4, "Vessa": 2 / 4, "X": 3 / 4},
+    "same_name": {"Orlan": 2, "Tarn": 2, "TARN": 2, "ORLAN OPEN": 1},
+    "document_mentions": dict.fromkeys(NAMES, 9),
+}
+
+
+@pytest.mark.parametrize("feature", [feature for feature in PLACES if feature in MEASURED])
+def test_places_that_are_measured(feature):
+    column = dict(zip(NAMES, CONTEXTS.place[:, PLACES.index(feature)], strict=True))
+    for name, value in MEASURED[feature].items():
+        assert column[name] == pytest.approx(value), name
+
+
+def test_a_document_without_a_topic_says_so():
+    found = contexts_of(document("1", "[Orlan|e100||e100] won"))
+    assert found.place[0, PLACES.index("in_topic_document")] == 0
+
+
+def test_bags_by_hand():
+    train = [document("1", "rain snow snow"), document("2", "snow hail"), document("3", "fog")]
+    text = document("9", "Fog again", "the rain rain hail [Snow|e100||e100] fog unseen")
+    lexicon = lexicon_of(train, ENTITIES)
+    choices = listed_choices([text], ENTITIES)
+    found = Contexts.build(choices, lexicon)
+    once, twice = math.log(4 / 2), math.log(4 / 3)  # by how many texts have a word
+
+    def expected(**raw):
+        length = math.hypot(*raw.values())
+        return pytest.approx({word: value / length for word, value in raw.items()}, rel=1e-6)
+
+    assert row(found.name_bag, lexicon, 0) == {"snow": 1.0}
+    rain = (1 + math.log(2)) * once
+    assert row(found.sentence_bag, lexicon, 0) == expected(rain=rain, hail=once, fog=once)
+    assert row(found.headline_bag, lexicon, 0) == {"fog": 1.0}
+    fog = (1 + math.log(2)) * once
+    assert row(found.document_bag, lexicon, 0) == expected(
+        rain=rain, hail=once, fog=fog, snow=twice
+    )
+
+
+def test_the_window_ends_after_some_tokens_and_may_leave_the_sentence():
+    words = [f"w{chr(97 + i)}" for i in range(3 * WINDOW)]
+    middle = len(words) // 2
+    line = " ".join([*words[:middle], "[Orlan|e100||e100]", *words[middle:]])
+    head, tail = line.split(" wb ", 1)
+    text = document("1", head, f"wb {tail}", "other sentence")
+    other = document("2", "nothing")  # or all words would be in all texts, and weigh nothing
+    lexicon = lexicon_of([text, other], ENTITIES)
+    found = Contexts.build(listed_choices([text], ENTITIES), lexicon)
+    assert set(row(found.window_bag, lexicon, 0)) == set(
+        words[middle - WINDOW : middle + WINDOW]
+    )
+    assert set(row(found.sentence_bag, lexicon, 0)) == set(words[1:])
+
+
+def test_a_mention_may_span_two_sentences():
+    (mention,) = document("1", "[x|e100||e100]").mentions
+    across = replace(mention, first=2, stop=4, text="Anna\nMeck")
+    found = contexts_of(replace(document("1", "a b Anna", "Meck c d"), mentions=(across,)))
+    assert found.names == ("anna meck",)
+    assert found.place[0, PLACES.index("sentence_length")] == 6
+
+
+def test_clues_are_the_same_hashes_everywhere():
+    clues = Clues.of([["a", "b"], [], ["a"]])
+    assert clues.offsets.tolist() == [0, 2, 2, 3]
+    assert clues.values.tolist() == [zlib.crc32(b"a"), zlib.crc32(b"b"), zlib.crc32(b"a")]
+    assert clues.values.dtype == np.uint32
+    nothing = Clues.of([])
+    assert nothing.offsets.tolist() == [0]
+    assert len(nothing.values) == 0
+
+
+KINDS = ("place_clues", "sentence_clues", "tag_clues")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_surroundings_give_equal_clues(kind):
+    line = "the old [Orlan|e100||e100] team won a game"
+    found = contexts_of(document("1", line), document("2", line), document("3", line + " today"))
+    rows = [clue_row(getattr(found, kind), r) for r in range(3)]
+    assert rows[0] == rows[1]
+    assert len(rows[0]) > 0
+    # What is far away is for the words of the sentence only.
+    assert (rows[2] == rows[0]) == (kind != "sentence_clues")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_word_before_is_a_clue(kind):
+    found = contexts_of(
+        document("1", "near [Orlan|e100||e100] won"), document("2", "mayor [Orlan|e100||e100] won")
+    )
+    a, b = (set(clue_row(getattr(found, kind), r)) for r in range(2))
+    assert a - b
+    assert b - a
+
+
+def test_all_numbers_are_one_clue():
+    found = contexts_of(
+        document("1", "[Orlan|e100||e100] 3-1 won"), document("2", "[Orlan|e100||e100] 17 won")
+    )
+    for kind in ("place_clues", "tag_clues"):
+        assert clue_row(getattr(found, kind), 0) == clue_row(getattr(found, kind), 1)
+
+
+def test_the_name_is_a_clue_to_its_type_but_not_to_its_meaning():
+    found = contexts_of(
+        document("1", "an [Orlan|e100||e100] man"), document("2", "an [Tarlan|e100||e100] man")
+    )
+    assert clue_row(found.tag_clues, 0) != clue_row(found.tag_clues, 1)
+    assert clue_row(found.place_clues, 0) == clue_row(found.place_clues, 1)  # the ending is alike
+    assert clue_row(found.sentence_clues, 0) == clue_row(found.sentence_clues, 1)
+
+
+def test_words_unknown_to_the_training_texts_are_no_document_clues():
+    train = [document(str(i), "common", *(["rare words"] if i < 2 else [])) for i in range(9)]
+    with_new = contexts_of(document("1", "rare common", "zebra words"), train=train)
+    without = contexts_of(document("1", "rare common", "words"), train=train)
+    assert clue_row(with_new.document_clues, 0) == clue_row(without.document_clues, 0)
+    assert len(clue_row(without.document_clues, 0)) > 0
+
+
+def test_labels_are_not_looked_at():
+    setting = Setting()
+    plain = setting.table(setting.dev).contexts
+    blind = setting.table([relabelled(text) for text in setting.dev]).contexts
+    assert plain.names == blind.names
+    for name, value in vars(plain).items():
+        other = getattr(blind, name)
+        for part, array in vars(value).items() if hasattr(value, "offsets") else ():
+            np.testing.assert_array_equal(array, getattr(other, part), err_msg=f"{name} {part}")
+    np.testing.assert_array_equal(plain.place, blind.place)
+
+
+def test_documents_do_not_see_each_other():
+    texts, entities = documents(6), world()
+    lexicon = lexicon_of(texts, entities)
+    together = Contexts.build(listed_choices(texts, entities), lexicon)
+    at = 0
+    for d, text in enumerate(texts):
+        alone = Contexts.build(listed_choices([text], entities), lexicon)
+        n = len(alone.names)
+        assert together.names[at : at + n] == alone.names
+        np.testing.assert_array_equal(together.place[at : at + n], alone.place)
+        for kind, i in itertools.product(KINDS, range(n)):
+            assert clue_row(getattr(together, kind), at + i) == clue_row(getattr(alone, kind), i)
+        assert clue_row(together.document_clues, d) == clue_row(alone.document_clues, 0)
+        at += n
+
+
+def test_empty_documents_are_fine():
+    empty, silent = document("1"), document("2", "no names here")
+    found = contexts_of(empty, silent, TEXT)
+    assert found.names == CONTEXTS.names
+    assert found.document_bag.n_rows == found.headline_bag.n_rows == 3
+    assert len(found.document_clues.offsets) == 4
+    nothing = contexts_of(train=[TEXT])
+    assert nothing.place.shape == (0, len(PLACES))
+    assert nothing.name_bag.n_rows == nothing.document_bag.n_rows == 0

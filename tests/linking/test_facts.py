@@ -1,0 +1,186 @@
+"""Facts of entities: what titles say, what links say, and what is missing."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sgtb.linking.facts import EntityFacts
+from sgtb.linking.lexicon import Lexicon
+from sgtb.text.word_vectors import WordVectors
+from tests.linking.builders import Setting, document, entity_table, lexicon_of, relabelled
+
+TITLES = (
+    "Orlan",
+    "Orlan national football team",
+    "Anna Meck (tennis player)",
+    "Vessa F.C.",
+    "Vessa, Norvia",
+    "1994 Vessa Open",
+    "University of Tarn",
+    "O'Brien's (band)",
+    "The Quill (The film)",
+    "fc Brask",
+)
+
+
+def facts_of(entities, texts=()):
+    return EntityFacts.build(entities, lexicon_of(texts, entities))
+
+
+def row(matrix, r):
+    first, last = matrix.offsets[r : r + 2]
+    columns, values = matrix.columns[first:last], matrix.values[first:last]
+    return dict(zip(columns.tolist(), values.tolist(), strict=True))
+
+
+def words(facts, lexicon, matrix, r):
+    return {lexicon.words[w]: value for w, value in row(matrix, r).items()}
+
+
+PLAIN = facts_of(entity_table(TITLES))
+
+
+@pytest.mark.parametrize(
+    ("title", "kinds"),
+    [
+        ("Orlan", set()),
+        ("Orlan national football team", {"national", "football", "team"}),
+        ("Anna Meck (tennis player)", {"tennis", "player"}),
+        ("Vessa F.C.", {"fc"}),
+        ("University of Tarn", set()),
+        ("O'Brien's (band)", {"band"}),
+        ("The Quill (The film)", {"film"}),
+        ("fc Brask", {"fc"}),
+    ],
+)
+def test_the_words_of_a_title_that_tell_a_kind(title, kinds):
+    found = row(PLAIN.kinds, TITLES.index(title))
+    assert {PLAIN.kind_words[k] for k in found} == kinds
+
+
+def test_a_comma_and_a_year_are_kinds_of_their_own():
+    place, edition = (row(PLAIN.kinds, TITLES.index(t)) for t in ("Vessa, Norvia", "1994 Vessa Open"))
+    assert len(place) == len(edition) == 1
+    assert place != edition
+    # Not words that a title could have.
+    for kind in (*place, *edition):
+        assert " " in PLAIN.kind_words[kind]
+
+
+def test_names_with_and_without_brackets():
+    r = TITLES.index("Anna Meck (tennis player)")
+    assert PLAIN.name[r] == "anna meck"
+    assert PLAIN.full_name[r] == "anna meck tennis player"
+    r = TITLES.index("O'Brien's (band)")
+    assert (PLAIN.name[r], PLAIN.full_name[r]) == ("obrien", "obrien band")
+
+
+def test_shapes_of_titles():
+    shape = dict(zip(TITLES, PLAIN.shape.tolist(), strict=True))
+    assert shape["Orlan"] == [0, 0, 0, 1]
+    assert shape["Anna Meck (tennis player)"] == [1, 0, 0, 4]
+    assert shape["Vessa, Norvia"] == [0, 1, 0, 2]
+    assert shape["1994 Vessa Open"] == [0, 0, 1, 3]
+
+
+def test_types_and_counts():
+    facts = facts_of(
+        entity_table(
+            ["A", "B", "C", "D"], types=["PER", "ORG", "GPE", ""], in_links=[0, 1, 9, 99],
+            out_links=[3, 0, 0, 7],
+        )
+    )  # fmt: skip
+    assert facts.type.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    np.testing.assert_allclose(facts.log_in_links, np.log([1, 2, 10, 100]), rtol=1e-6)
+    np.testing.assert_allclose(facts.log_out_links, np.log([4, 1, 1, 8]), rtol=1e-6)
+
+
+def test_a_missing_popularity_is_the_least_known():
+    known = facts_of(entity_table(["A", "B", "C"], popularity=[np.nan, 4.5, 2.5]))
+    assert known.popularity.tolist() == [2.5, 4.5, 2.5]
+    unknown = facts_of(entity_table(["A", "B"]))
+    assert unknown.popularity.tolist() == [0, 0]
+
+
+# Red Fox – Blue Fox – Green Owl: the one in the middle is linked with both, once or twice.
+CHAIN = entity_table(["Red Fox", "Blue Fox", "Green Owl"], [(0, 1), (1, 0), (2, 1)])
+TEXTS = [document("1", "The red owl ."), document("2", "A red fox .")]
+
+
+def test_links_go_both_ways_and_count_once():
+    facts = facts_of(CHAIN, TEXTS)
+    assert [row(facts.links, r) for r in range(3)] == [{1: 1}, {0: 1, 2: 1}, {1: 1}]
+    np.testing.assert_allclose(facts.log_degree, np.log([2, 3, 2]), rtol=1e-6)
+
+
+def test_descriptions_by_hand():
+    lexicon = lexicon_of(TEXTS, CHAIN)
+    facts = EntityFacts.build(CHAIN, lexicon)
+    # The weight of a word is log(4 / (1 + titles with it)) or log(3 / (1 + texts with it)), the
+    # lower of both. A neighbour with n links gives 1 / log(2 + n) for each of its words.
+    weight = {"red": 0, "blue": math.log(2), "fox": math.log(4 / 3), "green": math.log(2)}
+    weight["owl"] = math.log(3 / 2)
+
+    def expected(**shares):
+        raw = {w: math.log1p(s) * weight[w] for w, s in shares.items()}
+        length = math.hypot(*raw.values())
+        return pytest.approx({w: value / length for w, value in raw.items()}, rel=1e-5)
+
+    one, two = 1 / math.log(3), 1 / math.log(4)
+    found = [words(facts, lexicon, facts.description, r) for r in range(3)]
+    assert found[0] == expected(blue=two, fox=two)
+    assert found[1] == expected(red=one, fox=one, green=one, owl=one)
+    assert found[2] == expected(blue=two, fox=two)
+
+
+def test_vectors_of_words_by_hand():
+    vectors = WordVectors(
+        "three", {"red": 0, "fox": 1, "owl": 2}, np.eye(3, dtype=np.float32)
+    )
+    lexicon = Lexicon.build(TEXTS, CHAIN.titles, vectors)
+    facts = EntityFacts.build(CHAIN, lexicon)
+    red, fox = math.log(4 / 2), math.log(4 / 3)  # by how few titles have the word
+    length = math.hypot(red, fox)
+    expected = [[red / length, fox / length, 0], [0, 1, 0], [0, 0, 1]]
+    np.testing.assert_allclose(facts.title_vector, expected, rtol=1e-6)
+    assert facts.kind_vector.tolist() == facts.bracket_vector.tolist() == np.zeros((3, 3)).tolist()
+
+
+def vectors_of(facts):
+    return {name: value for name, value in vars(facts).items() if name.endswith("_vector")}
+
+
+def test_all_vectors_have_unit_norm_or_are_zero():
+    for name, vectors in vectors_of(Setting().facts).items():
+        length = np.linalg.norm(vectors.astype(np.float64), axis=1)
+        assert ((abs(length - 1) < 1e-4) | (length == 0)).all(), name
+        assert length.any(), name
+
+
+def test_entities_with_the_same_neighbours_are_close():
+    facts = Setting().facts
+    close = facts.topic_vector @ facts.topic_vector.T
+    shared = Setting().facts.description
+    same_words = np.zeros((shared.n_rows, shared.n_columns))
+    same_words[shared.rows, shared.columns] = shared.values
+    alike = same_words @ same_words.T
+    assert close[alike > 0.5].mean() > close[alike < 0.1].mean() + 0.2
+
+
+def test_a_world_without_links():
+    facts = facts_of(entity_table(["Orlan", "Vessa (town)"]))
+    assert facts.log_degree.tolist() == [0, 0]
+    for vectors in vectors_of(facts).values():
+        assert len(vectors) == 2
+        assert np.isfinite(vectors).all()
+    assert not facts.description.values.size
+
+
+def test_facts_are_the_same_every_time_and_have_seen_no_label():
+    first, again = Setting(), Setting()
+    blind = Setting([relabelled(text) for text in first.train])
+    for name, value in vars(first.facts).items():
+        for other in (again, blind):
+            if isinstance(value, np.ndarray):
+                assert value.tobytes() == getattr(other.facts, name).tobytes(), name

@@ -1,0 +1,203 @@
+"""Tables and featurizers: widths, cross-fitting, and documents of unusual sizes."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from sgtb.errors import ProblemsError
+from sgtb.linking.choices import listed_choices
+from sgtb.linking.facts import EntityFacts
+from sgtb.linking.features import Featurizer, Table
+from sgtb.linking.folds import deal_by_topic
+from sgtb.linking.packing import pack, pair_table
+from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, LEARNED, SCHEMA
+from sgtb.linking.segments import group_sum
+from sgtb.linking.tagger import TAGS
+from tests.linking.builders import (
+    KINDS,
+    Setting,
+    document,
+    documents,
+    entity_table,
+    lexicon_of,
+    named,
+)
+
+
+class Trained:
+    """A featurizer trained on the small world's documents."""
+
+    def __init__(self):
+        self.setting = Setting()
+        self.table = self.setting.table(self.setting.train)
+        self.folds = deal_by_topic(self.setting.train, 3, 0)
+        self.featurizer, self.features = Featurizer.fit(self.table, self.folds, 0)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return Trained()
+
+
+def column(features, name):
+    return features[:, SCHEMA.names.index(name)]
+
+
+def test_the_table_is_as_wide_as_the_schema(trained):
+    fixed = sum(map(len, FIXED.values()))
+    assert trained.table.fixed.shape == (trained.table.choices.n_candidates, fixed)
+    assert trained.features.shape == (trained.table.choices.n_candidates, len(SCHEMA.features))
+    assert trained.features.dtype == np.float32
+    assert np.isfinite(trained.features).all()
+    dev = trained.featurizer.features(trained.setting.table(trained.setting.dev))
+    assert dev.shape[1] == len(SCHEMA.features)
+    np.testing.assert_array_equal(trained.features[:, :fixed], trained.table.fixed)
+
+
+def test_a_column_stands_where_the_schema_says(trained):
+    choices, facts = trained.table.choices, trained.table.facts
+    features = trained.features
+    np.testing.assert_array_equal(
+        column(features, "log_in_links"), facts.log_in_links[choices.entity]
+    )
+    np.testing.assert_array_equal(column(features, "title_comma"), facts.shape[choices.entity, 1])
+    np.testing.assert_array_equal(column(features, "entity_place"), facts.type[choices.entity, 2])
+    sizes = np.diff(choices.candidate_offsets)
+    np.testing.assert_array_equal(column(features, "candidates"), np.repeat(sizes, sizes))
+    for name in SCHEMA.names:
+        base = name.removesuffix("_below_best")
+        if base != name and base in SCHEMA.names:
+            best = np.maximum.reduceat(column(features, base), choices.candidate_offsets[:-1])
+            expected = column(features, base) - np.repeat(best, sizes)
+            np.testing.assert_allclose(column(features, name), expected, atol=1e-5, err_msg=name)
+
+
+def test_local_columns_are_those_of_groups_within_the_mention(trained):
+    names = [n for group, own in FIXED.items() if group not in BEYOND_THE_MENTION for n in own]
+    places = [SCHEMA.names.index(name) for name in names]
+    np.testing.assert_array_equal(trained.table.local, trained.table.fixed[:, places])
+
+
+def test_learned_columns_are_probabilities_where_they_say_so(trained):
+    offsets = trained.table.choices.candidate_offsets
+    for prefix in ("mention", "name"):
+        tags = [column(trained.features, f"{prefix}_{tag.lower()}") for tag in TAGS]
+        np.testing.assert_allclose(np.sum(tags, axis=0), 1, rtol=1e-5)
+    for name in (n for group in LEARNED.values() for n in group if n.endswith("_probability")):
+        np.testing.assert_allclose(
+            group_sum(column(trained.features, name), offsets)[np.diff(offsets) > 0], 1, rtol=1e-5
+        )
+
+
+def test_mentions_of_one_name_share_their_mean_type(trained):
+    text = documents(1)[0]
+    table = trained.setting.table([text])
+    features = trained.featurizer.features(table)
+    first = table.choices.candidate_offsets[:-1]
+    own, mean = column(features, "mention_per")[first], column(features, "name_per")[first]
+    names = np.array(table.contexts.names)
+    assert len(set(names)) < len(names)
+    for name in set(names):
+        np.testing.assert_allclose(mean[names == name], own[names == name].mean(), rtol=1e-5)
+
+
+def test_the_same_seed_gives_the_same_bytes(trained):
+    again = Featurizer.fit(trained.setting.table(trained.setting.train), trained.folds, 0)[1]
+    assert again.tobytes() == trained.features.tobytes()
+    other = Featurizer.fit(trained.table, trained.folds, 1)[1]
+    assert other.tobytes() != trained.features.tobytes()
+
+
+def test_cross_fitting_needs_two_folds_and_one_number_each(trained):
+    n = len(trained.setting.train)
+    for folds in (np.zeros(n, np.int32), np.arange(n - 1, dtype=np.int32)):
+        with pytest.raises(ProblemsError, match=f"{n} documents needs {n} fold numbers"):
+            Featurizer.fit(trained.table, folds, 0)
+
+
+def test_fold_numbers_may_have_gaps(trained):
+    gaps = Featurizer.fit(trained.table, np.where(trained.folds == 0, 7, 3).astype(np.int32), 0)[1]
+    assert np.isfinite(gaps).all()
+
+
+def test_new_documents_do_not_see_each_other(trained):
+    setting = trained.setting
+    together = trained.featurizer.features(setting.table(setting.dev))
+    alone = [trained.featurizer.features(setting.table([text])) for text in setting.dev]
+    assert together.tobytes() == np.concatenate(alone).tobytes()
+
+
+def test_unusual_documents(trained):
+    setting = trained.setting
+    id = setting.entities.ids[0]
+    usual = documents(1)[0]
+    texts = [
+        document("1"),
+        document("2", "no names"),
+        document("3", f"[Orlan|{id}||] and [Vessa|{id}||]"),
+        usual,
+        document("5", f"[Orlan|{id}||{id}]"),
+    ]
+    table = setting.table(texts)
+    features = trained.featurizer.features(table)
+    assert np.isfinite(features).all()
+    expected = trained.featurizer.features(setting.table([usual]))
+    assert features[:-1].tobytes() == expected.tobytes()
+    assert pack(table.choices, features, pair_table(setting.facts)).n_documents == 5
+
+
+def test_unusual_documents_in_training(trained):
+    setting = trained.setting
+    id = setting.entities.ids[0]
+    odd = [document("e1"), document("e2", f"TENNIS - [ORLAN|{id}|PER|] ."), document("e3", "Rain")]
+    texts = [*setting.train, *odd]
+    _, features = Featurizer.fit(setting.table(texts), deal_by_topic(texts, 3, 0), 0)
+    assert len(features) == len(trained.features)
+    assert np.isfinite(features).all()
+
+
+def test_an_empty_split(trained):
+    table = trained.setting.table([])
+    features = trained.featurizer.features(table)
+    assert features.shape == (0, len(SCHEMA.features))
+    assert len(pack(table.choices, features, pair_table(trained.setting.facts))) == 0
+
+
+def test_untyped_mentions_teach_the_ranker_only(trained):
+    untyped = [
+        document(f"u{i}", named("Orlan", "town").replace("|LOC|", "||"), f"1996-08-{10 + i}")
+        for i in range(4)
+    ]
+    table = trained.setting.table(untyped)
+    _, features = Featurizer.fit(table, np.array([0, 1, 0, 1], np.int32), 0)
+    np.testing.assert_allclose(column(features, "mention_per"), 1 / len(TAGS))
+    assert column(features, "rank_score").any()
+    assert len(features) == 4 * len(KINDS)
+
+
+def test_a_thousand_mentions_of_thirty_candidates_take_linear_memory():
+    """A table of all pairs of candidates would take 900 million entries."""
+    rng = np.random.default_rng(0)
+    words = "red blue green fox owl elk".split()
+    titles = [f"{rng.choice(words).title()} {rng.choice(words).title()}" for _ in range(30)]
+    links = [tuple(rng.choice(30, 2, replace=False)) for _ in range(60)]
+    entities = entity_table(titles, links, in_links=rng.integers(0, 99, 30))
+    listed = ",".join(entities.ids)
+    lines = [
+        " ".join(f"the [Name{20 * i + k}|e100|PER|{listed}] of" for k in range(20))
+        for i in range(50)
+    ]
+    text = document("long", *lines)
+    lexicon = lexicon_of([text, document("2", "red fox")], entities)
+    facts = EntityFacts.build(entities, lexicon)
+    Table.build(listed_choices([document("2", "[Fox|e100||e100]")], entities), facts, lexicon)
+    tracemalloc.start()
+    try:
+        table = Table.build(listed_choices([text], entities), facts, lexicon)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert table.fixed.shape[0] == 30_000
+    assert np.isfinite(table.fixed).all()
+    assert peak < 400 * 2**20, f"{peak / 2**20:.0f} MB"

@@ -1,0 +1,68 @@
+"""The lexicon: which words, with which weights."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sgtb.linking.lexicon import UNKNOWN, Lexicon
+from sgtb.text.word_vectors import WordVectors
+from tests.linking.builders import document
+
+TEXTS = [
+    document("1", "Orlan beats Vessa 7", "the Orlan team 1996"),
+    document("2", "orlan's rain and Vessa"),
+    document("3", "Orlan 12"),
+]
+VECTORS = WordVectors(
+    "two", {"rain": 0, "snow": 1}, np.array([[0.6, 0.8], [1.0, 0.0]], np.float32)
+)
+LEXICON = Lexicon.build(TEXTS, ["Orlán (city)", "The Team"], VECTORS)
+
+
+@pytest.mark.parametrize(
+    ("word", "weight"),
+    [
+        ("orlan", 0.0),  # log(4 / 4): in all texts
+        ("vessa", math.log(4 / 3)),  # in two of three
+        ("beats", math.log(4 / 2)),
+        ("city", math.log(4 / 1)),  # only in a title
+        ("snow", math.log(4 / 1)),  # only among the vectors
+        ("the", 0.0),
+        ("and", 0.0),
+        ("7", 0.0),
+        ("12", math.log(4 / 2)),
+        ("1996", math.log(4 / 2)),
+    ],
+)
+def test_weights_by_hand(word, weight):
+    (number,) = LEXICON.numbers([word])
+    assert LEXICON.words[number] == word
+    assert LEXICON.weight[number] == np.float32(weight)
+
+
+def test_all_words_once_in_order():
+    assert list(LEXICON.words) == sorted(set(LEXICON.words))
+    assert set(LEXICON.words) == set("orlan beats vessa 7 the team 1996 rain and 12 city snow".split())
+
+
+def test_vectors_are_those_of_the_words():
+    known = dict(zip(LEXICON.words, LEXICON.vectors.tolist(), strict=True))
+    assert known.pop("rain") == pytest.approx([0.6, 0.8])
+    assert known.pop("snow") == [1.0, 0.0]
+    assert all(vector == [0.0, 0.0] for vector in known.values())
+
+
+def test_unknown_words_have_no_number():
+    found = LEXICON.numbers(["Orlan", "orlan", "nowhere"])
+    assert found[[0, 2]].tolist() == [UNKNOWN, UNKNOWN]
+    assert found[1] == LEXICON.number["orlan"]
+    assert LEXICON.numbers([]).dtype == np.int32
+
+
+def test_without_texts_or_vectors_there_are_still_words():
+    nothing = WordVectors("none", {}, np.zeros((0, 3), np.float32))
+    lexicon = Lexicon.build([], ["Orlan"], nothing)
+    assert lexicon.words == ("orlan",)
+    assert lexicon.weight.tolist() == [0.0]
+    assert lexicon.vectors.tolist() == [[0, 0, 0]]

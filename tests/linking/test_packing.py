@@ -1,0 +1,96 @@
+"""Packing: choices become problems, and pairs of entities features."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sgtb.errors import SettingsError
+from sgtb.linking.packing import pack, pair_table
+from sgtb.linking.schema import PAIRS, SCHEMA
+from tests.linking.builders import Setting, document, documents, number_of
+
+
+@pytest.fixture(scope="module")
+def setting():
+    return Setting()
+
+
+def features_of(choices):
+    """Features of the right width that tell the candidates apart."""
+    n, width = choices.n_candidates, len(SCHEMA.features)
+    return np.arange(n * width, dtype=np.float32).reshape(n, width)
+
+
+def looked_up(table, a, b):
+    """The features of two rows of a table, looked up in its arrays in plain Python."""
+    spaces = [
+        float(table.vectors[a, first:last].astype(np.float64) @ table.vectors[b, first:last])
+        for first, last in itertools.pairwise(table.space_offsets)
+    ]
+    low, high = min(a, b), max(a, b)
+    links = []
+    for offsets in table.link_offsets:
+        targets = table.link_targets[offsets[low] : offsets[low + 1]].tolist()
+        counts = table.link_counts[offsets[low] : offsets[low + 1]]
+        links.append(float(counts[targets.index(high)]) if high in targets else 0.0)
+    return [*spaces, *links]
+
+
+def test_the_features_of_pairs(setting):
+    facts = setting.facts
+    table = pair_table(facts)
+    assert table.n_rows == len(facts.entities)
+    assert table.n_features == len(PAIRS)
+    linked = set(zip(facts.entities.link_source, facts.entities.link_target, strict=True))
+    for a, b in itertools.product(range(0, 36, 3), range(36)):
+        expected = {
+            name: float(getattr(facts, name)[a].astype(np.float64) @ getattr(facts, name)[b])
+            for name in PAIRS
+            if name.endswith("_vector")
+        }
+        expected["linked"] = float((a, b) in linked or (b, a) in linked)
+        expected["same"] = float(a == b)
+        assert looked_up(table, a, b) == pytest.approx([expected[name] for name in PAIRS], abs=1e-6)
+    town, team = number_of("Orlan", "town"), number_of("Orlan", "team")
+    assert looked_up(table, team, town)[PAIRS.index("linked")] == 1
+
+
+def test_entities_are_numbered_by_document_in_the_order_of_their_ids(setting):
+    choices = setting.choices(setting.train)
+    problems = pack(choices, features_of(choices), pair_table(setting.facts))
+    np.testing.assert_array_equal(problems.mention_offsets, choices.mention_offsets)
+    np.testing.assert_array_equal(problems.candidate_offsets, choices.candidate_offsets)
+    np.testing.assert_array_equal(problems.gold, choices.gold)
+    borders = choices.candidate_offsets[choices.mention_offsets]
+    for d in range(len(choices.documents)):
+        own = choices.entity[borders[d] : borders[d + 1]]
+        distinct = sorted(set(own.tolist()))
+        found = problems.entity[borders[d] : borders[d + 1]]
+        assert found.tolist() == [distinct.index(e) for e in own]
+        first, last = problems.entity_offsets[d : d + 2]
+        assert problems.pairs.row[first:last].tolist() == distinct
+
+
+def test_groups_can_be_left_out(setting):
+    choices = setting.choices(setting.dev)
+    features, pairs = features_of(choices), pair_table(setting.facts)
+    assert pack(choices, features, pairs).n_local == len(SCHEMA.features)
+    less = pack(choices, features, pairs, ["name", "coherence"])
+    np.testing.assert_array_equal(
+        less.local, features[:, SCHEMA.columns_without(["name", "coherence"])]
+    )
+    with pytest.raises(SettingsError, match="'colour'"):
+        pack(choices, features, pairs, ["colour"])
+
+
+def test_documents_without_mentions_and_mentions_without_candidates(setting):
+    id = setting.entities.ids[0]
+    texts = [document("1"), document("2", f"[Orlan|{id}||]"), *documents(1), document("4", "x")]
+    choices = setting.choices(texts)
+    problems = pack(choices, features_of(choices), pair_table(setting.facts))
+    assert problems.n_documents == 4
+    assert np.diff(problems.entity_offsets)[[0, 1, 3]].tolist() == [0, 0, 0]
+    nothing = setting.choices([])
+    problems = pack(nothing, features_of(nothing), pair_table(setting.facts))
+    assert (problems.n_documents, problems.n_mentions, problems.n_candidates) == (0, 0, 0)

@@ -1,0 +1,238 @@
+"""The ranker: its kernels against a slow twin, its crosses by hand, and what it learns."""
+
+import math
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sgtb.linking import ranker
+from sgtb.linking.choices import listed_choices
+from sgtb.linking.contexts import Clues, Contexts
+from sgtb.linking.facts import EntityFacts
+from sgtb.linking.ranker import BINS, Crosses, Cuts, Ranker, crosses, learn_ranks, tell_ranks
+from tests.linking.builders import Setting, document, entity_table, lexicon_of
+
+_ALL = (1 << 32) - 1
+
+
+def hashed(kind: int, clue: int) -> int:
+    mixed = (kind * 0x9E3779B1 & _ALL) ^ (clue * 0x85EBCA6B & _ALL)
+    return mixed ^ (mixed >> 15)
+
+
+def part(values, offsets, r):
+    return [int(value) for value in values[offsets[r] : offsets[r + 1]]]
+
+
+class NaiveRanker:
+    """The twin: lists the crosses of a candidate, and keeps weights in dictionaries."""
+
+    def __init__(self, sides: Crosses, bins, size: int) -> None:
+        self.sides, self.bins, self.size = sides, bins, size
+        self.weight = defaultdict(float)
+        self.seen = defaultdict(float)
+
+    def keys(self, m, c):
+        s = self.sides
+        kinds = part(s.kinds, s.kind_offsets, c)
+        worded = kinds[: s.n_worded[c]]
+        found = []
+        for own, clues in (
+            (kinds, part(s.place_clues, s.place_offsets, m)),
+            (worded, part(s.sentence_clues, s.sentence_offsets, m)),
+            (worded, part(s.document_clues, s.document_offsets, s.document[m])),
+        ):
+            found += [hashed(kind, clue) % self.size for kind in own for clue in clues]
+        return found + [("bin", f, int(b)) for f, b in enumerate(self.bins[c])]
+
+    def score(self, m, c):
+        return sum(self.weight[key] for key in self.keys(m, c))
+
+    def learn(self, m, candidates, gold):
+        score = [self.score(m, c) for c in candidates]
+        whole = sum(math.exp(s) for s in score)
+        slopes = [math.exp(s) / whole - (i == gold) for i, s in enumerate(score)]
+        for c, wanted in zip(candidates, slopes, strict=True):
+            if abs(wanted) < ranker._SURE:
+                continue
+            for key in self.keys(m, c):
+                slope = wanted + ranker._DECAY * self.weight[key]
+                self.seen[key] += slope**2
+                self.weight[key] -= ranker._RATE * slope / math.sqrt(self.seen[key] + ranker._EASE)
+
+
+def random_sides(seed):
+    """Six mentions of two documents; one mention has no candidates."""
+    rng = np.random.default_rng(seed)
+    candidate_offsets = np.array([0, 2, 2, 5, 6, 10, 12], np.int32)
+
+    def hashes(n_rows, low, high):
+        sizes = rng.integers(low, high, n_rows)
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), rng.integers(
+            0, 1 << 32, sizes.sum()
+        ).astype(np.uint32)
+
+    kind_offsets, kinds = hashes(12, 2, 4)
+    sides = Crosses(
+        kind_offsets, kinds, rng.integers(1, 3, 12).astype(np.int32),
+        np.array([0, 0, 0, 1, 1, 1], np.int32),
+        *hashes(6, 1, 4), *hashes(6, 0, 3), *hashes(2, 0, 3),
+    )  # fmt: skip
+    bins = rng.integers(0, BINS, (12, 3)).astype(np.uint8)
+    gold = np.array([1, -1, 0, 0, 3, 1], np.int32)
+    return candidate_offsets, gold, sides, bins
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("seed", range(3))
+@np.errstate(over="ignore")  # hashing overflows on purpose; without compilation numpy minds
+def test_against_the_twin(seed):
+    offsets, gold, sides, bins = random_sides(seed)
+    order = np.array([0, 2, 3, 4, 5, 5, 2, 0, 4, 4, 4])
+    size = 32  # so few places that crosses have to share them
+    weights, seen = np.zeros(size), np.zeros(size)
+    bin_weights, bin_seen = np.zeros((3, BINS)), np.zeros((3, BINS))
+    learn_ranks(
+        offsets, gold, sides, bins, order, weights, seen, bin_weights, bin_seen, np.zeros(4)
+    )
+    twin = NaiveRanker(sides, bins, size)
+    for m in order:
+        twin.learn(m, range(*offsets[m : m + 2]), gold[m])
+    for key, weight in twin.weight.items():
+        found = bin_weights[key[1], key[2]] if isinstance(key, tuple) else weights[key]
+        assert found == pytest.approx(weight, rel=1e-9, abs=1e-12)
+    out = np.zeros(12)
+    tell_ranks(offsets, sides, bins, np.array([0, 1, 4]), weights, bin_weights, out)
+    expected = np.zeros(12)
+    for m in (0, 1, 4):
+        for c in range(*offsets[m : m + 2]):
+            expected[c] = twin.score(m, c)
+    np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
+    assert expected.any()
+
+
+def test_cuts_make_bins_of_about_equal_size():
+    rng = np.random.default_rng(0)
+    features = np.stack(
+        [rng.permutation(24_000), np.full(24_000, 7), rng.integers(0, 2, 24_000)], axis=1
+    ).astype(np.float32)
+    cuts = Cuts.of(features)
+    bins = cuts.apply(features)
+    assert bins.dtype == np.uint8
+    sizes = np.bincount(bins[:, 0])
+    assert len(sizes) == BINS
+    assert abs(sizes / 24_000 - 1 / BINS).max() < 0.001
+    assert len(np.unique(bins[:, 1])) == 1
+    assert len(np.unique(bins[:, 2])) == 2
+    order = np.argsort(features[:, 0])
+    assert (np.diff(bins[order, 0].astype(int)) >= 0).all()
+    beyond = cuts.apply(np.array([[-9e9] * 3, [9e9] * 3], np.float32))
+    assert (beyond[0] == bins.min(axis=0)).all()
+    assert (beyond[1] < BINS).all()
+
+
+def test_cuts_by_hand():
+    cuts = Cuts(np.array([[1.0, 3.0, np.inf]], np.float32))
+    values = np.array([[0.0], [1.0], [1.5], [3.0], [4.0]], np.float32)
+    assert cuts.apply(values)[:, 0].tolist() == [0, 0, 1, 1, 2]
+
+
+def crosses_of(text, titles, types, title_equal, rest_words):
+    entities = entity_table(titles, types=types)
+    lexicon = lexicon_of([text], entities)
+    choices = listed_choices([text], entities)
+    contexts = Contexts.build(choices, lexicon)
+    facts = EntityFacts.build(entities, lexicon)
+    return crosses(
+        choices, contexts, facts, np.array(title_equal, np.float32), np.float32(rest_words)
+    )
+
+
+def test_kinds_that_the_mention_says_itself_are_left_out():
+    text = document("1", "[Orlan team|e100||e100] and [Orlan|e100||e100]")
+    titles, types = ["Orlan football team"], ["ORG"]
+    sides = crosses_of(text, titles, types, [0, 0], [1, 1])
+    first, second = (set(part(sides.kinds, sides.kind_offsets, c)) for c in range(2))
+    (team,) = Clues.of([["kind:team"]]).values.tolist()
+    assert second - first == {team}
+    assert sides.n_worded[1] == sides.n_worded[0] + 1
+    assert sides.document.tolist() == [0, 0]
+
+
+def test_marks_tell_type_and_equality():
+    text = document("1", "[Orlan|e100||e100,e101] and [Orlan|e101||e101]")
+    titles = ["Orlan", "Orlan"]
+    same = crosses_of(text, titles, ["PER", "PER"], [1, 1, 1], [0, 0, 0])
+    rows = [part(same.kinds, same.kind_offsets, c) for c in range(3)]
+    assert rows[0] == rows[1] == rows[2]
+    typed = crosses_of(text, titles, ["PER", "ORG"], [1, 1, 1], [0, 0, 0])
+    rows = [part(typed.kinds, typed.kind_offsets, c) for c in range(3)]
+    assert rows[0] != rows[1] == rows[2]
+    equal = crosses_of(text, titles, ["PER", "PER"], [1, 0, 0], [0, 1, 0])
+    rows = [tuple(part(equal.kinds, equal.kind_offsets, c)) for c in range(3)]
+    assert len(set(rows)) == 3
+
+
+def bins_of(table):
+    return Cuts.of(table.local).apply(table.local)
+
+
+def scores_by_rows(train, rows):
+    """Train on the mentions given; return the scores of all candidates."""
+    table, bins = train
+    everything = np.arange(len(table.choices.mentions))
+    trained = Ranker.train(table.choices, table.crosses, bins, rows, np.random.default_rng(0))
+    return trained.scores(table.choices, table.crosses, bins, everything)
+
+
+@pytest.fixture(scope="module")
+def train():
+    setting = Setting()
+    table = setting.table(setting.train)
+    return table, bins_of(table)
+
+
+def test_it_learns_to_rank(train):
+    choices = train[0].choices
+    scores = scores_by_rows(train, np.arange(len(choices.mentions)))
+    right = several = 0
+    for m, gold in enumerate(choices.gold):
+        own = scores[slice(*choices.candidate_offsets[m : m + 2])]
+        if len(own) > 1:
+            several += 1
+            right += own.argmax() == gold
+    assert right / several > 0.8
+
+
+def test_only_the_mentions_given_are_learned_from(train):
+    table, bins = train
+    choices = table.choices
+    everything = np.arange(len(choices.mentions))
+    half = everything[::2]
+    # Another gold for every mention that is not learned from.
+    gold = np.where(everything % 2, 0, choices.gold).astype(np.int32)
+    assert (gold != choices.gold).any()
+    other = replace(table, choices=replace(choices, gold=gold)), bins
+    assert scores_by_rows(train, half).tobytes() == scores_by_rows(other, half).tobytes()
+    assert (scores_by_rows(train, everything) != scores_by_rows(other, everything)).any()
+
+
+def test_scores_are_zero_elsewhere(train):
+    table, bins = train
+    trained = Ranker.train(
+        table.choices, table.crosses, bins, np.arange(9), np.random.default_rng(0)
+    )
+    some = np.array([2, 5])
+    scores = trained.scores(table.choices, table.crosses, bins, some)
+    asked = np.zeros(len(scores), bool)
+    for m in some:
+        asked[slice(*table.choices.candidate_offsets[m : m + 2])] = True
+    assert scores[asked].all()
+    assert not scores[~asked].any()
+
+
+def test_nothing_to_learn_from(train):
+    scores = scores_by_rows(train, np.zeros(0, np.int64))
+    assert not scores.any()
