@@ -8,6 +8,8 @@ import pytest
 from sgtb.corpora.aida import read_aida
 from sgtb.corpora.pprforned import PprForNed, read_pprforned, with_candidates
 from sgtb.records import Document
+from tests.linking.builders import Setting
+from tests.linking.sample import take_sample
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -39,3 +41,11 @@ def ppr(data) -> PprForNed:
 @pytest.fixture(scope="session")
 def joined(aida, ppr) -> tuple[Document, ...]:
     return with_candidates(aida, ppr)
+
+
+@pytest.fixture(scope="session")
+def sample(joined, ppr) -> Setting:
+    """A part of AIDA with everything that features are made with."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sgtb.linking.facts.TOPIC_WIDTH", 16, raising=False)  # quick, if coarse
+        return take_sample(joined, ppr.entities)

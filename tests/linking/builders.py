@@ -6,7 +6,7 @@ tournament. What a name means depends on the topic of its document, so there is 
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -196,23 +196,42 @@ def lexicon_of(train: Sequence[Document], entities: EntityTable) -> Lexicon:
     return Lexicon.build(train, entities.titles, word_vectors(train, entities.titles))
 
 
+@dataclass(frozen=True, repr=False)  # a failed test shall not print real documents
 class Setting:
-    """The world, twelve documents to train on, four for dev and four for test, and their tables."""
+    """Documents by split, and what is known of their entities and words."""
 
-    def __init__(
-        self, train: Sequence[Document] | None = None, dev: Sequence[Document] | None = None
-    ) -> None:
-        self.entities = world()
-        self.train = documents(12) if train is None else tuple(train)
-        self.dev = documents(4, "dev", 12) if dev is None else tuple(dev)
-        self.lexicon = lexicon_of(self.train, self.entities)
-        self.facts = EntityFacts.build(self.entities, self.lexicon)
+    documents: dict[str, tuple[Document, ...]]
+    entities: EntityTable
+    words: WordVectors
+    lexicon: Lexicon
+    facts: EntityFacts
+
+    @property
+    def train(self) -> tuple[Document, ...]:
+        return self.documents["train"]
+
+    @property
+    def dev(self) -> tuple[Document, ...]:
+        return self.documents["dev"]
 
     def choices(self, texts: Sequence[Document]) -> Choices:
         return listed_choices(texts, self.entities)
 
     def table(self, texts: Sequence[Document]) -> Table:
         return Table.build(self.choices(texts), self.facts, self.lexicon)
+
+
+def small_setting(train: Sequence[Document] | None = None) -> Setting:
+    """The world, with twelve documents to train on, four for dev and four for test."""
+    texts = {
+        "train": documents(12) if train is None else tuple(train),
+        "dev": documents(4, "dev", 12),
+        "test": documents(4, "test", 16),
+    }
+    entities = world()
+    words = word_vectors(texts["train"], entities.titles)
+    lexicon = Lexicon.build(texts["train"], entities.titles, words)
+    return Setting(texts, entities, words, lexicon, EntityFacts.build(entities, lexicon))
 
 
 def with_mentions(text: Document, change: Callable[[Mention], Mention]) -> Document:

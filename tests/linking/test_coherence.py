@@ -1,5 +1,7 @@
 """Votes and walks: the kernels and slow, obvious twins."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -17,10 +19,7 @@ def naive_votes(choices, contexts, facts, space):
     linked = {(a, b) for a, b in zip(facts.links.rows, facts.links.columns, strict=True)}
     in_links = facts.entities.in_links
     candidates = [
-        choices.entity[first:last].tolist()
-        for first, last in zip(
-            choices.candidate_offsets[:-1], choices.candidate_offsets[1:], strict=True
-        )
+        choices.entity[a:b].tolist() for a, b in itertools.pairwise(choices.candidate_offsets)
     ]
     rows = []
     for d in range(len(choices.documents)):
@@ -110,8 +109,7 @@ def naive(choices, contexts, facts):
 
 
 def _per_mention(choices, column, change):
-    offsets = choices.candidate_offsets
-    parts = [column[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True) if a < b]
+    parts = [column[a:b] for a, b in itertools.pairwise(choices.candidate_offsets) if a < b]
     return np.concatenate([*map(change, parts), np.zeros(0)])
 
 

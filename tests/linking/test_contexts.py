@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import zlib
 from dataclasses import replace
 
@@ -11,22 +12,29 @@ import pytest
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import PLACES, WINDOW, Clues, Contexts
 from tests.linking.builders import (
-    Setting,
     document,
     documents,
     entity_table,
     lexicon_of,
     relabelled,
+    small_setting,
     world,
 )
 
 ENTITIES = entity_table(["Anything"])
-TEXT = document(
+
+
+def asked(id: str, *lines: str):
+    """A document whose unannotated names are asked about."""
+    return document(id, *(re.sub(r"\[([^]|]+)\]", r"[\1|e100||e100]", line) for line in lines))
+
+
+TEXT = asked(
     "1",
-    "TENNIS - [ORLAN OPEN|e100||e100] RESULTS",
-    "[TARN|e100||e100] 1996-08-22",
-    "[Orlan|e100||e100] ( [Norvia|e100||e100] ) beat 3 [Vessa|e100||e100] 6-4 in [Tarn|e100||e100] .",
-    "Young [Orlan|e100||e100] lost to [Orlan Rovers|NIL|ORG] , [Meck|e100||e100] vs [X|e100||e100]",
+    "TENNIS - [ORLAN OPEN] RESULTS",
+    "[TARN] 1996-08-22",
+    "[Orlan] ( [Norvia] ) beat 3 [Vessa] 6-4 in [Tarn] .",
+    "Young [Orlan] lost to [Orlan Rovers|NIL|ORG] , [Meck] vs [X]",
 )
 NAMES = ("ORLAN OPEN", "TARN", "Orlan", "Norvia", "Vessa", "Tarn", "Orlan 2", "Meck", "X")
 
@@ -57,7 +65,7 @@ def test_names_and_the_longest_names_that_contain_them():
     assert CONTEXTS.full_names == (
         "orlan open", "tarn", "orlan open", "norvia", "vessa", "tarn", "orlan open", "meck", "x",
     )  # fmt: skip
-    lent = contexts_of(document("1", "[Meck|e100||e100] [Anna Meck|NIL] [Annabel Meckson|NIL]"))
+    lent = contexts_of(asked("1", "[Meck] [Anna Meck|NIL] [Annabel Meckson|NIL]"))
     assert lent.full_names == ("anna meck",)
 
 
@@ -100,13 +108,13 @@ def test_places_that_are_measured(feature):
 
 
 def test_a_document_without_a_topic_says_so():
-    found = contexts_of(document("1", "[Orlan|e100||e100] won"))
+    found = contexts_of(asked("1", "[Orlan] won"))
     assert found.place[0, PLACES.index("in_topic_document")] == 0
 
 
 def test_bags_by_hand():
     train = [document("1", "rain snow snow"), document("2", "snow hail"), document("3", "fog")]
-    text = document("9", "Fog again", "the rain rain hail [Snow|e100||e100] fog unseen")
+    text = asked("9", "Fog again", "the rain rain hail [Snow] fog unseen")
     lexicon = lexicon_of(train, ENTITIES)
     choices = listed_choices([text], ENTITIES)
     found = Contexts.build(choices, lexicon)
@@ -129,20 +137,18 @@ def test_bags_by_hand():
 def test_the_window_ends_after_some_tokens_and_may_leave_the_sentence():
     words = [f"w{chr(97 + i)}" for i in range(3 * WINDOW)]
     middle = len(words) // 2
-    line = " ".join([*words[:middle], "[Orlan|e100||e100]", *words[middle:]])
+    line = " ".join([*words[:middle], "[Orlan]", *words[middle:]])
     head, tail = line.split(" wb ", 1)
-    text = document("1", head, f"wb {tail}", "other sentence")
+    text = asked("1", head, f"wb {tail}", "other sentence")
     other = document("2", "nothing")  # or all words would be in all texts, and weigh nothing
     lexicon = lexicon_of([text, other], ENTITIES)
     found = Contexts.build(listed_choices([text], ENTITIES), lexicon)
-    assert set(row(found.window_bag, lexicon, 0)) == set(
-        words[middle - WINDOW : middle + WINDOW]
-    )
+    assert set(row(found.window_bag, lexicon, 0)) == set(words[middle - WINDOW : middle + WINDOW])
     assert set(row(found.sentence_bag, lexicon, 0)) == set(words[1:])
 
 
 def test_a_mention_may_span_two_sentences():
-    (mention,) = document("1", "[x|e100||e100]").mentions
+    (mention,) = asked("1", "[x]").mentions
     across = replace(mention, first=2, stop=4, text="Anna\nMeck")
     found = contexts_of(replace(document("1", "a b Anna", "Meck c d"), mentions=(across,)))
     assert found.names == ("anna meck",)
@@ -164,8 +170,8 @@ KINDS = ("place_clues", "sentence_clues", "tag_clues")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_surroundings_give_equal_clues(kind):
-    line = "the old [Orlan|e100||e100] team won a game"
-    found = contexts_of(document("1", line), document("2", line), document("3", line + " today"))
+    line = "the old [Orlan] team won a game"
+    found = contexts_of(asked("1", line), asked("2", line), asked("3", line + " today"))
     rows = [clue_row(getattr(found, kind), r) for r in range(3)]
     assert rows[0] == rows[1]
     assert len(rows[0]) > 0
@@ -175,26 +181,20 @@ def test_equal_surroundings_give_equal_clues(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_word_before_is_a_clue(kind):
-    found = contexts_of(
-        document("1", "near [Orlan|e100||e100] won"), document("2", "mayor [Orlan|e100||e100] won")
-    )
+    found = contexts_of(asked("1", "near [Orlan] won"), asked("2", "mayor [Orlan] won"))
     a, b = (set(clue_row(getattr(found, kind), r)) for r in range(2))
     assert a - b
     assert b - a
 
 
 def test_all_numbers_are_one_clue():
-    found = contexts_of(
-        document("1", "[Orlan|e100||e100] 3-1 won"), document("2", "[Orlan|e100||e100] 17 won")
-    )
+    found = contexts_of(asked("1", "[Orlan] 3-1 won"), asked("2", "[Orlan] 17 won"))
     for kind in ("place_clues", "tag_clues"):
         assert clue_row(getattr(found, kind), 0) == clue_row(getattr(found, kind), 1)
 
 
 def test_the_name_is_a_clue_to_its_type_but_not_to_its_meaning():
-    found = contexts_of(
-        document("1", "an [Orlan|e100||e100] man"), document("2", "an [Tarlan|e100||e100] man")
-    )
+    found = contexts_of(asked("1", "an [Orlan] man"), asked("2", "an [Tarlan] man"))
     assert clue_row(found.tag_clues, 0) != clue_row(found.tag_clues, 1)
     assert clue_row(found.place_clues, 0) == clue_row(found.place_clues, 1)  # the ending is alike
     assert clue_row(found.sentence_clues, 0) == clue_row(found.sentence_clues, 1)
@@ -209,7 +209,7 @@ def test_words_unknown_to_the_training_texts_are_no_document_clues():
 
 
 def test_labels_are_not_looked_at():
-    setting = Setting()
+    setting = small_setting()
     plain = setting.table(setting.dev).contexts
     blind = setting.table([relabelled(text) for text in setting.dev]).contexts
     assert plain.names == blind.names

@@ -8,7 +8,7 @@ import pytest
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.lexicon import Lexicon
 from sgtb.text.word_vectors import WordVectors
-from tests.linking.builders import Setting, document, entity_table, lexicon_of, relabelled
+from tests.linking.builders import document, entity_table, lexicon_of, relabelled, small_setting
 
 TITLES = (
     "Orlan",
@@ -60,7 +60,9 @@ def test_the_words_of_a_title_that_tell_a_kind(title, kinds):
 
 
 def test_a_comma_and_a_year_are_kinds_of_their_own():
-    place, edition = (row(PLAIN.kinds, TITLES.index(t)) for t in ("Vessa, Norvia", "1994 Vessa Open"))
+    place, edition = (
+        row(PLAIN.kinds, TITLES.index(t)) for t in ("Vessa, Norvia", "1994 Vessa Open")
+    )
     assert len(place) == len(edition) == 1
     assert place != edition
     # Not words that a title could have.
@@ -135,9 +137,7 @@ def test_descriptions_by_hand():
 
 
 def test_vectors_of_words_by_hand():
-    vectors = WordVectors(
-        "three", {"red": 0, "fox": 1, "owl": 2}, np.eye(3, dtype=np.float32)
-    )
+    vectors = WordVectors("three", {"red": 0, "fox": 1, "owl": 2}, np.eye(3, dtype=np.float32))
     lexicon = Lexicon.build(TEXTS, CHAIN.titles, vectors)
     facts = EntityFacts.build(CHAIN, lexicon)
     red, fox = math.log(4 / 2), math.log(4 / 3)  # by how few titles have the word
@@ -152,16 +152,16 @@ def vectors_of(facts):
 
 
 def test_all_vectors_have_unit_norm_or_are_zero():
-    for name, vectors in vectors_of(Setting().facts).items():
+    for name, vectors in vectors_of(small_setting().facts).items():
         length = np.linalg.norm(vectors.astype(np.float64), axis=1)
         assert ((abs(length - 1) < 1e-4) | (length == 0)).all(), name
         assert length.any(), name
 
 
 def test_entities_with_the_same_neighbours_are_close():
-    facts = Setting().facts
+    facts = small_setting().facts
     close = facts.topic_vector @ facts.topic_vector.T
-    shared = Setting().facts.description
+    shared = small_setting().facts.description
     same_words = np.zeros((shared.n_rows, shared.n_columns))
     same_words[shared.rows, shared.columns] = shared.values
     alike = same_words @ same_words.T
@@ -178,8 +178,8 @@ def test_a_world_without_links():
 
 
 def test_facts_are_the_same_every_time_and_have_seen_no_label():
-    first, again = Setting(), Setting()
-    blind = Setting([relabelled(text) for text in first.train])
+    first, again = small_setting(), small_setting()
+    blind = small_setting([relabelled(text) for text in first.train])
     for name, value in vars(first.facts).items():
         for other in (again, blind):
             if isinstance(value, np.ndarray):

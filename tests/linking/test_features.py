@@ -16,12 +16,12 @@ from sgtb.linking.segments import group_sum
 from sgtb.linking.tagger import TAGS
 from tests.linking.builders import (
     KINDS,
-    Setting,
     document,
     documents,
     entity_table,
     lexicon_of,
     named,
+    small_setting,
 )
 
 
@@ -29,7 +29,7 @@ class Trained:
     """A featurizer trained on the small world's documents."""
 
     def __init__(self):
-        self.setting = Setting()
+        self.setting = small_setting()
         self.table = self.setting.table(self.setting.train)
         self.folds = deal_by_topic(self.setting.train, 3, 0)
         self.featurizer, self.features = Featurizer.fit(self.table, self.folds, 0)

@@ -55,9 +55,7 @@ def test_the_same_seed_deals_the_same_and_labels_have_no_say():
 
 def test_documents_may_come_in_any_order():
     texts = documents(24)
-    fold = dict(zip([t.id for t in texts], deal_by_topic(texts, 4, seed=2), strict=True))
-    back = dict(zip([t.id for t in texts[::-1]], deal_by_topic(texts[::-1], 4, seed=2), strict=True))
-    assert fold == back
+    assert deal_by_topic(texts[::-1], 4, 2).tolist() == deal_by_topic(texts, 4, 2).tolist()[::-1]
 
 
 def test_too_few_topics_are_refused():

@@ -2,11 +2,11 @@
 
 import pytest
 
+from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.names import NAMES, name_features
 from tests.linking.builders import document, entity_table, lexicon_of
-from sgtb.linking.choices import listed_choices
 
 
 def compared(name: str, title: str, *others: str) -> dict[str, float]:

@@ -8,12 +8,12 @@ import pytest
 from sgtb.errors import SettingsError
 from sgtb.linking.packing import pack, pair_table
 from sgtb.linking.schema import PAIRS, SCHEMA
-from tests.linking.builders import Setting, document, documents, number_of
+from tests.linking.builders import document, documents, number_of, small_setting
 
 
 @pytest.fixture(scope="module")
 def setting():
-    return Setting()
+    return small_setting()
 
 
 def features_of(choices):

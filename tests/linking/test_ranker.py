@@ -12,7 +12,7 @@ from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import Clues, Contexts
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.ranker import BINS, Crosses, Cuts, Ranker, crosses, learn_ranks, tell_ranks
-from tests.linking.builders import Setting, document, entity_table, lexicon_of
+from tests.linking.builders import document, entity_table, lexicon_of, small_setting
 
 _ALL = (1 << 32) - 1
 
@@ -189,7 +189,7 @@ def scores_by_rows(train, rows):
 
 @pytest.fixture(scope="module")
 def train():
-    setting = Setting()
+    setting = small_setting()
     table = setting.table(setting.train)
     return table, bins_of(table)
 

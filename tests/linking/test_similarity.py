@@ -66,14 +66,12 @@ def naive_candidate(d, m, e, contexts, facts, lexicon):
 
 
 def naive(choices, contexts, facts, lexicon):
-    rows = []
-    for d in range(len(choices.documents)):
-        for m in range(*choices.mention_offsets[d : d + 2]):
-            for c in range(*choices.candidate_offsets[m : m + 2]):
-                rows.append(
-                    naive_candidate(d, m, choices.entity[c], contexts, facts, lexicon)
-                )
-    return rows
+    return [
+        naive_candidate(d, m, choices.entity[c], contexts, facts, lexicon)
+        for d in range(len(choices.documents))
+        for m in range(*choices.mention_offsets[d : d + 2])
+        for c in range(*choices.candidate_offsets[m : m + 2])
+    ]
 
 
 def sides_of(texts, entities, train=None):

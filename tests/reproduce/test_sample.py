@@ -2,7 +2,7 @@
 
 import json
 import lzma
-import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from sgtb.cli.main import app
 from sgtb.corpora.processed import PROCESSED_FEATURES, ProcessedDocument, read_processed
 from sgtb.learn import Problems
 from sgtb.learn.pairs import TablePairs
+from sgtb.linking.schema import SCHEMA
 from sgtb.reproduce.sample import (
     N_TEST,
     N_TRAIN,
@@ -25,10 +26,10 @@ from sgtb.reproduce.sample import (
     read_sample,
     run_sample,
 )
+from tests.conftest import part
 from tests.corpora.builders import processed_files
 
 RUNNER = CliRunner()
-REPOSITORY = Path(__file__).parents[2]
 
 
 def small(folder: Path) -> tuple[ProcessedDocument, ...]:
@@ -73,20 +74,18 @@ def test_the_baseline_takes_the_highest_prior() -> None:
 
 
 @pytest.fixture(scope="module")
-def data() -> Path:
-    folder = REPOSITORY / os.environ.get("SGTB_DATA", "../shared/data")
-    if not (folder / SAMPLE).exists():
-        pytest.skip(f"no {SAMPLE} in {folder}: set SGTB_DATA to the folder of real corpora")
-    return folder
+def folder(data: Path) -> Path:
+    part(data, str(SAMPLE))
+    return data
 
 
 @pytest.fixture(scope="module")
-def result(data: Path) -> SampleResult:
-    return run_sample(read_sample(data), ("local", "bsg", "bibsg"))
+def result(folder: Path) -> SampleResult:
+    return run_sample(read_sample(folder), ("local", "bsg", "bibsg"))
 
 
-def test_the_real_sample_has_forty_documents(data: Path) -> None:
-    documents = read_sample(data)
+def test_the_real_sample_has_forty_documents(folder: Path) -> None:
+    documents = read_sample(folder)
     problems = pack_processed(documents)
     assert problems.n_documents == N_TRAIN + N_TEST == 40
     assert (problems.n_mentions, problems.n_candidates) == (665, 5305)
@@ -101,8 +100,8 @@ def test_plans_do_better_than_the_prior(result: SampleResult) -> None:
         assert result.baseline.micro < run.test.micro <= result.recall.share
 
 
-def test_a_second_run_is_the_same(data: Path, result: SampleResult) -> None:
-    again = run_sample(read_sample(data), ("bsg",))
+def test_a_second_run_is_the_same(folder: Path, result: SampleResult) -> None:
+    again = run_sample(read_sample(folder), ("bsg",))
     bsg = result.runs[1].test
     assert np.array_equal(again.runs[0].test.document_correct, bsg.document_correct)
 
@@ -113,20 +112,30 @@ def test_intervals_hold_their_value(result: SampleResult) -> None:
         assert row["low"] < row["accuracy"] < row["high"]
 
 
+def test_the_page_names_every_feature_and_none_that_is_gone() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text("utf-8")
+    rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| `")]
+    theirs, _, ours = (
+        re.findall(r"`(\w+)`", " ".join(column)) for column in zip(*rows, strict=True)
+    )
+    assert sorted(theirs) == sorted(PROCESSED_FEATURES)
+    assert set(ours) <= set(SCHEMA.names)
+
+
 def run(folder: Path, *arguments: str) -> Any:
     return RUNNER.invoke(app, ["reproduce", "sample", "--data", str(folder), *arguments])
 
 
-def test_the_command_prints_plans_beside_the_prior(data: Path) -> None:
-    shown = run(data)
+def test_the_command_prints_plans_beside_the_prior(folder: Path) -> None:
+    shown = run(folder)
     assert shown.exit_code == 0, shown.output
     rows = [line.split()[0] for line in shown.stdout.splitlines() if " to " in line]
     assert rows == ["highest", "local", "bsg", "bibsg"]
     assert "so few documents cannot tell plans apart" in " ".join(shown.stdout.split())
 
 
-def test_the_command_prints_json(data: Path) -> None:
-    shown = run(data, "--plans", "bs", "--json")
+def test_the_command_prints_json(folder: Path) -> None:
+    shown = run(folder, "--plans", "bs", "--json")
     assert (shown.exit_code, shown.stderr) == (0, "")
     record = json.loads(shown.stdout)
     assert list(record["systems"]) == ["bs"]

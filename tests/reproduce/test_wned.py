@@ -2,7 +2,6 @@
 
 import json
 import lzma
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typer.testing import CliRunner
 
 from sgtb.cli import reproduce
 from sgtb.cli.main import app
+from sgtb.corpora.pprforned import PprForNed
 from sgtb.corpora.wned import WNED_SETS, WnedCorpus, read_wned
 from sgtb.entities import EntityTable
 from sgtb.errors import SettingsError
@@ -30,10 +30,20 @@ from sgtb.records import NIL, Document, Mention
 from sgtb.reproduce import aida, aida_data
 from sgtb.reproduce.aida_data import SPLITS, AidaData, Packer
 from sgtb.reproduce.name_table import NameTable
-from sgtb.reproduce.wned import PAPER, WnedSet, as_json, check_kb, prepare, run_wned, score
+from sgtb.reproduce.wned import (
+    PAPER,
+    WnedSet,
+    as_json,
+    check_kb,
+    most_linked,
+    prepare,
+    run_wned,
+    score,
+)
 from sgtb.reproduce.wned_report import score_rows, set_rows
 from sgtb.text.tokenize import sentences, tokenize
 from sgtb.text.word_vectors import WordVectors, unit
+from tests.conftest import part
 from tests.corpora.builders import annotation, packed, wned_files
 
 RUNNER = CliRunner()
@@ -210,7 +220,9 @@ def test_a_title_that_looks_like_an_id_is_no_id(tmp_path: Path) -> None:
 def test_scores_as_counted_by_hand(tmp_path: Path) -> None:
     data, _, given = ace_of(tmp_path, *ACE)
     # Chosen: Orlan, Anna Meck (poet) twice, nothing. Gold: those, Anna Meck, and Vessa Fair.
-    titles, accuracy = score(given, data.entities, np.array([0, 0, 0, -1], np.int32))
+    chosen = most_linked(given)
+    assert chosen.tolist() == [0, 0, 0, -1]
+    titles, accuracy = score(given, data.entities, chosen)
     assert (titles.tp, titles.n_predicted, titles.n_gold) == (2, 2, 4)
     assert (accuracy.correct, accuracy.total) == (2, 4)
 
@@ -281,7 +293,11 @@ def test_all_plans_and_seeds_end_to_end(tmp_path: Path) -> None:
     assert set(record["trees"]) == {"local", "bsg"}
     assert (record["seeds"], record["kb"]["entities"]) == (2, len(TITLES))
     assert [row[0] for row in set_rows(record)] == list(WNED_SETS)
-    assert any("±" in cell for row in score_rows(record) for cell in row)
+    spread = {row[1] for row in score_rows(record) for cell in row if "±" in cell}
+    assert spread == {"local", "bsg"}, "of seeds; the baseline has none"
+    # Chosen: Orlan, and Anna Meck (poet) twice, where once Anna Meck is meant.
+    assert ace["baseline"]["accuracy"] == {"mean": 50.0, "std": 0.0}
+    assert ace["baseline"]["accuracy_on_recalled"]["mean"] == 66.67
 
 
 def test_the_paper_has_every_set_for_four_plans() -> None:
@@ -315,6 +331,7 @@ def test_the_command_prints_tables_and_says_what_bounds_recall(folder: Path) -> 
     lines = [line.split() for line in result.stdout.splitlines()]
     assert ["ace", "1", "4", "75.0", "75.0"] in lines
     assert [row[:3] for row in lines if row[:1] == ["ace"]][1:] == [
+        ["ace", "in-links", "–"],
         ["ace", "local", "89.2"],
         ["ace", "bsg", "88.6"],
     ]
@@ -330,7 +347,7 @@ def test_the_command_writes_json_and_markdown(folder: Path) -> None:
     record = json.loads(result.stdout)
     written = folder / "new" / "report"
     assert json.loads((written / "wned.json").read_text()) == record
-    assert "| ace       | bsg  |  88.6 |" in (written / "wned.md").read_text()
+    assert "| ace       | bsg      |  88.6 |" in (written / "wned.md").read_text()
     assert sorted(path.name for path in written.iterdir()) == ["wned.json", "wned.md"]
 
 
@@ -351,17 +368,19 @@ def assert_clean_failure(result: Any, words: str) -> None:
     assert words in result.stderr
 
 
-REPOSITORY = Path(__file__).parents[2]
 N_AIDA = {"train": 60, "dev": 10, "test": 10}
 
 
 @pytest.fixture(scope="module")
-def real() -> tuple[AidaData, dict[str, WnedCorpus]]:
-    folder = REPOSITORY / os.environ.get("SGTB_DATA", "../shared/data")
-    for name in ("aida", "pprforned", "wned.tar.xz"):
-        if not (folder / name).exists():
-            pytest.skip(f"no {name} in {folder}: set SGTB_DATA to the folder of real corpora")
-    return AidaData.read(folder), {c.name: c for c in read_wned(folder / "wned.tar.xz")}
+def real(
+    data: Path, joined: Sequence[Document], ppr: PprForNed
+) -> tuple[AidaData, dict[str, WnedCorpus]]:
+    corpora = {corpus.name: corpus for corpus in read_wned(part(data, "wned.tar.xz"))}
+    choices = {
+        split: listed_choices([d for d in joined if d.split == split], ppr.entities)
+        for split in SPLITS
+    }
+    return AidaData(data, ppr.entities, choices, ""), corpora
 
 
 def test_real_counts_and_recall(real: Any) -> None:

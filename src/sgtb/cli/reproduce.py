@@ -60,7 +60,8 @@ def aida(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="A folder for Markdown, JSON and figures; also trains without each feature group."
+            file_okay=False,
+            help="A folder for Markdown, JSON and figures; also trains without each feature group.",
         ),
     ] = None,
     cache: Cache = None,

@@ -6,6 +6,7 @@ Packing is cached under a fingerprint of the files read and of the code that pac
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,6 +55,8 @@ class AidaData:
     entities: EntityTable
     choices: dict[str, Choices]
     fingerprint: str
+    seconds: float = 0.0
+    """What reading took."""
 
     @classmethod
     def read(cls, folder: Path, say: Say = silent) -> "AidaData":
@@ -68,13 +71,15 @@ class AidaData:
                     "aida/ and pprforned/"
                 )
         say("reading AIDA-CoNLL and PPRforNED")
+        begin = time.perf_counter()
         ppr = read_pprforned(archive)
         documents = with_candidates(read_aida(folder / "aida"), ppr)
         choices = {
             split: listed_choices([d for d in documents if d.split == split], ppr.entities)
             for split in SPLITS
         }
-        return cls(folder, ppr.entities, choices, _fingerprint(files))
+        stamp = _fingerprint(files)
+        return cls(folder, ppr.entities, choices, stamp, time.perf_counter() - begin)
 
     def documents(self, split: str) -> tuple[Document, ...]:
         """Return the documents of a split."""

@@ -65,8 +65,7 @@ def write_report(result: AidaResult, record: dict[str, Any], folder: Path) -> No
              (removal.difference.high - removal.difference.low) / 2)
             for removal in result.removals
         ]  # fmt: skip
-        whole = result.of("bsg")[0].dev.micro if result.of("bsg") else result.runs[0].dev.micro
-        plots.ablation(bars, whole, folder / "ablation.png")
+        plots.ablation(bars, result.removals[0].whole, folder / "ablation.png")
         parts.append("\n## Without each group of features\n\n![Change on dev](ablation.png)\n")
     write_whole(folder / "aida.md", "\n".join(parts).encode())
 

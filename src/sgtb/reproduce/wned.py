@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from sgtb.corpora.wned import WnedCorpus
 from sgtb.entities import EntityTable
 from sgtb.errors import SettingsError
@@ -37,6 +39,9 @@ PAPER: Mapping[str, Mapping[str, float]] = {
 """Table 3 of the paper: Bag-of-Title F1 by plan and set, with candidates from all of Wikipedia."""
 
 KB = "pprforned"
+BASELINE = "in-links"
+"""Stands in the place of a plan: the candidate with the most in-links, nothing learned."""
+
 BOUND = (
     "Recall is bounded by the knowledge base: a mention whose gold is none of its entities counts "
     "as wrong. The paper's candidates are from all of Wikipedia."
@@ -84,9 +89,10 @@ class SetRun:
 
 @dataclass(frozen=True)
 class WnedResult:
-    """All runs, the sets they were tested on, and how large the knowledge base is."""
+    """All runs, what they are held against on each set, and how large the knowledge base is."""
 
     sets: tuple[WnedSet, ...]
+    baseline: tuple[SetRun, ...]
     runs: tuple[SetRun, ...]
     n_entities: int
     seconds: float
@@ -138,7 +144,9 @@ def run_wned(
                 problems = pack(given.choices, values, packed.pairs, left_out(plan))
                 scores = score(given, entities, system.predict(problems))
                 runs.append(SetRun(given.name, plan, seed, n_trees, *scores))
-    return WnedResult(sets, tuple(runs), len(entities), time.perf_counter() - begin)
+    seconds = data.seconds + time.perf_counter() - begin
+    baseline = (SetRun(s.name, BASELINE, 0, 0, *score(s, entities, most_linked(s))) for s in sets)
+    return WnedResult(sets, tuple(baseline), tuple(runs), len(entities), seconds)
 
 
 def prepare(
@@ -163,6 +171,11 @@ def score(given: WnedSet, entities: EntityTable, places: Ints) -> tuple[TitleSco
     return bag_of_titles(documents, answers, title_of=title_of), in_kb_accuracy(documents, answers)
 
 
+def most_linked(given: WnedSet) -> Ints:
+    """Return the baseline's choice: the first candidate, -1 where there is none."""
+    return np.where(np.diff(given.choices.candidate_offsets) > 0, 0, -1).astype(np.int32)
+
+
 def _ids_by_title(entities: EntityTable) -> dict[str, str]:
     id_of: dict[str, str] = {}
     for id_, title in zip(entities.ids, entities.titles, strict=True):
@@ -185,16 +198,8 @@ def as_json(result: WnedResult, peak_bytes: int) -> dict[str, Any]:
     return {
         "kb": {"name": KB, "entities": result.n_entities, "note": BOUND},
         "sets": {
-            given.name: {
-                "documents": len(given.choices.documents),
-                "mentions": given.n_mentions,
-                "in_kb": _percent(given.n_known, given.n_mentions),
-                "recall": _percent(given.recall.found, given.n_mentions),
-                "systems": {
-                    plan: _system(given, plan, result.of(given.name, plan)) for plan in result.plans
-                },
-            }
-            for given in result.sets
+            given.name: _set(given, baseline, result)
+            for given, baseline in zip(result.sets, result.baseline, strict=True)
         },
         "trees": {
             plan: [run.n_trees for run in result.of(result.sets[0].name, plan)]
@@ -207,7 +212,24 @@ def as_json(result: WnedResult, peak_bytes: int) -> dict[str, Any]:
     }
 
 
-def _system(given: WnedSet, plan: str, runs: Sequence[SetRun]) -> dict[str, Any]:
+def _set(given: WnedSet, baseline: SetRun, result: WnedResult) -> dict[str, Any]:
+    return {
+        "documents": len(given.choices.documents),
+        "mentions": given.n_mentions,
+        "in_kb": _percent(given.n_known, given.n_mentions),
+        "recall": _percent(given.recall.found, given.n_mentions),
+        "baseline": _scores(given, [baseline]),
+        "systems": {
+            plan: {
+                **_scores(given, result.of(given.name, plan)),
+                "paper_bot_f1": PAPER.get(plan, {}).get(given.name),
+            }
+            for plan in result.plans
+        },
+    }
+
+
+def _scores(given: WnedSet, runs: Sequence[SetRun]) -> dict[str, Any]:
     found = given.recall.found
     return {
         "bot_f1": _spread([run.titles.f1 for run in runs]),
@@ -216,7 +238,6 @@ def _system(given: WnedSet, plan: str, runs: Sequence[SetRun]) -> dict[str, Any]
         "accuracy": _spread([run.accuracy.micro for run in runs]),
         # What was answered right was among the candidates.
         "accuracy_on_recalled": _spread([share(run.accuracy.correct, found) for run in runs]),
-        "paper_bot_f1": PAPER.get(plan, {}).get(given.name),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from sgtb.evaluation import markdown_table
 from sgtb.files import write_whole
+from sgtb.reproduce.wned import BASELINE
 
 Rows = Iterator[tuple[str, ...]]
 
@@ -23,16 +24,20 @@ def set_rows(record: dict[str, Any]) -> Rows:
 
 
 def score_rows(record: dict[str, Any]) -> Rows:
-    """Yield the paper's Table 3 beside ours, under SCORE_HEADINGS."""
+    """Yield the paper's Table 3 beside ours and the baseline, under SCORE_HEADINGS."""
+    several = record["seeds"] > 1
     for name, given in record["sets"].items():
+        yield name, BASELINE, NOTHING, *_scores(given["baseline"], several=False)
         for plan, system in given["systems"].items():
-            precision, recall = (system[key] or {} for key in ("bot_precision", "bot_recall"))
-            yield (
-                name, plan, _number(system["paper_bot_f1"]), _spread(record, system["bot_f1"]),
-                _number(precision.get("mean")), _number(recall.get("mean")),
-                _spread(record, system["accuracy"]),
-                _spread(record, system["accuracy_on_recalled"]),
-            )  # fmt: skip
+            yield name, plan, _number(system["paper_bot_f1"]), *_scores(system, several)
+
+
+def _scores(scores: dict[str, Any], several: bool) -> Iterator[str]:
+    """Yield means, and how seeds spread around the main ones where there are several."""
+    for key in ("bot_f1", "bot_precision", "bot_recall", "accuracy", "accuracy_on_recalled"):
+        values = scores[key] or {}
+        spread = several and values and key not in ("bot_precision", "bot_recall")
+        yield _number(values.get("mean")) + (f" ± {values['std']:.1f}" if spread else "")
 
 
 def notes(record: dict[str, Any]) -> tuple[str, ...]:
@@ -42,7 +47,8 @@ def notes(record: dict[str, Any]) -> tuple[str, ...]:
     return (
         f"Knowledge base: {kb['name']}, {kb['entities']:,} entities. {kb['note']}",
         "BoT F1, P, R: Bag-of-Title scores in percent, redirects not followed; paper: its Table 3. "
-        "accuracy: of all linked mentions; recalled: of those whose gold is among the candidates.",
+        "accuracy: of all linked mentions; recalled: of those whose gold is among the candidates. "
+        f"{BASELINE}: the candidate with the most in-links, nothing learned.",
         f"{record['seeds']} seed(s), trees: {trees}; {record['seconds']:.0f} s, "
         f"{record['peak_megabytes']} MB.",
     )
@@ -63,10 +69,3 @@ def write_report(record: dict[str, Any], folder: Path) -> None:
 
 def _number(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.1f}"
-
-
-def _spread(record: dict[str, Any], values: dict[str, float] | None) -> str:
-    """Return a mean, and how seeds spread around it where there are several."""
-    if values is None:
-        return NOTHING
-    return _number(values["mean"]) + (f" ± {values['std']:.1f}" if record["seeds"] > 1 else "")

