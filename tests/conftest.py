@@ -7,7 +7,9 @@ import pytest
 
 from sgtb.corpora.aida import read_aida
 from sgtb.corpora.pprforned import PprForNed, read_pprforned, with_candidates
+from sgtb.errors import MissingExtraError
 from sgtb.records import Document
+from sgtb.text.word_vectors import WordVectors
 from tests.linking.builders import Setting
 from tests.linking.sample import take_sample
 
@@ -44,8 +46,16 @@ def joined(aida, ppr) -> tuple[Document, ...]:
 
 
 @pytest.fixture(scope="session")
-def sample(joined, ppr) -> Setting:
+def glove() -> WordVectors:
+    try:
+        return WordVectors.glove()
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def sample(joined, ppr, glove) -> Setting:
     """A part of AIDA with everything that features are made with."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sgtb.linking.facts.TOPIC_WIDTH", 16, raising=False)  # quick, if coarse
-        return take_sample(joined, ppr.entities)
+        return take_sample(joined, ppr.entities, glove)

@@ -19,7 +19,9 @@ _EVERY = {"train": 16, "dev": 11, "test": 23}
 """One document of so many is taken: 60, 20 and 11 of them."""
 
 
-def take_sample(documents: Iterable[Document], entities: EntityTable) -> Setting:
+def take_sample(
+    documents: Iterable[Document], entities: EntityTable, vectors: WordVectors
+) -> Setting:
     of_split: dict[str, list[Document]] = {split: [] for split in _EVERY}
     for document in documents:
         of_split[document.split].append(document)
@@ -29,7 +31,7 @@ def take_sample(documents: Iterable[Document], entities: EntityTable) -> Setting
         entities,
         {id for text in everything for mention in text.in_kb() for id in mention.candidates or ()},
     )
-    words = _own_words(WordVectors.glove(), everything, own.titles)
+    words = _own_words(vectors, everything, own.titles)
     lexicon = Lexicon.build(taken["train"], own.titles, words)
     return Setting(taken, own, words, lexicon, EntityFacts.build(own, lexicon))
 

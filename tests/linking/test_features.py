@@ -185,7 +185,7 @@ def test_a_thousand_mentions_of_thirty_candidates_take_linear_memory():
     entities = entity_table(titles, links, in_links=rng.integers(0, 99, 30))
     listed = ",".join(entities.ids)
     lines = [
-        " ".join(f"the [Name{20 * i + k}|e100|PER|{listed}] of" for k in range(20))
+        " ".join(f"the [Name{(20 * i + k) % 400}|e100|PER|{listed}] of" for k in range(20))
         for i in range(50)
     ]
     text = document("long", *lines)

@@ -61,16 +61,12 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, m
         WordVectors.glove()
 
 
-def test_the_real_vectors():
-    try:
-        found = WordVectors.glove()
-    except MissingExtraError as error:
-        pytest.skip(str(error))
-    assert found.matrix.shape == (400_000, 50)
-    assert found.matrix.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(found.matrix[::999], axis=1), 1, rtol=1e-5)
+def test_the_real_vectors(glove):
+    assert glove.matrix.shape == (400_000, 50)
+    assert glove.matrix.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(glove.matrix[::999], axis=1), 1, rtol=1e-5)
 
     def close(a, b):
-        return found.matrix[found.row[a]] @ found.matrix[found.row[b]]
+        return glove.matrix[glove.row[a]] @ glove.matrix[glove.row[b]]
 
     assert close("tennis", "golf") > close("tennis", "treaty")

@@ -17,7 +17,8 @@ def table_2(record: dict[str, Any]) -> str:
         rows.append(
             (
                 SYSTEMS[plan], f"`{plan}`", "" if paper is None else f"{paper:.1f}",
-                _spread(system["test"]), _spread(system["dev"]), f"{system['seconds']:.0f} s",
+                *(_spread(system[split], record["seeds"]) for split in ("test", "dev")),
+                f"{system['seconds']:.0f} s",
             )
         )  # fmt: skip
     return markdown_table(
@@ -70,5 +71,6 @@ def write_report(result: AidaResult, record: dict[str, Any], folder: Path) -> No
     write_whole(folder / "aida.md", "\n".join(parts).encode())
 
 
-def _spread(values: dict[str, float]) -> str:
-    return f"{values['mean']:.1f} ± {values['std']:.1f}"
+def _spread(values: dict[str, float], seeds: int) -> str:
+    mean = f"{values['mean']:.2f}"
+    return mean if seeds == 1 else f"{mean} ± {values['std']:.2f}"
