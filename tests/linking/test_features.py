@@ -200,4 +200,4 @@ def test_a_thousand_mentions_of_thirty_candidates_take_linear_memory():
         tracemalloc.stop()
     assert table.fixed.shape[0] == 30_000
     assert np.isfinite(table.fixed).all()
-    assert peak < 400 * 2**20, f"{peak / 2**20:.0f} MB"
+    assert peak < 150 * 2**20, f"{peak / 2**20:.0f} MB"

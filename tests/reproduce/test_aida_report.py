@@ -1,6 +1,7 @@
 """The report of the AIDA experiment: files, tables and pictures."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -34,6 +35,13 @@ def test_the_paper_stands_beside_our_numbers():
     ]  # fmt: skip
     assert [row[1] for row in rows] == ["`local`", "`bs`", "`laso`", "`bsg`", "`bibsg`"]
     assert [row[2] for row in rows] == ["93.1", "95.1", "", "95.5", "95.9"]
+
+
+def test_several_seeds_have_a_spread():
+    one = result(("bsg",))
+    several = replace(one, runs=(*one.runs, replace(one.runs[0], seed=1)))
+    _, _, row = cells(table_2(as_json(several, 0)))
+    assert row[3:5] == ["37.50 ± 0.00", "62.50 ± 0.00"]
 
 
 def test_differences_have_signs():
