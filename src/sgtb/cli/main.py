@@ -66,7 +66,8 @@ def main(
 ) -> None:
     """Joint decisions by structured gradient tree boosting.
 
-    Today the learner stands: see [bold]sgtb learner --help[/bold]. Linking text comes next.
+    [bold]sgtb learner[/bold] trains and predicts documents of joint choices,
+    [bold]sgtb reproduce[/bold] repeats the paper's experiments. Linking text comes next.
     """
 
 
