@@ -7,7 +7,6 @@ import pytest
 
 from sgtb.corpora.aida import read_aida
 from sgtb.corpora.pprforned import PprForNed, read_pprforned, with_candidates
-from sgtb.errors import MissingExtraError
 from sgtb.records import Document
 from sgtb.text.word_vectors import WordVectors
 from tests.linking.builders import Setting
@@ -47,10 +46,7 @@ def joined(aida, ppr) -> tuple[Document, ...]:
 
 @pytest.fixture(scope="session")
 def glove() -> WordVectors:
-    try:
-        return WordVectors.glove()
-    except MissingExtraError as error:
-        pytest.skip(str(error))
+    return WordVectors.glove()
 
 
 @pytest.fixture(scope="session")

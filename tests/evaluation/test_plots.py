@@ -6,6 +6,7 @@ import struct
 import sys
 from itertools import pairwise
 
+import matplotlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +14,6 @@ from hypothesis import strategies as st
 from sgtb.errors import MissingExtraError, SettingsError
 from sgtb.evaluation import plots
 from sgtb.evaluation.plots import ablation, training_curves
-
-matplotlib = pytest.importorskip("matplotlib")
 
 CURVES = {
     "local": [(25, 0.7, 0.6), (50, 0.8, 0.7)],

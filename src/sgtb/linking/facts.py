@@ -9,7 +9,6 @@ it, the only one there is where pages have no text.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -98,11 +97,6 @@ class EntityFacts:
             latent_vectors(description, TOPIC_WIDTH, _SEED),
             *(_worded(bag, lexicon) for bag in (worded, bracket_words, kind_bag, description)),
         )  # fmt: skip
-
-    @cached_property
-    def type_name(self) -> tuple[str, ...]:
-        """The type of each entity as a word."""
-        return self.entities.types
 
 
 def _split(title: str) -> tuple[str, str]:

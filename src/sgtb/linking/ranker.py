@@ -59,7 +59,7 @@ def crosses(
     kind_hash = Clues.of([[f"kind:{word}" for word in facts.kind_words]]).values
     word_of = facts.kind_words
     names = [frozenset(name.split()) for name in contexts.names]
-    types = {t: Clues.of([[f"type:{t}"]]).values[0] for t in set(facts.type_name)}
+    types = {t: Clues.of([[f"type:{t}"]]).values[0] for t in set(facts.entities.types)}
     none = Clues.of([["no kind"]]).values[0]
     equal = Clues.of([[f"equal:{a}{b}" for a in (0, 1) for b in (0, 1)]]).values
     offsets, columns = facts.kinds.offsets, facts.kinds.columns
@@ -72,7 +72,7 @@ def crosses(
                 kind_hash[k] for k in columns[offsets[e] : offsets[e + 1]] if word_of[k] not in name
             ] or [none]
             same = equal[2 * int(title_equal[c]) + int(rest_words[c] == 0)]
-            type_ = types[facts.type_name[e]]
+            type_ = types[facts.entities.types[e]]
             values += [*own, type_, same, type_ ^ same]
             n_worded.append(len(own) + 1)
             starts.append(len(values))

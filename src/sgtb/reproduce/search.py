@@ -17,15 +17,12 @@ from sgtb.learn import SearchPlan, StructuredGradientBoosting, TrainingSettings,
 from sgtb.learn.dtypes import Floats
 from sgtb.learn.plan import PlanName
 from sgtb.linking.choices import Choices, listed_choices
-from sgtb.linking.facts import EntityFacts
-from sgtb.linking.features import Featurizer, Table
+from sgtb.linking.features import Featurizer
 from sgtb.linking.folds import deal_by_topic
-from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.packing import pack, pair_table
 from sgtb.records import Document
 from sgtb.reproduce.aida import BEAM_WIDTH, N_TREES, TREES, left_out
-from sgtb.reproduce.aida_data import FOLDS, AidaData, Say, silent
-from sgtb.text.word_vectors import WordVectors
+from sgtb.reproduce.aida_data import FOLDS, AidaData, Packer, Say, silent
 
 OUTER_FOLDS = 4
 
@@ -91,15 +88,14 @@ class TopicFolds:
 
     def __init__(self, data: AidaData, seed: int = 0, say: Say = silent) -> None:
         documents = [*data.documents("train"), *data.documents("dev")]
-        lexicon = Lexicon.build(data.documents("train"), data.entities.titles, WordVectors.glove())
-        facts = EntityFacts.build(data.entities, lexicon)
-        self._pairs = pair_table(facts)
+        known = Packer(data, None, say).known
+        self._pairs = pair_table(known.facts)
         self._folds = []
         dealt = deal_by_topic(documents, OUTER_FOLDS, seed)
         for fold in range(OUTER_FOLDS):
             say(f"packing fold {fold + 1} of {OUTER_FOLDS}")
             train, held_out = (
-                Table.build(listed_choices(part, data.entities), facts, lexicon)
+                known.table(listed_choices(part, data.entities))
                 for part in _parted(documents, dealt == fold)
             )
             inner = deal_by_topic(train.choices.documents, FOLDS, seed)
