@@ -1,7 +1,6 @@
 """The commands `sgtb reproduce …`: the paper's experiments on real data."""
 
 import json
-import resource
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -289,5 +288,11 @@ def _say(message: str) -> None:
 
 def _peak_bytes() -> int:
     """Return the most memory this process has had; Linux counts it in kilobytes."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such module, and keeps the figure elsewhere
+        import psutil
+
+        return int(psutil.Process().memory_info().peak_wset)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
