@@ -20,10 +20,11 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SOURCES = ROOT / "src" / "sgtb"
 
+_FLAGS = re.MULTILINE | re.DOTALL
 # A block, and the ```text block after it if nothing but white space stands between them.
 _BLOCK = re.compile(
     r"^```(?P<kind>python|console)\n(?P<body>.*?)^```$(?:\s*^```text\n(?P<output>.*?)^```$)?",
-    re.MULTILINE | re.DOTALL,
+    _FLAGS,
 )
 
 
@@ -31,6 +32,13 @@ def blocks(page: Path, kind: str) -> Iterator[tuple[str, str | None]]:
     for found in _BLOCK.finditer(page.read_text("utf-8")):
         if found["kind"] == kind:
             yield found["body"], found["output"]
+
+
+def write_files(page: Path, folder: Path) -> None:
+    """Write the files that a page shows: blocks such as ```csv companies.csv."""
+    shown = re.finditer(r"^```(?:csv|json|text) (\S+)\n(.*?)^```$", page.read_text("utf-8"), _FLAGS)
+    for block in shown:
+        (folder / block[1]).write_text(block[2], "utf-8")
 
 
 def pages_with(kind: str) -> list[Any]:
@@ -47,6 +55,7 @@ def test_python_code_prints_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    write_files(page, tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
     for i, (code, output) in enumerate(blocks(page, "python")):
         printed = io.StringIO()
@@ -61,6 +70,7 @@ def test_commands_print_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    write_files(page, tmp_path)
     for session, _ in blocks(page, "console"):
         if not all(line.startswith("$ sgtb ") for line in session.splitlines() if line[:2] == "$ "):
             continue
@@ -70,18 +80,18 @@ def test_commands_print_what_the_page_says(
 
 
 def output_of(command: str) -> str:
-    result = CliRunner().invoke(app, shlex.split(command)[1:])
+    result = CliRunner(env={"COLUMNS": "100"}).invoke(app, shlex.split(command)[1:])
     assert result.exit_code == 0, result.output
     return str(result.stdout)
 
 
 def commands_of(command: Any, path: str) -> Iterator[str]:
     """Walk the tree of commands; leaves only."""
-    if not hasattr(command, "commands"):
+    if not hasattr(command, "list_commands"):
         yield path
         return
-    for name, child in command.commands.items():
-        yield from commands_of(child, f"{path} {name}")
+    for name in command.list_commands(None):
+        yield from commands_of(command.get_command(None, name), f"{path} {name}")
 
 
 def test_every_command_is_documented() -> None:

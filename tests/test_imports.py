@@ -39,14 +39,17 @@ def test_the_reader_of_imports_sees_all_forms():
     assert not within("sgtb.learner", "sgtb.learn")
 
 
-BASE = ("sgtb.errors", "sgtb.files", "sgtb.records", "sgtb.entities")
+BASE = ("sgtb.errors", "sgtb.files", "sgtb.kernels", "sgtb.records", "sgtb.entities")
 MAY_IMPORT = {
     "sgtb.errors": (),
     "sgtb.files": (),
+    "sgtb.kernels": (),
     "sgtb.records": (),
     "sgtb.entities": (),
-    "sgtb.learn": ("sgtb.learn", "sgtb.errors", "sgtb.files"),
+    "sgtb.learn": ("sgtb.learn", "sgtb.errors", "sgtb.files", "sgtb.kernels"),
     "sgtb.text": ("sgtb.text", *BASE),
+    "sgtb.wiki": ("sgtb.wiki", "sgtb.text", *BASE),
+    "sgtb.kb": ("sgtb.kb", "sgtb.wiki", "sgtb.corpora", "sgtb.text", *BASE),
     "sgtb.corpora": ("sgtb.corpora", "sgtb.text", *BASE),
     "sgtb.evaluation": ("sgtb.evaluation", "sgtb.records", "sgtb.errors", "sgtb.files"),
     "sgtb.linking": ("sgtb.linking", "sgtb.learn", "sgtb.text", *BASE),

@@ -25,5 +25,13 @@ class CorpusError(SgtbError, ValueError):
     """A corpus file that cannot be read as what it should be; names file, line and value."""
 
 
+class DumpError(SgtbError, ValueError):
+    """A Wikipedia dump that cannot be read as one; names file and line."""
+
+
+class KnowledgeBaseError(SgtbError, ValueError):
+    """A knowledge base, or a list to build one from, that is damaged, foreign or does not fit."""
+
+
 class MissingExtraError(SgtbError, ImportError):
     """A part of sgtb needs a package that is not installed; names the extra that brings it."""

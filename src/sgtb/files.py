@@ -1,8 +1,13 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all, and read packed or not."""
 
+import bz2
+import gzip
 import os
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
@@ -10,23 +15,30 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 
     A reader, or the next run after a crash, finds the old file or the new one.
     """
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Give a file to write, which takes its place when all is written; `write_whole` in pieces."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no folder {target.parent} to write it to")
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
     try:
         with open(temporary, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make a rename durable; not every system lets one open a folder."""
     try:
         handle = os.open(folder, os.O_RDONLY)
@@ -36,3 +48,25 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def open_unpacked(
+    path: str | os.PathLike[str],
+) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
+    """Open a file that may be packed with gzip or bzip2, which its first bytes tell.
+
+    With it comes a function that tells how much of the file on disk has been read.
+    """
+    with open(path, "rb") as disk:
+        head = disk.peek(4)[:4]
+        if head[:2] == b"\x1f\x8b":
+            unpacked = cast(BinaryIO, gzip.GzipFile(fileobj=disk))
+        elif head[:3] == b"BZh":
+            unpacked = cast(BinaryIO, bz2.BZ2File(disk))
+        else:
+            unpacked = disk
+        try:
+            yield unpacked, disk.tell
+        finally:
+            unpacked.close()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgtb.kernels import kernel
 from sgtb.learn import TreeSettings
 from sgtb.learn.binning import Binner
 from sgtb.learn.crew import Crew
@@ -14,7 +15,6 @@ from sgtb.learn.dtypes import SCORE_GRID
 from sgtb.learn.forest import MASKED_DEPTH, Forest, ForestArrays, ForestBuilder, add_trees
 from sgtb.learn.grower import Tree, grow
 from sgtb.learn.histogram import padded
-from sgtb.learn.kernels import kernel
 
 LOCAL, GLOBAL = 3, 4
 

@@ -2,14 +2,17 @@
 
 import os
 import sys
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import sgtb
-from sgtb.cli import learner, reproduce
 from sgtb.errors import SgtbError
+
+GROUPS = ("kb", "learner", "reproduce")
+"""The groups of commands, each a module of its name; imported when it is asked for."""
 
 INTERRUPTED = 130
 """The exit code of a program ended by Ctrl-C: 128 and the signal's number."""
@@ -17,6 +20,18 @@ INTERRUPTED = 130
 
 class CleanGroup(TyperGroup):
     """A group whose commands end in one line on standard error, never in a traceback."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the groups' names."""
+        return list(GROUPS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load a group: who looks up a name should not wait for the learner."""
+        if cmd_name not in GROUPS:
+            return None
+        group = typer.main.get_group(import_module(f"sgtb.cli.{cmd_name}").app)
+        group.name = cmd_name
+        return group
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command asked for."""
@@ -45,8 +60,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
-app.add_typer(learner.app, name="learner")
-app.add_typer(reproduce.app, name="reproduce")
 
 
 def _print_version(wanted: bool) -> None:
@@ -66,6 +79,7 @@ def main(
 ) -> None:
     """Joint decisions by structured gradient tree boosting.
 
+    [bold]sgtb kb[/bold] builds and changes knowledge bases,
     [bold]sgtb learner[/bold] trains and predicts documents of joint choices,
     [bold]sgtb reproduce[/bold] repeats the paper's experiments. Linking text comes next.
     """

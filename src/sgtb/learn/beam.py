@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sgtb.kernels import ONE, ZERO, inner, int64, routine
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.forest import ForestArrays, add_trees
-from sgtb.learn.kernels import ONE, ZERO, inner, int64, routine
 from sgtb.learn.lanes import LANES
 from sgtb.learn.pairs import PairArrays
 from sgtb.learn.pooling import Pool, bin_pool, pool, pool_candidates

@@ -14,9 +14,9 @@ from typing import Self
 
 import numpy as np
 
+from sgtb.kernels import inner, kernel
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import MAX_BINS, Bytes, Floats, Ints
-from sgtb.learn.kernels import inner, kernel
 
 
 @dataclass(frozen=True, eq=False)

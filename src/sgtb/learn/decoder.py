@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.errors import ProblemsError
+from sgtb.kernels import NO, ONE, YES, ZERO, inner, int64, kernel, routine
 from sgtb.learn.beam import (
     BACKWARD,
     FORWARD,
@@ -20,7 +21,6 @@ from sgtb.learn.beam import (
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints
 from sgtb.learn.forest import ForestArrays
-from sgtb.learn.kernels import NO, ONE, YES, ZERO, inner, int64, kernel, routine
 from sgtb.learn.lanes import block_offsets
 from sgtb.learn.pairs import no_pairs
 from sgtb.learn.plan import SearchPlan

@@ -13,10 +13,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from sgtb.kernels import inner, int64, kernel, routine
 from sgtb.learn.binning import Binner
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.grower import Tree
-from sgtb.learn.kernels import inner, int64, kernel, routine
 
 MAX_FEATURES = 2**16
 

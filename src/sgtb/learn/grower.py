@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.errors import SettingsError
+from sgtb.kernels import int64, kernel
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import MAX_BINS, SCORE_GRID, Bytes, Doubles, Ints, Longs
 from sgtb.learn.histogram import Weights, build_histogram, pack_residuals
-from sgtb.learn.kernels import int64, kernel
 from sgtb.learn.plan import whole_number
 
 MAX_DEPTH = 12

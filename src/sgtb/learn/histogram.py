@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sgtb.kernels import inner, int64, kernel
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import Bytes, Doubles, Ints, Longs, Words
-from sgtb.learn.kernels import inner, int64, kernel
 
 _WORD = 8
 BINS = 256

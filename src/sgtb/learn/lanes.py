@@ -16,10 +16,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from sgtb.kernels import kernel
 from sgtb.learn.binning import Binner, bin_value
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import Bytes, Floats, Ints, Longs
-from sgtb.learn.kernels import kernel
 from sgtb.learn.problems import Problems
 
 LANES = 16

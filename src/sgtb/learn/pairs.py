@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.errors import ProblemsError
+from sgtb.kernels import inner
 from sgtb.learn.dtypes import Floats, Ints, Longs
-from sgtb.learn.kernels import inner
 
 _BLOCK, _TABLE = 0, 1
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sgtb.kernels import ONE, ZERO, inner, kernel, routine
 from sgtb.learn.binning import bin_value
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
-from sgtb.learn.kernels import ONE, ZERO, inner, kernel, routine
 from sgtb.learn.lanes import LANES
 from sgtb.learn.pairs import PairArrays, gather_vectors, pair_values
 

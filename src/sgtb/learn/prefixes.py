@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sgtb.kernels import inner
 from sgtb.learn.dtypes import Bytes, Doubles, Ints
-from sgtb.learn.kernels import inner
 from sgtb.learn.lanes import LANES
 
 ROOT = 1

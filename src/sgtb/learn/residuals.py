@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sgtb.kernels import NO, ONE, YES, ZERO, inner, int64, kernel, routine
 from sgtb.learn.beam import (
     BACKWARD,
     FORWARD,
@@ -24,7 +25,6 @@ from sgtb.learn.beam import (
 )
 from sgtb.learn.dtypes import Bytes, Doubles, Ints, Longs
 from sgtb.learn.forest import add_trees
-from sgtb.learn.kernels import NO, ONE, YES, ZERO, inner, int64, kernel, routine
 from sgtb.learn.plan import PLANS, SearchPlan
 from sgtb.learn.prefixes import PrefixCache, forget
 from sgtb.learn.problems import Problems

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sgtb.kernels import inner, int64, kernel
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
-from sgtb.learn.kernels import inner, int64, kernel
 from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts

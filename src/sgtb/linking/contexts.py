@@ -18,7 +18,7 @@ from sgtb.linking.choices import Choices
 from sgtb.linking.lexicon import UNKNOWN, Lexicon
 from sgtb.linking.sparse import Sparse
 from sgtb.records import Document, Mention
-from sgtb.text.normalize import STOP_WORDS, normal_name, normal_words
+from sgtb.text.normalize import STOP_WORDS, normal_phrase, normal_words
 
 WINDOW = 5
 """Tokens on either side of a mention that are its near context."""
@@ -137,7 +137,7 @@ class _Scene:
         self._is_digit = np.array([_has_digit(word) for word in self._low], bool)
         self._is_capital = np.array([t.text[:1].isupper() for t in document.tokens], bool)
         self._topic = _topic(self._low)
-        self._names = Counter(normal_name(mention.text) for mention in document.mentions)
+        self._names = Counter(normal_phrase(mention.text) for mention in document.mentions)
         self._sentence_of = np.repeat(
             np.arange(len(document.sentences)), [stop - a for a, stop in document.sentences]
         )
@@ -171,7 +171,7 @@ class _Scene:
         number = int(self._sentence_of[first])
         begin = self._document.sentences[number][0]
         end = self._document.sentences[int(self._sentence_of[stop - 1])][1]
-        name = normal_name(mention.text)
+        name = normal_phrase(mention.text)
         low = max(0, first - WINDOW), min(len(self._low), stop + WINDOW)
         around = self._spelt[self._starts[begin] : self._starts[first]]
         around = around + self._spelt[self._starts[stop] : self._starts[end]]

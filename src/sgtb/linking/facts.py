@@ -16,7 +16,7 @@ from sgtb.entities import EntityTable
 from sgtb.learn.dtypes import Doubles, Floats
 from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.sparse import Sparse, latent_vectors
-from sgtb.text.normalize import STOP_WORDS, normal_name, normal_words
+from sgtb.text.normalize import STOP_WORDS, normal_phrase, normal_words
 from sgtb.text.word_vectors import unit
 
 TOPIC_WIDTH = 96
@@ -86,7 +86,7 @@ class EntityFacts:
         number = {word: i for i, word in enumerate(kind_words)}
         kind_bag = _bags(lexicon, kinds_of)
         return cls(
-            entities, tuple(map(normal_name, names)), tuple(map(normal_name, entities.titles)),
+            entities, tuple(map(normal_phrase, names)), tuple(map(normal_phrase, entities.titles)),
             _shape(entities, brackets), _types(entities),
             np.log1p(entities.in_links).astype(np.float32),
             np.log1p(entities.out_links).astype(np.float32),

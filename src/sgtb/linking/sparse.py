@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.kernels import kernel
 from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
-from sgtb.learn.kernels import kernel
 from sgtb.text.word_vectors import unit
 
 

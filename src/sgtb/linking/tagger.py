@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.kernels import inner, kernel
 from sgtb.learn.dtypes import Doubles, Ints, Longs
-from sgtb.learn.kernels import inner, kernel
 from sgtb.linking.contexts import Clues
 
 TAGS = ("PER", "ORG", "LOC", "MISC")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sgtb.linking.facts import EntityFacts
 from sgtb.records import Document
-from sgtb.text.normalize import normal_name
+from sgtb.text.normalize import normal_phrase
 
 Ids = frozenset[str]
 
@@ -26,7 +26,7 @@ class NameTable:
         ids: dict[str, set[str]] = {}
         for document in documents:
             for mention in document.mentions:
-                ids.setdefault(normal_name(mention.text), set()).update(mention.candidates or ())
+                ids.setdefault(normal_phrase(mention.text), set()).update(mention.candidates or ())
         for id_, name, full_name in zip(
             facts.entities.ids, facts.name, facts.full_name, strict=True
         ):
@@ -42,7 +42,7 @@ class NameTable:
         contains it as words: "Meck" those of "Anna Meck". That is the paper's heuristic for
         persons. Who is one is not asked: a name that has candidates of its own keeps to them.
         """
-        names = [normal_name(mention.text) for mention in document.mentions]
+        names = [normal_phrase(mention.text) for mention in document.mentions]
         full = sorted(  # by words, most first; sorting leaves equals in the document's order
             (name for name in dict.fromkeys(names) if name in self.ids),
             key=lambda name: -name.count(" "),

@@ -11,15 +11,20 @@ from pathlib import Path
 import numba
 import pytest
 
-from sgtb.learn import kernels
+import sgtb.learn
+from sgtb import kernels
 
 compiled = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"
 )
 
 
-LEARN = Path(kernels.__file__).parent
-PACKAGES = [name for name in ("sgtb.learn", "sgtb.linking") if importlib.util.find_spec(name)]
+LEARN = Path(sgtb.learn.__file__).parent
+PACKAGES = [
+    name
+    for name in ("sgtb.learn", "sgtb.linking", "sgtb.wiki", "sgtb.kb")
+    if importlib.util.find_spec(name)
+]
 
 
 def all_dispatchers():
@@ -101,11 +106,12 @@ def test_a_changed_source_makes_cached_kernels_stale(tmp_path, monkeypatch):
 def folders(tmp_path, monkeypatch):
     """A copy of the learner's sources, and another folder with a kernel."""
     learn, other = tmp_path / "learn", tmp_path / "other"
+    shutil.copy(kernels.__file__, tmp_path / "kernels.py")
     shutil.copytree(LEARN, learn, ignore=shutil.ignore_patterns("__pycache__"))
     other.mkdir()
     (other / "sums.py").write_text("@kernel\ndef add(a, b):\n    return a + b\n")
     (other / "names.py").write_text("NAMES = ()\n")
-    monkeypatch.setattr(kernels, "__file__", str(learn / "kernels.py"))
+    monkeypatch.setattr(kernels, "__file__", str(tmp_path / "kernels.py"))
     return learn, other
 
 
@@ -121,7 +127,7 @@ def test_stamp_is_of_the_sources_that_hold_kernels(folders):
     assert before == kernels.source_stamp(LEARN)
     change(learn / "plan.py")  # no kernels in there
     assert stamp(learn) == before
-    for name in ("beam.py", "pairs.py", "forest.py", "kernels.py"):
+    for name in ("beam.py", "pairs.py", "forest.py", "../kernels.py"):
         change(learn / name)
         assert stamp(learn) != before
         before = stamp(learn)
@@ -139,5 +145,5 @@ def test_stamp_is_of_one_folder_and_of_the_decorators(folders):
     change(other / "sums.py")
     assert (stamp(learn) == before[0], stamp(other) == before[1]) == (True, False)
     before = stamp(learn), stamp(other)
-    change(learn / "kernels.py")
+    change(learn.parent / "kernels.py")
     assert (stamp(learn) == before[0], stamp(other) == before[1]) == (False, False)

@@ -1,0 +1,296 @@
+"""Check: every offset, count and checksum of a knowledge base, verified.
+
+LMDB trusts its own pages, and a damaged one may end the process that reads it. So the check runs
+in a process of its own, whose sudden end is a finding like any other.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.errors import KnowledgeBaseError
+from sgtb.kb.columns import column_path
+from sgtb.kb.entity import TYPES
+from sgtb.kb.environment import acquired
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.kb.layout import COLUMNS, HEADER, NUMBER, item_size
+from sgtb.kb.place import data_folder
+from sgtb.kb.sorting import SortedRuns
+from sgtb.kb.spellings import by_name, pack_name, unpack_name
+from sgtb.kb.writer import DEFAULT_MEMORY, Progress, fame, grouped_names, name_record
+
+MAX_PROBLEMS = 20
+_LENGTH = 2e-3
+"""How far the length of a stored vector may be from one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What is wrong, at most MAX_PROBLEMS, and how much was looked at."""
+
+    problems: tuple[str, ...]
+    entities: int
+    names: int
+    links: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+def check(place: Path, progress: Progress | None = None) -> CheckReport:
+    """Check a knowledge base; one that cannot even be opened is a KnowledgeBaseError."""
+    data_folder(place)
+    command = [sys.executable, "-c", "from sgtb.kb.check import main; main()", str(place)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        said: dict[str, Any] = {}
+        for line in child.stdout:
+            said = json.loads(line)
+            if "stage" in said and progress is not None:
+                progress(said["stage"], said["done"], said["total"])
+        complaint = child.stderr.read().decode(errors="replace").strip()
+    if "problems" in said:
+        return CheckReport(tuple(said.pop("problems")), **said)
+    if "error" in said:
+        raise KnowledgeBaseError(said["error"])
+    reason = complaint.splitlines()[-1] if complaint else f"signal {-child.returncode}"
+    raise KnowledgeBaseError(
+        f"{place}: damaged: reading it ended the process ({reason}); build it again"
+    )
+
+
+def main() -> None:
+    """Check in this process, and say what was found as JSON."""
+
+    def say(stage: str, done: int, total: int) -> None:
+        print(json.dumps({"stage": stage, "done": done, "total": total}), flush=True)
+
+    try:
+        with KnowledgeBase(sys.argv[1]) as kb:
+            problems = tuple(islice(_problems(kb, say), MAX_PROBLEMS))
+            state = kb.state
+        report: dict[str, Any] = {
+            "problems": problems,
+            "entities": state.entities,
+            "names": state.names,
+            "links": state.links,
+        }
+    except KnowledgeBaseError as error:
+        report = {"error": str(error)}
+    print(json.dumps(report), flush=True)
+
+
+def _problems(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
+    # What comes later relies on what was checked before.
+    for part in (_checksums, _rows):
+        found = list(islice(part(kb, say), MAX_PROBLEMS))
+        yield from found
+        if found:
+            return
+    yield from chain(_links(kb), _near(kb), _vectors(kb), _words(kb), _names(kb, say))
+
+
+def _checksums(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
+    folder, state = data_folder(kb.path), kb.state
+    for done, column in enumerate(COLUMNS):
+        say("checksums", done, len(COLUMNS))
+        path, extent = column_path(folder, column), state.columns[column]
+        left, crc = extent.items * item_size(column, state.dimensions), 0
+        with open(path, "rb") as file:
+            file.seek(HEADER.size)
+            while block := file.read(min(left, 1 << 20)):
+                crc = zlib.crc32(block, crc)
+                left -= len(block)
+        if crc != extent.crc:
+            yield f"{path}: its checksum does not fit: bytes were changed"
+
+
+def _rows(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
+    rows, path = kb.rows, column_path(data_folder(kb.path), "entities")
+    alive = rows["alive"] == 1
+    if np.any(rows["alive"] > 1):
+        yield f"{path}: a row is neither alive nor removed"
+    sizes = [rows[f"{part}_size"] for part in ("id", "title", "description", "spellings")]
+    size = np.sum(sizes, axis=0, dtype=np.int64)
+    fits = {
+        "text": (rows["text_at"], size, len(kb.text)),
+        "links": (rows["links_at"], rows["links"], len(kb.link_targets)),
+        "near": (rows["near_at"], rows["near"], len(kb.near_items)),
+        "vectors": (np.maximum(rows["vector"], -1), np.ones(len(rows)), len(kb.vector_rows)),
+    }
+    for column, (at, count, end) in fits.items():
+        low = -1 if column == "vectors" else 0
+        outside = alive & (
+            (at < low) | (count < 0) | ((at + count > end) & (at >= 0) & (count > 0))
+        )
+        for number in np.flatnonzero(outside)[:MAX_PROBLEMS]:
+            yield f"{path}: entity number {number} points outside of {column}.bin"
+    for number in np.flatnonzero(alive & (np.min(sizes, axis=0) < 0))[:MAX_PROBLEMS]:
+        yield f"{path}: entity number {number} has a text of negative length"
+    for number in np.flatnonzero(alive & (rows["type"] >= len(TYPES)))[:MAX_PROBLEMS]:
+        yield f"{path}: entity number {number} has no known type"
+    living = int(alive.sum())
+    if living != kb.state.entities:
+        yield f"{path}: {living:,} entities, but {kb.state.entities:,} are stated"
+
+
+def _links(kb: KnowledgeBase) -> Iterator[str]:
+    rows, path = kb.rows, column_path(data_folder(kb.path), "links")
+    owner, target = _flat(kb, "links", kb.link_targets)
+    yield from _each(
+        path,
+        owner,
+        {
+            "links to a number that no entity has": (target < 0) | (target >= len(rows)),
+            "links to itself": owner == target,
+            "has links that do not ascend": _unordered(owner, target),
+        },
+    )
+    if np.any((target < 0) | (target >= len(rows))):
+        return
+    yield from _each(path, owner, {"links to what was removed": rows["alive"][target] != 1})
+    counted = np.bincount(target, minlength=len(rows))
+    wrong = (counted != rows["in_links"]) & (rows["alive"] == 1)
+    yield from _each(path, np.arange(len(rows)), {"has a wrong count of links to it": wrong})
+    if len(target) != kb.state.links:
+        yield f"{path}: {len(target):,} links, but {kb.state.links:,} are stated"
+
+
+def _near(kb: KnowledgeBase) -> Iterator[str]:
+    rows, path = kb.rows, column_path(data_folder(kb.path), "near")
+    owner, item = _flat(kb, "near", kb.near_items)
+    other, count = item["other"], item["count"]
+    bad = (other < 0) | (other >= len(rows))
+    yield from _each(
+        path,
+        owner,
+        {
+            "was met with a number that no entity has": bad,
+            "was met with itself": owner == other,
+            "has a list that does not ascend": _unordered(owner, other),
+            "was met with another zero times": count == 0,
+        },
+    )
+    if bad.any():
+        return
+    one, two = np.lexsort((other, owner)), np.lexsort((owner, other))
+    same = (owner[one] == other[two]) & (other[one] == owner[two]) & (count[one] == count[two])
+    yield from _each(path, owner[one], {"was met with one that was not met with it": ~same})
+
+
+def _vectors(kb: KnowledgeBase) -> Iterator[str]:
+    folder = data_folder(kb.path)
+    for column, matrix in (("vectors", kb.vector_rows), ("words", kb.word_rows)):
+        for at in range(0, len(matrix) if kb.dimensions else 0, 10_000):
+            block = matrix[at : at + 10_000].astype(np.float64)
+            length = np.sqrt(np.einsum("ij,ij->i", block, block))
+            for row in np.flatnonzero(~(np.abs(length - 1) <= _LENGTH))[:MAX_PROBLEMS]:
+                yield f"{column_path(folder, column)}: vector {at + row} has no unit length"
+
+
+def _words(kb: KnowledgeBase) -> Iterator[str]:
+    rows = np.array([at for _, at in kb.words()], np.int64)
+    if len(rows) != len(kb.word_rows) or np.any(np.sort(rows) != np.arange(len(kb.word_rows))):
+        yield f"{kb.path}: words and their vectors are not one to one"
+
+
+def _names(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
+    """Compare ids and names, as LMDB has them, with what the entities say of themselves."""
+    folder, sources = data_folder(kb.path), len(kb.sources)
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        acquired(folder) as env,
+        env.lmdb.begin() as transaction,
+    ):
+        names = SortedRuns(Path(scratch), "names", DEFAULT_MEMORY)
+        aliases = 0
+        alive = np.flatnonzero(kb.rows["alive"]).tolist()
+        for done, number in enumerate(alive):
+            if done % 10_000 == 0:
+                say("entities", done, len(alive))
+            try:
+                id_, spelled = kb.id_of(number), kb.spellings_of(number)
+                kb.title_of(number), kb.description_of(number)
+            except ValueError as error:
+                yield f"{folder}: entity number {number} has text that cannot be read: {error}"
+                continue
+            if transaction.get(id_.encode(), db=env.ids) != NUMBER.pack(number):
+                yield f"{env.path}: id {id_!r} does not lead to its entity"
+            aliases += len(spelled)
+            for (name, source), count in by_name(spelled).items():
+                if source >= sources:
+                    yield f"{folder}: entity {id_!r} has a name of an unknown source"
+                else:
+                    names.add(name_record(name, number, source, count))
+        yield from _stated(env.path, "ids", transaction.stat(env.ids)["entries"], len(alive))
+        yield from _stated(env.path, "aliases", aliases, kb.state.aliases)
+        stored = transaction.stat(env.names)["entries"]
+        yield from _stated(env.path, "names", stored, kb.state.names)
+        found = 0
+        for name, counts in grouped_names(names, sources):
+            value = transaction.get(name, db=env.names)
+            found += 1
+            if found % 10_000 == 0:
+                say("names", found, stored)
+            if value is None:
+                yield f"{env.path}: the name {name.decode()!r} is missing"
+                continue
+            try:
+                known = unpack_name(value, sources)
+                expected = pack_name(counts, sources, (known.linked, known.pages), _tie(kb))
+            except ValueError as error:
+                yield f"{env.path}: the name {name.decode()!r} cannot be read: {error}"
+                continue
+            if value != expected or known.linked > known.pages:
+                yield f"{env.path}: the name {name.decode()!r} has wrong candidates or counts"
+        yield from _stated(env.path, "names", stored, found)
+
+
+def _tie(kb: KnowledgeBase) -> Callable[[int], tuple[float, bytes]]:
+    return lambda number: (fame(float(kb.rows[number]["popularity"])), kb.id_of(number).encode())
+
+
+def _stated(path: Path, what: str, found: int, stated: int) -> Iterator[str]:
+    if found != stated:
+        yield f"{path}: {found:,} {what}, but there should be {stated:,}"
+
+
+def _flat(
+    kb: KnowledgeBase, column: str, items: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return the lists of all entities in one, and whose each item is."""
+    rows = kb.rows
+    owners = np.flatnonzero(rows["alive"])
+    size = rows[column][owners].astype(np.int64)
+    ends = np.cumsum(size)
+    total = int(ends[-1]) if len(ends) else 0
+    index = np.repeat(rows[f"{column}_at"][owners] - (ends - size), size) + np.arange(total)
+    return np.repeat(owners, size), items[index]
+
+
+def _unordered(owner: npt.NDArray[Any], item: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    wrong = np.zeros(len(owner), bool)
+    if len(owner):
+        wrong[1:] = (owner[1:] == owner[:-1]) & (item[1:] <= item[:-1])
+    return wrong
+
+
+def _each(
+    path: Path, owner: npt.NDArray[Any], wrong: dict[str, npt.NDArray[np.bool_]]
+) -> Iterator[str]:
+    for what, where in wrong.items():
+        for number in owner[np.flatnonzero(where)[:MAX_PROBLEMS]]:
+            yield f"{path}: entity number {number} {what}"

@@ -1,0 +1,118 @@
+"""Columns: flat files that only grow, memory-mapped by readers, checked by a running checksum."""
+
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.errors import KnowledgeBaseError
+from sgtb.kb.layout import FORMAT, HEADER, MAGIC, NEAR, ROW, item_size
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of a column is valid: its items, and the checksum of their bytes."""
+
+    items: int = 0
+    crc: int = 0
+
+    def grown(self, data: bytes, size: int) -> "Extent":
+        """Return the extent after `data` is appended."""
+        return Extent(self.items + len(data) // size, zlib.crc32(data, self.crc))
+
+
+def column_path(folder: Path, column: str) -> Path:
+    """Return where a column lies."""
+    return folder / f"{column}.bin"
+
+
+def pack_header(column: str, size: int, build: bytes) -> bytes:
+    """Return the first bytes of a column's file."""
+    return HEADER.pack(MAGIC, FORMAT, size, column.encode(), build)
+
+
+def check_header(path: Path, column: str, size: int, items: int, build: bytes) -> None:
+    """Raise where a file is not the column it should be, or is shorter than its extent."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEADER.size)
+            length = os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise KnowledgeBaseError(f"{path}: missing; the knowledge base is not whole") from None
+    if head != pack_header(column, size, build):
+        raise KnowledgeBaseError(
+            f"{path}: damaged, or from another knowledge base: its header does not fit"
+        )
+    if length < HEADER.size + items * size:
+        raise KnowledgeBaseError(
+            f"{path}: {length:,} bytes, but {HEADER.size + items * size:,} should be there; "
+            "the file was cut off"
+        )
+
+
+def map_column(
+    folder: Path, column: str, extent: Extent, dimensions: int, build: bytes
+) -> npt.NDArray[Any]:
+    """Memory-map the valid part of a column; what lies behind it is a torn tail."""
+    size = item_size(column, dimensions)
+    path = column_path(folder, column)
+    check_header(path, column, size, extent.items, build)
+    dtypes: dict[str, Any] = {"entities": ROW, "text": "u1", "links": "<i4", "near": NEAR}
+    dtype = np.dtype(dtypes.get(column, "<f2"))
+    shape: tuple[int, ...] = (extent.items,)
+    if column in ("vectors", "words"):
+        shape = (extent.items, dimensions)
+    if not extent.items or not size:
+        return np.zeros(shape, dtype)
+    # Copy-on-write for the rows: those changed since the build are patched in memory.
+    mode: Any = "c" if column == "entities" else "r"
+    return np.memmap(path, dtype, mode, HEADER.size, shape)
+
+
+class Appender:
+    """Appends to columns, behind the extents that are valid now."""
+
+    def __init__(self, folder: Path, extents: Mapping[str, Extent], dimensions: int) -> None:
+        self.extents = dict(extents)
+        self._folder = folder
+        self._dimensions = dimensions
+        self._files: dict[str, BinaryIO] = {}
+
+    def append(self, column: str, data: bytes) -> int:
+        """Append whole items and return the number of the first."""
+        at = self.extents[column].items
+        if not data:
+            return at
+        size = item_size(column, self._dimensions)
+        file = self._files.get(column)
+        if file is None:
+            file = self._files[column] = open(column_path(self._folder, column), "r+b")  # noqa: SIM115
+            end = HEADER.size + at * size
+            file.truncate(end)  # a torn tail of somebody who was killed
+            file.seek(end)
+        file.write(data)
+        self.extents[column] = self.extents[column].grown(data, size)
+        return at
+
+    def flush(self) -> None:
+        """Bring everything to disk."""
+        for file in self._files.values():
+            file.flush()
+            os.fsync(file.fileno())
+
+    @contextmanager
+    def closing(self) -> Iterator["Appender"]:
+        """Close the files at the end, whatever happens."""
+        try:
+            yield self
+        finally:
+            for file in self._files.values():
+                # A full disk has been reported by now; what is in the buffer is of no use.
+                with suppress(OSError):
+                    file.close()

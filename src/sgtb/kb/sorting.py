@@ -1,0 +1,60 @@
+"""SortedRuns: byte strings sorted with bounded memory, in runs on disk that are then merged."""
+
+import heapq
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+_SIZE = struct.Struct("<I")
+_OVERHEAD = 41  # bytes that CPython needs for a byte string in a list, besides its own
+
+
+class SortedRuns:
+    """Takes byte strings in any order and gives them back sorted, equal ones as often as given.
+
+    memory  bytes held at a time; what is beyond goes to files in `folder`
+    """
+
+    def __init__(self, folder: Path, name: str, memory: int) -> None:
+        self._folder = folder
+        self._name = name
+        self._memory = memory
+        self._held: list[bytes] = []
+        self._bytes = 0
+        self._runs: list[Path] = []
+
+    def add(self, record: bytes) -> None:
+        """Take a record."""
+        self._held.append(record)
+        self._bytes += len(record) + _OVERHEAD
+        if self._bytes > self._memory:
+            self._spill()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield all records in order; any number of times."""
+        self._held.sort()
+        return (
+            heapq.merge(*map(_read_run, self._runs), self._held) if self._runs else iter(self._held)
+        )
+
+    def _spill(self) -> None:
+        self._held.sort()
+        path = self._folder / f"{self._name}-{len(self._runs):05d}.run"
+        with open(path, "wb") as file:
+            for record in self._held:
+                file.write(_SIZE.pack(len(record)))
+                file.write(record)
+        self._runs.append(path)
+        self._held, self._bytes = [], 0
+
+    def close(self) -> None:
+        """Delete the runs."""
+        for path in self._runs:
+            path.unlink(missing_ok=True)
+        self._runs, self._held = [], []
+
+
+def _read_run(path: Path) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        while size := file.read(_SIZE.size):
+            yield file.read(_SIZE.unpack(size)[0])
