@@ -1,0 +1,1 @@
+"""Wikipedia dumps: streaming their pages, reading their markup."""
