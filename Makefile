@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test bench bench-quick clean
+.PHONY: setup demo test bench bench-quick bench-kb bench-kb-quick clean
 
 setup: $(VENV)/.ready
 
@@ -26,9 +26,16 @@ test: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks.learner
+	$(BIN)/python -m benchmarks.kb
 
 bench-quick: setup
 	$(BIN)/python -m benchmarks.learner --quick
+
+bench-kb: setup
+	$(BIN)/python -m benchmarks.kb
+
+bench-kb-quick: setup
+	$(BIN)/python -m benchmarks.kb --quick
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -80,7 +80,7 @@ def test_commands_print_what_the_page_says(
 
 
 def output_of(command: str) -> str:
-    result = CliRunner(env={"COLUMNS": "100"}).invoke(app, shlex.split(command)[1:])
+    result = CliRunner().invoke(app, shlex.split(command)[1:])
     assert result.exit_code == 0, result.output
     return str(result.stdout)
 

@@ -22,7 +22,7 @@ compiled = pytest.mark.skipif(
 LEARN = Path(sgtb.learn.__file__).parent
 PACKAGES = [
     name
-    for name in ("sgtb.learn", "sgtb.linking", "sgtb.wiki", "sgtb.kb")
+    for name in ("sgtb.learn", "sgtb.linking", "sgtb.wiki", "sgtb.wiki_kb", "sgtb.text")
     if importlib.util.find_spec(name)
 ]
 

@@ -22,9 +22,9 @@ from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.export import export_lines
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
 from sgtb.kb.list_build import ListReport, build_list
-from sgtb.kb.wiki_report import WikiReport
-from sgtb.kb.wiki_settings import WikiSettings
 from sgtb.text.normalize import normal_name
+from sgtb.wiki_kb.report import WikiReport
+from sgtb.wiki_kb.settings import WikiSettings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -124,7 +124,7 @@ def build_from_wiki(
     out: Out,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Processes to read with.")] = 1,
     memory: Annotated[
-        int, typer.Option(min=256, help="MB that the build may hold, beyond the programs' own.")
+        int, typer.Option(min=192, help="MB that the build may hold, beyond the programs' own.")
     ] = 1024,
     pageviews: Annotated[
         list[Path] | None,
@@ -164,7 +164,7 @@ def build_from_wiki(
 
     Example: [bold]sgtb kb build wiki simplewiki-latest-pages-articles.xml.bz2 -o simple[/bold]
     """
-    from sgtb.kb.wiki_build import build_wiki  # with a compiler: not for every look-up
+    from sgtb.wiki_kb.build import build_wiki  # with a compiler: not for every look-up
 
     settings = WikiSettings(
         workers=workers,
@@ -463,9 +463,9 @@ def _print_card(kb: KnowledgeBase, entity: Entity) -> None:
 def _print_candidates(kb: KnowledgeBase, candidates: tuple[Any, ...], probability: float) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("prior", justify="right")
-    table.add_column("id")
-    table.add_column("title")
-    table.add_column("description", overflow="ellipsis", no_wrap=True)
+    table.add_column("id", overflow="fold")
+    table.add_column("title", no_wrap=True)
+    table.add_column("description")
     for source in kb.sources:
         table.add_column(source, justify="right")
     for c in candidates:

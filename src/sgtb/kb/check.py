@@ -21,9 +21,8 @@ import numpy.typing as npt
 from sgtb.errors import KnowledgeBaseError
 from sgtb.kb.columns import column_path
 from sgtb.kb.entity import TYPES
-from sgtb.kb.environment import acquired
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.kb.layout import COLUMNS, HEADER, NUMBER, item_size
+from sgtb.kb.layout import COLUMNS, HEADER, item_size
 from sgtb.kb.place import data_folder
 from sgtb.kb.sorting import SortedRuns
 from sgtb.kb.spellings import by_name, pack_name, unpack_name
@@ -104,7 +103,7 @@ def _problems(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
 
 
 def _checksums(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
-    folder, state = data_folder(kb.path), kb.state
+    folder, state = kb.folder, kb.state
     for done, column in enumerate(COLUMNS):
         say("checksums", done, len(COLUMNS))
         path, extent = column_path(folder, column), state.columns[column]
@@ -119,7 +118,7 @@ def _checksums(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
 
 
 def _rows(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
-    rows, path = kb.rows, column_path(data_folder(kb.path), "entities")
+    rows, path = kb.rows, column_path(kb.folder, "entities")
     alive = rows["alive"] == 1
     if np.any(rows["alive"] > 1):
         yield f"{path}: a row is neither alive nor removed"
@@ -129,13 +128,12 @@ def _rows(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
         "text": (rows["text_at"], size, len(kb.text)),
         "links": (rows["links_at"], rows["links"], len(kb.link_targets)),
         "near": (rows["near_at"], rows["near"], len(kb.near_items)),
-        "vectors": (np.maximum(rows["vector"], -1), np.ones(len(rows)), len(kb.vector_rows)),
+        "vectors": (rows["vector"], np.ones(len(rows)), len(kb.vector_rows)),
     }
     for column, (at, count, end) in fits.items():
         low = -1 if column == "vectors" else 0
-        outside = alive & (
-            (at < low) | (count < 0) | ((at + count > end) & (at >= 0) & (count > 0))
-        )
+        beyond = (at >= 0) & (count > 0) & (at > end - count)
+        outside = alive & ((at < low) | (count < 0) | beyond)
         for number in np.flatnonzero(outside)[:MAX_PROBLEMS]:
             yield f"{path}: entity number {number} points outside of {column}.bin"
     for number in np.flatnonzero(alive & (np.min(sizes, axis=0) < 0))[:MAX_PROBLEMS]:
@@ -148,7 +146,7 @@ def _rows(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
 
 
 def _links(kb: KnowledgeBase) -> Iterator[str]:
-    rows, path = kb.rows, column_path(data_folder(kb.path), "links")
+    rows, path = kb.rows, column_path(kb.folder, "links")
     owner, target = _flat(kb, "links", kb.link_targets)
     yield from _each(
         path,
@@ -170,7 +168,7 @@ def _links(kb: KnowledgeBase) -> Iterator[str]:
 
 
 def _near(kb: KnowledgeBase) -> Iterator[str]:
-    rows, path = kb.rows, column_path(data_folder(kb.path), "near")
+    rows, path = kb.rows, column_path(kb.folder, "near")
     owner, item = _flat(kb, "near", kb.near_items)
     other, count = item["other"], item["count"]
     bad = (other < 0) | (other >= len(rows))
@@ -192,7 +190,7 @@ def _near(kb: KnowledgeBase) -> Iterator[str]:
 
 
 def _vectors(kb: KnowledgeBase) -> Iterator[str]:
-    folder = data_folder(kb.path)
+    folder = kb.folder
     for column, matrix in (("vectors", kb.vector_rows), ("words", kb.word_rows)):
         for at in range(0, len(matrix) if kb.dimensions else 0, 10_000):
             block = matrix[at : at + 10_000].astype(np.float64)
@@ -209,12 +207,9 @@ def _words(kb: KnowledgeBase) -> Iterator[str]:
 
 def _names(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
     """Compare ids and names, as LMDB has them, with what the entities say of themselves."""
-    folder, sources = data_folder(kb.path), len(kb.sources)
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        acquired(folder) as env,
-        env.lmdb.begin() as transaction,
-    ):
+    folder, sources = kb.folder, len(kb.sources)
+    env, transaction = kb.tables()
+    with tempfile.TemporaryDirectory() as scratch:
         names = SortedRuns(Path(scratch), "names", DEFAULT_MEMORY)
         aliases = 0
         alive = np.flatnonzero(kb.rows["alive"]).tolist()
@@ -227,7 +222,7 @@ def _names(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
             except ValueError as error:
                 yield f"{folder}: entity number {number} has text that cannot be read: {error}"
                 continue
-            if transaction.get(id_.encode(), db=env.ids) != NUMBER.pack(number):
+            if kb.number(id_) != number:
                 yield f"{env.path}: id {id_!r} does not lead to its entity"
             aliases += len(spelled)
             for (name, source), count in by_name(spelled).items():

@@ -45,6 +45,8 @@ def check_header(path: Path, column: str, size: int, items: int, build: bytes) -
             length = os.fstat(file.fileno()).st_size
     except FileNotFoundError:
         raise KnowledgeBaseError(f"{path}: missing; the knowledge base is not whole") from None
+    except OSError as error:
+        raise KnowledgeBaseError(f"{path}: cannot be read: {error.strerror}") from None
     if head != pack_header(column, size, build):
         raise KnowledgeBaseError(
             f"{path}: damaged, or from another knowledge base: its header does not fit"
@@ -54,6 +56,14 @@ def check_header(path: Path, column: str, size: int, items: int, build: bytes) -
             f"{path}: {length:,} bytes, but {HEADER.size + items * size:,} should be there; "
             "the file was cut off"
         )
+
+
+def columns_size(extents: Mapping[str, Extent], dimensions: int) -> int:
+    """Return the bytes of all columns."""
+    return sum(
+        HEADER.size + extent.items * item_size(column, dimensions)
+        for column, extent in extents.items()
+    )
 
 
 def map_column(
@@ -80,6 +90,7 @@ class Appender:
 
     def __init__(self, folder: Path, extents: Mapping[str, Extent], dimensions: int) -> None:
         self.extents = dict(extents)
+        self._valid = dict(extents)
         self._folder = folder
         self._dimensions = dimensions
         self._files: dict[str, BinaryIO] = {}
@@ -108,11 +119,23 @@ class Appender:
 
     @contextmanager
     def closing(self) -> Iterator["Appender"]:
-        """Close the files at the end, whatever happens."""
+        """Close the files at the end, whatever happens; if it is bad, cut off what was appended.
+
+        A commit that makes it valid must come after this.
+        """
         try:
             yield self
-        finally:
-            for file in self._files.values():
-                # A full disk has been reported by now; what is in the buffer is of no use.
-                with suppress(OSError):
-                    file.close()
+        except BaseException:
+            self._close()
+            for column in self._files:
+                end = HEADER.size + self._valid[column].items * item_size(column, self._dimensions)
+                with suppress(OSError):  # else the next who appends cuts it off
+                    os.truncate(column_path(self._folder, column), end)
+            raise
+        self._close()
+
+    def _close(self) -> None:
+        for file in self._files.values():
+            # A full disk has been reported by now; what is in the buffer is of no use.
+            with suppress(OSError):
+                file.close()

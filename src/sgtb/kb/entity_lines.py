@@ -1,5 +1,6 @@
 """Entity lines: lists of entities as JSON Lines or CSV, read line by line and without trust."""
 
+import codecs
 import csv
 import io
 import json
@@ -16,13 +17,15 @@ import numpy.typing as npt
 from sgtb.errors import KnowledgeBaseError
 from sgtb.files import open_unpacked
 from sgtb.kb.entity import TYPES
-from sgtb.kb.layout import MAX_DIMENSIONS, MAX_KEY, MAX_TEXT
+from sgtb.kb.layout import MAX_DIMENSIONS, MAX_KEY, MAX_SPELLING, MAX_TEXT
 from sgtb.kb.spellings import MAX_COUNT
+from sgtb.kb.usable_names import is_id
 from sgtb.text.normalize import normal_name
 
 GIVEN = "given"
 """The source of names that users give."""
 MAX_SOURCES = 32
+_LONGEST_SOURCE = 100
 _SEPARATOR = "|"
 
 Vector = npt.NDArray[np.float32]
@@ -89,9 +92,13 @@ Line = EntityLine | HeaderLine | NameLine | PairLine | WordLine
 Progress = Callable[[int], None]
 """Told how many bytes have been read."""
 
-_KEYS = frozenset(
-    "id name aliases description type popularity links vector in_links out_links".split()
-)
+_KEYS = {
+    "entity": "id name aliases description type popularity links vector in_links out_links",
+    "kb": "sources dimensions origin",
+    "name": "name linked pages",
+    "pair": "a b count",
+    "word": "word vector",
+}
 
 
 class EntityList:
@@ -114,22 +121,28 @@ class EntityList:
 
     def read(self, progress: Progress | None = None) -> Iterator[Line]:
         """Yield the lines of the file."""
-        with open_unpacked(self.path) as (file, position):
-            records = self._csv_records(file) if self._csv else self._json_records(file)
-            try:
+        try:
+            with open_unpacked(self.path) as (file, position):
+                records = self._csv_records(file) if self._csv else self._json_records(file)
                 for count, (line, record) in enumerate(records):
                     yield self._line(line, record)
                     if progress is not None and count % 1000 == 0:
                         progress(position())
-            except (EOFError, zlib.error) as error:
-                raise KnowledgeBaseError(f"{self.path}: damaged: {error}") from None
+        except (EOFError, zlib.error) as error:
+            raise KnowledgeBaseError(f"{self.path}: damaged: {error}") from None
+        except OSError as error:  # of damaged data, too, if they are packed
+            raise KnowledgeBaseError(
+                f"{self.path}: cannot be read: {error.strerror or error}"
+            ) from None
 
     def _json_records(self, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         for number, raw in enumerate(file, 1):
+            if number == 1:
+                raw = raw.removeprefix(codecs.BOM_UTF8)
             if not raw.strip():
                 continue
             try:
-                record = json.loads(raw, parse_constant=_no_constant)
+                record = _JSON.decode(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
             except UnicodeDecodeError:
                 raise self.error(number, "not UTF-8; save the file as UTF-8") from None
             except (ValueError, RecursionError) as error:
@@ -139,26 +152,30 @@ class EntityList:
             yield number, record
 
     def _csv_records(self, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
-        text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+        # Bytes that are not UTF-8 come as lone surrogates, so that their line can be told.
+        text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
+        number = 1
         try:
             first = text.readline(1 << 16)
             delimiter = max(",;\t", key=first.count)
             columns = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
             if "id" not in columns:
                 raise self.error(1, f"no column `id` among {columns}; the first line names columns")
+            if len(set(columns)) < len(columns):
+                raise self.error(1, f"a column is named twice: {columns}")
             rows = csv.reader(text, delimiter=delimiter, strict=True)
-            for row in rows:
+            while (row := next(rows, None)) is not None:
                 number = rows.line_num + 1
                 if not row:
                     continue
                 if len(row) != len(columns):
                     raise self.error(number, f"{len(row)} cells for {len(columns)} columns")
+                if not _is_unicode("".join(row)):
+                    raise self.error(number, "not UTF-8; save the file as UTF-8")
                 cells = {c: v.strip() for c, v in zip(columns, row, strict=True) if v.strip()}
                 yield number, self._from_cells(number, cells)
-        except UnicodeDecodeError:
-            raise self.error(1, "the file is not UTF-8; save it as UTF-8") from None
         except csv.Error as error:
-            raise self.error(rows.line_num + 1, f"not CSV: {error}") from None
+            raise self.error(number + 1, f"not CSV: {error}") from None
 
     def _from_cells(self, line: int, cells: dict[str, str]) -> dict[str, Any]:
         record: dict[str, Any] = dict(cells)
@@ -182,6 +199,8 @@ class EntityList:
         if reader is None:
             raise self.error(line, f"kind {kind!r} is none of {sorted(_READERS)}")
         try:
+            if unknown := record.keys() - _KEYS[kind].split():
+                _wrong(f"unknown key {min(unknown)!r}; known are {_KEYS[kind]}")
             return reader(self, line, record)
         except _WrongError as error:
             raise self.error(line, str(error)) from None
@@ -189,11 +208,8 @@ class EntityList:
             raise self.error(line, f"key {error.args[0]!r} is missing") from None
 
     def _entity(self, line: int, record: dict[str, Any]) -> EntityLine:
-        keys = frozenset(record)
-        if unknown := keys - _KEYS:
-            _wrong(f"unknown key {min(unknown)!r}; known are {', '.join(sorted(_KEYS))}")
         id_ = _text(record, "id", MAX_KEY)
-        if not id_ or not id_.isprintable():
+        if not is_id(id_):
             _wrong(f"id {id_!r} is empty or has control characters")
         if "name" not in record and not self._partial:
             _wrong(f"entity {id_!r} has no `name`")
@@ -204,7 +220,7 @@ class EntityList:
         return EntityLine(
             line,
             id_,
-            keys,
+            frozenset(record),
             name,
             tuple(_alias(item) for item in _list(record, "aliases")),
             " ".join(_text(record, "description", MAX_TEXT).split()),
@@ -217,14 +233,15 @@ class EntityList:
         )
 
     def _header(self, line: int, record: dict[str, Any]) -> HeaderLine:
-        sources = _list(record, "sources")
+        sources = [_source(item) for item in _list(record, "sources")]
         origin = record.get("origin", {})
         dimensions = _count(record, "dimensions", 0)
-        if not all(isinstance(source, str) and source for source in sources):
-            _wrong(f"sources {sources!r} are not all names")
+        if GIVEN not in sources:
+            _wrong(f"sources {sources!r} have no {GIVEN!r} among them")
         if len(set(sources)) != len(sources) or not 1 <= len(sources) <= MAX_SOURCES:
             _wrong(f"1 to {MAX_SOURCES} different sources are possible, not {sources!r}")
-        if not isinstance(origin, dict) or dimensions > MAX_DIMENSIONS:
+        known = isinstance(origin, dict) and _is_unicode(json.dumps(origin, ensure_ascii=False))
+        if not known or dimensions > MAX_DIMENSIONS:
             _wrong("not the header of an export")
         return HeaderLine(line, tuple(sources), dimensions, origin)
 
@@ -238,12 +255,15 @@ class EntityList:
         a, b = _id(record["a"]), _id(record["b"])
         if a == b:
             _wrong(f"a pair of {a!r} with itself")
-        return PairLine(line, a, b, max(1, _count(record, "count")))
+        count = _count(record, "count")
+        if not count:
+            _wrong("count is 0; leave the pair out")
+        return PairLine(line, a, b, count)
 
     def _word(self, line: int, record: dict[str, Any]) -> WordLine:
-        word = _text(record, "word", MAX_KEY)
-        if not word:
-            _wrong("an empty word")
+        word = normal_name(_text(record, "word", MAX_TEXT))  # the form in which it is looked up
+        if not 0 < len(word.encode()) <= MAX_KEY:
+            _wrong(f"word {_shown(word)} has not 1 to {MAX_KEY} bytes in its normal form")
         return WordLine(line, word, _vector(record["vector"]))
 
 
@@ -260,12 +280,15 @@ _READERS: dict[str, Callable[[EntityList, int, dict[str, Any]], Line]] = {
 }
 
 
-def _wrong(message: str) -> NoReturn:
-    raise _WrongError(message)
-
-
 def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is no number")
+
+
+_JSON = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _wrong(message: str) -> NoReturn:
+    raise _WrongError(message)
 
 
 def _text(record: Mapping[str, Any], key: str, limit: int) -> str:
@@ -277,11 +300,18 @@ def _text(record: Mapping[str, Any], key: str, limit: int) -> str:
     return _checked(value, key, limit)
 
 
-def _checked(value: str, key: str, limit: int) -> str:
+def _is_unicode(text: str) -> bool:
     try:
-        size = len(value.encode())
+        text.encode()
     except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _checked(value: str, key: str, limit: int) -> str:
+    if not _is_unicode(value):
         _wrong(f"{key} {_shown(value)} has half a surrogate pair in it")
+    size = len(value.encode())
     if size > limit:
         _wrong(f"{key} {_shown(value)} has {size:,} bytes; {limit:,} are allowed")
     return value
@@ -295,9 +325,9 @@ def _clean_name(value: Any) -> str:
     normal = normal_name(name)
     if not normal:
         _wrong(f"name {_shown(value)} is empty")
-    size = max(len(name.encode()), len(normal.encode()))
-    if size > MAX_KEY:
-        _wrong(f"name {_shown(value)} has {size:,} bytes; {MAX_KEY} are allowed")
+    for size, limit in ((len(normal.encode()), MAX_KEY), (len(name.encode()), MAX_SPELLING)):
+        if size > limit:
+            _wrong(f"name {_shown(value)} has {size:,} bytes; {limit:,} are allowed")
     return name
 
 
@@ -306,13 +336,17 @@ def _alias(item: Any) -> tuple[str, str, int]:
         return _clean_name(item), "", 1
     if not isinstance(item, dict) or not set(item) <= {"name", "count", "source"}:
         _wrong(f'alias {_shown(item)} is neither a string nor {{"name", "count", "source"}}')
-    source = item.get("source", "")
-    if not isinstance(source, str):
-        _wrong(f"source {_shown(source)} is not a string")
+    source = _source(item["source"]) if "source" in item else ""
     count = _count(item, "count", 1)
     if count < 1:
         _wrong(f"alias {_shown(item)}: a count is at least 1")
     return _clean_name(item.get("name")), source, count
+
+
+def _source(item: Any) -> str:
+    if not isinstance(item, str) or not 0 < len(item) <= _LONGEST_SOURCE or not item.isprintable():
+        _wrong(f"source {_shown(item)} is not a name of 1 to {_LONGEST_SOURCE} characters")
+    return item
 
 
 def _id(item: Any) -> str:
@@ -332,8 +366,9 @@ def _list(record: Mapping[str, Any], key: str) -> list[Any]:
 
 def _count(record: Mapping[str, Any], key: str, default: int | None = None) -> int:
     value = record.get(key)
-    if value is None:
-        return record[key] if default is None else default  # a KeyError names what is missing
+    if value is None and default is not None:
+        return default
+    value = record[key]  # a KeyError names what is missing
     if type(value) is not int or not 0 <= value <= MAX_COUNT >> (key in ("in_links", "out_links")):
         _wrong(f"{key} is {_shown(value)}, not a count")
     return value

@@ -1,8 +1,10 @@
 """KnowledgeBase: a knowledge base opened for reading, memory-mapped and shared by processes."""
 
 import os
+import struct
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +14,10 @@ import numpy.typing as npt
 
 from sgtb.errors import KnowledgeBaseError
 from sgtb.kb import environment
-from sgtb.kb.columns import map_column
+from sgtb.kb.columns import columns_size, map_column
 from sgtb.kb.entity import TYPES, Alias, Candidate, Entity
 from sgtb.kb.environment import Environment, State
-from sgtb.kb.layout import CANDIDATE, COLUMNS, MAX_KEY, NAME_PAGES, NUMBER, PATCH, ROW
+from sgtb.kb.layout import CANDIDATE, COLUMNS, FORMAT, MAX_KEY, NAME_PAGES, NUMBER, PATCH, ROW
 from sgtb.kb.place import data_folder
 from sgtb.kb.spellings import NameValue, Spelling, unpack_name, unpack_spellings
 from sgtb.text.normalize import normal_name
@@ -25,6 +27,13 @@ Floats = npt.NDArray[np.float32]
 
 TOP = 30
 """How many candidates a name has at most, unless asked otherwise: the paper's number."""
+_ATTEMPTS = 10
+"""How often in a row a build may replace the data while they are being opened."""
+# Where the text of an entity lies: one number, and four in a row.
+_TEXT_AT = struct.Struct("<q")
+_TEXT_SIZES = struct.Struct("<4i")
+_TEXT_AT_OFFSET = ROW.fields["text_at"][1]  # type: ignore[index]
+_TEXT_SIZES_OFFSET = ROW.fields["id_size"][1]  # type: ignore[index]
 
 
 class CandidateLists(NamedTuple):
@@ -47,9 +56,11 @@ class KnowledgeBase:
 
     Entities have a number, which arrays use, and an id, which lasts. A reader sees one state of
     the knowledge base, whole, whatever a writer does; `refresh` takes it to the newest. All
-    methods may be called from several threads.
+    methods may be called from several threads. A forked child sees the newest state from its
+    first look-up on.
 
-    rows  one ROW an entity by number, removed ones included (`alive` is 0); see `layout.py`
+    folder  where the data lie that it sees
+    rows    one ROW an entity by number, removed ones included (`alive` is 0); see `layout.py`
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -57,7 +68,8 @@ class KnowledgeBase:
         self._guard = threading.RLock()
         self._environment: Environment | None = None
         self._transaction: lmdb.Transaction[memoryview]
-        self._open()
+        self.state: State
+        self._see_newest()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "KnowledgeBase":
@@ -65,7 +77,7 @@ class KnowledgeBase:
         return cls(path)
 
     def close(self) -> None:
-        """Let go of all files; arrays that were handed out stay good."""
+        """Let go of names.mdb; arrays that were handed out stay good."""
         with self._guard:
             if self._environment is not None:
                 if self._pid == os.getpid():
@@ -93,17 +105,14 @@ class KnowledgeBase:
         return f"KnowledgeBase({str(self.path)!r}, {len(self):,} entities)"
 
     def refresh(self) -> bool:
-        """See what has been written since; return whether there is anything new."""
+        """See what has been written since; return whether there is anything new.
+
+        If the newest state cannot be read, the error leaves what was seen before.
+        """
         with self._guard:
+            self._alive()
             before = self.state.build, self.state.generation
-            if data_folder(self.path) != self._folder or self._pid != os.getpid():
-                self.close()
-                self._open()
-            else:
-                self._transaction.abort()
-                self._transaction = self._alive().lmdb.begin(buffers=True)
-                if self._alive().state(self._transaction).generation != before[1]:
-                    self._load()
+            self._see_newest()
             return (self.state.build, self.state.generation) != before
 
     @property
@@ -127,81 +136,70 @@ class KnowledgeBase:
 
     def id_of(self, number: int) -> str:
         """Return the id of an entity number."""
-        row = self.rows[number]
-        at = int(row["text_at"])
-        return str(self.text[at : at + int(row["id_size"])].tobytes(), "utf-8")
+        return self._text(number, 0)
 
     def title_of(self, number: int) -> str:
         """Return the title of an entity number."""
-        row = self.rows[number]
-        at = int(row["text_at"]) + int(row["id_size"])
-        return str(self.text[at : at + int(row["title_size"])].tobytes(), "utf-8")
-
-    def entity(self, id: str) -> Entity:
-        """Return what is known about an entity; a KeyError where there is none of that id."""
-        number = self.number(id)
-        if number is None:
-            raise KeyError(id)
-        row = self.rows[number]
-        links = self.links(number)
-        sources = self.sources
-        return Entity(
-            id=id,
-            number=number,
-            title=self.title_of(number),
-            description=self.description_of(number),
-            type=TYPES[row["type"]],
-            popularity=float(row["popularity"]),
-            in_links=_stated(int(row["stated_in"]), int(row["in_links"])),
-            out_links=_stated(int(row["stated_out"]), int(row["links"])),
-            aliases=tuple(
-                Alias(text, sources[source], count)
-                for text, source, count in self.spellings_of(number)
-            ),
-            links=tuple(self.id_of(int(target)) for target in links),
-        )
+        return self._text(number, 1)
 
     def description_of(self, number: int) -> str:
         """Return the description of an entity number."""
-        row = self.rows[number]
-        at = int(row["text_at"]) + int(row["id_size"]) + int(row["title_size"])
-        return str(self.text[at : at + int(row["description_size"])].tobytes(), "utf-8")
+        return self._text(number, 2)
 
     def spellings_of(self, number: int) -> tuple[Spelling, ...]:
         """Return the spellings of an entity number, sources as numbers."""
-        row = self.rows[number]
-        end = sum(int(row[f]) for f in ("text_at", "id_size", "title_size", "description_size"))
-        return unpack_spellings(self.text[end : end + int(row["spellings_size"])].tobytes())
+        return unpack_spellings(self._bytes(number, 3))
+
+    def entity(self, id: str) -> Entity:
+        """Return what is known about an entity; a KeyError where there is none of that id."""
+        with self._guard:
+            number = self._numbered(id)
+            row, sources = self.rows[number], self.sources
+            return Entity(
+                id=id,
+                number=number,
+                title=self.title_of(number),
+                description=self.description_of(number),
+                type=TYPES[row["type"]],
+                popularity=float(row["popularity"]),
+                in_links=_stated(int(row["stated_in"]), int(row["in_links"])),
+                out_links=_stated(int(row["stated_out"]), int(row["links"])),
+                aliases=tuple(
+                    Alias(text, sources[source], count)
+                    for text, source, count in self.spellings_of(number)
+                ),
+                links=tuple(self.id_of(int(target)) for target in self.links(number)),
+            )
 
     def candidates(self, name: str, k: int = TOP) -> tuple[Candidate, ...]:
         """Return the entities that a name may mean, likeliest first, at most k.
 
         Ties go to the more popular, then to the lower id.
         """
-        value = self.name_value(name)
-        if value is None:
-            return ()
-        found = value.candidates[:k].tolist()
-        counts = value.counts[:k].tolist()
-        return tuple(
-            Candidate(self.id_of(number), number, self.title_of(number), prior, tuple(count))
-            for (number, prior), count in zip(found, counts, strict=True)
-        )
+        with self._guard:
+            value = self.name_value(name)
+            if value is None:
+                return ()
+            found = value.candidates[: max(k, 0)].tolist()
+            counts = value.counts[: max(k, 0)].tolist()
+            return tuple(
+                Candidate(self.id_of(number), number, self.title_of(number), prior, tuple(count))
+                for (number, prior), count in zip(found, counts, strict=True)
+            )
 
     def candidate_lists(self, names: Sequence[str], k: int = TOP) -> CandidateLists:
         """Return the candidates of many names as arrays: `candidates`, without the strings."""
-        width = CANDIDATE.itemsize + 4 * len(self.sources)
         head, item = NAME_PAGES.size, CANDIDATE.itemsize
         parts: list[memoryview | bytes] = []
         offsets = np.zeros(len(names) + 1, np.int64)
         total = 0
-        with self._guard:
-            get, table = self._reading().get, self._alive().names
+        with self._reading() as (tables, transaction):
+            get, table = transaction.get, tables.names
+            width = item + 4 * len(self.sources)
             for i, name in enumerate(names, 1):
                 value = get(_key(name), b"", table)
-                size = (len(value) - head) // width  # -1 where there is none
+                size = min((len(value) - head) // width, k)
                 if size > 0:
-                    size = min(size, k)
                     parts.append(value[head : head + item * size])
                     total += size
                 offsets[i] = total
@@ -212,9 +210,12 @@ class KnowledgeBase:
 
     def name_value(self, name: str) -> NameValue | None:
         """Return all that is counted of a name in its normal form; None: never met."""
-        with self._guard:
-            value = self._reading().get(_key(name), None, self._alive().names)
-            return None if value is None else unpack_name(bytes(value), len(self.sources))
+        with self._reading() as (tables, transaction):
+            value = transaction.get(_key(name), None, tables.names)
+            try:
+                return None if value is None else unpack_name(bytes(value), len(self.sources))
+            except ValueError as error:
+                raise KnowledgeBaseError(f"{tables.path}: damaged: {error}") from None
 
     def link_probability(self, name: str) -> float:
         """Return the share of the pages with this name on which it is a link; NaN: not counted."""
@@ -225,8 +226,8 @@ class KnowledgeBase:
         """Yield every name in normal form, in the order of its bytes."""
         key = b""
         while True:  # in batches: others may look up names in between
-            with self._guard:
-                cursor = self._reading().cursor(self._alive().names)
+            with self._reading() as (tables, transaction):
+                cursor = transaction.cursor(tables.names)
                 batch = []
                 if cursor.set_range(key + b"\0"):
                     for item in cursor.iternext(values=False):
@@ -240,114 +241,126 @@ class KnowledgeBase:
 
     def links(self, entity: int | str) -> Ints:
         """Return the numbers of the entities that an entity links to, ascending."""
-        row = self.rows[self._numbered(entity)]
-        at = int(row["links_at"])
-        return self.link_targets[at : at + int(row["links"])]
+        with self._guard:
+            row = self.rows[self._numbered(entity)]
+            at = int(row["links_at"])
+            return self.link_targets[at : at + int(row["links"])]
 
     def link_lists(self, numbers: Ints) -> Lists:
         """Return the links of many entities."""
-        return _lists(
-            self.link_targets, self.rows["links_at"][numbers], self.rows["links"][numbers]
-        )
+        with self._guard:
+            rows = self.rows
+            return _lists(self.link_targets, rows["links_at"][numbers], rows["links"][numbers])
 
     def near(self, entity: int | str) -> npt.NDArray[np.void]:
         """Return the entities met together with an entity, ascending, with how often."""
-        row = self.rows[self._numbered(entity)]
-        at = int(row["near_at"])
-        return self.near_items[at : at + int(row["near"])]
+        with self._guard:
+            row = self.rows[self._numbered(entity)]
+            at = int(row["near_at"])
+            return self.near_items[at : at + int(row["near"])]
 
     def met(self, one: int | str, other: int | str) -> int:
         """Return how often two entities were met together."""
-        items, number = self.near(one), self._numbered(other)
+        with self._guard:
+            items, number = self.near(one), self._numbered(other)
         at = int(np.searchsorted(items["other"], number))
         return int(items["count"][at]) if at < len(items) and items["other"][at] == number else 0
 
     def vector(self, entity: int | str) -> Floats | None:
         """Return the unit vector of an entity; None where it has none."""
-        at = int(self.rows[self._numbered(entity)]["vector"])
-        return None if at < 0 else self.vector_rows[at].astype(np.float32)
+        with self._guard:
+            at = int(self.rows[self._numbered(entity)]["vector"])
+            return None if at < 0 else self.vector_rows[at].astype(np.float32)
 
     def vectors(self, numbers: Ints) -> Floats:
         """Return the vectors of many entities, zeros where there is none."""
-        at = self.rows["vector"][numbers]
-        result = np.zeros((len(at), self.dimensions), np.float32)
-        if self.dimensions:
-            result[at >= 0] = self.vector_rows[at[at >= 0]]
-        return result
+        with self._guard:
+            at = self.rows["vector"][numbers]
+            result = np.zeros((len(at), self.dimensions), np.float32)
+            if self.dimensions:
+                result[at >= 0] = self.vector_rows[at[at >= 0]]
+            return result
 
     def word_vector(self, word: str) -> Floats | None:
         """Return the unit vector of a word in its normal form; None where there is none."""
-        with self._guard:
-            value = self._reading().get(_key(word), None, self._alive().words)
-        return None if value is None else self.word_rows[NUMBER.unpack(value)[0]].astype(np.float32)
+        with self._reading() as (tables, transaction):
+            value = transaction.get(_key(word), None, tables.words)
+            at = None if value is None else int(NUMBER.unpack(value)[0])
+            return None if at is None else self.word_rows[at].astype(np.float32)
 
     def words(self) -> Iterator[tuple[str, int]]:
         """Yield every word that has a vector, with its row."""
-        with self._guard:
+        with self._reading() as (tables, transaction):
             items = [
                 (bytes(key), NUMBER.unpack(value)[0])
-                for key, value in self._reading().cursor(self._alive().words)
+                for key, value in transaction.cursor(tables.words)
             ]
         return ((key.decode(), at) for key, at in items)
 
     def info(self) -> dict[str, Any]:
         """Return counts and origin, for people and programs."""
-        state = self.state
-        return {
-            "format": 1,
-            "entities": state.entities,
-            "names": state.names,
-            "aliases": state.aliases,
-            "links": state.links,
-            "pairs": int(self.rows["near"][self.rows["alive"] == 1].sum()) // 2,
-            "vectors": int((self.rows["vector"][self.rows["alive"] == 1] >= 0).sum()),
-            "words": state.columns["words"].items,
-            "dimensions": state.dimensions,
-            "sources": list(state.sources),
-            "generation": state.generation,
-            "fingerprint": state.fingerprint,
-            "bytes": sum(p.stat().st_size for p in self._folder.iterdir()),
-            "origin": dict(state.origin),
-        }
+        with self._reading() as (tables, _):
+            state, alive = self.state, self.rows["alive"] == 1
+            return {
+                "format": FORMAT,
+                "entities": state.entities,
+                "names": state.names,
+                "aliases": state.aliases,
+                "links": state.links,
+                "pairs": int(self.rows["near"][alive].sum()) // 2,
+                "vectors": int((self.rows["vector"][alive] >= 0).sum()),
+                "words": state.columns["words"].items,
+                "dimensions": state.dimensions,
+                "sources": list(state.sources),
+                "generation": state.generation,
+                "fingerprint": state.fingerprint,
+                "bytes": tables.size() + columns_size(state.columns, state.dimensions),
+                "origin": dict(state.origin),
+            }
 
-    def _open(self) -> None:
-        for attempt in (1, 2):
-            self._folder = data_folder(self.path)
+    def tables(self) -> tuple[Environment, "lmdb.Transaction[memoryview]"]:
+        """Return the tables of names.mdb and the transaction that sees this state: for checks."""
+        with self._reading() as found:
+            return found
+
+    def _see_newest(self) -> None:
+        """Take hold of the newest state; if that fails, of what was seen before."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            folder = data_folder(self.path)
             try:
-                self._environment = environment.acquire(self._folder)
-                break
-            except KnowledgeBaseError:
+                self._see(folder)
+                return
+            except (KnowledgeBaseError, OSError):
                 # A build may have replaced the data since the pointer was read.
-                if attempt == 2 or data_folder(self.path) == self._folder:
+                if attempt == _ATTEMPTS or data_folder(self.path) == folder:
                     raise
-        self._pid = os.getpid()
-        try:
-            self._transaction = self._alive().lmdb.begin(buffers=True)
-            self._load()
-        except BaseException:
-            environment.release(self._alive())
-            self._environment = None
-            raise
 
-    def _load(self) -> None:
-        """Map the columns as the transaction sees them, and patch the rows changed since."""
-        env = self._alive()
-        state = env.state(self._transaction)
-        build = bytes.fromhex(state.build)
-        mapped = {
-            column: map_column(self._folder, column, state.columns[column], state.dimensions, build)
-            for column in COLUMNS
-        }
-        rows = mapped["entities"]
-        for key, value in self._transaction.cursor(env.rows):
-            (number,) = PATCH.unpack(key)
-            if number >= len(rows) or len(value) != ROW.itemsize:
-                raise KnowledgeBaseError(f"{env.path}: damaged: a changed row fits no entity")
-            rows[number] = np.frombuffer(value, ROW)[0]
-        self.state: State = state
-        self.rows = rows
-        self.text, self.link_targets = mapped["text"], mapped["links"]
-        self.near_items = mapped["near"]
+    def _see(self, folder: Path) -> None:
+        tables = environment.acquire(folder)
+        try:
+            transaction = tables.lmdb.begin(buffers=True)
+            try:
+                state = tables.state(transaction)
+                if tables is self._environment and state.generation == self.state.generation:
+                    transaction.abort()
+                    environment.release(tables)
+                    return
+                mapped = _mapped(folder, state, tables, transaction)
+            except BaseException:
+                transaction.abort()
+                raise
+        except lmdb.Error as error:
+            environment.release(tables)
+            raise KnowledgeBaseError(f"{tables.path}: cannot be read: {error}") from None
+        except BaseException:
+            environment.release(tables)
+            raise
+        self.close()
+        self._environment, self._transaction, self._pid = tables, transaction, os.getpid()
+        self.folder, self.state = folder, state
+        self.rows, self.text = mapped["entities"], mapped["text"]
+        self._row_bytes, self._text_bytes = _memory(self.rows), _memory(self.text)
+        self.link_targets, self.near_items = mapped["links"], mapped["near"]
         self.vector_rows, self.word_rows = mapped["vectors"], mapped["words"]
 
     def _alive(self) -> Environment:
@@ -355,19 +368,25 @@ class KnowledgeBase:
             raise KnowledgeBaseError(f"{self.path}: this knowledge base was closed")
         return self._environment
 
-    def _reading(self) -> lmdb.Transaction:
-        """Return the transaction that all look-ups share, in a forked child a new one."""
-        if self._pid != os.getpid():
-            self._environment = None  # the parent's: not ours to close
-            self._open()
-        self._alive()
-        return self._transaction
+    @contextmanager
+    def _reading(self) -> "Iterator[tuple[Environment, lmdb.Transaction[memoryview]]]":
+        """Give the tables and the transaction that all look-ups share, one at a time."""
+        with self._guard:
+            self._alive()
+            if self._pid != os.getpid():
+                self._see_newest()
+            try:
+                yield self._alive(), self._transaction
+            except lmdb.Error as error:
+                raise KnowledgeBaseError(
+                    f"{self._alive().path}: damaged: {error}; build the knowledge base again"
+                ) from None
 
     def _number(self, key: bytes) -> int | None:
         if not 0 < len(key) <= MAX_KEY:
             return None
-        with self._guard:
-            value = self._reading().get(key, None, self._alive().ids)
+        with self._reading() as (tables, transaction):
+            value = transaction.get(key, None, tables.ids)
             return None if value is None else int(NUMBER.unpack(value)[0])
 
     def _numbered(self, entity: int | str) -> int:
@@ -377,6 +396,44 @@ class KnowledgeBase:
         if number is None:
             raise KeyError(entity)
         return number
+
+    def _bytes(self, number: int, part: int) -> bytes:
+        """Return a part of an entity's text: id, title, description, spellings."""
+        # Plain memory: to take a row out of a structured array costs ten times as much.
+        with self._guard:
+            rows, text = self._row_bytes, self._text_bytes
+        if not 0 <= number < len(rows) // ROW.itemsize:
+            raise IndexError(f"there is no entity number {number}")
+        row = rows[number * ROW.itemsize : (number + 1) * ROW.itemsize]
+        (at,) = _TEXT_AT.unpack_from(row, _TEXT_AT_OFFSET)
+        sizes = _TEXT_SIZES.unpack_from(row, _TEXT_SIZES_OFFSET)
+        at += sum(sizes[:part])
+        return bytes(text[at : at + sizes[part]])
+
+    def _text(self, number: int, part: int) -> str:
+        return self._bytes(number, part).decode()
+
+
+def _mapped(
+    folder: Path, state: State, tables: Environment, transaction: "lmdb.Transaction[memoryview]"
+) -> dict[str, npt.NDArray[Any]]:
+    """Map the columns as a transaction sees them, and patch the rows changed since the build."""
+    build = bytes.fromhex(state.build)
+    mapped = {
+        column: map_column(folder, column, state.columns[column], state.dimensions, build)
+        for column in COLUMNS
+    }
+    rows = mapped["entities"]
+    for key, value in transaction.cursor(tables.rows):
+        number = PATCH.unpack(key)[0] if len(key) == PATCH.size else len(rows)
+        if number >= len(rows) or len(value) != ROW.itemsize:
+            raise KnowledgeBaseError(f"{tables.path}: damaged: a changed row fits no entity")
+        rows[number] = np.frombuffer(value, ROW)[0]
+    return mapped
+
+
+def _memory(array: npt.NDArray[Any]) -> memoryview:
+    return array.view(np.uint8).data if len(array) else memoryview(b"")
 
 
 def _key(name: str) -> bytes:

@@ -30,6 +30,8 @@ COLUMNS = ("entities", "text", "links", "near", "vectors", "words")
 
 MAX_KEY = 500
 """Bytes of an id, and of a name in normal form: LMDB's keys hold 511."""
+MAX_SPELLING = 2000
+"""Bytes of a name as it is written: one much longer than a key is punctuation."""
 MAX_TEXT = 1 << 20
 """Bytes of a title, a description, all spellings of one entity."""
 MAX_DIMENSIONS = 4096

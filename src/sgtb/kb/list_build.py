@@ -4,7 +4,6 @@ from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,9 +52,11 @@ def build_list(
     The list is read twice, a third time if it has vectors: numbers of entities must be known
     before links between them can be written.
     """
+    if path.exists() and not path.is_file():
+        raise KnowledgeBaseError(f"{path}: not a file; a list is read more than once")
     entities = EntityList(path, csv=csv)
     say = progress or (lambda stage, done, total: None)
-    size = path.stat().st_size
+    size = path.stat().st_size if path.exists() else 0
     seen = _Seen(entities)
     for line in entities.read(lambda done: say("reading", done, size)):
         seen.take(line)
@@ -66,7 +67,9 @@ def build_list(
             len(seen.number),
             seen.sources,
             seen.dimensions,
-            seen.origin or {"built from": "csv" if csv else "jsonl", "file": path.name},
+            seen.header.origin
+            if seen.header
+            else {"built from": "csv" if csv else "jsonl", "file": path.name},
             progress=progress,
         )
         try:
@@ -96,30 +99,33 @@ class _Seen:
     number: dict[str, int] = field(default_factory=dict)
     lines: "array[int]" = field(default_factory=lambda: array("q"))
     sources: list[str] = field(default_factory=lambda: [GIVEN])
+    begun: bool = False
     header: HeaderLine | None = None
     dimensions: int = 0
     first_vector: int = 0
     pages: dict[str, NameLine] = field(default_factory=dict)
     pairs: list[PairLine] = field(default_factory=list)
 
-    @property
-    def origin(self) -> Mapping[str, Any]:
-        return self.header.origin if self.header else {}
-
     def take(self, line: object) -> None:
         if isinstance(line, EntityLine):
             self._entity(line)
         elif isinstance(line, HeaderLine):
-            if self.header or self.number:
+            if self.begun:
                 raise self.file.error(line.line, "a header must be the first line")
             self.header = line
             self.sources = list(line.sources)
+            self.dimensions, self.first_vector = line.dimensions, line.line
         elif isinstance(line, NameLine):
+            if known := self.pages.get(normal_name(line.name)):
+                raise self.file.error(
+                    line.line, f"name {line.name!r} is given twice, first in line {known.line}"
+                )
             self.pages[normal_name(line.name)] = line
         elif isinstance(line, PairLine):
             self.pairs.append(line)
         elif isinstance(line, WordLine):
             self._vector(line.line, line.vector)
+        self.begun = True
 
     def _entity(self, line: EntityLine) -> None:
         number = self.number.setdefault(line.id, len(self.number))
@@ -149,14 +155,12 @@ class _Seen:
             raise self.file.error(
                 line,
                 f"vector of length {len(vector)}, but that of line {self.first_vector} "
-                f"has length {self.dimensions}",
+                f"is {self.dimensions}",
             )
 
     def check(self) -> None:
         if not self.number:
             raise KnowledgeBaseError(f"{self.file.path}: no entity in it")
-        if self.header and self.header.dimensions not in (0, self.dimensions):
-            self.dimensions = self.dimensions or self.header.dimensions
 
 
 class _Links:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.kb.layout import CANDIDATE, NAME_PAGES, SPELLING
+from sgtb.errors import KnowledgeBaseError
+from sgtb.kb.layout import CANDIDATE, MAX_SPELLING, NAME_PAGES, SPELLING
 from sgtb.text.normalize import normal_name
 
 MAX_COUNT = 0xFFFFFFFF
@@ -41,6 +42,10 @@ def pack_spellings(spellings: Iterable[Spelling]) -> bytes:
     parts: list[bytes] = []
     for text, source, count in spellings:
         data = text.encode()
+        if len(data) > MAX_SPELLING or count < 1:
+            raise KnowledgeBaseError(
+                f"name {text[:40]!r}: a name has at most {MAX_SPELLING:,} bytes, a count at least 1"
+            )
         parts += (SPELLING.pack(source, count, len(data)), data)
     return b"".join(parts)
 

@@ -10,11 +10,18 @@ _CLOSE = 1e-3
 def unit_halves(matrix: npt.NDArray[np.floating]) -> npt.NDArray[np.float16]:
     """Return rows of unit length in half precision.
 
-    A row that has that length already, but for rounding, is kept bit by bit: what was exported
-    and is built again must not drift. Rows of zeros must have been refused before.
+    A row that has that length already, but for rounding, is only rounded: what was exported and
+    is built again must not drift. So its length is that of the rounded row, which both times is
+    the same. Rows of zeros must have been refused before.
     """
     wide = np.atleast_2d(matrix).astype(np.float64)
-    length = np.sqrt(np.einsum("ij,ij->i", wide, wide))
-    scale = np.where(np.abs(length - 1) <= _CLOSE, 1.0, np.maximum(length, 1e-300))
-    result: npt.NDArray[np.float16] = (wide / scale[:, None]).astype("<f2")
-    return result
+    with np.errstate(over="ignore"):  # what is too large for half precision has no unit length
+        rounded: npt.NDArray[np.float16] = wide.astype("<f2")
+    close = np.abs(_lengths(rounded.astype(np.float64)) - 1) <= _CLOSE
+    scaled: npt.NDArray[np.float16] = (wide / _lengths(wide)[:, None]).astype("<f2")
+    return np.where(close[:, None], rounded, scaled)
+
+
+def _lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    lengths: npt.NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return np.maximum(lengths, 1e-300)

@@ -6,7 +6,7 @@ the LMDB transaction commits, or not at all.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,14 +19,14 @@ from sgtb.errors import KnowledgeBaseError
 from sgtb.kb.columns import Appender
 from sgtb.kb.entity import TYPES
 from sgtb.kb.entity_lines import GIVEN, EntityLine, EntityList
-from sgtb.kb.environment import Environment, acquired
+from sgtb.kb.environment import Environment, acquired, write_error
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.layout import NUMBER, PATCH, ROW
 from sgtb.kb.list_build import spellings_of
 from sgtb.kb.place import data_folder, writing
 from sgtb.kb.spellings import Counts, Spelling, by_name, merged, pack_name, unpack_name
 from sgtb.kb.unit_vectors import unit_halves
-from sgtb.kb.writer import disk_error, fame, pack_entity
+from sgtb.kb.writer import fame, pack_entity
 
 Ints = npt.NDArray[np.int32]
 
@@ -63,7 +63,8 @@ def add(place: Path, entities: EntityList, *, skip_unknown_links: bool = False) 
 def update(place: Path, entities: EntityList, *, skip_unknown_links: bool = False) -> UpdateReport:
     """Change entities. What a record does not state stays as it is.
 
-    Aliases replace those of the sources that they name, and those that users gave.
+    Aliases replace those of the sources that they name, and those that users gave; the title
+    stays a name.
     """
     lines = _lines(entities)
     with _changing(place) as change:
@@ -82,14 +83,14 @@ def update(place: Path, entities: EntityList, *, skip_unknown_links: bool = Fals
 def remove(place: Path, ids: Sequence[str]) -> UpdateReport:
     """Remove entities by id, with their names and the links to them."""
     with _changing(place) as change:
-        numbers = []
+        numbers: set[int] = set()
         for id_ in dict.fromkeys(ids):
             number = change.find(id_)
             if number is None:
                 raise KnowledgeBaseError(
                     f"{place}: there is no entity {id_!r}; nothing was removed"
                 )
-            numbers.append(number)
+            numbers.add(number)
         change.remove(numbers)
         return change.commit(removed=len(numbers))
 
@@ -130,14 +131,10 @@ def _changing(place: Path) -> Iterator["_Change"]:
         with KnowledgeBase(place) as kb, acquired(folder) as environment:
             appender = Appender(folder, kb.state.columns, kb.dimensions)
             try:
-                with appender.closing(), environment.lmdb.begin(write=True) as transaction:
+                with environment.lmdb.begin(write=True) as transaction, appender.closing():
                     yield _Change(kb, environment, appender, transaction)
-            except lmdb.Error as error:
-                raise disk_error(place, error) from None
-            except OSError as error:
-                raise KnowledgeBaseError(
-                    f"{place}: cannot be written: {error.strerror or error}; nothing was changed"
-                ) from None
+            except (lmdb.Error, OSError) as error:
+                raise write_error(place, error) from None
 
 
 class _Change:
@@ -182,19 +179,20 @@ class _Change:
             return sources.index(name)
 
         old = () if new else self._kb.spellings_of(number)
-        given = spellings_of(line, source, whole=False)
-        if new or "aliases" in line.keys:
-            replaced = {spelling.source for spelling in given} | {source(GIVEN)}
-            kept = [spelling for spelling in old if spelling.source not in replaced]
-        else:
-            kept = list(old)
-            given = [spelling for spelling in given if spelling not in old]
-        spelled = merged([*kept, *given])
+        title = line.name if new or "name" in line.keys else self._kb.title_of(number)
+        given = spellings_of(line, source, whole=True)
+        replaced = {spelling.source for spelling in given}
+        if "aliases" in line.keys:
+            replaced.add(source(GIVEN))
+        spelled = [spelling for spelling in old if spelling.source not in replaced] + given
+        named = "name" in line.keys or any(spelling.text == title for spelling in old)
+        if named and all(spelling.text != title for spelling in spelled):
+            spelled.append(Spelling(title, source(GIVEN), 1))
         row = self._row(number) if not new else None
         try:
             text, fresh = pack_entity(
                 line.id,
-                line.name if row is None or "name" in line.keys else self._kb.title_of(number),
+                title,
                 line.description
                 if row is None or "description" in line.keys
                 else self._kb.description_of(number),
@@ -202,7 +200,7 @@ class _Change:
                 line.popularity
                 if row is None or "popularity" in line.keys
                 else float(row["popularity"]),
-                spelled,
+                merged(spelled),
             )
         except KnowledgeBaseError as error:
             raise file.error(line.line, str(error)) from None
@@ -221,7 +219,7 @@ class _Change:
             self._vector(file, line, row)
         elif "vector" in line.keys:
             row["vector"] = -1
-        self._spell(number, old, spelled)
+        self._spell(number, old, merged(spelled))
 
     def link(self, file: EntityList, line: EntityLine, skip_unknown: bool) -> None:
         """Give an entity the links that its line states."""
@@ -241,24 +239,25 @@ class _Change:
         number = self.find(line.id)
         assert number is not None
         targets.discard(number)
-        self._set_links(number, np.array(sorted(targets), np.int32))
+        self._set_links(number, sorted(targets))
 
-    def remove(self, numbers: Sequence[int]) -> None:
+    def remove(self, numbers: Set[int]) -> None:
         """Remove entities, and what others say of them."""
         dead = np.array(sorted(numbers), np.int32)
         for owner in self._linking_to(dead).tolist():
             if owner not in numbers:
-                self._set_links(owner, np.setdiff1d(self._kb.links(owner), dead))
+                old = self._kb.links(owner).tolist()
+                self._set_links(owner, [target for target in old if target not in numbers])
         meeting = {int(other) for number in numbers for other in self._kb.near(number)["other"]}
         for owner in sorted(meeting.difference(numbers)):
             items = self._kb.near(owner)
-            kept = items[~np.isin(items["other"], dead)]
+            kept = items[np.array([n not in numbers for n in items["other"].tolist()], bool)]
             row = self._row(owner)
             row["near_at"], row["near"] = self._append("near", kept.tobytes()), len(kept)
-        for number in numbers:
+        for number in dead.tolist():
             self._spell(number, self._kb.spellings_of(number), ())
-            self._set_links(number, np.zeros(0, np.int32))
-        for number in numbers:
+            self._set_links(number, [])
+        for number in dead.tolist():
             self._ids[self._kb.id_of(number)] = None
             row = self._rows[number] = np.zeros((), ROW)
             row["vector"] = row["stated_in"] = row["stated_out"] = -1
@@ -270,15 +269,17 @@ class _Change:
         self._append("entities", b"".join(self._rows[number].tobytes() for number in new))
         for number, row in sorted(self._rows.items()):
             if number < self._first_new:
-                transaction.put(PATCH.pack(number), self._noted(row.tobytes()), db=env.rows)
+                key = self._noted(PATCH.pack(number))
+                transaction.put(key, self._noted(row.tobytes()), db=env.rows)
         for id_, entity in self._ids.items():
+            key = self._noted(id_.encode())
             if entity is None:
-                transaction.delete(id_.encode(), db=env.ids)
+                transaction.delete(key, db=env.ids)
             else:
-                transaction.put(id_.encode(), NUMBER.pack(entity), db=env.ids)
+                transaction.put(key, NUMBER.pack(entity), db=env.ids)
         names = kb.state.names
         for name, (counts, pages) in sorted(self._names.items()):
-            there = transaction.get(name, db=env.names) is not None
+            there = transaction.get(self._noted(name), db=env.names) is not None
             if counts:
                 value = pack_name(counts, len(kb.sources), pages, self._tie)
                 transaction.put(name, self._noted(value), db=env.names)
@@ -311,7 +312,7 @@ class _Change:
         return self._appender.append(column, self._noted(data))
 
     def _noted(self, data: bytes) -> bytes:
-        self._digest.update(data)
+        self._digest.update(NUMBER.pack(len(data)) + data)
         return data
 
     def _vector(self, file: EntityList, line: EntityLine, row: npt.NDArray[np.void]) -> None:
@@ -324,15 +325,15 @@ class _Change:
             )
         row["vector"] = self._append("vectors", unit_halves(line.vector).tobytes())
 
-    def _set_links(self, number: int, targets: Ints) -> None:
+    def _set_links(self, number: int, targets: list[int]) -> None:
         row = self._row(number)
         size = int(row["links"])
-        old = self._kb.links(number) if size and number < self._first_new else targets[:0]
-        for target in np.setdiff1d(old, targets).tolist():
+        old = self._kb.links(number).tolist() if size and number < self._first_new else []
+        for target in set(old).difference(targets):
             self._row(target)["in_links"] -= 1
-        for target in np.setdiff1d(targets, old).tolist():
+        for target in set(targets).difference(old):
             self._row(target)["in_links"] += 1
-        row["links_at"] = self._append("links", targets.astype("<i4").tobytes())
+        row["links_at"] = self._append("links", np.array(targets, "<i4").tobytes())
         row["links"] = len(targets)
         self._links += len(targets) - size
 

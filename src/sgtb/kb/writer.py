@@ -6,7 +6,8 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from contextlib import suppress
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,6 +34,7 @@ from sgtb.kb.layout import (
 from sgtb.kb.sorting import SortedRuns
 from sgtb.kb.spellings import Counts, Spelling, by_name, merged, pack_name, pack_spellings
 from sgtb.kb.unit_vectors import unit_halves
+from sgtb.kb.usable_names import is_id
 
 Ints = npt.NDArray[np.int32]
 Progress = Callable[[str, int, int], None]
@@ -67,6 +69,7 @@ class KbWriter:
         self.sources = tuple(sources)
         self.dimensions = dimensions
         self.origin = dict(origin)
+        self._memory = memory
         self._say = progress or (lambda stage, done, total: None)
         self._files: dict[str, BinaryIO] = {}
         for column in COLUMNS:
@@ -96,10 +99,15 @@ class KbWriter:
         """Take the next entity. Spellings without a normal form are refused, not dropped."""
         number, spelled = self._count, merged(spellings)
         text, row = pack_entity(id, title, description, type, popularity, spelled)
+        names = by_name(spelled)
+        if not all(0 < len(name) <= MAX_KEY for name, _ in names):
+            raise KnowledgeBaseError(
+                f"entity {id!r}: a name has 1 to {MAX_KEY} bytes in its normal form"
+            )
         row["text_at"], row["stated_in"], row["stated_out"] = self._text_at, stated_in, stated_out
         self._files["text"].write(text)
         self._files["entities"].write(row.tobytes())
-        for (name, source), count in by_name(spelled).items():
+        for (name, source), count in names.items():
             self._names.add(name_record(name, number, source, count))
         self._ids.add(id.encode() + b"\0" + NUMBER.pack(number))
         self._text_at += len(text)
@@ -131,7 +139,7 @@ class KbWriter:
     def words(self, words: Sequence[str], matrix: npt.NDArray[np.float32]) -> None:
         """Take vectors of words, each word once; a word too long for a key is left out."""
         if self._words is None:
-            self._words = SortedRuns(self.folder, "words", DEFAULT_MEMORY)
+            self._words = SortedRuns(self.folder, "words", self._memory // 4)
         kept = [i for i, word in enumerate(words) if 0 < len(word.encode()) <= MAX_KEY]
         for at, i in enumerate(kept, self._words_at):
             self._words.add(words[i].encode() + b"\0" + NUMBER.pack(at))
@@ -156,9 +164,9 @@ class KbWriter:
         columns = {column: self._extent(column) for column in COLUMNS}
         env = environment.create(self.folder / NAMES)
         try:
-            names = self._index(env, name_pages)
             digest = hashlib.blake2b(repr(sorted(columns.items())).encode(), digest_size=16)
-            digest.update(repr((self.sources, names, self.origin)).encode())
+            digest.update(repr((self.sources, self.origin)).encode())
+            names = self._index(env, name_pages, digest)
             state = State(
                 build=digest.hexdigest(),
                 generation=0,
@@ -175,8 +183,6 @@ class KbWriter:
             with env.begin(write=True) as transaction:
                 transaction.put(b"state", state.pack())
             env.sync(True)
-        except lmdb.Error as error:
-            raise disk_error(self.folder, error) from None
         finally:
             env.close()
         self._sign(bytes.fromhex(state.build))
@@ -186,11 +192,12 @@ class KbWriter:
     def close(self) -> None:
         """Let go of all files, also after something went wrong."""
         for file in self._files.values():
-            file.close()
+            # A full disk has been reported by now; what is in the buffer is of no use.
+            with suppress(OSError):
+                file.close()
         for runs in (self._names, self._ids, self._words):
             if runs is not None:
                 runs.close()
-        (self.folder / f"{NAMES}-lock").unlink(missing_ok=True)
 
     def _all_rows(self) -> npt.NDArray[np.void]:
         """Return the rows of all entities, as they lie in the file."""
@@ -207,11 +214,19 @@ class KbWriter:
             self._in_links = np.zeros(self.entities, np.int32)
         return self._rows
 
-    def _index(self, env: lmdb.Environment, pages: npt.NDArray[np.uint32] | None) -> int:
+    def _index(
+        self,
+        env: lmdb.Environment,
+        pages: npt.NDArray[np.uint32] | None,
+        digest: "hashlib.blake2b",
+    ) -> int:
         """Write ids, names and words into LMDB, in order, which is how it is fastest."""
-        ids = _split(self._ids)
-        _put_all(env, b"ids", _unique(ids, self.folder), self._told("ids", self.entities))
-        _put_all(env, b"words", _split(self._words or ()), self._told("words", self._words_at))
+
+        def put(table: bytes, items: Iterable[tuple[bytes, bytes]], total: int) -> None:
+            _put_all(env, table, items, digest, self._told(table.decode(), total))
+
+        put(b"ids", _unique("id", _split(self._ids)), self.entities)
+        put(b"words", _unique("word", _split(self._words or ())), self._words_at)
         tie = self._tie()
         total = 0
         no_pages = (0, 0)
@@ -224,7 +239,7 @@ class KbWriter:
                 total += 1
                 yield name, pack_name(counts, size, seen, tie)  # type: ignore[arg-type]
 
-        _put_all(env, b"names", values(), self._told("names", max(self._name_count, 0)))
+        put(b"names", values(), max(self._name_count, 0))
         return total
 
     def _told(self, stage: str, total: int) -> Callable[[int], None]:
@@ -272,7 +287,7 @@ def pack_entity(
 ) -> tuple[bytes, npt.NDArray[np.void]]:
     """Return an entity's bytes for text.bin and its row, which lies nowhere yet."""
     parts = (id.encode(), title.encode(), description.encode(), pack_spellings(spelled))
-    if not 0 < len(parts[0]) <= MAX_KEY or not id.isprintable():
+    if not is_id(id):
         raise KnowledgeBaseError(
             f"id {id[:40]!r}: an id has 1 to {MAX_KEY} bytes and no control characters"
         )
@@ -296,13 +311,6 @@ def fame(popularity: float) -> float:
     return math.inf if math.isnan(popularity) else -popularity
 
 
-def disk_error(folder: Path, error: Exception) -> Exception:
-    """Return what to raise when LMDB could not write."""
-    if isinstance(error, lmdb.DiskError | lmdb.MapFullError) or "No space" in str(error):
-        return KnowledgeBaseError(f"{folder}: the disk is full; nothing was changed")
-    return KnowledgeBaseError(f"{folder}: cannot be written: {error}")
-
-
 def _count_runs(rows: npt.NDArray[np.void], column: str, source: Ints, at: int) -> None:
     """Note for each source where its items begin and how many they are."""
     if not len(source):
@@ -319,11 +327,11 @@ def _split(records: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
     return ((record[: -tail - 1], record[-tail:]) for record in records)
 
 
-def _unique(items: Iterable[tuple[bytes, bytes]], folder: Path) -> Iterator[tuple[bytes, bytes]]:
+def _unique(what: str, items: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
     before = None
     for key, value in items:
         if key == before:
-            raise KnowledgeBaseError(f"id {key.decode()!r} is given twice")
+            raise KnowledgeBaseError(f"{what} {key.decode()!r} is given twice")
         before = key
         yield key, value
 
@@ -356,6 +364,7 @@ def _put_all(
     env: lmdb.Environment,
     database: bytes,
     items: Iterable[tuple[bytes, bytes]],
+    digest: "hashlib.blake2b",
     told: Callable[[int], None],
 ) -> None:
     handle = env.open_db(database)
@@ -363,6 +372,7 @@ def _put_all(
     while batch := list(islice(items, _BATCH)):
         with env.begin(write=True, db=handle) as transaction:
             transaction.cursor().putmulti(batch, append=True)
+        digest.update(b"".join(chain.from_iterable(batch)))
         done += len(batch)
         told(done)
 

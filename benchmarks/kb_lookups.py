@@ -1,0 +1,161 @@
+"""Look-ups: a large knowledge base built from a list, opened, asked, shared and changed."""
+
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.kb_generated import ListShape, write_list
+from benchmarks.measure import seconds_of
+from benchmarks.probes import ask, holding, watch
+from benchmarks.resident import proportional, proportional_files
+
+
+@dataclass(frozen=True)
+class LookupExtent:
+    """How much to measure.
+
+    opens    processes that open the knowledge base
+    batches  of 1,000 names that are looked up
+    turns    in which we and SQLite look them up
+    """
+
+    shape: ListShape
+    opens: int
+    batches: int
+    turns: int
+
+
+def measure_lookups(
+    extent: LookupExtent, folder: Path, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Build a knowledge base in a folder and measure everything that reads or changes it."""
+    place, file, names = folder / "kb", folder / "names.sqlite", folder / "names.json"
+    listed, generated = generated_list(extent.shape, folder, say)
+    say("building it ...")
+    built, peak = watch("kb_probe.build", listed, place)
+    sizes = ask("kb_probe.sizes", place)
+    say("filling SQLite with the same names ...")
+    filled = ask("kb_probe.fill", place, file)
+    ask("kb_probe.draw", place, names, extent.batches)
+    say("opening, looking up ...")
+    opened = _opened(place, names, extent.opens)
+    ours, theirs = _both(place, file, names, extent.turns)
+    cold = _cold(place, file, names)
+    say("memory, two processes ...")
+    result = {
+        "shape": vars(extent.shape),
+        "looked_up": 1000 * extent.batches,
+        "list_bytes": listed.stat().st_size,
+        "generate_seconds": generated,
+        "build": built | {"peak": vars(peak)},
+        "sizes": sizes,
+        "sqlite_size": filled,
+        "open": opened,
+        "lookups": ours,
+        "sqlite": theirs,
+        "cold": cold,
+        "reader": ask("kb_probe.reader", place, names),
+        "bare": ask("kb_probe.bare")["memory"],
+        "two_processes": two_processes(place, names),
+    }
+    say("adding, changing, removing ...")
+    result["changes"] = ask("kb_probe.changes", place, folder)
+    return result
+
+
+def generated_list(
+    shape: ListShape, folder: Path, say: Callable[[str], None]
+) -> tuple[Path, float]:
+    """Return a generated list and the seconds it took; one from an earlier run is taken."""
+    path = folder / shape.file_name
+    if path.exists():
+        return path, 0.0
+    say(f"generating a list of {shape.entities:,} entities ...")
+    partial = path.with_suffix(".part")
+    seconds = seconds_of(lambda: write_list(partial, shape))
+    partial.rename(path)
+    return path, seconds
+
+
+def two_processes(place: Path, names: Path) -> dict[str, float] | None:
+    """Let two processes look up the same names; None where the system does not tell pages."""
+    with ExitStack() as stack:
+        pids = [stack.enter_context(holding("kb_probe.hold", place, names)) for _ in range(2)]
+        try:
+            whole = [proportional(pid) for pid in pids]
+            files = [proportional_files(pid, place) for pid in pids]
+        except OSError:
+            return None
+    return {
+        "rss_mb": sum(p.rss_mb for p in whole),
+        "pss_mb": sum(p.pss_mb for p in whole),
+        "shared_mb": sum(p.shared_mb for p in whole),
+        "files_rss_mb": sum(p.rss_mb for p in files),
+        "files_pss_mb": sum(p.pss_mb for p in files),
+        "files_shared_mb": sum(p.shared_mb for p in files),
+    }
+
+
+def evict(*paths: Path) -> bool:
+    """Ask the system to drop files from its page cache; False where it takes no such advice."""
+    if not hasattr(os, "posix_fadvise"):
+        return False
+    for path in paths:
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return True
+
+
+def _opened(place: Path, names: Path, repeats: int) -> dict[str, Any]:
+    name = json.loads(names.read_text("utf-8"))["known"][0]
+    opened, first, whole = [], [], []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        answer = ask("kb_probe.opening", place, name)
+        whole.append(time.perf_counter() - begin)
+        opened.append(answer["seconds"])
+        first.append(answer["first_seconds"])
+    return {
+        "seconds": statistics.median(opened),
+        "slowest_seconds": max(opened),
+        "first_lookup_seconds": statistics.median(first),
+        "process_seconds": statistics.median(whole),
+        "repeats": repeats,
+    }
+
+
+def _both(
+    place: Path, file: Path, names: Path, turns: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Look names up with both, in turn, so that a slow minute of the machine hits either."""
+    ours, theirs = [], []
+    for _ in range(turns):
+        ours.append(ask("kb_probe.lookups", place, names))
+        theirs.append(ask("kb_probe.sqlite", file, names))
+    for kind in ours[0]:
+        if len({answer[kind].pop("digest") for answer in ours + theirs}) > 1:
+            raise RuntimeError(f"SQLite's answers differ from ours: {kind} names")
+    return _median(ours), _median(theirs)
+
+
+def _median(records: list[Any]) -> Any:
+    """Return one record of the medians of equal records' numbers."""
+    if isinstance(records[0], dict):
+        return {key: _median([record[key] for record in records]) for key in records[0]}
+    return statistics.median(records)
+
+
+def _cold(place: Path, file: Path, names: Path) -> dict[str, float] | None:
+    if not evict(*(p for p in place.rglob("*") if p.is_file())):
+        return None
+    ours = ask("kb_probe.cold", place, names)
+    evict(file)
+    theirs = ask("kb_probe.cold_sqlite", file, names)
+    return {"us": 1e3 * ours["seconds"], "sqlite_us": 1e3 * theirs["seconds"]}

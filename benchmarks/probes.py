@@ -1,0 +1,80 @@
+"""Probes: fresh processes that measure one thing and answer in JSON. This is the parent's side.
+
+What runs in them are the tasks of `benchmarks.kb_probe` and `benchmarks.wiki_probe`.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from benchmarks.resident import TreeWatch
+
+_ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The most memory that a probe and its children had at one time, in MB; see `TreeWatch`."""
+
+    rss_mb: float
+    anon_mb: float
+    processes: int
+    samples: int
+
+
+def ask(task: str, *words: object) -> Any:
+    """Run a probe, undisturbed, and return its answer."""
+    with tempfile.TemporaryFile("w+") as talk:
+        probe = _start(talk, task, *words)
+        answer, _ = probe.communicate()
+        return _read(probe, task, answer, talk)
+
+
+def watch(task: str, *words: object) -> tuple[Any, Peak]:
+    """Run a probe; return its answer and its peak memory, sampled from outside."""
+    with tempfile.TemporaryFile("w+") as talk:
+        probe = _start(talk, task, *words)
+        with TreeWatch(probe.pid) as seen:
+            answer, _ = probe.communicate()
+        peak = Peak(seen.rss_mb, seen.anon_mb, seen.processes, seen.samples)
+        return _read(probe, task, answer, talk), peak
+
+
+@contextmanager
+def holding(task: str, *words: object) -> Iterator[int]:
+    """Run a probe up to its answer, and keep it alive; gives its process id."""
+    with tempfile.TemporaryFile("w+") as talk:
+        probe = _start(talk, task, *words)
+        assert probe.stdout is not None
+        try:
+            if not probe.stdout.readline():
+                probe.wait()
+                raise _failed(task, talk)
+            yield probe.pid
+        finally:
+            probe.communicate()  # closes its stdin, which it waits for
+
+
+def _start(talk: IO[str], task: str, *words: object) -> subprocess.Popen[str]:
+    module, _, name = task.partition(".")
+    command = [sys.executable, "-m", f"benchmarks.{module}", name, *map(str, words)]
+    return subprocess.Popen(
+        command, cwd=_ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=talk
+    )
+
+
+def _read(probe: "subprocess.Popen[str]", task: str, answer: str, talk: IO[str]) -> Any:
+    if probe.returncode:
+        raise _failed(task, talk)
+    return json.loads(answer)
+
+
+def _failed(task: str, talk: IO[str]) -> RuntimeError:
+    talk.seek(0)
+    return RuntimeError(f"benchmarks.{task} failed:\n{talk.read()}")

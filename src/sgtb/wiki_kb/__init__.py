@@ -1,0 +1,1 @@
+"""A knowledge base from Wikipedia dumps: pages read by workers, counted by DuckDB."""
