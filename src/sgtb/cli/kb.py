@@ -124,7 +124,7 @@ def build_from_wiki(
     out: Out,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Processes to read with.")] = 1,
     memory: Annotated[
-        int, typer.Option(min=192, help="MB that the build may hold, beyond the programs' own.")
+        int, typer.Option(min=256, help="MB that the build may hold, beyond the programs' own.")
     ] = 1024,
     pageviews: Annotated[
         list[Path] | None,

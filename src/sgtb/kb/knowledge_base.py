@@ -182,10 +182,11 @@ class KnowledgeBase:
                 return ()
             found = value.candidates[: max(k, 0)].tolist()
             counts = value.counts[: max(k, 0)].tolist()
-            return tuple(
-                Candidate(self.id_of(number), number, self.title_of(number), prior, tuple(count))
-                for (number, prior), count in zip(found, counts, strict=True)
-            )
+            result = []
+            for (number, prior), count in zip(found, counts, strict=True):
+                id_, title = self._id_and_title(number)
+                result.append(Candidate(id_, number, title, prior, tuple(count)))
+            return tuple(result)
 
     def candidate_lists(self, names: Sequence[str], k: int = TOP) -> CandidateLists:
         """Return the candidates of many names as arrays: `candidates`, without the strings."""
@@ -377,7 +378,7 @@ class KnowledgeBase:
                 self._see_newest()
             try:
                 yield self._alive(), self._transaction
-            except lmdb.Error as error:
+            except (lmdb.Error, struct.error) as error:
                 raise KnowledgeBaseError(
                     f"{self._alive().path}: damaged: {error}; build the knowledge base again"
                 ) from None
@@ -399,16 +400,16 @@ class KnowledgeBase:
 
     def _bytes(self, number: int, part: int) -> bytes:
         """Return a part of an entity's text: id, title, description, spellings."""
-        # Plain memory: to take a row out of a structured array costs ten times as much.
         with self._guard:
             rows, text = self._row_bytes, self._text_bytes
-        if not 0 <= number < len(rows) // ROW.itemsize:
-            raise IndexError(f"there is no entity number {number}")
-        row = rows[number * ROW.itemsize : (number + 1) * ROW.itemsize]
-        (at,) = _TEXT_AT.unpack_from(row, _TEXT_AT_OFFSET)
-        sizes = _TEXT_SIZES.unpack_from(row, _TEXT_SIZES_OFFSET)
+        at, sizes = _text_place(rows, number)
         at += sum(sizes[:part])
         return bytes(text[at : at + sizes[part]])
+
+    def _id_and_title(self, number: int) -> tuple[str, str]:
+        at, (id_, title, _, _) = _text_place(self._row_bytes, number)
+        data = bytes(self._text_bytes[at : at + id_ + title])
+        return data[:id_].decode(), data[id_:].decode()
 
     def _text(self, number: int, part: int) -> str:
         return self._bytes(number, part).decode()
@@ -430,6 +431,18 @@ def _mapped(
             raise KnowledgeBaseError(f"{tables.path}: damaged: a changed row fits no entity")
         rows[number] = np.frombuffer(value, ROW)[0]
     return mapped
+
+
+def _text_place(rows: memoryview, number: int) -> tuple[int, tuple[int, int, int, int]]:
+    """Return where an entity's text begins, and the sizes of its parts.
+
+    Out of plain memory: to take a row out of a structured array costs ten times as much.
+    """
+    begin = number * ROW.itemsize
+    if not 0 <= begin < len(rows):
+        raise IndexError(f"there is no entity number {number}")
+    (at,) = _TEXT_AT.unpack_from(rows, begin + _TEXT_AT_OFFSET)
+    return at, _TEXT_SIZES.unpack_from(rows, begin + _TEXT_SIZES_OFFSET)
 
 
 def _memory(array: npt.NDArray[Any]) -> memoryview:

@@ -50,7 +50,9 @@ def normal_name(text: str) -> str:
     if words:
         return " ".join(words)
     shown = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join("".join(c for c in shown if c.isprintable()).split())
+    kept = " ".join("".join(c for c in shown if c.isprintable()).split())
+    # Folding case can bring forth a letter, of a Greek mark below; then there are words after all.
+    return normal_name(kept) if any(map(str.isalnum, kept)) else kept
 
 
 _NAME_POSSESSIVE = re.compile(r"['’](?:(?<=\w.)|(?<=\w .))[sS]\b")

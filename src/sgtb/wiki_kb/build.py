@@ -117,7 +117,7 @@ class _Build:
 
     def run(self, begin: float) -> WikiReport:
         memory = self._settings.memory
-        db = self._counting = Counting(self._work, memory // 2, self._settings.workers)
+        db = self._counting = Counting(self._work, memory * 3 // 4, self._settings.workers)
         given = GivenFiles(self._work, self._site)
         given.read(self._types, self._settings.priors, self._settings.pageviews)
         read = read_dumps(

@@ -18,6 +18,8 @@ _NO_NULL = "\x01"  # a mark that no field holds: an empty field is an empty stri
 _BUCKETS = 4096
 _THREAD = 128 << 20
 """What DuckDB needs for each of its threads, lest it find no room to spill from."""
+_GROUP = 256
+"""Bytes of a group, while groups are being counted."""
 _LINE = 1 << 16
 """The longest line of a TSV. DuckDB's buffers hold some of them, by the thread and the file."""
 _GLOB = re.compile(r"[\[\]*?]")
@@ -39,6 +41,7 @@ class Counting:
         if "?" in str(folder):  # DuckDB takes what follows for options
             raise KnowledgeBaseError(f"{folder}: no path with a question mark is possible here")
         self._folder = folder
+        self._memory = memory
         self._errors = (duckdb.IOException, duckdb.OutOfMemoryException)
         self._connection: Any = duckdb.connect(
             str(folder / "count.duckdb"),
@@ -108,6 +111,17 @@ class Counting:
                 begin, held = end, 0
             held += count
         yield begin, high
+
+    def group(self, table: str, select: str, source: str, keys: str, having: str = "") -> None:
+        """Make a table by a GROUP BY of keys, part by part: so many groups as fit into memory.
+
+        DuckDB can spill groups by itself, but needs hundreds of megabytes to do so.
+        """
+        parts = self.count_of(source) * _GROUP // self._memory + 1
+        for part in range(parts):
+            begin = f"INSERT INTO {table}" if part else f"CREATE TABLE {table} AS"
+            some = f"WHERE hash({keys}) % {parts} = {part}" if parts > 1 else ""
+            self.run(f"{begin} SELECT {select} FROM {source} {some} GROUP BY {keys} {having}")
 
     def count_of(self, table: str) -> int:
         """Return how many rows a table has."""

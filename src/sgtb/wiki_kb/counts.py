@@ -59,9 +59,7 @@ class WikiCounts:
             ("said", "names", NAME_COLUMNS),
         ):
             db.run(f"CREATE TABLE {table} AS SELECT * FROM {self._shards(kind, columns)}")
-        db.run(
-            "CREATE TABLE first_pages AS SELECT title, min(page) AS page FROM all_pages GROUP BY 1"
-        )
+        db.group("first_pages", "title, min(page) AS page", "all_pages", "title")
         db.run(
             "CREATE TABLE pages AS SELECT p.* FROM all_pages p SEMI JOIN first_pages f USING (page)"
         )
@@ -170,25 +168,30 @@ class WikiCounts:
             f"WHERE fate <> {LEFT_OUT} ORDER BY page, ordinal"
         )
         db.run(
-            "CREATE TABLE edges AS SELECT DISTINCT source, number AS target FROM found "
-            f"WHERE fate = {RESOLVED} ORDER BY source, target"
+            "CREATE VIEW arrows AS SELECT source, number AS target FROM found "
+            f"WHERE fate = {RESOLVED}"
         )
+        db.group("unordered", "source, target", "arrows", "source, target")
+        db.run("CREATE TABLE edges AS SELECT * FROM unordered ORDER BY source, target")
         db.run(
-            "CREATE TABLE linked AS SELECT hash, count(*)::BIGINT AS pages FROM ("
-            "SELECT DISTINCT hash, page FROM found "
-            f"WHERE use = {USABLE} AND fate IN ({RESOLVED}, {MISSING}, {LISTED})) GROUP BY 1"
+            "CREATE VIEW linking AS SELECT hash, page FROM found "
+            f"WHERE use = {USABLE} AND fate IN ({RESOLVED}, {MISSING}, {LISTED})"
         )
+        db.group("linked_once", "hash, page", "linking", "hash, page")
+        db.group("linked", "hash, count(*)::BIGINT AS pages", "linked_once", "hash")
+        db.run("DROP VIEW arrows; DROP VIEW linking; DROP TABLE unordered; DROP TABLE linked_once")
         return db.count_of("edges")
 
     def count_names(self, priors: str = "") -> int:
         """Make `spellings`; `priors` is a table of file, text, title, count. Return how many."""
         db = self._db
         db.run(
-            f"CREATE TABLE counted AS SELECT number, anchor AS text, {ANCHORS} AS source, "
-            f"count(*)::BIGINT AS count FROM found WHERE fate = {RESOLVED} AND use = {USABLE} "
-            "GROUP BY 1, 2"
+            "CREATE VIEW shown AS SELECT number, anchor AS text FROM found "
+            f"WHERE fate = {RESOLVED} AND use = {USABLE}"
         )
-        db.run("DROP TABLE found")
+        columns = f"number, text, {ANCHORS} AS source, count(*)::BIGINT AS count"
+        db.group("counted", columns, "shown", "number, text")
+        db.run("DROP VIEW shown; DROP TABLE found")
         db.run(
             "CREATE TABLE named AS "
             "SELECT number, title AS text, 0 AS kind FROM entities WHERE named = 1 "

@@ -105,9 +105,12 @@ def count_near(counting: Counting, least: int, memory: int, say: Progress) -> in
         done += len(number)
         say("pairs", done, total)
     _keep(counting, counter.drain())
-    counting.run(
-        "CREATE TABLE met AS SELECT key, sum(pages)::BIGINT AS pages FROM pairs GROUP BY 1 "
-        f"HAVING sum(pages) >= {least}"
+    counting.group(
+        "met",
+        "key, sum(pages)::BIGINT AS pages",
+        "pairs",
+        "key",
+        f"HAVING sum(pages) >= {least}",
     )
     counting.run("DROP TABLE pairs")
     counting.run(

@@ -106,11 +106,12 @@ def _text(shard: Path, wanted: frozenset[int] | None) -> bytes:
 
 def _joined(counting: Counting, path: Path, total: int) -> npt.NDArray[np.uint32]:
     """Write what belongs to each name; a name occurs at least where it is a link."""
+    counting.group("occurs", "hash, sum(pages)::BIGINT AS pages", "occurring", "hash")
+    counting.run("DROP TABLE occurring")
     counting.run(
         "CREATE TABLE seen AS SELECT n.number, coalesce(l.pages, 0)::BIGINT AS linked, "
         "greatest(coalesce(o.pages, 0), coalesce(l.pages, 0))::BIGINT AS pages "
-        "FROM name_hashes n LEFT JOIN linked l USING (hash) LEFT JOIN "
-        "(SELECT hash, sum(pages)::BIGINT AS pages FROM occurring GROUP BY 1) o USING (hash) "
+        "FROM name_hashes n LEFT JOIN linked l USING (hash) LEFT JOIN occurs o USING (hash) "
         "ORDER BY number"
     )
     out: npt.NDArray[np.uint32] = np.lib.format.open_memmap(path, "w+", np.uint32, (total, 2))
@@ -121,5 +122,5 @@ def _joined(counting: Counting, path: Path, total: int) -> npt.NDArray[np.uint32
         )  # fmt: skip
         out[low : high + 1, 0] = np.minimum(found["linked"], _MOST)
         out[low : high + 1, 1] = np.minimum(found["pages"], _MOST)
-    counting.run("DROP TABLE seen; DROP TABLE occurring; DROP TABLE name_hashes")
+    counting.run("DROP TABLE seen; DROP TABLE occurs; DROP TABLE name_hashes")
     return out

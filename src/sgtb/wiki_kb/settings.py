@@ -7,7 +7,7 @@ from sgtb.errors import SettingsError
 from sgtb.kb.entity_lines import MAX_SOURCES
 from sgtb.kb.layout import MAX_DIMENSIONS
 
-LEAST_MEMORY = 192 << 20
+LEAST_MEMORY = 256 << 20
 MOST_PRIORS = MAX_SOURCES - 3
 
 
