@@ -52,7 +52,7 @@ def normal_name(text: str) -> str:
     shown = unicodedata.normalize("NFKC", text).casefold()
     kept = " ".join("".join(c for c in shown if c.isprintable()).split())
     # Folding case can bring forth a letter, of a Greek mark below; then there are words after all.
-    return normal_name(kept) if any(map(str.isalnum, kept)) else kept
+    return kept if kept == text else normal_name(kept)
 
 
 _NAME_POSSESSIVE = re.compile(r"['’](?:(?<=\w.)|(?<=\w .))[sS]\b")
