@@ -5,6 +5,7 @@ import struct
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,8 @@ TOP = 30
 """How many candidates a name has at most, unless asked otherwise: the paper's number."""
 _ATTEMPTS = 10
 """How often in a row a build may replace the data while they are being opened."""
+_HEAD = NAME_PAGES.size
+_PAIR = struct.Struct("<if")  # as CANDIDATE
 # Where the text of an entity lies: one number, and four in a row.
 _TEXT_AT = struct.Struct("<q")
 _TEXT_SIZES = struct.Struct("<4i")
@@ -176,16 +179,23 @@ class KnowledgeBase:
 
         Ties go to the more popular, then to the lower id.
         """
-        with self._guard:
-            value = self.name_value(name)
+        with self._reading() as (tables, transaction):
+            value = transaction.get(_key(name), None, tables.names)
             if value is None:
                 return ()
-            found = value.candidates[: max(k, 0)].tolist()
-            counts = value.counts[: max(k, 0)].tolist()
+            # Without arrays: for a handful of candidates they would be most of the work.
+            sources = _sources(len(self.sources))
+            size = (len(value) - _HEAD) // (_PAIR.size + sources.size)
+            taken, counts_at = min(size, max(k, 0)), _HEAD + _PAIR.size * size
+            pairs = _PAIR.iter_unpack(value[_HEAD : _HEAD + _PAIR.size * taken])
+            counts = sources.iter_unpack(value[counts_at : counts_at + sources.size * taken])
+            rows, text = self._row_bytes, self._text_bytes
             result = []
-            for (number, prior), count in zip(found, counts, strict=True):
-                id_, title = self._id_and_title(number)
-                result.append(Candidate(id_, number, title, prior, tuple(count)))
+            for (number, prior), count in zip(pairs, counts, strict=True):
+                at, (id_size, title_size, _, _) = _text_place(rows, number)
+                names = text[at : at + id_size + title_size].tobytes()
+                id_, title = names[:id_size].decode(), names[id_size:].decode()
+                result.append(Candidate(id_, number, title, prior, count))
             return tuple(result)
 
     def candidate_lists(self, names: Sequence[str], k: int = TOP) -> CandidateLists:
@@ -406,11 +416,6 @@ class KnowledgeBase:
         at += sum(sizes[:part])
         return bytes(text[at : at + sizes[part]])
 
-    def _id_and_title(self, number: int) -> tuple[str, str]:
-        at, (id_, title, _, _) = _text_place(self._row_bytes, number)
-        data = bytes(self._text_bytes[at : at + id_ + title])
-        return data[:id_].decode(), data[id_:].decode()
-
     def _text(self, number: int, part: int) -> str:
         return self._bytes(number, part).decode()
 
@@ -443,6 +448,12 @@ def _text_place(rows: memoryview, number: int) -> tuple[int, tuple[int, int, int
         raise IndexError(f"there is no entity number {number}")
     (at,) = _TEXT_AT.unpack_from(rows, begin + _TEXT_AT_OFFSET)
     return at, _TEXT_SIZES.unpack_from(rows, begin + _TEXT_SIZES_OFFSET)
+
+
+@cache
+def _sources(count: int) -> struct.Struct:
+    """Return the layout of the counts of one candidate."""
+    return struct.Struct(f"<{count}I")
 
 
 def _memory(array: npt.NDArray[Any]) -> memoryview:
