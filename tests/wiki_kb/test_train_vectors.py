@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from sgtb.errors import KnowledgeBaseError, MissingExtraError, SettingsError
-from sgtb.wiki_kb import train_vectors as module
 from sgtb.text.normalize import normal_words
 from sgtb.text.word_vectors import unit
+from sgtb.wiki_kb import train_vectors as module
 from sgtb.wiki_kb.train_vectors import (
     ENTITY,
     TrainedVectors,
