@@ -727,8 +727,8 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_an_interrupt_ends_all_processes(tmp_path):
+def reading(tmp_path: Path) -> "subprocess.Popen[str]":
+    """Return a process that reads a dump with workers, in the middle of it."""
     path = write(tmp_path / "d.xml", dump_xml(some_pages(400)))
     script = write(tmp_path / "script.py", SCRIPT.encode())
     process = subprocess.Popen(
@@ -739,11 +739,29 @@ def test_an_interrupt_ends_all_processes(tmp_path):
         start_new_session=True,
     )
     assert process.stdout.readline() == "0\n"
+    return process
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_ends_all_processes(tmp_path):
+    process = reading(tmp_path)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
     assert errors.count("Traceback") == 1
     assert errors.endswith("KeyboardInterrupt\n")
+    assert_all_gone(process)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    process = reading(tmp_path)
+    process.kill()
+    process.communicate(timeout=60)
+    assert_all_gone(process)
+
+
+def assert_all_gone(process: "subprocess.Popen[str]") -> None:
     for _ in range(50):
         try:
             os.killpg(process.pid, 0)

@@ -411,6 +411,12 @@ def _say_wiki(report: WikiReport, out: Path) -> None:
     for key, (count, text) in rows.items():
         table.add_row(key, f"{count:,}", text)
     _console().print(table)
+    for given in (*report.pageviews, *report.types, *report.priors):
+        bad = f", {given.bad:,} that cannot be read" if given.bad else ""
+        print(
+            f"{given.file}: {given.lines:,} lines, {given.used:,} used, "
+            f"{given.unknown_titles:,} of unknown titles{bad}"
+        )
     for page in report.dropped[:_DROPPED_SHOWN]:
         title = f"{page.title!r}: " if page.title else ""
         print(f"dropped: {page.file}, line {page.line}: {title}{page.reason}")

@@ -9,8 +9,10 @@ not matter. The worker processes unpack bzip2 themselves. The order of pages is 
 chunks, results and what is dropped are the same for any number of workers.
 """
 
+import os
 import re
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -18,7 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import count, groupby
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
@@ -272,7 +274,7 @@ def _in_order(
         return
     # Two per worker keep all busy, and hold memory within bounds where one chunk takes long.
     under_way: deque[tuple[int, Chunk, Future[_Result[T]]]] = deque()
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_leave_interrupts)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_work)
     try:
         for i, chunk in chunks:
             with _interrupts_blocked():
@@ -314,9 +316,18 @@ def _interrupts_blocked() -> Iterator[None]:
         mask(signal.SIG_SETMASK, before)
 
 
-def _leave_interrupts() -> None:
-    """Do the same in a worker, once it runs, for systems that block nothing."""
+def _begin_work() -> None:
+    """Do the same in a worker, once it runs, for systems that block nothing; outlive no parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Wait until the parent is gone, killed perhaps: a worker would wait for work for ever."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _unpack_range(chunk: Chunk) -> tuple[bytes, int | None]:
