@@ -147,7 +147,6 @@ def test_unknown_links_are_refused_or_left_out(tmp_path):
 
 
 def test_wiki(tmp_path):
-    pytest.importorskip("duckdb")
     dump = tmp_path / "dump.xml"
     dump.write_text(DUMP)
     report = told("kb", "build", "wiki", dump, "-o", tmp_path / "wiki", "-q")
@@ -160,7 +159,6 @@ def test_wiki(tmp_path):
 
 
 def test_wiki_says_what_was_dropped_and_strict_refuses(tmp_path):
-    pytest.importorskip("duckdb")
     dump = tmp_path / "dump.xml"
     dump.write_text(DUMP.replace("</mediawiki>", "<page><title>Torn</title><ns>0"))
     assert "dropped: " in run("kb", "build", "wiki", dump, "-o", tmp_path / "wiki", "-q")

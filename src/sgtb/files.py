@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+_GZIP = b"\x1f\x8b\x08"
+_BZIP2 = b"BZh91AY&SY"
+
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file beside its place, flush it, and rename it.
@@ -59,10 +62,10 @@ def open_unpacked(
     With it comes a function that tells how much of the file on disk has been read.
     """
     with open(path, "rb") as disk:
-        head = disk.peek(4)[:4]
-        if head[:2] == b"\x1f\x8b":
+        head = disk.peek(len(_BZIP2))[: len(_BZIP2)]
+        if head.startswith(_GZIP):
             unpacked = cast(BinaryIO, gzip.GzipFile(fileobj=disk))
-        elif head[:3] == b"BZh":
+        elif head[:3] == _BZIP2[:3] and head[4:] == _BZIP2[4:]:  # between them stands a level
             unpacked = cast(BinaryIO, bz2.BZ2File(disk))
         else:
             unpacked = disk

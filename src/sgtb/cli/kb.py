@@ -8,22 +8,25 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
+from sgtb.cli.kb_view import (
+    print_candidates,
+    print_card,
+    print_info,
+    say_built,
+    say_changed,
+    say_wiki,
+)  # fmt: skip
 from sgtb.cli.stages import Stages
 from sgtb.errors import KnowledgeBaseError, SettingsError
 from sgtb.files import replacing
 from sgtb.kb import update as changes
 from sgtb.kb.check import check as check_all
-from sgtb.kb.entity import Entity
 from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.export import export_lines
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
-from sgtb.kb.list_build import ListReport, build_list
+from sgtb.kb.list_build import build_list
 from sgtb.text.normalize import normal_name
-from sgtb.wiki_kb.report import WikiReport
 from sgtb.wiki_kb.settings import WikiSettings
 
 app = typer.Typer(
@@ -34,8 +37,6 @@ app = typer.Typer(
 build = typer.Typer(no_args_is_help=True, help="Build a knowledge base.", rich_markup_mode="rich")
 app.add_typer(build, name="build")
 
-_TEXT_SHOWN = 100
-_DROPPED_SHOWN = 10
 Kb = Annotated[Path, typer.Argument(metavar="KB", help="The folder of a knowledge base.")]
 Out = Annotated[
     Path,
@@ -107,7 +108,7 @@ def build_from_pprforned(
 
     with Stages(quiet) as stages:
         report = build_pprforned(folder, out, progress=stages)
-    _say_built(report, out, as_json)
+    say_built(report, out, as_json)
 
 
 @build.command("wiki")
@@ -182,7 +183,7 @@ def build_from_wiki(
     if as_json:
         print(json.dumps(report.as_json()))
     else:
-        _say_wiki(report, out)
+        say_wiki(report, out)
 
 
 @app.command()
@@ -197,7 +198,7 @@ def add(
     Example: [bold]sgtb kb add companies new.jsonl[/bold]
     """
     report = changes.add(kb, _entities(file), skip_unknown_links=skip_unknown_links)
-    _say_changed(report, as_json)
+    say_changed(report, as_json)
 
 
 @app.command()
@@ -213,7 +214,7 @@ def update(
     """
     entities = _entities(file, partial=True)
     report = changes.update(kb, entities, skip_unknown_links=skip_unknown_links)
-    _say_changed(report, as_json)
+    say_changed(report, as_json)
 
 
 @app.command()
@@ -235,7 +236,7 @@ def remove(
     wanted = [*(ids or []), *(changes.read_ids(file) if file is not None else [])]
     if not wanted:
         raise SettingsError("nothing to remove: give a file of ids, or --id")
-    _say_changed(changes.remove(kb, wanted), as_json)
+    say_changed(changes.remove(kb, wanted), as_json)
 
 
 @app.command()
@@ -249,12 +250,7 @@ def info(kb: Kb, as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps(counts))
         return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    for key, value in counts.items():
-        table.add_row(key, _shown(value))
-    _console().print(table)
+    print_info(counts)
 
 
 @app.command()
@@ -294,9 +290,9 @@ def show(
             print(json.dumps(record, ensure_ascii=False))
             return
         if entity is not None:
-            _print_card(opened, entity)
+            print_card(entity)
         if candidates:
-            _print_candidates(opened, candidates, probability)
+            print_candidates(opened, candidates, probability)
 
 
 @app.command()
@@ -349,7 +345,7 @@ def _build_list(
         report = build_list(
             file, out, csv=csv, skip_unknown_links=skip_unknown_links, progress=stages
         )
-    _say_built(report, out, as_json)
+    say_built(report, out, as_json)
 
 
 def _entities(file: Path, partial: bool = False) -> EntityList:
@@ -367,75 +363,6 @@ def _write_lines(out: Path, kb: KnowledgeBase, stages: Stages) -> int:
     return count
 
 
-def _say_built(report: ListReport, out: Path, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(asdict(report)))
-        return
-    print(f"{out}: {report.entities:,} entities, {report.names:,} names, {report.links:,} links")
-    if report.unknown_links:
-        print(f"left out: {report.unknown_links:,} links to unknown ids")
-
-
-def _say_wiki(report: WikiReport, out: Path) -> None:
-    pages, links, redirects, names = report.pages, report.links, report.redirects, report.names
-    rows = {
-        "pages": (
-            pages.pages,
-            f"{pages.articles:,} articles, {pages.redirects:,} redirects, "
-            f"{pages.disambiguation:,} lists of meanings, "
-            f"{pages.other_namespaces:,} of other namespaces, {pages.repeated:,} repeated, "
-            f"{pages.dropped:,} dropped",
-        ),
-        "redirects": (
-            pages.redirects,
-            f"{redirects.resolved:,} lead to an entity, {redirects.disambiguation:,} to a list of "
-            f"meanings, {redirects.broken:,} nowhere, {redirects.cycles:,} in circles",
-        ),
-        "links": (
-            links.found,
-            f"{links.resolved:,} to entities, {links.missing:,} to pages that are not there, "
-            f"{links.disambiguation:,} to lists of meanings, {links.other_namespaces:,} to other "
-            f"namespaces, {links.own_page:,} to their own page, {links.listed:,} in lists of "
-            f"meanings, {links.left_out:,} on pages left out",
-        ),
-        "entities": (report.entities, f"{report.entity_links:,} links, {report.pairs:,} pairs"),
-        "names": (names.names, f"{names.spellings:,} spellings"),
-    }
-    if report.vectors.dimensions:
-        words = f"of {report.vectors.dimensions} dimensions, and {report.vectors.words:,} words"
-        rows["vectors"] = (report.vectors.entities, words)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column()
-    for key, (count, text) in rows.items():
-        table.add_row(key, f"{count:,}", text)
-    _console().print(table)
-    for given in (*report.pageviews, *report.types, *report.priors):
-        bad = f", {given.bad:,} that cannot be read" if given.bad else ""
-        print(
-            f"{given.file}: {given.lines:,} lines, {given.used:,} used, "
-            f"{given.unknown_titles:,} of unknown titles{bad}"
-        )
-    for page in report.dropped[:_DROPPED_SHOWN]:
-        title = f"{page.title!r}: " if page.title else ""
-        print(f"dropped: {page.file}, line {page.line}: {title}{page.reason}")
-    if (more := len(report.dropped) + report.dropped_beyond - _DROPPED_SHOWN) > 0:
-        print(f"dropped: {more:,} more")
-    print(f"built {out} in {report.seconds:.1f} s")
-
-
-def _say_changed(report: changes.UpdateReport, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(asdict(report)))
-        return
-    did = {"added": report.added, "changed": report.changed, "removed": report.removed}
-    parts = [f"{count:,} {what}" for what, count in did.items() if count]
-    print(f"{', '.join(parts) or 'nothing to do'}; now {report.entities:,} entities")
-    if report.unknown_links:
-        print(f"left out: {report.unknown_links:,} links to unknown ids")
-
-
 def _spelled(kb: KnowledgeBase, name: str, numbers: list[int]) -> dict[int, dict[str, int]]:
     """Return how often each of these entities is spelled how, under this name."""
     normal = normal_name(name)
@@ -447,59 +374,8 @@ def _spelled(kb: KnowledgeBase, name: str, numbers: list[int]) -> dict[int, dict
     return found
 
 
-def _print_card(kb: KnowledgeBase, entity: Entity) -> None:
-    table = Table(title=entity.title, box=None, show_header=False, title_justify="left")
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    rows = {
-        "id": entity.id,
-        "type": entity.type,
-        "description": entity.description,
-        "popularity": "" if math.isnan(entity.popularity) else f"{entity.popularity:g}",
-        "names": ", ".join(dict.fromkeys(alias.name for alias in entity.aliases)),
-        "links": f"{entity.out_links:,} from it, {entity.in_links:,} to it",
-        "links to": _cut(", ".join(entity.links)),
-    }
-    for key, value in rows.items():
-        if value:
-            table.add_row(key, value)
-    _console().print(table)
-
-
-def _print_candidates(kb: KnowledgeBase, candidates: tuple[Any, ...], probability: float) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("prior", justify="right")
-    table.add_column("id", overflow="fold")
-    table.add_column("title", no_wrap=True)
-    table.add_column("description")
-    for source in kb.sources:
-        table.add_column(source, justify="right")
-    for c in candidates:
-        about = _cut(kb.description_of(c.number), 60)
-        table.add_row(f"{c.prior:.3f}", c.id, c.title, about, *map(str, c.counts))
-    _console().print(table)
-    if not math.isnan(probability):
-        print(f"a link on {probability:.1%} of the pages that hold it")
-
-
 def _finite(record: dict[str, Any]) -> dict[str, Any]:
     return {
         key: None if isinstance(value, float) and math.isnan(value) else value
         for key, value in record.items()
     }
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, dict | list):
-        return json.dumps(value)
-    return str(value)
-
-
-def _cut(text: str, size: int = _TEXT_SHOWN) -> str:
-    return text if len(text) <= size else f"{text[: size - 1]}…"
-
-
-def _console() -> Console:
-    return Console(highlight=False, markup=False, soft_wrap=False)

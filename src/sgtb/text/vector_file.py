@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.errors import KnowledgeBaseError, SettingsError
+from sgtb.files import open_unpacked
 from sgtb.text.decimal_rows import DecimalRows
 
 Format = Literal["word2vec text", "word2vec binary", "GloVe text", "wikipedia2vec text"]
@@ -360,17 +361,8 @@ def _shown(data: bytes) -> str:
 def _reading(path: Path) -> Iterator[BinaryIO]:
     """Open a file, plain or packed; what the system finds wrong becomes our error."""
     try:
-        with open(path, "rb") as plain:
-            magic = plain.read(10)
-            plain.seek(0)
-            if magic.startswith(b"\x1f\x8b\x08"):
-                with gzip.GzipFile(fileobj=plain) as file:
-                    yield cast(BinaryIO, file)
-            elif re.match(rb"BZh[1-9]1AY&SY", magic):
-                with bz2.BZ2File(plain) as file:
-                    yield cast(BinaryIO, file)
-            else:
-                yield plain
+        with open_unpacked(path) as (file, _):
+            yield file
     except FileNotFoundError:
         raise KnowledgeBaseError(f"{path}: there is no such file") from None
     except (OSError, EOFError, zlib.error) as error:
