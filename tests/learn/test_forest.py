@@ -12,7 +12,7 @@ from sgtb.learn import TreeSettings
 from sgtb.learn.binning import Binner
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import SCORE_GRID
-from sgtb.learn.forest import MASKED_DEPTH, Forest, ForestArrays, ForestBuilder, add_trees
+from sgtb.learn.forest import MASKED_DEPTH, Forest, ForestArrays, ForestBuilder, add_trees, masks
 from sgtb.learn.grower import Tree, grow
 from sgtb.learn.histogram import padded
 
@@ -83,7 +83,7 @@ def scores_on_bins(
     start = np.array([0, n_blocks], np.int64)
     globals_[GLOBAL * n_blocks :] = globals_[: GLOBAL * n_blocks]
     scores = np.zeros((2 * n_blocks, 16))
-    allowed = np.zeros((2, n_blocks, 16), np.uint8)
+    allowed = masks(n_blocks)
     for first, last in pairwise(parts):
         _add(arrays, first, last, local, n_blocks, start, globals_, GLOBAL, allowed, scores)
     one, other = scores.reshape(2, -1)[:, : len(rows)]

@@ -16,6 +16,7 @@ import safetensors.numpy
 import sgtb
 from sgtb.errors import ModelFileError, ProblemsError
 from sgtb.learn import PLANS, Problems, SearchPlan, StructuredGradientBoosting
+from sgtb.learn.model_file import model_of, model_record, model_tensors
 from sgtb.learn.tensor_file import read_tensors, write_tensors
 from tests.learn.builders import estimator, random_problems
 
@@ -50,6 +51,23 @@ def test_saved_models_come_back(name, depth, tmp_path, problems):
     for field in ("probability", "sequences", "scores", "sequence_probability"):
         one, other = (getattr(e.decode(problems, n_best=3), field) for e in (fitted, again))
         assert one.tobytes() == other.tobytes()
+
+
+def test_models_come_back_from_another_file_format(problems, tmp_path, saved):
+    (tmp_path / "model").write_bytes(saved)
+    fitted = load(tmp_path / "model")
+    tensors, record = (
+        model_tensors(fitted.model),
+        json.loads(json.dumps(model_record(fitted.model))),
+    )
+    again = StructuredGradientBoosting.of(model_of(tensors, {**record, "more": 1}, "a linker"))
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == saved
+    assert again.predict(problems).tolist() == fitted.predict(problems).tolist()
+    with pytest.raises(ModelFileError, match=r"a linker: a model of format version 2; .* reads 1"):
+        model_of(tensors, {**record, "version": 2}, "a linker")
+    with pytest.raises(ModelFileError, match="a linker: missing or foreign tensors: more"):
+        model_of({**tensors, "more": tensors["roots"]}, record, "a linker")
 
 
 def test_models_saved_before_there_was_a_draw_of_features_come_back(tmp_path, problems):

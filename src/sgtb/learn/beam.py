@@ -18,7 +18,7 @@ import numpy as np
 
 from sgtb.kernels import ONE, ZERO, inner, int64, routine
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
-from sgtb.learn.forest import ForestArrays, add_trees
+from sgtb.learn.forest import ForestArrays, add_trees, masks
 from sgtb.learn.lanes import LANES
 from sgtb.learn.pairs import PairArrays
 from sgtb.learn.pooling import Pool, bin_pool, pool, pool_candidates
@@ -78,7 +78,7 @@ class Beam(NamedTuple):
     pool: Pool
 
 
-class _Step(NamedTuple):
+class Step(NamedTuple):
     """One visit: the mention, its candidates, and where the cache has its table.
 
     first, n      the mention's candidates
@@ -110,7 +110,7 @@ def beam(
     return Beam(
         width, gold, parent, choice, prefix, slot, np.zeros((n_steps + 1, most)), np.zeros(most),
         np.zeros(most, np.int64), np.zeros((2, n_outside)), np.zeros(most),
-        np.zeros((2, -(-n_candidates // LANES), LANES), np.uint8),
+        masks(-(-n_candidates // LANES)),
         pool(most, n_steps, n_candidates, pairs),
     )  # fmt: skip
 
@@ -176,12 +176,27 @@ def _advance(
 
     Return whether the gold prefix had to be brought back.
     """
+    at = step_of(s, cache, document, first_table, first_block, direction, level)
+    _locate(s, cache, b, document, direction, at)
+    _catch_up(s, cache, b, at, n_trees)
+    if b.outside.shape[1] > 0:
+        _look_back(cache, b, direction, at)
+    _select(s, cache, b, direction, at, guided)
+    return keep_gold and _keep_gold(cache, b, at, s.gold[at.mention])
+
+
+@inner
+def step_of(
+    s: SearchArrays, cache: PrefixCache, document: int, first_table: int, first_block: int,
+    direction: int, level: int,
+) -> Step:  # fmt: skip
+    """Return the visit that a direction of search makes at a level."""
     step = s.step_offsets[document] + level
     mention = s.mention[direction, step]
     first = s.candidate_offsets[mention]
     n = s.candidate_offsets[mention + 1] - first
     before = s.step_blocks[direction, step] - s.step_blocks[direction, s.step_offsets[document]]
-    at = _Step(
+    return Step(
         level,
         mention,
         first,
@@ -191,23 +206,17 @@ def _advance(
         (direction * cache.n_blocks + first_block + before) * cache.n_slots,
         first - s.candidate_offsets[s.mention_offsets[document]],
     )
-    _locate(s, cache, b, document, direction, at)
-    _catch_up(s, cache, b, at, n_trees)
-    if b.outside.shape[1] > 0:
-        _look_back(cache, b, direction, at)
-    _select(s, cache, b, direction, at, guided)
-    return keep_gold and _keep_gold(cache, b, at, s.gold[mention])
 
 
 @inner
-def _row(at: _Step, slot: int) -> int:
+def row_of(at: Step, slot: int) -> int:
     """Return the first lane block of a slot."""
     return at.block + (slot - at.table) * at.n_blocks
 
 
 @inner
 def _locate(
-    s: SearchArrays, cache: PrefixCache, b: Beam, document: int, direction: int, at: _Step
+    s: SearchArrays, cache: PrefixCache, b: Beam, document: int, direction: int, at: Step
 ) -> None:
     """Find the slot of every hypothesis, and pool global features for those not known."""
     level = at.level
@@ -229,7 +238,7 @@ def _locate(
         cache.used[slot] = cache.clock[document]
         b.slot[level, h] = slot
         b.prefix[level, h] = cache.prefix[slot]
-        row = _row(at, slot)
+        row = row_of(at, slot)
         for k in range(at.n_blocks):
             for i in range(LANES):
                 cache.score[row + k, i] = 0.0
@@ -256,7 +265,7 @@ def _history(
 
 
 @inner
-def _catch_up(s: SearchArrays, cache: PrefixCache, b: Beam, at: _Step, n_trees: int) -> None:
+def _catch_up(s: SearchArrays, cache: PrefixCache, b: Beam, at: Step, n_trees: int) -> None:
     """Add the trees that the slots' scores lack, slots that lack the same ones together."""
     level = at.level
     for h in range(b.width[level]):
@@ -268,7 +277,7 @@ def _catch_up(s: SearchArrays, cache: PrefixCache, b: Beam, at: _Step, n_trees: 
             slot = b.slot[level, other]
             if cache.trees[slot] == held:
                 cache.trees[slot] = n_trees
-                b.rows[n_rows] = _row(at, slot)
+                b.rows[n_rows] = row_of(at, slot)
                 n_rows += 1
         add_trees(
             s.forest, held, n_trees, s.local, s.mention_blocks[at.mention] * s.n_local, at.n_blocks,
@@ -277,26 +286,26 @@ def _catch_up(s: SearchArrays, cache: PrefixCache, b: Beam, at: _Step, n_trees: 
 
 
 @inner
-def _look_back(cache: PrefixCache, b: Beam, direction: int, at: _Step) -> None:
+def _look_back(cache: PrefixCache, b: Beam, direction: int, at: Step) -> None:
     """Leave, for the opposite direction, each candidate's best score from this one."""
     for c in range(at.n):
         best = -np.inf
         for h in range(b.width[at.level]):
-            score = cache.score[_row(at, b.slot[at.level, h]) + (c >> 4), c & 15]
+            score = cache.score[row_of(at, b.slot[at.level, h]) + (c >> 4), c & 15]
             best = max(best, b.score[at.level, h] + score)
         b.outside[direction, at.place + c] = best
 
 
 @inner
 def _select(
-    s: SearchArrays, cache: PrefixCache, b: Beam, direction: int, at: _Step, guided: bool
+    s: SearchArrays, cache: PrefixCache, b: Beam, direction: int, at: Step, guided: bool
 ) -> None:
     """Keep the best extensions, sorted; the next level is the list being sorted into."""
     below = at.level + 1
     clamped = s.clamp[at.mention]
     kept = 0
     for h in range(b.width[at.level]):
-        row = _row(at, b.slot[at.level, h])
+        row = row_of(at, b.slot[at.level, h])
         for c in range(at.n):
             if clamped >= 0 and c != clamped:
                 continue
@@ -331,7 +340,7 @@ def _select(
 
 
 @inner
-def _keep_gold(cache: PrefixCache, b: Beam, at: _Step, gold: int) -> bool:
+def _keep_gold(cache: PrefixCache, b: Beam, at: Step, gold: int) -> bool:
     """Note where the gold prefix stands in the new level, last if it has to be brought back."""
     below = at.level + 1
     parent = b.gold[at.level]
@@ -340,7 +349,7 @@ def _keep_gold(cache: PrefixCache, b: Beam, at: _Step, gold: int) -> bool:
             b.gold[below] = h
             return False
     h = b.width[below]
-    score = cache.score[_row(at, b.slot[at.level, parent]) + (gold >> 4), gold & 15]
+    score = cache.score[row_of(at, b.slot[at.level, parent]) + (gold >> 4), gold & 15]
     b.parent[below, h] = parent
     b.choice[below, h] = gold
     b.score[below, h] = b.score[at.level, parent] + score

@@ -14,9 +14,11 @@ from sgtb.learn.beam import (
     Beam,
     SearchArrays,
     beam,
+    row_of,
     run_pass,
     softmax,
     start_pass,
+    step_of,
 )
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints
@@ -39,6 +41,10 @@ class Decoding:
     sequences             i4[K, M]  choices; -1 at mentions without candidates
     scores                f8[D, K]  S of each sequence
     sequence_probability  f8[D, K]  within its final beam
+    direction             i1[D]     in which the best sequence was decided: 0 forward, 1 backward
+    candidate_offsets     i4[M+1]
+    factor                f8[C]     F of every candidate, given what the best sequence had decided
+                                    when it came to the mention
     """
 
     mention_offsets: Ints
@@ -47,6 +53,9 @@ class Decoding:
     sequences: Ints
     scores: Doubles
     sequence_probability: Doubles
+    direction: npt.NDArray[np.int8]
+    candidate_offsets: Ints
+    factor: Doubles
 
     @property
     def choices(self) -> Ints:
@@ -57,10 +66,12 @@ class Decoding:
     def document(self, d: int) -> "Decoding":
         """Return the decoding of one document by itself."""
         a, b = self.mention_offsets[d], self.mention_offsets[d + 1]
+        offsets = self.candidate_offsets[a : b + 1]
         return Decoding(
             np.array([0, b - a], np.int32), self.probability[a:b], self.n_sequences[d : d + 1],
             self.sequences[: max(1, self.n_sequences[d]), a:b], self.scores[d : d + 1],
-            self.sequence_probability[d : d + 1],
+            self.sequence_probability[d : d + 1], self.direction[d : d + 1],
+            offsets - offsets[0], self.factor[offsets[0] : offsets[-1]],
         )  # fmt: skip
 
 
@@ -70,6 +81,9 @@ class _Out(NamedTuple):
     sequences: Ints
     scores: Doubles
     sequence_probability: Doubles
+    direction: npt.NDArray[np.int8]
+    best: Ints  # of each document, the place of its best sequence in the final beam
+    factor: Doubles
 
 
 def decode(
@@ -85,7 +99,8 @@ def decode(
     d, m = problems.n_documents, problems.n_mentions
     out = _Out(
         np.zeros(m), np.zeros(d, np.int32), np.full((n_best, m), -1, np.int32),
-        np.zeros((d, n_best)), np.zeros((d, n_best)),
+        np.zeros((d, n_best)), np.zeros((d, n_best)), np.zeros(d, np.int8), np.zeros(d, np.int32),
+        np.zeros(problems.n_candidates),
     )  # fmt: skip
     steps = np.diff(visits.step_offsets).astype(np.int64)
     candidates = np.diff(problems.candidate_offsets[problems.mention_offsets])
@@ -105,7 +120,10 @@ def decode(
     if d:
         shares = crew.shares(candidates * (steps + 16))
         crew.run([lambda share=share: search(share) for share in shares])  # type: ignore[misc]
-    return Decoding(problems.mention_offsets, *out)
+    return Decoding(
+        problems.mention_offsets, out.probability, out.n_sequences, out.sequences, out.scores,
+        out.sequence_probability, out.direction, problems.candidate_offsets, out.factor,
+    )  # fmt: skip
 
 
 def checked_clamp(problems: Problems, clamp: npt.ArrayLike | None) -> Ints | None:
@@ -192,8 +210,11 @@ def decode_documents(
         else:
             softmax(f.score, n, f.width[n], f.probability)
         winner = _list_sequences(s, f, b, d, n, bidirectional, out)
+        out.direction[d] = winner
+        best = f if winner == FORWARD else b
         if not alone:
-            _marginals(s, f if winner == FORWARD else b, d, winner, n, out)
+            _marginals(s, best, d, winner, n, out)
+        _copy_factors(s, cache, best, d, winner, n, out)
 
 
 @routine
@@ -229,6 +250,7 @@ def _list_sequences(
             continue
         if rank == 0:
             winner = direction
+            out.best[d] = best
         out.scores[d, rank] = chosen.score[n, best]
         out.sequence_probability[d, rank] = chosen.probability[best]
         rank += 1
@@ -259,6 +281,20 @@ def _seen_before(s: SearchArrays, d: int, sequences: Ints, rank: int) -> bool:
         if same:
             return True
     return False
+
+
+@routine
+def _copy_factors(
+    s: SearchArrays, cache: PrefixCache, b: Beam, d: int, direction: int, n: int, out: _Out
+) -> None:
+    """Write what the cache has of all candidates along the best sequence."""
+    h = int64(out.best[d])
+    for level in range(n - 1, -1, -1):
+        h = int64(b.parent[level + 1, h])
+        at = step_of(s, cache, d, ZERO, ZERO, direction, level)
+        row = row_of(at, b.slot[level, h])
+        for c in range(at.n):
+            out.factor[at.first + c] = cache.score[row + (c >> 4), c & 15]
 
 
 @routine

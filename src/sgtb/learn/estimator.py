@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.errors import NotFittedError, ProblemsError, SettingsError
+from sgtb.learn.alternatives import Alternatives, weigh
+from sgtb.learn.contributions import Contribution, Contributions, checked_questions, explain
 from sgtb.learn.crew import Crew
 from sgtb.learn.decoder import Decoding, checked_clamp, decode
 from sgtb.learn.dtypes import Ints
@@ -88,22 +90,72 @@ class StructuredGradientBoosting:
         clamp   per mention, the choice that is certain, or -1. Clamped mentions are decided
                 before all others, so that every other choice takes them into account
         """
-        model, problems = self.model, _joined(documents)
+        model, problems = self.model, self._checked(documents)
         whole_number("n_best", n_best, 1, MAX_BEAM_WIDTH)
-        for name in ("n_local", "n_pair"):
-            if getattr(problems, name) != getattr(model, name):
-                raise ProblemsError(
-                    f"the documents have {getattr(problems, name)} {name[2:]} features, "
-                    f"the model was trained with {getattr(model, name)}"
-                )
         fixed = checked_clamp(problems, clamp)
         forest, local, pooled = model.compiled
-        threads = self._settings()[2].threads if len(problems) > 1 else 1
-        with Crew(threads) as crew:
+        with self._crew_for(problems) as crew:
             return decode(
                 problems, bin_local(problems, local, crew), pooled.thresholds, forest,
                 model.forest.n_trees, model.plan, crew, n_best, fixed,
             )  # fmt: skip
+
+    def alternatives(
+        self,
+        documents: Problems | Sequence[Problems],
+        decoding: Decoding,
+        clamp: npt.ArrayLike | None = None,
+        margin: float = 8.0,
+    ) -> Alternatives:
+        """Weigh every candidate of decoded documents, all other decisions as they were.
+
+        clamp   the one that the documents were decoded with
+        margin  how far below the chosen candidate's own factor another one's may be and
+                still be followed into the factors of later mentions; inf follows all
+        """
+        model, problems = self.model, self._checked(documents)
+        fixed = checked_clamp(problems, clamp)
+        forest, local, pooled = model.compiled
+        with self._crew_for(problems) as crew:
+            return weigh(
+                problems, bin_local(problems, local, crew), pooled.thresholds, forest,
+                model.forest.n_trees, model.plan, decoding, crew, fixed, margin,
+            )  # fmt: skip
+
+    def contributions(
+        self,
+        documents: Problems | Sequence[Problems],
+        decoding: Decoding,
+        mentions: npt.ArrayLike,
+        rivals: npt.ArrayLike,
+        clamp: npt.ArrayLike | None = None,
+    ) -> Contributions:
+        """Say why the chosen candidates are ahead of others: K questions, K answers.
+
+        mentions  rows of the documents' mentions, K of them
+        rivals    for each of these the candidate to compare with, counted within the mention
+        clamp     the one that the documents were decoded with
+        """
+        model, problems = self.model, self._checked(documents)
+        fixed = checked_clamp(problems, clamp)
+        questions = checked_questions(problems, mentions, rivals)
+        forest, local, pooled = model.compiled
+        with self._crew_for(problems) as crew:
+            return explain(
+                problems, bin_local(problems, local, crew), pooled.thresholds, forest,
+                model.forest.n_trees, model.plan, decoding, crew, *questions, fixed,
+            )  # fmt: skip
+
+    def contribution(
+        self,
+        documents: Problems | Sequence[Problems],
+        decoding: Decoding,
+        mention: int,
+        rival: int,
+        clamp: npt.ArrayLike | None = None,
+    ) -> Contribution:
+        """Say why the choice at one mention is ahead of a rival."""
+        return self.contributions(documents, decoding, [mention], [rival], clamp)[0]
 
     def score(
         self, documents: Problems | Sequence[Problems], gold: npt.ArrayLike | None = None
@@ -133,7 +185,11 @@ class StructuredGradientBoosting:
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Self:
         """Read a model that `save` wrote; anything else is a ModelFileError."""
-        model = load_model(path, max_bytes)
+        return cls.of(load_model(path, max_bytes))
+
+    @classmethod
+    def of(cls, model: Model) -> Self:
+        """Return the estimator of a trained model."""
         estimator = cls(model.plan, model.trees, model.training)
         estimator._model = model
         return estimator
@@ -180,6 +236,20 @@ class StructuredGradientBoosting:
     def _settings(self) -> tuple[SearchPlan, TreeSettings, TrainingSettings]:
         plan = self.plan if isinstance(self.plan, SearchPlan) else SearchPlan(self.plan)
         return plan, self.trees or TreeSettings(), self.training or TrainingSettings()
+
+    def _checked(self, documents: Problems | Sequence[Problems]) -> Problems:
+        """Return the documents as one, if the model can be asked about them."""
+        model, problems = self.model, _joined(documents)
+        for name in ("n_local", "n_pair"):
+            if getattr(problems, name) != getattr(model, name):
+                raise ProblemsError(
+                    f"the documents have {getattr(problems, name)} {name[2:]} features, "
+                    f"the model was trained with {getattr(model, name)}"
+                )
+        return problems
+
+    def _crew_for(self, problems: Problems) -> Crew:
+        return Crew(self._settings()[2].threads if len(problems) > 1 else 1)
 
     def _groups(self) -> dict[str, SearchPlan | TreeSettings | TrainingSettings]:
         return dict(zip(_GROUPS, self._settings(), strict=True))

@@ -17,6 +17,7 @@ from sgtb.kernels import inner, int64, kernel, routine
 from sgtb.learn.binning import Binner
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.grower import Tree
+from sgtb.learn.lanes import LANES
 
 MAX_FEATURES = 2**16
 
@@ -32,15 +33,20 @@ class ForestArrays(NamedTuple):
 
     Shallow trees, those of MASKED_DEPTH or less, are asked all their questions at once, in
     no order. A question answered "right" rules out the leaves on its left; the first leaf not
-    ruled out is the one a walk would end in. The leaves are the bits of a byte, so sixteen
-    candidates answer a question in a few vector instructions, and the answers to questions
-    about local features are common to all histories. A question is one word, local ones first:
+    ruled out is the one a walk would end in. The leaves are the bits of up to four bytes, the
+    planes, so sixteen candidates answer a question in a few vector instructions, and the answers
+    to questions about local features are common to all histories. A leaf above the lowest
+    level stands for all leaves that could be below it, so that the leaves on the left of a
+    question are whole planes, or some of one plane. A question is one word for every plane that
+    it speaks of, local ones first:
 
-        39            32 31       8 7     0
-        | leaves allowed |  feature |  bin  |
+        42  40 39            32 31       8 7     0
+        | plane | leaves allowed |  feature |  bin  |
     """
 
     depth: int
+    planes: int
+    words: int  # room for the questions of a tree
     n_local: int
     roots: Ints
     nodes: Longs
@@ -51,15 +57,21 @@ class ForestArrays(NamedTuple):
     leaf_value: Doubles
 
 
-MASKED_DEPTH = 3
-_LEAVES = 2**MASKED_DEPTH
-_QUESTIONS = _LEAVES - 1
-_ALL = 2**_LEAVES - 1
+_PLANE_DEPTH = 3
+_PLANE = 2**_PLANE_DEPTH  # leaves that are the bits of a byte
+_ALL = 2**_PLANE - 1
+MASKED_DEPTH = 5
+MAX_PLANES = 2 ** (MASKED_DEPTH - _PLANE_DEPTH)
 
-_FIRST_BIT = np.zeros(_ALL + 1, np.uint8)
-"""The lowest bit set in a byte: the first leaf not ruled out."""
-for _leaf in reversed(range(_LEAVES)):
+_FIRST_BIT = np.full(_ALL + 1, _PLANE, np.uint8)
+"""The lowest bit set in a byte: the first leaf not ruled out; a plane's size if all are."""
+for _leaf in reversed(range(_PLANE)):
     _FIRST_BIT[2**_leaf :: 2 ** (_leaf + 1)] = _leaf
+
+
+def masks(n_blocks: int) -> Bytes:
+    """Return the scratch that `add_trees` needs for mentions of up to so many blocks."""
+    return np.zeros((2, MAX_PLANES * n_blocks, LANES), np.uint8)
 
 
 @routine
@@ -71,33 +83,61 @@ def add_trees(
 
     The mention has `n_blocks` blocks of candidates. Its local bins begin at block `start`;
     under history k its global bins begin at block rows[k] * n_global and its scores at block
-    rows[k]. `allowed` u1[2, ., 16] is scratch.
+    rows[k]. `allowed` is scratch: see `masks`.
     """
-    lanes = allowed.shape[2]
-    for t in range(first, last):
-        if forest.depth > MASKED_DEPTH:
+    if forest.depth > MASKED_DEPTH:
+        for t in range(first, last):
             for k in range(n_rows):
                 _walk(
                     forest, t, local, start, n_blocks, globals_, rows[k] * n_global, rows[k], scores
                 )
-            continue
-        for b in range(n_blocks):
+        return
+    lanes = allowed.shape[2]
+    planes, n_masks = forest.planes, forest.planes * n_blocks
+    for t in range(first, last):
+        for b in range(n_masks):
             for i in range(lanes):
                 allowed[0, b, i] = 255
-        first_question = t * _QUESTIONS
+        first_question = t * forest.words
         middle = first_question + forest.local_questions[t]
+        stop = middle + forest.global_questions[t]
         for q in range(first_question, middle):
             _rule_out(forest.questions[q], local, start, n_blocks, allowed, 0)
+        line = 0
         for k in range(n_rows):
-            for b in range(n_blocks):
-                for i in range(lanes):
-                    allowed[1, b, i] = allowed[0, b, i]
-            for q in range(middle, middle + forest.global_questions[t]):
-                _rule_out(forest.questions[q], globals_, rows[k] * n_global, n_blocks, allowed, 1)
-            for b in range(n_blocks):
-                for i in range(lanes):
-                    leaf = _FIRST_BIT[allowed[1, b, i]]
-                    scores[rows[k] + b, i] += forest.leaf_value[t, leaf]
+            if middle < stop:
+                line = 1
+                for b in range(n_masks):
+                    for i in range(lanes):
+                        allowed[1, b, i] = allowed[0, b, i]
+                for q in range(middle, stop):
+                    _rule_out(
+                        forest.questions[q], globals_, rows[k] * n_global, n_blocks, allowed, 1
+                    )
+            if planes == 1:
+                for b in range(n_blocks):
+                    for i in range(lanes):
+                        leaf = _FIRST_BIT[allowed[line, b, i]]
+                        scores[rows[k] + b, i] += forest.leaf_value[t, leaf]
+            else:
+                _add_leaves(forest, t, planes, n_blocks, allowed, line, rows[k], scores)
+
+
+@inner
+def _add_leaves(
+    forest: ForestArrays, t: int, planes: int, n_blocks: int, allowed: Bytes, line: int, row: int,
+    scores: Doubles,
+) -> None:  # fmt: skip
+    """Add the value of the first leaf not ruled out in any plane."""
+    lanes = allowed.shape[2]
+    for b in range(n_blocks):
+        for i in range(lanes):
+            plane = 0
+            mask = allowed[line, b, i]
+            while mask == 0:
+                plane += 1
+                mask = allowed[line, plane * n_blocks + b, i]
+            scores[row + b, i] += forest.leaf_value[t, _PLANE * plane + _FIRST_BIT[mask]]
 
 
 @inner
@@ -106,12 +146,13 @@ def _rule_out(
 ) -> None:
     column = start + ((question >> 8) & 0xFFFFFF) * n_blocks
     border = np.uint8(question & 255)
-    left_ruled_out = np.uint8(question >> 32)
+    left_ruled_out = np.uint8((question >> 32) & 255)
+    plane = (question >> 40) * n_blocks
     lanes = allowed.shape[2]
     for b in range(n_blocks):
         for i in range(lanes):
             answer = np.uint8(255) if bins[column + b, i] <= border else left_ruled_out
-            allowed[line, b, i] = allowed[line, b, i] & answer
+            allowed[line, plane + b, i] = allowed[line, plane + b, i] & answer
 
 
 @inner
@@ -209,10 +250,13 @@ def walk_rows(
 
 def _empty_arrays(n_trees: int, n_nodes: int, depth: int, n_local: int) -> ForestArrays:
     masked = n_trees if depth <= MASKED_DEPTH else 0
+    planes = 1 << max(depth - _PLANE_DEPTH, 0)
+    words = (1 << depth) - 1 + max(planes // 2 - 1, 0)  # the topmost speaks of half the planes
     return ForestArrays(
-        depth, n_local, np.zeros(n_trees + 1, np.int32), np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes), np.zeros(masked * _QUESTIONS, np.int64), np.zeros(masked, np.int32),
-        np.zeros(masked, np.int32), np.zeros((masked, _LEAVES)),
+        depth, planes, words, n_local, np.zeros(n_trees + 1, np.int32),
+        np.zeros(n_nodes, np.int64), np.zeros(n_nodes), np.zeros(masked * words, np.int64),
+        np.zeros(masked, np.int32), np.zeros(masked, np.int32),
+        np.zeros((masked, _PLANE * planes)),
     )  # fmt: skip
 
 
@@ -232,27 +276,29 @@ def _write_tree(arrays: ForestArrays, t: int, tree: Tree) -> None:
 def _write_questions(arrays: ForestArrays, t: int, tree: Tree) -> None:
     locals_: list[int] = []
     globals_: list[int] = []
-    leaves: list[float] = []
 
-    def visit(node: int) -> None:
+    def visit(node: int, first: int, size: int) -> None:
+        """Write what is below a node: `size` leaves from number `first` on."""
         left = int(tree.left[node])
         if left == 0:
-            leaves.append(float(tree.value[node]))
+            arrays.leaf_value[t, first : first + size] = tree.value[node]
             return
-        first = len(leaves)
-        visit(left)
-        ruled_out = (1 << len(leaves)) - (1 << first)
-        visit(left + 1)
         feature = int(tree.feature[node])
         is_local = feature < arrays.n_local
         own = feature if is_local else feature - arrays.n_local
-        word = ((_ALL & ~ruled_out) << 32) | (own << 8) | int(tree.bin[node])
-        (locals_ if is_local else globals_).append(word)
+        half = size // 2
+        for plane in range(first // _PLANE, (first + half - 1) // _PLANE + 1):
+            begin = max(first - plane * _PLANE, 0)
+            end = min(first + half - plane * _PLANE, _PLANE)
+            ruled_out = (1 << end) - (1 << begin)
+            word = (plane << 40) | ((_ALL & ~ruled_out) << 32) | (own << 8) | int(tree.bin[node])
+            (locals_ if is_local else globals_).append(word)
+        visit(left, first, half)
+        visit(left + 1, first + half, half)
 
-    visit(0)
+    visit(0, 0, arrays.leaf_value.shape[1])
     words = locals_ + globals_
-    arrays.questions[t * _QUESTIONS : t * _QUESTIONS + len(words)] = words
-    arrays.leaf_value[t, : len(leaves)] = leaves
+    arrays.questions[t * arrays.words : t * arrays.words + len(words)] = words
     arrays.local_questions[t] = len(locals_)
     arrays.global_questions[t] = len(globals_)
 

@@ -59,13 +59,61 @@ class Model:
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model; equal models give equal bytes."""
-    write_tensors(path, _tensors(model.forest), {**_record(model), "kind": "model"})
+    write_tensors(path, model_tensors(model), {**model_record(model), "kind": "model"})
 
 
 def load_model(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Model:
     """Read a model, or raise ModelFileError."""
     tensors, record = read_tensors(path, "model", VERSION, max_bytes)
-    return _model(tensors, record, path)
+    return model_of(tensors, record, path)
+
+
+def model_tensors(model: Model) -> Tensors:
+    """Return the arrays of a model, for a file; `model_record` has the rest."""
+    return {name: getattr(model.forest, name) for name in _TENSORS}
+
+
+def model_record(model: Model) -> dict[str, Any]:
+    """Return all that a model is beside its arrays, as JSON can hold it."""
+    return {
+        "version": VERSION,
+        "plan": to_dict(model.plan),
+        "trees": to_dict(model.trees),
+        "training": _lasting(model.training),
+        "n_local": model.n_local,
+        "n_pair": model.n_pair,
+        "checks": [list(check) for check in model.checks],
+    }
+
+
+def model_of(tensors: Tensors, record: dict[str, Any], path: object) -> Model:
+    """Make a model of `model_tensors` and `model_record`, or raise a ModelFileError on `path`.
+
+    The tensors must be the model's and no others; further entries of the record are left alone.
+    """
+    if record.get("version") != VERSION:
+        raise ModelFileError(
+            f"{path}: a model of format version {record.get('version')!r}; "
+            f"this release reads {VERSION}"
+        )
+    take(tensors, _TENSORS, path)
+    forest = Forest(**tensors)
+    try:
+        model = Model(
+            forest,
+            from_dict(SearchPlan, record["plan"]),
+            from_dict(TreeSettings, record["trees"]),
+            from_dict(TrainingSettings, record["training"]),
+            _count(record, "n_local"),
+            _count(record, "n_pair"),
+            tuple(_check(entry) for entry in record["checks"]),
+        )
+        check_forest(forest, model.n_features)
+    except SgtbError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"{path}: its record is incomplete or malformed ({error})") from None
+    return model
 
 
 class Checkpoint:
@@ -84,7 +132,7 @@ class Checkpoint:
                 f"{self._path}: this checkpoint is of other documents or settings; "
                 "delete it, or name another file"
             )
-        model = _model(tensors, record, self._path)
+        model = model_of(tensors, record, self._path)
         n_trees = model.forest.n_trees
         if (
             not model.checks
@@ -100,8 +148,8 @@ class Checkpoint:
             trained.forest, job.plan, job.trees, job.training, job.train.n_local, job.train.n_pair,
             trained.checks,
         )  # fmt: skip
-        record = {**_record(model), "kind": "checkpoint", "fingerprint": self._fingerprint}
-        write_tensors(self._path, _tensors(trained.forest), record)
+        record = {**model_record(model), "kind": "checkpoint", "fingerprint": self._fingerprint}
+        write_tensors(self._path, model_tensors(model), record)
 
 
 def fingerprint(job: Job) -> str:
@@ -137,43 +185,6 @@ def _lasting(training: TrainingSettings) -> dict[str, Any]:
     """Return the settings that have a say in the result; threads and caching have none."""
     kept = to_dict(training)
     return {key: kept[key] for key in ("n_trees", "check_every", "patience", "seed")}
-
-
-def _tensors(forest: Forest) -> Tensors:
-    return {name: getattr(forest, name) for name in _TENSORS}
-
-
-def _record(model: Model) -> dict[str, Any]:
-    return {
-        "version": VERSION,
-        "plan": to_dict(model.plan),
-        "trees": to_dict(model.trees),
-        "training": _lasting(model.training),
-        "n_local": model.n_local,
-        "n_pair": model.n_pair,
-        "checks": [list(check) for check in model.checks],
-    }
-
-
-def _model(tensors: Tensors, record: dict[str, Any], path: object) -> Model:
-    take(tensors, _TENSORS, path)
-    forest = Forest(**tensors)
-    try:
-        model = Model(
-            forest,
-            from_dict(SearchPlan, record["plan"]),
-            from_dict(TreeSettings, record["trees"]),
-            from_dict(TrainingSettings, record["training"]),
-            _count(record, "n_local"),
-            _count(record, "n_pair"),
-            tuple(_check(entry) for entry in record["checks"]),
-        )
-        check_forest(forest, model.n_features)
-    except SgtbError as error:
-        raise ModelFileError(f"{path}: {error}") from None
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise ModelFileError(f"{path}: its record is incomplete or malformed ({error})") from None
-    return model
 
 
 def _count(record: dict[str, Any], key: str) -> int:
