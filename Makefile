@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test bench bench-quick bench-kb bench-kb-quick clean
+.PHONY: setup demo test starter bench bench-quick bench-kb bench-kb-quick bench-linker bench-linker-quick clean
 
 setup: $(VENV)/.ready
 
@@ -24,9 +24,14 @@ test: setup
 	$(BIN)/python -m pytest
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m nojit
 
+# The knowledge base and model that ship, from the entities and texts beside them.
+starter: setup
+	$(BIN)/python -m sgtb.reproduce.starter
+
 bench: setup
 	$(BIN)/python -m benchmarks.learner
 	$(BIN)/python -m benchmarks.kb
+	$(BIN)/python -m benchmarks.linker
 
 bench-quick: setup
 	$(BIN)/python -m benchmarks.learner --quick
@@ -36,6 +41,12 @@ bench-kb: setup
 
 bench-kb-quick: setup
 	$(BIN)/python -m benchmarks.kb --quick
+
+bench-linker: setup
+	$(BIN)/python -m benchmarks.linker
+
+bench-linker-quick: setup
+	$(BIN)/python -m benchmarks.linker --quick
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

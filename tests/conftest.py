@@ -9,7 +9,7 @@ from sgtb.corpora.aida import read_aida
 from sgtb.corpora.pprforned import PprForNed, read_pprforned, with_candidates
 from sgtb.records import Document
 from sgtb.text.word_vectors import WordVectors
-from tests.linking.builders import Setting
+from tests.linking.builders import Setting, narrow_topics
 from tests.linking.sample import take_sample
 
 REPOSITORY = Path(__file__).parents[1]
@@ -53,5 +53,5 @@ def glove() -> WordVectors:
 def sample(joined, ppr, glove) -> Setting:
     """A part of AIDA with everything that features are made with."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sgtb.linking.facts.TOPIC_WIDTH", 16, raising=False)  # quick, if coarse
+        narrow_topics(patch, 16)
         return take_sample(joined, ppr.entities, glove)

@@ -39,13 +39,16 @@ def test_the_reader_of_imports_sees_all_forms():
     assert not within("sgtb.learner", "sgtb.learn")
 
 
-BASE = ("sgtb.errors", "sgtb.files", "sgtb.kernels", "sgtb.records", "sgtb.entities")
+BASE = (
+    "sgtb.errors", "sgtb.files", "sgtb.kernels", "sgtb.records", "sgtb.entities", "sgtb.workers"
+)  # fmt: skip
 MAY_IMPORT = {
     "sgtb.errors": (),
     "sgtb.files": (),
     "sgtb.kernels": (),
     "sgtb.records": (),
     "sgtb.entities": (),
+    "sgtb.workers": (),
     "sgtb.learn": ("sgtb.learn", "sgtb.errors", "sgtb.files", "sgtb.kernels"),
     "sgtb.text": ("sgtb.text", *BASE),
     "sgtb.wiki": ("sgtb.wiki", "sgtb.text", *BASE),
@@ -53,7 +56,8 @@ MAY_IMPORT = {
     "sgtb.wiki_kb": ("sgtb.wiki_kb", "sgtb.kb", "sgtb.wiki", "sgtb.text", *BASE),
     "sgtb.corpora": ("sgtb.corpora", "sgtb.text", *BASE),
     "sgtb.evaluation": ("sgtb.evaluation", "sgtb.records", "sgtb.errors", "sgtb.files"),
-    "sgtb.linking": ("sgtb.linking", "sgtb.learn", "sgtb.text", *BASE),
+    "sgtb.starter": (),
+    "sgtb.linking": ("sgtb.linking", "sgtb.kb", "sgtb.learn", "sgtb.starter", "sgtb.text", *BASE),
 }
 
 

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sgtb.kb import KnowledgeBase
     from sgtb.learn import Problems, SearchPlan, StructuredGradientBoosting
+    from sgtb.linking.linker import Linker, LinkerSettings
+    from sgtb.linking.links import Link, LinkedDocument, Request, Span
 
 __all__ = [
-    "KnowledgeBase", "Problems", "SearchPlan", "StructuredGradientBoosting", "__version__",
+    "KnowledgeBase", "Link", "LinkedDocument", "Linker", "LinkerSettings", "Problems", "Request",
+    "SearchPlan", "Span", "StructuredGradientBoosting", "__version__",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
@@ -16,8 +19,14 @@ __version__ = "0.1.0"
 # compiler, which would be most of the time and memory that an import takes.
 _HOMES = {
     "KnowledgeBase": "sgtb.kb",
+    "Link": "sgtb.linking.links",
+    "LinkedDocument": "sgtb.linking.links",
+    "Linker": "sgtb.linking.linker",
+    "LinkerSettings": "sgtb.linking.linker",
     "Problems": "sgtb.learn",
+    "Request": "sgtb.linking.links",
     "SearchPlan": "sgtb.learn",
+    "Span": "sgtb.linking.links",
     "StructuredGradientBoosting": "sgtb.learn",
 }
 

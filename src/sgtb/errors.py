@@ -33,5 +33,9 @@ class KnowledgeBaseError(SgtbError, ValueError):
     """A knowledge base, or a list to build one from, that is damaged, foreign or does not fit."""
 
 
+class RequestError(SgtbError, ValueError):
+    """A text or a span that cannot be linked; names the value and the limit."""
+
+
 class MissingExtraError(SgtbError, ImportError):
     """A part of sgtb needs a package that is not installed; names the extra that brings it."""

@@ -125,6 +125,21 @@ def test_a_name_that_nobody_has(kb, name):
     assert kb.word_vector(name) is None
 
 
+def test_heads_of_many_names(tmp_path):
+    records = [
+        {"id": "a", "name": "Zürich", "aliases": ["Z"]},
+        {"kind": "name", "name": "zurich", "linked": 3, "pages": 12},
+        {"kind": "name", "name": "z", "linked": 0, "pages": 2**31},
+    ]
+    with KnowledgeBase.open(build(tmp_path, records)) as kb:
+        names = ["ZURICH", "nobody", "Z.", "", "x" * 10_000, "\ud800", "Zürich"]
+        heads = kb.name_heads(names)
+        assert heads.known.tolist() == [kb.name_value(name) is not None for name in names]
+        assert heads.linked.tolist() == [3, 0, 0, 0, 0, 0, 3]
+        assert heads.pages.tolist() == [12, 0, 2**31, 0, 0, 0, 12]
+        assert [len(column) for column in kb.name_heads([])] == [0, 0, 0]
+
+
 @pytest.mark.parametrize("id_", ["", "Q", "q2", "x" * 10_000, "\0", "\ud800", "Q2\0"])
 def test_an_id_that_nobody_has(kb, id_):
     assert kb.number(id_) is None

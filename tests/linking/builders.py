@@ -4,20 +4,28 @@ Six places lend their names to a town, a village, a national team, a club, a pla
 tournament. What a name means depends on the topic of its document, so there is something to learn.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 from sgtb.entities import EntityTable
+from sgtb.learn.pairs import PairTable
+from sgtb.linking import background
 from sgtb.linking.choices import Choices, listed_choices
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.features import Table
 from sgtb.linking.lexicon import Lexicon
+from sgtb.linking.sparse import latent_directions
 from sgtb.records import NIL, Document, Mention, Token
 from sgtb.text.normalize import normal_words
 from sgtb.text.word_vectors import WordVectors, unit
+from tests.kb.worlds import build
 
 PLACES = ("Orlan", "Vessa", "Tarn", "Quill", "Brask", "Meck")
 KINDS = {
@@ -196,6 +204,13 @@ def lexicon_of(train: Sequence[Document], entities: EntityTable) -> Lexicon:
     return Lexicon.build(train, entities.titles, word_vectors(train, entities.titles))
 
 
+def narrow_topics(patch: pytest.MonkeyPatch, width: int) -> None:
+    """Make topic vectors of few dimensions: quick, if coarse."""
+    patch.setattr(
+        background, "latent_directions", lambda rows, _, seed: latent_directions(rows, width, seed)
+    )
+
+
 @dataclass(frozen=True, repr=False)  # a failed test shall not print real documents
 class Setting:
     """Documents by split, and what is known of their entities and words."""
@@ -267,3 +282,78 @@ def restricted(entities: EntityTable, ids: set[str]) -> EntityTable:
         number[entities.link_source[inside]].astype(np.int32),
         number[entities.link_target[inside]].astype(np.int32),
     )  # fmt: skip
+
+
+def both_ways(entities: EntityTable) -> EntityTable:
+    """Return the table with every link in both directions: a knowledge base knows whom an entity
+    links to, and only counts who links to it."""
+    source = np.concatenate([entities.link_source, entities.link_target])
+    target = np.concatenate([entities.link_target, entities.link_source])
+    pairs = np.unique(np.stack([source, target], axis=1)[source != target], axis=0)
+    return replace(
+        entities, link_source=pairs[:, 0].astype(np.int32), link_target=pairs[:, 1].astype(np.int32)
+    )
+
+
+_KB_TYPE = {"PER": "PER", "ORG": "ORG", "GPE": "LOC"}
+
+
+def kb_of(folder: Path, entities: EntityTable, **more: Sequence[Any]) -> Path:
+    """Build a knowledge base of a table's entities; `more` are keys with a value for each."""
+    records: list[dict[str, Any]] = [
+        {
+            "id": entities.ids[i],
+            "name": entities.titles[i],
+            "type": _KB_TYPE.get(entities.types[i], ""),
+            "in_links": int(entities.in_links[i]),
+            "out_links": int(entities.out_links[i]),
+            "links": [],
+            **{key: values[i] for key, values in more.items()},
+        }
+        for i in range(len(entities))
+    ]
+    for record, popularity in zip(records, entities.popularity.tolist(), strict=True):
+        if popularity == popularity:
+            record["popularity"] = popularity
+    for source, target in zip(entities.link_source, entities.link_target, strict=True):
+        records[source]["links"].append(entities.ids[target])
+    return build(folder, records)
+
+
+def arrays_of(record: Any) -> dict[str, np.ndarray]:
+    """Return all arrays of a record, those of its parts by dotted names."""
+    if is_dataclass(record):
+        named = {field.name: getattr(record, field.name) for field in fields(record)}
+    else:
+        named = record._asdict()
+    found = {}
+    for name, value in named.items():
+        if isinstance(value, np.ndarray):
+            found[name] = value
+        elif is_dataclass(value) or hasattr(value, "_asdict"):
+            found |= {f"{name}.{inner}": array for inner, array in arrays_of(value).items()}
+    return found
+
+
+def assert_same_arrays(a: Any, b: Any) -> None:
+    """Two records have the same arrays to the last byte."""
+    first, second = arrays_of(a), arrays_of(b)
+    assert first.keys() == second.keys()
+    for name, array in first.items():
+        assert (array.dtype, array.shape) == (second[name].dtype, second[name].shape), name
+        assert array.tobytes() == second[name].tobytes(), name
+
+
+def looked_up(table: PairTable, a: int, b: int) -> list[float]:
+    """The features of two rows of a table, looked up in its arrays in plain Python."""
+    spaces = [
+        float(table.vectors[a, first:last].astype(np.float64) @ table.vectors[b, first:last])
+        for first, last in itertools.pairwise(table.space_offsets)
+    ]
+    low, high = min(a, b), max(a, b)
+    links = []
+    for offsets in table.link_offsets:
+        targets = table.link_targets[offsets[low] : offsets[low + 1]].tolist()
+        counts = table.link_counts[offsets[low] : offsets[low + 1]]
+        links.append(float(counts[targets.index(high)]) if high in targets else 0.0)
+    return [*spaces, *links]

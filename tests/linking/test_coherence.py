@@ -7,9 +7,10 @@ import pytest
 
 from sgtb.linking import coherence
 from sgtb.linking.choices import listed_choices
-from sgtb.linking.coherence import COHERENCES, REACH, RESTART, SPACES, WALK_ROUNDS
+from sgtb.linking.coherence import COHERENCES, RESTART, SPACES, WALK_ROUNDS
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
+from sgtb.linking.votes import REACH
 from tests.linking.builders import document, documents, entity_table, lexicon_of, world
 
 
@@ -17,7 +18,7 @@ def naive_votes(choices, contexts, facts, space):
     """The twin: every candidate asks every other name within reach, in Python."""
     vectors = getattr(facts, f"{space}_vector").astype(np.float64)
     linked = {(a, b) for a, b in zip(facts.links.rows, facts.links.columns, strict=True)}
-    in_links = facts.entities.in_links
+    in_links = facts.in_links
     candidates = [
         choices.entity[a:b].tolist() for a, b in itertools.pairwise(choices.candidate_offsets)
     ]
@@ -63,10 +64,10 @@ def _vote(e, near, vectors, linked, in_links):
 
 def naive_walk(choices, facts):
     """The twin: the same steps with a dense matrix per document."""
-    n = len(facts.entities)
+    n = len(facts)
     links = np.zeros((n, n))
     links[facts.links.rows, facts.links.columns] = 1
-    in_links = facts.entities.in_links + 1.0
+    in_links = facts.in_links + 1.0
     visited = []
     for d in range(len(choices.documents)):
         mentions = range(*choices.mention_offsets[d : d + 2])

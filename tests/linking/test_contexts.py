@@ -11,7 +11,9 @@ import pytest
 
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import PLACES, WINDOW, Clues, Contexts
+from sgtb.records import Document
 from tests.linking.builders import (
+    assert_same_arrays,
     document,
     documents,
     entity_table,
@@ -245,3 +247,35 @@ def test_empty_documents_are_fine():
     nothing = contexts_of(train=[TEXT])
     assert nothing.place.shape == (0, len(PLACES))
     assert nothing.name_bag.n_rows == nothing.document_bag.n_rows == 0
+
+
+def test_a_mention_need_not_fit_its_document():
+    """Spans that a caller gives may hold no token, stand at the end, or beyond all sentences."""
+    text = document("1", "Orlan won", "in Tarn")
+    (mention,) = asked("1", "[Orlan]").mentions
+    bounds = [(0, 0), (4, 4), (3, 9), (9, 12), (0, 4), (2, 1)]
+    mentions = tuple(replace(mention, first=first, stop=stop) for first, stop in bounds)
+    unsplit = replace(text, sentences=(), mentions=mentions)
+    short = replace(text, sentences=((0, 2),), mentions=mentions)
+    late = replace(text, sentences=((2, 4),), mentions=mentions)
+    bare = Document("2", "Orlan", (), (), mentions)
+    found = contexts_of(bare, unsplit, bare, short, late, replace(text, mentions=mentions), bare)
+    assert found.names == ("orlan",) * 7 * len(bounds)
+    assert np.isfinite(found.place).all()
+    assert set(found.place[:, PLACES.index("in_headline")].tolist()) == {0, 1}
+    alone = contexts_of(bare, train=[text])
+    for kind in KINDS:
+        assert clue_row(getattr(found, kind), 0) == clue_row(getattr(alone, kind), 0)
+
+
+def test_a_document_without_sentences_is_a_single_one():
+    text = asked("1", "[Orlan] won 3 games in [Tarn]")
+    plain, unsplit = contexts_of(text), contexts_of(replace(text, sentences=()))
+    assert_same_arrays(plain, unsplit)
+
+
+def test_lone_surrogates_are_letters_like_any_other():
+    found = contexts_of(asked("1", "a\ud800 [Orl\udc00an] b\udfff"), asked("2", "a [Orlan] b"))
+    for kind in ("place_clues", "tag_clues"):
+        assert clue_row(getattr(found, kind), 0) != clue_row(getattr(found, kind), 1)
+    assert Clues.of([["\ud800"]]).values.tolist() == [zlib.crc32(b"\xed\xa0\x80")]

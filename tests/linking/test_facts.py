@@ -5,10 +5,25 @@ import math
 import numpy as np
 import pytest
 
+from sgtb.kb import KnowledgeBase
+from sgtb.linking import facts as facts_module
+from sgtb.linking.background import Background
+from sgtb.linking.contexts import Clues
+from sgtb.linking.entity_source import KbSource, TableSource
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.lexicon import Lexicon
+from sgtb.linking.name_prints import name_print, string_number
 from sgtb.text.word_vectors import WordVectors
-from tests.linking.builders import document, entity_table, lexicon_of, relabelled, small_setting
+from tests.linking.builders import (
+    arrays_of,
+    assert_same_arrays,
+    document,
+    entity_table,
+    kb_of,
+    lexicon_of,
+    relabelled,
+    small_setting,
+)
 
 TITLES = (
     "Orlan",
@@ -55,27 +70,31 @@ PLAIN = facts_of(entity_table(TITLES))
     ],
 )
 def test_the_words_of_a_title_that_tell_a_kind(title, kinds):
-    found = row(PLAIN.kinds, TITLES.index(title))
-    assert {PLAIN.kind_words[k] for k in found} == kinds
+    r = TITLES.index(title)
+    assert PLAIN.kind_words.row(r).tolist() == [string_number(kind) for kind in sorted(kinds)]
+    hashes = Clues.of([[f"kind:{kind}" for kind in sorted(kinds)]]).values
+    assert PLAIN.kind_clues.row(r).tolist() == hashes.tolist()
 
 
 def test_a_comma_and_a_year_are_kinds_of_their_own():
     place, edition = (
-        row(PLAIN.kinds, TITLES.index(t)) for t in ("Vessa, Norvia", "1994 Vessa Open")
+        PLAIN.kind_words.row(TITLES.index(t)).tolist() for t in ("Vessa, Norvia", "1994 Vessa Open")
     )
-    assert len(place) == len(edition) == 1
-    assert place != edition
+    kinds = facts_module._PLACE, facts_module._EDITION
+    assert [place, edition] == [[string_number(kind)] for kind in kinds]
     # Not words that a title could have.
-    for kind in (*place, *edition):
-        assert " " in PLAIN.kind_words[kind]
+    assert kinds[0] != kinds[1]
+    assert all(" " in kind for kind in kinds)
 
 
 def test_names_with_and_without_brackets():
     r = TITLES.index("Anna Meck (tennis player)")
-    assert PLAIN.name[r] == "anna meck"
-    assert PLAIN.full_name[r] == "anna meck tennis player"
+    assert PLAIN.prints.whole[r] == name_print("anna meck").whole
+    assert PLAIN.prints.words.row(r).tolist() == [string_number(w) for w in ("anna", "meck")]
+    assert PLAIN.whole_title[r] == string_number("anna meck tennis player")
     r = TITLES.index("O'Brien's (band)")
-    assert (PLAIN.name[r], PLAIN.full_name[r]) == ("obrien", "obrien band")
+    found = PLAIN.prints.whole[r], PLAIN.whole_title[r]
+    assert found == (string_number("obrien"), string_number("obrien band"))
 
 
 def test_shapes_of_titles():
@@ -155,7 +174,7 @@ def test_all_vectors_have_unit_norm_or_are_zero():
     for name, vectors in vectors_of(small_setting().facts).items():
         length = np.linalg.norm(vectors.astype(np.float64), axis=1)
         assert ((abs(length - 1) < 1e-4) | (length == 0)).all(), name
-        assert length.any(), name
+        assert length.any() or name == "entity_vector", name
 
 
 def test_entities_with_the_same_neighbours_are_close():
@@ -180,7 +199,84 @@ def test_a_world_without_links():
 def test_facts_are_the_same_every_time_and_have_seen_no_label():
     first, again = small_setting(), small_setting()
     blind = small_setting([relabelled(text) for text in first.train])
-    for name, value in vars(first.facts).items():
-        for other in (again, blind):
-            if isinstance(value, np.ndarray):
-                assert value.tobytes() == getattr(other.facts, name).tobytes(), name
+    assert_same_arrays(first.facts, again.facts)
+    assert_same_arrays(first.facts, blind.facts)
+
+
+def test_a_place_is_a_place_by_either_name():
+    facts = facts_of(entity_table(["A", "B", "C"], types=["GPE", "LOC", "MISC"]))
+    assert facts.type.tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
+    assert facts.type_clue[0] == facts.type_clue[1] != facts.type_clue[2]
+    assert facts.type_clue[0] == Clues.of([["type:GPE"]]).values[0]
+
+
+def test_facts_of_some_entities_are_those_they_have_among_all():
+    setting = small_setting()
+    source = TableSource(setting.entities)
+    background = Background.of(setting.lexicon, source, np.arange(len(setting.entities)))
+    some = np.array([1, 2, 8, 30])
+    part = EntityFacts.describe(source, background, some)
+    assert part.number.tolist() == some.tolist()
+    assert len(part) == 4
+    for name, array in arrays_of(part).items():
+        if "." not in name:
+            assert array.tobytes() == arrays_of(setting.facts)[name][some].tobytes(), name
+    for name in ("kind_words", "kind_clues", "linked"):
+        for r, number in enumerate(some):
+            found = getattr(part, name).row(r).tolist()
+            assert found == getattr(setting.facts, name).row(number).tolist(), name
+    for name in ("title_words", "description"):
+        for r, number in enumerate(some):
+            assert row(getattr(part, name), r) == row(getattr(setting.facts, name), number), name
+    # Of links only those within are left.
+    every = setting.facts.links
+    for r, number in enumerate(some):
+        among = {int(np.flatnonzero(some == n)[0]): 1.0 for n in row(every, number) if n in some}
+        assert row(part.links, r) == among
+    assert part.links.columns.size
+
+
+def test_facts_of_no_entity():
+    setting = small_setting()
+    source = TableSource(setting.entities)
+    background = Background.of(setting.lexicon, source, np.arange(len(setting.entities)))
+    nothing = EntityFacts.describe(source, background, np.zeros(0, np.int64))
+    assert len(nothing) == nothing.links.n_rows == 0
+    for name, array in arrays_of(nothing).items():
+        full = arrays_of(setting.facts)[name]
+        assert (array.dtype, array.shape[1:]) == (full.dtype, full.shape[1:]), name
+
+
+def test_an_entity_linked_to_from_one_side_only_is_linked_either_way(tmp_path):
+    one_way = entity_table(["Red Fox", "Blue Fox", "Green Owl"], [(0, 1), (1, 0), (2, 1)])
+    with KnowledgeBase.open(kb_of(tmp_path, one_way)) as kb:
+        source = KbSource(kb)
+        background = Background.build(source, TEXTS)
+        facts = EntityFacts.describe(source, background, np.arange(3))
+    assert [facts.linked.row(r).tolist() for r in range(3)] == [[1], [0], [1]]
+    assert [row(facts.links, r) for r in range(3)] == [{1: 1}, {0: 1, 2: 1}, {1: 1}]
+
+
+def test_an_entity_is_described_by_its_own_words_too(tmp_path):
+    entities = entity_table(["Orlan", "Vessa", "Tarn"], [(0, 1)])
+    own = ["", "a harbour of the vikings", ""]
+    texts = [document("1", "vikings sail"), document("2", "rain"), document("3", "more rain")]
+    with KnowledgeBase.open(kb_of(tmp_path, entities, description=own)) as kb:
+        source = KbSource(kb)
+        background = Background.build(source, texts)
+        facts = EntityFacts.describe(source, background, np.arange(3))
+    lexicon = background.lexicon
+    # "harbour" is in no text and no title: the lexicon does not have it.
+    assert words(facts, lexicon, facts.description, 0) == {"vessa": 1}
+    assert words(facts, lexicon, facts.description, 1) == {"vikings": 1}
+    assert words(facts, lexicon, facts.description, 2) == {}
+
+
+def test_vectors_of_entities_are_those_of_the_knowledge_base(tmp_path):
+    entities = entity_table(["Orlan", "Vessa", "Tarn"])
+    vectors = [[3.0, 4.0], None, [0.0, -2.0]]
+    with KnowledgeBase.open(kb_of(tmp_path, entities, vector=vectors)) as kb:
+        source = KbSource(kb)
+        background = Background.build(source, TEXTS)
+        facts = EntityFacts.describe(source, background, np.array([0, 1, 2]))
+    np.testing.assert_allclose(facts.entity_vector, [[0.6, 0.8], [0, 0], [0, -1]], atol=1e-3)

@@ -1,5 +1,6 @@
 """Tables and featurizers: widths, cross-fitting, and documents of unusual sizes."""
 
+import re
 import tracemalloc
 
 import numpy as np
@@ -7,11 +8,20 @@ import pytest
 
 from sgtb.errors import ProblemsError
 from sgtb.linking.choices import listed_choices
+from sgtb.linking.entity_source import (
+    DESCRIPTIONS,
+    ENTITY_VECTORS,
+    KNOWN_TYPES,
+    LINKS,
+    NAME_PRIORS,
+    POPULARITY,
+    WORD_VECTORS,
+)
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.features import Featurizer, Table
 from sgtb.linking.folds import deal_by_topic
 from sgtb.linking.packing import pack, pair_table
-from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, LEARNED, SCHEMA
+from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, LEARNED, SCHEMA, Schema
 from sgtb.linking.segments import group_sum
 from sgtb.linking.tagger import TAGS
 from tests.linking.builders import (
@@ -23,6 +33,10 @@ from tests.linking.builders import (
     named,
     small_setting,
 )
+
+EVIDENCE = (
+    LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS,
+)  # fmt: skip
 
 
 class Trained:
@@ -45,7 +59,7 @@ def column(features, name):
 
 
 def test_the_table_is_as_wide_as_the_schema(trained):
-    fixed = sum(map(len, FIXED.values()))
+    fixed = len(SCHEMA.fixed)
     assert trained.table.fixed.shape == (trained.table.choices.n_candidates, fixed)
     assert trained.features.shape == (trained.table.choices.n_candidates, len(SCHEMA.features))
     assert trained.features.dtype == np.float32
@@ -74,8 +88,9 @@ def test_a_column_stands_where_the_schema_says(trained):
 
 
 def test_local_columns_are_those_of_groups_within_the_mention(trained):
-    names = [n for group, own in FIXED.items() if group not in BEYOND_THE_MENTION for n in own]
-    places = [SCHEMA.names.index(name) for name in names]
+    own = SCHEMA.features[: len(SCHEMA.fixed)]
+    places = [i for i, feature in enumerate(own) if feature.group not in BEYOND_THE_MENTION]
+    assert {feature.group for feature in own} == FIXED.keys() - {"name prior"}
     np.testing.assert_array_equal(trained.table.local, trained.table.fixed[:, places])
 
 
@@ -164,16 +179,68 @@ def test_an_empty_split(trained):
     assert len(pack(table.choices, features, pair_table(trained.setting.facts))) == 0
 
 
-def test_untyped_mentions_teach_the_ranker_only(trained):
-    untyped = [
-        document(f"u{i}", named("Orlan", "town").replace("|LOC|", "||"), f"1996-08-{10 + i}")
+def untyped(kind):
+    return [
+        document(
+            f"u{i}", re.sub(r"\|[A-Z]+\|", "||", named("Orlan", kind)), f"1996-08-{10 + i}"
+        )
         for i in range(4)
-    ]
-    table = trained.setting.table(untyped)
+    ]  # fmt: skip
+
+
+def test_untyped_mentions_of_untyped_entities_teach_the_ranker_only(trained):
+    table = trained.setting.table(untyped("open"))
+    assert [mention.type for mention in table.choices.mentions] == [None] * 4
     _, features = Featurizer.fit(table, np.array([0, 1, 0, 1], np.int32), 0)
     np.testing.assert_allclose(column(features, "mention_per"), 1 / len(TAGS))
     assert column(features, "rank_score").any()
     assert len(features) == 4 * len(KINDS)
+
+
+def test_untyped_mentions_teach_the_tagger_the_type_of_what_they_mean(trained):
+    table = trained.setting.table(untyped("player"))
+    _, features = Featurizer.fit(table, np.array([0, 1, 0, 1], np.int32), 0)
+    assert (column(features, "mention_per") > 0.5).all()
+
+
+def test_tags_are_annotated_types_else_those_of_the_gold(trained):
+    def tag(kind, type_):
+        listed = named("Orlan", kind)
+        text = document("1", re.sub(r"\|[A-Z]+\|", f"|{type_}|", listed))
+        (place,) = trained.setting.table([text]).tags
+        return TAGS[place] if place >= 0 else None
+
+    assert tag("town", "ORG") == "ORG"
+    assert (tag("town", ""), tag("club", ""), tag("player", "")) == ("LOC", "ORG", "PER")
+    assert tag("open", "") is None
+    assert tag("open", "nonsense") is None
+    unlisted = document("1", "[Orlan|no entity||e100]", "[Vessa||PER|e100]")
+    assert trained.setting.table([unlisted]).tags.tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        (), (LINKS,), (KNOWN_TYPES,), (POPULARITY, NAME_PRIORS), (WORD_VECTORS, DESCRIPTIONS),
+        (LINKS, KNOWN_TYPES, POPULARITY, WORD_VECTORS),
+    ],
+)  # fmt: skip
+def test_with_less_evidence_the_same_columns_are_fewer(trained, evidence):
+    setting, schema = trained.setting, Schema.of(frozenset(evidence))
+    choices = setting.choices(setting.train)
+    full = Schema.of(frozenset(EVIDENCE))
+    every = Table.build(choices, setting.facts, setting.lexicon, full)
+    table = Table.build(choices, setting.facts, setting.lexicon, schema)
+    places = [full.names.index(name) for name in schema.names[: len(schema.fixed)]]
+    assert table.fixed.tobytes() == np.ascontiguousarray(every.fixed[:, places]).tobytes()
+    featurizer, features = Featurizer.fit(table, trained.folds, 0, bits=10)
+    assert features.shape == (choices.n_candidates, len(schema.features))
+    assert np.isfinite(features).all()
+    dev = Table.build(setting.choices(setting.dev), setting.facts, setting.lexicon, schema)
+    assert featurizer.features(dev).shape[1] == len(schema.features)
+    probability = features[:, schema.names.index("rank_probability")]
+    np.testing.assert_allclose(group_sum(probability, choices.candidate_offsets), 1, rtol=1e-5)
+    assert ("types_agree" in schema.names) == (KNOWN_TYPES in evidence)
 
 
 def test_a_thousand_mentions_of_thirty_candidates_take_linear_memory():

@@ -65,3 +65,28 @@ def test_without_texts_or_vectors_there_are_still_words():
     assert lexicon.words == ("orlan",)
     assert lexicon.weight.tolist() == [0.0]
     assert lexicon.vectors.tolist() == [[0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("word", "titles"), [("orlan", 1), ("city", 1), ("team", 2), ("rain", 0), ("the", 0)]
+)
+def test_rarity_by_hand(word, titles):
+    lexicon = Lexicon.build(TEXTS, ["Orlán (city)", "The Team", "team Team"], VECTORS)
+    (number,) = lexicon.numbers([word])
+    assert lexicon.n_titles == 3
+    assert lexicon.titles_with[number] == titles, "stop words are not counted"
+    assert lexicon.rarity[number] == math.log(4 / (1 + titles))
+
+
+def test_texts_are_counted_once_for_each_word():
+    assert LEXICON.n_texts == 3
+    counted = dict(zip(LEXICON.words, LEXICON.texts_with.tolist(), strict=True))
+    assert (counted["orlan"], counted["vessa"], counted["snow"]) == (3, 2, 0)
+
+
+def test_without_word_vectors_there_are_words_and_no_dimensions():
+    lexicon = Lexicon.build(TEXTS, iter(["Orlan City"]))
+    assert "city" in lexicon.words
+    assert "snow" not in lexicon.words
+    assert lexicon.vectors.shape == (len(lexicon.words), 0)
+    assert lexicon.vectors.dtype == np.float32

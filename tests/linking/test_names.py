@@ -1,12 +1,14 @@
-"""How alike names are, feature by feature."""
+"""How alike names are, feature by feature: by hand, and against a slow twin."""
 
+import numpy as np
 import pytest
 
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import Contexts
-from sgtb.linking.facts import EntityFacts
+from sgtb.linking.facts import EntityFacts, split_title
 from sgtb.linking.names import NAMES, name_features
-from tests.linking.builders import document, entity_table, lexicon_of
+from sgtb.text.normalize import normal_phrase
+from tests.linking.builders import document, documents, entity_table, lexicon_of, world
 
 
 def compared(name: str, title: str, *others: str) -> dict[str, float]:
@@ -67,3 +69,89 @@ def test_a_short_name_is_also_compared_in_its_full_form():
 def test_a_name_without_a_word_is_like_nothing():
     found = compared("...", "Orlan")
     assert found["letters_alike"] == found["words_alike"] == found["name_equal"] == 0
+
+
+def naive(name: str, full: str, title: str) -> tuple[float, ...]:
+    """The twin: strings compared as strings."""
+    whole, title = normal_phrase(title), normal_phrase(split_title(title)[0])
+    words, full_words, title_words = (frozenset(text.split()) for text in (name, full, title))
+    initials = "".join(word[0] for word in title.split())
+    return (
+        title == name, whole == name, title == full, whole == full,
+        overlap(words, title_words), overlap(full_words, title_words),
+        dice(name, title), dice(full, title),
+        words <= title_words,
+        f"{title} ".startswith(f"{name} "), f" {title}".endswith(f" {name}"),
+        initials == name.replace(" ", ""), f" {name} " in f" {title} ",
+        title.startswith(name[:3]),
+    )  # fmt: skip
+
+
+def overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    common = len(a & b)
+    return common / max(len(a) + len(b) - common, 1)
+
+
+def dice(a: str, b: str) -> float:
+    x, y = trigrams(a), trigrams(b)
+    return 2 * len(x & y) / max(len(x) + len(y), 1)
+
+
+def trigrams(name: str) -> frozenset[str]:
+    padded = f" {name} "
+    return frozenset(padded[i : i + 3] for i in range(len(padded) - 2))
+
+
+def assert_like_the_twin(texts, entities):
+    lexicon = lexicon_of(texts, entities)
+    choices = listed_choices(texts, entities)
+    contexts = Contexts.build(choices, lexicon)
+    found = name_features(choices, contexts, EntityFacts.build(entities, lexicon))
+    offsets = choices.candidate_offsets
+    expected = [
+        naive(contexts.names[m], contexts.full_names[m], entities.titles[choices.entity[c]])
+        for m in range(len(choices.mentions))
+        for c in range(offsets[m], offsets[m + 1])
+    ]
+    expected = np.array(expected, np.float32).reshape(-1, len(NAMES))
+    for name, column, twin in zip(NAMES, found.T, expected.T, strict=True):
+        np.testing.assert_array_equal(column, twin, err_msg=name)
+    return found
+
+
+def random_names(seed):
+    """Short names of few words, so that much of them is alike; some are of no word at all."""
+    rng = np.random.default_rng(seed)
+    words = ["ab", "abc", "abd", "ba", "b", "a", "Ünder", "Straße", "北京", "😀x", "...", "of"]
+
+    def name(longest):
+        return " ".join(rng.choice(words, rng.integers(1, longest + 1)))
+
+    titles = [f"{name(3)} ({name(2)})" if i % 3 == 0 else name(4) for i in range(25)]
+    entities = entity_table([*titles, "!!!", "(ab)", "ab ba"])
+    texts = []
+    for i in range(4):
+        marks = []
+        for _ in range(8):
+            listed = ",".join(rng.choice(entities.ids, 9, replace=False))
+            marks.append(f"[{name(3)}|e100||{listed}]")
+        texts.append(document(str(i), " and ".join([*marks, "[AB|e100||e127] [...|e100||e125]"])))
+    return texts, entities
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("seed", range(4))
+def test_against_the_twin(seed):
+    assert_like_the_twin(*random_names(seed))
+
+
+def test_against_the_twin_in_the_small_world():
+    found = assert_like_the_twin(documents(8), world())
+    missing = {name for name, column in zip(NAMES, found.T, strict=True) if not column.any()}
+    assert missing == {"acronym"}
+
+
+def test_nothing_to_compare():
+    entities = entity_table(["Orlan"])
+    texts = [document("1"), document("2", "[Orlan|e100||]")]
+    assert assert_like_the_twin(texts, entities).shape == (0, len(NAMES))

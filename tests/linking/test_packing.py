@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from sgtb.errors import SettingsError
+from sgtb.linking.entity_source import LINKS, WORD_VECTORS
 from sgtb.linking.packing import pack, pair_table
-from sgtb.linking.schema import PAIRS, SCHEMA
-from tests.linking.builders import document, documents, number_of, small_setting
+from sgtb.linking.schema import SCHEMA, Schema
+from tests.linking.builders import document, documents, looked_up, number_of, small_setting
 
 
 @pytest.fixture(scope="module")
@@ -22,38 +23,36 @@ def features_of(choices):
     return np.arange(n * width, dtype=np.float32).reshape(n, width)
 
 
-def looked_up(table, a, b):
-    """The features of two rows of a table, looked up in its arrays in plain Python."""
-    spaces = [
-        float(table.vectors[a, first:last].astype(np.float64) @ table.vectors[b, first:last])
-        for first, last in itertools.pairwise(table.space_offsets)
-    ]
-    low, high = min(a, b), max(a, b)
-    links = []
-    for offsets in table.link_offsets:
-        targets = table.link_targets[offsets[low] : offsets[low + 1]].tolist()
-        counts = table.link_counts[offsets[low] : offsets[low + 1]]
-        links.append(float(counts[targets.index(high)]) if high in targets else 0.0)
-    return [*spaces, *links]
-
-
 def test_the_features_of_pairs(setting):
     facts = setting.facts
     table = pair_table(facts)
-    assert table.n_rows == len(facts.entities)
-    assert table.n_features == len(PAIRS)
-    linked = set(zip(facts.entities.link_source, facts.entities.link_target, strict=True))
+    entities, names = setting.entities, SCHEMA.pairs
+    assert table.n_rows == len(facts) == len(entities)
+    assert table.n_features == len(names)
+    linked = set(zip(entities.link_source, entities.link_target, strict=True))
     for a, b in itertools.product(range(0, 36, 3), range(36)):
         expected = {
             name: float(getattr(facts, name)[a].astype(np.float64) @ getattr(facts, name)[b])
-            for name in PAIRS
+            for name in names
             if name.endswith("_vector")
         }
         expected["linked"] = float((a, b) in linked or (b, a) in linked)
         expected["same"] = float(a == b)
-        assert looked_up(table, a, b) == pytest.approx([expected[name] for name in PAIRS], abs=1e-6)
+        assert looked_up(table, a, b) == pytest.approx([expected[name] for name in names], abs=1e-6)
     town, team = number_of("Orlan", "town"), number_of("Orlan", "team")
-    assert looked_up(table, team, town)[PAIRS.index("linked")] == 1
+    assert looked_up(table, team, town)[names.index("linked")] == 1
+
+
+def test_pairs_have_only_features_for_which_there_is_evidence(setting):
+    everything = pair_table(setting.facts)
+    town, team = number_of("Orlan", "town"), number_of("Orlan", "team")
+    full = dict(zip(SCHEMA.pairs, looked_up(everything, team, town), strict=True))
+    for evidence in ((), (LINKS,), (WORD_VECTORS,), (LINKS, WORD_VECTORS)):
+        schema = Schema.of(frozenset(evidence))
+        table = pair_table(setting.facts, schema)
+        assert table.n_features == len(schema.pairs)
+        assert looked_up(table, team, town) == [full[name] for name in schema.pairs]
+    assert pair_table(setting.facts, Schema.of(frozenset())).n_features == 1
 
 
 def test_entities_are_numbered_by_document_in_the_order_of_their_ids(setting):

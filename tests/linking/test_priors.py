@@ -1,10 +1,19 @@
 """Priors by hand: two mentions, one of them with a tie."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.facts import EntityFacts
-from sgtb.linking.priors import POPULARITIES, PRIORS, popularity_features, prior_features
+from sgtb.linking.priors import (
+    NAME_PRIOR_FEATURES,
+    POPULARITIES,
+    PRIORS,
+    name_prior_features,
+    popularity_features,
+    prior_features,
+)
 from tests.linking.builders import document, entity_table, lexicon_of
 
 ENTITIES = entity_table(
@@ -51,3 +60,17 @@ def test_priors_by_hand():
 def test_no_candidates_no_rows():
     known, prior = features("[z|e100||]")
     assert {len(column) for column in (*known.values(), *prior.values())} == {0}
+
+
+def test_priors_of_names_by_hand():
+    choices = listed_choices(
+        [document("1", "[x|e100||e100,e101,e102] [y|e103||e103] [z|e100||]")], ENTITIES
+    )
+    assert np.isnan(choices.prior).all(), "lists of candidates say nothing of names"
+    unknown = name_prior_features(choices)
+    assert (unknown.dtype, unknown.any()) == (np.float32, False)
+    told = replace(choices, prior=np.array([0.25, 0.5, 0.25, np.nan], np.float32))
+    found = dict(zip(NAME_PRIOR_FEATURES, name_prior_features(told).T.tolist(), strict=True))
+    assert found["name_prior"] == [0.25, 0.5, 0.25, 0]
+    assert found["name_prior_below_best"] == [-0.25, 0, -0.25, 0]
+    assert found["name_prior_rank"] == [1, 0, 1, 0]

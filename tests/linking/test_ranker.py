@@ -7,12 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sgtb.linking import facts as facts_module
 from sgtb.linking import ranker
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import Clues, Contexts
-from sgtb.linking.facts import EntityFacts
+from sgtb.linking.facts import EntityFacts, split_title
 from sgtb.linking.ranker import BINS, Crosses, Cuts, Ranker, crosses, learn_ranks, tell_ranks
-from tests.linking.builders import document, entity_table, lexicon_of, small_setting
+from tests.linking.builders import (
+    document,
+    documents,
+    entity_table,
+    lexicon_of,
+    small_setting,
+    world,
+)
 
 _ALL = (1 << 32) - 1
 
@@ -150,6 +158,66 @@ def crosses_of(text, titles, types, title_equal, rest_words):
     )
 
 
+def naive_kinds(choices, contexts, entities, title_equal, rest_words):
+    """The twin: the clues of every candidate as strings, hashed at the end."""
+    rows, n_worded = [], []
+    offsets = choices.candidate_offsets.tolist()
+
+    def hashed_clue(clue):
+        return int(Clues.of([[clue]]).values[0])
+
+    for m, name in enumerate(contexts.names):
+        for c in range(offsets[m], offsets[m + 1]):
+            e = choices.entity[c]
+            kinds = sorted(facts_module._kinds(*split_title(entities.titles[e])))
+            own = [f"kind:{kind}" for kind in kinds if kind not in name.split()] or ["no kind"]
+            marks = [
+                hashed_clue(f"type:{entities.types[e]}"),
+                hashed_clue(f"equal:{int(title_equal[c])}{int(rest_words[c] == 0)}"),
+            ]
+            rows.append([*map(hashed_clue, own), *marks, marks[0] ^ marks[1]])
+            n_worded.append(len(own) + 1)
+    return rows, n_worded
+
+
+def assert_kinds_like_the_twin(texts, entities, title_equal, rest_words):
+    lexicon = lexicon_of(texts, entities)
+    choices = listed_choices(texts, entities)
+    contexts = Contexts.build(choices, lexicon)
+    facts = EntityFacts.build(entities, lexicon)
+    flags = np.resize(np.float32(title_equal), choices.n_candidates)
+    rest = np.resize(np.float32(rest_words), choices.n_candidates)
+    sides = crosses(choices, contexts, facts, flags, rest)
+    rows, n_worded = naive_kinds(choices, contexts, entities, flags, rest)
+    found = [part(sides.kinds, sides.kind_offsets, c) for c in range(choices.n_candidates)]
+    assert found == rows
+    assert sides.n_worded.tolist() == n_worded
+    assert sides.kind_offsets[-1] == len(sides.kinds)
+    assert (sides.kinds.dtype, sides.n_worded.dtype) == (np.uint32, np.int32)
+    sizes = np.diff(choices.mention_offsets)
+    assert sides.document.tolist() == [d for d, n in enumerate(sizes) for _ in range(n)]
+    return sides
+
+
+@pytest.mark.nojit
+def test_kinds_against_the_twin():
+    entities = entity_table(
+        ["Orlan", "Orlan national football team", "Orlan F.C.", "Orlan, Norvia", "1994 Orlan Open",
+         "Anna Orlan (football player)", "football club of Orlan (team)"],
+        types=["GPE", "ORG", "ORG", "GPE", "", "PER", "MISC"],
+    )  # fmt: skip
+    listed = ",".join(entities.ids)
+    names = ("Orlan", "Orlan team", "Football", "FC Orlan", "national football team", "...")
+    marks = [f"[{name}|e100||{listed}]" for name in names]
+    texts = [document("1", *marks[:4]), document("2"), document("3", *marks[4:], "[x|e100||]")]
+    assert_kinds_like_the_twin(texts, entities, [1, 0, 0], [0, 2])
+
+
+def test_kinds_against_the_twin_in_the_small_world():
+    sides = assert_kinds_like_the_twin(documents(8), world(), [0, 1], [0, 1, 3])
+    assert len(set(sides.n_worded.tolist())) > 1
+
+
 def test_kinds_that_the_mention_says_itself_are_left_out():
     text = document("1", "[Orlan team|e100||e100] and [Orlan|e100||e100]")
     titles, types = ["Orlan football team"], ["ORG"]
@@ -231,6 +299,18 @@ def test_scores_are_zero_elsewhere(train):
         asked[slice(*table.choices.candidate_offsets[m : m + 2])] = True
     assert scores[asked].all()
     assert not scores[~asked].any()
+
+
+def test_fewer_bits_make_a_smaller_model_that_still_learns(train):
+    table, bins = train
+    everything = np.arange(len(table.choices.mentions))
+    small = Ranker.train(
+        table.choices, table.crosses, bins, everything, np.random.default_rng(0), bits=10
+    )
+    assert small.weights.shape == (1 << 10,)
+    scores = small.scores(table.choices, table.crosses, bins, everything)
+    assert scores.any()
+    assert (scores != scores_by_rows(train, everything)).any()
 
 
 def test_nothing_to_learn_from(train):

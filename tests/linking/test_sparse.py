@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from sgtb.linking.sparse import Sparse, latent_vectors
+from sgtb.linking.sparse import Sparse, latent_directions
 from sgtb.text.word_vectors import unit
+from tests.linking.builders import assert_same_arrays
 
 
 def dense(matrix: Sparse) -> np.ndarray:
@@ -45,8 +46,24 @@ def test_against_dense_matrices(shape):
     np.testing.assert_array_equal(dense(found.compact()), matrix[:, (matrix != 0).any(axis=0)])
     other = np.random.default_rng(1).standard_normal((shape[1], 3))
     np.testing.assert_allclose(found.times(other), matrix @ other, atol=1e-12)
+    narrow = other.astype(np.float32)
+    np.testing.assert_array_equal(found.times(narrow), found.times(narrow.astype(np.float64)))
     fortran = np.asfortranarray(other)
     np.testing.assert_array_equal(found.times(fortran), found.times(other))
+
+
+def test_entries_are_counted():
+    rows, columns = np.array([2, 0, 2, 2, 2]), np.array([1, 3, 0, 1, 1], np.int32)
+    found = Sparse.counted(rows, columns, (4, 5))
+    assert_same_arrays(found, Sparse.of(rows, columns, np.ones(5), (4, 5)))
+    assert found.values.tolist() == [1, 1, 3]
+    assert Sparse.counted(rows[:0], columns[:0], (2, 0)).offsets.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 9), (0, 0), (2, 5), (8, 9), (9, 9)])
+def test_some_rows(first, last):
+    matrix = random_matrix(3, (9, 4))
+    np.testing.assert_array_equal(dense(sparse(matrix).part(first, last)), matrix[first:last])
 
 
 def test_unit_rows_have_length_one_or_nothing():
@@ -57,6 +74,14 @@ def test_unit_rows_have_length_one_or_nothing():
 def test_other_values_in_the_same_places():
     found = sparse([[3, 0], [1, 2]]).with_values(np.array([1.0, 5.0, 6.0]))
     assert dense(found).tolist() == [[1, 0], [5, 6]]
+
+
+def latent_vectors(matrix: Sparse, width: int, seed: int) -> np.ndarray:
+    """The rows times the directions, at unit length."""
+    used, directions = latent_directions(matrix, width, seed)
+    assert used.tolist() == sorted(set(matrix.columns.tolist()))
+    assert (used.dtype, directions.dtype) == (np.int32, np.float64)
+    return unit(dense(matrix)[:, used] @ directions)
 
 
 @pytest.mark.parametrize("n_columns", [9, 50])  # with all directions, and with some
@@ -79,6 +104,8 @@ def test_latent_vectors_are_the_same_every_time():
     matrix = sparse(random_matrix(2, (40, 30)))
     first = latent_vectors(matrix, 5, seed=0)
     assert first.tobytes() == latent_vectors(matrix, 5, seed=0).tobytes()
+    again = [latent_directions(matrix, 5, seed=0)[1].tobytes() for _ in range(2)]
+    assert again[0] == again[1]
     # The seed decides where to start, not where it ends.
     other = latent_vectors(matrix, 5, seed=1)
     np.testing.assert_allclose(first @ first.T, other @ other.T, atol=0.02)
@@ -88,4 +115,5 @@ def test_latent_vectors_of_little_or_nothing():
     assert latent_vectors(sparse(np.zeros((3, 4))), 2, seed=0).shape == (3, 0)
     assert latent_vectors(sparse(np.zeros((0, 4))), 2, seed=0).shape == (0, 0)
     found = latent_vectors(sparse([[0, 2.0], [0, 0], [0, 1.0]]), 9, seed=0)
-    assert np.abs(found).tolist() == [[1], [0], [1]]
+    np.testing.assert_allclose(np.abs(found), [[1], [0], [1]], rtol=1e-6)
+    assert latent_directions(sparse([[0, 2.0], [0, 0], [0, 1.0]]), 9, seed=0)[0].tolist() == [1]

@@ -103,3 +103,11 @@ def test_without_rows_it_knows_nothing():
     trained = Tagger.train(clues, tags, np.zeros(0, np.int64), np.random.default_rng(0))
     np.testing.assert_allclose(trained.probabilities(clues), 1 / len(TAGS))
     assert trained.probabilities(Clues.of([])).shape == (0, len(TAGS))
+
+
+def test_fewer_bits_make_a_smaller_model_that_still_learns():
+    clues, tags = lessons()
+    rows, rng = np.arange(len(tags)), np.random.default_rng(0)
+    trained = Tagger.train(clues, tags, rows, rng, bits=8)
+    assert trained.weights.shape == (1 << 8, len(TAGS))
+    assert (trained.probabilities(clues).argmax(axis=1) == tags).mean() > 0.9

@@ -11,7 +11,7 @@ from sgtb.linking.choices import listed_choices
 from sgtb.reproduce import aida, aida_data
 from sgtb.reproduce.aida_data import AidaData
 from sgtb.text.word_vectors import WordVectors
-from tests.linking.builders import Setting, document
+from tests.linking.builders import Setting, document, narrow_topics
 
 FINGERPRINT = "0123456789abcdef" * 4
 
@@ -48,4 +48,4 @@ def make_small(patch: pytest.MonkeyPatch, words: WordVectors) -> None:
     patch.setattr(WordVectors, "glove", lambda: words)
     patch.setattr(aida_data, "FOLDS", 3)
     patch.setattr(aida, "estimator", small_system)
-    patch.setattr("sgtb.linking.facts.TOPIC_WIDTH", 16, raising=False)
+    narrow_topics(patch, 16)

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgtb.linking.sparse import Sparse, latent_vectors
+from sgtb.linking.background import Background
+from sgtb.linking.sparse import Sparse, latent_directions
 from sgtb.reproduce.aida_data import SPLITS, Packer
 from tests.linking.builders import small_setting
 from tests.reproduce.builders import aida_of, make_small
@@ -33,7 +34,8 @@ def digest() -> str:
     large = Sparse.of(
         rng.integers(0, 2000, n), rng.integers(0, 1500, n), rng.random(n), (2000, 1500)
     )
-    found.update(latent_vectors(large, 32, 0).tobytes())
+    topics = Background(setting.lexicon, *latent_directions(large, 32, 0), 0.0)
+    found.update(topics.topic_vectors(large).tobytes())
     return found.hexdigest()
 
 

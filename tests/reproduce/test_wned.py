@@ -23,7 +23,6 @@ from sgtb.learn import (
     TrainingSettings,
     TreeSettings,
 )
-from sgtb.linking import facts as facts_module
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.packing import pack
 from sgtb.records import NIL, Document, Mention
@@ -45,6 +44,7 @@ from sgtb.text.tokenize import sentences, tokenize
 from sgtb.text.word_vectors import WordVectors, unit
 from tests.conftest import part
 from tests.corpora.builders import annotation, packed, wned_files
+from tests.linking.builders import narrow_topics
 
 RUNNER = CliRunner()
 
@@ -121,10 +121,7 @@ def small_system(plan: Any, seed: int) -> StructuredGradientBoosting:
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few words, few folds, few trees."""
-    latent_vectors = facts_module.latent_vectors
-    monkeypatch.setattr(
-        facts_module, "latent_vectors", lambda counts, _, seed: latent_vectors(counts, 8, seed)
-    )
+    narrow_topics(monkeypatch, 8)
     monkeypatch.setattr(WordVectors, "glove", few_words)
     monkeypatch.setattr(aida_data, "FOLDS", 2)
     monkeypatch.setattr(aida, "estimator", small_system)
@@ -145,11 +142,10 @@ def archive(folder: Path, *annotations: str) -> Path:
     return path
 
 
-def ace_of(folder: Path, *annotations: str) -> tuple[AidaData, Packer, WnedSet]:
+def ace_of(folder: Path, *annotations: str) -> tuple[AidaData, WnedSet]:
     data = aida_like()
-    packer = Packer(data, None)
-    (given,) = prepare(data, packer.known.facts, read_wned(archive(folder, *annotations), "ace"))
-    return data, packer, given
+    (given,) = prepare(data, read_wned(archive(folder, *annotations), "ace"))
+    return data, given
 
 
 def candidates(given: WnedSet) -> list[tuple[str, list[str]]]:
@@ -162,28 +158,24 @@ def candidates(given: WnedSet) -> list[tuple[str, list[str]]]:
 
 def test_names_come_from_lists_and_titles() -> None:
     data = aida_like()
-    facts = Packer(data, None).known.facts
-    table = NameTable.build(data.documents("train"), facts)
+    table = NameTable.build(data.documents("train"), data.entities)
     assert table.ids["orlan"] == {"1", "2"}
     assert table.ids["meck"] == {"5", "6"}
     assert table.ids["anna meck"] == {"5", "6"}
     assert table.ids["anna meck poet"] == {"6"}
-    assert NameTable.build([], facts).ids["orlan"] == {"1"}
+    assert NameTable.build([], data.entities).ids["orlan"] == {"1"}
 
 
 def test_a_name_of_punctuation_stands_for_nothing() -> None:
-    facts = Packer(aida_like(), None).known.facts
     listed = document("a", "... met !?", ("...", "1", "12"), ("!?", "3", "34"))
-    table = NameTable.build([listed], facts)
+    table = NameTable.build([listed], entity_table())
     assert "" not in table.ids
     assert [m.candidates for m in table.listed(listed).mentions] == [(), ()]
 
 
 def test_only_a_name_without_candidates_takes_those_of_the_longest_around_it() -> None:
-    facts = Packer(aida_like(), None).known.facts
-    table = NameTable(
-        {**NameTable.build([], facts).ids, "old bay of tor": frozenset("1"), "tor": frozenset("2")}
-    )
+    known = NameTable.build([], entity_table()).ids
+    table = NameTable({**known, "old bay of tor": frozenset("1"), "tor": frozenset("2")})
     asked = document(
         "a", "Tor Bay of Tor Bay Old Bay of Tor To ay of",
         *((name, NIL, ()) for name in ("Tor", "Bay of Tor", "Bay", "Old Bay of Tor")),
@@ -197,7 +189,7 @@ def test_only_a_name_without_candidates_takes_those_of_the_longest_around_it() -
 
 
 def test_candidates_and_golds_of_a_small_set(tmp_path: Path) -> None:
-    _, _, given = ace_of(tmp_path, *ACE)
+    _, given = ace_of(tmp_path, *ACE)
     assert candidates(given) == [
         ("Orlan", ["1", "2"]),
         ("Anna Meck", ["6", "5"]),
@@ -212,13 +204,13 @@ def test_candidates_and_golds_of_a_small_set(tmp_path: Path) -> None:
 
 
 def test_a_title_that_looks_like_an_id_is_no_id(tmp_path: Path) -> None:
-    _, _, given = ace_of(tmp_path, annotation("Orlan", "1", 3))
+    _, given = ace_of(tmp_path, annotation("Orlan", "1", 3))
     assert given.n_known == 0
     assert given.choices.gold.tolist() == [-1]
 
 
 def test_scores_as_counted_by_hand(tmp_path: Path) -> None:
-    data, _, given = ace_of(tmp_path, *ACE)
+    data, given = ace_of(tmp_path, *ACE)
     # Chosen: Orlan, Anna Meck (poet) twice, nothing. Gold: those, Anna Meck, and Vessa Fair.
     chosen = most_linked(given)
     assert chosen.tolist() == [0, 0, 0, -1]
@@ -241,7 +233,7 @@ def assert_no_leak(data: AidaData, packer: Packer, corpus: WnedCorpus, title: st
     """Other golds change neither candidates nor features nor predictions."""
     packed_aida, featurizer = packer.make(0)
     system = aida.train_plan(packed_aida, "bsg", 0)
-    one, other = prepare(data, packer.known.facts, [corpus, retitled(corpus, title)])
+    one, other = prepare(data, [corpus, retitled(corpus, title)])
     assert not np.array_equal(one.choices.gold, other.choices.gold)
     assert np.array_equal(one.choices.entity, other.choices.entity)
     assert np.array_equal(one.choices.candidate_offsets, other.choices.candidate_offsets)
@@ -263,12 +255,12 @@ def test_gold_titles_change_neither_candidates_nor_predictions(tmp_path: Path, t
 
 def test_golds_of_aida_change_no_candidates(tmp_path: Path) -> None:
     data = aida_like()
-    facts = Packer(data, None).known.facts
     other = [
         replace(d, mentions=tuple(replace(m, gold="7") for m in d.mentions))
         for d in data.documents("train")
     ]
-    assert NameTable.build(other, facts) == NameTable.build(data.documents("train"), facts)
+    names = NameTable.build(data.documents("train"), data.entities)
+    assert NameTable.build(other, data.entities) == names
 
 
 def test_all_plans_and_seeds_end_to_end(tmp_path: Path) -> None:
@@ -385,7 +377,7 @@ def real(
 
 def test_real_counts_and_recall(real: Any) -> None:
     data, corpora = real
-    sets = prepare(data, Packer(data, None).known.facts, list(corpora.values()))
+    sets = prepare(data, list(corpora.values()))
     assert {s.name: s.n_mentions for s in sets} == {
         "ace": 257, "aquaint": 727, "msnbc": 656, "clueweb": 11154, "wikipedia": 6821,
     }  # fmt: skip

@@ -11,8 +11,9 @@ from typer.core import TyperGroup
 import sgtb
 from sgtb.errors import SgtbError
 
+COMMANDS = ("link", "explain")
 GROUPS = ("kb", "learner", "reproduce")
-"""The groups of commands, each a module of its name; imported when it is asked for."""
+"""Commands, and groups of them, each a module of its name; imported when it is asked for."""
 
 INTERRUPTED = 130
 """The exit code of a program ended by Ctrl-C: 128 and the signal's number."""
@@ -22,16 +23,18 @@ class CleanGroup(TyperGroup):
     """A group whose commands end in one line on standard error, never in a traceback."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the groups' names."""
-        return list(GROUPS)
+        """Return the names of commands and groups."""
+        return [*COMMANDS, *GROUPS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Load a group: who looks up a name should not wait for the learner."""
-        if cmd_name not in GROUPS:
+        """Load a command: who looks up a name should not wait for the learner."""
+        if cmd_name not in (*COMMANDS, *GROUPS):
             return None
-        group = typer.main.get_group(import_module(f"sgtb.cli.{cmd_name}").app)
-        group.name = cmd_name
-        return group
+        app = import_module(f"sgtb.cli.{cmd_name}").app
+        make = typer.main.get_group if cmd_name in GROUPS else typer.main.get_command
+        command = make(app)
+        command.name = cmd_name
+        return command
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command asked for."""
@@ -77,11 +80,14 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Joint decisions by structured gradient tree boosting.
+    """Names in text linked to the entities they mean, all of a document decided together.
 
+    [bold]sgtb link[/bold] links, [bold]sgtb explain[/bold] tells why,
     [bold]sgtb kb[/bold] builds and changes knowledge bases,
     [bold]sgtb learner[/bold] trains and predicts documents of joint choices,
-    [bold]sgtb reproduce[/bold] repeats the paper's experiments. Linking text comes next.
+    [bold]sgtb reproduce[/bold] repeats the paper's experiments.
+
+    Example: [bold]sgtb link "Jordan won six rings with the Bulls."[/bold]
     """
 
 

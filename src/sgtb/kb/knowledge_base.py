@@ -47,6 +47,14 @@ class CandidateLists(NamedTuple):
     prior: Floats
 
 
+class NameHeads(NamedTuple):
+    """Of several names: whether there is such a name, pages that link it, pages that hold it."""
+
+    known: npt.NDArray[np.bool_]
+    linked: npt.NDArray[np.uint32]
+    pages: npt.NDArray[np.uint32]
+
+
 class Lists(NamedTuple):
     """Numbers in lists: those of list i are items offsets[i] to offsets[i + 1]."""
 
@@ -218,6 +226,19 @@ class KnowledgeBase:
         return CandidateLists(
             offsets, np.ascontiguousarray(found["entity"]), np.ascontiguousarray(found["prior"])
         )
+
+    def name_heads(self, names: Sequence[str]) -> NameHeads:
+        """Return which of many names are there, and on how many pages, without their candidates."""
+        heads = []
+        known = np.zeros(len(names), np.bool_)
+        with self._reading() as (tables, transaction):
+            get, table = transaction.get, tables.names
+            for i, name in enumerate(names):
+                value = get(_key(name), None, table)
+                known[i] = value is not None
+                heads.append((0, 0) if value is None else NAME_PAGES.unpack_from(value))
+        pages = np.array(heads, np.uint32).reshape(len(names), 2)
+        return NameHeads(known, pages[:, 0], pages[:, 1])
 
     def name_value(self, name: str) -> NameValue | None:
         """Return all that is counted of a name in its normal form; None: never met."""

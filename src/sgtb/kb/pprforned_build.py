@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 from sgtb.corpora.pprforned import read_pprforned
-from sgtb.kb.entity import TYPES
 from sgtb.kb.entity_lines import GIVEN
 from sgtb.kb.layout import MAX_KEY
 from sgtb.kb.list_build import ListReport
@@ -15,6 +14,7 @@ from sgtb.text.normalize import normal_name
 
 SOURCES = (GIVEN, "titles", "lists")
 """Titles with and without their brackets; the names under which documents list an entity."""
+_TYPE = {"PER": "PER", "ORG": "ORG", "GPE": "LOC"}
 _BRACKET = re.compile(r"\s*\([^()]*\)$")
 
 
@@ -55,7 +55,7 @@ def build_pprforned(archive: Path, place: Path, *, progress: Progress | None = N
                     id_,
                     entities.titles[number],
                     "",
-                    type_ if type_ in TYPES else "",
+                    _TYPE.get(type_, ""),
                     float(entities.popularity[number]),
                     [Spelling(name, source, 1) for name, source in sorted(names[number])],
                     int(entities.in_links[number]),

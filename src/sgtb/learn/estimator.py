@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, Self
@@ -11,10 +12,11 @@ import numpy.typing as npt
 
 from sgtb.errors import NotFittedError, ProblemsError, SettingsError
 from sgtb.learn.alternatives import Alternatives, weigh
+from sgtb.learn.binning import Binner
 from sgtb.learn.contributions import Contribution, Contributions, checked_questions, explain
 from sgtb.learn.crew import Crew
 from sgtb.learn.decoder import Decoding, checked_clamp, decode
-from sgtb.learn.dtypes import Ints
+from sgtb.learn.dtypes import Bytes, Ints
 from sgtb.learn.grower import TreeSettings
 from sgtb.learn.lanes import bin_local
 from sgtb.learn.model_file import Checkpoint, Model, load_model, save_model
@@ -46,6 +48,7 @@ class StructuredGradientBoosting:
         self.trees = trees
         self.training = training
         self._model: Model | None = None
+        self._binned: tuple[weakref.ref[Problems], Binner, Bytes] | None = None
 
     def fit(
         self,
@@ -96,7 +99,7 @@ class StructuredGradientBoosting:
         forest, local, pooled = model.compiled
         with self._crew_for(problems) as crew:
             return decode(
-                problems, bin_local(problems, local, crew), pooled.thresholds, forest,
+                problems, self._bins(problems, local, crew), pooled.thresholds, forest,
                 model.forest.n_trees, model.plan, crew, n_best, fixed,
             )  # fmt: skip
 
@@ -118,7 +121,7 @@ class StructuredGradientBoosting:
         forest, local, pooled = model.compiled
         with self._crew_for(problems) as crew:
             return weigh(
-                problems, bin_local(problems, local, crew), pooled.thresholds, forest,
+                problems, self._bins(problems, local, crew), pooled.thresholds, forest,
                 model.forest.n_trees, model.plan, decoding, crew, fixed, margin,
             )  # fmt: skip
 
@@ -142,7 +145,7 @@ class StructuredGradientBoosting:
         forest, local, pooled = model.compiled
         with self._crew_for(problems) as crew:
             return explain(
-                problems, bin_local(problems, local, crew), pooled.thresholds, forest,
+                problems, self._bins(problems, local, crew), pooled.thresholds, forest,
                 model.forest.n_trees, model.plan, decoding, crew, *questions, fixed,
             )  # fmt: skip
 
@@ -230,8 +233,23 @@ class StructuredGradientBoosting:
     def __sklearn_is_fitted__(self) -> bool:
         return self._model is not None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_binned": None}  # weak references cannot be pickled
+
     def __repr__(self) -> str:
         return f"StructuredGradientBoosting({self.plan!r}, {self.trees!r}, {self.training!r})"
+
+    def _bins(self, problems: Problems, binner: Binner, crew: Crew) -> Bytes:
+        """Return the local features on bins; those of the documents seen last are still known.
+
+        Who decodes documents mostly asks for alternatives and contributions next.
+        """
+        last = self._binned
+        if last is not None and last[0]() is problems and last[1] is binner:
+            return last[2]
+        bins = bin_local(problems, binner, crew)
+        self._binned = weakref.ref(problems), binner, bins
+        return bins
 
     def _settings(self) -> tuple[SearchPlan, TreeSettings, TrainingSettings]:
         plan = self.plan if isinstance(self.plan, SearchPlan) else SearchPlan(self.plan)

@@ -63,15 +63,10 @@ _ALL = 2**_PLANE - 1
 MASKED_DEPTH = 5
 MAX_PLANES = 2 ** (MASKED_DEPTH - _PLANE_DEPTH)
 
-_FIRST_BIT = np.full(_ALL + 1, _PLANE, np.uint8)
-"""The lowest bit set in a byte: the first leaf not ruled out; a plane's size if all are."""
-for _leaf in reversed(range(_PLANE)):
-    _FIRST_BIT[2**_leaf :: 2 ** (_leaf + 1)] = _leaf
-
 
 def masks(n_blocks: int) -> Bytes:
     """Return the scratch that `add_trees` needs for mentions of up to so many blocks."""
-    return np.zeros((2, MAX_PLANES * n_blocks, LANES), np.uint8)
+    return np.zeros((3, MAX_PLANES * n_blocks, LANES), np.uint8)
 
 
 @routine
@@ -103,10 +98,11 @@ def add_trees(
         stop = middle + forest.global_questions[t]
         for q in range(first_question, middle):
             _rule_out(forest.questions[q], local, start, n_blocks, allowed, 0)
-        line = 0
+        asks_history = middle < stop
+        if not asks_history:
+            _find_leaves(planes, n_blocks, allowed, 0)
         for k in range(n_rows):
-            if middle < stop:
-                line = 1
+            if asks_history:
                 for b in range(n_masks):
                     for i in range(lanes):
                         allowed[1, b, i] = allowed[0, b, i]
@@ -114,30 +110,51 @@ def add_trees(
                     _rule_out(
                         forest.questions[q], globals_, rows[k] * n_global, n_blocks, allowed, 1
                     )
-            if planes == 1:
-                for b in range(n_blocks):
-                    for i in range(lanes):
-                        leaf = _FIRST_BIT[allowed[line, b, i]]
-                        scores[rows[k] + b, i] += forest.leaf_value[t, leaf]
-            else:
-                _add_leaves(forest, t, planes, n_blocks, allowed, line, rows[k], scores)
+                _find_leaves(planes, n_blocks, allowed, 1)
+            for b in range(n_blocks):
+                for i in range(lanes):
+                    scores[rows[k] + b, i] += forest.leaf_value[t, allowed[2, b, i]]
 
 
 @inner
-def _add_leaves(
-    forest: ForestArrays, t: int, planes: int, n_blocks: int, allowed: Bytes, line: int, row: int,
-    scores: Doubles,
-) -> None:  # fmt: skip
-    """Add the value of the first leaf not ruled out in any plane."""
+def _find_leaves(planes: int, n_blocks: int, allowed: Bytes, line: int) -> None:
+    """Write to line 2 the number of the first leaf not ruled out: no branch, no table."""
     lanes = allowed.shape[2]
     for b in range(n_blocks):
-        for i in range(lanes):
-            plane = 0
-            mask = allowed[line, b, i]
-            while mask == 0:
-                plane += 1
-                mask = allowed[line, plane * n_blocks + b, i]
-            scores[row + b, i] += forest.leaf_value[t, _PLANE * plane + _FIRST_BIT[mask]]
+        if planes == 1:
+            for i in range(lanes):
+                allowed[2, b, i] = _first_bit(allowed[line, b, i])
+        elif planes == 2:
+            for i in range(lanes):
+                low, high = allowed[line, b, i], allowed[line, n_blocks + b, i]
+                none = low == 0
+                allowed[2, b, i] = _first_bit(high if none else low) + (
+                    np.uint8(8) if none else np.uint8(0)
+                )
+        else:
+            for i in range(lanes):
+                low, high = allowed[line, b, i], allowed[line, n_blocks + b, i]
+                none = low == 0
+                first = high if none else low
+                low2, high2 = allowed[line, 2 * n_blocks + b, i], allowed[line, 3 * n_blocks + b, i]
+                none2 = low2 == 0
+                second = high2 if none2 else low2
+                number = np.uint8(8) if none else np.uint8(0)
+                number2 = np.uint8(24) if none2 else np.uint8(16)
+                neither = first == 0
+                allowed[2, b, i] = _first_bit(second if neither else first) + (
+                    number2 if neither else number
+                )
+
+
+@inner
+def _first_bit(mask: np.uint8) -> np.uint8:
+    """Return the place of the lowest bit set."""
+    bit = np.uint8(mask & np.uint8(-mask))
+    place = np.uint8(1) if bit & np.uint8(0xAA) else np.uint8(0)
+    place |= np.uint8(2) if bit & np.uint8(0xCC) else np.uint8(0)
+    place |= np.uint8(4) if bit & np.uint8(0xF0) else np.uint8(0)
+    return np.uint8(place)
 
 
 @inner

@@ -7,7 +7,7 @@ import numpy as np
 
 from sgtb.entities import EntityTable
 from sgtb.errors import ProblemsError
-from sgtb.learn.dtypes import Ints
+from sgtb.learn.dtypes import Floats, Ints
 from sgtb.records import Document, Mention
 
 TOP = 30
@@ -22,8 +22,9 @@ class Choices:
     mentions           the mentions asked about, document after document
     mention_offsets    i4[D+1]
     candidate_offsets  i4[M+1]
-    entity             i4[C]    entity number; per mention most in-links first, then the lower id
+    entity             i4[C]    entity number, or its row among the entities at hand
     gold               i4[M]    place of the right candidate within its mention, -1: not there
+    prior              f4[C]    how likely the name alone makes it; NaN where nothing tells
     """
 
     documents: tuple[Document, ...]
@@ -32,6 +33,7 @@ class Choices:
     candidate_offsets: Ints
     entity: Ints
     gold: Ints
+    prior: Floats
 
     @property
     def n_candidates(self) -> int:
@@ -47,6 +49,7 @@ def listed_choices(
 ) -> Choices:
     """Take the candidates that documents bring along, the `top` with most in-links of each mention.
 
+    Those of a mention come with the most in-links first, then the lower id.
     Neither the order of a list nor the gold has a say in what is kept.
     """
     mentions: list[Mention] = []
@@ -67,6 +70,7 @@ def listed_choices(
         np.array(mention_offsets, np.int32), np.array(candidate_offsets, np.int32),
         np.concatenate([*entity, np.zeros(0, np.int32)]).astype(np.int32),
         np.array(gold, np.int32),
+        np.full(candidate_offsets[-1], np.nan, np.float32),
     )  # fmt: skip
 
 

@@ -4,21 +4,21 @@ A clue is a small observation ("the next word is a number"), hashed to an intege
 the ranker learn weights for clues; a feature that trees can use is made of those weights.
 """
 
-import re
-import zlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from sgtb.learn.dtypes import Floats, Longs
+from sgtb.learn.dtypes import Doubles, Floats, Longs
 from sgtb.linking.choices import Choices
+from sgtb.linking.clue_hashes import Hashes, NameClues, Sights, clue, mention_clues, name_clues
 from sgtb.linking.lexicon import UNKNOWN, Lexicon
+from sgtb.linking.ragged import Ragged, gathered
+from sgtb.linking.scenes import Mark, Names, Scenes, Spots
 from sgtb.linking.sparse import Sparse
-from sgtb.records import Document, Mention
-from sgtb.text.normalize import STOP_WORDS, normal_phrase, normal_words
+from sgtb.linking.text_words import TextWords
 
 WINDOW = 5
 """Tokens on either side of a mention that are its near context."""
@@ -30,11 +30,9 @@ PLACES = (
     "document_mentions",
 )  # fmt: skip
 
-_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?$")
-_PREPOSITIONS = frozenset("in at from near to".split())
-_VERSUS = frozenset("v vs versus beat against defeated over with".split())
 _DATE_REACH = 5
-_OUTSIDE = "<>"
+_COMMON, _RARE, _MOST_WORDS = 1.0, 5.0, 150
+"""Document words serve as clues if their weight lies between these; so many at most."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +40,12 @@ class Clues:
     """Hashed clues per row: row r has values[offsets[r] : offsets[r + 1]]."""
 
     offsets: Longs
-    values: npt.NDArray[np.uint32]
+    values: Hashes
 
     @classmethod
     def of(cls, rows: Iterable[Iterable[str]]) -> "Clues":
         """Hash clues given as strings."""
-        sizes, values = [0], []
-        for row in rows:
-            values += [zlib.crc32(clue.encode()) for clue in row]
-            sizes.append(len(values))
-        return cls(np.array(sizes, np.int64), np.array(values, np.uint32))
+        return cls(*Ragged.of(([clue(text) for text in row] for row in rows), np.uint32))
 
 
 @dataclass(frozen=True)
@@ -83,206 +77,131 @@ class Contexts:
     @classmethod
     def build(cls, choices: Choices, lexicon: Lexicon) -> "Contexts":
         """Look around every mention asked about."""
-        scenes = [
-            _Scene(document, lexicon, choices.mentions[first:last])
-            for document, first, last in zip(
-                choices.documents, choices.mention_offsets[:-1], choices.mention_offsets[1:],
-                strict=True,
-            )
-        ]  # fmt: skip
-        views = [view for scene in scenes for view in scene.views()]
+        scenes = Scenes.of(choices.documents)
+        spots = Spots.of(scenes, choices)
+        bounds = zip(choices.mentions, spots.first.tolist(), spots.stop.tolist(), strict=True)
+        told = [name_clues(m.text, scenes.low[first:stop]) for m, first, stop in bounds]
+        own = [Names(document) for document in choices.documents]
+        names = [own[document] for document in spots.document.tolist()]
+        topics = [scenes.topic(document) for document in range(len(choices.documents))]
+        place = _place(scenes, spots, told, names, topics)
+        words = TextWords.of(scenes.words, lexicon)
+        bags = _bags(scenes, spots, words, lexicon)
+        place_clues, tag_clues = _mention_clues(scenes, spots, place, told, topics)
         return cls(
-            tuple(view.name for view in views),
-            tuple(view.full_name for view in views),
-            _bag([view.own_words for view in views], lexicon),
-            _bag([view.sentence_words for view in views], lexicon),
-            _bag([view.window_words for view in views], lexicon),
-            _bag([scene.words for scene in scenes], lexicon),
-            _bag([scene.headline for scene in scenes], lexicon),
-            np.array([view.place for view in views], np.float32).reshape(-1, len(PLACES)),
-            Clues.of(view.place_clues for view in views),
-            Clues.of(view.sentence_clues for view in views),
-            Clues.of(view.tag_clues for view in views),
-            Clues.of(scene.clues() for scene in scenes),
+            tuple(mention.name for mention in told),
+            tuple(known.longest(mention.name) for known, mention in zip(names, told, strict=True)),
+            *bags,
+            place.astype(np.float32),
+            place_clues,
+            _sentence_clues(scenes, spots, words),
+            tag_clues,
+            _document_clues(scenes, words, bags.document),
         )
 
 
-@dataclass(frozen=True)
-class _View:
-    """A mention as seen in its document."""
-
-    name: str
-    full_name: str
-    own_words: Longs
-    sentence_words: Longs
-    window_words: Longs
-    place: tuple[float, ...]
-    place_clues: list[str]
-    sentence_clues: list[str]
-    tag_clues: list[str]
-
-
-class _Scene:
-    """A document while its mentions are looked at."""
-
-    def __init__(self, document: Document, lexicon: Lexicon, asked: Sequence[Mention]) -> None:
-        self._document, self._lexicon, self._asked = document, lexicon, asked
-        self._low = [token.text.lower() for token in document.tokens]
-        parts = [normal_words(token.text) for token in document.tokens]
-        self._starts = np.cumsum([0, *map(len, parts)])
-        self._spelt = [word for part in parts for word in part]
-        self.words = lexicon.numbers(self._spelt).astype(np.int64)
-        first = document.sentences[0] if document.sentences else (0, 0)
-        self.headline = self._slice(*first)
-        self._is_digit = np.array([_has_digit(word) for word in self._low], bool)
-        self._is_capital = np.array([t.text[:1].isupper() for t in document.tokens], bool)
-        self._topic = _topic(self._low)
-        self._names = Counter(normal_phrase(mention.text) for mention in document.mentions)
-        self._sentence_of = np.repeat(
-            np.arange(len(document.sentences)), [stop - a for a, stop in document.sentences]
-        )
-
-    def _slice(self, first: int, stop: int) -> Longs:
-        """Return the words of tokens `first` to `stop` - 1."""
-        return self.words[self._starts[first] : self._starts[stop]]
-
-    def clues(self) -> list[str]:
-        """Return the clues of the document: its headline, and its words of middling frequency."""
-        lexicon = self._lexicon
-        first = self._document.sentences[0] if self._document.sentences else (0, 0)
-        head = self._spelt[: self._starts[first[1]]]
-        weight = {
-            word: float(lexicon.weight[number])
-            for word, number in zip(self._spelt, self.words, strict=True)
-            if number != UNKNOWN
-        }
-        telling = sorted(w for w, x in weight.items() if _COMMON < x < _RARE and not w.isdigit())
-        return [
-            *(f"h:{word}" for word in dict.fromkeys(head) if weight.get(word, 0) > 0),
-            *(f"d:{word}" for word in telling[:_MOST_WORDS]),
-        ]
-
-    def views(self) -> list[_View]:
-        """Look at every mention asked about."""
-        return [self._view(mention) for mention in self._asked]
-
-    def _view(self, mention: Mention) -> _View:
-        first, stop = mention.first, mention.stop
-        number = int(self._sentence_of[first])
-        begin = self._document.sentences[number][0]
-        end = self._document.sentences[int(self._sentence_of[stop - 1])][1]
-        name = normal_phrase(mention.text)
-        low = max(0, first - WINDOW), min(len(self._low), stop + WINDOW)
-        around = self._spelt[self._starts[begin] : self._starts[first]]
-        around = around + self._spelt[self._starts[stop] : self._starts[end]]
-        place, signs = self._place(mention, number, begin, end, name)
-        return _View(
-            name, self._full_name(name), self._slice(first, stop),
-            np.concatenate([self._slice(begin, first), self._slice(stop, end)]),
-            np.concatenate([self._slice(low[0], first), self._slice(stop, low[1])]),
-            place, signs, [f"s:{w}" for w in dict.fromkeys(around) if _tells(w)],
-            self._tag_clues(mention, begin, end, number, int(4 * place[8]), bool(place[0])),
-        )  # fmt: skip
-
-    def _full_name(self, name: str) -> str:
-        """Return the longest name in the document that contains this one as words."""
-        longest = name
-        for other in self._names:
-            if other.count(" ") > longest.count(" ") and f" {name} " in f" {other} ":
-                longest = other
-        return longest
-
-    def _near(self, position: int, begin: int, end: int) -> str:
-        """Return a token of the sentence, all numbers alike."""
-        if not begin <= position < end:
-            return _OUTSIDE
-        return "0" if self._is_digit[position] else self._low[position]
-
-    def _place(
-        self, mention: Mention, number: int, begin: int, end: int, name: str
-    ) -> tuple[tuple[float, ...], list[str]]:
-        first, stop = mention.first, mention.stop
-        before, after = self._near(first - 1, begin, end), self._near(stop, begin, end)
-        before2, after2 = self._near(first - 2, begin, end), self._near(stop + 1, begin, end)
-        dated = any(_DATE.match(word) for word in self._low[stop : min(stop + _DATE_REACH, end)])
-        bracketed = before == "(" and after == ")"
-        digits = float(self._is_digit[begin:end].mean())
-        place = (
-            dated, bracketed, after == "0", before == "0", before in _PREPOSITIONS,
-            before in _VERSUS or after in _VERSUS, self._topic != "", number == 0, digits,
-            float(self._is_capital[begin:end].mean()), float(self._is_digit.mean()), end - begin,
-            number / len(self._document.sentences), mention.text.isupper(), self._names[name],
-            len(self._asked),
-        )  # fmt: skip
-        table = int(4 * digits)
-        clues = [
-            "always", f"topic:{self._topic}", f"before:{before}", f"after:{after}",
-            f"dated:{dated}", f"bracketed:{bracketed}", f"between:{before}|{after}",
-            f"before2:{before2}|{before}", f"after2:{after}|{after2}",
-            f"ending:{name[-3:]}", f"upper:{mention.text.isupper()}", f"sentence:{min(number, 3)}",
-            f"table:{table}", f"topic table:{self._topic}|{table}",
-        ]  # fmt: skip
-        return place, clues
-
-    def _tag_clues(
-        self, mention: Mention, begin: int, end: int, number: int, table: int, dated: bool
-    ) -> list[str]:
-        first, stop, topic = mention.first, mention.stop, self._topic
-        words = self._low[first:stop]
-        before, after = self._near(first - 1, begin, end), self._near(stop, begin, end)
-        before2, after2 = self._near(first - 2, begin, end), self._near(stop + 1, begin, end)
-        length = min(len(words), 4)
-        return [
-            "always", *(f"word:{word}" for word in words), f"all:{' '.join(words)}",
-            f"first:{words[0]}", f"last:{words[-1]}",
-            f"ending3:{words[-1][-3:]}", f"ending2:{words[-1][-2:]}",
-            f"before:{before}", f"after:{after}", f"between:{before}|{after}",
-            f"before2:{before2}|{before}", f"after2:{after}|{after2}",
-            f"second before:{before2}", f"second after:{after2}",
-            f"shape:{_shape(mention.text)}", f"length:{length}", f"length:{length}|{before}",
-            f"topic:{topic}", f"topic:{topic}|{before}", f"topic:{topic}||{after}",
-            f"topic:{topic}|table:{table}", f"topic:{topic}|length:{length}",
-            f"dated:{dated}", f"sentence:{min(number, 3)}", f"table:{table}",
-            f"opens:{first == begin}", f"opens:{first == begin}|{table}|{topic}",
-        ]  # fmt: skip
-
-
-_COMMON, _RARE, _MOST_WORDS = 1.0, 5.0, 150
-"""Document words serve as clues if their weight lies between these; so many at most."""
-
-
-def _tells(word: str) -> bool:
-    return word not in STOP_WORDS and not word.isdigit()
-
-
-def _has_digit(word: str) -> bool:
-    return any(character.isdigit() for character in word)
-
-
-def _topic(low: Sequence[str]) -> str:
-    """Return the topic word of an agency headline: "SOCCER - …" or "NBA BASKETBALL - …"."""
-    for i in (1, 2):
-        if len(low) > i and low[i] == "-":
-            return low[i - 1]
-    return ""
-
-
-def _shape(text: str) -> str:
-    """Return the outline of a name: Xx for capitals and small letters, 0 for digits."""
-    kinds = "".join(
-        "0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in text
+def _place(
+    scenes: Scenes, spots: Spots, told: Sequence[NameClues], names: Sequence[Names],
+    topics: Sequence[str],
+) -> Doubles:  # fmt: skip
+    """Return f8[M, len(PLACES)]."""
+    document, begin, end = spots.document, spots.begin, spots.end
+    _, before, after, _ = scenes.marks[spots.sides].T
+    numbers, capitals, dates = map(scenes.counted, (Mark.NUMBER, Mark.CAPITAL, Mark.DATE))
+    start, last = scenes.token_offsets[document], scenes.token_offsets[document + 1]
+    columns = (
+        dates[np.minimum(spots.stop + _DATE_REACH, end)] > dates[spots.stop],
+        (before & Mark.OPENING > 0) & (after & Mark.CLOSING > 0),
+        after & Mark.NUMBER > 0,
+        before & Mark.NUMBER > 0,
+        before & Mark.PREPOSITION > 0,
+        (before | after) & Mark.VERSUS > 0,
+        np.array([topic != "" for topic in topics], bool)[document],
+        spots.sentence == 0,
+        (numbers[end] - numbers[begin]) / np.maximum(end - begin, 1),
+        (capitals[end] - capitals[begin]) / np.maximum(end - begin, 1),
+        (numbers[last] - numbers[start]) / np.maximum(last - start, 1),
+        end - begin,
+        spots.sentence / np.diff(scenes.sentence_offsets)[document],
+        np.array([mention.is_upper for mention in told], bool),
+        np.array([own.count[m.name] for own, m in zip(names, told, strict=True)], np.int64),
+        np.bincount(document, minlength=1)[document],
     )
-    return re.sub(r"(.)\1+", r"\1\1", kinds)
+    return np.stack(columns, axis=1).astype(np.float64)
 
 
-def _bag(rows: Sequence[Longs], lexicon: Lexicon) -> Sparse:
-    """Return rows of words, weighted by rarity and damped count, scaled to length one."""
-    sizes = [len(row) for row in rows]
-    words = np.concatenate([*rows, np.zeros(0, np.int64)])
-    own = np.repeat(np.arange(len(rows)), sizes)
-    telling = (words != UNKNOWN) & (lexicon.weight[words] > 0)
-    counts = Sparse.of(
-        own[telling], words[telling], np.ones(int(telling.sum())), (len(rows), len(lexicon.words))
-    )
+class _Bags(NamedTuple):
+    """Words of texts, weighted by rarity and damped count, rows scaled to length one."""
+
+    name: Sparse
+    sentence: Sparse
+    window: Sparse
+    document: Sparse
+    headline: Sparse
+
+
+def _bags(scenes: Scenes, spots: Spots, words: TextWords, lexicon: Lexicon) -> _Bags:
+    """Return all bags, made at once as one matrix, for most of them are small."""
+    at, start = scenes.word_offsets, scenes.token_offsets
+    low = np.maximum(spots.first - WINDOW, start[spots.document])
+    high = np.minimum(spots.stop + WINDOW, start[spots.document + 1])
+    head, neck = scenes.headlines.T
+    slices = (
+        (0, spots.first, spots.stop),
+        (1, spots.begin, spots.first), (1, spots.stop, spots.end),
+        (2, low, spots.first), (2, spots.stop, high),
+        (3, start[:-1], start[1:]),
+        (4, head, neck),
+    )  # fmt: skip
+    n, d = len(spots.document), len(start) - 1
+    rows = [0, n, 2 * n, 3 * n, 3 * n + d, 3 * n + 2 * d]
+    row = np.concatenate([np.arange(len(begin)) + rows[bag] for bag, begin, _ in slices])
+    begin, end = (at[np.concatenate(column)] for column in list(zip(*slices, strict=True))[1:])
+    number = np.where(words.weight > 0, words.number, np.int32(UNKNOWN))
+    found = gathered(number[words.place], begin, end)
+    known = found.items != UNKNOWN
+    counts = Sparse.counted(
+        np.repeat(row, np.diff(found.offsets))[known], found.items[known],
+        (rows[-1], len(lexicon.words)),
+    )  # fmt: skip
     weight = (1 + np.log(counts.values)) * lexicon.weight[counts.columns]
-    return counts.with_values(weight).unit_rows()
+    matrix = counts.with_values(weight).unit_rows()
+    return _Bags(*(matrix.part(first, last) for first, last in pairwise(rows)))
+
+
+def _mention_clues(
+    scenes: Scenes, spots: Spots, place: Doubles, told: Sequence[NameClues], topics: Sequence[str]
+) -> tuple[Clues, Clues]:
+    """Return clues to the meaning of mentions and to their tags."""
+    _, is_upper, length, ending, shape, names = zip(*told, strict=True) if told else [()] * 6
+    sights = Sights(
+        spots.document, spots.sides, spots.sentence,
+        (4 * place[:, PLACES.index("sentence_digits")]).astype(np.int64),
+        np.array(length, np.int64),
+        place[:, PLACES.index("dateline")] > 0, place[:, PLACES.index("in_brackets")] > 0,
+        np.array(is_upper, bool), spots.first == spots.begin,
+        np.array(ending, np.uint32), np.array(shape, np.uint32), Ragged.of(names, np.uint32),
+    )  # fmt: skip
+    of_place, of_tag = mention_clues(sights, scenes.near, topics)
+    return Clues(*of_place), Clues(*of_tag)
+
+
+def _sentence_clues(scenes: Scenes, spots: Spots, words: TextWords) -> Clues:
+    """Return the telling words of sentences, without those of the mention."""
+    tokens = np.stack([spots.begin, spots.first, spots.stop, spots.end], axis=1)
+    telling = ~(words.is_stop | words.is_digit)
+    return Clues(*words.clues("s", words.place, scenes.word_offsets[tokens], telling))
+
+
+def _document_clues(scenes: Scenes, words: TextWords, bag: Sparse) -> Clues:
+    """Return the words of headlines, and those of documents that are of middling frequency."""
+    heads = words.clues("h", words.place, scenes.word_offsets[scenes.headlines], words.weight > 0)
+    # The words of a bag stand in the order of the lexicon, which is that of the alphabet.
+    order = np.argsort(words.number, kind="stable").astype(np.int32)
+    place = order[np.searchsorted(words.number[order], bag.columns)]
+    rows = np.stack([bag.offsets[:-1], bag.offsets[1:]], axis=1)
+    middling = (words.weight > _COMMON) & (words.weight < _RARE) & ~words.is_digit
+    telling = words.clues("d", place, rows, middling, _MOST_WORDS)
+    both = [part.row(d) for d in range(bag.n_rows) for part in (heads, telling)]
+    values = np.concatenate([np.zeros(0, np.uint32), *both])
+    return Clues(heads.offsets + telling.offsets, values)

@@ -1,26 +1,30 @@
-"""EntityFacts: what features ask about entities, prepared once for all documents.
+"""EntityFacts: what features ask about the entities of some documents, in columns.
 
 Nothing here has seen a label. A title tells more than a name: the words behind it, in brackets
 or in lower case, say what kind of thing is meant ("Chicago Bulls", "Jonathan Stark (tennis)",
-"Japan national football team"). And the titles that an entity is linked with are a description of
-it, the only one there is where pages have no text.
+"Japan national football team").
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
+from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 
 from sgtb.entities import EntityTable
-from sgtb.learn.dtypes import Doubles, Floats
+from sgtb.learn.dtypes import Floats, Ints, Longs, Words
+from sgtb.linking.background import Background
+from sgtb.linking.descriptions import bags, descriptions
+from sgtb.linking.entity_source import EntitySource, TableSource
 from sgtb.linking.lexicon import Lexicon
-from sgtb.linking.sparse import Sparse, latent_vectors
+from sgtb.linking.name_prints import NamePrints, name_prints, string_number
+from sgtb.linking.ragged import Ragged
+from sgtb.linking.sparse import Sparse
 from sgtb.text.normalize import STOP_WORDS, normal_phrase, normal_words
 from sgtb.text.word_vectors import unit
-
-TOPIC_WIDTH = 96
-_SEED = 0
 
 _BRACKETS = re.compile(r"\s*\(([^()]*)\)\s*$")
 _YEAR = re.compile(r"\b(1[5-9]|20)\d\d\b")
@@ -28,84 +32,129 @@ _CLUB_WORDS = frozenset("fc afc sc ac cf fk sv vfb vfl bk hc kk united club".spl
 _PLACE, _EDITION = "a place, its region", "an edition of a year"
 """Kinds without a word of their own: a title with a comma, and one with a year."""
 
-TYPES = ("PER", "ORG", "GPE")
+_TYPES = (("PER",), ("ORG",), ("GPE", "LOC"))
+"""What a knowledge base calls LOC was GPE in the corpus that the features grew up with."""
 
 
 @dataclass(frozen=True)
 class EntityFacts:
-    """Columns and vectors by entity number; the vectors have unit norm, or zero.
+    """N entities, by row in ascending order of their numbers; vectors have unit norm, or zero.
 
-    name           normal form of the title without brackets
-    full_name      normal form of the whole title
-    shape          f4[N, 4]  brackets, comma, digit in the title; number of words
-    type           f4[N, 3]  one of TYPES, or none
+    number             i4[N]  in the knowledge base
+    in_links           i4[N]
+    type_clue          u4[N]  a hash of the type
+    shape              f4[N, 4]  brackets, comma, digit in the title; number of words
+    type               f4[N, 3]  a person, an organisation, a place, or none
     log_in_links, log_out_links, popularity, log_degree   f4[N]
-    title_words    the words of the title that are in the lexicon, stop words left out
-    bracket_words  those in brackets
-    kinds          the words that say what kind of thing it is, by number in `kind_words`
-    links          who is linked with whom, either way
-    description    words of linked titles, weighted, unit rows
-    topic_vector   f4[N, 96]  from the descriptions, factorised
+    prints             the title without brackets
+    whole_title        u8[N]  the number of the whole title in normal form
+    title_words        the words of the title that are in the lexicon, stop words left out
+    kind_clues         u4  hashes of the words that say what kind of thing it is, by alphabet
+    kind_words         u8  the numbers of the same words
+    linked             i4  the numbers of the entities it is linked with
+    description        the words that describe it, unit rows
+    topic_vector       f4[N, W]  from the description
     title_vector, bracket_vector, kind_vector, description_vector   f4[N, D]  of words
+    entity_vector      f4[N, E]  as the knowledge base has it
     """
 
-    entities: EntityTable
-    name: tuple[str, ...]
-    full_name: tuple[str, ...]
+    number: Ints
+    in_links: Ints
+    type_clue: npt.NDArray[np.uint32]
     shape: Floats
     type: Floats
     log_in_links: Floats
     log_out_links: Floats
     popularity: Floats
     log_degree: Floats
+    prints: NamePrints
+    whole_title: Words
     title_words: Sparse
-    bracket_words: Sparse
-    kind_words: tuple[str, ...]
-    kinds: Sparse
-    links: Sparse
+    kind_clues: Ragged
+    kind_words: Ragged
+    linked: Ragged
     description: Sparse
     topic_vector: Floats
     title_vector: Floats
     bracket_vector: Floats
     kind_vector: Floats
     description_vector: Floats
+    entity_vector: Floats
 
     @classmethod
     def build(cls, entities: EntityTable, lexicon: Lexicon) -> "EntityFacts":
-        """Prepare everything."""
-        names, brackets = zip(*map(_split, entities.titles), strict=True)
-        title_words = _bags(lexicon, map(normal_words, entities.titles))
-        bracket_words = _bags(lexicon, map(normal_words, brackets))
-        kinds_of = [_kinds(*pair) for pair in zip(names, brackets, strict=True)]
-        kind_words = tuple(sorted({kind for kinds in kinds_of for kind in kinds}))
-        links = _links(entities)
-        description = _description(links, title_words, lexicon)
-        degree = np.diff(links.offsets)
-        rarity = _rarity(title_words)
-        worded = title_words.with_values(rarity[title_words.columns])
-        number = {word: i for i, word in enumerate(kind_words)}
-        kind_bag = _bags(lexicon, kinds_of)
+        """Prepare all entities of a table; its own descriptions make the topics."""
+        source, numbers = TableSource(entities), np.arange(len(entities))
+        return cls.describe(source, Background.of(lexicon, source, numbers), numbers)
+
+    @classmethod
+    def describe(
+        cls, source: EntitySource, background: Background, numbers: Longs
+    ) -> "EntityFacts":
+        """Prepare some entities of a source; numbers ascend."""
+        lexicon, rows = background.lexicon, source.rows(numbers)
+        split = [split_title(title) for title in rows.titles]
+        kinds = [sorted(_kinds(*parts)) for parts in split]
+        title_words = bags(lexicon, map(normal_words, rows.titles))
+        bracket_words = bags(lexicon, (normal_words(inside) for _, inside in split))
+        described = descriptions(rows, source, lexicon)
+        worded = title_words.with_values(lexicon.rarity[title_words.columns])
+        popularity = np.where(
+            np.isnan(rows.popularity), background.least_popularity, rows.popularity
+        )
         return cls(
-            entities, tuple(map(normal_phrase, names)), tuple(map(normal_phrase, entities.titles)),
-            _shape(entities, brackets), _types(entities),
-            np.log1p(entities.in_links).astype(np.float32),
-            np.log1p(entities.out_links).astype(np.float32),
-            _filled(entities.popularity), np.log1p(degree).astype(np.float32),
-            title_words, bracket_words, kind_words,
-            _numbered([[number[k] for k in kinds] for kinds in kinds_of], len(kind_words)),
-            links, description,
-            latent_vectors(description, TOPIC_WIDTH, _SEED),
-            *(_worded(bag, lexicon) for bag in (worded, bracket_words, kind_bag, description)),
+            numbers.astype(np.int32), rows.in_links,
+            np.array([type_clue(type_) for type_ in rows.types], np.uint32),
+            _shape(rows.titles, [inside for _, inside in split]),
+            np.array([[own in names for names in _TYPES] for own in rows.types], np.float32)
+            .reshape(-1, len(_TYPES)),
+            np.log1p(rows.in_links).astype(np.float32),
+            np.log1p(rows.out_links).astype(np.float32),
+            popularity.astype(np.float32), np.log1p(rows.degree).astype(np.float32),
+            name_prints([normal_phrase(name) for name, _ in split]),
+            np.array([string_number(normal_phrase(t)) for t in rows.titles], np.uint64),
+            title_words,
+            Ragged.of(([crc32(f"kind:{k}".encode()) for k in own] for own in kinds), np.uint32),
+            Ragged.of(([string_number(k) for k in own] for own in kinds), np.uint64),
+            rows.linked, described, background.topic_vectors(described),
+            _worded(worded, lexicon), _worded(bracket_words, lexicon),
+            _worded(bags(lexicon, kinds), lexicon), _worded(described, lexicon), rows.vectors,
         )  # fmt: skip
 
+    def __len__(self) -> int:
+        return len(self.number)
 
-def _split(title: str) -> tuple[str, str]:
+    @cached_property
+    def links(self) -> Sparse:
+        """Who of these entities is linked with whom, either way, by row."""
+        n = len(self)
+        row = np.full(int(max(self.number.max(initial=-1), self.linked.items.max(initial=-1))) + 1,
+                      -1, np.int32)  # fmt: skip
+        row[self.number] = np.arange(n)
+        here = row[self.linked.items]
+        source = np.repeat(np.arange(n), np.diff(self.linked.offsets))
+        source, target = source[here >= 0], here[here >= 0]
+        both = Sparse.of(
+            np.concatenate([source, target]), np.concatenate([target, source]),
+            np.ones(2 * len(source)), (n, n),
+        )  # fmt: skip
+        return both.with_values(np.ones(len(both.columns)))
+
+
+@cache
+def type_clue(type_: str) -> int:
+    """Return a hash of a type, the same for the names that a type has."""
+    known = next((names[0] for names in _TYPES if type_ in names), type_)
+    return crc32(f"type:{known}".encode())
+
+
+def split_title(title: str) -> tuple[str, str]:
     """Return a title without its brackets, and what stands in them."""
     found = _BRACKETS.search(title)
     return (title[: found.start()], found[1]) if found else (title, "")
 
 
-def _kinds(name: str, brackets: str) -> list[str]:
+def _kinds(name: str, brackets: str) -> set[str]:
     """Return the words of a title that no name is made of."""
     written = name.split()
     kinds = [word for part in written[1:] if part[0].islower() for word in normal_words(part)]
@@ -116,78 +165,18 @@ def _kinds(name: str, brackets: str) -> list[str]:
         kinds.append(_PLACE)
     if _YEAR.search(name):
         kinds.append(_EDITION)
-    return list(dict.fromkeys(kinds))
-
-
-def _numbered(bags: Iterable[Iterable[int]], n_columns: int) -> Sparse:
-    pairs = [(row, word) for row, bag in enumerate(bags) for word in bag]
-    n_rows = len(bags) if isinstance(bags, list) else 0
-    rows, words = np.array(pairs, np.int64).reshape(-1, 2).T
-    return Sparse.of(rows, words, np.ones(len(rows)), (n_rows, n_columns))
-
-
-def _bags(lexicon: Lexicon, texts: Iterable[Iterable[str]]) -> Sparse:
-    """Return the words of texts by number, each once, stop words left out."""
-    number = lexicon.number
-    bags = [
-        {number[word] for word in text if word in number and word not in STOP_WORDS}
-        for text in texts
-    ]
-    return _numbered(bags, len(lexicon.words))
-
-
-def _links(entities: EntityTable) -> Sparse:
-    source, target, n = entities.link_source, entities.link_target, len(entities)
-    both = Sparse.of(
-        np.concatenate([source, target]), np.concatenate([target, source]),
-        np.ones(2 * len(source)), (n, n),
-    )  # fmt: skip
-    return both.with_values(np.ones(len(both.columns)))
-
-
-def _description(links: Sparse, titles: Sparse, lexicon: Lexicon) -> Sparse:
-    """Return the words of linked titles; a hub says little about those it is linked with."""
-    sizes = np.diff(titles.offsets)[links.columns]
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if len(ends) else 0
-    starts = titles.offsets[:-1][links.columns]
-    positions = np.repeat(starts - (ends - sizes), sizes) + np.arange(total)
-    modest = 1 / np.log(2 + np.diff(links.offsets))
-    bag = Sparse.of(
-        np.repeat(links.rows, sizes), titles.columns[positions],
-        np.repeat(modest[links.columns], sizes), (links.n_rows, titles.n_columns),
-    )  # fmt: skip
-    weight = np.minimum(lexicon.weight, _rarity(titles))
-    return bag.with_values(np.log1p(bag.values) * weight[bag.columns]).unit_rows()
-
-
-def _rarity(titles: Sparse) -> Doubles:
-    """Return the weight of words by how few titles have them."""
-    n = np.bincount(titles.columns, minlength=titles.n_columns)
-    rarity: Doubles = np.log((titles.n_rows + 1) / (1 + n))
-    return rarity
+    return set(kinds)
 
 
 def _worded(bag: Sparse, lexicon: Lexicon) -> Floats:
-    return unit(bag.times(lexicon.vectors.astype(np.float64)))
+    return unit(bag.times(lexicon.vectors))
 
 
-def _shape(entities: EntityTable, brackets: tuple[str, ...]) -> Floats:
+def _shape(titles: Sequence[str], brackets: Sequence[str]) -> Floats:
     return np.array(
         [
             (bool(inside), "," in title, any(c.isdigit() for c in title), len(normal_words(title)))
-            for title, inside in zip(entities.titles, brackets, strict=True)
+            for title, inside in zip(titles, brackets, strict=True)
         ],
         np.float32,
     ).reshape(-1, 4)
-
-
-def _types(entities: EntityTable) -> Floats:
-    return np.array([[own == name for name in TYPES] for own in entities.types], np.float32)
-
-
-def _filled(popularity: Floats) -> Floats:
-    """Return popularity with the least known value where none is known."""
-    known = popularity[~np.isnan(popularity)]
-    least = known.min() if len(known) else 0.0
-    return np.where(np.isnan(popularity), least, popularity).astype(np.float32)

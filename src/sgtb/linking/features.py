@@ -17,12 +17,12 @@ from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.coherence import coherence_features
 from sgtb.linking.contexts import Contexts
-from sgtb.linking.facts import EntityFacts
+from sgtb.linking.facts import EntityFacts, type_clue
 from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.names import NAMES, name_features
-from sgtb.linking.priors import popularity_features, prior_features
-from sgtb.linking.ranker import Crosses, Cuts, Ranker, crosses
-from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES
+from sgtb.linking.priors import name_prior_features, popularity_features, prior_features
+from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, crosses
+from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
 from sgtb.linking.segments import relative, softmax, spread
 from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
 from sgtb.linking.tagger import TAGS, Tagger
@@ -32,19 +32,22 @@ from sgtb.linking.tagger import TAGS, Tagger
 class Table:
     """The candidates of some documents with what is known of them without training.
 
-    fixed    f4[C, F]  the columns of FIXED, in its order
+    fixed    f4[C, F]  the columns of FIXED that the schema has, in its order
     crosses            what the ranker looks at
     """
 
     choices: Choices
     contexts: Contexts
     facts: EntityFacts
+    schema: Schema
     fixed: Floats
     crosses: Crosses
 
     @classmethod
-    def build(cls, choices: Choices, facts: EntityFacts, lexicon: Lexicon) -> "Table":
-        """Compute all features that need no training."""
+    def build(
+        cls, choices: Choices, facts: EntityFacts, lexicon: Lexicon, schema: Schema = SCHEMA
+    ) -> "Table":
+        """Compute all features of the schema that need no training."""
         contexts = Contexts.build(choices, lexicon)
         similar = similarities(choices, contexts, facts, lexicon)
         names = name_features(choices, contexts, facts)
@@ -52,6 +55,7 @@ class Table:
         groups = {
             "popularity": [popularity_features(choices, facts)],
             "prior": [prior_features(choices, facts)],
+            "name prior": [name_prior_features(choices)],
             "name": [names],
             "title": [facts.shape[choices.entity], facts.type[choices.entity]],
             "place": [spread(contexts.place, offsets)],
@@ -60,18 +64,34 @@ class Table:
             "description": _with_relatives(similar.descriptions, DESCRIPTIONS, offsets),
             "coherence": [coherence_features(choices, contexts, facts)],
         }
-        fixed = np.concatenate([part for name in FIXED for part in groups[name]], axis=1)
+        columns = np.concatenate([part for name in FIXED for part in groups[name]], axis=1)
+        fixed = columns.astype(np.float32)[:, schema.fixed]
         sides = crosses(
             choices, contexts, facts,
             names[:, NAMES.index("title_equal")], similar.overlaps[:, OVERLAPS.index("rest_words")],
         )  # fmt: skip
-        return cls(choices, contexts, facts, fixed.astype(np.float32), sides)
+        return cls(choices, contexts, facts, schema, np.ascontiguousarray(fixed), sides)
 
     @property
     def local(self) -> Floats:
         """The columns that look at nothing beyond the mention and its candidates' own entries."""
-        keep = [group not in BEYOND_THE_MENTION for group, names in FIXED.items() for _ in names]
-        return self.fixed[:, keep]
+        own = self.schema.features[: self.fixed.shape[1]]
+        return self.fixed[:, [feature.group not in BEYOND_THE_MENTION for feature in own]]
+
+    @property
+    def tags(self) -> Ints:
+        """The place in TAGS of each mention's type: as annotated, else its gold's; -1: none."""
+        tags = np.array([_TAG.get(m.type or "", -1) for m in self.choices.mentions], np.int32)
+        unsaid = np.flatnonzero((tags < 0) & (self.choices.gold >= 0))
+        if len(unsaid):
+            right = self.choices.candidate_offsets[unsaid] + self.choices.gold[unsaid]
+            clues = self.facts.type_clue[self.choices.entity[right]]
+            tags[unsaid] = [_TAG_OF_CLUE.get(clue, -1) for clue in clues.tolist()]
+        return tags
+
+
+_TAG = {tag: i for i, tag in enumerate(TAGS)}
+_TAG_OF_CLUE = {type_clue(tag): i for i, tag in enumerate(TAGS)}
 
 
 def _with_relatives(values: Floats, names: Sequence[str], offsets: Ints) -> list[Floats]:
@@ -105,16 +125,14 @@ class FeatureModels:
 
     @classmethod
     def train(
-        cls, table: Table, bins: _Bins, mentions: Longs, seed: tuple[int, int]
+        cls, table: Table, bins: _Bins, mentions: Longs, seed: tuple[int, int], bits: int
     ) -> "FeatureModels":
         """Train on some mentions; nothing else of the table's labels is looked at."""
         rng = np.random.default_rng(seed)
-        place = {tag: i for i, tag in enumerate(TAGS)}
-        tags = np.array([place.get(m.type or "", -1) for m in table.choices.mentions], np.int32)
         return cls(
-            Tagger.train(table.contexts.tag_clues, tags, mentions, rng),
-            Ranker.train(table.choices, table.crosses, bins.local, mentions, rng),
-            Ranker.train(table.choices, table.crosses, bins.joint, mentions, rng),
+            Tagger.train(table.contexts.tag_clues, table.tags, mentions, rng, bits),
+            Ranker.train(table.choices, table.crosses, bins.local, mentions, rng, bits),
+            Ranker.train(table.choices, table.crosses, bins.joint, mentions, rng, bits),
         )
 
     def scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
@@ -138,10 +156,13 @@ class Featurizer:
     joint_cuts: Cuts
 
     @classmethod
-    def fit(cls, table: Table, folds: Ints, seed: int) -> tuple["Featurizer", Floats]:
+    def fit(
+        cls, table: Table, folds: Ints, seed: int, bits: int = BITS
+    ) -> tuple["Featurizer", Floats]:
         """Train on a table; return the models and the table's own features, cross-fitted.
 
         folds  i4[D]  the fold of each document
+        bits   clues are hashed to so many
         """
         n = len(table.choices.documents)
         if folds.shape != (n,) or len(np.unique(folds)) < 2:
@@ -153,11 +174,11 @@ class Featurizer:
         parts = []
         for fold in np.unique(folds):
             own, others = everything[fold_of == fold], everything[fold_of != fold]
-            models = FeatureModels.train(table, bins, others, (seed, int(fold) + 1))
+            models = FeatureModels.train(table, bins, others, (seed, int(fold) + 1), bits)
             parts.append(models.scores(table, bins, own))
         # Every fold's scores are zero outside of it.
         cross_fitted = _Scores(*(np.sum(scores, axis=0) for scores in zip(*parts, strict=True)))
-        full = cls(FeatureModels.train(table, bins, everything, (seed, 0)), *cuts)
+        full = cls(FeatureModels.train(table, bins, everything, (seed, 0), bits), *cuts)
         return full, _joined(table, cross_fitted)
 
     def features(self, table: Table) -> Floats:
@@ -179,7 +200,8 @@ def _joined(table: Table, scores: _Scores) -> Floats:
         for column in (score, relative(score, offsets), softmax(score, offsets))
     ]
     learned = np.concatenate([typed, np.stack([agree, *ranked], axis=1)], axis=1)
-    return np.concatenate([table.fixed, learned.astype(np.float32)], axis=1)
+    own = learned[:, table.schema.learned].astype(np.float32)
+    return np.concatenate([table.fixed, own], axis=1)
 
 
 def _by_name(table: Table, tags: Doubles) -> Doubles:

@@ -1,4 +1,4 @@
-"""Lexicon: the words that features know, with their weight and their vector."""
+"""Lexicon: the words that features know, with their weights and their vectors."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sgtb.learn.dtypes import Floats, Ints
+from sgtb.learn.dtypes import Doubles, Floats, Ints
 from sgtb.records import Document
 from sgtb.text.normalize import STOP_WORDS, normal_words
 from sgtb.text.word_vectors import WordVectors
@@ -17,35 +17,56 @@ UNKNOWN = -1
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words by number.
+    """Words by number, ascending.
 
-    words    all words
-    weight   f4[V]     inverse document frequency in the training texts, 0 for stop words
-    vectors  f4[V, D]  unit norm, zero where nothing is known
+    n_texts      how many texts were counted: those of training only
+    texts_with   i4[V]     how many of them have each word
+    n_titles     how many titles were counted
+    titles_with  i4[V]     how many of them have each word; stop words are not counted
+    vectors      f4[V, D]  unit norm, zero where nothing is known; D is 0 without word vectors
     """
 
     words: tuple[str, ...]
-    weight: Floats
+    n_texts: int
+    texts_with: Ints
+    n_titles: int
+    titles_with: Ints
     vectors: Floats
 
     @classmethod
     def build(
-        cls, texts: Sequence[Document], titles: Iterable[str], vectors: WordVectors
+        cls, texts: Sequence[Document], titles: Iterable[str], vectors: WordVectors | None = None
     ) -> "Lexicon":
         """Collect the words of texts, titles and vectors. Texts are those of training only."""
         seen: Counter[str] = Counter()
         for document in texts:
             seen.update({word for token in document.tokens for word in normal_words(token.text)})
-        in_titles = {word for title in titles for word in normal_words(title)}
-        words = sorted(seen.keys() | in_titles | vectors.row.keys())
-        weight = np.log((len(texts) + 1) / (1 + np.array([seen[word] for word in words])))
-        weight[[word in STOP_WORDS or _is_digit(word) for word in words]] = 0.0
-        matrix = np.zeros((len(words), vectors.width), np.float32)
-        known = [(i, vectors.row[word]) for i, word in enumerate(words) if word in vectors.row]
-        if known:
-            here, there = np.array(known).T
-            matrix[here] = vectors.matrix[there]
-        return cls(tuple(words), np.maximum(weight, 0).astype(np.float32), matrix)
+        titled: Counter[str] = Counter()
+        n_titles = 0
+        for title in titles:
+            titled.update(set(normal_words(title)))
+            n_titles += 1
+        own = vectors.row.keys() if vectors is not None else frozenset[str]()
+        words = sorted(seen.keys() | titled.keys() | own)
+        return cls(
+            tuple(words), len(texts), np.array([seen[word] for word in words], np.int32),
+            n_titles,
+            np.array([titled[word] * (word not in STOP_WORDS) for word in words], np.int32),
+            _matrix(words, vectors),
+        )  # fmt: skip
+
+    @cached_property
+    def weight(self) -> Floats:
+        """f4[V]: inverse document frequency in the training texts, 0 for stop words."""
+        weight = np.log((self.n_texts + 1) / (1 + self.texts_with))
+        weight[[word in STOP_WORDS or _is_digit(word) for word in self.words]] = 0.0
+        return np.maximum(weight, 0).astype(np.float32)
+
+    @cached_property
+    def rarity(self) -> Doubles:
+        """f8[V]: the weight of words by how few titles have them."""
+        rarity: Doubles = np.log((self.n_titles + 1) / (1 + self.titles_with))
+        return rarity
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -56,6 +77,17 @@ class Lexicon:
         """Return the numbers of words, UNKNOWN for those not here."""
         number = self.number
         return np.array([number.get(word, UNKNOWN) for word in words], np.int32)
+
+
+def _matrix(words: Sequence[str], vectors: WordVectors | None) -> Floats:
+    if vectors is None:
+        return np.zeros((len(words), 0), np.float32)
+    matrix = np.zeros((len(words), vectors.width), np.float32)
+    known = [(i, vectors.row[word]) for i, word in enumerate(words) if word in vectors.row]
+    if known:
+        here, there = np.array(known).T
+        matrix[here] = vectors.matrix[there]
+    return matrix
 
 
 def _is_digit(word: str) -> bool:

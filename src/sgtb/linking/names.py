@@ -1,13 +1,13 @@
 """Names: how alike a mention and a title are."""
 
-from functools import lru_cache
-
 import numpy as np
 
-from sgtb.learn.dtypes import Floats
+from sgtb.kernels import inner, int64, kernel
+from sgtb.learn.dtypes import Floats, Ints, Longs, Words
 from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
+from sgtb.linking.name_prints import BEGINNING, NamePrints, name_prints
 
 NAMES = (
     "name_equal", "title_equal", "full_name_equal", "full_title_equal", "words_alike",
@@ -19,48 +19,108 @@ NAMES = (
 def name_features(choices: Choices, contexts: Contexts, facts: EntityFacts) -> Floats:
     """Compare every mention with the titles of its candidates: f4[C, len(NAMES)]."""
     out = np.zeros((choices.n_candidates, len(NAMES)), np.float32)
-    known: dict[tuple[str, str, int], tuple[float, ...]] = {}
-    offsets, entity = choices.candidate_offsets.tolist(), choices.entity.tolist()
-    for m, (name, full) in enumerate(zip(contexts.names, contexts.full_names, strict=True)):
-        for c in range(offsets[m], offsets[m + 1]):
-            key = (name, full, entity[c])
-            if key not in known:
-                e = entity[c]
-                known[key] = _compare(name, full, facts.name[e], facts.full_name[e])
-            out[c] = known[key]
+    length = np.array([min(len(name), BEGINNING) for name in contexts.names], np.int32)
+    compare_names(
+        choices.candidate_offsets, choices.entity, name_prints(contexts.names),
+        name_prints(contexts.full_names), length, facts.prints, facts.whole_title, out,
+    )  # fmt: skip
     return out
 
 
-def _compare(name: str, full: str, title: str, whole_title: str) -> tuple[float, ...]:
-    words, full_words, title_words = _words(name), _words(full), _words(title)
-    initials = "".join(word[0] for word in title.split())
-    return (
-        title == name, whole_title == name, title == full, whole_title == full,
-        _overlap(words, title_words), _overlap(full_words, title_words),
-        _dice(name, title), _dice(full, title),
-        words <= title_words,
-        f"{title} ".startswith(f"{name} "), f" {title}".endswith(f" {name}"),
-        initials == name.replace(" ", ""), f" {name} " in f" {title} ",
-        title.startswith(name[:3]),
-    )  # fmt: skip
+@kernel
+def compare_names(
+    candidate_offsets: Ints, entity: Ints, names: NamePrints, full: NamePrints, length: Ints,
+    titles: NamePrints, whole_title: Words, out: Floats,
+) -> None:  # fmt: skip
+    """Fill the features; a title is compared without what stands in brackets."""
+    for m in range(candidate_offsets.shape[0] - 1):
+        for c in range(candidate_offsets[m], candidate_offsets[m + 1]):
+            e = int64(entity[c])
+            out[c, 0] = titles.whole[e] == names.whole[m]
+            out[c, 1] = whole_title[e] == names.whole[m]
+            out[c, 2] = titles.whole[e] == full.whole[m]
+            out[c, 3] = whole_title[e] == full.whole[m]
+            a, b = titles.words.offsets[e], titles.words.offsets[e + 1]
+            words = titles.words.items
+            first, last = names.words.offsets[m], names.words.offsets[m + 1]
+            start, stop = full.words.offsets[m], full.words.offsets[m + 1]
+            out[c, 4] = _overlap(names.words.items, first, last, words, a, b)
+            out[c, 5] = _overlap(full.words.items, start, stop, words, a, b)
+            out[c, 6] = _dice(names.trigrams.items, names.trigrams.offsets, m, titles, e)
+            out[c, 7] = _dice(full.trigrams.items, full.trigrams.offsets, m, titles, e)
+            common = _distinct_common(names.words.items, first, last, words, a, b)
+            out[c, 8] = common == _distinct(names.words.items, first, last)
+            n, size = last - first, b - a
+            if n > 0 or size == 0:
+                out[c, 9] = n <= size and _equal(names.words.items, first, words, a, n)
+                out[c, 10] = n <= size and _equal(names.words.items, first, words, b - n, n)
+                for k in range(a, b - n + 1):
+                    if _equal(names.words.items, first, words, k, n):
+                        out[c, 12] = 1.0
+                        break
+            out[c, 11] = titles.initials[e] == names.squeezed[m]
+            if length[m] == 0:
+                out[c, 13] = 1.0
+            else:
+                place = length[m] - 1
+                out[c, 13] = titles.beginning[e, place] == names.beginning[m, place]
 
 
-@lru_cache(maxsize=1 << 17)
-def _words(name: str) -> frozenset[str]:
-    return frozenset(name.split())
+@inner
+def _equal(a: Words, i: int, b: Words, j: int, n: int) -> bool:
+    for k in range(n):  # noqa: SIM110 (kernels have no generators)
+        if a[i + k] != b[j + k]:
+            return False
+    return True
 
 
-@lru_cache(maxsize=1 << 17)
-def _trigrams(name: str) -> frozenset[str]:
-    padded = f" {name} "
-    return frozenset(padded[i : i + 3] for i in range(len(padded) - 2))
+@inner
+def _among(items: Words, first: int, last: int, word: np.uint64) -> bool:
+    for i in range(first, last):  # noqa: SIM110
+        if items[i] == word:
+            return True
+    return False
 
 
-def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    common = len(a & b)
-    return common / max(len(a) + len(b) - common, 1)
+@inner
+def _distinct(items: Words, first: int, last: int) -> int:
+    n = 0
+    for i in range(first, last):
+        n += not _among(items, first, i, items[i])
+    return n
 
 
-def _dice(a: str, b: str) -> float:
-    x, y = _trigrams(a), _trigrams(b)
-    return 2 * len(x & y) / max(len(x) + len(y), 1)
+@inner
+def _distinct_common(a: Words, first: int, last: int, b: Words, start: int, stop: int) -> int:
+    n = 0
+    for i in range(first, last):
+        n += not _among(a, first, i, a[i]) and _among(b, start, stop, a[i])
+    return n
+
+
+@inner
+def _overlap(a: Words, first: int, last: int, b: Words, start: int, stop: int) -> float:
+    """Return the share of common words among all words of both."""
+    common = _distinct_common(a, first, last, b, start, stop)
+    total = _distinct(a, first, last) + _distinct(b, start, stop) - common
+    return common / max(total, 1)
+
+
+@inner
+def _dice(a: Words, offsets: Longs, m: int, titles: NamePrints, e: int) -> float:
+    """Return how many runs of three letters are common, against the mean of both."""
+    i, last = offsets[m], offsets[m + 1]
+    b = titles.trigrams.items
+    j, stop = titles.trigrams.offsets[e], titles.trigrams.offsets[e + 1]
+    total: int = (last - i) + (stop - j)
+    common = 0
+    while i < last and j < stop:
+        if a[i] == b[j]:
+            common += 1
+            i += 1
+            j += 1
+        elif a[i] < b[j]:
+            i += 1
+        else:
+            j += 1
+    return 2 * common / max(total, 1)

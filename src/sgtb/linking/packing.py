@@ -3,47 +3,51 @@
 from collections.abc import Collection
 
 import numpy as np
+import numpy.typing as npt
 
 from sgtb.learn.dtypes import Floats
 from sgtb.learn.pairs import PairTable, TablePairs
 from sgtb.learn.problems import Problems
 from sgtb.linking.choices import Choices
 from sgtb.linking.facts import EntityFacts
-from sgtb.linking.schema import PAIRS, SCHEMA
+from sgtb.linking.schema import SCHEMA, Schema
 from sgtb.linking.segments import group_of
 
 
-def pair_table(facts: EntityFacts) -> PairTable:
-    """Return the features of two candidates chosen together, in the order of PAIRS."""
-    links, n = facts.links, len(facts.entities)
+def pair_table(facts: EntityFacts, schema: Schema = SCHEMA) -> PairTable:
+    """Return the features of two candidates chosen together, in the schema's order."""
+    links, n = facts.links, len(facts)
     above = links.rows < links.columns
     own = np.arange(n)
+    relations: dict[str, tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]] = {
+        "linked": (links.rows[above], links.columns[above], np.ones(int(above.sum()))),
+        "same": (own, own, np.ones(n)),
+    }
     return PairTable.build(
         n,
-        [getattr(facts, name) for name in PAIRS if name.endswith("_vector")],
-        [
-            (links.rows[above], links.columns[above], np.ones(int(above.sum()))),
-            (own, own, np.ones(n)),
-        ],
+        [getattr(facts, name) for name in schema.pairs if name not in relations],
+        [relations[name] for name in schema.pairs if name in relations],
     )
 
 
 def pack(
-    choices: Choices, features: Floats, pairs: PairTable, without: Collection[str] = ()
+    choices: Choices,
+    features: Floats,
+    pairs: PairTable,
+    without: Collection[str] = (),
+    schema: Schema = SCHEMA,
 ) -> Problems:
     """Return the problems of some documents, leaving out the feature groups named."""
+    n = np.int64(max(pairs.n_rows, 1))
     document = group_of(choices.candidate_offsets[choices.mention_offsets])
-    key = document * np.int64(pairs.n_rows) + choices.entity
-    distinct, where = np.unique(key, return_inverse=True)
-    per_document = np.searchsorted(
-        distinct, np.arange(len(choices.documents) + 1) * np.int64(pairs.n_rows)
-    )
+    distinct, where = np.unique(document * n + choices.entity, return_inverse=True)
+    per_document = np.searchsorted(distinct, np.arange(len(choices.documents) + 1) * n)
     return Problems(
         choices.mention_offsets,
         choices.candidate_offsets,
         choices.gold,
         (where - per_document[document]).astype(np.int32),
         per_document.astype(np.int64),
-        np.ascontiguousarray(features[:, SCHEMA.columns_without(without)]),
-        TablePairs((distinct % pairs.n_rows).astype(np.int32), pairs),
+        np.ascontiguousarray(features[:, schema.columns_without(without)]),
+        TablePairs((distinct % n).astype(np.int32), pairs),
     )

@@ -12,6 +12,7 @@ PRIORS = (
     "candidates", "in_link_prior", "popularity_prior", "in_links_below_best",
     "out_links_below_best", "popularity_below_best", "in_link_rank", "popularity_rank",
 )  # fmt: skip
+NAME_PRIOR_FEATURES = ("name_prior", "name_prior_below_best", "name_prior_rank")
 
 
 def popularity_features(choices: Choices, facts: EntityFacts) -> Floats:
@@ -26,9 +27,16 @@ def prior_features(choices: Choices, facts: EntityFacts) -> Floats:
     popularity = facts.popularity[entity].astype(np.float64)
     columns = [
         spread(np.diff(offsets), offsets),
-        share(facts.entities.in_links[entity] + 1.0, offsets),
+        share(facts.in_links[entity] + 1.0, offsets),
         softmax(popularity, offsets),
         relative(in_links, offsets), relative(out_links, offsets), relative(popularity, offsets),
         rank(in_links, offsets), rank(popularity, offsets),
     ]  # fmt: skip
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def name_prior_features(choices: Choices) -> Floats:
+    """Return f4[C, len(NAME_PRIOR_FEATURES)]; 0 where nothing is known of a name."""
+    offsets, prior = choices.candidate_offsets, np.nan_to_num(choices.prior).astype(np.float64)
+    columns = [prior, relative(prior, offsets), rank(prior, offsets)]
     return np.stack(columns, axis=1).astype(np.float32)

@@ -10,6 +10,7 @@ mention's candidates. Crosses are hashed on the fly: writing them down would tak
 
 from dataclasses import dataclass
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,10 @@ import numpy.typing as npt
 from sgtb.kernels import inner, int64, kernel
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
-from sgtb.linking.contexts import Clues, Contexts
+from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
+from sgtb.linking.name_prints import name_print
+from sgtb.linking.ragged import Ragged
 
 BITS = 18
 BINS = 24
@@ -56,34 +59,58 @@ def crosses(
     rest_words: Floats,
 ) -> Crosses:
     """Prepare the sides of all crosses. The last two are features: says the title more?"""
-    kind_hash = Clues.of([[f"kind:{word}" for word in facts.kind_words]]).values
-    word_of = facts.kind_words
-    names = [frozenset(name.split()) for name in contexts.names]
-    types = {t: Clues.of([[f"type:{t}"]]).values[0] for t in set(facts.entities.types)}
-    none = Clues.of([["no kind"]]).values[0]
-    equal = Clues.of([[f"equal:{a}{b}" for a in (0, 1) for b in (0, 1)]]).values
-    offsets, columns = facts.kinds.offsets, facts.kinds.columns
-    starts, values, n_worded = [0], [], []
-    borders = choices.candidate_offsets.tolist()
-    for m, name in enumerate(names):
-        for c in range(borders[m], borders[m + 1]):
-            e = int(choices.entity[c])
-            own = [
-                kind_hash[k] for k in columns[offsets[e] : offsets[e + 1]] if word_of[k] not in name
-            ] or [none]
-            same = equal[2 * int(title_equal[c]) + int(rest_words[c] == 0)]
-            type_ = types[facts.entities.types[e]]
-            values += [*own, type_, same, type_ ^ same]
-            n_worded.append(len(own) + 1)
-            starts.append(len(values))
+    names = Ragged.joined([name_print(name).words for name in contexts.names], np.uint64)
+    most = int(np.diff(facts.kind_clues.offsets)[choices.entity].sum())
+    offsets = np.zeros(choices.n_candidates + 1, np.int64)
+    kinds = np.zeros(most + (_MARKS + 1) * choices.n_candidates, np.uint32)
+    n_worded = np.zeros(choices.n_candidates, np.int32)
+    list_kinds(
+        choices.candidate_offsets, choices.entity, names, facts.kind_clues, facts.kind_words,
+        facts.type_clue, title_equal, rest_words, offsets, kinds, n_worded,
+    )  # fmt: skip
     document = np.repeat(np.arange(len(choices.documents)), np.diff(choices.mention_offsets))
     return Crosses(
-        np.array(starts, np.int64), np.array(values, np.uint32), np.array(n_worded, np.int32),
-        document.astype(np.int32),
+        offsets, kinds[: offsets[-1]], n_worded, document.astype(np.int32),
         contexts.place_clues.offsets, contexts.place_clues.values,
         contexts.sentence_clues.offsets, contexts.sentence_clues.values,
         contexts.document_clues.offsets, contexts.document_clues.values,
     )  # fmt: skip
+
+
+_NO_KIND = np.uint32(crc32(b"no kind"))
+_EQUAL = np.array([crc32(f"equal:{a}{b}".encode()) for a in (0, 1) for b in (0, 1)], np.uint32)
+_MARKS = 3
+
+
+@kernel
+def list_kinds(
+    candidate_offsets: Ints, entity: Ints, names: Ragged, kind_clues: Ragged, kind_words: Ragged,
+    type_clue: Hashes, title_equal: Floats, rest_words: Floats, offsets: Longs, kinds: Hashes,
+    n_worded: Ints,
+) -> None:  # fmt: skip
+    """Write the kinds that a mention does not say itself, then the marks, of every candidate."""
+    at = 0
+    for m in range(candidate_offsets.shape[0] - 1):
+        for c in range(candidate_offsets[m], candidate_offsets[m + 1]):
+            e = int64(entity[c])
+            begin = at
+            for k in range(kind_clues.offsets[e], kind_clues.offsets[e + 1]):
+                said = False
+                for w in range(names.offsets[m], names.offsets[m + 1]):
+                    said = said or names.items[w] == kind_words.items[k]
+                if not said:
+                    kinds[at] = kind_clues.items[k]
+                    at += 1
+            if at == begin:
+                kinds[at] = _NO_KIND
+                at += 1
+            n_worded[c] = at - begin + 1
+            same = _EQUAL[2 * int(title_equal[c]) + (1 if rest_words[c] == 0 else 0)]
+            kinds[at] = type_clue[e]
+            kinds[at + 1] = same
+            kinds[at + 2] = type_clue[e] ^ same
+            at += _MARKS
+            offsets[c + 1] = at
 
 
 @dataclass(frozen=True)
@@ -105,14 +132,24 @@ class Cuts:
     def apply(self, features: Floats) -> Bytes:
         """Return the bin of every value."""
         out = np.zeros(features.shape, np.uint8)
-        for f, cuts in enumerate(self.values):
-            out[:, f] = np.searchsorted(cuts, features[:, f])
+        count_cuts(np.ascontiguousarray(features), self.values, out)
         return out
+
+
+@kernel
+def count_cuts(features: Floats, cuts: Floats, out: Bytes) -> None:
+    """Count the cuts below every value: all of them, which is faster than to search."""
+    for c in range(features.shape[0]):
+        for f in range(features.shape[1]):
+            n = 0
+            for k in range(cuts.shape[1]):
+                n += cuts[f, k] < features[c, f]
+            out[c, f] = n
 
 
 @dataclass(frozen=True)
 class Ranker:
-    """Weights of crosses f8[2**BITS], and of bins f8[F, BINS]."""
+    """Weights of crosses f8[2**bits], and of bins f8[F, BINS]."""
 
     weights: Doubles
     bin_weights: Doubles
@@ -120,10 +157,10 @@ class Ranker:
     @classmethod
     def train(
         cls, choices: Choices, sides: Crosses, bins: Bytes, mentions: Longs,
-        rng: np.random.Generator,
+        rng: np.random.Generator, bits: int = BITS,
     ) -> "Ranker":  # fmt: skip
         """Learn from the gold of the mentions given."""
-        weights, seen = np.zeros(1 << BITS), np.zeros(1 << BITS)
+        weights, seen = np.zeros(1 << bits), np.zeros(1 << bits)
         bin_weights = np.zeros((bins.shape[1], BINS))
         bin_seen = np.zeros_like(bin_weights)
         size = np.diff(choices.candidate_offsets)

@@ -1,17 +1,31 @@
 """The schema: the names, groups and order of the features of a candidate, with a version.
 
-A model remembers the schema it was trained with. Change what a feature means, and the version
-changes with it.
+Features need evidence: links, word vectors, types. A schema holds the features for which there is
+evidence, and says which that is. A model remembers the schema it was trained with. Change what a
+feature means, and the version changes with it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sgtb.errors import SettingsError
 from sgtb.linking.coherence import COHERENCES
 from sgtb.linking.contexts import PLACES
+from sgtb.linking.entity_source import (
+    DESCRIPTIONS as OWN_DESCRIPTIONS,
+)
+from sgtb.linking.entity_source import (
+    ENTITY_VECTORS,
+    KNOWN_TYPES,
+    LINKS,
+    NAME_PRIORS,
+    POPULARITY,
+    WORD_VECTORS,
+    Evidence,
+)
 from sgtb.linking.names import NAMES
-from sgtb.linking.priors import POPULARITIES, PRIORS
+from sgtb.linking.priors import NAME_PRIOR_FEATURES, POPULARITIES, PRIORS
 from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS
 from sgtb.linking.tagger import TAGS
 
@@ -36,6 +50,7 @@ def _with_relatives(names: tuple[str, ...]) -> tuple[str, ...]:
 FIXED = {
     "popularity": POPULARITIES,
     "prior": PRIORS,
+    "name prior": NAME_PRIOR_FEATURES,
     "name": NAMES,
     "title": (*SHAPES, *ENTITY_TYPES),
     "place": PLACES,
@@ -56,12 +71,46 @@ LEARNED = {
 }  # fmt: skip
 """Features made by models that were trained on other documents, by group."""
 
+GROUPS = (*FIXED, *LEARNED)
+
 BEYOND_THE_MENTION = ("description", "coherence", "joint ranker")
 """Groups made of links between entities or of other mentions' candidates: evidence of the
 collective kind, which a local model must do without."""
 
-PAIRS = ("topic_vector", "description_vector", "linked", "same")
-"""Features of two candidates: two cosines, and whether they are linked, or the same entity."""
+PAIRS = ("topic_vector", "description_vector", "entity_vector", "linked", "same")
+"""Features of two candidates: cosines, and whether they are linked, or the same entity."""
+
+_DESCRIBED = "links or descriptions"
+"""Evidence of two kinds that makes the same features."""
+_WORDED = frozenset([WORD_VECTORS, _DESCRIBED])
+# The first word of a feature that begins so, within its group; "" is all others.
+_NEEDS: dict[str, dict[str, frozenset[str]]] = {
+    "popularity": {"popularity": frozenset([POPULARITY]), "": frozenset([LINKS])},
+    "prior": {
+        "popularity": frozenset([POPULARITY]), "candidates": frozenset(), "": frozenset([LINKS])
+    },
+    "name prior": {"": frozenset([NAME_PRIORS])},
+    "title": {"entity": frozenset([KNOWN_TYPES])},
+    "similarity": {"": frozenset([WORD_VECTORS])},
+    "description": {"description": _WORDED, "": frozenset([_DESCRIBED])},
+    "coherence": {
+        "topic": frozenset([_DESCRIBED]), "description": _WORDED,
+        "entity": frozenset([ENTITY_VECTORS]), "": frozenset([LINKS]),
+    },
+    "type": {"": frozenset([KNOWN_TYPES])},
+    "pairs": {
+        "topic": frozenset([_DESCRIBED]), "description": _WORDED,
+        "entity": frozenset([ENTITY_VECTORS]), "linked": frozenset([LINKS]),
+    },
+}  # fmt: skip
+
+
+def _possible(name: str, group: str, evidence: Evidence) -> bool:
+    """Whether there is the evidence that a feature needs."""
+    by_word = _NEEDS.get(group, {})
+    needs = by_word.get(name.partition("_")[0], by_word.get("", frozenset()))
+    described = {_DESCRIBED} if evidence & {LINKS, OWN_DESCRIPTIONS} else set()
+    return needs <= evidence | described
 
 
 @dataclass(frozen=True)
@@ -74,11 +123,25 @@ class Feature:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table of candidates, and the features of pairs."""
+    """The columns of a table of candidates, and the features of pairs.
+
+    evidence  what they are made of
+    """
 
     version: int
+    evidence: Evidence
     features: tuple[Feature, ...]
-    pairs: tuple[str, ...] = PAIRS
+    pairs: tuple[str, ...]
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> "Schema":
+        """Return the features for which there is evidence."""
+        return cls(
+            VERSION,
+            evidence,
+            tuple(f for f in _FEATURES if _possible(f.name, f.group, evidence)),
+            tuple(name for name in PAIRS if _possible(name, "pairs", evidence)),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,22 +153,37 @@ class Schema:
         """The groups, each once, in order."""
         return tuple(dict.fromkeys(feature.group for feature in self.features))
 
+    @cached_property
+    def fixed(self) -> tuple[int, ...]:
+        """The places of its own columns among all those of FIXED."""
+        return self._places(FIXED)
+
+    @cached_property
+    def learned(self) -> tuple[int, ...]:
+        """The places of its own columns among all those of LEARNED."""
+        return self._places(LEARNED)
+
+    def _places(self, groups: Mapping[str, Sequence[str]]) -> tuple[int, ...]:
+        own = {(feature.group, feature.name) for feature in self.features}
+        names = [(group, name) for group in groups for name in groups[group]]
+        return tuple(i for i, name in enumerate(names) if name in own)
+
     def columns_without(self, groups: Collection[str]) -> list[int]:
         """Return the columns that belong to none of the groups."""
-        unknown = set(groups) - set(self.groups)
+        unknown = set(groups) - set(GROUPS)
         if unknown:
             raise SettingsError(
-                f"there is no feature group {sorted(unknown)[0]!r}; there are {self.groups}"
+                f"there is no feature group {sorted(unknown)[0]!r}; there are {GROUPS}"
             )
         return [i for i, feature in enumerate(self.features) if feature.group not in groups]
 
 
-SCHEMA = Schema(
-    VERSION,
-    tuple(
-        Feature(name, group)
-        for groups in (FIXED, LEARNED)
-        for group, names in groups.items()
-        for name in names
-    ),
+_FEATURES = tuple(
+    Feature(name, group)
+    for groups in (FIXED, LEARNED)
+    for group, names in groups.items()
+    for name in names
 )
+
+SCHEMA = Schema.of(frozenset([LINKS, KNOWN_TYPES, POPULARITY, WORD_VECTORS]))
+"""That of the AIDA experiments: PPRforNED's pages with candidates that documents bring along."""

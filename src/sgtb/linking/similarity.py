@@ -84,7 +84,7 @@ def similarities(
     )
     names = ("name_bag", "window_bag", "sentence_bag", "headline_bag", "document_bag")
     bags = [getattr(contexts, name) for name in names]
-    texts = _Texts(*(unit(bag.times(lexicon.vectors.astype(np.float64))) for bag in bags))
+    texts = _Texts(*(unit(bag.times(lexicon.vectors)) for bag in bags))
     spots = np.zeros((4, len(lexicon.words)), np.float32)
     rest = np.zeros(lexicon.vectors.shape[1], np.float32)
     scratch = _Scratch(spots[0], spots[1], spots[2], spots[3], rest)

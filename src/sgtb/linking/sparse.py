@@ -1,13 +1,13 @@
-"""Sparse: a matrix of rows with few entries, and the vectors that factorising it gives."""
+"""Sparse: a matrix of rows with few entries, and the directions that factorising it gives."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sgtb.kernels import kernel
 from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
-from sgtb.text.word_vectors import unit
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,23 @@ class Sparse:
         key = np.asarray(rows, np.int64) * shape[1] + np.asarray(columns, np.int64)
         key, where = np.unique(key, return_inverse=True)
         total = np.bincount(where, np.asarray(values, np.float64), len(key))
+        return cls._sorted(key, total, shape)
+
+    @classmethod
+    def counted(cls, rows: Longs, columns: Ints, shape: tuple[int, int]) -> "Sparse":
+        """Count how often each entry is given."""
+        key, counts = np.unique(rows * shape[1] + columns, return_counts=True)
+        return cls._sorted(key, counts, shape)
+
+    @classmethod
+    def _sorted(
+        cls, key: Longs, values: npt.NDArray[np.number], shape: tuple[int, int]
+    ) -> "Sparse":
         offsets = np.searchsorted(key // max(shape[1], 1), np.arange(shape[0] + 1))
         return cls(
             offsets.astype(np.int64),
             (key % max(shape[1], 1)).astype(np.int32),
-            total.astype(np.float32),
+            values.astype(np.float32),
             shape[1],
         )
 
@@ -56,6 +68,12 @@ class Sparse:
         length = np.maximum(np.sqrt(square), 1e-12)
         return self.with_values(self.values / length[self.rows])
 
+    def part(self, first: int, last: int) -> "Sparse":
+        """Return rows `first` to `last` - 1."""
+        begin, end = self.offsets[first], self.offsets[last]
+        offsets = self.offsets[first : last + 1] - begin
+        return Sparse(offsets, self.columns[begin:end], self.values[begin:end], self.n_columns)
+
     def compact(self) -> "Sparse":
         """Return the matrix without its empty columns."""
         used, columns = np.unique(self.columns, return_inverse=True)
@@ -65,7 +83,7 @@ class Sparse:
         """Return columns as rows."""
         return Sparse.of(self.columns, self.rows, self.values, (self.n_columns, self.n_rows))
 
-    def times(self, dense: Doubles) -> Doubles:
+    def times(self, dense: Doubles | Floats) -> Doubles:
         """Return the product with a dense matrix."""
         out = np.zeros((self.n_rows, dense.shape[1]))
         multiply(self.offsets, self.columns, self.values, np.ascontiguousarray(dense), out)
@@ -73,11 +91,16 @@ class Sparse:
 
 
 @kernel
-def multiply(offsets: Longs, columns: Ints, values: Floats, dense: Doubles, out: Doubles) -> None:
-    """Add rows of `dense` to rows of `out`, one entry at a time: the same sums on any machine."""
+def multiply(
+    offsets: Longs, columns: Ints, values: Floats, dense: npt.NDArray[Any], out: Doubles
+) -> None:
+    """Add rows of `dense` to rows of `out`, one entry at a time: the same sums on any machine.
+
+    Products are of float64 whatever `dense` is, so that it need not be copied.
+    """
     for r in range(offsets.shape[0] - 1):
         for i in range(offsets[r], offsets[r + 1]):
-            column, value = columns[i], values[i]
+            column, value = columns[i], np.float64(values[i])
             for k in range(dense.shape[1]):
                 out[r, k] += value * dense[column, k]
 
@@ -86,12 +109,14 @@ _SPARE = 16
 _ROUNDS = 6
 
 
-def latent_vectors(matrix: Sparse, width: int, seed: int) -> Floats:
-    """Return unit vectors of the rows: their part of the `width` strongest singular directions.
+def latent_directions(matrix: Sparse, width: int, seed: int) -> tuple[Ints, Doubles]:
+    """Return the columns in use, ascending, and their part of the `width` strongest directions.
 
-    A random start, a few rounds of multiplication, and the small problem that remains is solved
-    exactly. Rounds beyond these no longer change the cosines that matter.
+    A row's latent vector is the row times the directions: i4[U] and f8[U, width]. A random start,
+    a few rounds of multiplication, and the small problem that remains is solved exactly. Rounds
+    beyond these no longer change the cosines that matter.
     """
+    used = np.unique(matrix.columns)
     matrix = matrix.compact()
     width = min(width, matrix.n_rows, matrix.n_columns)
     back = matrix.transposed()
@@ -101,14 +126,9 @@ def latent_vectors(matrix: Sparse, width: int, seed: int) -> Floats:
         guess = _orthogonal(back.times(matrix.times(guess)))
     image = matrix.times(guess)
     _, directions = np.linalg.eigh(image.T @ image)  # the weakest first
-    return _rounded(unit(image @ directions[:, ::-1][:, :width]))
+    return used, guess @ directions[:, ::-1][:, :width]
 
 
 def _orthogonal(columns: Doubles) -> Doubles:
     result: Doubles = np.linalg.qr(columns)[0]
     return result
-
-
-def _rounded(vectors: Floats) -> Floats:
-    """Return vectors on a grid far finer than their meaning and coarser than rounding errors."""
-    return np.round(vectors, 5).astype(np.float32)

@@ -23,14 +23,16 @@ Hashes = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class Tagger:
-    """Weights of clues: f8[2**BITS, len(TAGS)]."""
+    """Weights of clues: f8[2**bits, len(TAGS)]."""
 
     weights: Doubles
 
     @classmethod
-    def train(cls, clues: Clues, tags: Ints, rows: Longs, rng: np.random.Generator) -> "Tagger":
+    def train(
+        cls, clues: Clues, tags: Ints, rows: Longs, rng: np.random.Generator, bits: int = BITS
+    ) -> "Tagger":
         """Learn from the rows given; `tags` are places in TAGS, -1 where there is none."""
-        weights = np.zeros((1 << BITS, len(TAGS)))
+        weights = np.zeros((1 << bits, len(TAGS)))
         seen = np.zeros_like(weights)
         known = rows[tags[rows] >= 0]
         for _ in range(_EPOCHS):

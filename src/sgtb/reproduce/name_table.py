@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from sgtb.linking.facts import EntityFacts
+from sgtb.entities import EntityTable
+from sgtb.linking.facts import split_title
 from sgtb.records import Document
 from sgtb.text.normalize import normal_phrase
 
@@ -21,17 +22,15 @@ class NameTable:
     ids: Mapping[str, Ids]
 
     @classmethod
-    def build(cls, documents: Iterable[Document], facts: EntityFacts) -> "NameTable":
+    def build(cls, documents: Iterable[Document], entities: EntityTable) -> "NameTable":
         """Gather names from the candidates that documents bring along, and from titles."""
         ids: dict[str, set[str]] = {}
         for document in documents:
             for mention in document.mentions:
                 ids.setdefault(normal_phrase(mention.text), set()).update(mention.candidates or ())
-        for id_, name, full_name in zip(
-            facts.entities.ids, facts.name, facts.full_name, strict=True
-        ):
-            for title in (name, full_name):
-                ids.setdefault(title, set()).add(id_)
+        for id_, title in zip(entities.ids, entities.titles, strict=True):
+            for name in (split_title(title)[0], title):
+                ids.setdefault(normal_phrase(name), set()).add(id_)
         # What is all punctuation has no name: it would stand for everything else of that kind.
         return cls({name: frozenset(known) for name, known in ids.items() if name and known})
 

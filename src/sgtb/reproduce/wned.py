@@ -22,7 +22,6 @@ from sgtb.evaluation.titles import normal_title
 from sgtb.learn.dtypes import Ints
 from sgtb.learn.plan import PlanName
 from sgtb.linking.choices import Choices, listed_choices
-from sgtb.linking.facts import EntityFacts
 from sgtb.linking.packing import pack
 from sgtb.linking.schema import SCHEMA
 from sgtb.records import Document, Mention
@@ -130,7 +129,7 @@ def run_wned(
         raise SettingsError(f"{n_seeds} seeds; it must be at least 1")
     begin = time.perf_counter()
     known, entities = packer.known, data.entities
-    sets = prepare(data, known.facts, corpora)
+    sets = prepare(data, corpora)
     say(f"features of {', '.join(given.name for given in sets)}")
     tables = [known.table(given.choices) for given in sets]
     runs: list[SetRun] = []
@@ -149,11 +148,10 @@ def run_wned(
     return WnedResult(sets, tuple(baseline), tuple(runs), len(entities), seconds)
 
 
-def prepare(
-    data: AidaData, facts: EntityFacts, corpora: Sequence[WnedCorpus]
-) -> tuple[WnedSet, ...]:
+def prepare(data: AidaData, corpora: Sequence[WnedCorpus]) -> tuple[WnedSet, ...]:
     """Give all mentions their candidates, then all golds their ids."""
-    names = NameTable.build((d for split in SPLITS for d in data.documents(split)), facts)
+    documents_of = (d for split in SPLITS for d in data.documents(split))
+    names = NameTable.build(documents_of, data.entities)
     id_of = _ids_by_title(data.entities)
     sets = []
     for corpus in corpora:

@@ -1,1 +1,13 @@
-"""The starter data: a small world of shared names, and texts about it; see README.md there."""
+"""The starter: a small world of shared names, texts about it, and a linker trained on them.
+
+See README.md there. `make starter` builds knowledge base and model from the other files.
+"""
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+ENTITIES = FOLDER / "entities.jsonl"
+DOCUMENTS = FOLDER / "documents.txt"
+CONTRAST = FOLDER / "contrast.txt"
+KB = FOLDER / "kb"
+MODEL = FOLDER / "model.safetensors"

@@ -9,18 +9,14 @@ not matter. The worker processes unpack bzip2 themselves. The order of pages is 
 chunks, results and what is dropped are the same for any number of workers.
 """
 
-import os
 import re
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import count, groupby
-from multiprocessing import get_context, parent_process
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
@@ -32,6 +28,7 @@ from sgtb.wiki.page_xml import Dropped, Page
 from sgtb.wiki.pieces import ChunkPages, Piece, Stitcher, Stretch, read_piece
 from sgtb.wiki.site import Site
 from sgtb.wiki.unpack import GAP, open_file, packing, unpack, unreadable
+from sgtb.workers import submit, worker_pool
 
 __all__ = [
     "CHUNK_SIZE",
@@ -274,12 +271,10 @@ def _in_order(
         return
     # Two per worker keep all busy, and hold memory within bounds where one chunk takes long.
     under_way: deque[tuple[int, Chunk, Future[_Result[T]]]] = deque()
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_work)
+    pool = worker_pool(workers)
     try:
         for i, chunk in chunks:
-            with _interrupts_blocked():
-                future = pool.submit(_work, chunk, dumps[i].site, function)
-            under_way.append((i, chunk, future))
+            under_way.append((i, chunk, submit(pool, _work, chunk, dumps[i].site, function)))
             if len(under_way) > 2 * workers:
                 yield _wait(*under_way.popleft())
         while under_way:
@@ -296,38 +291,6 @@ def _in_order(
 def _wait(number: int, chunk: Chunk, future: "Future[_Result[T]]") -> tuple[int, Chunk, _Result[T]]:
     # The text is no longer needed; a caller that holds on to the chunk should not hold it.
     return number, replace(chunk, text=None), future.result()
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Let the main process alone deal with Ctrl-C; it tells the workers to end.
-
-    They are started as they are needed, and keep what was blocked from their first moment on.
-    Here an interrupt only waits.
-    """
-    mask = getattr(signal, "pthread_sigmask", None)  # not on every system
-    if mask is None:
-        yield
-        return
-    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        mask(signal.SIG_SETMASK, before)
-
-
-def _begin_work() -> None:
-    """Do the same in a worker, once it runs, for systems that block nothing; outlive no parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """Wait until the parent is gone, killed perhaps: a worker would wait for work for ever."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _unpack_range(chunk: Chunk) -> tuple[bytes, int | None]:

@@ -1,0 +1,60 @@
+"""What the linker's benchmark links: AIDA's test documents, with models trained on its train."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.linker_speed import Subject
+from sgtb.linking.choices import listed_choices
+from sgtb.records import Document
+from sgtb.reproduce.aida_data import AidaData
+from sgtb.reproduce.aida_linker import WAYS, Trial, kept_model
+from sgtb.reproduce.linker_cache import LinkerCache
+
+TRIAL = Trial("bsg", 0)
+_OTHERS = 3
+
+
+@dataclass(frozen=True)
+class AidaSubjects:
+    """Linkers to measure: with gold spans and listed candidates, and with nothing but text."""
+
+    spans: Subject
+    texts: Subject
+    documents: tuple[Document, ...]
+    n_trees: int
+    trained_on: int
+
+
+def aida_subjects(
+    data: AidaData, cache: Path, train: int | None, test: int | None, say: Callable[[str], None]
+) -> AidaSubjects:
+    """Return linkers with the models of `sgtb reproduce linker`, trained if they are not kept.
+
+    train  documents trained on, without dev; None: all, and dev chooses the number of trees
+    test   documents to be linked; None: all
+    """
+    if train is not None:
+        data = _less(data, train)
+    kept = LinkerCache(cache, say)
+    with kept.kb(data) as kb:
+        models = {way: kept_model(data, kept, kb, way, TRIAL) for way in WAYS}
+        place = kb.path
+    documents, others = data.documents("test")[:test], data.documents("train")[:_OTHERS]
+    spans, texts = (
+        Subject(models[way], place, [*map(given, documents)], [*map(given, others)])
+        for way, given in (("listed", WAYS["listed"].given), ("by name", lambda one: one.text))
+    )
+    n_trees = models["listed"].forest.forest.n_trees
+    return AidaSubjects(spans, texts, documents, n_trees, len(data.documents("train")))
+
+
+def _less(data: AidaData, train: int) -> AidaData:
+    """Return AIDA with fewer documents to train on, and none that choose the number of trees."""
+    fewer = {"train": data.documents("train")[:train], "dev": ()}
+    choices = {split: listed_choices(texts, data.entities) for split, texts in fewer.items()}
+    return replace(
+        data,
+        choices={**data.choices, **choices},
+        fingerprint=f"{data.fingerprint}, {train} documents",
+    )

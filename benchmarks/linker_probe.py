@@ -1,0 +1,77 @@
+"""The linker's probe: what is measured in a fresh process. `benchmarks.probes` starts it.
+
+python -m benchmarks.linker_probe TASK WORD ...
+"""
+
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.resident import resident
+
+
+def train(place: str, path: str, documents: str) -> dict[str, Any]:
+    """Train a small linker on generated documents about a knowledge base."""
+    from benchmarks.linker_texts import written
+    from sgtb.kb import KnowledgeBase
+    from sgtb.learn import SearchPlan, TrainingSettings, TreeSettings
+    from sgtb.linking.training import LinkerTraining, train_linker
+
+    settings = LinkerTraining(
+        SearchPlan("bsg", beam_width=4), TreeSettings(min_leaf=20), TrainingSettings(n_trees=100)
+    )
+    begin = time.perf_counter()
+    with KnowledgeBase.open(place) as kb:
+        train_linker(kb, list(written(kb, int(documents), seed=1)), settings=settings).save(path)
+    return {"seconds": time.perf_counter() - begin, "bytes": Path(path).stat().st_size}
+
+
+def write(place: str, path: str, documents: str) -> dict[str, Any]:
+    """Write the texts of generated documents."""
+    from benchmarks.linker_texts import written
+    from sgtb.kb import KnowledgeBase
+
+    with KnowledgeBase.open(place) as kb:
+        texts = [document.text for document in written(kb, int(documents), seed=2)]
+    Path(path).write_text(json.dumps(texts), "utf-8")
+    return {"documents": len(texts), "characters": sum(map(len, texts))}
+
+
+def starter_texts(documents: str, path: str) -> dict[str, Any]:
+    """Write the texts of the starter's documents."""
+    from sgtb.reproduce.starter_data import read_starter
+
+    splits = read_starter(Path(documents)).values()
+    texts = [document.text for split in splits for document in split]
+    Path(path).write_text(json.dumps(texts), "utf-8")
+    return {"documents": len(texts)}
+
+
+def memory(place: str, model: str, path: str) -> dict[str, Any]:
+    """Link texts with a knowledge base; say what the process then has in memory."""
+    from sgtb.linking.linker import Linker
+
+    texts = json.loads(Path(path).read_text("utf-8"))
+    imported = resident()
+    with Linker.load(model, place) as linker:
+        loaded = resident()
+        linked = list(linker.pipe(texts))
+        after = resident()
+        entities = len(linker.kb)
+    return {
+        "entities": entities,
+        "documents": len(texts),
+        "mentions": sum(len(one.links) for one in linked),
+        "linked": sum(link.entity is not None for one in linked for link in one.links),
+        "imported": asdict(imported),
+        "loaded": asdict(loaded),
+        "after": asdict(after),
+    }
+
+
+if __name__ == "__main__":
+    tasks = {task.__name__: task for task in (train, write, starter_texts, memory)}
+    print(json.dumps(tasks[sys.argv[1]](*sys.argv[2:])), flush=True)

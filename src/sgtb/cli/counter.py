@@ -1,0 +1,52 @@
+"""The counter of linked documents: a changing line on a terminal, now and then one elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import TextIO
+
+from sgtb.linking.links import LinkedDocument
+
+_PATIENCE = 2.0
+"""Seconds before the first line: of quick work nothing need be said."""
+_PAUSE = 10.0
+_PAUSE_ON_TERMINAL = 0.2
+
+
+class Counter:
+    """Counts documents that pass, and says so on standard error.
+
+    Where documents are printed on the same terminal, they are progress enough.
+    """
+
+    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._changing = self._stream.isatty()
+        self._quiet = quiet or (self._changing and sys.stdout.isatty())
+        self._pause = _PAUSE_ON_TERMINAL if self._changing else _PAUSE
+        self.documents = self.links = 0
+
+    def passing(self, documents: Iterator[LinkedDocument]) -> Iterator[LinkedDocument]:
+        """Yield documents on, counted."""
+        begun = time.monotonic()
+        due = begun + (self._pause if self._changing else _PATIENCE)
+        said = False
+        try:
+            for document in documents:
+                self.documents += 1
+                self.links += len(document.links)
+                if not self._quiet and (now := time.monotonic()) >= due:
+                    due, said = now + self._pause, True
+                    self._say(now - begun)
+                yield document
+        finally:
+            if said:
+                self._say(time.monotonic() - begun)
+                if self._changing:
+                    print(file=self._stream, flush=True)
+
+    def _say(self, seconds: float) -> None:
+        rate = self.documents / max(seconds, 1e-9)
+        line = f"{self.documents:,} documents, {self.links:,} links, {rate:,.1f} documents a second"
+        begin, end = ("\r", "\x1b[K") if self._changing else ("", "\n")
+        print(f"{begin}{line}", end=end, file=self._stream, flush=True)

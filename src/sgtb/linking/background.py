@@ -1,0 +1,104 @@
+"""Background: what is known of words and of a knowledge base as a whole, fixed by training.
+
+An entity's own facts are read from the knowledge base whenever they are needed, so that an entity
+added a second ago has them too. What puts them in proportion must not change under a trained
+model: which words there are and how rare, which topics there are, and what stands for an unknown
+popularity.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
+from sgtb.linking.descriptions import descriptions
+from sgtb.linking.entity_source import EntitySource
+from sgtb.linking.lexicon import Lexicon
+from sgtb.linking.sparse import Sparse, latent_directions
+from sgtb.records import Document
+from sgtb.text.word_vectors import WordVectors, unit
+
+TOPIC_WIDTH = 96
+ALL_TITLES = 200_000
+"""In a knowledge base of up to so many entities all titles are counted and all descriptions make
+topics; in a larger one those of the entities that training meets, and whom they are linked with."""
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Background:
+    """Words, topics, and the least popularity.
+
+    topic_words  i4[U]     the words, by number in the lexicon, that topics are told by; ascending
+    topics       f8[U, W]  what each of them says of each topic
+    """
+
+    lexicon: Lexicon
+    topic_words: Ints
+    topics: Doubles
+    least_popularity: float
+
+    @classmethod
+    def build(
+        cls,
+        source: EntitySource,
+        texts: Sequence[Document],
+        words: WordVectors | None = None,
+        met: Longs | None = None,
+        topic_width: int = TOPIC_WIDTH,
+        digits: int | None = None,
+    ) -> "Background":
+        """Count words and find topics.
+
+        texts   documents of training
+        met     the numbers of the entities that are candidates there; None: all entities
+        digits  topics are rounded to so many decimals; None: not at all
+        """
+        if met is None or source.size <= ALL_TITLES:
+            met = known = np.arange(source.size)
+        else:
+            known = np.union1d(met, source.rows(met).linked.items).astype(np.int64)
+        lexicon = Lexicon.build(texts, source.titles(known), words)
+        return cls.of(lexicon, source, met, topic_width, digits)
+
+    @classmethod
+    def of(
+        cls,
+        lexicon: Lexicon,
+        source: EntitySource,
+        met: Longs,
+        topic_width: int = TOPIC_WIDTH,
+        digits: int | None = None,
+    ) -> "Background":
+        """Find the topics of some entities; the words are counted already."""
+        described = descriptions(source.rows(met), source, lexicon)
+        columns, directions = latent_directions(described, topic_width, _SEED)
+        if digits is not None:
+            directions = _settled(directions, digits)
+        return cls(lexicon, columns, directions, source.least_popularity())
+
+    def topic_vectors(self, described: Sparse) -> Floats:
+        """Return unit vectors of descriptions, or zero: their part of each topic."""
+        known = np.isin(described.columns, self.topic_words)
+        rows = described.rows[known]
+        offsets = np.searchsorted(rows, np.arange(described.n_rows + 1)).astype(np.int64)
+        columns = np.searchsorted(self.topic_words, described.columns[known]).astype(np.int32)
+        own = Sparse(offsets, columns, described.values[known], len(self.topic_words))
+        return _rounded(unit(own.times(self.topics)))
+
+
+def _settled(directions: Doubles, digits: int) -> Doubles:
+    """Return rounded directions, the largest part of each positive: the same on any machine.
+
+    Libraries for matrices differ in their last digits, and in which way a direction points.
+    """
+    rounded = np.round(directions, digits)
+    largest = np.abs(rounded).argmax(axis=0)  # the first of equals, once rounding made them equal
+    signs = np.where(rounded[largest, np.arange(rounded.shape[1])] < 0, -1.0, 1.0)
+    return rounded * signs + 0.0  # no negative zero
+
+
+def _rounded(vectors: Floats) -> Floats:
+    """Return vectors on a grid far finer than their meaning and coarser than rounding errors."""
+    return np.round(vectors, 5).astype(np.float32)

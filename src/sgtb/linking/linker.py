@@ -1,0 +1,295 @@
+"""Linker: text in, explained links out. A knowledge base and a model, ready for use."""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from sgtb.errors import RequestError, SettingsError, SgtbError
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.learn.estimator import StructuredGradientBoosting
+from sgtb.learn.problems import Problems
+from sgtb.linking.answers import Answers, Cards, decide
+from sgtb.linking.candidates import CandidateFinder
+from sgtb.linking.entity_source import KbSource
+from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.links import Link, LinkedDocument, Request
+from sgtb.linking.mentions import MentionSettings, NameFinder
+from sgtb.linking.parts import Part, cut, document_of, of_document
+from sgtb.linking.workbench import Layout, Workbench
+from sgtb.records import Document
+from sgtb.workers import submit, worker_pool
+
+BATCH = 32
+"""Documents linked at a time: enough that arrays, not calls, are what takes the time."""
+MENTIONS = 2_000
+"""Mentions decided at a time, or few more: it bounds the memory that a long text takes."""
+Linkable = str | Request | Document
+
+
+@dataclass(frozen=True)
+class LinkerSettings:
+    """What a linker answers, and how it finds mentions.
+
+    candidates      alternatives given for every link
+    reasons         whether links come with reasons
+    mentions        how mentions are found where none are given
+    near_names      whether names that nothing is found for go by names spelt nearly so
+    max_characters  of one text; for more, link its chapters
+    """
+
+    candidates: int = 5
+    reasons: bool = False
+    mentions: MentionSettings = field(default_factory=MentionSettings)
+    near_names: bool = False
+    max_characters: int = 5_000_000
+
+    def __post_init__(self) -> None:
+        for name in ("candidates", "max_characters"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise SettingsError(f"{name} must be a whole number from 1 up, not {value!r}")
+
+
+class Linker:
+    """Links texts to the entities of a knowledge base. May be used by several threads."""
+
+    def __init__(
+        self, model: LinkerModel, kb: KnowledgeBase, settings: LinkerSettings | None = None
+    ) -> None:
+        model.check(KbSource(kb).evidence, kb.path)
+        self.model, self.kb, self.settings = model, kb, settings or LinkerSettings()
+        candidates = replace(model.candidates, near_names=self.settings.near_names)
+        self._bench = Workbench(kb, model.background, model.schema, CandidateFinder(kb, candidates))
+        self._names = NameFinder(kb, self.settings.mentions)
+        self._cards = Cards(kb)
+        groups = [f.group for f in model.schema.features if f.group not in model.without]
+        self._answers = Answers(self._cards, groups, self.settings.candidates)
+        training = replace(model.forest.training, threads=1)
+        self._system = StructuredGradientBoosting.of(replace(model.forest, training=training))
+        self._state = kb.state
+        self._closed = False
+        self._guard = threading.Lock()
+        self._pool: ProcessPoolExecutor | None = None
+        self._jobs = 0
+
+    @classmethod
+    def load(
+        cls,
+        model: str | os.PathLike[str] | LinkerModel,
+        kb: str | os.PathLike[str] | KnowledgeBase,
+        settings: LinkerSettings | None = None,
+    ) -> "Linker":
+        """Load a model file and open a knowledge base; refuse a pair that does not fit."""
+        trained = model if isinstance(model, LinkerModel) else LinkerModel.load(model)
+        opened = kb if isinstance(kb, KnowledgeBase) else KnowledgeBase.open(kb)
+        return cls(trained, opened, settings)
+
+    @classmethod
+    def starter(cls, settings: LinkerSettings | None = None) -> "Linker":
+        """Load the small knowledge base and model that come with the package."""
+        from sgtb.starter import KB, MODEL
+
+        return cls.load(MODEL, KB, settings)
+
+    def __call__(self, text: str) -> LinkedDocument:
+        """Link a text."""
+        return self.link(text)
+
+    def link(self, document: Linkable) -> LinkedDocument:
+        """Link a text, a request with given spans, or a document with its own tokens."""
+        return self._link([document])[0]
+
+    def pipe(self, documents: Iterable[Linkable], jobs: int = 1) -> Iterator[LinkedDocument]:
+        """Link any number of documents, in their order; holds no more than a few at a time.
+
+        jobs  processes; the linker keeps them for the next call
+        """
+        if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+            raise SettingsError(f"jobs must be a whole number from 1 up, not {jobs!r}")
+        if isinstance(documents, str | Request | Document):
+            raise RequestError("pipe takes many documents; for a single one there is `link`")
+        batches = _batches(documents)
+        if jobs == 1:
+            for batch in batches:
+                yield from self._link(batch)
+        else:
+            yield from self._share_out(batches, jobs)
+
+    def _share_out(self, batches: Iterator[list[Linkable]], jobs: int) -> Iterator[LinkedDocument]:
+        """Let worker processes link batches, a few of them at a time."""
+        pool = self._workers(jobs)
+        under_way: deque[Future[list[LinkedDocument]]] = deque()
+        try:
+            for batch in batches:
+                if pool is not self._pool:
+                    raise CancelledError
+                under_way.append(submit(pool, _work, batch))
+                if len(under_way) > 2 * jobs:
+                    yield from under_way.popleft().result()
+            while under_way:
+                yield from under_way.popleft().result()
+        except CancelledError:
+            raise SgtbError(
+                "the worker processes were ended before all was linked: the linker was refreshed "
+                "or closed meanwhile, or asked for another number of jobs"
+            ) from None
+        except BrokenProcessPool:
+            self._end_workers()
+            raise SgtbError(
+                "a worker process ended while linking, perhaps because memory ran out: use fewer "
+                "jobs. A script must not begin anew in a worker: put its calls under "
+                '`if __name__ == "__main__":`'
+            ) from None
+        finally:
+            for future in under_way:
+                future.cancel()
+
+    def refresh(self) -> bool:
+        """See what was written to the knowledge base since; return whether there is anything."""
+        self._check_open()
+        changed = self.kb.refresh()
+        if changed:
+            self._forget()
+            self._end_workers()
+            self.model.check(KbSource(self.kb).evidence, self.kb.path)
+        return changed
+
+    def _forget(self) -> None:
+        """Drop all that was read from the knowledge base."""
+        self._bench.forget()
+        self._names.forget()
+        self._cards.forget()
+        self._state = self.kb.state
+
+    def close(self) -> None:
+        """End the worker processes and close the knowledge base."""
+        self._closed = True
+        self._end_workers()
+        self.kb.close()
+
+    def __enter__(self) -> "Linker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Linker, (self.model, self.kb, self.settings)
+
+    def __repr__(self) -> str:
+        return f"Linker({self.kb!r}, {self.model.forest.plan.name})"
+
+    def part(self, document: Linkable) -> Part:
+        """Return a document as it is linked: with tokens and mentions, without any gold."""
+        given = Request(document) if isinstance(document, str) else document
+        if not isinstance(given, Request | Document):
+            raise RequestError(
+                f"only a text, a Request or a Document can be linked, not {document!r:.80}"
+            )
+        most = self.settings.max_characters
+        if isinstance(given.text, str) and len(given.text) > most:
+            raise RequestError(
+                f"a text of {len(given.text):,} characters is longer than the limit of {most:,}; "
+                "link its parts one by one, or raise max_characters"
+            )
+        if isinstance(given, Document):
+            return of_document(given)
+        return document_of(given, self._names)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SgtbError("this linker was closed; load it again")
+
+    def _link(self, batch: Sequence[Linkable]) -> list[LinkedDocument]:
+        self._check_open()
+        if self.kb.state is not self._state:  # somebody else refreshed it
+            self._forget()
+        whole = [self.part(document) for document in batch]
+        cuts = [cut(one) for one in whole]
+        groups = _groups(part for parts in cuts for part in parts)
+        links = iter([link for group in groups for link in self._decide(group)])
+        return [
+            LinkedDocument(
+                one.document.text,
+                tuple(link for _ in parts for link in next(links)),
+                one.document.id,
+            )
+            for one, parts in zip(whole, cuts, strict=True)
+        ]
+
+    def _decide(self, parts: Sequence[Part]) -> list[tuple[Link, ...]]:
+        layout, problems = self._pack(parts)
+        clamp = np.full(problems.n_mentions, -1, np.int32)
+        fixed = {
+            id(mention)
+            for part in parts
+            for mention, known in zip(part.document.mentions, part.fixed, strict=True)
+            if known
+        }
+        if fixed:  # what is fixed has one candidate, the first
+            clamp[[id(mention) in fixed for mention in layout.choices.mentions]] = 0
+        decided = decide(problems, self._system, clamp, self.settings.reasons)
+        return self._answers.links(parts, layout, decided)
+
+    def _pack(self, parts: Sequence[Part]) -> tuple[Layout, Problems]:
+        bench, model = self._bench, self.model
+        layout = bench.lay_out([part.document for part in parts])
+        features = model.featurizer.features(bench.table(layout))
+        return layout, bench.pack(layout, features, model.without)
+
+    def _workers(self, jobs: int) -> ProcessPoolExecutor:
+        self._check_open()
+        with self._guard:
+            if self._pool is not None and self._jobs == jobs:
+                return self._pool
+        self._end_workers()
+        with self._guard:
+            self._pool, self._jobs = worker_pool(jobs, _begin, self), jobs
+            return self._pool
+
+    def _end_workers(self) -> None:
+        with self._guard:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+_worker: Linker | None = None
+
+
+def _begin(linker: Linker) -> None:
+    global _worker
+    _worker = linker
+
+
+def _work(batch: list[Linkable]) -> list[LinkedDocument]:
+    assert _worker is not None
+    return _worker._link(batch)
+
+
+def _batches(documents: Iterable[Linkable]) -> Iterator[list[Linkable]]:
+    given = iter(documents)
+    while batch := list(islice(given, BATCH)):
+        yield batch
+
+
+def _groups(parts: Iterable[Part]) -> Iterator[list[Part]]:
+    """Yield parts in groups of about MENTIONS mentions."""
+    group: list[Part] = []
+    size = 0
+    for part in parts:
+        group.append(part)
+        size += len(part.fixed)
+        if size >= MENTIONS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

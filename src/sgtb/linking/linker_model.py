@@ -1,0 +1,248 @@
+"""LinkerModel: all that training a linker leaves behind, in one safetensors file.
+
+Forest and feature models, the words and topics they were trained with, and the schema that says
+what a knowledge base must have. The knowledge base itself stays outside: the model goes with any
+that has the evidence.
+"""
+
+import os
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sgtb.errors import KnowledgeBaseError, ModelFileError, SgtbError
+from sgtb.learn.model_file import Model, model_of, model_record, model_tensors
+from sgtb.learn.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
+from sgtb.linking.background import Background
+from sgtb.linking.candidates import CandidateSettings
+from sgtb.linking.entity_source import (
+    DESCRIPTIONS,
+    ENTITY_VECTORS,
+    KNOWN_TYPES,
+    LINKS,
+    NAME_PRIORS,
+    POPULARITY,
+    WORD_VECTORS,
+    Evidence,
+)
+from sgtb.linking.features import FeatureModels, Featurizer
+from sgtb.linking.lexicon import Lexicon
+from sgtb.linking.ranker import BINS, Cuts, Ranker
+from sgtb.linking.schema import BEYOND_THE_MENTION, VERSION, Schema
+from sgtb.linking.tagger import TAGS, Tagger
+
+KIND = "linker"
+FORMAT = 1
+_FOREST = "forest "
+_EVIDENCE = frozenset(
+    [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
+)
+_LARGEST = 1e15
+"""No number of a model is larger; sums of such stay far from what a float32 can hold."""
+_MOST_COUNTED = 1 << 53
+_TENSORS = {
+    "words": (np.uint8, 1), "texts_with": (np.int32, 1), "titles_with": (np.int32, 1),
+    "vectors": (np.float32, 2), "topic_words": (np.int32, 1), "topics": (np.float64, 2),
+    "tagger": (np.float64, 2),
+    "local": (np.float64, 1), "local_bins": (np.float64, 2), "local_cuts": (np.float32, 2),
+    "joint": (np.float64, 1), "joint_bins": (np.float64, 2), "joint_cuts": (np.float32, 2),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LinkerModel:
+    """A trained linker without its knowledge base.
+
+    without     feature groups that it does not look at
+    candidates  how candidates were found in training
+    origin      what it was trained on, for people
+    """
+
+    schema: Schema
+    without: tuple[str, ...]
+    candidates: CandidateSettings
+    background: Background
+    featurizer: Featurizer
+    forest: Model
+    origin: dict[str, Any]
+
+    def check(self, evidence: Evidence, kb: object) -> None:
+        """Raise unless a knowledge base has what the model was trained with."""
+        lacking = sorted(self.schema.evidence - evidence - {WORD_VECTORS})
+        if lacking:
+            raise KnowledgeBaseError(
+                f"{kb}: this model was trained with {', '.join(lacking)}, which this knowledge "
+                "base lacks; build it with them, or train a model on it as it is"
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model; equal models give equal bytes."""
+        background, lexicon = self.background, self.background.lexicon
+        models = self.featurizer.models
+        tensors: Tensors = {
+            "words": np.frombuffer("\n".join(lexicon.words).encode(), np.uint8),
+            "texts_with": lexicon.texts_with, "titles_with": lexicon.titles_with,
+            "vectors": lexicon.vectors,
+            "topic_words": background.topic_words, "topics": background.topics,
+            "tagger": models.tagger.weights,
+            "local": models.local.weights, "local_bins": models.local.bin_weights,
+            "local_cuts": self.featurizer.local_cuts.values,
+            "joint": models.joint.weights, "joint_bins": models.joint.bin_weights,
+            "joint_cuts": self.featurizer.joint_cuts.values,
+        }  # fmt: skip
+        forest = {f"{_FOREST}{name}": array for name, array in model_tensors(self.forest).items()}
+        record = {
+            "kind": KIND,
+            "version": FORMAT,
+            "schema": {
+                "version": self.schema.version,
+                "evidence": sorted(self.schema.evidence),
+                "features": list(self.schema.names),
+                "pairs": list(self.schema.pairs),
+            },
+            "without": list(self.without),
+            "candidates": _as_dict(self.candidates),
+            "texts": lexicon.n_texts,
+            "titles": lexicon.n_titles,
+            "least_popularity": background.least_popularity,
+            "forest": model_record(self.forest),
+            "origin": self.origin,
+        }
+        write_tensors(path, {**tensors, **forest}, record)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> "LinkerModel":
+        """Read a model that `save` wrote; anything else is a ModelFileError."""
+        tensors, record = read_tensors(path, KIND, FORMAT, max_bytes)
+        forest = {
+            name.removeprefix(_FOREST): tensors.pop(name)
+            for name in list(tensors)
+            if name.startswith(_FOREST)
+        }
+        take(tensors, _TENSORS, path)
+        try:
+            return _model(tensors, forest, record, path)
+        except SgtbError as error:
+            text = str(error).removeprefix(f"{path}: ")
+            raise ModelFileError(f"{path}: {text}") from None
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise ModelFileError(
+                f"{path}: its record is incomplete or malformed ({error})"
+            ) from None
+
+
+def _as_dict(settings: CandidateSettings) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in settings.__dataclass_fields__}
+
+
+def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: object) -> LinkerModel:
+    schema = _schema(record["schema"])
+    without = tuple(record["without"])
+    lexicon = _lexicon(tensors, record)
+    n_fixed, n_local = _widths(schema)
+    featurizer = Featurizer(
+        FeatureModels(
+            Tagger(_hashed(tensors, "tagger", (len(TAGS),))),
+            _ranker(tensors, "local", n_local),
+            _ranker(tensors, "joint", n_fixed),
+        ),
+        _cuts(tensors, "local_cuts", n_local),
+        _cuts(tensors, "joint_cuts", n_fixed),
+    )
+    model = model_of(forest, record["forest"], path)
+    _moderate(model.forest.value, "the values of its leaves")
+    if model.n_local != len(schema.columns_without(without)) or model.n_pair != len(schema.pairs):
+        raise ModelFileError("its trees and its schema differ in their features")
+    least = record["least_popularity"]
+    if not isinstance(least, int | float) or not abs(least) <= _LARGEST:
+        raise ModelFileError(f"its least popularity is {least!r}")
+    if not isinstance(record["origin"], dict):
+        raise ModelFileError("its origin is no JSON object")
+    return LinkerModel(
+        schema, without, CandidateSettings(**record["candidates"]),
+        Background(lexicon, *_topics(tensors, len(lexicon.words)), float(least)),
+        featurizer, model, record["origin"],
+    )  # fmt: skip
+
+
+def _schema(record: dict[str, Any]) -> Schema:
+    if record["version"] != VERSION:
+        raise ModelFileError(
+            f"its features are of version {record['version']!r}; this release makes {VERSION}: "
+            "train it again"
+        )
+    evidence = record["evidence"]
+    if not isinstance(evidence, list) or not _EVIDENCE.issuperset(evidence):
+        raise ModelFileError(f"its evidence is {evidence!r:.80}")
+    schema = Schema.of(frozenset(evidence))
+    if list(schema.names) != record["features"] or list(schema.pairs) != record["pairs"]:
+        raise ModelFileError("its features are not those of this release; train it again")
+    return schema
+
+
+def _widths(schema: Schema) -> tuple[int, int]:
+    fixed = schema.features[: len(schema.fixed)]
+    return len(fixed), sum(feature.group not in BEYOND_THE_MENTION for feature in fixed)
+
+
+def _lexicon(tensors: Tensors, record: dict[str, Any]) -> Lexicon:
+    text = tensors["words"].tobytes().decode()
+    words = tuple(text.split("\n")) if text else ()
+    n = len(words)
+    if any(len(tensors[name]) != n for name in ("texts_with", "titles_with", "vectors")):
+        raise ModelFileError(f"it has {n} words, but counts or vectors of another number")
+    if any(a >= b for a, b in pairwise(words)):
+        raise ModelFileError("its words are not in order")
+    counts = record["texts"], record["titles"]
+    for name, most in zip(("texts_with", "titles_with"), counts, strict=True):
+        given = tensors[name]
+        whole = isinstance(most, int) and not isinstance(most, bool) and 0 <= most < _MOST_COUNTED
+        if not whole or given.min(initial=0) < 0 or given.max(initial=0) > most:
+            raise ModelFileError(f"its counts {name} do not fit the {most!r} counted")
+    _moderate(tensors["vectors"], "its word vectors")
+    return Lexicon(
+        words, counts[0], tensors["texts_with"], counts[1], tensors["titles_with"],
+        tensors["vectors"],
+    )  # fmt: skip
+
+
+def _topics(tensors: Tensors, n_words: int) -> tuple[Any, Any]:
+    words, topics = tensors["topic_words"], tensors["topics"]
+    if len(words) != len(topics):
+        raise ModelFileError("its topics do not fit their words")
+    _moderate(topics, "its topics")
+    if len(words) and not (words[0] >= 0 and words[-1] < n_words and (np.diff(words) > 0).all()):
+        raise ModelFileError("the words of its topics are out of range or order")
+    return words, topics
+
+
+def _hashed(tensors: Tensors, name: str, width: tuple[int, ...]) -> Any:
+    """Return weights of hashed clues: a power of two of them, or a hash would lead outside."""
+    weights = tensors[name]
+    size = len(weights)
+    if weights.shape[1:] != width or size < 2 or size & (size - 1) or size > 1 << 30:
+        raise ModelFileError(f"the weights {name} have the shape {weights.shape}")
+    _moderate(weights, f"the weights {name}")
+    return weights
+
+
+def _moderate(numbers: Any, name: str) -> None:
+    if not (np.abs(numbers) <= _LARGEST).all():  # NaN is not
+        raise ModelFileError(f"one of {name} is NaN, infinite or beyond {_LARGEST:.0e}")
+
+
+def _ranker(tensors: Tensors, name: str, n_features: int) -> Ranker:
+    bins = tensors[f"{name}_bins"]
+    if bins.shape != (n_features, BINS):
+        raise ModelFileError(f"the bins of ranker {name} do not fit {n_features} features")
+    _moderate(bins, f"the bins of ranker {name}")
+    return Ranker(_hashed(tensors, name, ()), bins)
+
+
+def _cuts(tensors: Tensors, name: str, n_features: int) -> Cuts:
+    values = tensors[name]
+    if values.shape != (n_features, BINS - 1) or np.isnan(values).any():
+        raise ModelFileError(f"{name} do not fit {n_features} features")
+    return Cuts(values)

@@ -1,0 +1,85 @@
+"""Name prints: names as numbers, so that kernels can compare them.
+
+A name in normal form is its words. Its print holds a number for the whole, one for every word, the
+sorted set of its runs of three letters, one for its initials and one for how it begins. Equal
+strings have equal numbers; different strings have different ones but for a chance of 2⁻⁶⁴.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.learn.dtypes import Words
+from sgtb.linking.ragged import Ragged
+
+BEGINNING = 3
+"""Letters that a beginning has."""
+_LETTER_BITS = 21  # of a code point
+
+
+class NamePrint(NamedTuple):
+    """One name."""
+
+    whole: int
+    squeezed: int  # without spaces
+    initials: int
+    beginning: tuple[int, int, int]  # of its first letter, its first two, its first three
+    words: Words  # in their order
+    trigrams: Words  # sorted, each once
+
+
+class NamePrints(NamedTuple):
+    """Several names."""
+
+    whole: Words
+    squeezed: Words
+    initials: Words
+    beginning: Words  # [n, BEGINNING]
+    words: Ragged
+    trigrams: Ragged
+
+
+@lru_cache(maxsize=1 << 18)
+def string_number(text: str) -> int:
+    """Return the number of a string."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+@lru_cache(maxsize=1 << 16)
+def name_print(name: str) -> NamePrint:
+    """Return the print of a name in normal form."""
+    words = name.split()
+    return NamePrint(
+        string_number(name),
+        string_number("".join(words)),
+        string_number("".join(word[0] for word in words)),
+        tuple(string_number(name[: i + 1]) for i in range(BEGINNING)),  # type: ignore[arg-type]
+        np.array([string_number(word) for word in words], np.uint64),
+        _trigrams(name),
+    )
+
+
+def name_prints(names: Sequence[str]) -> NamePrints:
+    """Return the prints of names in normal form."""
+    prints = [name_print(name) for name in names]
+    return NamePrints(
+        np.array([p.whole for p in prints], np.uint64),
+        np.array([p.squeezed for p in prints], np.uint64),
+        np.array([p.initials for p in prints], np.uint64),
+        np.array([p.beginning for p in prints], np.uint64).reshape(-1, BEGINNING),
+        Ragged.joined([p.words for p in prints], np.uint64),
+        Ragged.joined([p.trigrams for p in prints], np.uint64),
+    )
+
+
+def _trigrams(name: str) -> Words:
+    padded = f" {name} ".encode("utf-32-le", "surrogatepass")
+    letters = np.frombuffer(padded, np.uint32).astype(np.uint64)
+    if len(letters) < 3:
+        return np.zeros(0, np.uint64)
+    first, second = np.uint64(2 * _LETTER_BITS), np.uint64(_LETTER_BITS)
+    found: Words = np.unique((letters[:-2] << first) | (letters[1:-1] << second) | letters[2:])
+    return found

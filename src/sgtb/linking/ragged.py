@@ -1,0 +1,62 @@
+"""Ragged: lists of different lengths in one array; list i is items[offsets[i] : offsets[i + 1]]."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.kernels import kernel
+from sgtb.learn.dtypes import Longs
+
+Items = npt.NDArray[Any]
+
+
+class Ragged(NamedTuple):
+    """Lists of items."""
+
+    offsets: Longs
+    items: Items
+
+    @classmethod
+    def of(cls, lists: Iterable[Sequence[int]], dtype: npt.DTypeLike) -> "Ragged":
+        """Pack lists."""
+        sizes = [0]
+        items: list[int] = []
+        for one in lists:
+            items += one
+            sizes.append(len(items))
+        return cls(np.array(sizes, np.int64), np.array(items, dtype))
+
+    @classmethod
+    def joined(cls, lists: Sequence[Items], dtype: npt.DTypeLike) -> "Ragged":
+        """Pack arrays."""
+        offsets = np.zeros(len(lists) + 1, np.int64)
+        np.cumsum([len(one) for one in lists], out=offsets[1:])
+        return cls(offsets, np.concatenate([np.zeros(0, dtype), *lists]).astype(dtype))
+
+    def row(self, i: int) -> Items:
+        """Return one list."""
+        return self.items[self.offsets[i] : self.offsets[i + 1]]
+
+    def take(self, rows: Longs) -> "Ragged":
+        """Return some lists, in the order asked for."""
+        return gathered(self.items, self.offsets[:-1][rows], self.offsets[1:][rows])
+
+
+def gathered(items: Items, starts: Longs, ends: Longs) -> Ragged:
+    """Return slices of an array as lists."""
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(ends - starts, out=offsets[1:])
+    out = np.empty(int(offsets[-1]), items.dtype)
+    copy_lists(items, starts, offsets, out)
+    return Ragged(offsets, out)
+
+
+@kernel
+def copy_lists(items: Items, starts: Longs, offsets: Longs, out: Items) -> None:
+    """Copy slices of one array behind each other into another."""
+    for i in range(starts.shape[0]):
+        start, begin = starts[i], offsets[i]
+        for k in range(offsets[i + 1] - begin):
+            out[begin + k] = items[start + k]

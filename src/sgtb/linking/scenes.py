@@ -1,0 +1,196 @@
+"""Scenes: documents in columns, while their mentions are looked at.
+
+Tokens, words and sentences are numbered through all documents at hand. Behind the last token stands
+one more: what is seen beyond the ends of a sentence.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import IntFlag, auto
+from functools import lru_cache
+from itertools import accumulate, chain
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.learn.dtypes import Bytes, Longs
+from sgtb.linking.choices import Choices
+from sgtb.linking.ragged import Ragged
+from sgtb.records import Document
+from sgtb.text.normalize import normal_phrase, normal_words
+
+
+class Mark(IntFlag):
+    """What a token may be; a number is what has a digit in it."""
+
+    NUMBER = auto()
+    CAPITAL = auto()
+    DATE = auto()
+    OPENING = auto()
+    CLOSING = auto()
+    PREPOSITION = auto()
+    VERSUS = auto()
+
+
+_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?$")
+_MARKS = {
+    "(": Mark.OPENING,
+    ")": Mark.CLOSING,
+    **dict.fromkeys("in at from near to".split(), Mark.PREPOSITION),
+    **dict.fromkeys("v vs versus beat against defeated over with".split(), Mark.VERSUS),
+}
+_TOKENS = 1 << 16
+"""So many different tokens are remembered, some 20 MB."""
+
+
+class _Spelling(NamedTuple):
+    """A token as features see it."""
+
+    low: str
+    near: bytes  # as a neighbour: all numbers alike
+    marks: int
+    words: tuple[str, ...]
+
+
+_OUTSIDE = _Spelling("", b"<>", 0, ())
+
+
+@lru_cache(maxsize=_TOKENS)
+def _spelling(text: str) -> _Spelling:
+    low = text.lower()
+    is_number = any(character.isdigit() for character in low)
+    near = b"0" if is_number else low.encode("utf-8", "surrogatepass")
+    marks = int(_MARKS.get(low, 0))
+    marks |= Mark.NUMBER * is_number
+    marks |= Mark.CAPITAL * text[:1].isupper()
+    marks |= Mark.DATE * (_DATE.match(low) is not None)
+    return _Spelling(low, near, int(marks), normal_words(text))
+
+
+class Scenes(NamedTuple):
+    """The tokens, words and sentences of D documents.
+
+    low              tokens in lower case
+    near             the bytes of tokens as their neighbours see them
+    marks            u1  what each token is
+    words            all words
+    word_offsets     per token, its words
+    token_offsets    i8[D + 1]
+    sentence_offsets i8[D + 1]
+    sentences        i8[S, 2]  where each begins and ends
+    """
+
+    low: tuple[str, ...]
+    near: Ragged
+    marks: Bytes
+    words: list[str]
+    word_offsets: Longs
+    token_offsets: Longs
+    sentence_offsets: Longs
+    sentences: Longs
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> "Scenes":
+        """Read documents; one without sentences is taken for a single one."""
+        spellings = [_spelling(token.text) for text in documents for token in text.tokens]
+        low, near, marks, words = zip(*spellings, _OUTSIDE, strict=True)
+        token_offsets = _offsets(len(text.tokens) for text in documents)
+        sentences = [text.sentences or ((0, len(text.tokens)),) for text in documents]
+        sentence_offsets = _offsets(map(len, sentences))
+        flat = np.array([*chain.from_iterable(sentences)], np.int64).reshape(-1, 2)
+        flat += np.repeat(token_offsets[:-1], np.diff(sentence_offsets))[:, None]
+        return cls(
+            low, Ragged(_offsets(map(len, near)), np.frombuffer(b"".join(near), np.uint8)),
+            np.array(marks, np.uint8), [*chain.from_iterable(words)], _offsets(map(len, words)),
+            token_offsets, sentence_offsets, flat,
+        )  # fmt: skip
+
+    @property
+    def headlines(self) -> Longs:
+        """i8[D, 2]: where the first sentence of each document begins and ends."""
+        return self.sentences[self.sentence_offsets[:-1]]
+
+    def topic(self, document: int) -> str:
+        """Return the topic word of an agency headline: "SOCCER - …" or "NBA BASKETBALL - …"."""
+        first, stop = self.token_offsets[document : document + 2].tolist()
+        for i in range(first + 1, min(first + 3, stop)):
+            if self.low[i] == "-":
+                return self.low[i - 1]
+        return ""
+
+    def counted(self, mark: Mark) -> Longs:
+        """Return how many tokens before each have a mark."""
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum((self.marks & mark) > 0)])
+
+
+def _offsets(sizes: Iterable[int]) -> Longs:
+    return np.array([0, *accumulate(sizes)], np.int64)
+
+
+class Spots(NamedTuple):
+    """Where M mentions stand.
+
+    document      of each mention
+    first, stop   its tokens; inside of its document, whatever the mention says
+    begin, end    the tokens of its sentence
+    sentence      the number of that in its document
+    sides         i8[M, 4]  the tokens around it: second before, before, after, second after
+    """
+
+    document: Longs
+    first: Longs
+    stop: Longs
+    begin: Longs
+    end: Longs
+    sentence: Longs
+    sides: Longs
+
+    @classmethod
+    def of(cls, scenes: Scenes, choices: Choices) -> "Spots":
+        """Find the mentions asked about."""
+        document = np.repeat(np.arange(len(choices.documents)), np.diff(choices.mention_offsets))
+        tokens = np.array([(m.first, m.stop) for m in choices.mentions], np.int64).reshape(-1, 2)
+        start, last = scenes.token_offsets[document], scenes.token_offsets[document + 1]
+        first = np.minimum(start + tokens[:, 0], last)
+        stop = np.clip(start + tokens[:, 1], first, last)
+        number = _sentence_of(scenes, document, first)
+        end_number = _sentence_of(scenes, document, np.maximum(first, stop - 1))
+        begin = np.minimum(scenes.sentences[number, 0], first)
+        end = np.maximum(scenes.sentences[end_number, 1], stop)
+        sides = first[:, None] + np.array([-2, -1, 0, 0])
+        sides[:, 2:] = stop[:, None] + np.array([0, 1])
+        inside = (begin[:, None] <= sides) & (sides < end[:, None])
+        return cls(
+            document, first, stop, begin, end, number - scenes.sentence_offsets[document],
+            np.where(inside, sides, len(scenes.low) - 1),
+        )  # fmt: skip
+
+
+def _sentence_of(scenes: Scenes, document: Longs, token: Longs) -> Longs:
+    found = np.searchsorted(scenes.sentences[:, 0], token, side="right") - 1
+    first, stop = scenes.sentence_offsets[document], scenes.sentence_offsets[document + 1]
+    return np.clip(found, first, stop - 1)
+
+
+class Names:
+    """The names of a document: how often each comes, and the longest that contains it.
+
+    Mentions that nobody asks about count, too.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.count = Counter([normal_phrase(mention.text) for mention in document.mentions])
+        self._longer_with: dict[str, list[str]] = {}
+        for name in self.count:
+            if " " in name:
+                for word in set(name.split(" ")):
+                    self._longer_with.setdefault(word, []).append(name)
+
+    def longest(self, name: str) -> str:
+        """Return the longest name that contains this one as words; of equals, the first."""
+        longest, most = name, name.count(" ")
+        for other in self._longer_with.get(name.split(" ", 1)[0], ()):
+            if other.count(" ") > most and f" {name} " in f" {other} ":
+                longest, most = other, other.count(" ")
+        return longest

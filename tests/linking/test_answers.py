@@ -1,0 +1,245 @@
+"""Answers: probabilities, alternatives in order, fixed links, and nothing of the gold."""
+
+import json
+import math
+from dataclasses import replace
+from random import Random
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sgtb.errors import RequestError
+from sgtb.linking.answers import decide
+from sgtb.linking.links import Request, Span
+from tests.linking.test_reasons import PLANS, spans_of
+
+ALL = 1000
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("most", [1, 2, 5, ALL])
+def test_probabilities_are_some(linker_of, unseen, plan, most):
+    for document in linker_of(plan, candidates=most).pipe(unseen[::5]):
+        for link in document.links:
+            own = [other.probability for other in link.candidates]
+            assert len(own) <= most
+            assert all(0 <= p <= 1 for p in own)
+            assert own == sorted(own, reverse=True)
+            assert len({other.entity for other in link.candidates}) == len(own)
+            if link.entity is None:
+                assert (own, link.confidence, link.found) == ([], 0.0, "nothing")
+                continue
+            assert math.fsum(own) <= 1 + 1e-12
+            if most == ALL:
+                assert math.fsum(own) == pytest.approx(1, abs=1e-12)
+            (chosen,) = (other for other in link.candidates if other.entity == link.entity)
+            assert chosen.probability == link.confidence
+            assert (chosen.title, chosen.type) == (link.title, link.type)
+
+
+def test_fewer_candidates_are_the_first_of_more(linker_of, unseen):
+    many, few = linker_of(candidates=ALL), linker_of(candidates=2)
+    for one, other in zip(many.pipe(unseen[::5]), few.pipe(unseen[::5]), strict=True):
+        for link, short in zip(one.links, other.links, strict=True):
+            assert repr(replace(short, candidates=())) == repr(replace(link, candidates=()))
+            if link.entity in [x.entity for x in link.candidates[:2]]:
+                assert repr(short.candidates) == repr(link.candidates[:2])
+            else:
+                assert [x.entity for x in short.candidates] == [
+                    link.candidates[0].entity,
+                    link.entity,
+                ]
+
+
+class Scripted:
+    """A system that has decided already."""
+
+    def __init__(self, choices, score, probability):
+        self.decoding = SimpleNamespace(choices=np.array(choices, np.int32))
+        self.other = SimpleNamespace(score=np.array(score), probability=np.array(probability))
+        self.asked = None
+
+    def decode(self, problems, clamp):
+        return self.decoding
+
+    def alternatives(self, problems, decoding, clamp):
+        return self.other
+
+    def contributions(self, problems, decoding, mentions, rivals, clamp):
+        self.asked = mentions.tolist(), rivals.tolist()
+        return "told"
+
+
+@pytest.mark.nojit
+def test_ties_go_by_score_then_by_entity():
+    problems = SimpleNamespace(
+        candidate_offsets=np.array([0, 4, 6, 7, 9], np.int32),
+        entity=np.array([9, 5, 7, 3, 2, 1, 0, 4, 6], np.int32),
+    )
+    system = Scripted(
+        [0, 0, 0, 1],
+        [0.0, -900.0, -800.0, -800.0, 0.0, 0.0, 0.0, 0.5, 0.0],
+        [1.0, 0.0, 0.0, 0.0, 0.5, 0.5, 1.0, 0.6, 0.4],
+    )
+    clamp = np.array([-1, -1, -1, -1], np.int32)
+    decided = decide(problems, system, clamp, reasons=True)
+    assert decided.order.tolist() == [0, 3, 2, 1, 1, 0, 0, 0, 1]
+    assert decided.rival.tolist() == [3, 1, -1, 0]  # the last choice is not the likeliest
+    assert system.asked == ([0, 1, 3], [3, 1, 0])
+    clamp[1] = 0
+    assert decide(problems, system, clamp, reasons=True).rival.tolist() == [3, -1, -1, 0]
+    assert system.asked == ([0, 3], [3, 0])
+
+
+@pytest.mark.nojit
+def test_nothing_to_decide():
+    problems = SimpleNamespace(
+        candidate_offsets=np.zeros(1, np.int32), entity=np.zeros(0, np.int32)
+    )
+    decided = decide(problems, Scripted([], [], []), np.zeros(0, np.int32), reasons=False)
+    assert len(decided.rival) == len(decided.order) == 0
+    assert decided.reasons is None
+
+
+def test_answers_are_plain_data(linker_of, unseen):
+    linker = linker_of(reasons=True)
+    text = unseen[0].text
+    for request in (*unseen[:5], Request("Paris", (Span(0, 5, candidates=("Paris",)),), "one")):
+        linked = linker.link(request)
+        told = json.loads(json.dumps(linked.to_dict(), allow_nan=False))
+        assert told.get("id", "") == linked.id
+        assert [link["entity"] for link in told["links"]] == [x.entity for x in linked.links]
+        assert all(link["candidates"] for link in told["links"] if link["entity"])
+    assert "id" not in linker.link(text).to_dict()
+
+
+# Fixed links
+
+
+def fixed_in(document, i, entity):
+    spans = spans_of(document)
+    spans[i] = Span(spans[i].start, spans[i].end, entity)
+    return Request(document.text, tuple(spans))
+
+
+def test_what_is_fixed_stays_and_changes_others(linker_of, unseen):
+    linker = linker_of("bsg", candidates=ALL)
+    documents = unseen[::3]
+    base = list(linker.pipe(documents))
+    asked = [
+        (document, before, i, other.entity)
+        for document, before in zip(documents, base, strict=True)
+        for i, link in enumerate(before.links)
+        for other in link.candidates[:4]
+    ]
+    requests = (fixed_in(document, i, entity) for document, _, i, entity in asked)
+    changed = 0
+    for (_, before, i, entity), after in zip(asked, linker.pipe(requests), strict=True):
+        own = after.links[i]
+        assert (own.entity, own.fixed, own.confidence, own.found) == (entity, True, 1.0, "given")
+        assert [(x.entity, x.probability) for x in own.candidates] == [(entity, 1.0)]
+        assert own.runner_up is None
+        assert not any(link.fixed for k, link in enumerate(after.links) if k != i)
+        changed += any(
+            one.entity != other.entity
+            for k, (one, other) in enumerate(zip(before.links, after.links, strict=True))
+            if k != i
+        )
+    assert changed >= 5
+
+
+def test_a_local_model_leaves_others_alone(linker_of, unseen):
+    linker = linker_of("local", candidates=ALL)
+    for document in unseen[::9]:
+        before = linker.link(document)
+        for i, link in enumerate(before.links):
+            for other in link.candidates:
+                after = linker.link(fixed_in(document, i, other.entity))
+                assert [x.entity for k, x in enumerate(after.links) if k != i] == [
+                    x.entity for k, x in enumerate(before.links) if k != i
+                ]
+
+
+def test_the_same_name_between_other_names(linker):
+    """One mention is said; what the others mean follows."""
+    text = "Both Cambridge and Oxford sent their best."
+    places = Span(5, 14), Span(19, 25)
+    assert [text[s.start : s.end] for s in places] == ["Cambridge", "Oxford"]
+    meant = {}
+    for entity in ("Cambridge University Press", "Cambridge"):
+        request = Request(text, (replace(places[0], fixed=entity), places[1]))
+        meant[entity] = linker.link(request).links[1].entity
+    assert meant == {"Cambridge University Press": "Oxford University Press", "Cambridge": "Oxford"}
+
+
+def test_any_entity_may_be_fixed(linker, starter_kb):
+    names = {c.id for c in starter_kb.candidates("Paris")}
+    assert "Amman" not in names
+    linked = linker.link(Request("Paris, Jordan", (Span(0, 5, "Amman"), Span(7, 13))))
+    assert (linked.links[0].entity, linked.links[0].title) == ("Amman", "Amman")
+    assert math.isnan(linked.links[0].candidates[0].prior)
+    assert linked.links[1].entity == "Jordan"
+
+
+def test_fixing_all_or_what_has_no_name_changes_nothing_else(linker):
+    text = "Qwrtz and Xyzzy"
+    linked = linker.link(Request(text, (Span(0, 5, "Paris"), Span(10, 15))))
+    assert [link.entity for link in linked.links] == ["Paris", None]
+    linked = linker.link(Request(text, (Span(0, 5, "Paris"), Span(10, 15, "Paris"))))
+    assert [link.entity for link in linked.links] == ["Paris", "Paris"]
+
+
+@pytest.mark.parametrize("key", ["fixed", "candidates"])
+def test_an_unknown_entity_is_named(linker, key):
+    value = "No Such Thing" if key == "fixed" else ("Paris", "No Such Thing")
+    request = Request("Paris", (Span(0, 5, **{key: value}),), "page 7")
+    with pytest.raises(RequestError, match=r"page 7.*'No Such Thing' of 'Paris' at 0 is not in"):
+        linker.link(request)
+
+
+def test_given_candidates_are_the_only_ones(linker_of):
+    linker = linker_of(candidates=ALL)
+    given = ("Paris (mythology)", "Amman", "Paris (mythology)")
+    (link,) = linker.link(Request("Paris", (Span(0, 5, candidates=given),))).links
+    assert {other.entity for other in link.candidates} == set(given)
+    assert len(link.candidates) == 2
+    assert (link.found, link.fixed) == ("given", False)
+    (link,) = linker.link(Request("Paris", (Span(0, 5, candidates=()),))).links
+    assert (link.entity, link.found, link.candidates) == (None, "given", ())
+
+
+# No skew between training and linking
+
+
+def with_other_gold(document, random):
+    golds = [mention.gold for mention in document.mentions]
+    random.shuffle(golds)
+    types = random.choices(["PER", "ORG", "LOC", "MISC", None], k=len(golds))
+    return replace(
+        document,
+        mentions=tuple(
+            replace(m, gold=gold, title=gold, type=type_)
+            for m, gold, type_ in zip(document.mentions, golds, types, strict=True)
+        ),
+    )
+
+
+@pytest.mark.parametrize("plan", ["local", "bibsg"])
+def test_gold_is_never_looked_at(linker_of, unseen, plan):
+    linker, random = linker_of(plan, reasons=True), Random(4)
+    documents = unseen[::4]
+    shuffled = [with_other_gold(document, random) for document in documents]
+    bare = [
+        replace(d, mentions=tuple(replace(m, gold=None) for m in d.mentions)) for d in documents
+    ]
+    as_it_is = repr(list(linker.pipe(documents)))
+    assert repr(list(linker.pipe(shuffled))) == as_it_is
+    assert repr(list(linker.pipe(bare))) == as_it_is
+
+
+def test_a_document_is_linked_like_its_text_with_the_same_spans(linker_of, unseen):
+    linker = linker_of(reasons=True)
+    documents = unseen[::4]
+    requests = [Request(d.text, tuple(spans_of(d)), d.id) for d in documents]
+    assert repr(list(linker.pipe(documents))) == repr(list(linker.pipe(requests)))

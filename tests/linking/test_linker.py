@@ -1,0 +1,370 @@
+"""The linker: limits, many documents, several threads, and a knowledge base that changes."""
+
+import math
+import multiprocessing
+import os
+import signal
+import threading
+from dataclasses import replace
+from itertools import chain, count, islice
+from random import Random
+
+import pytest
+
+from sgtb.errors import RequestError, SettingsError, SgtbError
+from sgtb.kb import KnowledgeBase
+from sgtb.kb.entity_lines import EntityList
+from sgtb.kb.update import add, remove
+from sgtb.linking import linker as module
+from sgtb.linking.linker import BATCH, Linker, LinkerSettings
+from sgtb.linking.links import Request, Span
+from tests.kb.worlds import write_lines
+from tests.linking.test_reasons import spans_of
+
+BAD = Request("Paris", (Span(0, 99),), "the bad one")
+
+
+# Limits
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", " \r\n\t", "\ufeff", "nothing of note happened here", "?!", "7", "é"]
+)
+def test_texts_without_mentions(linker, text):
+    linked = linker.link(text)
+    assert (linked.text, linked.links, linked.id) == (text, (), "")
+    assert linker.link(Request(text, (), "it")).links == ()
+    assert linker.link(Request(text, (), "it")).id == "it"
+
+
+def test_texts_up_to_the_limit(linker_of):
+    linker = linker_of(max_characters=20)
+    assert [x.entity for x in linker("Amman is in Jordan. ").links] == ["Amman", "Jordan"]
+    for given in ("x" * 21, Request("x" * 21), Request("x" * 21, (Span(0, 99),))):
+        with pytest.raises(RequestError, match=r"21 characters .* limit of 20; .*max_characters"):
+            linker.link(given)
+    with pytest.raises(RequestError, match="5,000,001 characters"):
+        linker_of().link("x" * 5_000_001)
+
+
+def test_a_document_up_to_the_limit(linker_of, unseen):
+    with pytest.raises(RequestError, match="longer than the limit of 3"):
+        linker_of(max_characters=3).link(unseen[0])
+
+
+@pytest.mark.parametrize(
+    ("spans", "complaint"),
+    [
+        ([Span(0, 4), Span(3, 5)], "0 to 4 and 3 to 5 overlap"),
+        ([Span(0, 5), Span(0, 5)], "overlap"),
+        ([Span(0, 6)], "0 to 6 of a text of 5 code points"),
+        ([Span(-1, 3)], "-1 to 3"),
+        ([Span(3, 3)], "3 to 3"),
+        ([Span(4, 2)], "4 to 2"),
+        ([Span(False, 5)], "start of a span is False"),
+        ([Span(0, True)], "end of a span is True"),
+        ([Span(0, 5.0)], "end of a span is 5.0"),
+        ([Span(None, 5)], "start of a span is None"),
+        ([Span("0", 5)], "start of a span is '0'"),
+        ([Span(0, 10**30)], "count code points"),
+    ],
+)
+def test_spans_that_are_none(linker, spans, complaint):
+    with pytest.raises(RequestError, match=complaint):
+        linker.link(Request("Paris", tuple(spans)))
+
+
+@pytest.mark.parametrize(
+    "given", [None, b"Paris", 5, 2.5, ["Paris"], {"text": "Paris"}, Span(0, 1)]
+)
+def test_things_that_cannot_be_linked(linker, given):
+    with pytest.raises(RequestError, match="only a text, a Request or a Document can be linked"):
+        linker.link(given)
+    with pytest.raises(RequestError, match="only a text"):
+        list(linker.pipe(["Paris", given]))
+
+
+@pytest.mark.parametrize("one", ["Paris", Request("Paris")])
+def test_a_single_text_is_no_pipe(linker, one):
+    with pytest.raises(RequestError, match="`link`"):
+        list(linker.pipe(one))
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True, None, "2"])
+def test_impossible_jobs(linker, jobs):
+    with pytest.raises(SettingsError, match=f"jobs must be a whole number from 1 up, not {jobs!r}"):
+        list(linker.pipe([], jobs=jobs))
+
+
+@pytest.mark.parametrize("key", ["candidates", "max_characters"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, None, True])
+def test_impossible_settings(key, value):
+    with pytest.raises(SettingsError, match=f"{key} must be a whole number"):
+        LinkerSettings(**{key: value})
+
+
+def many_spans(n, per_line):
+    """A text of n names, and their places."""
+    names = ("Paris", "Jordan", "Amman", "Oxford", "Chicago")
+    text, spans = "", []
+    for i in range(n):
+        name = names[i * i % 5]
+        spans.append(Span(len(text), len(text) + len(name)))
+        text += name + ("\n" if (i + 1) % per_line == 0 else " ")
+    return text, tuple(spans)
+
+
+@pytest.mark.parametrize(("n", "per_line"), [(3000, 7), (450, 450)])
+def test_many_mentions(linker_of, n, per_line):
+    """More than are decided at once; the second text is a single sentence."""
+    text, spans = many_spans(n, per_line)
+    linked = linker_of(reasons=n < 1000).link(Request(text, spans))
+    assert len(linked.links) == n
+    assert [(x.start, x.end) for x in linked.links] == [(s.start, s.end) for s in spans]
+    assert all(x.entity is not None and x.text == text[x.start : x.end] for x in linked.links)
+    for i, link in enumerate(linked.links):
+        assert all(r.mention != i for r in link.reasons)
+        if link.reasons:
+            assert abs(math.fsum(r.value for r in link.reasons) - link.lead) < 1e-9
+
+
+def test_however_many_are_decided_at_a_time(linker, unseen, monkeypatch):
+    expected = repr(list(linker.pipe(unseen[::4])))
+    monkeypatch.setattr(module, "MENTIONS", 1)
+    assert repr(list(linker.pipe(unseen[::4]))) == expected
+
+
+@pytest.mark.slow
+def test_a_text_of_five_million_characters(linker, starter):
+    page = "\n".join(document.text for document in starter["train"])
+    filler = "nothing of note happened on that day and nobody wrote of it again. " * 60
+    text = (f"{page}\n{filler * 60}\n" * 50)[:5_000_000]
+    assert len(text) == 5_000_000
+    linked = linker.link(text)
+    assert len(linked.links) > 20_000
+    assert all(link.text == text[link.start : link.end] for link in linked.links)
+
+
+# Many documents
+
+
+@pytest.mark.parametrize("batch", [1, 3, 7, BATCH])
+def test_a_pipe_gives_what_single_calls_give(linker_of, unseen, monkeypatch, batch):
+    linker = linker_of(reasons=True)
+    documents = [*unseen[::12], "Paris", "", unseen[0].text, Request("Amman", (), "x")]
+    expected = [repr(linker.link(document)) for document in documents]
+    monkeypatch.setattr(module, "BATCH", batch)
+    assert [repr(linked) for linked in linker.pipe(documents)] == expected
+    assert [repr(linked) for linked in linker.pipe(iter(documents[::-1]))] == expected[::-1]
+
+
+def endless(taken):
+    for i in count():
+        taken.append(i)
+        yield Request(f"Text {i}: Amman is in Jordan.", id=str(i))
+
+
+def test_a_pipe_takes_no_more_than_it_needs(linker):
+    taken = []
+    ids = [linked.id for linked in islice(linker.pipe(endless(taken)), 100)]
+    assert ids == [str(i) for i in range(100)]
+    assert len(taken) <= 100 + BATCH
+
+
+def test_an_error_in_a_pipe_is_raised_and_nothing_is_broken(linker):
+    good = [Request("Amman", id=str(i)) for i in range(2 * BATCH)]
+    seen = []
+    with pytest.raises(RequestError, match="0 to 99"):
+        seen.extend(linker.pipe(chain(good, [BAD], good)))
+    assert [linked.id for linked in seen] == [request.id for request in good]
+    assert linker.link("Amman").links[0].entity == "Amman"
+
+
+def test_an_error_of_the_documents_comes_through(linker):
+    def broken():
+        yield "Amman"
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(linker.pipe(broken()))
+
+
+@pytest.fixture(scope="module")
+def shared(model_of, starter_place):
+    """A linker whose worker processes last for all tests of this module."""
+    with Linker.load(model_of("bsg"), starter_place, LinkerSettings(reasons=True)) as linker:
+        yield linker
+
+
+def test_worker_processes_give_the_same(shared, unseen):
+    documents = [*unseen[::2], "Paris", "", Request("Amman \ud83d", (Span(0, 5, "Paris"),), "x")]
+    expected = [repr(linked) for linked in shared.pipe(documents)]
+    assert [repr(linked) for linked in shared.pipe(documents, jobs=2)] == expected
+
+
+def test_worker_processes_take_no_more_than_they_need(shared):
+    taken = []
+    pipe = shared.pipe(endless(taken), jobs=2)
+    assert [linked.id for linked in islice(pipe, 100)] == [str(i) for i in range(100)]
+    assert len(taken) <= 100 + 6 * BATCH
+    pipe.close()
+    assert [linked.id for linked in islice(shared.pipe(endless([]), jobs=2), 3)] == ["0", "1", "2"]
+
+
+def test_an_error_in_a_worker_process(shared):
+    good = [Request("Amman", id=str(i)) for i in range(2 * BATCH)]
+    seen = []
+    with pytest.raises(RequestError, match="0 to 99"):
+        seen.extend(shared.pipe(chain(good, [BAD], good * 20), jobs=2))
+    assert [linked.id for linked in seen] == [request.id for request in good]
+    (linked,) = shared.pipe(["Amman"], jobs=2)
+    assert linked.links[0].entity == "Amman"
+
+
+def children():
+    return {child.pid for child in multiprocessing.active_children()}
+
+
+def test_a_killed_worker_is_told_and_replaced(shared):
+    list(shared.pipe(["Amman"], jobs=2))
+    pipe = shared.pipe(endless([]), jobs=2)
+    next(pipe)
+    before = set(shared._pool._processes)
+    assert before
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(SgtbError, match="a worker process ended"):
+        list(islice(pipe, 100_000))
+    (linked,) = shared.pipe(["Amman"], jobs=2)
+    assert linked.links[0].entity == "Amman"
+    assert not before & children()
+
+
+def test_another_number_of_jobs_ends_a_pipe_with_a_word(shared):
+    pipe = shared.pipe(endless([]), jobs=2)
+    next(pipe)
+    assert next(shared.pipe(["Amman"], jobs=1)).links[0].entity == "Amman"
+    shared._end_workers()
+    with pytest.raises(SgtbError, match="worker processes were ended before all was linked"):
+        list(islice(pipe, 100_000))
+
+
+def test_a_closed_linker_leaves_no_processes_and_says_so(model_of, starter_place):
+    before = children()
+    linker = Linker.load(model_of("bsg"), starter_place)
+    next(linker.pipe(endless([]), jobs=2))
+    assert children() - before
+    linker.close()
+    assert children() == before
+    linker.close()
+    for call in (
+        lambda: linker.link("Amman"), lambda: linker.link(""), lambda: list(linker.pipe(["Amman"])),
+        lambda: list(linker.pipe(["Amman"], jobs=2)), linker.refresh,
+    ):  # fmt: skip
+        with pytest.raises(SgtbError, match="this linker was closed"):
+            call()
+    assert children() == before
+
+
+def test_threads_may_share_a_linker(starter_place, model_of, unseen):
+    with Linker.load(model_of("bsg"), starter_place, LinkerSettings(reasons=True)) as linker:
+        documents = unseen[::5]
+        answers = {}
+
+        def work(seed):
+            order = Random(seed).sample(range(len(documents)), len(documents))
+            answers[seed] = {i: repr(linker.link(documents[i])) for i in order}
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        expected = {i: repr(linker.link(document)) for i, document in enumerate(documents)}
+        assert answers == dict.fromkeys(range(4), expected)
+
+
+# A knowledge base that changes
+
+NEW = {
+    "id": "Zorblax", "name": "Zorblax", "type": "LOC", "aliases": [{"name": "Amman", "count": 1}],
+    "description": "moon of which little is known", "links": ["Jordan", "Petra"], "popularity": 9,
+}  # fmt: skip
+
+
+def entities(tmp_path, *records):
+    return EntityList(write_lines(tmp_path / "more.jsonl", records))
+
+
+def linked_in(linker, text="Ships sail to Zorblax and Amman."):
+    return {link.text: link.entity for link in linker.link(text).links}
+
+
+def test_what_was_added_is_linked_at_once(model_of, own_place, tmp_path):
+    with Linker.load(model_of("bsg"), own_place, LinkerSettings(candidates=99)) as linker:
+        assert linked_in(linker) == {"Amman": "Amman"}
+        assert not linker.refresh()
+        add(own_place, entities(tmp_path, NEW))
+        assert linked_in(linker) == {"Amman": "Amman"}
+        assert linker.refresh()
+        assert linked_in(linker)["Zorblax"] == "Zorblax"
+        (link,) = linker.link("Amman").links
+        assert "Zorblax" in [other.entity for other in link.candidates]
+        assert linker.link(Request("It", (Span(0, 2, "Zorblax"),))).links[0].title == "Zorblax"
+        remove(own_place, ["Zorblax", "Amman"])
+        assert linker.refresh()
+        assert linked_in(linker) == {}
+        assert [c.entity for link in linker.link("Amman").links for c in link.candidates] == []
+        with pytest.raises(RequestError, match="'Zorblax' of 'It'"):
+            linker.link(Request("It", (Span(0, 2, "Zorblax"),)))
+
+
+def test_worker_processes_see_what_was_added(model_of, own_place, tmp_path):
+    with Linker.load(model_of("bsg"), own_place) as linker:
+        assert next(linker.pipe(["Zorblax"], jobs=2)).links == ()
+        add(own_place, entities(tmp_path, NEW))
+        linker.refresh()
+        assert next(linker.pipe(["Zorblax"], jobs=2)).links[0].entity == "Zorblax"
+
+
+def test_linkers_of_one_knowledge_base_see_what_one_of_them_saw(model_of, own_place, tmp_path):
+    with KnowledgeBase.open(own_place) as kb:
+        one, other = Linker(model_of("bsg"), kb), Linker(model_of("local"), kb)
+        assert linked_in(one) == linked_in(other) == {"Amman": "Amman"}
+        add(own_place, entities(tmp_path, NEW))
+        assert one.refresh()
+        assert linked_in(one)["Zorblax"] == linked_in(other)["Zorblax"] == "Zorblax"
+
+
+def test_as_if_it_had_always_been_there(model_of, own_place, tmp_path, unseen):
+    """A linker that saw changes come and go answers like one that was opened afterwards."""
+    documents = [replace(d, id="") for d in unseen[::8]]
+    with Linker.load(model_of("bibsg"), own_place) as linker:
+        first = repr(list(linker.pipe(documents)))
+        add(own_place, entities(tmp_path, NEW))
+        linker.refresh()
+        changed = repr(list(linker.pipe(documents)))
+        with Linker.load(model_of("bibsg"), own_place) as fresh:
+            assert repr(list(fresh.pipe(documents))) == changed
+        remove(own_place, ["Zorblax"])
+        linker.refresh()
+        assert repr(list(linker.pipe(documents))) == first
+
+
+# Small things
+
+
+def test_what_a_linker_says_of_itself(linker):
+    assert "1,314 entities" in repr(linker)
+    assert "bsg" in repr(linker)
+
+
+def test_calling_is_linking(linker):
+    assert repr(linker("Amman")) == repr(linker.link("Amman"))
+
+
+def test_part_shows_a_document_as_it_is_linked(linker, unseen):
+    part = linker.part(unseen[0])
+    assert all(mention.gold is None for mention in part.document.mentions)
+    spans = tuple(spans_of(unseen[0]))
+    assert linker.part(Request(unseen[0].text, spans)).document.mentions == part.document.mentions
