@@ -20,6 +20,7 @@ from sgtb.kernels import ONE, ZERO, inner, int64, routine
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.forest import ForestArrays, add_trees, masks
 from sgtb.learn.lanes import LANES
+from sgtb.learn.local_answers import LocalAnswers, add_answered, no_answers
 from sgtb.learn.pairs import PairArrays
 from sgtb.learn.pooling import Pool, bin_pool, pool, pool_candidates
 from sgtb.learn.prefixes import ROOT, PrefixCache, find_slot, take_slot
@@ -76,6 +77,7 @@ class Beam(NamedTuple):
     probability: Doubles
     allowed: Bytes
     pool: Pool
+    answers: LocalAnswers
 
 
 class Step(NamedTuple):
@@ -111,7 +113,7 @@ def beam(
         width, gold, parent, choice, prefix, slot, np.zeros((n_steps + 1, most)), np.zeros(most),
         np.zeros(most, np.int64), np.zeros((2, n_outside)), np.zeros(most),
         masks(-(-n_candidates // LANES)),
-        pool(most, n_steps, n_candidates, pairs),
+        pool(most, n_steps, n_candidates, pairs), no_answers(),
     )  # fmt: skip
 
 
@@ -178,7 +180,7 @@ def _advance(
     """
     at = step_of(s, cache, document, first_table, first_block, direction, level)
     _locate(s, cache, b, document, direction, at)
-    _catch_up(s, cache, b, at, n_trees)
+    _catch_up(s, cache, b, document, at, n_trees)
     if b.outside.shape[1] > 0:
         _look_back(cache, b, direction, at)
     _select(s, cache, b, direction, at, guided)
@@ -265,9 +267,12 @@ def _history(
 
 
 @inner
-def _catch_up(s: SearchArrays, cache: PrefixCache, b: Beam, at: Step, n_trees: int) -> None:
+def _catch_up(
+    s: SearchArrays, cache: PrefixCache, b: Beam, document: int, at: Step, n_trees: int
+) -> None:
     """Add the trees that the slots' scores lack, slots that lack the same ones together."""
     level = at.level
+    first_block = s.mention_blocks[s.mention_offsets[document]]
     for h in range(b.width[level]):
         held = int64(cache.trees[b.slot[level, h]])
         if held == n_trees:
@@ -279,6 +284,13 @@ def _catch_up(s: SearchArrays, cache: PrefixCache, b: Beam, at: Step, n_trees: i
                 cache.trees[slot] = n_trees
                 b.rows[n_rows] = row_of(at, slot)
                 n_rows += 1
+        if b.answers.n_trees > 0:  # so no tree is held
+            lane = (s.mention_blocks[at.mention] - first_block) * LANES
+            add_answered(
+                s.forest, b.answers, lane, at.n_blocks, b.rows, n_rows, cache.bins, cache.n_global,
+                cache.score,
+            )  # fmt: skip
+            continue
         add_trees(
             s.forest, held, n_trees, s.local, s.mention_blocks[at.mention] * s.n_local, at.n_blocks,
             b.rows, n_rows, cache.bins, cache.n_global, b.allowed, cache.score,

@@ -23,7 +23,8 @@ from sgtb.learn.beam import (
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints
 from sgtb.learn.forest import ForestArrays
-from sgtb.learn.lanes import block_offsets
+from sgtb.learn.lanes import LANES, block_offsets
+from sgtb.learn.local_answers import answer_locals, local_answers
 from sgtb.learn.pairs import no_pairs
 from sgtb.learn.plan import SearchPlan
 from sgtb.learn.prefixes import ROOT, PrefixCache, forget, prefix_cache
@@ -111,7 +112,7 @@ def decode(
     def search(documents: Ints) -> None:
         largest, most = int(steps[documents].max()), int(candidates[documents].max())
         n_blocks = int(blocks[documents].max())
-        cache, forward, backward = _workspace(s, plan, d, largest, n_blocks, most, widest)
+        cache, forward, backward = _workspace(s, plan, d, largest, n_blocks, most, widest, n_trees)
         decode_documents(
             documents, s, cache, forward, backward, not plan.uses_history, plan.bidirectional,
             plan.rounds, n_trees, out,
@@ -168,6 +169,7 @@ def _workspace(
     n_blocks: int,
     n_candidates: int,
     widest: int,
+    n_trees: int,
 ) -> tuple[PrefixCache, Beam, Beam]:
     n_directions = 2 if plan.bidirectional else 1
     # A second round mostly meets the prefixes of the first one again.
@@ -175,11 +177,12 @@ def _workspace(
     n_global = 2 * s.pairs.n_features
     cache = prefix_cache(n_slots, n_directions, n_steps, n_blocks, n_documents, n_global)
     outside = n_candidates if plan.bidirectional else 0
-    forward = beam(s.beam_width, n_steps, widest, outside, s.pairs)
+    answers = local_answers(s.forest, n_trees, n_global, n_blocks, -(-widest // LANES), n_slots)
+    forward = beam(s.beam_width, n_steps, widest, outside, s.pairs)._replace(answers=answers)
     if not plan.bidirectional:
         return cache, forward, forward
     backward = beam(s.beam_width, n_steps, widest, outside, s.pairs)
-    return cache, forward, backward._replace(outside=forward.outside)
+    return cache, forward, backward._replace(outside=forward.outside, answers=answers)
 
 
 @kernel
@@ -195,6 +198,9 @@ def decode_documents(
             continue
         forget(cache, s.mention.shape[0], ZERO, n)
         cache.counter[d] = ROOT
+        if f.answers.n_trees > 0:
+            first, last = s.mention_offsets[d], s.mention_offsets[d + 1]
+            answer_locals(s.forest, f.answers, s.mention_blocks, s.local, first, last)
         if bidirectional:
             for r in range(rounds):
                 start_pass(f)

@@ -118,43 +118,52 @@ def add_trees(
 
 @inner
 def _find_leaves(planes: int, n_blocks: int, allowed: Bytes, line: int) -> None:
-    """Write to line 2 the number of the first leaf not ruled out: no branch, no table."""
+    """Write to line 2 the number of the first leaf not ruled out."""
     lanes = allowed.shape[2]
     for b in range(n_blocks):
         if planes == 1:
             for i in range(lanes):
-                allowed[2, b, i] = _first_bit(allowed[line, b, i])
+                allowed[2, b, i] = first_leaf(allowed[line, b, i])
         elif planes == 2:
             for i in range(lanes):
-                low, high = allowed[line, b, i], allowed[line, n_blocks + b, i]
-                none = low == 0
-                allowed[2, b, i] = _first_bit(high if none else low) + (
-                    np.uint8(8) if none else np.uint8(0)
+                allowed[2, b, i] = first_leaf_of_two(
+                    allowed[line, b, i], allowed[line, n_blocks + b, i]
                 )
         else:
             for i in range(lanes):
-                low, high = allowed[line, b, i], allowed[line, n_blocks + b, i]
-                none = low == 0
-                first = high if none else low
-                low2, high2 = allowed[line, 2 * n_blocks + b, i], allowed[line, 3 * n_blocks + b, i]
-                none2 = low2 == 0
-                second = high2 if none2 else low2
-                number = np.uint8(8) if none else np.uint8(0)
-                number2 = np.uint8(24) if none2 else np.uint8(16)
-                neither = first == 0
-                allowed[2, b, i] = _first_bit(second if neither else first) + (
-                    number2 if neither else number
-                )
+                allowed[2, b, i] = first_leaf_of_four(
+                    allowed[line, b, i], allowed[line, n_blocks + b, i],
+                    allowed[line, 2 * n_blocks + b, i], allowed[line, 3 * n_blocks + b, i],
+                )  # fmt: skip
+
+
+# A number is made a byte again after every step, or the lanes would become eight bytes wide.
+_U = np.uint8
 
 
 @inner
-def _first_bit(mask: np.uint8) -> np.uint8:
-    """Return the place of the lowest bit set."""
-    bit = np.uint8(mask & np.uint8(-mask))
-    place = np.uint8(1) if bit & np.uint8(0xAA) else np.uint8(0)
-    place |= np.uint8(2) if bit & np.uint8(0xCC) else np.uint8(0)
-    place |= np.uint8(4) if bit & np.uint8(0xF0) else np.uint8(0)
-    return np.uint8(place)
+def first_leaf(mask: np.uint8) -> np.uint8:
+    """Return the place of the lowest bit set: no branch and no table, so that lanes can do it."""
+    bit = _U(mask & _U(-mask))
+    one = _U(_U(bit & _U(0xAA)) != 0)
+    two = _U(_U(_U(bit & _U(0xCC)) != 0) << 1)
+    four = _U(_U(_U(bit & _U(0xF0)) != 0) << 2)
+    return _U(one | two | four)
+
+
+@inner
+def first_leaf_of_two(low: np.uint8, high: np.uint8) -> np.uint8:
+    """Return the first leaf of two planes."""
+    none = low == 0
+    return _U(first_leaf(_U(high if none else low)) | _U(_U(none) << 3))
+
+
+@inner
+def first_leaf_of_four(a: np.uint8, b: np.uint8, c: np.uint8, d: np.uint8) -> np.uint8:
+    """Return the first leaf of four planes."""
+    none = _U(a | b) == 0
+    low, high = _U(c if none else a), _U(d if none else b)
+    return _U(first_leaf_of_two(low, high) | _U(_U(none) << 4))
 
 
 @inner
