@@ -129,7 +129,7 @@ def notes_of(result: Mapping[str, Any]) -> list[str]:
         notes.append(f"One document: of median length, as text, {run['calls']} calls of link().")
     if "stages" in result:
         notes.append(
-            "Stages: time of the processor, each done by itself on batches of documents, everything "
+            "Stages: time of the processor, each done by itself on batches of documents, all "
             "warm; reasons come on top of the others."
         )
     if "memory" in result:

@@ -1,4 +1,4 @@
-"""The reference of Python names: docs/api.md is as it is made, and nothing is left without words."""
+"""The reference of Python names: docs/api.md is as made, and nothing is left without words."""
 
 import inspect
 from pathlib import Path

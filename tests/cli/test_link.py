@@ -168,7 +168,7 @@ def test_page_is_written_whole_or_not_at_all(run, tmp_path):
     page, bad = tmp_path / "a.html", tmp_path / "a.jsonl"
     result = run("link", TEXT, "--html", page)
     assert result.stdout == ""
-    assert result.stderr == f"{page}: 1 documents, 2 links\n"
+    assert result.stderr == f"{page}: 1 document, 2 links\n"
     before = page.read_text()
     assert before.startswith("<!doctype html>")
     assert before.rstrip().endswith("</html>")
@@ -191,20 +191,37 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(("stream", "said"), [(io.StringIO(), 2), (Terminal(), 11)])
-def test_counter_speaks_now_and_then(monkeypatch, stream, said):
+@pytest.mark.parametrize(
+    ("stream", "said", "rate"), [(io.StringIO(), 2, 0.9), (Terminal(), 10, 1.0)]
+)
+def test_counter_speaks_now_and_then(monkeypatch, stream, said, rate):
     clock = iter(float(second) for second in range(100))
     monkeypatch.setattr(counter.time, "monotonic", lambda: next(clock))
     documents = [answer(Request(TEXT))] * 10
     counted = Counter(stream=stream)
     assert list(counted.passing(iter(documents))) == documents
     text = stream.getvalue()
-    assert text.count("documents,") == said
-    assert "10 documents, 20 links, 0.9 documents a second" in text
+    assert text.count(" a second") == said
+    assert f"10 documents, 20 links, {rate} documents a second" in text
     assert ("\r" in text) == stream.isatty()
     silent = io.StringIO()
     assert len(list(Counter(True, silent).passing(iter(documents)))) == 10
     assert silent.getvalue() == ""
+
+
+def test_counter_says_nothing_twice(monkeypatch):
+    """A single document, slow to come, was told of twice: when it came, and at the end."""
+    clock = iter([0.0, 4.0, 4.0])
+    monkeypatch.setattr(counter.time, "monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    list(Counter(stream=stream).passing(iter([answer(Request(TEXT))])))
+    assert stream.getvalue() == "1 document, 2 links, 0.2 documents a second\n"
+
+
+@pytest.mark.parametrize(("arguments", "said"), [((TEXT,), 0), ((TEXT, TEXT), 2)])
+def test_a_single_text_is_not_counted(monkeypatch, run, arguments, said):
+    monkeypatch.setattr(counter, "_PATIENCE", 0.0)
+    assert run("link", *arguments).stderr.count("a second") == said
 
 
 # The real thing: these need the model and the knowledge base that come with the package.

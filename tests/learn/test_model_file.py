@@ -16,7 +16,8 @@ import safetensors.numpy
 import sgtb
 from sgtb.errors import ModelFileError, ProblemsError
 from sgtb.learn import PLANS, Problems, SearchPlan, StructuredGradientBoosting
-from sgtb.learn.model_file import model_of, model_record, model_tensors
+from sgtb.learn.forest import Forest
+from sgtb.learn.model_file import check_forest, model_of, model_record, model_tensors
 from sgtb.learn.tensor_file import read_tensors, write_tensors
 from tests.learn.builders import estimator, random_problems
 
@@ -422,3 +423,13 @@ def test_nothing_is_pickled():
             elif isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]
             assert not forbidden & {name.split(".")[0] for name in names}, file
+
+
+def test_roots_that_overflow_are_refused():
+    """Differences of such offsets wrap around in 32 bits and look like those of a real forest."""
+    roots = np.array([0, 2**31 - 1, -(2**31), -1, 1, 2, 3], np.int32)
+    forest = Forest(
+        roots, np.full(3, -1, np.int32), np.zeros(3, np.float32), np.zeros(3, np.int32), np.zeros(3)
+    )
+    with pytest.raises(ModelFileError, match="root offsets"):
+        check_forest(forest, 4)

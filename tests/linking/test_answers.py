@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sgtb.errors import RequestError
+from sgtb.linking import linker as linker_module
 from sgtb.linking.answers import decide
 from sgtb.linking.links import Request, Span
 from tests.linking.test_reasons import PLANS, spans_of
@@ -63,7 +64,7 @@ class Scripted:
     def decode(self, problems, clamp):
         return self.decoding
 
-    def alternatives(self, problems, decoding, clamp):
+    def alternatives(self, problems, decoding, clamp, margin=None):
         return self.other
 
     def contributions(self, problems, decoding, mentions, rivals, clamp):
@@ -100,6 +101,24 @@ def test_nothing_to_decide():
     decided = decide(problems, Scripted([], [], []), np.zeros(0, np.int32), reasons=False)
     assert len(decided.rival) == len(decided.order) == 0
     assert decided.reasons is None
+
+
+@pytest.mark.parametrize("most", [1, 2, ALL])
+def test_the_chosen_candidate_is_shown_however_unlikely(linker_of, unseen, monkeypatch, most):
+    """A beam may choose, for the sake of others, what is not the likeliest by itself."""
+
+    def contrary(problems, *rest):
+        decided = decide(problems, *rest)
+        last = problems.candidate_offsets[1:] - 1
+        return replace(decided, choice=decided.order[last].astype(np.int32))
+
+    monkeypatch.setattr(linker_module, "decide", contrary)
+    for document in linker_of(candidates=most).pipe(unseen[::12]):
+        for link in document.links:
+            assert len(link.candidates) <= most
+            if link.candidates:
+                assert link.candidates[-1].entity == link.entity
+                assert link.candidates[-1].probability == link.confidence
 
 
 def test_answers_are_plain_data(linker_of, unseen):
@@ -152,13 +171,12 @@ def test_what_is_fixed_stays_and_changes_others(linker_of, unseen):
 def test_a_local_model_leaves_others_alone(linker_of, unseen):
     linker = linker_of("local", candidates=ALL)
     for document in unseen[::9]:
-        before = linker.link(document)
-        for i, link in enumerate(before.links):
-            for other in link.candidates:
-                after = linker.link(fixed_in(document, i, other.entity))
-                assert [x.entity for k, x in enumerate(after.links) if k != i] == [
-                    x.entity for k, x in enumerate(before.links) if k != i
-                ]
+        before = [link.entity for link in linker.link(document).links]
+        for i, link in enumerate(linker.link(document).links):
+            requests = [fixed_in(document, i, other.entity) for other in link.candidates[-2:]]
+            for after in linker.pipe(requests):
+                free = [x.entity for k, x in enumerate(after.links) if k != i]
+                assert free == before[:i] + before[i + 1 :]
 
 
 def test_the_same_name_between_other_names(linker):

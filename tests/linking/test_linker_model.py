@@ -234,11 +234,11 @@ def edit_tensors(rng, data):
 
 MUTATORS = {
     flip_bits: 500,
-    cut_or_stuff: 200,
-    edit_header: 300,
-    edit_length: 30,
-    edit_record: 500,
-    edit_tensors: 600,
+    cut_or_stuff: 300,
+    edit_header: 400,
+    edit_length: 50,
+    edit_record: 400,
+    edit_tensors: 400,
 }
 TEXTS = (
     "Jordan won six titles with Chicago. Amman is in Jordan, Paris is not.",

@@ -54,6 +54,11 @@ floating-point numbers. Offsets into texts count code points, as Python's `str` 
 """
 
 
+_STARS: dict[Any, str] = {
+    inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"
+}  # fmt: skip
+
+
 class Named(NamedTuple):
     """A name and what it stands for."""
 
@@ -138,7 +143,7 @@ def _parameters(value: Any) -> Iterator[str]:
         if parameter.kind is kinds.KEYWORD_ONLY and not starred:
             starred = True
             yield "*"
-        star = {kinds.VAR_POSITIONAL: "*", kinds.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        star = _STARS.get(parameter.kind, "")
         starred = starred or parameter.kind is kinds.VAR_POSITIONAL
         default = parameter.default
         yield f"{star}{parameter.name}" + (

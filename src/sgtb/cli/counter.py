@@ -16,7 +16,8 @@ _PAUSE_ON_TERMINAL = 0.2
 class Counter:
     """Counts documents that pass, and says so on standard error.
 
-    Where documents are printed on the same terminal, they are progress enough.
+    Where documents are printed on the same terminal, they are progress enough. The last line has
+    all of them, but what was said already is not said again.
     """
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
@@ -30,23 +31,33 @@ class Counter:
         """Yield documents on, counted."""
         begun = time.monotonic()
         due = begun + (self._pause if self._changing else _PATIENCE)
-        said = False
+        said = 0
         try:
             for document in documents:
                 self.documents += 1
                 self.links += len(document.links)
                 if not self._quiet and (now := time.monotonic()) >= due:
-                    due, said = now + self._pause, True
+                    due, said = now + self._pause, self.documents
                     self._say(now - begun)
                 yield document
         finally:
             if said:
-                self._say(time.monotonic() - begun)
+                if said < self.documents:
+                    self._say(time.monotonic() - begun)
                 if self._changing:
                     print(file=self._stream, flush=True)
 
+    @property
+    def sum(self) -> str:
+        """How many documents and links there were, in words."""
+        return f"{_counted(self.documents, 'document')}, {_counted(self.links, 'link')}"
+
     def _say(self, seconds: float) -> None:
         rate = self.documents / max(seconds, 1e-9)
-        line = f"{self.documents:,} documents, {self.links:,} links, {rate:,.1f} documents a second"
+        line = f"{self.sum}, {rate:,.1f} documents a second"
         begin, end = ("\r", "\x1b[K") if self._changing else ("", "\n")
         print(f"{begin}{line}", end=end, file=self._stream, flush=True)
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

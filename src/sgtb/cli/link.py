@@ -138,7 +138,7 @@ def link(
     settings = replace(settings, reasons=reasons)
     if spacy is not None:
         requests = _with_spacy(spacy, requests)
-    counter = Counter(quiet)
+    counter = Counter(quiet or single)
     with open_linker(model, kb, settings) as linker:
         documents = counter.passing(_linked(linker, requests, jobs))
         if html is not None:
@@ -236,7 +236,6 @@ def _page_file(target: str) -> Iterator[BinaryIO]:
 
 def _say_end(counter: Counter, html: str | None) -> None:
     if html is not None and html != STANDARD_INPUT:
-        said = f"{html}: {counter.documents:,} documents, {counter.links:,} links"
-        print(said, file=sys.stderr)
+        print(f"{html}: {counter.sum}", file=sys.stderr)
     if not counter.links:
         print("no mentions found", file=sys.stderr)

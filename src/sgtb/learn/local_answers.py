@@ -39,7 +39,7 @@ class LocalAnswers(NamedTuple):
     masks    u1[., N]  leaves not ruled out, `planes` rows a tree; the last rows are scratch
     score    f8[N]     the sum of all trees that ask nothing else
     globals_ u1[G, H]  global features, feature by feature
-    answers  u1[planes, H]
+    answers  u1[.]     leaves not ruled out by global features, H lanes of each plane in a row
     leaves   u1[.]     scratch
     sums     f8[H]
     """
@@ -69,7 +69,7 @@ def local_answers(
     return LocalAnswers(
         n_trees, asking, np.zeros((forest.n_local, n), np.uint8),
         np.zeros(((len(asking) + 1) * forest.planes, n), np.uint8), np.zeros(n),
-        np.zeros((n_global, h), np.uint8), np.zeros((forest.planes, h), np.uint8),
+        np.zeros((n_global, h), np.uint8), np.zeros(forest.planes * h, np.uint8),
         np.zeros(max(n, h), np.uint8), np.zeros(h),
     )  # fmt: skip
 
@@ -78,8 +78,8 @@ def no_answers() -> LocalAnswers:
     """Return what stands for answers where none are given ahead: in training."""
     none = np.zeros((0, 0), np.uint8)
     return LocalAnswers(
-        0, np.zeros(0, np.int32), none, none, np.zeros(0), none, none, np.zeros(0, np.uint8),
-        np.zeros(0),
+        0, np.zeros(0, np.int32), none, none, np.zeros(0), none, np.zeros(0, np.uint8),
+        np.zeros(0, np.uint8), np.zeros(0),
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def _line_up(
             for b in range(n_blocks):
                 for i in range(LANES):
                     a.bins[f, lane + b * LANES + i] = local[start + f * n_blocks + b, i]
-    return (mention_blocks[last] - begin) * LANES
+    return int64((mention_blocks[last] - begin) * LANES)
 
 
 @routine
@@ -150,14 +150,13 @@ def add_answered(
     planes = forest.planes
     for index in range(a.asking.shape[0]):
         t = int64(a.asking[index])
-        for p in range(planes):
-            for j in range(total):
-                a.answers[p, j] = 255
+        for j in range(planes * total):
+            a.answers[j] = 255
         start = t * forest.words + forest.local_questions[t]
         for q in range(start, start + forest.global_questions[t]):
-            _ask(forest.questions[q], a.globals_, total, a.answers, 0)
+            _ask_history(forest.questions[q], a, total)
         for k in range(n_rows):
-            _find_both(planes, a, index * planes, lane, k * width, width)
+            _find_both(planes, a, index * planes, lane, k * width, width, total)
         for j in range(total):
             a.sums[j] += forest.leaf_value[t, a.leaves[j]]
     for k in range(n_rows):
@@ -180,6 +179,19 @@ def _ask(question: int, bins: Bytes, n: int, masks: Bytes, line: int) -> None:
 
 
 @inner
+def _ask_history(question: int, a: LocalAnswers, n: int) -> None:
+    """Do the same for global features, whose answers stand plane after plane."""
+    feature = (question >> 8) & 0xFFFFFF
+    border = np.uint8(question & 255)
+    left_ruled_out = np.uint8((question >> 32) & 255)
+    # Without a sign: a sum of signed numbers might be a negative index, which costs a test.
+    first, row = np.uint64((question >> 40) * n), np.uint64(feature)
+    for j in range(np.uint64(n)):
+        answer = np.uint8(255) if a.globals_[row, j] <= border else left_ruled_out
+        a.answers[first + j] = a.answers[first + j] & answer
+
+
+@inner
 def _find(planes: int, masks: Bytes, line: int, n: int, leaves: Bytes) -> None:
     if planes == 1:
         for j in range(n):
@@ -195,24 +207,31 @@ def _find(planes: int, masks: Bytes, line: int, n: int, leaves: Bytes) -> None:
 
 
 @inner
-def _find_both(planes: int, a: LocalAnswers, line: int, lane: int, at: int, n: int) -> None:
+def _find_both(
+    planes: int, a: LocalAnswers, line: int, lane: int, at: int, n: int, total: int
+) -> None:
     """Write the first leaves that neither local nor global answers rule out."""
+    own, out, size = np.uint64(lane), np.uint64(at), np.uint64(n)
+    p0, p1, p2, p3 = (
+        np.uint64(line), np.uint64(line + 1), np.uint64(line + 2), np.uint64(line + 3)
+    )  # fmt: skip
+    h1, h2, h3 = np.uint64(total + at), np.uint64(2 * total + at), np.uint64(3 * total + at)
     if planes == 1:
-        for j in range(n):
-            a.leaves[at + j] = first_leaf(_both(a.masks[line, lane + j], a.answers[0, at + j]))
+        for j in range(size):
+            a.leaves[out + j] = first_leaf(_both(a.masks[p0, own + j], a.answers[out + j]))
     elif planes == 2:
-        for j in range(n):
-            a.leaves[at + j] = first_leaf_of_two(
-                _both(a.masks[line, lane + j], a.answers[0, at + j]),
-                _both(a.masks[line + 1, lane + j], a.answers[1, at + j]),
+        for j in range(size):
+            a.leaves[out + j] = first_leaf_of_two(
+                _both(a.masks[p0, own + j], a.answers[out + j]),
+                _both(a.masks[p1, own + j], a.answers[h1 + j]),
             )
     else:
-        for j in range(n):
-            a.leaves[at + j] = first_leaf_of_four(
-                _both(a.masks[line, lane + j], a.answers[0, at + j]),
-                _both(a.masks[line + 1, lane + j], a.answers[1, at + j]),
-                _both(a.masks[line + 2, lane + j], a.answers[2, at + j]),
-                _both(a.masks[line + 3, lane + j], a.answers[3, at + j]),
+        for j in range(size):
+            a.leaves[out + j] = first_leaf_of_four(
+                _both(a.masks[p0, own + j], a.answers[out + j]),
+                _both(a.masks[p1, own + j], a.answers[h1 + j]),
+                _both(a.masks[p2, own + j], a.answers[h2 + j]),
+                _both(a.masks[p3, own + j], a.answers[h3 + j]),
             )
 
 

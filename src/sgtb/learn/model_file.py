@@ -210,7 +210,8 @@ def check_forest(forest: Forest, n_features: int) -> None:
     n_nodes = len(feature)
     if any(len(array) != n_nodes for array in (forest.threshold, left, forest.value)):
         raise ModelFileError("its node arrays differ in length")
-    if len(roots) == 0 or roots[0] != 0 or roots[-1] != n_nodes or (np.diff(roots) < 1).any():
+    sizes = np.diff(roots.astype(np.int64))  # in 32 bits it might wrap around
+    if len(roots) == 0 or roots[0] != 0 or roots[-1] != n_nodes or (sizes < 1).any():
         raise ModelFileError("its root offsets do not add up")
     if n_nodes and (feature.min() < -1 or feature.max() >= n_features):
         raise ModelFileError(f"a node asks for a feature that is not among the {n_features}")
@@ -225,7 +226,8 @@ def check_forest(forest: Forest, n_features: int) -> None:
 def _check_links(forest: Forest) -> None:
     """Raise unless the children's links make every tree a tree."""
     node = np.arange(len(forest.left))
-    end = np.repeat(forest.roots[1:], np.diff(forest.roots))
+    wide = forest.roots.astype(np.int64)
+    end = np.repeat(forest.roots[1:], wide[1:] - wide[:-1])
     inside = forest.feature >= 0
     if forest.left[~inside].any() or forest.value[inside].any():
         raise ModelFileError("a leaf has children, or an inner node a value")

@@ -141,6 +141,7 @@ class Answers:
         question = dict(zip(np.flatnonzero(decided.rival >= 0).tolist(), count(), strict=False))
         borders = choices.mention_offsets.tolist()
         found = iter(layout.found)
+        no_reasons: tuple[Reason, ...] = ()
         result = []
         for part, first, last in zip(parts, borders, borders[1:], strict=False):
             row_of = {id(choices.mentions[m]): m for m in range(first, last)}
@@ -152,7 +153,7 @@ class Answers:
                 if m < 0:
                     links.append(_nothing(mention, how))
                     continue
-                lead, reasons = float("nan"), ()
+                lead, reasons = float("nan"), no_reasons
                 if decided.reasons is not None and m in question:
                     told = decided.reasons[question[m]]
                     lead, reasons = told.total, self._reasons(told, part, places)
