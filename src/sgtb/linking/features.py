@@ -8,6 +8,7 @@ documents get theirs from models trained on all folds.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -75,8 +76,13 @@ class Table:
     @property
     def local(self) -> Floats:
         """The columns that look at nothing beyond the mention and its candidates' own entries."""
+        return self.fixed[:, self.local_columns]
+
+    @cached_property
+    def local_columns(self) -> Longs:
+        """The places of these columns."""
         own = self.schema.features[: self.fixed.shape[1]]
-        return self.fixed[:, [feature.group not in BEYOND_THE_MENTION for feature in own]]
+        return np.flatnonzero([feature.group not in BEYOND_THE_MENTION for feature in own])
 
     @property
     def tags(self) -> Ints:
@@ -183,9 +189,15 @@ class Featurizer:
 
     def features(self, table: Table) -> Floats:
         """Return the features of documents that took no part in `fit`: f4[C, F]."""
-        bins = _Bins(self.local_cuts.apply(table.local), self.joint_cuts.apply(table.fixed))
+        bins = self._bins(table)
         everything = np.arange(len(table.choices.mentions))
         return _joined(table, self.models.scores(table, bins, everything))
+
+    def _bins(self, table: Table) -> _Bins:
+        joint, own = self.joint_cuts.apply(table.fixed), table.local_columns
+        if np.array_equal(self.joint_cuts.values[own], self.local_cuts.values):
+            return _Bins(np.ascontiguousarray(joint[:, own]), joint)  # the same columns, cut alike
+        return _Bins(self.local_cuts.apply(table.local), joint)
 
 
 def _joined(table: Table, scores: _Scores) -> Floats:
