@@ -14,8 +14,12 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
+# A name that means two things, and names that tell which. The README shows what is printed.
+DEMO := Jordan passed, Pippen scored, and the Bulls beat Utah again. In Amman the king of Jordan watched them on television; in Petra nobody did.
+
 demo: setup
-	$(BIN)/sgtb learner demo
+	$(BIN)/sgtb link --reasons "$(DEMO)"
+	$(BIN)/sgtb explain "$(DEMO)" Utah
 
 test: setup
 	$(BIN)/ruff check .

@@ -13,8 +13,10 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
+from sgtb.cli.link_view import GROUPS as GROUPS_IN_WORDS
 from sgtb.cli.main import app
 from sgtb.learn import SearchPlan, TrainingSettings, TreeSettings
+from sgtb.linking.schema import GROUPS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -100,6 +102,25 @@ def test_every_command_is_documented() -> None:
     assert "sgtb learner demo" in commands
     missing = [command for command in commands if command not in text]
     assert not missing, f"mention these commands in README.md or docs/: {missing}"
+
+
+def test_the_readme_shows_what_make_demo_runs() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    text = re.search(r"^DEMO := (.*)$", makefile, re.MULTILINE)
+    recipe = re.search(r"^demo: setup\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    assert text
+    assert recipe
+    run = [line.strip().replace("$(BIN)/", "") for line in recipe[1].splitlines()]
+    readme = (ROOT / "README.md").read_text("utf-8")
+    shown = readme.partition("<!-- demo output -->")[2].partition("<!-- /demo output -->")[0]
+    commands = [line[2:] for line in shown.splitlines() if line.startswith("$ ")]
+    assert commands == [line.replace("$(DEMO)", text[1]) for line in run]
+
+
+def test_every_group_of_features_is_explained() -> None:
+    text = (ROOT / "docs" / "how-it-decides.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([a-z ]+)` \| (.*?) \|", text, re.MULTILINE)
+    assert rows == [(group, GROUPS_IN_WORDS[group]) for group in GROUPS]
 
 
 @pytest.mark.parametrize("settings", [SearchPlan, TreeSettings, TrainingSettings])

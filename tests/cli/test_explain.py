@@ -85,6 +85,9 @@ def test_files_and_what_nobody_knows(run, tmp_path):
     assert "Nobody: not in the knowledge base" in shown
     assert shown.startswith("… ")
     assert "…\n" in shown
+    context = shown.partition("\n\n")[0].split()
+    assert context[:2] == ["…", "before"]  # no word is cut
+    assert context[-2:] == ["after", "…"]
 
 
 def test_nothing_competed(capsys):

@@ -22,7 +22,8 @@ OTHERS = 3
 """Candidates shown below the chosen one."""
 
 # All sizes are in units of the drawing, which is scaled to the page.
-_EDGE, _COLUMN, _GAP = 24, 128, 8
+_EDGE, _COLUMN, _GAP, _COLUMNS = 24, 128, 8, 5
+"""Of columns the width, the gap between them, and how many there is room for at least."""
 _TEXT_TOP, _TEXT_LINE, _LETTER = 44, 26, 9.5
 _ARC_BASE, _ARC_STEP = 30, 22
 _PORT = 11
@@ -77,7 +78,7 @@ def arcs(links: Sequence[Link]) -> list[Arc]:
 def picture(document: LinkedDocument) -> str:
     """Draw a document of a few mentions, linked with reasons and all candidates, as SVG."""
     links, lines = document.links, arcs(document.links)
-    width = 2 * _EDGE + len(links) * (_COLUMN + _GAP) - _GAP
+    width = 2 * _EDGE + max(len(links), _COLUMNS) * (_COLUMN + _GAP) - _GAP
     said = _said(document, int((width - 2 * _EDGE) / _LETTER))
     span = max((arc.right - arc.left for arc in lines), default=0)
     ground = _TEXT_TOP + len(said) * _TEXT_LINE + (_ARC_BASE + _ARC_STEP * span if span else 0) + 8

@@ -47,6 +47,7 @@ def _context(text: str, link: Link) -> Text:
     begin, stop = link.start - _AROUND, link.end + _AROUND
     begin = 0 if begin < _SLACK else begin
     stop = len(text) if stop > len(text) - _SLACK else stop
+    begin, stop = _whole_words(text, begin, link.start, link.end, stop)
     before = " ".join(text[begin : link.start].split())
     after = " ".join(text[link.end : stop].split())
     # White space next to the mention is what was there: none, or a space.
@@ -57,6 +58,15 @@ def _context(text: str, link: Link) -> Text:
         (harmless(link.text), "bold underline"),
         right, harmless(after), " …" if stop < len(text) else "",
     )  # fmt: skip
+
+
+def _whole_words(text: str, begin: int, start: int, end: int, stop: int) -> tuple[int, int]:
+    """Return a narrower range around start to end that cuts no word in two, if there is one."""
+    if begin and not text[begin - 1].isspace():
+        begin = next((i for i in range(begin, start) if text[i].isspace()), begin)
+    if stop < len(text) and not text[stop].isspace():
+        stop = next((i for i in range(stop, end, -1) if text[i - 1].isspace()), stop)
+    return begin, stop
 
 
 def _answer(link: Link) -> Text:

@@ -69,8 +69,8 @@ def reason_words(reason: Reason) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a number with its sign."""
-    return f"{value:+.2f}".replace("-", "−")
+    """Return a number with its sign; what is rounded to zero has none."""
+    return f"{value:+.2f}".replace("-", "−") if abs(value) >= 0.005 else "0.00"
 
 
 def percent(probability: float) -> str:

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.kernels import kernel
 from sgtb.learn.dtypes import Longs
 
 Items = npt.NDArray[Any]
@@ -46,17 +45,8 @@ class Ragged(NamedTuple):
 
 def gathered(items: Items, starts: Longs, ends: Longs) -> Ragged:
     """Return slices of an array as lists."""
+    sizes = ends - starts
     offsets = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(ends - starts, out=offsets[1:])
-    out = np.empty(int(offsets[-1]), items.dtype)
-    copy_lists(items, starts, offsets, out)
-    return Ragged(offsets, out)
-
-
-@kernel
-def copy_lists(items: Items, starts: Longs, offsets: Longs, out: Items) -> None:
-    """Copy slices of one array behind each other into another."""
-    for i in range(starts.shape[0]):
-        start, begin = starts[i], offsets[i]
-        for k in range(offsets[i + 1] - begin):
-            out[begin + k] = items[start + k]
+    np.cumsum(sizes, out=offsets[1:])
+    places = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return Ragged(offsets, items[places])
