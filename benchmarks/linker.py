@@ -71,7 +71,7 @@ class Extent:
 
 
 FULL = Extent(False, None, None, 3, 300, FreshExtent(ListShape(1_000_000), 200, 200, 5))
-QUICK = Extent(True, 60, 128, 1, 50, FreshExtent(ListShape(100_000), 40, 100, 2))
+QUICK = Extent(True, 60, 96, 1, 50, FreshExtent(ListShape(100_000), 40, 60, 2))
 
 
 def measure(extent: Extent, parts: list[Part], folder: Path) -> dict[str, Any]:

@@ -50,6 +50,8 @@ def throughput(subject: Subject, jobs: int, passes: int, reasons: bool = False) 
     """
     with subject.linker(reasons) as linker:
         first = seconds_of(lambda: _exhaust(linker, subject.documents, jobs))
+        for _ in range(2 * (jobs - 1)):  # a process may get other documents than it had before
+            _exhaust(linker, subject.documents, jobs)
         used = time.process_time()
         warm = [
             seconds_of(lambda: _exhaust(linker, subject.documents, jobs)) for _ in range(passes)

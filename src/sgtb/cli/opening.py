@@ -2,6 +2,10 @@
 
 import json
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,6 +46,8 @@ MinLinkProbability = Annotated[
         help="Leave out names that are a link on a smaller share of the pages that have them.",
     ),
 ]  # fmt: skip
+_PATIENCE = 5.0
+_COMPILING = "compiling for the first time; that takes about a minute, once"
 MIN_LINK_PROBABILITY = MentionSettings().min_link_probability
 
 
@@ -72,13 +78,48 @@ def linker_settings(
     )
 
 
-def open_linker(model: Path | None, kb: Path | None, settings: "LinkerSettings") -> "Linker":
-    """Open the linker of a model and a knowledge base, or the starter."""
+def open_linker(
+    model: Path | None, kb: Path | None, settings: "LinkerSettings", quiet: bool = False
+) -> "Linker":
+    """Open the linker of a model and a knowledge base, or the starter; have it compiled."""
+    _import_compiler()
     from sgtb.linking.linker import Linker
 
     if model is None or kb is None:
-        return Linker.starter(settings)
-    return Linker.load(model, kb, settings)
+        linker = Linker.starter(settings)
+    else:
+        linker = Linker.load(model, kb, settings)
+    with nullcontext() if quiet else _patience():
+        linker.link("")
+    return linker
+
+
+def _import_compiler() -> None:
+    """Import numba without scipy.
+
+    It looks for BLAS in there when its first function runs, which takes a third of a second, and
+    no kernel needs BLAS. This is a program of its own: nobody else's functions are compiled here.
+    """
+    hidden = "scipy.linalg"
+    if hidden in sys.modules:
+        return
+    sys.modules[hidden] = None  # type: ignore[assignment]
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        del sys.modules[hidden]
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Say what takes so long, if it does."""
+    timer = threading.Timer(_PATIENCE, print, [_COMPILING], {"file": sys.stderr, "flush": True})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def print_json(record: dict[str, Any]) -> None:
