@@ -19,6 +19,7 @@ from sgtb.kb.columns import columns_size, map_column
 from sgtb.kb.entity import TYPES, Alias, Candidate, Entity
 from sgtb.kb.environment import Environment, State
 from sgtb.kb.layout import CANDIDATE, COLUMNS, FORMAT, MAX_KEY, NAME_PAGES, NUMBER, PATCH, ROW
+from sgtb.kb.pages import release_array, release_file
 from sgtb.kb.place import data_folder
 from sgtb.kb.spellings import NameValue, Spelling, unpack_name, unpack_spellings
 from sgtb.text.normalize import normal_name
@@ -350,6 +351,21 @@ class KnowledgeBase:
                 "origin": dict(state.origin),
             }
 
+    def release(self) -> None:
+        """Let go of the pages of files that were read so far; where needed, they are read again.
+
+        The system takes them back by itself when it needs memory. Until then they count as this
+        process's, which may matter to who watches it.
+        """
+        with self._reading() as (tables, _):
+            columns = [
+                self.text, self.link_targets, self.near_items, self.vector_rows, self.word_rows
+            ]  # fmt: skip
+            # Rows changed since the build stand in memory only.
+            for array in columns if self._patched else [*columns, self.rows]:
+                release_array(array)
+            release_file(tables.path)
+
     def tables(self) -> tuple[Environment, "lmdb.Transaction[memoryview]"]:
         """Return the tables of names.mdb and the transaction that sees this state: for checks."""
         with self._reading() as found:
@@ -378,6 +394,7 @@ class KnowledgeBase:
                     environment.release(tables)
                     return
                 mapped = _mapped(folder, state, tables, transaction)
+                patched = transaction.stat(tables.rows)["entries"] > 0
             except BaseException:
                 transaction.abort()
                 raise
@@ -390,6 +407,7 @@ class KnowledgeBase:
         self.close()
         self._environment, self._transaction, self._pid = tables, transaction, os.getpid()
         self.folder, self.state = folder, state
+        self._patched = patched
         self.rows, self.text = mapped["entities"], mapped["text"]
         self._row_bytes, self._text_bytes = _memory(self.rows), _memory(self.text)
         self.link_targets, self.near_items = mapped["links"], mapped["near"]

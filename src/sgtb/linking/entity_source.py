@@ -71,6 +71,9 @@ class EntitySource(Protocol):
     def least_popularity(self) -> float:
         """Return what stands for the popularity of those of whom none is known."""
 
+    def release(self) -> None:
+        """Let go of what was only read on the way; much was."""
+
 
 class TableSource:
     """A table of entities; its links count either way."""
@@ -124,6 +127,9 @@ class TableSource:
     def least_popularity(self) -> float:
         """Return the lowest there is."""
         return _least(self._table.popularity)
+
+    def release(self) -> None:
+        """Do nothing: a table is in memory anyway."""
 
 
 class KbSource:
@@ -180,6 +186,10 @@ class KbSource:
     def least_popularity(self) -> float:
         """Return the lowest among the entities looked at."""
         return _least(self._kb.rows["popularity"][:_LOOKED_AT])
+
+    def release(self) -> None:
+        """Let go of pages of files."""
+        self._kb.release()
 
 
 def _least(popularity: Floats) -> float:

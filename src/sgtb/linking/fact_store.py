@@ -19,8 +19,10 @@ from sgtb.linking.name_prints import NamePrints
 from sgtb.linking.ragged import Items, Ragged, gathered
 from sgtb.linking.sparse import Sparse
 
-ROOM = 1 << 16
+ROOM = 1 << 15
 """Entities kept: about 1.5 kB each with word vectors of 50 dimensions."""
+_AT_A_TIME = 512
+"""Entities described at a time. Each brings the titles of all that it is linked with."""
 
 
 class FactStore:
@@ -39,6 +41,7 @@ class FactStore:
     def _start_anew(self) -> None:
         self._slot = np.full(self._source.size, -1, np.int32)
         self._columns: _Columns | None = None
+        self._read = 0
 
     def facts(self, numbers: Longs) -> EntityFacts:
         """Return the facts of some entities; numbers ascend, each once."""
@@ -59,11 +62,17 @@ class FactStore:
         return 0 if self._columns is None else self._columns.size
 
     def _add(self, numbers: Longs) -> None:
-        new = EntityFacts.describe(self._source, self._background, numbers)
-        if self._columns is None:
-            self._columns = _Columns(new)
-        self._slot[numbers] = np.arange(self._columns.size, self._columns.size + len(numbers))
-        self._columns.append(new)
+        for start in range(0, len(numbers), _AT_A_TIME):
+            some = numbers[start : start + _AT_A_TIME]
+            new = EntityFacts.describe(self._source, self._background, some)
+            if self._columns is None:
+                self._columns = _Columns(new)
+            self._slot[some] = np.arange(self._columns.size, self._columns.size + len(some))
+            self._columns.append(new)
+            self._read += len(some)
+            if self._read >= _AT_A_TIME:
+                self._source.release()
+                self._read = 0
 
 
 class _Leaf(NamedTuple):

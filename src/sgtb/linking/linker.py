@@ -31,6 +31,9 @@ BATCH = 32
 """Documents linked at a time: enough that arrays, not calls, are what takes the time."""
 MENTIONS = 2_000
 """Mentions decided at a time, or few more: it bounds the memory that a long text takes."""
+_PAGES_KEPT_FOR = 4_000
+"""Candidates after which the pages that were read of the knowledge base are let go. A document's
+are few, but after thousands of documents they would be all."""
 Linkable = str | Request | Document
 
 
@@ -76,6 +79,7 @@ class Linker:
         self._system = StructuredGradientBoosting.of(replace(model.forest, training=training))
         self._state = kb.state
         self._closed = False
+        self._met = 0
         self._guard = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
         self._jobs = 0
@@ -237,7 +241,12 @@ class Linker:
         if fixed:  # what is fixed has one candidate, the first
             clamp[[id(mention) in fixed for mention in layout.choices.mentions]] = 0
         decided = decide(problems, self._system, clamp, self.settings.reasons)
-        return self._answers.links(parts, layout, decided)
+        links = self._answers.links(parts, layout, decided)
+        self._met += problems.n_candidates
+        if self._met >= _PAGES_KEPT_FOR:
+            self._met = 0
+            self.kb.release()
+        return links
 
     def _pack(self, parts: Sequence[Part]) -> tuple[Layout, Problems]:
         bench, model = self._bench, self.model

@@ -3,13 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sgtb.records import Record
+
 Found = Literal["given", "exact", "longer name", "acronym", "near name", "nothing"]
 """How the candidates of a mention were found: brought along by the document, by its very name, by
 a longer name of the same person, as an acronym, by a name spelt nearly so, not at all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Span(Record):
     """A mention given by the caller.
 
     start, end  its code points in the text
@@ -24,7 +26,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Request(Record):
     """A text to be linked.
 
     spans  its mentions; None: they are to be found
@@ -37,7 +39,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(Record):
     """A candidate of a mention.
 
     probability  that it is meant, all other mentions decided as they were
@@ -52,7 +54,7 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Record):
     """A part of the score difference between the chosen candidate and the runner-up.
 
     kind     "features": a group of features of the mention itself; "mention": another mention
@@ -68,7 +70,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Link(Record):
     """A mention and the entity it means.
 
     entity      the id; None: nothing in the knowledge base
@@ -131,7 +133,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedDocument:
+class LinkedDocument(Record):
     """A text with its links, in the order of the text; links do not overlap."""
 
     text: str

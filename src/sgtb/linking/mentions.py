@@ -19,8 +19,8 @@ from sgtb.linking.word_shapes import Shapes
 from sgtb.records import Token
 from sgtb.text.normalize import normal_name
 
-_REMEMBERED = 1 << 18
-"""How many strings a finder knows the answer for before it starts anew: some 40 MB."""
+_REMEMBERED = 1 << 16
+"""How many strings a finder knows the answer for before it starts anew: some 10 MB."""
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s)")
 _SEEN = re.compile(r"[^\s\ufeff\u200b]")  # as `tokenize` sees it
 

@@ -5,7 +5,7 @@ sorted set of its runs of three letters, one for its initials and one for how it
 strings have equal numbers; different strings have different ones but for a chance of 2⁻⁶⁴.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
@@ -42,13 +42,12 @@ class NamePrints(NamedTuple):
     trigrams: Ragged
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 15)
 def string_number(text: str) -> int:
     """Return the number of a string."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
-@lru_cache(maxsize=1 << 16)
 def name_print(name: str) -> NamePrint:
     """Return the print of a name in normal form."""
     words = name.split()
@@ -62,9 +61,17 @@ def name_print(name: str) -> NamePrint:
     )
 
 
-def name_prints(names: Sequence[str]) -> NamePrints:
+@lru_cache(maxsize=1 << 13)
+def known_print(name: str) -> NamePrint:
+    """Return the same, for names in texts: they occur again and again, titles are met once."""
+    return name_print(name)
+
+
+def name_prints(
+    names: Sequence[str], print_of: Callable[[str], NamePrint] = name_print
+) -> NamePrints:
     """Return the prints of names in normal form."""
-    prints = [name_print(name) for name in names]
+    prints = [print_of(name) for name in names]
     return NamePrints(
         np.array([p.whole for p in prints], np.uint64),
         np.array([p.squeezed for p in prints], np.uint64),

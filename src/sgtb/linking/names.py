@@ -7,7 +7,7 @@ from sgtb.learn.dtypes import Floats, Ints, Longs, Words
 from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
-from sgtb.linking.name_prints import BEGINNING, NamePrints, name_prints
+from sgtb.linking.name_prints import BEGINNING, NamePrints, known_print, name_prints
 
 NAMES = (
     "name_equal", "title_equal", "full_name_equal", "full_title_equal", "words_alike",
@@ -21,8 +21,8 @@ def name_features(choices: Choices, contexts: Contexts, facts: EntityFacts) -> F
     out = np.zeros((choices.n_candidates, len(NAMES)), np.float32)
     length = np.array([min(len(name), BEGINNING) for name in contexts.names], np.int32)
     compare_names(
-        choices.candidate_offsets, choices.entity, name_prints(contexts.names),
-        name_prints(contexts.full_names), length, facts.prints, facts.whole_title, out,
+        choices.candidate_offsets, choices.entity, name_prints(contexts.names, known_print),
+        name_prints(contexts.full_names, known_print), length, facts.prints, facts.whole_title, out,
     )  # fmt: skip
     return out
 

@@ -20,7 +20,7 @@ from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
-from sgtb.linking.name_prints import name_print
+from sgtb.linking.name_prints import known_print
 from sgtb.linking.ragged import Ragged
 
 BITS = 18
@@ -59,7 +59,7 @@ def crosses(
     rest_words: Floats,
 ) -> Crosses:
     """Prepare the sides of all crosses. The last two are features: says the title more?"""
-    names = Ragged.joined([name_print(name).words for name in contexts.names], np.uint64)
+    names = Ragged.joined([known_print(name).words for name in contexts.names], np.uint64)
     most = int(np.diff(facts.kind_clues.offsets)[choices.entity].sum())
     offsets = np.zeros(choices.n_candidates + 1, np.int64)
     kinds = np.zeros(most + (_MARKS + 1) * choices.n_candidates, np.uint32)

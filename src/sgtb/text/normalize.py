@@ -15,7 +15,7 @@ STOP_WORDS = frozenset(
 """Words that say nothing about a subject."""
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=1 << 15)
 def normal_words(text: str) -> tuple[str, ...]:
     """Return the words of a text: no case, no diacritics, no punctuation, no possessive.
 

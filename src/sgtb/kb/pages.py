@@ -1,0 +1,33 @@
+"""Pages: of files mapped into memory, given back to the system once they were read.
+
+The system takes them back by itself when it needs memory. Until then they count as the process's,
+and a large knowledge base that is looked up for long would be in memory as a whole.
+"""
+
+import ctypes
+import mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_MAPS = Path("/proc/self/maps")
+
+
+def release_array(array: Any) -> None:
+    """Let go of the pages of a memory-mapped array, which was not written to."""
+    if isinstance(array, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
+        array._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+
+
+def release_file(path: Path) -> None:
+    """Let go of the pages of a file that a library has mapped; only Linux says where."""
+    if not _MAPS.exists() or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    name = str(path.resolve())
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    for line in _MAPS.read_text("utf-8", "surrogateescape").splitlines():
+        if line.endswith(name) and line.split(maxsplit=5)[5:] == [name]:
+            begin, end = (int(part, 16) for part in line.split(maxsplit=1)[0].split("-"))
+            advise(begin, end - begin, mmap.MADV_DONTNEED)
