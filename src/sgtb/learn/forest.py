@@ -144,7 +144,8 @@ _U = np.uint8
 @inner
 def first_leaf(mask: np.uint8) -> np.uint8:
     """Return the place of the lowest bit set: no branch and no table, so that lanes can do it."""
-    bit = _U(mask & _U(-mask))
+    wide = int64(mask)  # negating a byte would overflow where kernels are not compiled
+    bit = _U(wide & -wide)
     one = _U(_U(bit & _U(0xAA)) != 0)
     two = _U(_U(_U(bit & _U(0xCC)) != 0) << 1)
     four = _U(_U(_U(bit & _U(0xF0)) != 0) << 2)
