@@ -137,6 +137,12 @@ class KnowledgeBase:
         """The length of vectors; 0 where there are none."""
         return self.state.dimensions
 
+    @property
+    def size(self) -> int:
+        """The bytes of its files."""
+        with self._reading() as (tables, _):
+            return tables.size() + columns_size(self.state.columns, self.state.dimensions)
+
     def ids(self) -> Iterator[str]:
         """Yield the ids of all entities in the order of their numbers."""
         for number in np.flatnonzero(self.rows["alive"]):
@@ -332,7 +338,7 @@ class KnowledgeBase:
 
     def info(self) -> dict[str, Any]:
         """Return counts and origin, for people and programs."""
-        with self._reading() as (tables, _):
+        with self._reading() as _:
             state, alive = self.state, self.rows["alive"] == 1
             return {
                 "format": FORMAT,
@@ -347,7 +353,7 @@ class KnowledgeBase:
                 "sources": list(state.sources),
                 "generation": state.generation,
                 "fingerprint": state.fingerprint,
-                "bytes": tables.size() + columns_size(state.columns, state.dimensions),
+                "bytes": self.size,
                 "origin": dict(state.origin),
             }
 

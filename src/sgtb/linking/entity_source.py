@@ -23,6 +23,8 @@ NAME_PRIORS, WORD_VECTORS = "name priors", "word vectors"
 Evidence = frozenset[str]
 """What there is to make features of: some of the words above."""
 
+SMALL = 64 << 20
+"""Bytes of a knowledge base that may be in memory as a whole."""
 _LOOKED_AT = 1 << 16
 """Entities asked whether they have a description or a type; enough to tell, and quickly."""
 
@@ -188,8 +190,9 @@ class KbSource:
         return _least(self._kb.rows["popularity"][:_LOOKED_AT])
 
     def release(self) -> None:
-        """Let go of pages of files."""
-        self._kb.release()
+        """Let go of pages of files, if there are many."""
+        if self._kb.size > SMALL:
+            self._kb.release()
 
 
 def _least(popularity: Floats) -> float:

@@ -71,8 +71,8 @@ class FactStore:
             self._columns.append(new)
             self._read += len(some)
             if self._read >= _AT_A_TIME:
-                self._source.release()
                 self._read = 0
+                self._source.release()
 
 
 class _Leaf(NamedTuple):

@@ -1,11 +1,13 @@
 """Linker: text in, explained links out. A knowledge base and a model, ready for use."""
 
+import gc
 import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -216,10 +218,11 @@ class Linker:
         self._check_open()
         if self.kb.state is not self._state:  # somebody else refreshed it
             self._forget()
-        whole = [self.part(document) for document in batch]
-        cuts = [cut(one) for one in whole]
-        groups = _groups(part for parts in cuts for part in parts)
-        links = iter([link for group in groups for link in self._decide(group)])
+        with _no_collection():
+            whole = [self.part(document) for document in batch]
+            cuts = [cut(one) for one in whole]
+            groups = _groups(part for parts in cuts for part in parts)
+            links = iter([link for group in groups for link in self._decide(group)])
         return [
             LinkedDocument(
                 one.document.text,
@@ -245,7 +248,7 @@ class Linker:
         self._met += problems.n_candidates
         if self._met >= _PAGES_KEPT_FOR:
             self._met = 0
-            self.kb.release()
+            KbSource(self.kb).release()
         return links
 
     def _pack(self, parts: Sequence[Part]) -> tuple[Layout, Problems]:
@@ -282,6 +285,19 @@ def _begin(linker: Linker) -> None:
 def _work(batch: list[Linkable]) -> list[LinkedDocument]:
     assert _worker is not None
     return _worker._link(batch)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the collector of reference cycles out: there are none, and it looks at every token."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _batches(documents: Iterable[Linkable]) -> Iterator[list[Linkable]]:
