@@ -121,9 +121,9 @@ def apart(taken: Mapping[str, float]) -> dict[str, float]:
         "features": taken["table"],
         "learned features": taken["featurizer"],
         "packing": taken["pack"],
+        # Done by itself, the search puts features on bins; the whole decision finds them there.
         "search": taken["decode"],
         "alternatives": taken["alternatives"],
-        "putting them in order": taken["decide"] - taken["decode"] - taken["alternatives"],
         "links": taken["links"],
         "reasons": taken["explain"] - taken["decide"] + taken["told"] - taken["links"],
     }
