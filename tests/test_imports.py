@@ -40,7 +40,8 @@ def test_the_reader_of_imports_sees_all_forms():
 
 
 BASE = (
-    "sgtb.errors", "sgtb.files", "sgtb.kernels", "sgtb.records", "sgtb.entities", "sgtb.workers"
+    "sgtb.errors", "sgtb.files", "sgtb.kernels", "sgtb.records", "sgtb.entities", "sgtb.ragged",
+    "sgtb.workers",
 )  # fmt: skip
 MAY_IMPORT = {
     "sgtb.errors": (),
@@ -48,6 +49,7 @@ MAY_IMPORT = {
     "sgtb.kernels": (),
     "sgtb.records": (),
     "sgtb.entities": (),
+    "sgtb.ragged": (),
     "sgtb.workers": (),
     "sgtb.learn": ("sgtb.learn", "sgtb.errors", "sgtb.files", "sgtb.kernels"),
     "sgtb.text": ("sgtb.text", *BASE),

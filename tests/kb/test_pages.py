@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sgtb.errors import KnowledgeBaseError
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.list_build import build_list
@@ -66,5 +67,5 @@ def test_changed_rows_stay(place, tmp_path):
 def test_a_closed_one_says_so(place):
     kb = KnowledgeBase.open(place)
     kb.close()
-    with pytest.raises(Exception, match="closed"):
+    with pytest.raises(KnowledgeBaseError, match="closed"):
         kb.release()

@@ -1,6 +1,10 @@
-"""Entity, Candidate and Alias: what a knowledge base answers, frozen."""
+"""Entity, Candidate and Alias: what a knowledge base answers, one by one and in arrays."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 TYPES = ("", "PER", "ORG", "LOC", "MISC")
 """The coarse types, by the number that stands for them on disk; "" where it is unknown."""
@@ -50,3 +54,19 @@ class Entity:
     out_links: int
     aliases: tuple[Alias, ...]
     links: tuple[str, ...]
+
+
+class CandidateLists(NamedTuple):
+    """The candidates of several names: those of name i are items offsets[i] to offsets[i + 1]."""
+
+    offsets: npt.NDArray[np.int64]
+    entity: npt.NDArray[np.int32]
+    prior: npt.NDArray[np.float32]
+
+
+class NameHeads(NamedTuple):
+    """Of several names: whether there is such a name, pages that link it, pages that hold it."""
+
+    known: npt.NDArray[np.bool_]
+    linked: npt.NDArray[np.uint32]
+    pages: npt.NDArray[np.uint32]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import lmdb
 import numpy as np
@@ -16,12 +16,13 @@ import numpy.typing as npt
 from sgtb.errors import KnowledgeBaseError
 from sgtb.kb import environment
 from sgtb.kb.columns import columns_size, map_column
-from sgtb.kb.entity import TYPES, Alias, Candidate, Entity
+from sgtb.kb.entity import TYPES, Alias, Candidate, CandidateLists, Entity, NameHeads
 from sgtb.kb.environment import Environment, State
 from sgtb.kb.layout import CANDIDATE, COLUMNS, FORMAT, MAX_KEY, NAME_PAGES, NUMBER, PATCH, ROW
 from sgtb.kb.pages import release_array, release_file
 from sgtb.kb.place import data_folder
 from sgtb.kb.spellings import NameValue, Spelling, unpack_name, unpack_spellings
+from sgtb.ragged import Ragged, gathered
 from sgtb.text.normalize import normal_name
 
 Ints = npt.NDArray[np.int32]
@@ -38,29 +39,6 @@ _TEXT_AT = struct.Struct("<q")
 _TEXT_SIZES = struct.Struct("<4i")
 _TEXT_AT_OFFSET = ROW.fields["text_at"][1]  # type: ignore[index]
 _TEXT_SIZES_OFFSET = ROW.fields["id_size"][1]  # type: ignore[index]
-
-
-class CandidateLists(NamedTuple):
-    """The candidates of several names: those of name i are items offsets[i] to offsets[i + 1]."""
-
-    offsets: npt.NDArray[np.int64]
-    entity: Ints
-    prior: Floats
-
-
-class NameHeads(NamedTuple):
-    """Of several names: whether there is such a name, pages that link it, pages that hold it."""
-
-    known: npt.NDArray[np.bool_]
-    linked: npt.NDArray[np.uint32]
-    pages: npt.NDArray[np.uint32]
-
-
-class Lists(NamedTuple):
-    """Numbers in lists: those of list i are items offsets[i] to offsets[i + 1]."""
-
-    offsets: npt.NDArray[np.int64]
-    items: Ints
 
 
 class KnowledgeBase:
@@ -285,11 +263,12 @@ class KnowledgeBase:
             at = int(row["links_at"])
             return self.link_targets[at : at + int(row["links"])]
 
-    def link_lists(self, numbers: Ints) -> Lists:
+    def link_lists(self, numbers: Ints) -> Ragged:
         """Return the links of many entities."""
         with self._guard:
             rows = self.rows
-            return _lists(self.link_targets, rows["links_at"][numbers], rows["links"][numbers])
+            at = rows["links_at"][numbers]
+            return gathered(self.link_targets, at, at + rows["links"][numbers])
 
     def near(self, entity: int | str) -> npt.NDArray[np.void]:
         """Return the entities met together with an entity, ascending, with how often."""
@@ -513,13 +492,3 @@ def _key(name: str) -> bytes:
 
 def _stated(stated: int, known: int) -> int:
     return known if stated < 0 else stated
-
-
-def _lists(
-    items: npt.NDArray[np.int32], at: npt.NDArray[np.int64], sizes: npt.NDArray[np.int32]
-) -> Lists:
-    """Gather slices into one array."""
-    offsets = np.zeros(len(at) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    index = np.repeat(at - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return Lists(offsets, np.asarray(items[index]))

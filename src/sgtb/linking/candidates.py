@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.errors import RequestError, SettingsError
-from sgtb.kb.entity import TYPES
-from sgtb.kb.knowledge_base import TOP, CandidateLists, KnowledgeBase
+from sgtb.kb.entity import TYPES, CandidateLists
+from sgtb.kb.knowledge_base import TOP, KnowledgeBase
 from sgtb.learn.dtypes import Bools, Floats, Ints, Longs
 from sgtb.linking.links import Found
 from sgtb.linking.name_sharing import longer_names, written_out

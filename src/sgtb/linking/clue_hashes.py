@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from sgtb.kernels import inner, int64, kernel
 from sgtb.learn.dtypes import Bools, Longs
-from sgtb.linking.ragged import Ragged
+from sgtb.ragged import Ragged
 from sgtb.text.normalize import normal_phrase
 
 Hashes = npt.NDArray[np.uint32]

@@ -15,10 +15,10 @@ from sgtb.learn.dtypes import Doubles, Floats, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.clue_hashes import Hashes, NameClues, Sights, clue, mention_clues, name_clues
 from sgtb.linking.lexicon import UNKNOWN, Lexicon
-from sgtb.linking.ragged import Ragged, gathered
 from sgtb.linking.scenes import Mark, Names, Scenes, Spots
 from sgtb.linking.sparse import Sparse
 from sgtb.linking.text_words import TextWords
+from sgtb.ragged import Ragged, gathered
 
 WINDOW = 5
 """Tokens on either side of a mention that are its near context."""

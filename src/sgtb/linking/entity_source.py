@@ -13,8 +13,8 @@ from sgtb.entities import EntityTable
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.learn.dtypes import Floats, Ints, Longs
-from sgtb.linking.ragged import Ragged
 from sgtb.linking.sparse import Sparse
+from sgtb.ragged import Ragged
 
 LINKS, DESCRIPTIONS, KNOWN_TYPES = "links", "descriptions", "types"
 POPULARITY, ENTITY_VECTORS = "popularity", "entity vectors"
@@ -162,7 +162,6 @@ class KbSource:
     def rows(self, numbers: Longs) -> EntityRows:
         """Return what is known about some entities."""
         kb, rows = self._kb, self._kb.rows[numbers]
-        lists = kb.link_lists(numbers.astype(np.int32))
         return EntityRows(
             self.titles(numbers), [kb.description_of(int(i)) for i in numbers],
             [TYPES[type_] for type_ in rows["type"].tolist()],
@@ -170,7 +169,7 @@ class KbSource:
             np.where(rows["stated_out"] >= 0, rows["stated_out"], rows["links"]).astype(np.int32),
             rows["popularity"].astype(np.float32),
             np.maximum(rows["links"], rows["in_links"]).astype(np.int64),
-            Ragged(lists.offsets, lists.items.astype(np.int32)),
+            kb.link_lists(numbers.astype(np.int32)),
             kb.vectors(numbers.astype(np.int32)),
         )  # fmt: skip
 

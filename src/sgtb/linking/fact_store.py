@@ -16,8 +16,8 @@ from sgtb.linking.background import Background
 from sgtb.linking.entity_source import EntitySource
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.name_prints import NamePrints
-from sgtb.linking.ragged import Items, Ragged, gathered
 from sgtb.linking.sparse import Sparse
+from sgtb.ragged import Items, Ragged, gathered
 
 ROOM = 1 << 15
 """Entities kept: about 1.5 kB each with word vectors of 50 dimensions."""

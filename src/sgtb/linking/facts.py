@@ -21,8 +21,8 @@ from sgtb.linking.descriptions import bags, descriptions
 from sgtb.linking.entity_source import EntitySource, TableSource
 from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.name_prints import NamePrints, name_prints, string_number
-from sgtb.linking.ragged import Ragged
 from sgtb.linking.sparse import Sparse
+from sgtb.ragged import Ragged
 from sgtb.text.normalize import STOP_WORDS, normal_phrase, normal_words
 from sgtb.text.word_vectors import unit
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.learn.dtypes import Words
-from sgtb.linking.ragged import Ragged
+from sgtb.ragged import Ragged
 
 BEGINNING = 3
 """Letters that a beginning has."""

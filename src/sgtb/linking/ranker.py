@@ -21,7 +21,7 @@ from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.name_prints import known_print
-from sgtb.linking.ragged import Ragged
+from sgtb.ragged import Ragged
 
 BITS = 18
 BINS = 24

@@ -16,7 +16,7 @@ import numpy as np
 
 from sgtb.learn.dtypes import Bytes, Longs
 from sgtb.linking.choices import Choices
-from sgtb.linking.ragged import Ragged
+from sgtb.ragged import Ragged
 from sgtb.records import Document
 from sgtb.text.normalize import normal_phrase, normal_words
 

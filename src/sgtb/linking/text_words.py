@@ -10,7 +10,7 @@ from sgtb.kernels import int64, kernel
 from sgtb.learn.dtypes import Bools, Floats, Ints, Longs
 from sgtb.linking.clue_hashes import Hashes, clue, with_token
 from sgtb.linking.lexicon import UNKNOWN, Lexicon
-from sgtb.linking.ragged import Ragged
+from sgtb.ragged import Ragged
 from sgtb.text.normalize import STOP_WORDS
 
 

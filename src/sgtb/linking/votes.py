@@ -14,8 +14,8 @@ import numpy as np
 from sgtb.kernels import inner, int64, kernel
 from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
-from sgtb.linking.ragged import gathered
 from sgtb.linking.sparse import Sparse
+from sgtb.ragged import gathered
 
 VOTES = ("linked_votes", "linked_names", "linked_with_sure")
 CLOSE_VOTES = ("close_votes", "close_names", "close_to_sure")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgtb.linking.ragged import Ragged, gathered
+from sgtb.ragged import Ragged, gathered
 
 LISTS = [[3, 1], [], [7], [2, 2, 2], []]
 

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.learn.dtypes import Longs
-
 Items = npt.NDArray[Any]
+Longs = npt.NDArray[np.int64]
 
 
 class Ragged(NamedTuple):
@@ -49,4 +48,4 @@ def gathered(items: Items, starts: Longs, ends: Longs) -> Ragged:
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     places = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return Ragged(offsets, items[places])
+    return Ragged(offsets, np.asarray(items[places]))  # a copy, no longer a view of a file
