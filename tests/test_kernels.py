@@ -6,6 +6,8 @@ import inspect
 import os
 import pkgutil
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numba
@@ -147,3 +149,27 @@ def test_stamp_is_of_one_folder_and_of_the_decorators(folders):
     before = stamp(learn), stamp(other)
     change(learn.parent / "kernels.py")
     assert (stamp(learn) == before[0], stamp(other) == before[1]) == (False, False)
+
+
+@compiled
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_cache_that_cannot_be_read_is_made_anew(tmp_path, suffix):
+    (tmp_path / "module.py").write_text(
+        "from sgtb.kernels import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n\n"
+        "print(twice(21), sum(twice.stats.cache_hits.values()) or 'compiled')\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_CACHE")}
+
+    def run() -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "module.py"],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return done.stdout.split()
+
+    assert run() == ["42", "compiled"]
+    assert run() == ["42", "1"]
+    for path in (tmp_path / "__pycache__").glob(f"*.{suffix}"):
+        path.write_bytes(path.read_bytes()[:-20])
+    assert run() == ["42", "compiled"]
+    assert run() == ["42", "1"]

@@ -39,7 +39,31 @@ def kernel(function: F) -> F:
     index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if index is not None:  # absent with NUMBA_DISABLE_JIT=1
         index._source_stamp = source_stamp(Path(inspect.getfile(function)).parent)
+        _forgive(index)
     return cast(F, dispatcher)
+
+
+def _forgive(index: Any) -> None:
+    """Let a cache that cannot be read be one that is not there.
+
+    numba unpickles an index before it looks at its stamp. One that an earlier release left may name
+    classes that are no more.
+    """
+    load_index, load = index._load_index, index.load
+
+    def forgiving_index() -> Any:
+        try:
+            return load_index()
+        except Exception:
+            return {}
+
+    def forgiving_load(key: Any) -> Any:
+        try:
+            return load(key)
+        except Exception:
+            return None
+
+    index._load_index, index.load = forgiving_index, forgiving_load
 
 
 def routine(function: F) -> F:
