@@ -3,7 +3,7 @@
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import seconds_of
-from sgtb.linking.answers import decide
+from sgtb.learn.dense_pairs import with_dense_pairs
+from sgtb.linking.answers import decide, widened
 from sgtb.linking.linker import BATCH, Linkable, Linker, LinkerSettings
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.parts import cut
+from sgtb.linking.shortlist import shortlisted
 from sgtb.records import Document
 
 CANDIDATES = 5
@@ -120,7 +122,7 @@ def apart(taken: Mapping[str, float]) -> dict[str, float]:
         "facts of entities": taken["lay_out"] - taken["find"],
         "features": taken["table"],
         "learned features": taken["featurizer"],
-        "packing": taken["pack"],
+        "packing": taken["shortlist"] + taken["pack"],
         # Done by itself, the search puts features on bins; the whole decision finds them there.
         "search": taken["decode"],
         "alternatives": taken["alternatives"],
@@ -144,11 +146,18 @@ def _take_apart(linker: Linker, batch: Sequence[Linkable], total: dict[str, floa
     layout = timed("lay_out", lambda: bench.lay_out(documents))
     table = timed("table", lambda: bench.table(layout))
     features = timed("featurizer", lambda: model.featurizer.features(table))
-    problems = timed("pack", lambda: bench.pack(layout, features, model.without))
+    shortlist = timed(
+        "shortlist", lambda: shortlisted(layout.choices, features, model.schema, model.without)
+    )
+    searched = replace(layout, choices=shortlist.choices)
+    problems = timed(
+        "pack",
+        lambda: with_dense_pairs(bench.pack(searched, features[shortlist.rows], model.without)),
+    )
     clamp = np.full(problems.n_mentions, -1, np.int32)
     decoding = timed("decode", lambda: system.decode(problems, clamp=clamp))
     timed("alternatives", lambda: system.alternatives(problems, decoding, clamp))
     plain = timed("decide", lambda: decide(problems, system, clamp, False))
-    timed("links", lambda: answers.links(parts, layout, plain))
+    timed("links", lambda: answers.links(parts, layout, widened(plain, shortlist, layout.choices)))
     told = timed("explain", lambda: decide(problems, system, clamp, True))
-    timed("told", lambda: answers.links(parts, layout, told))
+    timed("told", lambda: answers.links(parts, layout, widened(told, shortlist, layout.choices)))

@@ -1,6 +1,7 @@
 """Records and columns of entities: small, frozen, and sure of themselves."""
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -20,9 +21,27 @@ def test_the_mentions_of_a_document_that_name_an_entity():
     assert Document("2", "", (), (), ()).split == ""
 
 
-@pytest.mark.parametrize(
-    "record", [Token("x", 0, 1), Mention(0, 1, 0, 1, "x"), Document("1", "", (), (), ())]
-)
+def test_tokens_are_tuples():
+    token = Token("x", 0, 1)
+    assert token == ("x", 0, 1)
+    with pytest.raises(AttributeError):
+        token.text = "y"
+
+
+@pytest.mark.parametrize("shown", ["Tarn", "T\u00e4rn"])
+def test_documents_go_through_pipes_with_all_they_have(shown):
+    """Tokens are packed, whether or not they are what stands in the text."""
+    mention = Mention(0, 4, 0, 1, "Tarn", "e1", candidates=("e1", "e2"))
+    tokens = (Token(shown, 0, 4), Token("fell", 5, 9))
+    text = Document("1", "Tarn fell", tokens, ((0, 2),), (mention,), "dev")
+    again = pickle.loads(pickle.dumps(text))
+    assert again == text
+    assert type(again.tokens[0]) is Token
+    empty = Document("2", "", (), (), ())
+    assert pickle.loads(pickle.dumps(empty)) == empty
+
+
+@pytest.mark.parametrize("record", [Mention(0, 1, 0, 1, "x"), Document("1", "", (), (), ())])
 def test_records_are_frozen_and_have_no_room_for_more(record):
     with pytest.raises(dataclasses.FrozenInstanceError):
         record.text = "y"

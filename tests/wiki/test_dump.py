@@ -749,7 +749,7 @@ def test_an_interrupt_ends_all_processes(tmp_path):
     process = reading(tmp_path)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGINT
+    assert process.returncode == -signal.SIGINT, errors
     assert errors.count("Traceback") == 1
     assert errors.endswith("KeyboardInterrupt\n")
     assert_all_gone(process)

@@ -272,7 +272,6 @@ def _catch_up(
 ) -> None:
     """Add the trees that the slots' scores lack, slots that lack the same ones together."""
     level = at.level
-    first_block = s.mention_blocks[s.mention_offsets[document]]
     for h in range(b.width[level]):
         held = int64(cache.trees[b.slot[level, h]])
         if held == n_trees:
@@ -285,10 +284,9 @@ def _catch_up(
                 b.rows[n_rows] = row_of(at, slot)
                 n_rows += 1
         if b.answers.n_trees > 0:  # so no tree is held
-            lane = (s.mention_blocks[at.mention] - first_block) * LANES
             add_answered(
-                s.forest, b.answers, lane, at.n_blocks, b.rows, n_rows, cache.bins, cache.n_global,
-                cache.score,
+                s.forest, b.answers, int64(at.place), int64(at.n), at.n_blocks, b.rows, n_rows,
+                cache.bins, cache.n_global, cache.score,
             )  # fmt: skip
             continue
         add_trees(

@@ -23,7 +23,7 @@ from sgtb.learn.beam import (
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints
 from sgtb.learn.forest import ForestArrays
-from sgtb.learn.lanes import LANES, block_offsets
+from sgtb.learn.lanes import block_offsets
 from sgtb.learn.local_answers import answer_locals, local_answers
 from sgtb.learn.pairs import no_pairs
 from sgtb.learn.plan import SearchPlan
@@ -177,7 +177,7 @@ def _workspace(
     n_global = 2 * s.pairs.n_features
     cache = prefix_cache(n_slots, n_directions, n_steps, n_blocks, n_documents, n_global)
     outside = n_candidates if plan.bidirectional else 0
-    answers = local_answers(s.forest, n_trees, n_global, n_blocks, -(-widest // LANES), n_slots)
+    answers = local_answers(s.forest, n_trees, n_global, n_candidates, widest, n_slots)
     forward = beam(s.beam_width, n_steps, widest, outside, s.pairs)._replace(answers=answers)
     if not plan.bidirectional:
         return cache, forward, forward
@@ -200,7 +200,9 @@ def decode_documents(
         cache.counter[d] = ROOT
         if f.answers.n_trees > 0:
             first, last = s.mention_offsets[d], s.mention_offsets[d + 1]
-            answer_locals(s.forest, f.answers, s.mention_blocks, s.local, first, last)
+            answer_locals(
+                s.forest, f.answers, s.candidate_offsets, s.mention_blocks, s.local, first, last
+            )
         if bidirectional:
             for r in range(rounds):
                 start_pass(f)

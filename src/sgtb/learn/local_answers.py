@@ -8,10 +8,12 @@ hypotheses side by side:
     masks     tree 0, plane 0   | mention 0 ........ | mention 1 .... | mention 2 ........ |
               tree 0, plane 1   |                    |                |                    |
               ...
-    answers           plane 0   | hypothesis 0 .... | hypothesis 1 .... |   of one mention
+    answers           plane 0   | hypothesis 0 .... | hypothesis 1 .... | -- |   of one mention
 
-A leaf is the first that neither rules out. Trees without a question about global features are
-summed up at once. Sums of leaf values are exact in any order, so the scores keep their bits.
+The answers of a hypothesis begin as the masks of the mention, and questions about global features
+rule out more. No lane is left free between mentions or hypotheses; a row ends with as many as make
+whole vectors, and what stands there means nothing. Trees without a question about global features
+are summed up at once. Sums of leaf values are exact in any order, so the scores keep their bits.
 """
 
 from typing import NamedTuple
@@ -27,7 +29,9 @@ from sgtb.learn.forest import (
     first_leaf_of_four,
     first_leaf_of_two,
 )
-from sgtb.learn.lanes import LANES
+
+_VECTOR = 32
+"""Lanes of a vector register, or a multiple; loops over whole vectors have no ragged end."""
 
 
 class LocalAnswers(NamedTuple):
@@ -39,7 +43,7 @@ class LocalAnswers(NamedTuple):
     masks    u1[., N]  leaves not ruled out, `planes` rows a tree; the last rows are scratch
     score    f8[N]     the sum of all trees that ask nothing else
     globals_ u1[G, H]  global features, feature by feature
-    answers  u1[.]     leaves not ruled out by global features, H lanes of each plane in a row
+    answers  u1[.]     leaves not ruled out under a history, H lanes of each plane in a row
     leaves   u1[.]     scratch
     sums     f8[H]
     """
@@ -56,22 +60,26 @@ class LocalAnswers(NamedTuple):
 
 
 def local_answers(
-    forest: ForestArrays, n_trees: int, n_global: int, n_blocks: int, widest: int, n_rows: int
+    forest: ForestArrays, n_trees: int, n_global: int, n_candidates: int, widest: int, n_rows: int
 ) -> LocalAnswers:
-    """Make room for documents of so many lane blocks, mentions of `widest`, so many hypotheses.
+    """Make room for documents of so many candidates, mentions of `widest`, so many hypotheses.
 
     Trees too deep for masks are not answered ahead.
     """
     if forest.depth > MASKED_DEPTH:
         return no_answers()
     asking = np.flatnonzero(forest.global_questions[:n_trees]).astype(np.int32)
-    n, h = n_blocks * LANES, n_rows * widest * LANES
+    n, h = _whole(n_candidates), _whole(n_rows * widest)
     return LocalAnswers(
         n_trees, asking, np.zeros((forest.n_local, n), np.uint8),
         np.zeros(((len(asking) + 1) * forest.planes, n), np.uint8), np.zeros(n),
         np.zeros((n_global, h), np.uint8), np.zeros(forest.planes * h, np.uint8),
         np.zeros(max(n, h), np.uint8), np.zeros(h),
     )  # fmt: skip
+
+
+def _whole(lanes: int) -> int:
+    return -(-lanes // _VECTOR) * _VECTOR
 
 
 def no_answers() -> LocalAnswers:
@@ -85,11 +93,12 @@ def no_answers() -> LocalAnswers:
 
 @routine
 def answer_locals(
-    forest: ForestArrays, a: LocalAnswers, mention_blocks: Longs, local: Bytes, first: int,
-    last: int,
+    forest: ForestArrays, a: LocalAnswers, candidate_offsets: Ints, mention_blocks: Longs,
+    local: Bytes, first: int, last: int,
 ) -> None:  # fmt: skip
     """Ask all questions about the local features of the mentions first to last - 1."""
-    n = _line_up(forest.n_local, a, mention_blocks, local, first, last)
+    _line_up(forest.n_local, a, candidate_offsets, mention_blocks, local, first, last)
+    n = _whole_vectors(candidate_offsets[last] - candidate_offsets[first])
     planes, spare = forest.planes, a.asking.shape[0] * forest.planes
     for j in range(n):
         a.score[j] = 0.0
@@ -112,58 +121,67 @@ def answer_locals(
 
 
 @inner
+def _whole_vectors(lanes: int) -> int:
+    return (lanes + (_VECTOR - 1)) // _VECTOR * _VECTOR
+
+
+@inner
 def _line_up(
-    n_local: int, a: LocalAnswers, mention_blocks: Longs, local: Bytes, first: int, last: int
-) -> int:
-    """Lay the local bins of all mentions side by side; return how many lanes they take."""
-    begin = mention_blocks[first]
+    n_local: int, a: LocalAnswers, candidate_offsets: Ints, mention_blocks: Longs, local: Bytes,
+    first: int, last: int,
+) -> None:  # fmt: skip
+    """Lay the local bins of all mentions side by side."""
     for m in range(first, last):
         n_blocks = mention_blocks[m + 1] - mention_blocks[m]
-        start, lane = mention_blocks[m] * n_local, (mention_blocks[m] - begin) * LANES
+        start, lane = mention_blocks[m] * n_local, candidate_offsets[m] - candidate_offsets[first]
+        n = candidate_offsets[m + 1] - candidate_offsets[m]
         for f in range(n_local):
-            for b in range(n_blocks):
-                for i in range(LANES):
-                    a.bins[f, lane + b * LANES + i] = local[start + f * n_blocks + b, i]
-    return int64((mention_blocks[last] - begin) * LANES)
+            for c in range(n):
+                a.bins[f, lane + c] = local[start + f * n_blocks + (c >> 4), c & 15]
 
 
 @routine
 def add_answered(
-    forest: ForestArrays, a: LocalAnswers, lane: int, n_blocks: int, rows: Longs, n_rows: int,
-    globals_: Bytes, n_global: int, scores: Doubles,
+    forest: ForestArrays, a: LocalAnswers, lane: int, n: int, n_blocks: int, rows: Longs,
+    n_rows: int, globals_: Bytes, n_global: int, scores: Doubles,
 ) -> None:  # fmt: skip
-    """Add all trees to the scores of the mention whose lanes begin at `lane`.
+    """Add all trees to the scores of the n candidates whose lanes begin at `lane`.
 
-    Under history k its global bins begin at block rows[k] * n_global and its scores at block
+    Under history k their global bins begin at block rows[k] * n_global and their scores at block
     rows[k].
     """
-    width = n_blocks * LANES
-    total = n_rows * width
     for k in range(n_rows):
         for g in range(n_global):
-            for b in range(n_blocks):
-                for i in range(LANES):
-                    own = globals_[rows[k] * n_global + g * n_blocks + b, i]
-                    a.globals_[g, k * width + b * LANES + i] = own
+            for c in range(n):
+                own = globals_[rows[k] * n_global + g * n_blocks + (c >> 4), c & 15]
+                a.globals_[g, k * n + c] = own
+    total = _whole_vectors(n_rows * n)
     for j in range(total):
         a.sums[j] = 0.0
     planes = forest.planes
     for index in range(a.asking.shape[0]):
         t = int64(a.asking[index])
-        for j in range(planes * total):
-            a.answers[j] = 255
+        for p in range(planes):
+            _repeat(a, index * planes + p, lane, n, n_rows, p * total)
         start = t * forest.words + forest.local_questions[t]
         for q in range(start, start + forest.global_questions[t]):
             _ask_history(forest.questions[q], a, total)
-        for k in range(n_rows):
-            _find_both(planes, a, index * planes, lane, k * width, width, total)
-        for j in range(total):
+        _find_answered(planes, a, total)
+        for j in range(n_rows * n):
             a.sums[j] += forest.leaf_value[t, a.leaves[j]]
     for k in range(n_rows):
-        for b in range(n_blocks):
-            for i in range(LANES):
-                j = b * LANES + i
-                scores[rows[k] + b, i] += a.sums[k * width + j] + a.score[lane + j]
+        for c in range(n):
+            scores[rows[k] + (c >> 4), c & 15] += a.sums[k * n + c] + a.score[lane + c]
+
+
+@inner
+def _repeat(a: LocalAnswers, line: int, lane: int, n: int, n_rows: int, at: int) -> None:
+    """Begin the answers of one plane with the masks of the mention, under every history."""
+    row, own, size, out = np.uint64(line), np.uint64(lane), np.uint64(n), np.uint64(at)
+    for k in range(np.uint64(n_rows)):
+        begin = out + k * size
+        for j in range(size):
+            a.answers[begin + j] = a.masks[row, own + j]
 
 
 @inner
@@ -207,34 +225,18 @@ def _find(planes: int, masks: Bytes, line: int, n: int, leaves: Bytes) -> None:
 
 
 @inner
-def _find_both(
-    planes: int, a: LocalAnswers, line: int, lane: int, at: int, n: int, total: int
-) -> None:
-    """Write the first leaves that neither local nor global answers rule out."""
-    own, out, size = np.uint64(lane), np.uint64(at), np.uint64(n)
-    p0, p1, p2, p3 = (
-        np.uint64(line), np.uint64(line + 1), np.uint64(line + 2), np.uint64(line + 3)
-    )  # fmt: skip
-    h1, h2, h3 = np.uint64(total + at), np.uint64(2 * total + at), np.uint64(3 * total + at)
+def _find_answered(planes: int, a: LocalAnswers, n: int) -> None:
+    """Write the first leaves that are left, where the planes stand one after the other."""
+    size = np.uint64(n)
+    two, three = np.uint64(2 * n), np.uint64(3 * n)
     if planes == 1:
         for j in range(size):
-            a.leaves[out + j] = first_leaf(_both(a.masks[p0, own + j], a.answers[out + j]))
+            a.leaves[j] = first_leaf(a.answers[j])
     elif planes == 2:
         for j in range(size):
-            a.leaves[out + j] = first_leaf_of_two(
-                _both(a.masks[p0, own + j], a.answers[out + j]),
-                _both(a.masks[p1, own + j], a.answers[h1 + j]),
-            )
+            a.leaves[j] = first_leaf_of_two(a.answers[j], a.answers[size + j])
     else:
         for j in range(size):
-            a.leaves[out + j] = first_leaf_of_four(
-                _both(a.masks[p0, own + j], a.answers[out + j]),
-                _both(a.masks[p1, own + j], a.answers[h1 + j]),
-                _both(a.masks[p2, own + j], a.answers[h2 + j]),
-                _both(a.masks[p3, own + j], a.answers[h3 + j]),
+            a.leaves[j] = first_leaf_of_four(
+                a.answers[j], a.answers[size + j], a.answers[two + j], a.answers[three + j]
             )
-
-
-@inner
-def _both(mask: np.uint8, answer: np.uint8) -> np.uint8:
-    return np.uint8(mask & answer)

@@ -37,9 +37,16 @@ def write_tensors(
 
 
 def read_tensors(
-    path: str | os.PathLike[str], kind: str, version: int, max_bytes: int = MAX_BYTES
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    max_bytes: int = MAX_BYTES,
+    oldest: int | None = None,
 ) -> tuple[Tensors, dict[str, Any]]:
-    """Read a file that `write_tensors` wrote with a record of this kind and version."""
+    """Read a file that `write_tensors` wrote with a record of this kind and version.
+
+    oldest  the first version that is read as well
+    """
     size = _size(path)
     if size > max_bytes:
         raise ModelFileError(
@@ -60,7 +67,9 @@ def read_tensors(
         raise ModelFileError(f"{path}: not a whole safetensors file ({error})") from None
     if record.get("kind") != kind:
         raise ModelFileError(f"{path}: this is no {kind} file, its kind is {record.get('kind')!r}")
-    if record.get("version") != version:
+    found_version, first = record.get("version"), version if oldest is None else oldest
+    whole = isinstance(found_version, int) and not isinstance(found_version, bool)
+    if not whole or not first <= found_version <= version:
         raise ModelFileError(
             f"{path}: format version {record.get('version')!r}; this release reads {version}"
         )

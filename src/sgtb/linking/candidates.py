@@ -7,7 +7,7 @@ there; at last of names spelt nearly so.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -130,8 +130,11 @@ class CandidateFinder:
         return _strongest(self._kb, np.array(numbers, np.int32), sizes, self.settings.top)
 
     def _numbers_of(self, document: Document, mention: Mention, ids: Sequence[str]) -> list[int]:
+        known = [*map(self._numbers.get, ids)]
+        if None not in known:  # mostly
+            return cast(list[int], known)
         found: list[int] = []
-        for id_, number in zip(ids, map(self._numbers.get, ids), strict=True):
+        for id_, number in zip(ids, known, strict=True):
             if number is None:
                 number = self._kb.number(id_)
                 if number is None:

@@ -80,12 +80,12 @@ class Contexts:
         scenes = Scenes.of(choices.documents)
         spots = Spots.of(scenes, choices)
         bounds = zip(choices.mentions, spots.first.tolist(), spots.stop.tolist(), strict=True)
-        told = [name_clues(m.text, scenes.low[first:stop]) for m, first, stop in bounds]
+        told = [name_clues(m.text, scenes.lows(first, stop)) for m, first, stop in bounds]
         own = [Names(document) for document in choices.documents]
         names = [own[document] for document in spots.document.tolist()]
         topics = [scenes.topic(document) for document in range(len(choices.documents))]
         place = _place(scenes, spots, told, names, topics)
-        words = TextWords.of(scenes.words, lexicon)
+        words = TextWords.of(scenes.words, scenes.word, lexicon)
         bags = _bags(scenes, spots, words, lexicon)
         place_clues, tag_clues = _mention_clues(scenes, spots, place, told, topics)
         return cls(
@@ -175,7 +175,7 @@ def _mention_clues(
     """Return clues to the meaning of mentions and to their tags."""
     _, is_upper, length, ending, shape, names = zip(*told, strict=True) if told else [()] * 6
     sights = Sights(
-        spots.document, spots.sides, spots.sentence,
+        spots.document, scenes.kind[spots.sides].astype(np.int64), spots.sentence,
         (4 * place[:, PLACES.index("sentence_digits")]).astype(np.int64),
         np.array(length, np.int64),
         place[:, PLACES.index("dateline")] > 0, place[:, PLACES.index("in_brackets")] > 0,

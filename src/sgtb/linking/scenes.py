@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import IntFlag, auto
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.learn.dtypes import Bytes, Longs
+from sgtb.learn.dtypes import Bytes, Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.ragged import Ragged
 from sgtb.records import Document
@@ -71,20 +71,26 @@ def _spelling(text: str) -> _Spelling:
 class Scenes(NamedTuple):
     """The tokens, words and sentences of D documents.
 
-    low              tokens in lower case
-    near             the bytes of tokens as their neighbours see them
+    A text says most of its words again and again, so what is known of a token is known by its kind.
+
+    kind             i4  of each token, its place among the different tokens
+    low              per kind, in lower case
+    near             per kind, the bytes of the token as its neighbours see it
     marks            u1  what each token is
-    words            all words
+    words            the different words
+    word             i4  of each word of the texts, its place among these
     word_offsets     per token, its words
     token_offsets    i8[D + 1]
     sentence_offsets i8[D + 1]
     sentences        i8[S, 2]  where each begins and ends
     """
 
+    kind: Ints
     low: tuple[str, ...]
     near: Ragged
     marks: Bytes
-    words: list[str]
+    words: tuple[str, ...]
+    word: Ints
     word_offsets: Longs
     token_offsets: Longs
     sentence_offsets: Longs
@@ -93,18 +99,31 @@ class Scenes(NamedTuple):
     @classmethod
     def of(cls, documents: Sequence[Document]) -> "Scenes":
         """Read documents; one without sentences is taken for a single one."""
-        spellings = [_spelling(token.text) for text in documents for token in text.tokens]
-        low, near, marks, words = zip(*spellings, _OUTSIDE, strict=True)
+        texts = [token.text for document in documents for token in document.tokens]
+        kinds = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        low, near, marks, words = zip(*map(_spelling, kinds), _OUTSIDE, strict=True)
+        kind = np.array([*map(kinds.__getitem__, texts), len(kinds)], np.int32)
+        numbers = {word: i for i, word in enumerate(dict.fromkeys(chain.from_iterable(words)))}
+        of_kind = Ragged(
+            _offsets(map(len, words)),
+            np.array([*map(numbers.__getitem__, chain.from_iterable(words))], np.int32),
+        )
+        word_offsets, word = of_kind.take(kind.astype(np.int64))
         token_offsets = _offsets(len(text.tokens) for text in documents)
         sentences = [text.sentences or ((0, len(text.tokens)),) for text in documents]
         sentence_offsets = _offsets(map(len, sentences))
         flat = np.array([*chain.from_iterable(sentences)], np.int64).reshape(-1, 2)
         flat += np.repeat(token_offsets[:-1], np.diff(sentence_offsets))[:, None]
         return cls(
-            low, Ragged(_offsets(map(len, near)), np.frombuffer(b"".join(near), np.uint8)),
-            np.array(marks, np.uint8), [*chain.from_iterable(words)], _offsets(map(len, words)),
+            kind, low,
+            Ragged(_offsets(map(len, near)), np.frombuffer(b"".join(near), np.uint8)),
+            np.array(marks, np.uint8)[kind], (*numbers,), word, word_offsets,
             token_offsets, sentence_offsets, flat,
         )  # fmt: skip
+
+    def lows(self, first: int, stop: int) -> tuple[str, ...]:
+        """Return some tokens in lower case."""
+        return tuple([self.low[kind] for kind in self.kind[first:stop].tolist()])
 
     @property
     def headlines(self) -> Longs:
@@ -114,9 +133,10 @@ class Scenes(NamedTuple):
     def topic(self, document: int) -> str:
         """Return the topic word of an agency headline: "SOCCER - …" or "NBA BASKETBALL - …"."""
         first, stop = self.token_offsets[document : document + 2].tolist()
-        for i in range(first + 1, min(first + 3, stop)):
-            if self.low[i] == "-":
-                return self.low[i - 1]
+        begin = self.lows(first, min(first + 3, stop))
+        for before, word in pairwise(begin):
+            if word == "-":
+                return before
         return ""
 
     def counted(self, mark: Mark) -> Longs:
@@ -163,7 +183,7 @@ class Spots(NamedTuple):
         inside = (begin[:, None] <= sides) & (sides < end[:, None])
         return cls(
             document, first, stop, begin, end, number - scenes.sentence_offsets[document],
-            np.where(inside, sides, len(scenes.low) - 1),
+            np.where(inside, sides, len(scenes.kind) - 1),
         )  # fmt: skip
 
 

@@ -33,6 +33,21 @@ DESCRIPTIONS = (
 )  # fmt: skip
 
 
+_SIDES = ("title", "description", "kind", "bracket", "rest")
+_TEXTS = ("mention", "window", "sentence", "headline", "document")
+
+
+def _sides(name: str) -> tuple[int, int]:
+    side, text = name.split("_")
+    return _SIDES.index(side), _TEXTS.index(text)
+
+
+COSINE_OF = np.array([_sides(name) for name in COSINES], np.int64)
+_LINKED = 3
+"""So many of DESCRIPTIONS compare word by word; the others are products of vectors."""
+DESCRIPTION_OF = np.array([_sides(name)[1] for name in DESCRIPTIONS[_LINKED:]], np.int64)
+
+
 class Similarities(NamedTuple):
     """Tables of candidates.
 
@@ -63,13 +78,12 @@ class _Texts(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """One place per word, zero when not in use, and one vector."""
+    """Scratch: what texts have each word, one vector, the texts of a mention."""
 
-    document: Floats
-    headline: Floats
-    sentence: Floats
-    name: Floats
-    rest: Floats
+    words: Floats  # f4[V, 4]: in document, headline, sentence, name; zero when not in use
+    rest: Floats  # f4[1, W]
+    texts: Floats  # f4[W, 8], of which 5 are used: those of _Texts
+    products: Floats  # f4[5, 8]: title, description, kind, bracket, rest with each
 
 
 def similarities(
@@ -85,9 +99,11 @@ def similarities(
     names = ("name_bag", "window_bag", "sentence_bag", "headline_bag", "document_bag")
     bags = [getattr(contexts, name) for name in names]
     texts = _Texts(*(unit(bag.times(lexicon.vectors)) for bag in bags))
-    spots = np.zeros((4, len(lexicon.words)), np.float32)
-    rest = np.zeros(lexicon.vectors.shape[1], np.float32)
-    scratch = _Scratch(spots[0], spots[1], spots[2], spots[3], rest)
+    width = lexicon.vectors.shape[1]
+    scratch = _Scratch(
+        np.zeros((len(lexicon.words), 4), np.float32), np.zeros((1, width), np.float32),
+        np.zeros((width, 8), np.float32), np.zeros((5, 8), np.float32),
+    )  # fmt: skip
     name, _, sentence, headline, document = map(_arrays, bags)
     compare_texts(
         choices.mention_offsets, choices.candidate_offsets, choices.entity,
@@ -111,48 +127,43 @@ def compare_texts(
 ) -> None:  # fmt: skip
     """Fill the tables."""
     for d in range(mention_offsets.shape[0] - 1):
-        _put(document, d, scratch.document)
-        _put(headline, d, scratch.headline)
+        _put(document, d, scratch.words, 0)
+        _put(headline, d, scratch.words, 1)
         for m in range(mention_offsets[d], mention_offsets[d + 1]):
-            _put(sentence, m, scratch.sentence)
-            _put(name, m, scratch.name)
+            _put(sentence, m, scratch.words, 2)
+            _put(name, m, scratch.words, 3)
+            _lay_out(texts, m, d, scratch.texts)
             for c in range(candidate_offsets[m], candidate_offsets[m + 1]):
                 e = int64(entity[c])
                 _overlap(titles, e, weight, vectors, scratch, out.overlaps, c)
                 _describe(descriptions, e, scratch, out.descriptions, c)
-                _cosine(texts.name, m, title_vector, e, out.cosines, c, 0)
-                _cosine(texts.window, m, title_vector, e, out.cosines, c, 1)
-                _cosine(texts.sentence, m, title_vector, e, out.cosines, c, 2)
-                _cosine(texts.headline, d, title_vector, e, out.cosines, c, 3)
-                _cosine(texts.document, d, title_vector, e, out.cosines, c, 4)
-                _cosine(texts.window, m, description_vector, e, out.descriptions, c, 3)
-                _cosine(texts.sentence, m, description_vector, e, out.descriptions, c, 4)
-                _cosine(texts.headline, d, description_vector, e, out.descriptions, c, 5)
-                _cosine(texts.document, d, description_vector, e, out.descriptions, c, 6)
-                _cosine(texts.sentence, m, kind_vector, e, out.cosines, c, 5)
-                _cosine(texts.headline, d, kind_vector, e, out.cosines, c, 6)
-                _cosine(texts.document, d, kind_vector, e, out.cosines, c, 7)
-                _cosine(texts.headline, d, bracket_vector, e, out.cosines, c, 8)
-                _cosine(texts.document, d, bracket_vector, e, out.cosines, c, 9)
-                _rest_cosine(texts.sentence, m, scratch.rest, out.cosines, c, 10)
-                _rest_cosine(texts.headline, d, scratch.rest, out.cosines, c, 11)
-                _rest_cosine(texts.document, d, scratch.rest, out.cosines, c, 12)
-            _remove(sentence, m, scratch.sentence)
-            _remove(name, m, scratch.name)
-        _remove(document, d, scratch.document)
-        _remove(headline, d, scratch.headline)
+                _multiply(title_vector, e, scratch.texts, scratch.products, 0)
+                _multiply(description_vector, e, scratch.texts, scratch.products, 1)
+                _multiply(kind_vector, e, scratch.texts, scratch.products, 2)
+                _multiply(bracket_vector, e, scratch.texts, scratch.products, 3)
+                _multiply(scratch.rest, 0, scratch.texts, scratch.products, 4)
+                for i in range(COSINE_OF.shape[0]):
+                    entity_side, text = COSINE_OF[i, 0], COSINE_OF[i, 1]
+                    out.cosines[c, i] = scratch.products[entity_side, text]
+                for i in range(DESCRIPTION_OF.shape[0]):
+                    text = DESCRIPTION_OF[i]
+                    out.descriptions[c, _LINKED + i] = scratch.products[1, text]
+            _remove(sentence, m, scratch.words, 2)
+            _remove(name, m, scratch.words, 3)
+        _remove(document, d, scratch.words, 0)
+        _remove(headline, d, scratch.words, 1)
 
 
 @inner
-def _put(bag: _Bag, row: int, place: Floats) -> None:
+def _put(bag: _Bag, row: int, words: Floats, column: int) -> None:
     for i in range(bag.offsets[row], bag.offsets[row + 1]):
-        place[bag.columns[i]] = bag.values[i]
+        words[bag.columns[i], column] = bag.values[i]
 
 
 @inner
-def _remove(bag: _Bag, row: int, place: Floats) -> None:
+def _remove(bag: _Bag, row: int, words: Floats, column: int) -> None:
     for i in range(bag.offsets[row], bag.offsets[row + 1]):
-        place[bag.columns[i]] = np.float32(0.0)
+        words[bag.columns[i], column] = np.float32(0.0)
 
 
 @inner
@@ -160,24 +171,24 @@ def _overlap(
     titles: _Bag, e: int, weight: Floats, vectors: Floats, scratch: _Scratch, out: Floats, c: int,
 ) -> None:  # fmt: skip
     """Compare words one by one; leaves the vector of the rest, unit norm, in the scratch."""
-    rest = scratch.rest
+    rest, words = scratch.rest[0], scratch.words
     for k in range(rest.shape[0]):
         rest[k] = np.float32(0.0)
     n, n_found = 0, 0
     for i in range(titles.offsets[e], titles.offsets[e + 1]):
         word = titles.columns[i]
-        if scratch.name[word] != 0.0:
+        if words[word, 3] != 0.0:
             continue
         n += 1
         w = weight[word]
-        if scratch.document[word] != 0.0:
+        if words[word, 0] != 0.0:
             n_found += 1
             out[c, 2] += w
         else:
             out[c, 3] += w
-        if scratch.sentence[word] != 0.0:
+        if words[word, 2] != 0.0:
             out[c, 4] += w
-        if scratch.headline[word] != 0.0:
+        if words[word, 1] != 0.0:
             out[c, 5] += w
         for k in range(rest.shape[0]):
             rest[k] += w * vectors[word, k]
@@ -193,24 +204,38 @@ def _overlap(
 
 @inner
 def _describe(descriptions: _Bag, e: int, scratch: _Scratch, out: Floats, c: int) -> None:
+    words = scratch.words
     for i in range(descriptions.offsets[e], descriptions.offsets[e + 1]):
         word, value = descriptions.columns[i], descriptions.values[i]
-        out[c, 0] += value * scratch.document[word]
-        out[c, 1] += value * scratch.headline[word]
-        out[c, 2] += value * scratch.sentence[word]
+        out[c, 0] += value * words[word, 0]
+        out[c, 1] += value * words[word, 1]
+        out[c, 2] += value * words[word, 2]
 
 
 @inner
-def _cosine(a: Floats, i: int, b: Floats, j: int, out: Floats, c: int, column: int) -> None:
-    total = np.float32(0.0)
-    for k in range(a.shape[1]):
-        total += a[i, k] * b[j, k]
-    out[c, column] = total
+def _lay_out(texts: _Texts, m: int, d: int, out: Floats) -> None:
+    """Lay the vectors of a mention's texts side by side."""
+    for k in range(out.shape[0]):
+        out[k, 0] = texts.name[m, k]
+        out[k, 1] = texts.window[m, k]
+        out[k, 2] = texts.sentence[m, k]
+        out[k, 3] = texts.headline[d, k]
+        out[k, 4] = texts.document[d, k]
 
 
 @inner
-def _rest_cosine(a: Floats, i: int, rest: Floats, out: Floats, c: int, column: int) -> None:
-    total = np.float32(0.0)
-    for k in range(a.shape[1]):
-        total += a[i, k] * rest[k]
-    out[c, column] = total
+def _multiply(vectors: Floats, row: int, texts: Floats, out: Floats, line: int) -> None:
+    """Write the products of a vector and all texts: they become vector instructions, yet each
+    sum keeps its order."""
+    lanes = texts.shape[1]
+    for i in range(lanes):
+        out[line, i] = np.float32(0.0)
+    in_twos = texts.shape[0] >> 1 << 1
+    for k in range(0, in_twos, 2):  # fewer round trips of the sums to memory
+        v0, v1 = vectors[row, k], vectors[row, k + 1]
+        for i in range(lanes):
+            out[line, i] = (out[line, i] + v0 * texts[k, i]) + v1 * texts[k + 1, i]
+    for k in range(in_twos, texts.shape[0]):
+        v0 = vectors[row, k]
+        for i in range(lanes):
+            out[line, i] += v0 * texts[k, i]

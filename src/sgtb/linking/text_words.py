@@ -34,16 +34,14 @@ class TextWords:
     bytes: Ragged
 
     @classmethod
-    def of(cls, words: Sequence[str], lexicon: Lexicon) -> "TextWords":
+    def of(cls, distinct: Sequence[str], place: Ints, lexicon: Lexicon) -> "TextWords":
         """Look up words; a lexicon is large, and most words come again."""
-        distinct = [*dict.fromkeys(words)]
-        place = {word: i for i, word in enumerate(distinct)}
         number = lexicon.numbers(distinct)
         weight = np.zeros(len(distinct), np.float32)
         weight[number != UNKNOWN] = lexicon.weight[number[number != UNKNOWN]]
         encoded = [word.encode("utf-8", "surrogatepass") for word in distinct]
         return cls(
-            np.array([*map(place.__getitem__, words)], np.int32), number, weight,
+            place, number, weight,
             np.array([word.isdigit() for word in distinct], bool),
             np.array([word in STOP_WORDS for word in distinct], bool),
             Ragged(

@@ -52,7 +52,7 @@ class _Scratch(NamedTuple):
     last: Longs  # per entity, where it stands last among the document's candidates; -1: not there
     before: Longs  # per candidate of a document, where its entity stands before it; -1: nowhere
     gathered: Floats  # the candidates of a document, one per column
-    near: Floats  # per voter of a name, its closeness to the candidates in reach
+    near: Floats  # per candidate of a name, its closeness to those of the names after it
     votes: Doubles  # per candidate in reach
     best: Doubles
 
@@ -78,7 +78,7 @@ def votes(
     scratch = _Scratch(
         np.full(links.n_rows, -1, np.int64), np.zeros(in_document, np.int64),
         np.zeros((int(ends[-1]), in_document), np.float32),
-        np.zeros((int(ballot.n_voters.max(initial=0)), in_reach), np.float32),
+        np.zeros((_longest(ballot.candidate_offsets), in_reach), np.float32),
         np.zeros(in_reach), np.zeros(in_reach),
     )  # fmt: skip
     out = np.zeros((len(VOTES) + len(CLOSE_VOTES) * len(spaces), len(ballot.entity)))
@@ -139,10 +139,12 @@ def count_votes(
             left, right = names.candidate_offsets[low], names.candidate_offsets[high]
             _vote_by_links(names, r, left, right, link_offsets, link_targets, base, scratch)
             _cast(names, r, left, right, scratch, 0, out)
+        for r in range(first, last):
+            high = min(last, r + REACH + 1)
             for s in range(spaces.offsets.shape[0] - 1):
-                _compare(names, r, spaces, s, left - base, right - base, scratch)
-                _vote_by_closeness(names, r, right - left, scratch)
-                _cast(names, r, left, right, scratch, 3 * (s + 1), out)
+                _compare(names, r, high, spaces, s, base, scratch)
+                _vote_by_closeness(names, r, high, scratch, 3 * (s + 1), out)
+                _be_voted_on(names, r, high, scratch, 3 * (s + 1), out)
         for r in range(first, last):
             _average(names, r, max(first, r - REACH), min(last, r + REACH + 1), out)
         for c in range(base, top):
@@ -184,26 +186,29 @@ def _vote_by_links(
 
 @inner
 def _compare(
-    names: _Names, r: int, spaces: _Spaces, s: int, left: int, right: int, scratch: _Scratch
+    names: _Names, r: int, high: int, spaces: _Spaces, s: int, base: int, scratch: _Scratch
 ) -> None:
-    """Write the cosines of the voters of name r and those gathered in columns left to right - 1.
+    """Write the cosines of the candidates of name r and of the names after it, below `high`.
 
-    The innermost loop runs over candidates: it becomes vector instructions, yet each sum keeps
-    its order. Four coordinates meet all voters before the next four are fetched.
+    Two names are compared once, and both vote with what comes of it. The innermost loop runs over
+    candidates: it becomes vector instructions, yet each sum keeps its order. Four coordinates meet
+    all candidates of the name before the next four are fetched.
     """
-    n, voter = names.n_voters[r], names.candidate_offsets[r]
+    own, left = names.candidate_offsets[r], names.candidate_offsets[r + 1]
+    right = names.candidate_offsets[high]
+    n = left - own
     for v in range(n):
         for i in range(right - left):
             scratch.near[v, i] = np.float32(0.0)
     begin, end = spaces.offsets[s], spaces.offsets[s + 1]
     in_fours = begin + ((end - begin) >> 2 << 2)
     for k in range(begin, in_fours, 4):
-        a0 = scratch.gathered[k, left:right]
-        a1 = scratch.gathered[k + 1, left:right]
-        a2 = scratch.gathered[k + 2, left:right]
-        a3 = scratch.gathered[k + 3, left:right]
+        a0 = scratch.gathered[k, left - base : right - base]
+        a1 = scratch.gathered[k + 1, left - base : right - base]
+        a2 = scratch.gathered[k + 2, left - base : right - base]
+        a3 = scratch.gathered[k + 3, left - base : right - base]
         for v in range(n):
-            row = int64(spaces.row[voter + v])
+            row = int64(spaces.row[own + v])
             v0, v1 = spaces.vectors[row, k], spaces.vectors[row, k + 1]
             v2, v3 = spaces.vectors[row, k + 2], spaces.vectors[row, k + 3]
             for i in range(a0.shape[0]):
@@ -212,25 +217,58 @@ def _compare(
                 total += v2 * a2[i]
                 scratch.near[v, i] = total + v3 * a3[i]
     for k in range(in_fours, end):
-        a0 = scratch.gathered[k, left:right]
+        a0 = scratch.gathered[k, left - base : right - base]
         for v in range(n):
-            v0 = spaces.vectors[int64(spaces.row[voter + v]), k]
+            v0 = spaces.vectors[int64(spaces.row[own + v]), k]
             for i in range(a0.shape[0]):
                 scratch.near[v, i] += v0 * a0[i]
 
 
 @inner
-def _vote_by_closeness(names: _Names, r: int, n: int, scratch: _Scratch) -> None:
-    """Write the votes of name r, whose closeness is known, on the n candidates in its reach."""
+def _vote_by_closeness(
+    names: _Names, r: int, high: int, scratch: _Scratch, line: int, out: Doubles
+) -> None:
+    """Let name r vote on the names after it, whose closeness is known."""
+    own, left = names.candidate_offsets[r], names.candidate_offsets[r + 1]
+    n = names.candidate_offsets[high] - left
+    if names.n_voters[r] == 0:
+        return
     for i in range(n):
         scratch.votes[i] = 0.0
         scratch.best[i] = 0.0
     for v in range(names.n_voters[r]):
-        prior = names.prior[names.candidate_offsets[r] + v]
+        prior = names.prior[own + v]
         for i in range(n):
             near = max(float(scratch.near[v, i]), 0.0)
             scratch.votes[i] += prior * near
             scratch.best[i] = max(scratch.best[i], near)
+    _add(scratch.votes[:n], out[line, left : left + n])
+    _add(scratch.best[:n], out[line + 1, left : left + n])
+    if names.n_voters[r] == 1:
+        _add(scratch.best[:n], out[line + 2, left : left + n])
+
+
+@inner
+def _be_voted_on(
+    names: _Names, r: int, high: int, scratch: _Scratch, line: int, out: Doubles
+) -> None:
+    """Let the names after name r vote on it, one after the other."""
+    own, left = names.candidate_offsets[r], names.candidate_offsets[r + 1]
+    for q in range(r + 1, high):
+        n_voters = names.n_voters[q]
+        if n_voters == 0:
+            continue
+        voter = names.candidate_offsets[q]
+        for v in range(left - own):
+            votes, best = 0.0, 0.0
+            for i in range(voter, voter + n_voters):
+                near = max(float(scratch.near[v, i - left]), 0.0)
+                votes += names.prior[i] * near
+                best = max(best, near)
+            out[line, own + v] += votes
+            out[line + 1, own + v] += best
+            if n_voters == 1:
+                out[line + 2, own + v] += best
 
 
 @inner

@@ -1,0 +1,73 @@
+"""Shortlist: the candidates that a search looks at. The ranker finds the others hopeless.
+
+A name has a dozen candidates on average, and the search scores each of them with every tree, once
+for every beam. The ranker has seen the same evidence, and where it is sure it is right: what it
+holds for thousands of times less likely than the best was never chosen. Two candidates of each
+mention stay in any case: a decision is explained by what it was made against.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.learn.dtypes import Bools, Floats, Longs
+from sgtb.linking.choices import Choices
+from sgtb.linking.schema import LEARNED, Schema
+from sgtb.linking.segments import group_of
+
+MARGIN = 8.0
+"""What the ranker puts that much below the best, odds of 1 to 3,000, is not searched."""
+LEAST = 2
+
+
+class Shortlist(NamedTuple):
+    """Which of a mention's candidates are searched.
+
+    choices  with these candidates only
+    rows     i8[K]  their places among all candidates
+    below    f4[C]  by how much the ranker puts each of all candidates below the mention's best
+    """
+
+    choices: Choices
+    rows: Longs
+    below: Floats
+
+
+def shortlisted(
+    choices: Choices, features: Floats, schema: Schema, without: tuple[str, ...]
+) -> Shortlist:
+    """Shortlist by the ranker that a model looks at: that of all evidence, if it may."""
+    column = _ranker_column(schema, without)
+    if column is None:  # nothing tells, and everything is searched
+        below = np.zeros(choices.n_candidates, np.float32)
+    else:
+        below = features[:, column]
+    offsets = choices.candidate_offsets.astype(np.int64)
+    group = group_of(offsets)
+    order = np.lexsort((-below, group))
+    kept = below >= -MARGIN
+    place = np.arange(len(order)) - offsets[:-1][group]
+    kept[order[place < LEAST]] = True
+    rows = np.flatnonzero(kept)
+    return Shortlist(_narrowed(choices, kept, rows, offsets), rows, below)
+
+
+def _ranker_column(schema: Schema, without: tuple[str, ...]) -> int | None:
+    """Return the column that tells how far candidates are below the best; None: no ranker."""
+    for group in ("joint ranker", "ranker"):
+        if group not in without:
+            return schema.names.index(LEARNED[group][1])
+    return None
+
+
+def _narrowed(choices: Choices, kept: Bools, rows: Longs, offsets: Longs) -> Choices:
+    before = np.concatenate([[0], np.cumsum(kept)])
+    gold = choices.gold.copy()
+    told = np.flatnonzero(gold >= 0)
+    at = offsets[told] + gold[told]
+    gold[told] = np.where(kept[at], before[at] - before[offsets[told]], -1)
+    return replace(
+        choices, candidate_offsets=before[offsets].astype(np.int32), entity=choices.entity[rows],
+        prior=choices.prior[rows], gold=gold,
+    )  # fmt: skip
