@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgtb.text.tokenize import sentences, tokenize
+from sgtb.text.tokenize import sentences, tokenize, touched_tokens
 
 
 def words(text: str) -> list[str]:
@@ -100,3 +100,14 @@ def test_long_runs_take_no_more_than_their_share_of_time():
         tokens = tokenize(text)
         assert sum(len(token.text) for token in tokens) == len(text)
         assert sentences(text, tokens)
+
+
+def test_the_tokens_that_a_span_touches():
+    text = " Old Orlan's, \u200b 😀x"
+    tokens = tokenize(text)
+    starts = [token.start for token in tokens]
+    for start in range(len(text)):
+        for end in range(start + 1, len(text) + 1):
+            first, stop = touched_tokens(tokens, starts, start, end)
+            touched = [i for i, t in enumerate(tokens) if t.start < end and t.end > start]
+            assert list(range(first, stop)) == touched

@@ -70,3 +70,20 @@ def test_the_real_vectors(glove):
         return glove.matrix[glove.row[a]] @ glove.matrix[glove.row[b]]
 
     assert close("tennis", "golf") > close("tennis", "treaty")
+
+
+def test_vectors_are_read_from_a_file(tmp_path):
+    path = tmp_path / "vectors.txt"
+    lines = ["Rain 3 4", "rain 1 0", "ENTITY/Paris 1 1", "two_words 0 1", "SNOW 0 2"]
+    path.write_text(f"{len(lines)} 2\n" + "\n".join(lines) + "\n")
+    found = WordVectors.read(path)
+    assert found.name == "vectors.txt"
+    assert "rain" in found.row
+    assert "snow" in found.row
+    assert not any("paris" in word for word in found.row)
+    np.testing.assert_allclose(found.matrix[found.row["rain"]], [0.6, 0.8], rtol=1e-6)
+    np.testing.assert_allclose(found.matrix[found.row["snow"]], [0, 1], rtol=1e-6)
+    assert len(found.matrix) == len(found.row)
+    path.write_text("1 2\nENTITY/Paris 1 1\n")
+    with pytest.raises(CorpusError, match="no vector of a word"):
+        WordVectors.read(path)

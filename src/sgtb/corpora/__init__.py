@@ -1,1 +1,1 @@
-"""Readers of the corpora that linkers are trained and measured on: files in, records out."""
+"""Annotated documents: published corpora and anybody's own, read and written in many formats."""

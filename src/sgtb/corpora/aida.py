@@ -7,7 +7,7 @@ whose end only the text's name tags tell: IOB1 spans, which run on over the end 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -22,10 +22,14 @@ ANNOTATIONS = "AIDA-YAGO2-annotations.tsv"
 TEXTS = (("eng.train", "train"), ("eng.testa", "dev"), ("eng.testb", "test"))
 """The files with the text, in the order of the annotations, and the split each one is."""
 
+NO_ENTITY = "--NME--"
+"""Stands where an entity would, if the knowledge base has none."""
+
+HEADER = re.compile(r"-DOCSTART- \(([0-9]{1,9})(|testa|testb) (.*)\)")
+HEADER_SPLIT = {"": "train", "testa": "dev", "testb": "test"}
+"""The first line of a document has its number, something that tells its split, and a word."""
+
 _DOCSTART = "-DOCSTART-"
-_NO_ENTITY = "--NME--"
-_HEADER = re.compile(r"-DOCSTART- \(([0-9]{1,9})(|testa|testb) (.*)\)")
-_HEADER_SPLIT = {"": "train", "testa": "dev", "testb": "test"}
 _TAG = re.compile(r"O|[IB]-(?:PER|ORG|LOC|MISC)")
 _INDEX = re.compile(r"[0-9]{1,9}")
 _WIKI_ID = re.compile(r"[1-9][0-9]{0,17}")
@@ -87,10 +91,10 @@ def _read_annotations(source: Source) -> Iterator[_Annotated]:
         if line.startswith(_DOCSTART):
             if document is not None:
                 yield document
-            header = _HEADER.fullmatch(line)
+            header = HEADER.fullmatch(line)
             if header is None:
                 raise source.error(n, f"expected -DOCSTART- (number word), found {shown(line)}")
-            document = _Annotated(int(header[1]), _HEADER_SPLIT[header[2]], header[3], n, [])
+            document = _Annotated(int(header[1]), HEADER_SPLIT[header[2]], header[3], n, [])
         elif line:
             if document is None:
                 raise source.error(n, f"expected -DOCSTART- first, found {shown(line)}")
@@ -105,7 +109,7 @@ def _annotation(source: Source, n: int, line: str) -> _Annotation:
     if not _INDEX.fullmatch(columns[0]):
         raise source.error(n, f"expected the index of a token, found {shown(columns[0])}")
     index = int(columns[0])
-    if columns[1:] == [_NO_ENTITY]:
+    if columns[1:] == [NO_ENTITY]:
         return _Annotation(index, NIL, None, n)
     if len(columns) not in (4, 5):  # a few pages have no Freebase id, the fifth column
         raise source.error(
@@ -165,20 +169,22 @@ def _document(source: Source, n: int, annotated: _Annotated, text: _Text) -> Doc
             f"text has document {n} of {text.split}, {shown(text.words[0])}, here: "
             f"{text.source.name}, line {text.lines[0]}",
         )
-    written, tokens = _lay_out(text)
+    written, tokens = laid_out(text.words, text.sentences)
     mentions = tuple(_mentions(source, annotated, text, written, tokens))
     return Document(str(n), written, tokens, tuple(text.sentences), mentions, text.split)
 
 
-def _lay_out(text: _Text) -> tuple[str, tuple[Token, ...]]:
+def laid_out(
+    words: Sequence[str], sentences: Iterable[tuple[int, int]]
+) -> tuple[str, tuple[Token, ...]]:
     """Return the text, a space between tokens and a newline between sentences, and its tokens."""
     tokens = []
     start = 0
-    for word in text.words:
+    for word in words:
         end = start + len(word)
         tokens.append(Token(word, start, end))
         start = end + 1
-    rows = (" ".join(text.words[first:stop]) for first, stop in text.sentences)
+    rows = (" ".join(words[first:stop]) for first, stop in sentences)
     return "\n".join(rows), tuple(tokens)
 
 

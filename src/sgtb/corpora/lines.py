@@ -1,16 +1,20 @@
 """Source: the bytes of one corpus file, packed or not, with a name that errors can point to."""
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from sgtb.errors import CorpusError
+from sgtb.files import open_unpacked, replacing
 
 _UNPACK: Mapping[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.decompress,
@@ -20,6 +24,10 @@ _UNPACK: Mapping[str, Callable[[bytes], bytes]] = {
 _DAMAGE = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, OSError, ValueError)
 """What the standard library raises on damaged compressed data, by format and kind of damage."""
 
+LONGEST_LINE = 1 << 27
+"""Bytes of a line at most: what is longer is hardly one document, and memory is to be bounded."""
+
+_XZ = b"\xfd7zXZ\0"
 _BLOCK = 512
 """The unit of a tar archive; a block of zeros ends it."""
 
@@ -78,6 +86,70 @@ def read_source(path: Path) -> Source:
     return Source(str(path), data)
 
 
+@contextmanager
+def open_lines(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to be read piece by piece; its first bytes tell whether and how it is packed."""
+    try:
+        if _is_xz(path):
+            with lzma.open(path, "rb") as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            with open_unpacked(path) as (file, _):
+                yield file
+    except (lzma.LZMAError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+        raise _broken(path, error) from None
+    except OSError as error:
+        if error.errno is None:  # of damaged data: bz2 says no more
+            raise _broken(path, error) from None
+        raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file one at a time, numbered from 1, without a byte order mark."""
+    with open_lines(path) as stream:
+        number = 0
+        while raw := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(raw) > LONGEST_LINE:
+                raise CorpusError(f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes")
+            yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file one at a time, as `Source.lines` has them."""
+    for number, raw in raw_lines(path):
+        try:
+            yield number, raw.decode().removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError as error:
+            raise CorpusError(
+                f"{path}, line {number}: byte 0x{raw[error.start]:02x} is not UTF-8; "
+                "save the file as UTF-8"
+            ) from None
+
+
+@contextmanager
+def packing(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write, whole or not at all; packed if its name ends in .xz, .gz or .bz2."""
+    with replacing(path) as file:
+        if path.suffix == ".gz":
+            # Without name and time: the same documents give the same bytes.
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                yield cast(BinaryIO, packed)
+        elif path.suffix == ".bz2":
+            with bz2.BZ2File(file, "wb") as packed:
+                yield cast(BinaryIO, packed)
+        elif path.suffix == ".xz":
+            with lzma.LZMAFile(file, "wb") as packed:
+                yield cast(BinaryIO, packed)
+        else:
+            yield file
+
+
+def unpacked_name(path: Path) -> Path:
+    """Return a path without the ending that says how the file is packed."""
+    return path.with_suffix("") if path.suffix in _UNPACK else path
+
+
 def read_members(path: Path) -> Iterator[tuple[str, Source]]:
     """Yield the files in a tar archive, or below a folder, each with its path inside."""
     if not path.is_dir():
@@ -104,6 +176,11 @@ def _read_archive(path: Path) -> Iterator[tuple[str, Source]]:
                 raise tarfile.ReadError("it breaks off")
     except _DAMAGE as error:
         raise _broken(path, error) from None
+
+
+def _is_xz(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(_XZ)) == _XZ
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -6,16 +6,16 @@ file. An annotation gives offset, length and text of a mention, and the title of
 
 import html
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sgtb.corpora.lines import Source, read_members
 from sgtb.corpora.wned_xml import AnnotatedText, Annotation, read_annotations
 from sgtb.errors import CorpusError
 from sgtb.records import NIL, Document, Mention
-from sgtb.text.tokenize import sentences, tokenize
+from sgtb.text.tokenize import sentences, tokenize, touched_tokens
 
 WNED_SETS = ("ace", "aquaint", "msnbc", "clueweb", "wikipedia")
 """The sets, in the order of the paper's Table 1."""
@@ -23,7 +23,7 @@ WNED_SETS = ("ace", "aquaint", "msnbc", "clueweb", "wikipedia")
 REACH = 100
 """How many characters from where it should be a mention is looked for."""
 
-_MEMBER = re.compile(r"(?:.*/)?([^/]+)/(?:([^/]+)\.xml|RawText/([^/]+))")
+_MEMBER = re.compile(r"(?:(.+)/)?(?:([^/]+)\.xml|RawText/([^/]+))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +58,56 @@ class WnedCorpus:
     mismatches: tuple[Mismatch, ...]
 
 
+class WnedFiles(NamedTuple):
+    """The files of a set: the annotations, and the texts by name.
+
+    folder  where it lies in the archive or folder that is read; empty: it is that
+    """
+
+    folder: str
+    name: str
+    xml: Source
+    texts: Mapping[str, Source]
+
+
 def read_wned(archive: Path, name: str | None = None) -> tuple[WnedCorpus, ...]:
     """Read all sets, or the one of this name, from `wned.tar.xz` or the folder it unpacks to."""
     if name is not None and name not in WNED_SETS:
         raise CorpusError(f"{archive}: no set {name!r} in WNED, but {', '.join(WNED_SETS)}")
     names = WNED_SETS if name is None else (name,)
-    xml: dict[str, Source] = {}
-    texts: dict[str, dict[str, Source]] = {name: {} for name in names}
-    for path, source in read_members(archive):
-        match = _MEMBER.fullmatch(path)
-        if match is None or match[1] not in texts:
-            continue
-        if match[3]:
-            texts[match[1]][match[3]] = source
-        elif match[2] == match[1]:
-            xml[match[1]] = source
+    found = {files.name: files for files in find_sets(archive)}
     for wanted in names:
-        if wanted not in xml:
+        if wanted not in found:
             raise CorpusError(f"{archive}: no {wanted}/{wanted}.xml in it")
-    return tuple(_corpus(wanted, xml[wanted], texts[wanted]) for wanted in names)
+    return tuple(read_set(found[wanted]) for wanted in names)
 
 
-def _corpus(name: str, xml: Source, texts: Mapping[str, Source]) -> WnedCorpus:
+def find_sets(path: Path) -> list[WnedFiles]:
+    """Return the sets in an archive or a folder, WNED's own first, or a folder that is one itself.
+
+    A set is a folder with `RawText` and one XML file, or several of which one has its name.
+    """
+    xml: dict[str, dict[str, Source]] = {}
+    texts: dict[str, dict[str, Source]] = {}
+    for member, source in read_members(path):
+        match = _MEMBER.fullmatch(member)
+        if match is not None and match[3]:
+            texts.setdefault(match[1] or "", {})[match[3]] = source
+        elif match is not None:
+            xml.setdefault(match[1] or "", {})[match[2]] = source
+    found = []
+    for folder, files in xml.items():
+        name = (folder or path.name).rpartition("/")[2]
+        own = files.get(name) or (next(iter(files.values())) if len(files) == 1 else None)
+        if own is not None and (folder in texts or name in WNED_SETS):
+            found.append(WnedFiles(folder, name, own, texts.get(folder, {})))
+    own_order = {name: i for i, name in enumerate(WNED_SETS)}
+    return sorted(found, key=lambda f: (bool(f.folder), own_order.get(f.name, 99), f.folder))
+
+
+def read_set(files: WnedFiles) -> WnedCorpus:
+    """Read the documents of a set."""
+    xml, texts = files.xml, files.texts
     documents = []
     mismatches: list[Mismatch] = []
     times: dict[str, int] = {}
@@ -91,7 +119,7 @@ def _corpus(name: str, xml: Source, texts: Mapping[str, Source]) -> WnedCorpus:
         nth = times[annotated.name]
         id_ = annotated.name if nth == 1 else f"{annotated.name}#{nth}"
         documents.append(_document(id_, xml, annotated, texts[annotated.name].text(), mismatches))
-    return WnedCorpus(name, tuple(documents), tuple(mismatches))
+    return WnedCorpus(files.name, tuple(documents), tuple(mismatches))
 
 
 def _document(
@@ -99,7 +127,6 @@ def _document(
 ) -> Document:
     tokens = tokenize(text)
     starts = [token.start for token in tokens]
-    ends = [token.end for token in tokens]
     mentions = []
     for annotation in annotated.annotations:
         start, end, action = _place(text, annotation)
@@ -108,7 +135,7 @@ def _document(
             mismatches.append(
                 Mismatch(xml.name, annotation.line, id_, annotation.text, found, action)
             )
-        first, stop = bisect_right(ends, start), bisect_left(starts, end)
+        first, stop = touched_tokens(tokens, starts, start, end)
         if start < end and first < stop:
             mentions.append(_mention(text, annotation.title, start, end, first, stop))
     mentions.sort(key=lambda mention: (mention.start, mention.end))

@@ -5,6 +5,7 @@ the `'s` of a genitive is one of its own, and so is every mark of punctuation.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from sgtb.records import Token
@@ -36,6 +37,19 @@ _ABBREVIATIONS = frozenset(
 def tokenize(text: str) -> tuple[Token, ...]:
     """Return the tokens of a text: together they are all of it but its white space."""
     return tuple(Token(match[0], *match.span()) for match in _TOKEN.finditer(text))
+
+
+def touched_tokens(
+    tokens: Sequence[Token], starts: Sequence[int], start: int, end: int
+) -> tuple[int, int]:
+    """Return the first token that a span touches and the one after the last; equal: none.
+
+    starts  where each token starts, in a list of its own for the sake of speed
+    """
+    first = bisect_right(starts, start) - 1
+    if first < 0 or tokens[first].end <= start:
+        first += 1
+    return first, max(first, bisect_left(starts, end))
 
 
 def sentences(text: str, tokens: Sequence[Token]) -> tuple[tuple[int, int], ...]:

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from sgtb.errors import CorpusError, MissingExtraError
+from sgtb.text.normalize import normal_name
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,29 @@ class WordVectors:
         if len(words) != len(matrix):
             raise CorpusError(f"{folder}: {len(words)} words for {len(matrix)} vectors")
         return cls("glove-6b-50d", {word: i for i, word in enumerate(words)}, unit(matrix))
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> "WordVectors":
+        """Read a file of word2vec, wikipedia2vec or GloVe; entities and phrases are left out.
+
+        Of words with the same normal form the first counts, which in such files is the commonest.
+        """
+        from sgtb.text.vector_file import entity_title, open_vectors  # with a kernel of its own
+
+        file = open_vectors(path)
+        row: dict[str, int] = {}
+        parts = []
+        for keys, matrix in file.batches():
+            kept = []
+            for i, key in enumerate(keys):
+                word = "" if entity_title(key) is not None else normal_name(key)
+                if word and " " not in word and word not in row:
+                    row[word] = len(row)
+                    kept.append(i)
+            parts.append(unit(matrix[kept]))
+        if not row:
+            raise CorpusError(f"{file.path}: there is no vector of a word in it")
+        return cls(file.path.name, row, np.concatenate(parts))
 
 
 def unit(matrix: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
