@@ -11,8 +11,9 @@ import pytest
 
 from sgtb.errors import RequestError
 from sgtb.linking import linker as linker_module
-from sgtb.linking.answers import decide
+from sgtb.linking.answers import decide, widened
 from sgtb.linking.links import Request, Span
+from sgtb.linking.shortlist import Shortlist
 from tests.linking.test_reasons import PLANS, spans_of
 
 ALL = 1000
@@ -103,6 +104,29 @@ def test_nothing_to_decide():
     assert decided.reasons is None
 
 
+@pytest.mark.nojit
+def test_what_was_not_searched_comes_last():
+    below = np.array([-9.0, 0.0, -20.0, -8.5, -1.0, -30.0, 0.0, -9.0], np.float32)
+    every = SimpleNamespace(
+        candidate_offsets=np.array([0, 5, 8], np.int32),
+        entity=np.arange(8, dtype=np.int32), n_candidates=8,
+    )  # fmt: skip
+    some = SimpleNamespace(
+        candidate_offsets=np.array([0, 2, 4], np.int32),
+        entity=np.array([1, 4, 5, 6], np.int32),
+    )
+    shortlist = Shortlist(some, np.array([1, 4, 5, 6], np.int64), below)
+    system = Scripted([1, 1], [-2.0, 0.0, -3.0, 0.0], [0.1, 0.9, 0.05, 0.95])
+    decided = decide(some, system, np.array([-1, -1], np.int32), reasons=True)
+    assert system.asked == ([0, 1], [0, 0])
+    wide = widened(decided, shortlist, every)
+    assert wide.choice.tolist() == [4, 1]
+    assert wide.order.tolist() == [4, 1, 3, 0, 2, 1, 0, 2]
+    assert wide.rival.tolist() == [1, 0]
+    assert wide.probability.tolist() == [0, 0.1, 0, 0, 0.9, 0.05, 0.95, 0]
+    assert wide.reasons == "told"
+
+
 @pytest.mark.parametrize("most", [1, 2, ALL])
 def test_the_chosen_candidate_is_shown_however_unlikely(linker_of, unseen, monkeypatch, most):
     """A beam may choose, for the sake of others, what is not the likeliest by itself."""
@@ -117,8 +141,8 @@ def test_the_chosen_candidate_is_shown_however_unlikely(linker_of, unseen, monke
         for link in document.links:
             assert len(link.candidates) <= most
             if link.candidates:
-                assert link.candidates[-1].entity == link.entity
-                assert link.candidates[-1].probability == link.confidence
+                (chosen,) = (one for one in link.candidates if one.entity == link.entity)
+                assert chosen.probability == link.confidence
 
 
 def test_answers_are_plain_data(linker_of, unseen):

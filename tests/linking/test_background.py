@@ -177,3 +177,11 @@ def test_without_links_there_are_no_topics():
     assert built.topic_vectors(described_by(source, built)).shape == (2, 0)
     assert built.lexicon.vectors.shape[1] == 0
     assert built.least_popularity == 0
+
+
+def test_entities_without_links_and_descriptions_have_no_topics():
+    source = TableSource(entity_table(["Red", "Blue"]))
+    built = Background.build(source, documents(2), digits=6)
+    assert built.topics.shape[0] == len(built.topic_words) == 0
+    facts = EntityFacts.describe(source, built, np.arange(2))
+    assert not facts.topic_vector.any()

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from sgtb.linking import lexicon as lexicon_module
 from sgtb.linking.lexicon import UNKNOWN, Lexicon
 from sgtb.text.word_vectors import WordVectors
 from tests.linking.builders import document
@@ -43,6 +44,21 @@ def test_all_words_once_in_order():
     assert set(LEXICON.words) == set(
         "orlan beats vessa 7 the team 1996 rain and 12 city snow".split()
     )
+
+
+def test_words_of_descriptions_are_known_and_rare():
+    lexicon = Lexicon.build(TEXTS, ["Orlan"], None, ["a city of Tarn", "", "Tarn lake"])
+    number = dict(zip(lexicon.words, range(len(lexicon.words)), strict=True))
+    assert {"tarn", "lake"} <= number.keys()
+    assert lexicon.weight[number["lake"]] == np.float32(math.log(4 / 1))
+    assert lexicon.texts_with[number["tarn"]] == lexicon.titles_with[number["tarn"]] == 0
+
+
+def test_of_many_descriptions_shared_words_are_known(monkeypatch):
+    monkeypatch.setattr(lexicon_module, "DESCRIPTIONS_PER_WORD", 2)
+    given = ["tarn lake", "tarn sea", "hill", "hill"]
+    lexicon = Lexicon.build((), (), None, given)
+    assert lexicon.words == ("hill", "tarn")
 
 
 def test_vectors_are_those_of_the_words():

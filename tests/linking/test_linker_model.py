@@ -13,9 +13,11 @@ from sgtb.errors import KnowledgeBaseError, ModelFileError
 from sgtb.kb import KnowledgeBase
 from sgtb.learn import SearchPlan, StructuredGradientBoosting, TrainingSettings
 from sgtb.learn.tensor_file import read_tensors, write_tensors
+from sgtb.linking.confidence import Confidence, Curve
 from sgtb.linking.linker import Linker, LinkerSettings
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Request, Span
+from sgtb.linking.nil import NilRule
 from sgtb.linking.training import train_linker
 from tests.kb.worlds import build
 from tests.learn.test_model_file import (
@@ -39,7 +41,12 @@ def saved(starter_kb, starter, tmp_path_factory) -> bytes:
         QUICK, plan=SearchPlan("bibsg", 2), bits=4, topic_width=2,
         training=TrainingSettings(n_trees=6, check_every=3, threads=1),
     )  # fmt: skip
-    train_linker(starter_kb, starter["train"][:50], (), settings, origin={"a": [1]}).save(path)
+    model = train_linker(starter_kb, starter["train"][:50], (), settings, origin={"a": [1]})
+    rising, falling = Curve((0.3, 0.8), (0.2, 0.9)), Curve((0.1, 0.9), (0.4, 0.1))
+    replace(
+        model, confidence=Confidence("isotonic", 1.0, 0.9, rising, rising),
+        nil=NilRule("threshold", 0.3, falling, 0.8),
+    ).save(path)  # fmt: skip
     return path.read_bytes()
 
 
@@ -120,7 +127,7 @@ def test_a_knowledge_base_that_lacks_something_is_refused(tmp_path, model_of, ke
 
 
 def changed(path, change):
-    tensors, record = read_tensors(path, "linker", 1)
+    tensors, record = read_tensors(path, "linker", 2)
     change(tensors, record)
     write_tensors(path, tensors, record)
 
@@ -130,6 +137,10 @@ def setting(name, index, value):
         tensors[name][index] = value
 
     return change
+
+
+def as_bytes(text):
+    return np.frombuffer(text.encode(), np.uint8)
 
 
 def recording(value, *keys):
@@ -195,6 +206,34 @@ def recording(value, *keys):
         (recording(1e300, "least_popularity"), "least popularity"),
         (recording({}, "forest"), "format version None"),
         (recording(0, "version"), "format version 0"),
+        (recording(3, "version"), "format version 3"),
+        (recording("2", "version"), "format version '2'"),
+        (recording("sure", "confidence", "kind"), "no confidence 'sure'"),
+        (recording(0, "confidence", "temperature"), "temperature"),
+        (recording(-0.1, "confidence", "single"), "single"),
+        (recording([0.1, 1.5], "confidence", "entity", "x"), "from 0 to 1"),
+        (recording([0.5, 0.1], "confidence", "nil", "x"), "not in order"),
+        (recording([0.9, 0.1], "confidence", "entity", "y"), "entity of a confidence falls"),
+        (recording([], "confidence", "entity", "x"), "1 to 1000 points"),
+        (recording([0.5] * 2000, "confidence", "entity", "x"), "1 to 1000 points"),
+        (recording("01", "confidence", "entity", "x"), "no lists"),
+        (recording(1, "confidence", "entity", "z"), "'z' is unknown to a curve"),
+        (recording(1, "confidence", "mood"), "mood"),
+        (recording(None, "confidence"), "malformed"),
+        (recording("candidate", "nil", "kind"), "trees and its schema differ"),
+        (recording("maybe", "nil", "kind"), "no NIL rule 'maybe'"),
+        (recording(2, "nil", "threshold"), "NIL threshold"),
+        (recording(True, "nil", "nothing"), "nothing must be"),
+        (recording([0.1], "nil", "shares", "y"), r"curve|points"),
+        (lambda t, r: r["nil"].update(shares={"x": [0.1, 0.2], "y": [0.1, 0.2]}), "NIL rises"),
+        (setting("memory", 0, ord("{")), "malformed"),
+        (lambda t, r: t.update(memory=as_bytes("[{},{}]")), "three tables"),
+        (lambda t, r: t.update(memory=as_bytes('{"a":1}')), "three tables"),
+        (lambda t, r: t.update(memory=as_bytes('[{"a":0},{},{}]')), "met 0 times"),
+        (lambda t, r: t.update(memory=as_bytes('[{},{"a":true},{}]')), "met True times"),
+        (lambda t, r: t.update(memory=as_bytes('[{},{},{"a":1e3}]')), "met 1000.0 times"),
+        (lambda t, r: t.update(memory=as_bytes("[" * 100_000)), "malformed"),
+        (lambda t, r: t.pop("memory"), "missing or foreign tensors: memory"),
     ],
 )
 def test_impossible_files_are_refused(path, change, complaint):
@@ -202,6 +241,24 @@ def test_impossible_files_are_refused(path, change, complaint):
     with pytest.raises(ModelFileError, match=complaint) as refused:
         load(path)
     assert str(refused.value).count(str(path)) == 1
+
+
+def test_models_of_the_first_format_are_read(path, starter_kb):
+    """They trust their search, link always, and remember nothing."""
+    model = replace(load(path), confidence=Confidence(), nil=NilRule())
+
+    def older(tensors, record):
+        tensors.pop("memory")
+        for key in ("confidence", "nil"):
+            record.pop(key)
+        record["version"] = 1
+
+    changed(path, older)
+    again = load(path)
+    assert (again.confidence, again.nil, again.seen) == (Confidence(), NilRule(), {})
+    text = "Jordan won six titles with Chicago."
+    one, other = (Linker(m, starter_kb).link(text) for m in (model, again))
+    assert repr(one) == repr(other)
 
 
 # Fuzzing
@@ -282,5 +339,7 @@ def survives(model, kb):
     assert [link.text for link in linked[0].links].count("Amman") == 1
     for document in linked:
         for link in document.links:
-            assert link.entity in [other.entity for other in link.candidates]
+            if link.entity is not None:
+                assert link.entity in [other.entity for other in link.candidates]
+            assert 0 <= link.confidence <= 1
             json.dumps(link.to_dict())

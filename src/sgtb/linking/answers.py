@@ -1,7 +1,8 @@
 """Answers: decided problems as links, with probabilities, alternatives and reasons."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple
 
@@ -13,10 +14,15 @@ from sgtb.learn.contributions import Contribution, Contributions
 from sgtb.learn.dtypes import Doubles, Ints, Longs
 from sgtb.learn.estimator import StructuredGradientBoosting
 from sgtb.learn.problems import Problems
+from sgtb.linking.choices import Choices
+from sgtb.linking.confidence import Bools
 from sgtb.linking.links import Alternative, Found, Link, Reason
 from sgtb.linking.parts import Part
+from sgtb.linking.segments import group_of, spread
+from sgtb.linking.shortlist import Shortlist
+from sgtb.linking.trust import NIL_RIVAL, NO_RIVAL, PLAIN, Trust
 from sgtb.linking.workbench import Layout
-from sgtb.records import Mention
+from sgtb.records import NIL, Mention
 
 MARGIN = 4.0
 """What scores that much less is hopeless, at odds of 1 to 55: what it would do to later decisions
@@ -59,40 +65,88 @@ class Cards:
 
 @dataclass(frozen=True)
 class Decided:
-    """Decided mentions, flat.
+    """Decided mentions, flat; NIL is none of the candidates.
 
-    choice       i4[M]  the chosen candidate, counted within its mention
+    choice       i4[M]  the chosen candidate, counted within its mention; for NIL, the likeliest
+    linked       b1[M]  whether it is the answer; else NIL is
     order        i4[C]  per mention its candidates, likeliest first, counted within it
     probability  f8[C]
-    rival        i8[M]  the runner-up, counted within the mention; -1: there is none
-    reasons      of the mentions that have a rival, in their order; None: not asked for
+    nil          f8[M]  the probability of NIL
+    rival        i8[M]  the runner-up, counted within the mention; -1: there is none; -2: NIL
+    asked        i8[K]  the mentions that have reasons
+    sign         i8[M]  1: these reasons speak for the answer, -1: against it, 0: of neither
+    reasons      of the mentions asked, in their order; None: not asked for
     """
 
     choice: Ints
+    linked: Bools
     order: Longs
     probability: Doubles
+    nil: Doubles
     rival: Longs
+    asked: Longs
+    sign: Longs
     reasons: Contributions | None
 
 
 def decide(
-    problems: Problems, system: StructuredGradientBoosting, clamp: Ints, reasons: bool
+    problems: Problems,
+    system: StructuredGradientBoosting,
+    clamp: Ints,
+    reasons: bool,
+    trust: Trust = PLAIN,
 ) -> Decided:
-    """Search, weigh the alternatives, and ask for reasons."""
+    """Search, weigh the alternatives, and ask for reasons.
+
+    trust  what the model knows about its decisions; says whether NIL is the last candidate
+    """
     decoding = system.decode(problems, clamp=clamp)
     other = system.alternatives(problems, decoding, clamp, MARGIN)
     offsets = problems.candidate_offsets.astype(np.int64)
     sizes = np.diff(offsets)
     mention = np.repeat(np.arange(len(sizes)), sizes)
-    choice = decoding.choices
+    choice, free = decoding.choices, clamp < 0
+    probability, taken = trust.weigh(other.probability, offsets, choice, free)
     # Equals in probability are told apart by score, where exp made them equal, then by entity.
-    order = np.lexsort((problems.entity, -other.score, -other.probability, mention))
+    order = np.lexsort((problems.entity, -other.score, -probability, mention))
     order -= np.repeat(offsets[:-1], sizes)
     rival = _rivals(order, offsets, choice)
-    asked = np.flatnonzero((rival >= 0) & (clamp < 0))
+    asked = np.flatnonzero((rival >= 0) & free)
     told = system.contributions(problems, decoding, asked, rival[asked], clamp) if reasons else None
-    rival[clamp >= 0] = -1
-    return Decided(choice, order, other.probability, rival, told)
+    rival[~free] = NO_RIVAL
+    judged = trust.judge(choice, order, probability, taken, rival, offsets, free)
+    return Decided(*judged[:6], asked, judged.sign, told)
+
+
+def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided:
+    """Return what was decided among the candidates on a shortlist, counted among all of them.
+
+    Those not searched come last, the better first by the ranker, and have no probability.
+    """
+    offsets = choices.candidate_offsets.astype(np.int64)
+    searched = shortlist.choices.candidate_offsets.astype(np.int64)
+    probability = np.zeros(choices.n_candidates)
+    probability[shortlist.rows] = decided.probability
+    # A candidate's place in the order: that of the search, and behind it what the ranker says.
+    place = np.full(choices.n_candidates, np.inf)
+    ordered = shortlist.rows[decided.order + spread(searched[:-1], searched)]
+    place[ordered] = np.arange(len(ordered))
+    order = np.lexsort((choices.entity, -shortlist.below, place, group_of(offsets)))
+
+    def among_all(chosen: Longs) -> Longs:
+        rows = np.minimum(searched[:-1] + chosen, len(shortlist.rows) - 1)
+        among: Longs = shortlist.rows[rows] - offsets[:-1]
+        return among
+
+    if not len(shortlist.rows):
+        return decided
+    return replace(
+        decided,
+        choice=among_all(decided.choice.astype(np.int64)).astype(np.int32),
+        order=order - spread(offsets[:-1], offsets),
+        probability=probability,
+        rival=np.where(decided.rival >= 0, among_all(decided.rival), decided.rival),
+    )
 
 
 def _rivals(order: Longs, offsets: Longs, choice: Ints) -> Longs:
@@ -114,6 +168,8 @@ class _Flat(NamedTuple):
     probability: list[float]
     choice: list[int]
     rival: list[int]
+    linked: list[bool]
+    nil: list[float]
 
 
 def _flat(layout: Layout, decided: Decided) -> _Flat:
@@ -121,24 +177,34 @@ def _flat(layout: Layout, decided: Decided) -> _Flat:
     return _Flat(
         choices.candidate_offsets.tolist(), layout.facts.number[choices.entity].tolist(),
         choices.prior.tolist(), decided.order.tolist(), decided.probability.tolist(),
-        decided.choice.tolist(), decided.rival.tolist(),
+        decided.choice.tolist(), decided.rival.tolist(), decided.linked.tolist(),
+        decided.nil.tolist(),
     )  # fmt: skip
 
 
 class Answers:
     """Turns decided mentions into links."""
 
-    def __init__(self, cards: Cards, groups: Sequence[str], n_candidates: int) -> None:
-        self._cards, self._n_candidates = cards, n_candidates
+    def __init__(
+        self, cards: Cards, groups: Sequence[str], n_candidates: int, nothing: float = 0.0
+    ) -> None:
+        self._cards, self._n_candidates, self._nothing = cards, n_candidates, nothing
         self._names = tuple(dict.fromkeys(groups))
         self._group = np.array([self._names.index(group) for group in groups], np.int64)
+
+    def showing(self, n_candidates: int) -> "Answers":
+        """Return the same with another number of candidates."""
+        other = copy(self)
+        other._n_candidates = n_candidates
+        return other
 
     def links(
         self, parts: Sequence[Part], layout: Layout, decided: Decided
     ) -> list[tuple[Link, ...]]:
         """Return the links of each part, those of mentions without candidates included."""
         choices, flat = layout.choices, _flat(layout, decided)
-        question = dict(zip(np.flatnonzero(decided.rival >= 0).tolist(), count(), strict=False))
+        question = dict(zip(decided.asked.tolist(), count(), strict=False))
+        signs = decided.sign.tolist()
         borders = choices.mention_offsets.tolist()
         found = iter(layout.found)
         no_reasons: tuple[Reason, ...] = ()
@@ -151,11 +217,11 @@ class Answers:
             for mention, m, fixed in zip(part.document.mentions, rows, part.fixed, strict=True):
                 how = next(found)
                 if m < 0:
-                    links.append(_nothing(mention, how))
+                    links.append(_nothing(mention, how, self._nothing))
                     continue
                 lead, reasons = float("nan"), no_reasons
-                if decided.reasons is not None and m in question:
-                    told = decided.reasons[question[m]]
+                if decided.reasons is not None and signs[m]:
+                    told = _signed(decided.reasons[question[m]], signs[m])
                     lead, reasons = told.total, self._reasons(told, part, places)
                 links.append(self._link(flat, m, mention, how, fixed, lead, reasons))
             result.append(tuple(links))
@@ -176,12 +242,13 @@ class Answers:
             Alternative(*cards[number[first + c]], probability[first + c], prior[first + c])
             for c in shown
         )
-        rival = flat.rival[m]
-        card = cards[number[first + chosen]]
+        rival, nil = flat.rival[m], flat.nil[m]
+        against = cards[number[first + rival]].id if rival >= 0 else _NO_ENTITY[rival]
+        entity, title, type_ = cards[number[first + chosen]] if flat.linked[m] else _NIL_CARD
         return Link(
-            mention.start, mention.end, mention.text, card.id, card.title, card.type,
-            probability[first + chosen], how, alternatives, lead,
-            cards[number[first + rival]].id if rival >= 0 else None, reasons, fixed,
+            mention.start, mention.end, mention.text, entity, title, type_,
+            probability[first + chosen] if flat.linked[m] else nil, how, alternatives, lead,
+            against, reasons, fixed, nil,
         )  # fmt: skip
 
     def _reasons(self, told: Contribution, part: Part, places: Sequence[int]) -> tuple[Reason, ...]:
@@ -199,5 +266,14 @@ class Answers:
         return tuple(sorted(kept, key=lambda reason: -abs(reason.value)))
 
 
-def _nothing(mention: Mention, how: Found) -> Link:
-    return Link(mention.start, mention.end, mention.text, None, "", "", 0.0, how)
+_NIL_CARD: tuple[str | None, str, str] = (None, "", "")
+_NO_ENTITY = {NO_RIVAL: None, NIL_RIVAL: NIL}
+
+
+def _nothing(mention: Mention, how: Found, share: float) -> Link:
+    """Return the answer to a mention without candidates; such are NIL in that share of cases."""
+    return Link(mention.start, mention.end, mention.text, *_NIL_CARD, share, how, nil=share)
+
+
+def _signed(told: Contribution, sign: int) -> Contribution:
+    return told if sign > 0 else Contribution(-told.local, -told.mentions, -told.total)

@@ -48,18 +48,21 @@ class Background:
         met: Longs | None = None,
         topic_width: int = TOPIC_WIDTH,
         digits: int | None = None,
+        description_words: bool = False,
     ) -> "Background":
         """Count words and find topics.
 
         texts   documents of training
         met     the numbers of the entities that are candidates there; None: all entities
         digits  topics are rounded to so many decimals; None: not at all
+        description_words  whether words that stand in descriptions alone are known, too
         """
         if met is None or source.size <= ALL_TITLES:
             met = known = np.arange(source.size)
         else:
             known = np.union1d(met, source.rows(met).linked.items).astype(np.int64)
-        lexicon = Lexicon.build(texts, source.titles(known), words)
+        described = source.rows(met).descriptions if description_words else ()
+        lexicon = Lexicon.build(texts, source.titles(known), words, described)
         return cls.of(lexicon, source, met, topic_width, digits)
 
     @classmethod
@@ -94,6 +97,8 @@ def _settled(directions: Doubles, digits: int) -> Doubles:
     Libraries for matrices differ in their last digits, and in which way a direction points.
     """
     rounded = np.round(directions, digits)
+    if not len(rounded):  # there are neither links nor descriptions to make topics of
+        return rounded
     largest = np.abs(rounded).argmax(axis=0)  # the first of equals, once rounding made them equal
     signs = np.where(rounded[largest, np.arange(rounded.shape[1])] < 0, -1.0, 1.0)
     return rounded * signs + 0.0  # no negative zero

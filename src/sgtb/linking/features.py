@@ -6,12 +6,13 @@ dealt into folds, and the features of a fold come from models trained on the oth
 documents get theirs from models trained on all folds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sgtb.errors import ProblemsError
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
@@ -22,7 +23,7 @@ from sgtb.linking.facts import EntityFacts, type_clue
 from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.names import NAMES, name_features
 from sgtb.linking.priors import name_prior_features, popularity_features, prior_features
-from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, crosses
+from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, both_scores, crosses
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
 from sgtb.linking.segments import relative, softmax, spread
 from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
@@ -65,13 +66,12 @@ class Table:
             "description": _with_relatives(similar.descriptions, DESCRIPTIONS, offsets),
             "coherence": [coherence_features(choices, contexts, facts)],
         }
-        columns = np.concatenate([part for name in FIXED for part in groups[name]], axis=1)
-        fixed = columns.astype(np.float32)[:, schema.fixed]
+        fixed = _columns([part for name in FIXED for part in groups[name]], schema)
         sides = crosses(
             choices, contexts, facts,
             names[:, NAMES.index("title_equal")], similar.overlaps[:, OVERLAPS.index("rest_words")],
         )  # fmt: skip
-        return cls(choices, contexts, facts, schema, np.ascontiguousarray(fixed), sides)
+        return cls(choices, contexts, facts, schema, fixed, sides)
 
     @property
     def local(self) -> Floats:
@@ -104,6 +104,17 @@ def _with_relatives(values: Floats, names: Sequence[str], offsets: Ints) -> list
     """Return columns, and some of them once more as the distance to the mention's best."""
     columns = [relative(values[:, i], offsets) for i, n in enumerate(names) if n in RELATIVES]
     return [values, np.stack(columns, axis=1).astype(np.float32)]
+
+
+def _columns(parts: Sequence[npt.NDArray[Any]], schema: Schema) -> Floats:
+    """Return the columns of the schema, out of the columns of FIXED."""
+    ends = np.cumsum([0, *(part.shape[1] for part in parts)])
+    every = np.empty((len(parts[0]), int(ends[-1])), np.float32)
+    for part, start, end in zip(parts, ends[:-1], ends[1:], strict=True):
+        every[:, start:end] = part
+    if len(schema.fixed) == every.shape[1]:
+        return every
+    return np.ascontiguousarray(every[:, schema.fixed])
 
 
 class _Scores(NamedTuple):
@@ -141,6 +152,22 @@ class FeatureModels:
             Ranker.train(table.choices, table.crosses, bins.joint, mentions, rng, bits),
         )
 
+    @cached_property
+    def _crosses(self) -> Doubles | None:
+        """The rankers' weights of crosses side by side; None: they differ in number."""
+        if self.local.weights.shape != self.joint.weights.shape:
+            return None
+        return np.stack([self.local.weights, self.joint.weights], axis=1)
+
+    def all_scores(self, table: Table, bins: _Bins) -> _Scores:
+        """Return what the models say of all mentions; the same as `scores`, faster."""
+        weights = self._crosses
+        if weights is None:
+            return self.scores(table, bins, np.arange(len(table.choices.mentions)))
+        tags = self.tagger.probabilities(table.contexts.tag_clues)
+        asked = (table.choices, table.crosses, bins.local, bins.joint)
+        return _Scores(tags, *both_scores(self.local, self.joint, weights, *asked))
+
     def scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
         """Return what the models say of some mentions, 0 elsewhere."""
         tags = np.zeros((len(table.choices.mentions), len(TAGS)))
@@ -163,12 +190,18 @@ class Featurizer:
 
     @classmethod
     def fit(
-        cls, table: Table, folds: Ints, seed: int, bits: int = BITS
+        cls,
+        table: Table,
+        folds: Ints,
+        seed: int,
+        bits: int = BITS,
+        told: Callable[[int, int], None] = lambda done, total: None,
     ) -> tuple["Featurizer", Floats]:
         """Train on a table; return the models and the table's own features, cross-fitted.
 
         folds  i4[D]  the fold of each document
         bits   clues are hashed to so many
+        told   called with (trainings done, trainings)
         """
         n = len(table.choices.documents)
         if folds.shape != (n,) or len(np.unique(folds)) < 2:
@@ -177,11 +210,14 @@ class Featurizer:
         everything = np.arange(len(fold_of))
         cuts = Cuts.of(table.local), Cuts.of(table.fixed)
         bins = _Bins(cuts[0].apply(table.local), cuts[1].apply(table.fixed))
-        parts = []
-        for fold in np.unique(folds):
+        parts: list[_Scores] = []
+        numbers = np.unique(folds)
+        for fold in numbers:
+            told(len(parts), len(numbers) + 1)
             own, others = everything[fold_of == fold], everything[fold_of != fold]
             models = FeatureModels.train(table, bins, others, (seed, int(fold) + 1), bits)
             parts.append(models.scores(table, bins, own))
+        told(len(parts), len(numbers) + 1)
         # Every fold's scores are zero outside of it.
         cross_fitted = _Scores(*(np.sum(scores, axis=0) for scores in zip(*parts, strict=True)))
         full = cls(FeatureModels.train(table, bins, everything, (seed, 0), bits), *cuts)
@@ -189,9 +225,7 @@ class Featurizer:
 
     def features(self, table: Table) -> Floats:
         """Return the features of documents that took no part in `fit`: f4[C, F]."""
-        bins = self._bins(table)
-        everything = np.arange(len(table.choices.mentions))
-        return _joined(table, self.models.scores(table, bins, everything))
+        return _joined(table, self.models.all_scores(table, self._bins(table)))
 
     def _bins(self, table: Table) -> _Bins:
         joint, own = self.joint_cuts.apply(table.fixed), table.local_columns

@@ -13,6 +13,9 @@ from sgtb.text.normalize import STOP_WORDS, normal_words
 from sgtb.text.word_vectors import WordVectors
 
 UNKNOWN = -1
+DESCRIPTIONS_PER_WORD = 10_000
+"""Up to so many descriptions all their words are known, of twice as many those that two have: a
+model holds the words, and its size should not be that of the knowledge base."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,17 @@ class Lexicon:
 
     @classmethod
     def build(
-        cls, texts: Sequence[Document], titles: Iterable[str], vectors: WordVectors | None = None
+        cls,
+        texts: Sequence[Document],
+        titles: Iterable[str],
+        vectors: WordVectors | None = None,
+        descriptions: Iterable[str] = (),
     ) -> "Lexicon":
-        """Collect the words of texts, titles and vectors. Texts are those of training only."""
+        """Collect the words of texts, titles, vectors and descriptions.
+
+        Texts are those of training only. What entities are described with is known all the same
+        where no training text has it: who trains on forty texts has a knowledge base, too.
+        """
         seen: Counter[str] = Counter()
         for document in texts:
             seen.update({word for token in document.tokens for word in normal_words(token.text)})
@@ -47,7 +58,7 @@ class Lexicon:
             titled.update(set(normal_words(title)))
             n_titles += 1
         own = vectors.row.keys() if vectors is not None else frozenset[str]()
-        words = sorted(seen.keys() | titled.keys() | own)
+        words = sorted(seen.keys() | titled.keys() | own | _telling(descriptions))
         return cls(
             tuple(words), len(texts), np.array([seen[word] for word in words], np.int32),
             n_titles,
@@ -77,6 +88,16 @@ class Lexicon:
         """Return the numbers of words, UNKNOWN for those not here."""
         number = self.number
         return np.array([number.get(word, UNKNOWN) for word in words], np.int32)
+
+
+def _telling(descriptions: Iterable[str]) -> set[str]:
+    """Return the words of descriptions; of many descriptions those that some of them share."""
+    described: Counter[str] = Counter()
+    n = 0
+    for description in descriptions:
+        described.update(set(normal_words(description)))
+        n += 1
+    return {word for word, count in described.items() if count >= n / DESCRIPTIONS_PER_WORD}
 
 
 def _matrix(words: Sequence[str], vectors: WordVectors | None) -> Floats:

@@ -4,7 +4,7 @@ import gc
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -16,15 +16,20 @@ import numpy as np
 
 from sgtb.errors import RequestError, SettingsError, SgtbError
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.learn.dense_pairs import with_dense_pairs
 from sgtb.learn.estimator import StructuredGradientBoosting
 from sgtb.learn.problems import Problems
-from sgtb.linking.answers import Answers, Cards, decide
+from sgtb.linking.answers import Answers, Cards, decide, widened
 from sgtb.linking.candidates import CandidateFinder
+from sgtb.linking.confidence import check_share
 from sgtb.linking.entity_source import KbSource
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Link, LinkedDocument, Request
 from sgtb.linking.mentions import MentionSettings, NameFinder
+from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil
 from sgtb.linking.parts import Part, cut, document_of, of_document
+from sgtb.linking.shortlist import Shortlist, shortlisted
+from sgtb.linking.trust import Trust
 from sgtb.linking.workbench import Layout, Workbench
 from sgtb.records import Document
 from sgtb.workers import submit, worker_pool
@@ -48,6 +53,8 @@ class LinkerSettings:
     mentions        how mentions are found where none are given
     near_names      whether names that nothing is found for go by names spelt nearly so
     max_characters  of one text; for more, link its chapters
+    nil             links with a confidence below this become NIL, and 0 links whatever has a
+                    candidate; None: as the model was trained to do
     """
 
     candidates: int = 5
@@ -55,12 +62,15 @@ class LinkerSettings:
     mentions: MentionSettings = field(default_factory=MentionSettings)
     near_names: bool = False
     max_characters: int = 5_000_000
+    nil: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("candidates", "max_characters"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SettingsError(f"{name} must be a whole number from 1 up, not {value!r}")
+        if self.nil is not None:
+            check_share("nil", self.nil)
 
 
 class Linker:
@@ -76,7 +86,10 @@ class Linker:
         self._names = NameFinder(kb, self.settings.mentions)
         self._cards = Cards(kb)
         groups = [f.group for f in model.schema.features if f.group not in model.without]
-        self._answers = Answers(self._cards, groups, self.settings.candidates)
+        self._trust = Trust(model.confidence, model.nil, self.settings.nil)
+        if self._trust.nil_is_a_candidate:
+            groups += [GROUP] * len(NIL_FEATURES)
+        self._answers = Answers(self._cards, groups, self.settings.candidates, model.nil.nothing)
         training = replace(model.forest.training, threads=1)
         self._system = StructuredGradientBoosting.of(replace(model.forest, training=training))
         self._state = kb.state
@@ -105,6 +118,37 @@ class Linker:
 
         return cls.load(MODEL, KB, settings)
 
+    @classmethod
+    def from_pretrained(
+        cls,
+        folder: str | os.PathLike[str],
+        settings: LinkerSettings | None = None,
+        kb: str | os.PathLike[str] | KnowledgeBase | None = None,
+    ) -> "Linker":
+        """Load a folder that `save_pretrained` wrote.
+
+        kb  another knowledge base than the folder's own, or one that has none
+        """
+        from sgtb.linking.pretrained import find_pretrained
+
+        found = find_pretrained(folder)
+        return cls.load(found.model, found.kb_or(kb), settings)
+
+    def save_pretrained(
+        self,
+        folder: str | os.PathLike[str],
+        evaluation: Mapping[str, Any] | None = None,
+        kb: bool = True,
+    ) -> None:
+        """Write model, knowledge base and a model card to a folder that can be passed on.
+
+        evaluation  names and numbers, in tables within tables, for the card
+        kb          whether the knowledge base is copied, too
+        """
+        from sgtb.linking.pretrained import save_pretrained
+
+        save_pretrained(folder, self.model, self.kb, evaluation, kb)
+
     def __call__(self, text: str) -> LinkedDocument:
         """Link a text."""
         return self.link(text)
@@ -112,6 +156,23 @@ class Linker:
     def link(self, document: Linkable) -> LinkedDocument:
         """Link a text, a request with given spans, or a document with its own tokens."""
         return self._link([document])[0]
+
+    def link_many(self, documents: Sequence[Linkable]) -> list[LinkedDocument]:
+        """Link some documents at once: faster than one by one, and with the same links."""
+        return self._link(documents)
+
+    def answering(self, candidates: int, reasons: bool, nil: float | None = None) -> "Linker":
+        """Return a linker that tells more or less of each link, and shares all else with this one.
+
+        That is the knowledge base, too: closing one of them closes it for both.
+        """
+        other = object.__new__(type(self))  # `copy` would go by __reduce__, and load all anew
+        other.__dict__.update(self.__dict__)
+        other.settings = replace(self.settings, candidates=candidates, reasons=reasons, nil=nil)
+        other._trust = replace(self._trust, threshold=nil)
+        other._answers = self._answers.showing(candidates)
+        other._guard, other._pool, other._jobs = threading.Lock(), None, 0
+        return other
 
     def pipe(self, documents: Iterable[Linkable], jobs: int = 1) -> Iterator[LinkedDocument]:
         """Link any number of documents, in their order; holds no more than a few at a time.
@@ -233,7 +294,7 @@ class Linker:
         ]
 
     def _decide(self, parts: Sequence[Part]) -> list[tuple[Link, ...]]:
-        layout, problems = self._pack(parts)
+        layout, shortlist, problems = self._pack(parts)
         clamp = np.full(problems.n_mentions, -1, np.int32)
         fixed = {
             id(mention)
@@ -243,19 +304,26 @@ class Linker:
         }
         if fixed:  # what is fixed has one candidate, the first
             clamp[[id(mention) in fixed for mention in layout.choices.mentions]] = 0
-        decided = decide(problems, self._system, clamp, self.settings.reasons)
+        decided = decide(problems, self._system, clamp, self.settings.reasons, self._trust)
+        decided = widened(decided, shortlist, layout.choices)
         links = self._answers.links(parts, layout, decided)
-        self._met += problems.n_candidates
+        self._met += layout.choices.n_candidates
         if self._met >= _PAGES_KEPT_FOR:
             self._met = 0
             KbSource(self.kb).release()
         return links
 
-    def _pack(self, parts: Sequence[Part]) -> tuple[Layout, Problems]:
+    def _pack(self, parts: Sequence[Part]) -> tuple[Layout, Shortlist, Problems]:
         bench, model = self._bench, self.model
         layout = bench.lay_out([part.document for part in parts])
         features = model.featurizer.features(bench.table(layout))
-        return layout, bench.pack(layout, features, model.without)
+        shortlist = shortlisted(layout.choices, features, model.schema, model.without)
+        searched = replace(layout, choices=shortlist.choices)
+        problems = bench.pack(searched, features[shortlist.rows], model.without)
+        if self._trust.nil_is_a_candidate:
+            rows = bench.nil_rows(layout, features, model.without, model.memory.recall)
+            problems = add_nil(problems, rows, np.zeros(len(rows), np.bool_))
+        return layout, shortlist, with_dense_pairs(problems)
 
     def _workers(self, jobs: int) -> ProcessPoolExecutor:
         self._check_open()
@@ -280,6 +348,7 @@ _worker: Linker | None = None
 def _begin(linker: Linker) -> None:
     global _worker
     _worker = linker
+    gc.freeze()  # what is here now is here to stay: the collector need not look at it
 
 
 def _work(batch: list[Linkable]) -> list[LinkedDocument]:

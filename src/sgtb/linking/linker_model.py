@@ -5,8 +5,10 @@ what a knowledge base must have. The knowledge base itself stays outside: the mo
 that has the evidence.
 """
 
+import json
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +19,7 @@ from sgtb.learn.model_file import Model, model_of, model_record, model_tensors
 from sgtb.learn.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
 from sgtb.linking.background import Background
 from sgtb.linking.candidates import CandidateSettings
+from sgtb.linking.confidence import Confidence
 from sgtb.linking.entity_source import (
     DESCRIPTIONS,
     ENTITY_VECTORS,
@@ -29,12 +32,17 @@ from sgtb.linking.entity_source import (
 )
 from sgtb.linking.features import FeatureModels, Featurizer
 from sgtb.linking.lexicon import Lexicon
+from sgtb.linking.memory import Memory
+from sgtb.linking.nil import NilRule
+from sgtb.linking.nil_candidate import NIL_FEATURES
 from sgtb.linking.ranker import BINS, Cuts, Ranker
 from sgtb.linking.schema import BEYOND_THE_MENTION, VERSION, Schema
 from sgtb.linking.tagger import TAGS, Tagger
 
 KIND = "linker"
-FORMAT = 1
+FORMAT = 2
+_WITHOUT_TRUST = 1
+"""The format of models that knew nothing of NIL and of how sure they are."""
 _FOREST = "forest "
 _EVIDENCE = frozenset(
     [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
@@ -49,6 +57,7 @@ _TENSORS = {
     "local": (np.float64, 1), "local_bins": (np.float64, 2), "local_cuts": (np.float32, 2),
     "joint": (np.float64, 1), "joint_bins": (np.float64, 2), "joint_cuts": (np.float32, 2),
 }  # fmt: skip
+_MEMORY = {"memory": (np.uint8, 1)}
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,9 @@ class LinkerModel:
     without     feature groups that it does not look at
     candidates  how candidates were found in training
     origin      what it was trained on, for people
+    confidence  how sure its answers are
+    nil         when a mention means nothing in the knowledge base
+    memory      what its training documents had
     """
 
     schema: Schema
@@ -67,6 +79,14 @@ class LinkerModel:
     featurizer: Featurizer
     forest: Model
     origin: dict[str, Any]
+    confidence: Confidence = field(default_factory=Confidence)
+    nil: NilRule = field(default_factory=NilRule)
+    memory: Memory = field(default_factory=Memory)
+
+    @property
+    def seen(self) -> Mapping[str, int]:
+        """How many training mentions meant each entity, by id."""
+        return self.memory.entities
 
     def check(self, evidence: Evidence, kb: object) -> None:
         """Raise unless a knowledge base has what the model was trained with."""
@@ -91,6 +111,7 @@ class LinkerModel:
             "local_cuts": self.featurizer.local_cuts.values,
             "joint": models.joint.weights, "joint_bins": models.joint.bin_weights,
             "joint_cuts": self.featurizer.joint_cuts.values,
+            "memory": _packed(self.memory),
         }  # fmt: skip
         forest = {f"{_FOREST}{name}": array for name, array in model_tensors(self.forest).items()}
         record = {
@@ -109,25 +130,30 @@ class LinkerModel:
             "least_popularity": background.least_popularity,
             "forest": model_record(self.forest),
             "origin": self.origin,
+            "confidence": self.confidence.to_dict(),
+            "nil": self.nil.to_dict(),
         }
         write_tensors(path, {**tensors, **forest}, record)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> "LinkerModel":
         """Read a model that `save` wrote; anything else is a ModelFileError."""
-        tensors, record = read_tensors(path, KIND, FORMAT, max_bytes)
+        tensors, record = read_tensors(path, KIND, FORMAT, max_bytes, _WITHOUT_TRUST)
         forest = {
             name.removeprefix(_FOREST): tensors.pop(name)
             for name in list(tensors)
             if name.startswith(_FOREST)
         }
-        take(tensors, _TENSORS, path)
+        expected = _TENSORS if record["version"] == _WITHOUT_TRUST else {**_TENSORS, **_MEMORY}
+        take(tensors, expected, path)
         try:
             return _model(tensors, forest, record, path)
         except SgtbError as error:
             text = str(error).removeprefix(f"{path}: ")
             raise ModelFileError(f"{path}: {text}") from None
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        except (
+            KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError
+        ) as error:  # fmt: skip
             raise ModelFileError(
                 f"{path}: its record is incomplete or malformed ({error})"
             ) from None
@@ -153,7 +179,10 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     )
     model = model_of(forest, record["forest"], path)
     _moderate(model.forest.value, "the values of its leaves")
-    if model.n_local != len(schema.columns_without(without)) or model.n_pair != len(schema.pairs):
+    trust = _trust(tensors, record)
+    own = len(NIL_FEATURES) if trust[1].kind == "candidate" else 0
+    n_columns = len(schema.columns_without(without)) + own
+    if model.n_local != n_columns or model.n_pair != len(schema.pairs):
         raise ModelFileError("its trees and its schema differ in their features")
     least = record["least_popularity"]
     if not isinstance(least, int | float) or not abs(least) <= _LARGEST:
@@ -163,8 +192,30 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     return LinkerModel(
         schema, without, CandidateSettings(**record["candidates"]),
         Background(lexicon, *_topics(tensors, len(lexicon.words)), float(least)),
-        featurizer, model, record["origin"],
+        featurizer, model, record["origin"], *trust,
     )  # fmt: skip
+
+
+def _trust(tensors: Tensors, record: dict[str, Any]) -> tuple[Confidence, NilRule, Memory]:
+    if record["version"] == _WITHOUT_TRUST:
+        return Confidence(), NilRule(), Memory()
+    return (
+        Confidence.from_dict(record["confidence"]), NilRule.from_dict(record["nil"]),
+        _unpacked(tensors["memory"]),
+    )  # fmt: skip
+
+
+def _packed(memory: Memory) -> Any:
+    tables = [memory.entities, memory.outside, memory.inside]
+    text = json.dumps(tables, separators=(",", ":"))
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def _unpacked(data: Any) -> Memory:
+    found = json.loads(data.tobytes())
+    if not isinstance(found, list) or [type(part) for part in found] != [dict] * 3:
+        raise ModelFileError("its memory does not hold three tables of counts")
+    return Memory(*found)
 
 
 def _schema(record: dict[str, Any]) -> Schema:

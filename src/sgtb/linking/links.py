@@ -73,13 +73,14 @@ class Reason(Record):
 class Link(Record):
     """A mention and the entity it means.
 
-    entity      the id; None: nothing in the knowledge base
-    confidence  the probability of the entity
+    entity      the id; None: nothing in the knowledge base, which is called NIL
+    confidence  the probability that this answer is right, NIL included
     candidates  likeliest first, the chosen one included; as many as were asked for
     lead        by how much the score is above that of the runner-up; NaN without one
-    runner_up   the id of the candidate that reasons compare with; None: there is none
+    runner_up   the id of the candidate that reasons compare with, or "NIL"; None: there is none
     reasons     strongest first; empty where none were asked for or nothing competed
     fixed       whether the caller said so
+    nil         the probability of NIL, as far as the model can tell it from other errors
     """
 
     start: int
@@ -95,6 +96,7 @@ class Link(Record):
     runner_up: str | None = None
     reasons: tuple[Reason, ...] = ()
     fixed: bool = False
+    nil: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; what is not a number is None."""
@@ -106,6 +108,7 @@ class Link(Record):
             "title": self.title,
             "type": self.type,
             "confidence": _number(self.confidence),
+            "nil": _number(self.nil),
             "found": self.found,
             "fixed": self.fixed,
             "candidates": [

@@ -6,7 +6,6 @@ between other signs is. Spans are code points of the text as it was given.
 
 import math
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +17,7 @@ from sgtb.linking.name_search import Page, Spans
 from sgtb.linking.word_shapes import Shapes
 from sgtb.records import Token
 from sgtb.text.normalize import normal_name
+from sgtb.text.tokenize import touched_tokens
 
 _REMEMBERED = 1 << 16
 """How many strings a finder knows the answer for before it starts anew: some 10 MB."""
@@ -151,15 +151,9 @@ def _check_span(text: str, span: Span) -> None:
 def token_range(
     tokens: Sequence[Token], starts: Sequence[int], start: int, end: int
 ) -> tuple[int, int]:
-    """Return the first token that a span touches and the one after the last.
-
-    starts  where each token starts, in a list of its own for the sake of speed
-    """
-    first = bisect_right(starts, start) - 1
-    if first < 0 or tokens[first].end <= start:
-        first += 1
-    stop = bisect_left(starts, end)
-    if first >= stop:
+    """Return the first token that a span touches and the one after the last; there must be one."""
+    first, stop = touched_tokens(tokens, starts, start, end)
+    if first == stop:
         raise RequestError(
             f"the span {start} to {end} touches no word or sign; give the place of a name"
         )

@@ -65,13 +65,13 @@ class SpacyMentions:
         found = []
         for ent in doc.ents:
             if ent.label_ not in AMOUNTS:
-                start, end = _trimmed(text, ent.start_char, ent.end_char)
+                start, end = trimmed(text, ent.start_char, ent.end_char)
                 if start < end:
                     found.append((start, end))
         return tuple(found)
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """Return a span without article, genitive and white space at its ends."""
     before = _BEFORE.match(text, start, end)
     start = before.end() if before else start

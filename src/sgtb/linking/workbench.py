@@ -1,6 +1,6 @@
 """Workbench: from documents to problems. Training and linking both work here, and nowhere else."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +16,13 @@ from sgtb.linking.fact_store import FactStore
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.features import Table
 from sgtb.linking.links import Found
+from sgtb.linking.nil_candidate import best_candidates, nil_rows
 from sgtb.linking.packing import pack, pair_table
 from sgtb.linking.schema import Schema
 from sgtb.records import Document
+
+Recall = Callable[[Choices, Sequence[str]], Longs]
+"""Given mentions and the id of one candidate of each: what was met of them, as `Memory` tells."""
 
 
 @dataclass(frozen=True)
@@ -95,3 +99,13 @@ class Workbench:
         """Return the problems, some feature groups left out."""
         pairs = pair_table(layout.facts, self.schema)
         return pack(layout.choices, features, pairs, without, self.schema)
+
+    def nil_rows(
+        self, layout: Layout, features: Floats, without: Collection[str], recall: Recall
+    ) -> Floats:
+        """Return the features of the mentions' NIL candidates."""
+        choices = layout.choices
+        best = best_candidates(choices, features, self.schema, without)
+        numbers = layout.facts.number[choices.entity[best]].tolist()
+        ids = [self.kb.id_of(number) for number in numbers]
+        return nil_rows(choices, features, self.schema, without, recall(choices, ids))

@@ -21,6 +21,7 @@ from sgtb.linking.choices import TOP, listed_choices
 from sgtb.linking.folds import deal_by_topic
 from sgtb.linking.linker import Linker, LinkerSettings
 from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.nil_choice import NilWish
 from sgtb.linking.training import LinkerTraining, train_linker
 from sgtb.records import Document
 from sgtb.reproduce import aida, aida_data
@@ -126,12 +127,15 @@ class LinkerResult:
     seconds: float
 
 
-def settings_of(way: str, trial: Trial) -> LinkerTraining:
-    """Return the settings of the AIDA experiment, as a linker is trained with them."""
+def settings_of(way: str, trial: Trial, nil: NilWish = "never") -> LinkerTraining:
+    """Return the settings of the AIDA experiment, as a linker is trained with them.
+
+    The paper's systems always link, and so do these, unless another NIL rule is asked for.
+    """
     chosen = aida.estimator(*trial).get_params(deep=False)
     return LinkerTraining(
         chosen["plan"], chosen["trees"], chosen["training"], CandidateSettings(WAYS[way].top),
-        folds=aida_data.FOLDS, seed=trial.seed,
+        folds=aida_data.FOLDS, seed=trial.seed, nil=nil,
     )  # fmt: skip
 
 
@@ -142,9 +146,10 @@ def kept_model(
     way: str,
     trial: Trial,
     watch: Watch = unwatched,
+    nil: NilWish = "never",
 ) -> LinkerModel:
     """Return a linker of an earlier run, or train it."""
-    settings = settings_of(way, trial)
+    settings = settings_of(way, trial, nil)
     train = partial(_train, data, kb, way, settings, watch)
     return cache.model(f"candidates {way}", data, kb, settings, train)
 

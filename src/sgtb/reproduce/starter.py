@@ -75,9 +75,10 @@ def train_starter(
 ) -> LinkerModel:
     """Train on the train documents.
 
-    dev decided about SETTINGS and had no other part: the number of trees is fixed.
+    dev decided about SETTINGS and tells how sure answers are. The number of trees is fixed.
     """
-    train = read_starter()["train"]
+    texts = read_starter()
+    train, dev = texts["train"], texts["dev"]
     origin = {
         "trained on": "the starter's train documents",
         "documents": len(train),
@@ -87,7 +88,7 @@ def train_starter(
     settings = replace(SETTINGS, plan=replace(SETTINGS.plan, name=plan))
     with watch(title or plan) as callback:
         callbacks = () if callback is None else (callback,)
-        return train_linker(kb, train, settings=settings, callbacks=callbacks, origin=origin)
+        return train_linker(kb, train, dev, settings, callbacks=callbacks, origin=origin)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ not depend on the number of workers.
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,7 @@ class _Build:
             self._work,
             self._settings.workers,
             count_words=self._settings.vectors == "train",
+            hold_out=self._settings.hold_out,
             strict=self._settings.strict,
             say=self._say,
         )
@@ -163,6 +164,7 @@ class _Build:
             links=_link_counts(read.counts, linked.fates),
             entity_links=linked.edges,
             pairs=pairs,
+            held_out=read.counts.held_out,
             names=NameCounts(
                 names=state.names,
                 spellings=spellings - beyond,
@@ -234,6 +236,7 @@ class _Build:
     def _origin(self, counts: ChunkCounts) -> dict[str, Any]:
         """Return what the knowledge base says of where it comes from."""
         settings = self._settings
+        held = {"hold_out": asdict(settings.hold_out)} if settings.hold_out.share else {}
         return {
             "kind": "wiki",
             "wiki": self._site.dbname,
@@ -248,6 +251,7 @@ class _Build:
             ),
             "red_links": settings.red_links,
             "min_together": settings.min_together,
+            **held,
         }
 
     def _write_vectors(self, db: Counting, writer: KbWriter, chunks: int) -> VectorCounts:
@@ -317,6 +321,7 @@ def _link_counts(counts: ChunkCounts, fates: dict[int, int]) -> LinkCounts:
         other_namespaces=counts.links_other,
         own_page=counts.links_own + fates[OWN],
         listed=counts.links_listed,
+        held_out=counts.links_held_out,
         left_out=fates[LEFT_OUT],
     )
 

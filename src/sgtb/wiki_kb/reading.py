@@ -10,6 +10,7 @@ from sgtb.errors import DumpError
 from sgtb.kb.writer import Progress
 from sgtb.wiki.dump import Dump, map_chunks
 from sgtb.wiki.site import Site
+from sgtb.wiki_kb.hold_out import HoldOut
 from sgtb.wiki_kb.report import DroppedPage, PageCounts
 from sgtb.wiki_kb.rows import ChunkCounts, write_rows
 
@@ -56,11 +57,18 @@ def read_dumps(
     workers: int,
     *,
     count_words: bool,
+    hold_out: HoldOut,
     strict: bool,
     say: Progress,
 ) -> Reading:
     """Write the shards of all pages into a folder, numbered in the order of the pages."""
-    function = partial(write_rows, site=one_site(dumps), folder=folder, count_words=count_words)
+    function = partial(
+        write_rows,
+        site=one_site(dumps),
+        folder=folder,
+        count_words=count_words,
+        hold_out=hold_out,
+    )
     total = sum(dump.size for dump in dumps)
     sums: Counter[str] = Counter()
     dropped: list[DroppedPage] = []

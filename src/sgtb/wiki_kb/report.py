@@ -48,6 +48,7 @@ class LinkCounts:
     own_page          to the page they stand on
     listed            stand on a page that lists meanings; the first of an item is an entry
     left_out          stand on a page that was left out
+    held_out          stand on a page that was held out
     """
 
     found: int
@@ -58,6 +59,7 @@ class LinkCounts:
     own_page: int
     listed: int
     left_out: int
+    held_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class WikiReport:
     text_bytes      of the wikitext in them
     entity_links    links between entities, each once
     pairs           of entities that are linked near each other
+    held_out        articles whose links and text were not counted
     dropped         pages that could not be used, the first of them; dropped_beyond: how many more
     """
 
@@ -122,6 +125,7 @@ class WikiReport:
     links: LinkCounts
     entity_links: int
     pairs: int
+    held_out: int
     names: NameCounts
     pageviews: tuple[FileCounts, ...]
     types: tuple[FileCounts, ...]

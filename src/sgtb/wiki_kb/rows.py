@@ -36,6 +36,7 @@ from sgtb.wiki.local_words import is_disambiguation
 from sgtb.wiki.page_types import page_type
 from sgtb.wiki.site import Site
 from sgtb.wiki.wikitext import HIDDEN, IN_LIST, Extract, WikiLink, extract
+from sgtb.wiki_kb.hold_out import HoldOut
 from sgtb.wiki_kb.lead_sentence import lead
 from sgtb.wiki_kb.name_hash import name_hashes
 
@@ -81,6 +82,8 @@ class ChunkCounts:
     links_other: int = 0
     links_own: int = 0
     links_listed: int = 0
+    links_held_out: int = 0
+    held_out: int = 0
     names_unusable: int = 0
 
 
@@ -108,12 +111,15 @@ def shard(folder: Path, kind: str, name: str) -> Path:
     return folder / f"{kind}-{name}.{'txt' if kind == 'text' else 'tsv'}"
 
 
-def write_rows(chunk: ChunkPages, site: Site, folder: Path, count_words: bool) -> Shards:
+def write_rows(
+    chunk: ChunkPages, site: Site, folder: Path, count_words: bool, hold_out: HoldOut
+) -> Shards:
     """Write the rows of a chunk's pages.
 
     count_words  also tell where in its line a link stands, for vectors
+    hold_out     articles without rows of links, and without text
     """
-    rows = _Rows(site, count_words)
+    rows = _Rows(site, count_words, hold_out)
     for page in chunk.pages:
         rows.add(page)
     name = f"new-{os.getpid()}-{next(_names)}"
@@ -134,8 +140,9 @@ def write_rows(chunk: ChunkPages, site: Site, folder: Path, count_words: bool) -
 class _Rows:
     """Collects rows."""
 
-    def __init__(self, site: Site, count_words: bool) -> None:
+    def __init__(self, site: Site, count_words: bool, hold_out: HoldOut) -> None:
         self._site = site
+        self._hold_out = hold_out
         self._place = 0
         self._count_words = count_words
         self.counts = ChunkCounts()
@@ -209,12 +216,21 @@ class _Rows:
         self._page(ARTICLE, title, type=type, description=first.description)
         for name in first.names:
             self._name(BOLD, name, "")
+        if self._hold_out.split(title) is None:
+            self._text(shown)
+        else:
+            self.counts.held_out += 1
+            self.counts.links += len(shown.links)
+            self.counts.links_held_out += len(shown.links)
+        self.texts.append(END_OF_PAGE)
+
+    def _text(self, shown: Extract) -> None:
+        """Take what an article says, and its links."""
         lines = shown.text.split("\n")
         self.texts += [line for plain in lines for line in (normal_name(plain), "\n")]
         aside = self._links(shown, lines)
         if aside:
             self.texts += [ASIDE, "\n", *(line for name in aside for line in (name, "\n"))]
-        self.texts.append(END_OF_PAGE)
 
     def _links(self, shown: Extract, lines: Sequence[str]) -> list[str]:
         """Take the links of an article; return what they show besides the text."""

@@ -1,11 +1,12 @@
 """WikiSettings: how a knowledge base is built from Wikipedia dumps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sgtb.errors import SettingsError
 from sgtb.kb.entity_lines import MAX_SOURCES
 from sgtb.kb.layout import MAX_DIMENSIONS
+from sgtb.wiki_kb.hold_out import HoldOut
 
 LEAST_MEMORY = 256 << 20
 MOST_PRIORS = MAX_SOURCES - 3
@@ -25,6 +26,7 @@ class WikiSettings:
     min_count     how often a word or an entity must occur to get a vector
     red_links     from how many pages a title without a page must be linked to be an entity; 0: none
     min_together  in how many pages two entities must be met to be kept as a pair
+    hold_out      pages whose links and text are not counted, to learn from and to test with
     strict        refuse damaged dumps instead of leaving out what is damaged
     """
 
@@ -38,6 +40,7 @@ class WikiSettings:
     min_count: int = 5
     red_links: int = 0
     min_together: int = 1
+    hold_out: HoldOut = field(default_factory=HoldOut)
     strict: bool = False
 
     def __post_init__(self) -> None:

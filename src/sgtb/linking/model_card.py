@@ -1,0 +1,219 @@
+"""Model card: what a saved linker is, in Markdown, with the front matter that model hubs read."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_FRONT = """---
+library_name: sgtb
+pipeline_tag: token-classification
+tags:
+- entity-linking
+- entity-disambiguation
+- sgtb
+---
+"""
+_LIMITS = """\
+- It links to the entities of its knowledge base and to no others. What it does not know is either
+  left without a link or taken for something that it does know.
+- Confidence holds for texts like those that it was measured on. On texts of another kind, measure
+  again: `sgtb evaluate`.
+- Names, their counts and links between entities come from the knowledge base, and so do its gaps
+  and its age. `sgtb kb add` and `sgtb kb update` change it without training.
+- No licence is stated here, for training data and knowledge base have theirs: add `license:` to
+  the front matter before you publish this folder.
+"""
+_MARKS = re.compile(r"([\\`*_\[\]<>|#])")
+_DEEPEST = 6
+"""The level of the lowest heading that Markdown has."""
+
+
+def model_card(
+    name: str,
+    config: Mapping[str, Any],
+    origin: Mapping[str, Any],
+    kb: Mapping[str, Any],
+    evaluation: Mapping[str, Any] | None,
+) -> str:
+    """Return a card.
+
+    origin      what the model was trained on
+    kb          counts and origin of the knowledge base
+    evaluation  what `sgtb evaluate --json` prints, or any names and numbers, tables within tables
+    """
+    return "\n".join(
+        [
+            _FRONT,
+            f"# {_plain(name)}\n",
+            *_what_it_is(config, kb),
+            "## Use\n",
+            *_use(name, config),
+            "## Training data\n",
+            *_list(origin, "Not stated."),
+            "## Knowledge base\n",
+            *_list({**_counts(kb), **kb.get("origin", {})}, "Not stated."),
+            "## Evaluation\n",
+            *_evaluation(evaluation),
+            "## Limits\n",
+            _LIMITS,
+        ]
+    )
+
+
+def _what_it_is(config: Mapping[str, Any], kb: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"Links names in text to {kb['entities']:,} entities, all names of a document decided "
+        "together, by structured gradient tree boosting. Runs on a CPU, needs no network, and "
+        "gives a confidence and reasons for each link.\n"
+    )
+    rows = {
+        "search plan": config["plan"], "beam width": config["beam_width"],
+        "trees": config["trees"], "evidence": ", ".join(config["evidence"]) or "names only",
+        "confidence": config["confidence"], "NIL": config["nil"],
+        "NIL below a confidence of": config["nil_threshold"],
+        "written by": f"sgtb {config['version']}",
+    }  # fmt: skip
+    yield from _table(("", ""), list(rows.items()))
+
+
+def _use(name: str, config: Mapping[str, Any]) -> Iterator[str]:
+    folder = re.sub(r"[^\w.-]", "_", name)
+    own = "" if config["kb"] else ', kb="path/of/the/knowledge-base"'
+    yield (
+        "```python\nfrom sgtb import Linker\n\n"
+        f'linker = Linker.from_pretrained("{folder}"{own})\n'
+        'for link in linker("…").links:\n    print(link.text, link.entity, link.confidence)\n```\n'
+    )
+    if config["kb"]:
+        yield f'```console\n$ sgtb link --model {folder} "…"\n```\n'
+    else:
+        yield "The knowledge base is not part of this folder; say where it is.\n"
+
+
+def _counts(kb: Mapping[str, Any]) -> dict[str, Any]:
+    keys = ("entities", "names", "links", "pairs", "vectors", "fingerprint")
+    return {key: kb[key] for key in keys if kb.get(key)}
+
+
+def _list(record: Mapping[str, Any], without: str) -> Iterator[str]:
+    """Yield a record as a list, one thing a line."""
+    if not record:
+        yield f"{without}\n"
+        return
+    yield from (f"- {_plain(key)}: {_value(value)}" for key, value in record.items())
+    yield ""
+
+
+def _evaluation(record: Mapping[str, Any] | None) -> Iterator[str]:
+    if not record:
+        yield "Not measured.\n"
+    elif (sets := _dig(record, "sets")) and all(_dig(sets, name, "systems") for name in sets):
+        yield from _sets(sets)
+    else:
+        yield from _measured(record, 3)
+
+
+def _sets(sets: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what `sgtb evaluate` found: per data set all systems, and the first in detail."""
+    for name, found in sets.items():
+        yield f"### {_plain(name)}\n"
+        documents, mentions, nil = (_value(found.get(x)) for x in ("documents", "mentions", "nil"))
+        yield f"{documents} documents, {mentions} mentions, {nil} of them NIL.\n"
+        systems = found["systems"]
+        yield from _wide([{"": key, **_summary(scores)} for key, scores in systems.items()])
+        first = next(iter(systems))
+        for by, slices in (_dig(systems, first, "by") or {}).items():
+            if _rows(slices):
+                yield f"Accuracy of {_plain(first)} by {_plain(by)}:\n"
+                yield from _wide(slices)
+
+
+def _summary(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of a system that people ask for first; intervals as they were measured."""
+    low, high = _dig(scores, "accuracy", "low"), _dig(scores, "accuracy", "high")
+    accuracy = _value(_dig(scores, "accuracy", "micro"))
+    if low is not None and high is not None:
+        accuracy += f" ({_value(low)} to {_value(high)})"
+    return {
+        "in-KB accuracy": accuracy,
+        "Bag-of-Title F1": _dig(scores, "titles", "f1"),
+        "precision": _dig(scores, "links", "precision"),
+        "recall": _dig(scores, "links", "recall"),
+        "F1": _dig(scores, "links", "f1"),
+        "NIL F1": _dig(scores, "nil", "f1"),
+        "candidate recall": _dig(scores, "candidate_recall", "of_known"),
+        "calibration error": _dig(scores, "calibration", "ece"),
+    }
+
+
+def _dig(record: Any, *keys: str) -> Any:
+    """Return what lies under keys within keys; None where nothing does."""
+    for key in keys:
+        record = record.get(key) if isinstance(record, Mapping) else None
+    return record
+
+
+def _measured(record: Mapping[str, Any], level: int) -> Iterator[str]:
+    """Yield any names and numbers: a table, and below it what has parts of its own."""
+    single = [(k, v) for k, v in record.items() if not isinstance(v, Mapping) and not _rows(v)]
+    if single:
+        yield from _table(("measure", "value"), single)
+    for key, value in record.items():
+        rows = _rows(value)
+        if not rows and not isinstance(value, Mapping):
+            continue
+        yield f"{'#' * min(level, _DEEPEST)} {_plain(key)}\n"
+        if rows:
+            yield from _wide(rows)
+        elif _rows(list(value.values())):
+            yield from _wide([{"": name, **fields} for name, fields in value.items()])
+        else:
+            yield from _measured(value, level + 1)
+
+
+def _rows(value: Any) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of a list of flat records, such as a table has; nothing for all else."""
+    if not isinstance(value, list | tuple) or not value:
+        return ()
+    flat = all(
+        isinstance(row, Mapping)
+        and not any(isinstance(v, Mapping) or _rows(v) for v in row.values())
+        for row in value
+    )
+    return value if flat else ()
+
+
+def _wide(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield records as a table with a column for each of their keys."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    yield from _table(columns, [[row.get(key, "") for key in columns] for row in rows])
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    yield f"| {' | '.join(_plain(column) for column in columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    yield from (f"| {' | '.join(_value(value) for value in row)} |" for row in rows)
+    yield ""
+
+
+def _value(value: Any) -> str:
+    """Write a value for people; four digits after the point tell systems apart."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    if isinstance(value, list | tuple):
+        return ", ".join(_value(item) for item in value) or "–"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_plain(key)} {_value(item)}" for key, item in value.items()) or "–"
+    return _plain(value)
+
+
+def _plain(text: object) -> str:
+    """Return text that Markdown shows as it is, on one line."""
+    return _MARKS.sub(r"\\\1", " ".join(str(text).split()))
