@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgtb.errors import ProblemsError, SettingsError
-from sgtb.evaluation import bootstrap, interval, paired_bootstrap
+from sgtb.evaluation import bootstrap, interval, paired_bootstrap, ratio_interval
 from tests.evaluation.builders import accuracy
 from tests.evaluation.strategies import two_systems
 
@@ -81,15 +81,19 @@ def test_documents_without_in_kb_mentions_change_nothing():
 def test_results_are_the_same_every_time_and_differ_by_seed():
     assert paired_bootstrap(A, B) == paired_bootstrap(A, B)
     assert interval(A) == interval(A)
-    samples = [bootstrap._samples(A.document_correct, A, 50, seed) for seed in (0, 1)]
+    samples = [
+        bootstrap._samples(A.document_correct, A.document_total, 50, seed) for seed in (0, 1)
+    ]
     assert (samples[0] != samples[1]).any()
 
 
 @pytest.mark.parametrize("draws_at_a_time", [1, 5, 6, 12, 35])
 def test_the_size_of_chunks_does_not_matter(draws_at_a_time, monkeypatch):
-    whole = bootstrap._samples(A.document_correct, A, 101, 3)
+    whole = bootstrap._samples(A.document_correct, A.document_total, 101, 3)
     monkeypatch.setattr(bootstrap, "_DRAWS", draws_at_a_time)
-    np.testing.assert_array_equal(bootstrap._samples(A.document_correct, A, 101, 3), whole)
+    np.testing.assert_array_equal(
+        bootstrap._samples(A.document_correct, A.document_total, 101, 3), whole
+    )
 
 
 def test_chunks_stay_small():
@@ -181,3 +185,11 @@ def test_a_level_needs_enough_samples(level, least):
         interval(A, n_samples=least - 1, level=level)
     with pytest.raises(SettingsError, match=f"at least {least}$"):
         paired_bootstrap(A, B, n_samples=0, level=level)
+
+
+def test_any_ratio_of_sums_has_an_interval():
+    found = ratio_interval(A.document_correct, A.document_total, n_samples=99)
+    assert found == interval(A, n_samples=99)
+    assert ratio_interval(2 * A.document_correct, A.document_total, 99).value == 2 * A.micro
+    with pytest.raises(ProblemsError, match="in part"):
+        ratio_interval(A.document_correct[1:], A.document_total)

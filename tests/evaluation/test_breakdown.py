@@ -1,11 +1,13 @@
 """Breakdowns: the right slice for every mention, and slices that add up."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 
 from sgtb.errors import SettingsError
 from sgtb.evaluation import Answers, Slice, breakdown, in_kb_accuracy
-from sgtb.records import NIL
+from sgtb.records import NIL, Token
 from tests.evaluation.builders import document, mention, perfect
 from tests.evaluation.strategies import answered
 
@@ -62,6 +64,35 @@ def test_by_length():
     )
 
 
+def test_by_words():
+    documents = [
+        replace(document(f"d{n}", "a"), tokens=tuple(Token("x", i, i + 1) for i in range(n)))
+        for n in (0, 50, 51, 100, 1001)
+    ]
+    assert breakdown(documents, perfect(documents), "words") == (
+        Slice("0–50", 2, 2),
+        Slice("51–100", 2, 2),
+        Slice(">1000", 1, 1),
+    )
+
+
+def test_by_frequency():
+    documents = [document("d", "a", "b", "c", "d", "e", NIL)]
+    said = Answers.of(documents, [["a", "x", "c", "d", "e", "a"]])
+    seen = {"b": 1, "c": 2, "d": 9, "e": 100, NIL: 7}
+    assert breakdown(documents, said, "frequency", seen=seen) == (
+        Slice("0", 1, 1),  # never met in training
+        Slice("1", 0, 1),
+        Slice("2–9", 2, 2),
+        Slice(">99", 1, 1),
+    )
+
+
+def test_a_breakdown_by_frequency_needs_to_know_what_was_seen():
+    with pytest.raises(SettingsError, match="seen"):
+        breakdown([], Answers.of([], []), "frequency")
+
+
 def test_a_slice_knows_its_accuracy():
     assert Slice("x", 1, 4).accuracy == 1 / 4
 
@@ -75,11 +106,11 @@ def test_an_unknown_breakdown_is_refused():
         breakdown([], Answers.of([], []), "size")
 
 
-@pytest.mark.parametrize("by", ["ambiguity", "type", "length"])
+@pytest.mark.parametrize("by", ["ambiguity", "type", "length", "words", "frequency"])
 @given(answered())
 def test_slices_add_up_to_the_whole(by, case):
     documents, answers = case
-    slices = breakdown(documents, answers, by)
+    slices = breakdown(documents, answers, by, seen={"a": 1, "b": 5})
     whole = in_kb_accuracy(documents, answers)
     assert sum(s.correct for s in slices) == whole.correct
     assert sum(s.total for s in slices) == whole.total

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgtb.errors import MissingExtraError, SettingsError
-from sgtb.evaluation import plots
+from sgtb.evaluation import canvas, plots
 from sgtb.evaluation.plots import ablation, training_curves
 
 CURVES = {
@@ -128,7 +128,7 @@ def test_signs(points, text):
 
 
 def test_numbers_on_axes():
-    assert [plots._plain(x) for x in (-0.5, -0.0, 80.00000000001, 1e-9)] == ["−0.5", "0", "80", "0"]
+    assert [canvas.plain(x) for x in (-0.5, -0.0, 80.00000000001, 1e-9)] == ["−0.5", "0", "80", "0"]
 
 
 def test_labels_with_room_stay_and_crowded_ones_share_the_way():

@@ -1,8 +1,15 @@
 """Evaluation: how good answers are, how sure that is, and how to show it. It knows records."""
 
 from sgtb.evaluation.answers import Answers
-from sgtb.evaluation.bootstrap import Difference, Interval, interval, paired_bootstrap
+from sgtb.evaluation.bootstrap import (
+    Difference,
+    Interval,
+    interval,
+    paired_bootstrap,
+    ratio_interval,
+)
 from sgtb.evaluation.breakdown import Slice, breakdown
+from sgtb.evaluation.calibration import Calibration, calibration
 from sgtb.evaluation.metrics import (
     Accuracy,
     Ambiguity,
@@ -13,23 +20,32 @@ from sgtb.evaluation.metrics import (
     candidate_recall,
     in_kb_accuracy,
 )
+from sgtb.evaluation.nil_scores import NilCurve, NilScores, PrecisionRecall, nil_curve, nil_scores
 from sgtb.evaluation.report import markdown_table
 
 __all__ = [
     "Accuracy",
     "Ambiguity",
     "Answers",
+    "Calibration",
     "Difference",
     "Interval",
+    "NilCurve",
+    "NilScores",
+    "PrecisionRecall",
     "Recall",
     "Slice",
     "TitleScore",
     "ambiguity",
     "bag_of_titles",
     "breakdown",
+    "calibration",
     "candidate_recall",
     "in_kb_accuracy",
     "interval",
     "markdown_table",
+    "nil_curve",
+    "nil_scores",
     "paired_bootstrap",
+    "ratio_interval",
 ]

@@ -1,7 +1,7 @@
-"""The bootstrap: how far accuracy would move if other documents had been drawn.
+"""The bootstrap: how far a score would move if other documents had been drawn.
 
 Mentions of a document stand or fall together, so whole documents are drawn, with replacement.
-Documents without an in-KB mention have no say and are not drawn.
+Documents that add nothing to the total, as those without an in-KB mention, are not drawn.
 """
 
 import math
@@ -20,7 +20,7 @@ _DRAWS = 1 << 20  # documents drawn at a time: 8 MB, however many samples are as
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Micro accuracy, and the interval that holds the share `level` of its samples."""
+    """A score, and the interval that holds the share `level` of its samples."""
 
     value: float
     low: float
@@ -47,10 +47,22 @@ class Difference:
 
 def interval(a: Accuracy, n_samples: int = 10_000, seed: int = 0, level: float = 0.95) -> Interval:
     """Return the micro accuracy of a system with its percentile interval."""
+    return ratio_interval(a.document_correct, a.document_total, n_samples, seed, level)
+
+
+def ratio_interval(
+    part: Longs, total: Longs, n_samples: int = 10_000, seed: int = 0, level: float = 0.95
+) -> Interval:
+    """Return Σ part / Σ total over documents with its percentile interval.
+
+    F1 is such a ratio too: twice what is right, by what was said and what should have been.
+    """
     rank = _rank(n_samples, level)
-    samples = _samples(a.document_correct, a, n_samples, seed)
+    if part.shape != total.shape:
+        raise ProblemsError(f"{len(part)} documents in part, {len(total)} in total")
+    samples = _samples(part, total, n_samples, seed)
     low, high = _percentiles(samples, rank)
-    return Interval(a.micro, low, high, level, n_samples)
+    return Interval(int(part.sum()) / int(total.sum()), low, high, level, n_samples)
 
 
 def paired_bootstrap(
@@ -63,21 +75,21 @@ def paired_bootstrap(
     rank = _rank(n_samples, level)
     _check_same(a, b)
     gain = b.document_correct - a.document_correct
-    samples = _samples(gain, a, n_samples, seed)
+    samples = _samples(gain, a.document_total, n_samples, seed)
     low, high = _percentiles(samples, rank)
     against = min(int((samples <= 0).sum()), int((samples >= 0).sum()))
     p_value = min(1.0, 2 * (1 + against) / (1 + n_samples))
     return Difference(int(gain.sum()) / a.total, low, high, p_value, level, n_samples)
 
 
-def _samples(part: Longs, accuracy: Accuracy, n_samples: int, seed: int) -> Doubles:
+def _samples(part: Longs, total: Longs, n_samples: int, seed: int) -> Doubles:
     """Return Σ part / Σ total over the documents of each sample."""
-    asked = accuracy.document_total > 0
+    asked = total > 0
     if not asked.any():
         raise ProblemsError(
             f"none of the {len(asked)} documents has an in-KB mention: there is nothing to sample"
         )
-    part, total = part[asked], accuracy.document_total[asked]
+    part, total = part[asked], total[asked]
     chunks = _draws(len(total), n_samples, np.random.default_rng(seed))
     return np.concatenate([_ratios(part, total, chunk) for chunk in chunks])
 

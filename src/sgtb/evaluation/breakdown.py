@@ -1,8 +1,8 @@
-"""A breakdown: accuracy by how ambiguous mentions are, by their type, or by document length."""
+"""A breakdown: accuracy by ambiguity, type, document length, or how often training met the gold."""
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -10,9 +10,9 @@ from sgtb.errors import SettingsError
 from sgtb.evaluation.answers import Answers
 from sgtb.evaluation.candidates import Candidates, candidates_of
 from sgtb.evaluation.metrics import share
-from sgtb.records import Document
+from sgtb.records import Document, Mention
 
-By = Literal["ambiguity", "type", "length"]
+By = Literal["ambiguity", "type", "length", "words", "frequency"]
 UNTYPED = "?"
 """The label of mentions without a type."""
 
@@ -38,35 +38,85 @@ class _Cell(NamedTuple):
     label: str
 
 
+class Tally:
+    """Slices that are counted document by document.
+
+    by    "ambiguity": the number of candidates
+          "type": the annotated type
+          "length": the number of in-KB mentions in the document
+          "words": the number of tokens in the document
+          "frequency": how often the gold was meant in training
+    seen  from entity id to the number of training mentions that mean it; for "frequency" only
+    """
+
+    def __init__(self, by: By, seen: Mapping[str, int] | None = None) -> None:
+        if by not in get_args(By):
+            known = ", ".join(get_args(By))
+            raise SettingsError(f"there is no breakdown by {by!r}; choose one of {known}")
+        if by == "frequency" and seen is None:
+            raise SettingsError(
+                "a breakdown by frequency needs `seen`: how often training meant each entity"
+            )
+        self._by: By = by
+        self._seen = seen or {}
+        self._correct: Counter[_Cell] = Counter()
+        self._total: Counter[_Cell] = Counter()
+
+    def add(
+        self,
+        document: Document,
+        entities: Sequence[str | None],
+        candidates: Sequence[Sequence[str]],
+    ) -> None:
+        """Count a document with the answers to its mentions, and their candidates."""
+        whole = self._of_document(document)
+        for mention, entity, listed in zip(document.mentions, entities, candidates, strict=True):
+            if mention.in_kb:
+                cell = whole or self._of_mention(mention, listed)
+                self._total[cell] += 1
+                self._correct[cell] += entity == mention.gold
+
+    def slices(self) -> tuple[Slice, ...]:
+        """Return the slices so far, in their order; none is empty."""
+        return tuple(
+            Slice(cell.label, self._correct[cell], self._total[cell])
+            for cell in sorted(self._total)
+        )
+
+    def _of_document(self, document: Document) -> _Cell | None:
+        """Return the slice that all mentions of a document belong to, if it is one."""
+        if self._by == "length":
+            return _LENGTH.cell(sum(1 for _ in document.in_kb()))
+        if self._by == "words":
+            return _WORDS.cell(len(document.tokens))
+        return None
+
+    def _of_mention(self, mention: Mention, candidates: Sequence[str]) -> _Cell:
+        if self._by == "ambiguity":
+            return _AMBIGUITY.cell(len(candidates))
+        if self._by == "frequency":
+            return _FREQUENCY.cell(self._seen.get(mention.gold or "", 0))
+        label = mention.type or UNTYPED
+        return _Cell(label == UNTYPED, label)
+
+
 def breakdown(
     documents: Sequence[Document],
     answers: Answers,
     by: By,
     candidates: Candidates | None = None,
+    seen: Mapping[str, int] | None = None,
 ) -> tuple[Slice, ...]:
     """Cut the in-KB mentions into slices; each is in one slice, and no slice is empty.
 
-    by  "ambiguity": the number of candidates, the mentions' own or the given
-        "type": the annotated type
-        "length": the number of in-KB mentions in the document
+    by, seen    as of a `Tally`
+    candidates  instead of the mentions' own
     """
-    if by not in get_args(By):
-        known = ", ".join(get_args(By))
-        raise SettingsError(f"there is no breakdown by {by!r}; choose one of {known}")
-    if by == "ambiguity":
-        cells = _by_ambiguity(documents, candidates)
-    elif by == "type":
-        cells = _by_type(documents)
-    else:
-        cells = _by_length(documents)
-    correct: Counter[_Cell] = Counter()
-    total: Counter[_Cell] = Counter()
-    for (document, entities), row in zip(answers.beside(documents), cells, strict=True):
-        for mention, entity, cell in zip(document.mentions, entities, row, strict=True):
-            if mention.in_kb:
-                total[cell] += 1
-                correct[cell] += entity == mention.gold
-    return tuple(Slice(cell.label, correct[cell], total[cell]) for cell in sorted(total))
+    tally = Tally(by, seen)
+    rows = candidates_of(documents, candidates)
+    for (document, entities), row in zip(answers.beside(documents), rows, strict=True):
+        tally.add(document, entities, row)
+    return tally.slices()
 
 
 class _Buckets:
@@ -89,22 +139,5 @@ class _Buckets:
 
 _AMBIGUITY = _Buckets(0, (0, 1, 5, 10, 20, 30))
 _LENGTH = _Buckets(1, (5, 10, 20, 40))
-
-
-def _by_ambiguity(
-    documents: Sequence[Document], candidates: Candidates | None
-) -> Iterable[list[_Cell]]:
-    for row in candidates_of(documents, candidates):
-        yield [_AMBIGUITY.cell(len(listed)) for listed in row]
-
-
-def _by_type(documents: Sequence[Document]) -> Iterable[list[_Cell]]:
-    for document in documents:
-        labels = (mention.type or UNTYPED for mention in document.mentions)
-        yield [_Cell(label == UNTYPED, label) for label in labels]
-
-
-def _by_length(documents: Sequence[Document]) -> Iterable[list[_Cell]]:
-    for document in documents:
-        cell = _LENGTH.cell(sum(1 for _ in document.in_kb()))
-        yield [cell] * len(document.mentions)
+_WORDS = _Buckets(0, (50, 100, 200, 500, 1000))
+_FREQUENCY = _Buckets(0, (0, 1, 9, 99))

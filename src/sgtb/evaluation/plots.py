@@ -1,57 +1,29 @@
-"""Plots of results, as PNG files: plain data in, the same bytes out every time.
+"""Plots of training and ablation, as PNG files: plain data in, the same bytes out every time.
 
 Shares go in as shares of one, as the metrics give them; the pictures show them in percent.
 Needs matplotlib, which `pip install sgtb[plot]` brings.
 """
 
-import io
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgtb.errors import MissingExtraError, SettingsError
-from sgtb.files import write_whole
+from sgtb.errors import SettingsError
+from sgtb.evaluation.canvas import COLOURS, GREY, INK, figure_file, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Check = tuple[int, float | None, float | None]
 """Trees, accuracy on train, accuracy on dev; None where it was not measured."""
 
-# Okabe and Ito's colours, which people with any kind of colour vision tell apart; the pale ones,
-# weak on white, come last.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 _WORSE, _BETTER = "#56B4E9", "#E69F00"  # pale enough for whiskers to show on them
-_INK, _GREY = "#222222", "#767676"
-_LOOK = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters everywhere
-    "font.size": 11,
-    "text.parse_math": False,  # a dollar in a name is a dollar
-    "text.color": _INK,
-    "axes.labelcolor": _INK,
-    "axes.labelpad": 7,
-    "axes.edgecolor": _GREY,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#E3E3E3",
-    "grid.linewidth": 0.8,
-    "xtick.color": _GREY,
-    "xtick.labelcolor": _INK,
-    "ytick.color": _GREY,
-    "ytick.labelcolor": _INK,
-    "legend.frameon": False,
-}
 _TRAIN: dict[str, Any] = {"linewidth": 1.2, "linestyle": (0, (4, 2))}
 _DEV: dict[str, Any] = {"linewidth": 2.2}
 _DOT: dict[str, Any] = {"markersize": 7, "markeredgecolor": "white", "clip_on": False, "zorder": 3}
 _LEADER: dict[str, Any] = {"linewidth": 1, "linestyle": ":", "clip_on": False, "zorder": 1}
-_WIDTH, _DPI = 8.0, 160  # 1,280 pixels: sharp at the 830 or so of a README
 
 
 def training_curves(curves: Mapping[str, Sequence[Check]], path: str | os.PathLike[str]) -> None:
@@ -62,10 +34,10 @@ def training_curves(curves: Mapping[str, Sequence[Check]], path: str | os.PathLi
     series = [_series(name, checks) for name, checks in curves.items()]
     if not any(one.train or one.dev for one in series):
         raise SettingsError("there are no curves to draw: give at least one check with an accuracy")
-    with _figure(4.6, path) as figure:
+    with figure_file(4.6, path) as figure:
         axes = figure.add_subplot()
         for i, one in enumerate(series):
-            colour = _COLOURS[i % len(_COLOURS)]
+            colour = COLOURS[i % len(COLOURS)]
             _line(axes, one.train, color=colour, alpha=0.75, **_TRAIN)
             _line(axes, one.dev, color=colour, **_DEV)
             if one.dev:
@@ -74,7 +46,7 @@ def training_curves(curves: Mapping[str, Sequence[Check]], path: str | os.PathLi
         _key(axes)
         axes.set_xlabel("trees")
         axes.set_ylabel("in-KB accuracy")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{_plain(100 * value)}%")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{plain(100 * value)}%")
 
 
 def ablation(
@@ -93,15 +65,15 @@ def ablation(
     changes = [100 * change for _, change, _ in ordered]
     errors = [100 * error for _, _, error in ordered]
     places = range(len(ordered))
-    with _figure(0.85 + 0.4 * len(ordered), path) as figure:
+    with figure_file(0.85 + 0.4 * len(ordered), path) as figure:
         axes = figure.add_subplot()
         axes.use_sticky_edges = False  # or else the axis ends at zero, where all bars are losses
         colours = [_WORSE if change < 0 else _BETTER for change in changes]
         axes.barh(places, changes, height=0.62, color=colours)
         axes.errorbar(
-            changes, places, xerr=errors, fmt="none", ecolor=_INK, elinewidth=1.2, capsize=3
+            changes, places, xerr=errors, fmt="none", ecolor=INK, elinewidth=1.2, capsize=3
         )
-        axes.axvline(0, color=_INK, linewidth=1)
+        axes.axvline(0, color=INK, linewidth=1)
         for place, change in zip(places, changes, strict=True):
             axes.annotate(
                 _signed(change), (1, place), xycoords=axes.get_yaxis_transform(),
@@ -112,7 +84,7 @@ def ablation(
         axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
-        axes.xaxis.set_major_formatter(lambda value, _: _plain(value))
+        axes.xaxis.set_major_formatter(lambda value, _: plain(value))
         axes.set_xlabel(
             f"change of dev accuracy without the group, in points (all features: {reference:.1%})"
         )
@@ -165,7 +137,7 @@ def _label_ends(axes: "Axes", series: Sequence[_Series]) -> None:
     heights = _spread([y for _, (_, y) in ends], 0.062 * (high - low))
     edge = 1.03 * right
     for (i, (trees, y)), height in zip(ends, heights, strict=True):
-        colour = _COLOURS[i % len(_COLOURS)]
+        colour = COLOURS[i % len(COLOURS)]
         axes.plot([trees, edge], [y, height], color=colour, **_LEADER)
         axes.annotate(
             series[i].label, (edge, height), xytext=(4, 0), textcoords="offset points",
@@ -196,43 +168,14 @@ def _key(axes: "Axes") -> None:
     from matplotlib.lines import Line2D
 
     kinds = [
-        Line2D([], [], color=_GREY, label="train", **_TRAIN),
-        Line2D([], [], color=_GREY, label="dev", **_DEV),
-        Line2D([], [], color=_GREY, label="best on dev", linestyle="", marker="o", **_DOT),
+        Line2D([], [], color=GREY, label="train", **_TRAIN),
+        Line2D([], [], color=GREY, label="dev", **_DEV),
+        Line2D([], [], color=GREY, label="best on dev", linestyle="", marker="o", **_DOT),
     ]
     axes.legend(handles=kinds, loc="lower right", ncols=3, bbox_to_anchor=(1, 1), borderaxespad=0.2)
-
-
-def _plain(value: float) -> str:
-    """Return a number as an axis shows it, with a true minus."""
-    return f"{round(value, 6) + 0.0:g}".replace("-", "−")
 
 
 def _signed(points: float) -> str:
     """Return points with their sign, a true minus; what rounds to nothing has none."""
     text = f"{points:+.2f}".replace("-", "−")
     return "0.00" if text in ("+0.00", "−0.00") else text
-
-
-@contextmanager
-def _figure(height: float, path: str | os.PathLike[str]) -> Iterator["Figure"]:
-    """Give a figure to draw on, and write it when all is drawn.
-
-    Inside, matplotlib looks as `_LOOK` says, whatever settings the user has.
-    """
-    try:
-        from matplotlib import style
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError(
-            "plots need matplotlib, which is not installed: pip install 'sgtb[plot]'"
-        ) from error
-    with style.context(_LOOK, after_reset=True):
-        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
-        FigureCanvasAgg(figure)
-        yield figure
-        data = io.BytesIO()
-        # Without the version of matplotlib in it, equal pictures are equal files.
-        figure.savefig(data, format="png", dpi=_DPI, metadata={"Software": None})
-    write_whole(path, data.getvalue())

@@ -1,0 +1,139 @@
+"use strict";
+// Everything is made with textContent: what stands in a text or a title is never markup.
+(() => {
+  const records = [...document.querySelectorAll('script[type="application/json"]')];
+  const sheet = document.getElementById("sheet"), place = document.getElementById("place");
+  const filters = ["kind", "data", "system"].map((name) => document.getElementById(name));
+  let chosen = records, at = 0;
+
+  const make = (tag, name, text) => {
+    const node = document.createElement(tag);
+    if (name) node.className = name;
+    if (text !== undefined) node.textContent = text;
+    return node;
+  };
+  const percent = (p) => p > 0 && p < 0.005 ? "<1 %" : p >= 0.995 && p < 1 ? ">99 %" : `${Math.round(100 * p)} %`;
+  const signed = (v) => `${v < 0 ? "−" : "+"}${Math.abs(v).toFixed(2)}`;
+  const fits = (record, without) => filters.every((f) => f === without || f.value === "" || record.dataset[f.id] === f.value);
+
+  // Each list counts what the other two leave.
+  function offer() {
+    for (const filter of filters) {
+      const counts = new Map();
+      for (const record of records) {
+        const value = record.dataset[filter.id];
+        counts.set(value, (counts.get(value) || 0) + (fits(record, filter) ? 1 : 0));
+      }
+      const kept = filter.value, all = [...counts.values()].reduce((a, b) => a + b, 0);
+      const options = [["", `all (${all})`], ...[...counts].map(([value, n]) => [value, `${value} (${n})`])];
+      filter.replaceChildren(...options.map(([value, text]) => {
+        const option = make("option", "", text);
+        option.value = value;
+        return option;
+      }));
+      filter.value = kept;
+    }
+  }
+
+  function answer(title, id, words, about, name) {
+    const box = make("section", `answer ${name}`);
+    box.append(make("h2", "", title), make("p", "entity", words));
+    if (id !== null && about[id]) box.append(make("p", "small", about[id]));
+    return box;
+  }
+
+  function candidates(m) {
+    const list = make("ol");
+    for (const other of m.link.candidates) {
+      const gold = other.entity === m.gold, said = other.entity === m.link.entity;
+      const item = make("li", gold ? "gold" : said ? "said" : ""), row = make("div", "row");
+      const name = make("span", "name", other.title);
+      if (other.type) name.append(" ", make("span", "kind", other.type));
+      if (gold) name.append(" ", make("span", "badge", "gold"));
+      if (said) name.append(" ", make("span", "badge", "answer"));
+      const prior = other.prior === null ? "" : `, by name alone ${percent(other.prior)}`;
+      row.append(name, make("span", "number", percent(other.probability) + prior));
+      const bar = make("div", "bar"), fill = make("i");
+      fill.style.width = `${100 * other.probability}%`;
+      bar.append(fill);
+      item.append(row, bar);
+      if (m.about[other.entity]) item.append(make("p", "small", m.about[other.entity]));
+      list.append(item);
+    }
+    return list;
+  }
+
+  function reasons(link) {
+    const list = make("ol"), most = Math.max(...link.reasons.map((r) => Math.abs(r.value)), 1e-9);
+    for (const reason of link.reasons) {
+      const item = make("li"), row = make("div", "row");
+      row.append(make("span", "", reason.words), make("span", "number", signed(reason.value)));
+      const scale = make("div", "scale"), fill = make("i", reason.value < 0 ? "against" : "");
+      const half = 50 * Math.abs(reason.value) / most;
+      fill.style.left = `${reason.value < 0 ? 50 - half : 50}%`;
+      fill.style.width = `${half}%`;
+      scale.append(fill);
+      item.append(row, scale);
+      list.append(item);
+    }
+    return list;
+  }
+
+  function show() {
+    place.textContent = chosen.length ? `${at + 1} of ${chosen.length}` : "none";
+    if (!chosen.length) { sheet.replaceChildren(make("p", "note", "There is no mistake of this kind.")); return; }
+    const record = chosen[at], m = JSON.parse(record.textContent), link = m.link;
+    const titles = new Map([["NIL", "nothing in the knowledge base"], ...link.candidates.map((c) => [c.entity, c.title])]);
+    const left = make("div", "left"), right = make("div", "right");
+    const head = make("p", "where");
+    head.append(make("span", "badge kind-of", record.dataset.kind), ` ${record.dataset.system}, ${record.dataset.data}, document ${m.document}`);
+    const text = make("p", "text");
+    text.dir = "auto";
+    text.append(m.before, make("mark", "", link.text), m.after);
+    const both = make("div", "both");
+    const outside = m.gold_title ? `${m.gold_title}: not in the knowledge base` : "nothing in the knowledge base";
+    both.append(
+      answer("Gold", m.gold, m.gold === null ? outside : m.gold_title, m.about, "gold"),
+      answer("Answer", link.entity, link.entity === null ? "nothing in the knowledge base" : link.title, m.about, "said"),
+    );
+    const sure = link.entity === null && !link.confidence ? "" : `${percent(link.confidence)} sure; `;
+    left.append(head, text, both, make("p", "small", `${sure}${m.how}`));
+    right.append(make("h3", "", "What it may mean"));
+    right.append(link.candidates.length ? candidates(m) : make("p", "small", "No candidate was found for this name."));
+    if (m.more > 0) right.append(make("p", "small", `and ${m.more} more`));
+    if (link.reasons.length) {
+      const ahead = titles.get(link.entity === null ? "NIL" : link.entity), behind = titles.get(link.runner_up) || "the runner-up";
+      right.append(make("h3", "", `Why ${ahead}, not ${behind}`), reasons(link));
+    }
+    sheet.replaceChildren(left, right);
+    history.replaceState(null, "", `#${records.indexOf(record) + 1}`);
+  }
+
+  function turn(step) {
+    if (!chosen.length) return;
+    at = (at + step + chosen.length) % chosen.length;
+    show();
+    scrollTo(0, 0);
+  }
+
+  function choose() {
+    const shown = chosen[at];
+    chosen = records.filter((record) => fits(record, null));
+    at = Math.max(0, chosen.indexOf(shown));
+    offer();
+    show();
+  }
+
+  filters.forEach((filter) => filter.addEventListener("change", () => { filter.blur(); choose(); }));
+  document.getElementById("back").addEventListener("click", () => turn(-1));
+  document.getElementById("on").addEventListener("click", () => turn(1));
+  document.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.target.tagName === "SELECT") return;
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step) { event.preventDefault(); turn(step); }
+  });
+  offer();
+  const wanted = Number(location.hash.slice(1));
+  if (wanted >= 1 && wanted <= records.length) at = Math.floor(wanted) - 1;
+  show();
+})();

@@ -1,0 +1,136 @@
+"""NIL scores: how well names that mean nothing in the knowledge base are told from the others.
+
+In the documents given here, a gold of NIL means "outside the knowledge base", whatever the reason.
+Mentions without annotation are ignored. An answer of None or NIL says "outside".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.errors import ProblemsError
+from sgtb.evaluation.answers import Answers
+from sgtb.evaluation.metrics import share
+from sgtb.records import NIL, Document
+
+Doubles = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionRecall:
+    """What was said and right, what was said, and what should have been said."""
+
+    right: int
+    said: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        """The share of right ones among those said."""
+        return share(self.right, self.said)
+
+    @property
+    def recall(self) -> float:
+        """The share of right ones among those that should have been said."""
+        return share(self.right, self.gold)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both."""
+        return share(2 * self.right, self.said + self.gold)
+
+
+@dataclass(frozen=True, slots=True)
+class NilScores:
+    """Links and NILs, each with precision, recall and F1.
+
+    links  mentions answered with an entity, right if it is the gold; wanted: those in the KB
+    nil    mentions answered with NIL, right if they are outside; wanted: those outside
+    """
+
+    links: PrecisionRecall
+    nil: PrecisionRecall
+
+    @property
+    def accuracy(self) -> float:
+        """The share of annotated mentions with the right answer, NIL an answer like any other."""
+        return share(self.links.right + self.nil.right, self.links.gold + self.nil.gold)
+
+
+def nil_scores(documents: Sequence[Document], answers: Answers) -> NilScores:
+    """Count right links and right NILs over all annotated mentions."""
+    links, nil = [0, 0, 0], [0, 0, 0]
+    for document, entities in answers.beside(documents):
+        for mention, entity in zip(document.mentions, entities, strict=True):
+            if mention.gold is None:
+                continue
+            named = entity is not None and entity != NIL
+            said, wanted = links if named else nil, links if mention.in_kb else nil
+            said[1] += 1
+            wanted[2] += 1
+            said[0] += (entity == mention.gold) if named else not mention.in_kb
+    return NilScores(PrecisionRecall(*links), PrecisionRecall(*nil))
+
+
+@dataclass(frozen=True, eq=False)
+class NilCurve:
+    """What a threshold on the confidence in links would do, from linking all to linking nothing.
+
+    threshold  f8[P]  ascending; names are linked where the confidence is at least that
+    precision  f8[P]  of NIL; NaN where nothing is NIL
+    recall     f8[P]  of NIL
+    in_kb      f8[P]  the accuracy on mentions of the KB
+    """
+
+    threshold: Doubles
+    precision: Doubles
+    recall: Doubles
+    in_kb: Doubles
+
+    @property
+    def f1(self) -> Doubles:
+        """The harmonic mean of precision and recall, point by point; 0 where nothing is right."""
+        precision = np.nan_to_num(self.precision)
+        both = precision + self.recall
+        return np.divide(2 * precision * self.recall, both, out=np.zeros_like(both), where=both > 0)
+
+    @property
+    def best(self) -> int:
+        """The point of the highest F1; of several the one that links most."""
+        return int(self.f1.argmax())
+
+    @property
+    def area(self) -> float:
+        """The average precision: that of every point, weighted by the recall it adds."""
+        return float(np.sum(np.diff(self.recall, prepend=0) * np.nan_to_num(self.precision)))
+
+
+def nil_curve(confidence: Doubles, right: Bools, outside: Bools) -> NilCurve:
+    """Move a threshold over all confidences.
+
+    confidence  per annotated mention, in the best link there is; -1 where there is no candidate
+    right       whether that link is the gold
+    outside     whether the mention is outside the knowledge base
+    """
+    n, n_outside = len(confidence), int(outside.sum())
+    if len(right) != n or len(outside) != n:
+        raise ProblemsError(
+            f"{n} confidences, {len(right)} links and {len(outside)} golds: give one per mention"
+        )
+    if not n_outside:
+        raise ProblemsError(
+            f"none of the {n} mentions is outside the knowledge base: there is no NIL to find"
+        )
+    order = np.argsort(confidence, kind="stable")
+    ordered = confidence[order]
+    threshold = np.concatenate([[0.0], np.unique(ordered[ordered > 0]), [np.inf]])
+    said = np.searchsorted(ordered, threshold, "left")
+    found = np.append(0, np.cumsum(outside[order]))[said]
+    lost = np.append(0, np.cumsum((right & ~outside)[order]))[said]
+    kept = int((right & ~outside).sum()) - lost
+    precision = np.divide(found, said, out=np.full(len(said), np.nan), where=said > 0)
+    in_kb = kept / (n - n_outside) if n > n_outside else np.full(len(said), np.nan)
+    return NilCurve(threshold, precision, found / n_outside, in_kb)

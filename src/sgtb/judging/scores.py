@@ -1,0 +1,221 @@
+"""Scores: what an evaluation found, per data set and system, as numbers and as plain data."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.evaluation import (
+    Accuracy,
+    Calibration,
+    Difference,
+    Interval,
+    NilCurve,
+    NilScores,
+    PrecisionRecall,
+    Recall,
+    Slice,
+)
+from sgtb.evaluation.breakdown import By
+from sgtb.evaluation.metrics import share
+
+_POINTS = 20
+"""Points of a NIL curve in plain data."""
+
+
+@dataclass(frozen=True)
+class SystemScores:
+    """How good a system is on a data set.
+
+    accuracy        in-KB accuracy: of mentions whose gold the knowledge base has
+    named           of all mentions whose annotation names an entity; those that the knowledge
+                    base lacks count as wrong
+    recall          mentions of the knowledge base with their gold among the candidates
+    candidates      how many those have together
+    titles          Bag-of-Title, over what `named` counts
+    nil             links and NILs, with precision, recall and F1
+    calibration     of the confidences; None for baselines
+    curve           what other thresholds would do; None for baselines, and where nothing is NIL
+    slices          in-KB accuracy by type, ambiguity, length, words, frequency
+    wrong           i8[W, 2]  mistakes: the document's place in the set, the mention's place in it
+    intervals       of "accuracy", "titles" and "links"; empty where there was nothing to draw
+    difference      of accuracy, to the first system; None for the first
+    """
+
+    accuracy: Accuracy
+    named: Accuracy
+    recall: Recall
+    candidates: int
+    titles: PrecisionRecall
+    nil: NilScores
+    calibration: Calibration | None
+    curve: NilCurve | None
+    slices: Mapping[By, tuple[Slice, ...]]
+    wrong: npt.NDArray[np.int64]
+    intervals: Mapping[str, Interval]
+    difference: Difference | None
+
+    @property
+    def accuracy_on_recalled(self) -> float:
+        """The accuracy on mentions that have their gold among their candidates."""
+        return share(self.accuracy.correct, self.recall.found)  # no other can be right
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: shares of one, None for shares of nothing."""
+        return {
+            "accuracy": {
+                "micro": number(self.accuracy.micro), "macro": number(self.accuracy.macro),
+                **self._interval("accuracy"),
+                "correct": self.accuracy.correct, "total": self.accuracy.total,
+            },
+            "accuracy_on_recalled": number(self.accuracy_on_recalled),
+            "accuracy_unknown_wrong": {
+                "micro": number(self.named.micro), "correct": self.named.correct,
+                "total": self.named.total,
+            },
+            "candidate_recall": {
+                "of_known": number(self.recall.share),
+                "of_all": number(share(self.recall.found, self.named.total)),
+                "found": self.recall.found,
+                "candidates_per_mention": number(share(self.candidates, self.recall.total)),
+            },
+            "titles": {**_retrieval(self.titles), **self._interval("titles")},
+            "links": {**_retrieval(self.nil.links), **self._interval("links")},
+            "nil": _retrieval(self.nil.nil),
+            "accuracy_with_nil": number(self.nil.accuracy),
+            "calibration": None if self.calibration is None else _calibration(self.calibration),
+            "nil_curve": None if self.curve is None else _curve(self.curve),
+            "difference": None if self.difference is None else _difference(self.difference),
+            "by": {by: [_slice(one) for one in slices] for by, slices in self.slices.items()},
+        }  # fmt: skip
+
+    def _interval(self, name: str) -> dict[str, Any]:
+        found = self.intervals.get(name)
+        return {} if found is None else {"low": number(found.low), "high": number(found.high)}
+
+
+@dataclass(frozen=True)
+class SetScores:
+    """A data set, and how good every system is on it.
+
+    name       that of the data set, with the split where there are several
+    data       the name of the data set alone
+    split      of the documents; "" where they have none
+    mentions   all of them
+    known      those whose gold the knowledge base has
+    unknown    those whose gold is an entity that it lacks
+    nil        those whose annotation says that nothing is meant
+    systems    scores by the name of the system, in the order in which they were given
+    """
+
+    name: str
+    data: str
+    split: str
+    documents: int
+    mentions: int
+    known: int
+    unknown: int
+    nil: int
+    systems: Mapping[str, SystemScores]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "documents": self.documents,
+            "mentions": self.mentions,
+            "known": self.known,
+            "unknown": self.unknown,
+            "nil": self.nil,
+            "systems": {name: scores.to_dict() for name, scores in self.systems.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an evaluation found.
+
+    kb        name and size of the knowledge base
+    settings  those of the evaluation
+    sets      in the order in which they were given
+    """
+
+    kb: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    sets: tuple[SetScores, ...]
+
+    def __getitem__(self, name: str) -> SetScores:
+        """Return the scores on the data set of this name."""
+        by_name = {one.name: one for one in self.sets}
+        return by_name[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as JSON has it."""
+        return {
+            "kb": dict(self.kb),
+            "settings": dict(self.settings),
+            "sets": {one.name: one.to_dict() for one in self.sets},
+        }
+
+
+def number(value: float) -> float | None:
+    """Return a number as plain data has it: six decimals, None for what is none."""
+    return round(float(value), 6) if math.isfinite(value) else None
+
+
+def _retrieval(score: PrecisionRecall) -> dict[str, Any]:
+    return {
+        "precision": number(score.precision), "recall": number(score.recall),
+        "f1": number(score.f1), "right": score.right, "said": score.said, "gold": score.gold,
+    }  # fmt: skip
+
+
+def _calibration(found: Calibration) -> dict[str, Any]:
+    return {
+        "ece": number(found.ece), "brier": number(found.brier), "log_loss": number(found.log_loss),
+        "answers": found.n, "confidence": number(found.confidence),
+        "accuracy": number(found.accuracy),
+        "bins": [
+            {
+                "low": bin.low, "high": bin.high, "answers": bin.n,
+                "confidence": number(bin.confidence), "accuracy": number(bin.accuracy),
+            }
+            for bin in found.bins
+        ],
+    }  # fmt: skip
+
+
+def _curve(curve: NilCurve) -> dict[str, Any]:
+    """Return the ends of a curve, its best point, and some between, evenly by threshold."""
+    last = len(curve.threshold) - 1
+    places = {round(i * last / _POINTS) for i in range(_POINTS + 1)} | {curve.best}
+    return {
+        "best": _point(curve, curve.best),
+        "link_all": _point(curve, 0),
+        "area": number(curve.area),
+        "points": [_point(curve, i) for i in sorted(places)],
+    }
+
+
+def _point(curve: NilCurve, i: int) -> dict[str, Any]:
+    return {
+        "threshold": number(curve.threshold[i]), "precision": number(curve.precision[i]),
+        "recall": number(curve.recall[i]), "f1": number(curve.f1[i]),
+        "in_kb_accuracy": number(curve.in_kb[i]),
+    }  # fmt: skip
+
+
+def _difference(found: Difference) -> dict[str, Any]:
+    return {
+        "value": number(found.value), "low": number(found.low), "high": number(found.high),
+        "p_value": number(found.p_value),
+    }  # fmt: skip
+
+
+def _slice(one: Slice) -> dict[str, Any]:
+    return {
+        "label": one.label, "accuracy": number(one.accuracy), "correct": one.correct,
+        "total": one.total,
+    }  # fmt: skip
