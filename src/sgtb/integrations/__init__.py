@@ -1,0 +1,1 @@
+"""Integrations: the linker inside other people's pipelines."""

@@ -1,0 +1,134 @@
+"""Component folder: what a saved pipeline keeps of its linker, as a folder or as bytes.
+
+COMPONENT/
+  component.json   where the knowledge base is, if it is not in the folder below
+  linker/          the linker, as `Linker.save_pretrained` writes it
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import srsly
+
+from sgtb.errors import ModelFileError, SettingsError
+from sgtb.files import write_whole
+
+if TYPE_CHECKING:
+    from sgtb.linking.linker import Linker, LinkerSettings
+
+SMALL = 64 << 20
+"""Bytes of a knowledge base up to which it is stored with the pipeline, unless asked otherwise."""
+FORMAT = 1
+_RECORD, _LINKER = "component.json", "linker"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a linker comes from.
+
+    model  a model file, or a folder of `Linker.save_pretrained`; None: the starter
+    kb     a knowledge base; None: the folder's own
+    """
+
+    model: Path | None = None
+    kb: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.model is None and self.kb is not None:
+            raise SettingsError(f"the knowledge base {self.kb} needs a model: set `model`, too")
+
+    def open(self, settings: "LinkerSettings") -> "Linker":
+        """Load the linker."""
+        # Not at the top: spaCy imports components that nobody asks for, and this brings a compiler.
+        from sgtb.linking.linker import Linker
+
+        if self.model is None:
+            return Linker.starter(settings)
+        if self.model.is_dir():
+            return Linker.from_pretrained(self.model, settings, self.kb)
+        if self.kb is None:
+            raise SettingsError(
+                f"the model {self.model} needs a knowledge base: set `kb`, too; only a folder of "
+                "Linker.save_pretrained brings its own"
+            )
+        return Linker.load(self.model, self.kb, settings)
+
+
+def write_folder(linker: "Linker", folder: Path, store_kb: bool | None) -> None:
+    """Write a linker; None: with its knowledge base if that is small."""
+    stored = linker.kb.size <= SMALL if store_kb is None else store_kb
+    folder.mkdir(parents=True, exist_ok=True)
+    linker.save_pretrained(folder / _LINKER, kb=stored)
+    record = {"format": FORMAT, "kb": None if stored else str(linker.kb.path.resolve())}
+    write_whole(folder / _RECORD, (json.dumps(record) + "\n").encode())
+
+
+def read_folder(folder: Path, kb: Path | None) -> Source:
+    """Return where the linker of a folder is.
+
+    kb  tried first where the folder has no knowledge base of its own
+    """
+    from sgtb.linking.pretrained import find_pretrained
+
+    found = find_pretrained(folder / _LINKER)
+    if found.kb is not None:
+        return Source(found.folder)
+    stored = Path(_record(folder / _RECORD)["kb"])
+    for place in (kb, stored):
+        if place is not None and place.is_dir():
+            return Source(found.folder, place)
+    raise ModelFileError(
+        f"{folder}: this pipeline was saved without its knowledge base, which was in {stored}; put "
+        'it there, or load the pipeline with config={"components": {NAME: {"kb": PLACE}}}, where '
+        f"NAME is the component's: {folder.name!r}"
+    )
+
+
+def pack_folder(folder: Path) -> bytes:
+    """Return all files of a folder as bytes."""
+    files = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    return bytes(srsly.msgpack_dumps(files))
+
+
+def unpack_folder(data: bytes, folder: Path) -> None:
+    """Write the files of a packed folder to an empty one, and nothing anywhere else."""
+    try:
+        files = srsly.msgpack_loads(data)
+        if not isinstance(files, Mapping):
+            raise ValueError("no files")
+        for name, content in files.items():
+            _write_within(folder, name, content)
+    except (ValueError, TypeError, OSError) as error:
+        raise ModelFileError(f"these bytes are no packed linker: {error}") from None
+
+
+def _write_within(folder: Path, name: Any, content: Any) -> None:
+    if not isinstance(name, str) or not isinstance(content, bytes):
+        raise ValueError("files have names and bytes")
+    place = PurePosixPath(name)
+    if not place.parts or place.is_absolute() or ".." in place.parts or "\\" in name or ":" in name:
+        raise ValueError(f"{name!r:.80} is no name within a folder")
+    path = folder / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def _record(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_bytes())
+        if record["format"] != FORMAT:
+            raise ValueError(f"format {record['format']!r}; this release reads {FORMAT}")
+        if not isinstance(record["kb"], str):
+            raise ValueError("it names no knowledge base, and none is stored")
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: missing; the pipeline is not whole") from None
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ModelFileError(f"{path}: cannot be read ({error}); save the pipeline again") from None
+    return dict(record)
