@@ -12,6 +12,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from sgtb.cli.reproduce_confidence import confidence
+from sgtb.cli.reproduce_links import links
 from sgtb.corpora.wned import read_wned
 from sgtb.errors import SettingsError
 from sgtb.kb.knowledge_base import KnowledgeBase
@@ -279,6 +281,10 @@ def starter(
         print(json.dumps(record, indent=2))
     else:
         _print_starter(record)
+
+
+app.command()(confidence)
+app.command()(links)
 
 
 def _named_plans(plans: str) -> tuple[PlanName, ...]:
