@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test starter bench bench-quick bench-kb bench-kb-quick bench-linker bench-linker-quick clean
+.PHONY: setup demo test docs starter bench bench-quick bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy clean
 
 setup: $(VENV)/.ready
 
@@ -32,6 +32,13 @@ test: setup
 starter: setup
 	$(BIN)/python -m sgtb.reproduce.starter
 
+# What the pages show of commands and code, as it is today. Read the difference before committing.
+docs: setup
+	$(BIN)/python -m sgtb.cli.reference > docs/cli.md
+	$(BIN)/python -m sgtb.cli.api_reference > docs/api.md
+	$(BIN)/python -m sgtb.cli.decision_picture > docs/decision.svg
+	$(BIN)/python -m tests.refresh_docs
+
 bench: setup
 	$(BIN)/python -m benchmarks.learner
 	$(BIN)/python -m benchmarks.kb
@@ -51,6 +58,9 @@ bench-linker: setup
 
 bench-linker-quick: setup
 	$(BIN)/python -m benchmarks.linker --quick
+
+bench-spacy: setup
+	$(BIN)/python -m benchmarks.spacy_component
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

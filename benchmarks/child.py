@@ -26,7 +26,7 @@ def _train(plan: Any, n_trees: int, n_documents: list[int]) -> dict[str, Any]:
     return {
         "shares": [part.n_candidates / corpus.n_candidates for part in parts],
         "seconds": [seconds_of(lambda p=part: learner.fit(p)) for part in parts],  # type: ignore[misc]
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
     }
 
 
@@ -47,8 +47,8 @@ def _large(model_path: str, document_path: str) -> dict[str, float]:
         "candidates": document.n_candidates // document.n_mentions,
         "n_trees": model.model.forest.n_trees,
         "seconds": seconds,
-        "extra_mb": _peak_mb() - before,
-        "peak_rss_mb": _peak_mb(),
+        "extra_mb": peak_mb() - before,
+        "peak_rss_mb": peak_mb(),
     }
 
 
@@ -60,7 +60,7 @@ def _cold(model_path: str, document_path: str) -> dict[str, float]:
     return {"seconds": time.perf_counter() - begin}
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
     """Return the most memory this process has had.
 
     Linux lets a child begin with its parent's ru_maxrss, which would be the benchmark's own;

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,10 @@ def blocks(page: Path, kind: str) -> Iterator[tuple[str, str | None]]:
 
 
 def write_files(page: Path, folder: Path) -> None:
-    """Write the files that a page shows: blocks such as ```csv companies.csv."""
+    """Write a page's files: those it shows, in blocks such as ```csv companies.csv, and those of
+    the folder that bears its name."""
+    for file in page.with_suffix("").glob("*.*"):
+        shutil.copy(file, folder)
     shown = re.finditer(r"^```(?:csv|json|text) (\S+)\n(.*?)^```$", page.read_text("utf-8"), _FLAGS)
     for block in shown:
         (folder / block[1]).write_text(block[2], "utf-8")

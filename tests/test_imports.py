@@ -59,6 +59,16 @@ MAY_IMPORT = {
     "sgtb.corpora": ("sgtb.corpora", "sgtb.text", *BASE),
     "sgtb.evaluation": ("sgtb.evaluation", "sgtb.records", "sgtb.errors", "sgtb.files"),
     "sgtb.starter": (),
+    "sgtb.judging": (
+        "sgtb.judging",
+        "sgtb.linking",
+        "sgtb.evaluation",
+        "sgtb.corpora",
+        "sgtb.kb",
+        "sgtb.text",
+        "sgtb.learn",
+        *BASE,
+    ),
     "sgtb.linking": ("sgtb.linking", "sgtb.kb", "sgtb.learn", "sgtb.starter", "sgtb.text", *BASE),
 }
 
@@ -72,6 +82,8 @@ def test_imports_go_one_way(file):
                 assert within(name, *allowed), f"{module} imports {name}"
         if within(module, "sgtb.reproduce"):
             assert not within(name, "sgtb.cli"), f"{module} imports {name}"
+        if not within(module, "sgtb.integrations"):
+            assert not within(name, "sgtb.integrations"), f"{module} imports {name}"
         if not within(module, "sgtb.cli"):
             assert not within(name, "sgtb.cli", "sgtb.reproduce") or within(
                 module, "sgtb.reproduce"

@@ -20,14 +20,21 @@ SECTIONS = {
     "Training a linker": (
         "sgtb.linking.training.train_linker", "sgtb.linking.training.LinkerTraining",
         "sgtb.linking.candidates.CandidateSettings", "sgtb.linking.linker_model.LinkerModel",
+        "sgtb.linking.confidence.Confidence", "sgtb.linking.nil.NilRule",
         "sgtb.records.Document", "sgtb.records.Mention", "sgtb.records.Token",
         "sgtb.text.tokenize.tokenize", "sgtb.text.tokenize.sentences",
+    ),
+    "Evaluation": (
+        "sgtb.judging.evaluate_linkers", "sgtb.judging.EvaluationSettings",
+        "sgtb.judging.Evaluation", "sgtb.judging.SetScores", "sgtb.judging.SystemScores",
+        "sgtb.judging.data_sets", "sgtb.judging.CorpusFile", "sgtb.judging.find_mistakes",
+        "sgtb.judging.Mistake",
     ),
     "Knowledge bases": (
         "sgtb.KnowledgeBase", "sgtb.kb.entity.Entity", "sgtb.kb.entity.Candidate",
         "sgtb.kb.entity.Alias", "sgtb.kb.list_build.build_list", "sgtb.kb.update.add",
         "sgtb.kb.update.update", "sgtb.kb.update.remove", "sgtb.kb.export.export_lines",
-        "sgtb.kb.check.check",
+        "sgtb.kb.check.check", "sgtb.kb.duplicate.duplicate",
     ),
     "The learner": (
         "sgtb.StructuredGradientBoosting", "sgtb.SearchPlan", "sgtb.learn.TreeSettings",

@@ -15,6 +15,7 @@ from sgtb.cli.opening import (
     Kb,
     MinLinkProbability,
     Model,
+    Nil,
     check_pair,
     linker_settings,
     open_linker,
@@ -57,6 +58,7 @@ def explain(
     fuzzy: Fuzzy = False,
     any_case: AnyCase = False,
     min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
+    nil: Nil = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Tell why a name means what it means: all its candidates, and every reason.
@@ -76,7 +78,7 @@ def explain(
     source = texts_of([text]) if as_text else sources_of([text], "whole")
     if not source[0].single:
         raise typer.BadParameter(f"{text} has many documents; give the text of one")
-    settings = linker_settings(_ALL, True, fuzzy, any_case, min_link_probability)
+    settings = linker_settings(_ALL, True, fuzzy, any_case, min_link_probability, nil)
     placed = next(read_requests(source, settings.max_characters))
     with open_linker(model, kb, settings) as linker:
         document = linker.link(placed.request)

@@ -11,6 +11,7 @@ from rich.text import Text
 from sgtb.cli.link_view import (
     FOUND,
     NOT_THERE,
+    NOTHING,
     bar,
     harmless,
     open_console,
@@ -19,8 +20,10 @@ from sgtb.cli.link_view import (
     runner_up,
     signed,
     type_text,
+    unsure,
 )
 from sgtb.linking.links import Link, LinkedDocument
+from sgtb.records import NIL
 
 _AROUND = 60
 """Characters of the text that are shown on each side of the mention."""
@@ -39,6 +42,8 @@ def print_explanation(document: LinkedDocument, link: Link, about: Mapping[str, 
         console.print(_candidates(link, about, console.width))
     if link.reasons:
         _print_reasons(console, document, link)
+    elif link.entity is None and link.candidates:
+        console.print("None of its candidates is sure enough.")
     elif link.entity is not None and not link.fixed:
         console.print("Nothing competed with it.")
 
@@ -72,7 +77,8 @@ def _whole_words(text: str, begin: int, start: int, end: int, stop: int) -> tupl
 def _answer(link: Link) -> Text:
     where = f"characters {link.start} to {link.end}, found {FOUND[link.found]}"
     if link.entity is None:
-        means = Text(NOT_THERE)
+        sure = "" if unsure(link) else f", {percent(link.confidence)} sure"
+        means = Text(f"{NOT_THERE}{sure}")
     elif link.fixed:
         means = Text.assemble((harmless(link.title), "bold"), ", as was said beforehand")
     else:
@@ -102,7 +108,9 @@ def _candidates(link: Link, about: Mapping[str, str], width: int) -> Table:
 def _print_reasons(console: Console, document: LinkedDocument, link: Link) -> None:
     other = runner_up(link)
     against = "the runner-up" if other is None else harmless(other.title)
-    console.print(f"{harmless(link.title)} leads {against} by {_number(link.lead)}:")
+    against = NOTHING if link.runner_up == NIL else against
+    answer = NOTHING.capitalize() if link.entity is None else harmless(link.title)
+    console.print(f"{answer} leads {against} by {_number(link.lead)}:")
     most = max(abs(reason.value) for reason in link.reasons) or 1.0
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(justify="right", no_wrap=True)

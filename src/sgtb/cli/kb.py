@@ -27,6 +27,7 @@ from sgtb.kb.export import export_lines
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
 from sgtb.kb.list_build import build_list
 from sgtb.text.normalize import normal_name
+from sgtb.wiki_kb.hold_out import HoldOut
 from sgtb.wiki_kb.settings import WikiSettings
 
 app = typer.Typer(
@@ -155,6 +156,14 @@ def build_from_wiki(
             min=0, help="Also take linked titles without a page, if this many pages link them."
         ),
     ] = 0,
+    hold_out: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.99,
+            help="Share of pages whose links are not counted, to train and test a linker on.",
+        ),
+    ] = 0.0,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a dump with any page that cannot be read.")
     ] = False,
@@ -176,6 +185,7 @@ def build_from_wiki(
         vectors=vectors,
         dimensions=dimensions,
         red_links=red_links,
+        hold_out=HoldOut(hold_out),
         strict=strict,
     )
     with Stages(quiet) as stages:

@@ -44,6 +44,7 @@ def say_built(report: ListReport, out: Path, as_json: bool) -> None:
 def say_wiki(report: WikiReport, out: Path) -> None:
     """Say what became of every page and link of dumps."""
     pages, links, redirects, names = report.pages, report.links, report.redirects, report.names
+    held = f", {links.held_out:,} on {report.held_out:,} pages held out" if links.held_out else ""
     rows = {
         "pages": (
             pages.pages,
@@ -62,7 +63,7 @@ def say_wiki(report: WikiReport, out: Path) -> None:
             f"{links.resolved:,} to entities, {links.missing:,} to pages that are not there, "
             f"{links.disambiguation:,} to lists of meanings, {links.other_namespaces:,} to other "
             f"namespaces, {links.own_page:,} to their own page, {links.listed:,} in lists of "
-            f"meanings, {links.left_out:,} on pages left out",
+            f"meanings, {links.left_out:,} on pages left out{held}",
         ),
         "entities": (report.entities, f"{report.entity_links:,} links, {report.pairs:,} pairs"),
         "names": (names.names, f"{names.spellings:,} spellings"),

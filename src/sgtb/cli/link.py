@@ -31,6 +31,7 @@ from sgtb.cli.opening import (
     Kb,
     MinLinkProbability,
     Model,
+    Nil,
     check_pair,
     linker_settings,
     open_linker,
@@ -107,6 +108,7 @@ def link(
     ] = None,
     min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
     any_case: AnyCase = False,
+    nil: Nil = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print links only.")] = False,
 ) -> None:
     """Find the names in texts, and tell which entities they mean.
@@ -128,7 +130,7 @@ def link(
         raise typer.BadParameter("--html - and --json would be mixed; write the page to a file")
     sources = _sources(inputs or [], lines, jsonl, as_text)
     single = len(sources) == 1 and sources[0].single
-    settings = linker_settings(candidates, False, fuzzy, any_case, min_link_probability)
+    settings = linker_settings(candidates, False, fuzzy, any_case, min_link_probability, nil)
     requests = read_requests(sources, settings.max_characters)
     if single:  # read before anything is loaded: what cannot be read is said at once
         first = next(requests)

@@ -59,11 +59,12 @@
     const parts = [];
     const head = make("div", kind(link.type));
     head.append(make("h2", "", link.entity === null ? link.text : link.title));
-    if (link.entity === null) head.append(make("p", "hint", "not in the knowledge base"));
+    const sure = `${percent(link.confidence)} sure`;
+    if (link.entity === null) head.append(make("p", "hint", `not in the knowledge base${link.confidence ? `, ${sure}` : ""}`));
     else {
       const line = make("p");
       if (link.type) line.append(make("span", "kind", link.type), " ");
-      line.append(link.fixed ? "as you said" : `${percent(link.confidence)} sure`);
+      line.append(link.fixed ? "as you said" : sure);
       head.append(line);
       if (about[link.entity]) head.append(make("p", "", about[link.entity]));
     }
@@ -71,9 +72,10 @@
     parts.push(head);
     if (link.reasons.length) {
       const other = link.candidates.find((c) => c.entity === link.runner_up);
-      parts.push(make("h3", "", `Why not ${other ? other.title : link.runner_up}`), reasons(link));
+      const name = other ? other.title : link.runner_up === "NIL" ? "nothing there" : link.runner_up;
+      parts.push(make("h3", "", `Why not ${name}`), reasons(link));
     }
-    if (link.candidates.length > 1) parts.push(make("h3", "", "What it may mean"), candidates(link, about));
+    if (link.candidates.length > (link.entity === null ? 0 : 1)) parts.push(make("h3", "", "What it may mean"), candidates(link, about));
     panel.replaceChildren(...parts);
     panel.scrollTop = 0;
   }

@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from sgtb.cli.link_view import FOUND, NOT_THERE, percent, reason_words
+from sgtb.cli.link_view import FOUND, NOT_THERE, percent, reason_words, unsure
 from sgtb.linking.links import Link, LinkedDocument
 
 Describe = Callable[[str], str]
@@ -70,7 +70,8 @@ def _classes(link: Link) -> str:
 
 
 def _tip(link: Link) -> str:
-    return NOT_THERE if link.entity is None else f"{link.title}, {percent(link.confidence)}"
+    answer = NOT_THERE if link.entity is None else link.title
+    return answer if unsure(link) else f"{answer}, {percent(link.confidence)}"
 
 
 def _data(document: LinkedDocument, describe: Describe) -> str:

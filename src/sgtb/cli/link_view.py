@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sgtb.linking.links import Alternative, Found, Link, LinkedDocument, Reason
+from sgtb.records import NIL
 
 GROUPS = {
     "popularity": "its fame",
@@ -24,6 +25,7 @@ GROUPS = {
     "type": "the kind of thing",
     "ranker": "first guess, alone",
     "joint ranker": "first guess, together",
+    "nil": "whether it is any of them",
 }
 """The groups of features, in words."""
 
@@ -38,6 +40,8 @@ FOUND: dict[Found, str] = {
 """How candidates were found, in words."""
 
 NOT_THERE = "not in the knowledge base"
+NOTHING = "nothing there"
+"""NIL, where it stands beside entities."""
 COLOURS = {"PER": "magenta", "ORG": "cyan", "LOC": "green", "MISC": "yellow"}
 _MARKED = ("longer name", "acronym", "near name")
 _REASONS_SHOWN = 3
@@ -97,6 +101,11 @@ def harmless(text: str) -> str:
     return "".join("�" if c in _HARMFUL or category(c) in ("Cc", "Cs") else c for c in line)
 
 
+def unsure(link: Link) -> bool:
+    """Tell whether an answer comes without anything that says how sure it is."""
+    return link.entity is None and link.confidence == 0
+
+
 def runner_up(link: Link) -> Alternative | None:
     """Return the candidate that the chosen one was compared with; else the next likely one."""
     others = [other for other in link.candidates if other.entity != link.entity]
@@ -151,7 +160,7 @@ def _mention(link: Link) -> Text:
 
 
 def _confidence(link: Link, roomy: bool) -> Text:
-    if link.entity is None:
+    if unsure(link):
         return Text("")
     text = Text(f"{percent(link.confidence):>5}")
     if roomy:
@@ -160,6 +169,8 @@ def _confidence(link: Link, roomy: bool) -> Text:
 
 
 def _runner_up(link: Link) -> Text:
+    if link.runner_up == NIL:
+        return Text(f"{NOTHING} {percent(link.nil)}", style="dim")
     other = runner_up(link)
     if other is None:
         return Text("")

@@ -11,8 +11,8 @@ from typer.core import TyperGroup
 import sgtb
 from sgtb.errors import SgtbError
 
-COMMANDS = ("link", "explain")
-GROUPS = ("kb", "learner", "reproduce")
+COMMANDS = ("link", "explain", "serve", "train", "tune", "evaluate", "pack", "convert")
+GROUPS = ("corpus", "kb", "learner", "reproduce")
 """Commands, and groups of them, each a module of its name; imported when it is asked for."""
 
 INTERRUPTED = 130
@@ -83,6 +83,10 @@ def main(
     """Names in text linked to the entities they mean, all of a document decided together.
 
     [bold]sgtb link[/bold] links, [bold]sgtb explain[/bold] tells why,
+    [bold]sgtb serve[/bold] does both over HTTP, with a page,
+    [bold]sgtb evaluate[/bold] measures how good a linker is,
+    [bold]sgtb convert[/bold] writes annotated documents in another format,
+    [bold]sgtb corpus[/bold] looks for what is wrong with them,
     [bold]sgtb kb[/bold] builds and changes knowledge bases,
     [bold]sgtb learner[/bold] trains and predicts documents of joint choices,
     [bold]sgtb reproduce[/bold] repeats the paper's experiments.

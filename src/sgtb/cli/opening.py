@@ -3,7 +3,7 @@
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 Model = Annotated[
     Path | None,
     typer.Option(
-        "--model", metavar="FILE", exists=True, dir_okay=False, show_default=False,
-        help="A trained model, with --kb; without both: the starter that comes with sgtb.",
+        "--model", metavar="FILE|DIR", exists=True, show_default=False,
+        help="A trained model, with --kb, or a folder of `sgtb pack`; without: the starter that "
+        "comes with sgtb.",
     ),
 ]  # fmt: skip
 Kb = Annotated[
@@ -46,6 +47,13 @@ MinLinkProbability = Annotated[
         help="Leave out names that are a link on a smaller share of the pages that have them.",
     ),
 ]  # fmt: skip
+Nil = Annotated[
+    float | None,
+    typer.Option(
+        "--nil", metavar="CONFIDENCE", min=0.0, max=1.0, show_default=False,
+        help="Link no name with less confidence; 0 links all. Without: as the model learned to.",
+    ),
+]  # fmt: skip
 _PATIENCE = 5.0
 _COMPILING = "compiling for the first time; that takes about a minute, once"
 MIN_LINK_PROBABILITY = MentionSettings().min_link_probability
@@ -55,7 +63,7 @@ def check_pair(model: Path | None, kb: Path | None) -> None:
     """Raise a usage error if one of both is missing: a model fits the base it was trained with."""
     if model is None and kb is not None:
         raise typer.BadParameter("--kb needs --model; without both, the starter is used")
-    if kb is None and model is not None:
+    if kb is None and model is not None and not model.is_dir():
         raise typer.BadParameter("--model needs --kb; without both, the starter is used")
 
 
@@ -65,6 +73,7 @@ def linker_settings(
     fuzzy: bool,
     any_case: bool,
     min_link_probability: float,
+    nil: float | None = None,
 ) -> "LinkerSettings":
     """Return the settings that options ask for; what they leave open is as in the library."""
     # Not at the top: with it comes a compiler, and `sgtb --help` should not wait for that.
@@ -75,6 +84,7 @@ def linker_settings(
         reasons=reasons,
         mentions=MentionSettings(capitals=not any_case, min_link_probability=min_link_probability),
         near_names=fuzzy,
+        nil=nil,
     )
 
 
@@ -85,11 +95,14 @@ def open_linker(
     _import_compiler()
     from sgtb.linking.linker import Linker
 
-    if model is None or kb is None:
+    if model is None:
         linker = Linker.starter(settings)
+    elif model.is_dir():
+        linker = Linker.from_pretrained(model, settings, kb)
     else:
+        assert kb is not None, "see check_pair"
         linker = Linker.load(model, kb, settings)
-    with nullcontext() if quiet else _patience():
+    with nullcontext() if quiet else patience():
         linker.link("")
     return linker
 
@@ -111,13 +124,13 @@ def _import_compiler() -> None:
 
 
 @contextmanager
-def _patience() -> Iterator[None]:
-    """Say what takes so long, if it does."""
+def patience() -> Iterator[Callable[[], None]]:
+    """Say what takes so long, if it does; call what it gives when that is over."""
     timer = threading.Timer(_PATIENCE, print, [_COMPILING], {"file": sys.stderr, "flush": True})
     timer.daemon = True
     timer.start()
     try:
-        yield
+        yield timer.cancel
     finally:
         timer.cancel()
 
