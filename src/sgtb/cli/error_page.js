@@ -1,19 +1,9 @@
-"use strict";
-// Everything is made with textContent: what stands in a text or a title is never markup.
 (() => {
   const records = [...document.querySelectorAll('script[type="application/json"]')];
   const sheet = document.getElementById("sheet"), place = document.getElementById("place");
   const filters = ["kind", "data", "system"].map((name) => document.getElementById(name));
   let chosen = records, at = 0;
 
-  const make = (tag, name, text) => {
-    const node = document.createElement(tag);
-    if (name) node.className = name;
-    if (text !== undefined) node.textContent = text;
-    return node;
-  };
-  const percent = (p) => p > 0 && p < 0.005 ? "<1 %" : p >= 0.995 && p < 1 ? ">99 %" : `${Math.round(100 * p)} %`;
-  const signed = (v) => `${v < 0 ? "−" : "+"}${Math.abs(v).toFixed(2)}`;
   const fits = (record, without) => filters.every((f) => f === without || f.value === "" || record.dataset[f.id] === f.value);
 
   // Each list counts what the other two leave.
@@ -58,22 +48,6 @@
       bar.append(fill);
       item.append(row, bar);
       if (m.about[other.entity]) item.append(make("p", "small", m.about[other.entity]));
-      list.append(item);
-    }
-    return list;
-  }
-
-  function reasons(link) {
-    const list = make("ol"), most = Math.max(...link.reasons.map((r) => Math.abs(r.value)), 1e-9);
-    for (const reason of link.reasons) {
-      const item = make("li"), row = make("div", "row");
-      row.append(make("span", "", reason.words), make("span", "number", signed(reason.value)));
-      const scale = make("div", "scale"), fill = make("i", reason.value < 0 ? "against" : "");
-      const half = 50 * Math.abs(reason.value) / most;
-      fill.style.left = `${reason.value < 0 ? 50 - half : 50}%`;
-      fill.style.width = `${half}%`;
-      scale.append(fill);
-      item.append(row, scale);
       list.append(item);
     }
     return list;

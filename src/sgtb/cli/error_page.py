@@ -1,15 +1,11 @@
 """The page of mistakes: one HTML file to leaf through, which asks nothing of the network."""
 
-import base64
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 from sgtb.cli.link_view import FOUND, reason_words
+from sgtb.cli.page_files import inline_json, page_files
 from sgtb.judging.mistakes import AROUND, Mistake
 
 Describe = Callable[[str], str]
@@ -21,27 +17,19 @@ _SHOWN = 12
 
 def page_parts(mistakes: Iterable[Mistake], describe: Describe, note: str = "") -> Iterator[str]:
     """Yield the page in parts, each mistake as it comes; the note says what it is about."""
-    style, script = _file("error_page.css"), _file("error_page.js")
-    # Only the page's own style and script may run, should anything slip through the escapes.
-    policy = (
-        f"default-src 'none'; style-src '{_fingerprint(style)}'; "
-        f"script-src '{_fingerprint(script)}'; base-uri 'none'; form-action 'none'"
-    )
-    yield _HEAD.format(policy=policy, style=style, note=escape(note))
+    page = page_files("error_page")
+    yield _HEAD.format(policy=page.policy, style=page.style, note=escape(note))
     for mistake in mistakes:
         yield _record(mistake, describe)
-    yield _TAIL.format(script=script)
+    yield _TAIL.format(script=page.script)
 
 
 def _record(mistake: Mistake, describe: Describe) -> str:
-    """Return a mistake as JSON that can end no element; by its attributes it is filtered."""
-    data = json.dumps(_as_dict(mistake, describe), ensure_ascii=False, allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        data = data.replace(character, f"\\u{ord(character):04x}")
+    """Return a mistake as JSON; by its attributes it is filtered."""
     return (
         f'<script type="application/json" data-kind="{escape(mistake.kind)}" '
         f'data-data="{escape(mistake.data)}" data-system="{escape(mistake.system)}">'
-        f"{data}</script>\n"
+        f"{inline_json(_as_dict(mistake, describe))}</script>\n"
     )
 
 
@@ -77,15 +65,6 @@ def _ending(text: str) -> str:
 def _beginning(text: str) -> str:
     """Return the text behind a mention; where it was cut, up to the last whole word."""
     return text if len(text) < AROUND else f"{text.rpartition(' ')[0] or text}…"
-
-
-@cache
-def _file(name: str) -> str:
-    return files("sgtb.cli").joinpath(name).read_text("utf-8")
-
-
-def _fingerprint(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 _HEAD = """<!doctype html>

@@ -1,15 +1,11 @@
 """The page of linked documents: one HTML file that asks nothing of the network."""
 
-import base64
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 from sgtb.cli.link_view import FOUND, NOT_THERE, percent, reason_words, unsure
+from sgtb.cli.page_files import inline_json, page_files
 from sgtb.linking.links import Link, LinkedDocument
 
 Describe = Callable[[str], str]
@@ -24,18 +20,13 @@ def page_parts(documents: Iterable[LinkedDocument], describe: Describe) -> Itera
     yield _head()
     for number, document in enumerate(documents):
         yield _section(document, number, describe)
-    yield _TAIL.format(script=_file("link_page.js"))
+    yield _TAIL.format(script=page_files("link_page").script)
 
 
 def _head() -> str:
-    # Only the page's own style and script may run, should anything slip through the escapes.
-    style, script = _file("link_page.css"), _file("link_page.js")
-    policy = (
-        f"default-src 'none'; style-src '{_fingerprint(style)}'; "
-        f"script-src '{_fingerprint(script)}'; base-uri 'none'; form-action 'none'"
-    )
+    page = page_files("link_page")
     legend = "".join(f'<li class="{kind}"><i></i>{words}</li>' for kind, words in _KINDS.items())
-    return _HEAD.format(policy=policy, style=style, legend=legend)
+    return _HEAD.format(policy=page.policy, style=page.style, legend=legend)
 
 
 def _section(document: LinkedDocument, number: int, describe: Describe) -> str:
@@ -75,7 +66,7 @@ def _tip(link: Link) -> str:
 
 
 def _data(document: LinkedDocument, describe: Describe) -> str:
-    """Return what the panel shows, as JSON that can end no element."""
+    """Return what the panel shows, as JSON."""
     links: list[dict[str, Any]] = []
     about: dict[str, str] = {}
     for link in document.links:
@@ -87,19 +78,7 @@ def _data(document: LinkedDocument, describe: Describe) -> str:
         for id in (link.entity, *(other.entity for other in link.candidates)):
             if id is not None and id not in about:
                 about[id] = describe(id)
-    data = json.dumps({"links": links, "about": about}, ensure_ascii=False, allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        data = data.replace(character, f"\\u{ord(character):04x}")
-    return data
-
-
-@cache
-def _file(name: str) -> str:
-    return files("sgtb.cli").joinpath(name).read_text("utf-8")
-
-
-def _fingerprint(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    return inline_json({"links": links, "about": about})
 
 
 _HEAD = """<!doctype html>

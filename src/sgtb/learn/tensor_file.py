@@ -67,12 +67,10 @@ def read_tensors(
         raise ModelFileError(f"{path}: not a whole safetensors file ({error})") from None
     if record.get("kind") != kind:
         raise ModelFileError(f"{path}: this is no {kind} file, its kind is {record.get('kind')!r}")
-    found_version, first = record.get("version"), version if oldest is None else oldest
-    whole = isinstance(found_version, int) and not isinstance(found_version, bool)
-    if not whole or not first <= found_version <= version:
-        raise ModelFileError(
-            f"{path}: format version {record.get('version')!r}; this release reads {version}"
-        )
+    readable = range(version if oldest is None else oldest, version + 1)
+    stated = record.get("version")
+    if isinstance(stated, bool) or not isinstance(stated, int) or stated not in readable:
+        raise ModelFileError(f"{path}: format version {stated!r}; this release reads {version}")
     return tensors, record
 
 
