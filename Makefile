@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test docs starter bench bench-quick bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy clean
+.PHONY: setup demo test docs starter bench bench-quick bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
 
 setup: $(VENV)/.ready
 
@@ -21,12 +21,15 @@ demo: setup
 	$(BIN)/sgtb link --reasons "$(DEMO)"
 	$(BIN)/sgtb explain "$(DEMO)" Utah
 
+# Two at a time; the tests of a file stay together, for they share what is slow to make.
+SIDE_BY_SIDE := -n 2 --dist loadfile
+
 test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m nojit
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m nojit $(SIDE_BY_SIDE)
 
 # The knowledge base and model that ship, from the entities and texts beside them.
 starter: setup
@@ -61,6 +64,12 @@ bench-linker-quick: setup
 
 bench-spacy: setup
 	$(BIN)/python -m benchmarks.spacy_component
+
+bench-serve: setup
+	$(BIN)/python -m benchmarks.serve
+
+bench-serve-quick: setup
+	$(BIN)/python -m benchmarks.serve --quick
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -32,7 +32,7 @@ from sgtb.errors import CorpusError
 from sgtb.records import Document
 
 _SENTENCE = "{} went from {} to Orlan, where {} and others sat by the river all day. "
-_BYTES_A_DOCUMENT = 4900
+_BYTES_A_DOCUMENT = 4590
 """Of what `documents` yields, as JSONL; close enough to tell how many make a size."""
 _WORKS = ("read", "check", "zelda")
 

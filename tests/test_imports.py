@@ -84,6 +84,12 @@ def test_imports_go_one_way(file):
             assert not within(name, "sgtb.cli"), f"{module} imports {name}"
         if not within(module, "sgtb.integrations"):
             assert not within(name, "sgtb.integrations"), f"{module} imports {name}"
+        if not within(module, "sgtb.cli", "sgtb.serve"):
+            assert not within(name, "sgtb.serve"), f"{module} imports {name}"
+        if within(module, "sgtb.serve"):
+            assert not within(
+                name, "sgtb.evaluation", "sgtb.judging", "sgtb.learn", "sgtb.wiki", "sgtb.wiki_kb"
+            ), f"{module} imports {name}"
         if not within(module, "sgtb.cli"):
             assert not within(name, "sgtb.cli", "sgtb.reproduce") or within(
                 module, "sgtb.reproduce"

@@ -454,7 +454,7 @@ def test_readers_let_go_when_they_are_forgotten(place):
     assert [env.users for env in opened] == [1]
     assert len(kept.candidates("jordan")) == 3
     kept.close()
-    assert not environment._open_ones
+    assert not any(env is one for env in environment._open_ones.values() for one in opened)
 
 
 def test_threads_see_one_state_at_a_time_while_another_refreshes(tmp_path):

@@ -282,6 +282,35 @@ def test_threads_may_share_a_linker(starter_place, model_of, unseen):
         assert answers == dict.fromkeys(range(4), expected)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{"candidates": 1, "reasons": False}, {"candidates": 9, "reasons": True, "nil": 0.9}],
+    ids=str,
+)
+def test_a_linker_that_answers_otherwise(linker_of, unseen, settings):
+    some = [document.text for document in unseen[:20]]
+    linker = linker_of()
+    before = [linked.to_dict() for linked in linker.link_many(some)]
+    other = linker.answering(**settings)
+    expected = [linked.to_dict() for linked in linker_of(**settings).link_many(some)]
+    assert [linked.to_dict() for linked in other.link_many(some)] == expected
+    assert other.settings == LinkerSettings(**settings)
+    assert [linked.to_dict() for linked in linker.link_many(some)] == before
+    assert linker.link_many([]) == []
+    with pytest.raises(SettingsError):
+        linker.answering(0, reasons=False)
+
+
+def test_a_linker_that_answers_otherwise_shares_the_knowledge_base(own_place, model_of):
+    linker = Linker.load(model_of("bsg"), own_place)
+    other = linker.answering(2, reasons=True)
+    assert other.kb is linker.kb
+    assert next(iter(other.pipe(["Amman"], jobs=1))).links[0].entity == "Amman"
+    linker.close()
+    with pytest.raises(SgtbError, match="closed"):
+        other.link("Amman")
+
+
 # A knowledge base that changes
 
 NEW = {
