@@ -1,0 +1,107 @@
+// Nodes, numbers and words. Text comes in as textContent only: it is never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export const KINDS = { PER: "person", ORG: "organisation", LOC: "place", MISC: "other" };
+export const NOT_THERE = "not in the knowledge base";
+export const FOUND = {
+  given: "among the candidates given",
+  exact: "found by its very name",
+  "longer name": "found by a longer name",
+  acronym: "found as an acronym",
+  "near name": "found by a near name",
+  nothing: "found nowhere",
+};
+const GROUPS = {
+  popularity: "its fame",
+  prior: "how often it is meant",
+  "name prior": "how often by this name",
+  name: "likeness of the name",
+  title: "form of its title",
+  place: "place in the text",
+  overlap: "words in common",
+  similarity: "meaning of the text",
+  description: "its description",
+  coherence: "the names around",
+  type: "the kind of thing",
+  ranker: "first guess, alone",
+  "joint ranker": "first guess, together",
+  nil: "whether it is any of them",
+};
+
+export const kindOf = (type) => (Object.hasOwn(KINDS, type) ? type : "none");
+export const answerOf = (link) => (link.entity === null ? NOT_THERE : link.title);
+export const samePlace = (a, b) => a !== null && b !== null && a.start === b.start && a.end === b.end;
+export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+
+/** A probability as people say it; only what is certain is 0 or 100 %. */
+export function percent(p) {
+  if (p > 0 && p < 0.005) return "<1 %";
+  if (p >= 0.995 && p < 1) return ">99 %";
+  return `${Math.round(100 * p)} %`;
+}
+
+export function reasonWords(reason) {
+  if (reason.kind === "mention") return `${reason.value < 0 ? "at odds with" : "goes with"} ${reason.name}`;
+  return Object.hasOwn(GROUPS, reason.name) ? GROUPS[reason.name] : reason.name;
+}
+
+/** What a mention gets from others and, where there is nothing, what they get from it. */
+export function tiesOf(links, place) {
+  const ties = new Map();
+  for (const { mention, value } of links[place].reasons) {
+    if (links[mention ?? -1]) ties.set(mention, { mention, value, given: false });
+  }
+  links.forEach((link, mention) => {
+    const reason = link.reasons.find((other) => other.mention === place);
+    if (reason && !ties.has(mention)) ties.set(mention, { mention, value: reason.value, given: true });
+  });
+  return [...ties.values()];
+}
+
+/** An element with its classes and its children; strings among them become text. */
+export function make(tag, classes = "", ...children) {
+  const node = document.createElement(tag);
+  if (classes) node.className = classes;
+  node.append(...children);
+  return node;
+}
+
+export function makeButton(classes, label, act) {
+  const node = make("button", classes, label);
+  node.type = "button";
+  node.addEventListener("click", act);
+  return node;
+}
+
+export function makeSvg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  node.append(...children);
+  return node;
+}
+
+/** Let the arrow keys go through items of which Tab knows one; Enter and click open an item. */
+export function rove(box, items, open) {
+  const enter = (item, event) => {
+    for (const other of items) other.setAttribute("tabindex", other === item ? "0" : "-1");
+    if (event.type === "keydown") item.focus();
+  };
+  items.forEach((item, place) => {
+    item.setAttribute("tabindex", place === 0 ? "0" : "-1");
+    item.addEventListener("focus", (event) => enter(item, event));
+    item.addEventListener("click", (event) => { enter(item, event); open(place, false); });
+    item.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const next = {
+        ArrowRight: place + 1, ArrowDown: place + 1, ArrowLeft: place - 1, ArrowUp: place - 1,
+        Home: 0, End: items.length - 1,
+      }[event.key];
+      if (event.key === "Enter" || event.key === " ") open(place, true);
+      else if (next === undefined) return;
+      else if (items[next]) enter(items[next], event);
+      event.preventDefault();
+    });
+  });
+  box.dataset.items = String(items.length);
+}

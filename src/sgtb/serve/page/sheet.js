@@ -1,0 +1,103 @@
+// The sheet: the text with its mentions marked, and lines from the opened one to those it goes with.
+
+import { KINDS, answerOf, kindOf, make, makeSvg, percent, rove, samePlace, tiesOf } from "./dom.js";
+
+const sheet = document.getElementById("sheet");
+let marks = [];
+
+/** Show a text. `before` has, per link, what it was without corrections, or null if it is still that. */
+export function draw(text, links, before, open) {
+  const points = Array.from(text);  // offsets count code points
+  const parts = [];
+  let at = 0;
+  marks = links.map((link, place) => {
+    parts.push(points.slice(at, link.start).join(""));
+    const mark = markOf(link, before[place], points.slice(link.start, link.end).join(""));
+    parts.push(mark);
+    at = link.end;
+    return mark;
+  });
+  parts.push(points.slice(at).join(""));
+  sheet.replaceChildren(make("p", "text", ...parts));
+  rove(sheet, marks, open);
+}
+
+function markOf(link, before, text) {
+  const classes = ["m", kindOf(link.type)];
+  if (link.entity === null) classes.push("nil");
+  if (link.fixed) classes.push("fixed");
+  if (before) classes.push("changed");
+  const mark = make("span", classes.join(" "), text);
+  const sure = link.entity === null ? 0 : Math.min(1, Math.max(0, link.confidence ?? 0));
+  mark.style.setProperty("--sure", `${Math.round(4 + 36 * sure * sure)}%`);
+  const told = tell(link, before);
+  mark.title = told;
+  mark.setAttribute("role", "button");
+  mark.setAttribute("aria-expanded", "false");
+  mark.setAttribute("aria-controls", "panel");
+  mark.setAttribute("aria-label", `${text}: ${told}`);
+  return mark;
+}
+
+function tell(link, before) {
+  const parts = [answerOf(link)];
+  if (link.entity !== null && Object.hasOwn(KINDS, link.type)) parts.push(KINDS[link.type]);
+  if (link.fixed) parts.push("as you said");
+  else if (link.confidence) parts.push(`${percent(link.confidence)} sure`);
+  if (before) parts.push(`changed, was ${answerOf(before)}`);
+  return parts.join(", ");
+}
+
+/** Mark the opened mention, and draw lines to those it was decided with. */
+export function connect(links, opened) {
+  sheet.querySelector(".lines")?.remove();
+  for (const mark of marks) {
+    mark.classList.remove("opened", "for", "against");
+    mark.setAttribute("aria-expanded", "false");
+  }
+  const place = links.findIndex((link) => samePlace(link, opened));
+  if (place < 0) return;
+  marks[place].classList.add("opened");
+  marks[place].setAttribute("aria-expanded", "true");
+  const ties = tiesOf(links, place);
+  if (!ties.length) return;
+  const text = sheet.firstElementChild, box = text.getBoundingClientRect();
+  const most = Math.max(...ties.map((tie) => Math.abs(tie.value)));
+  const svg = makeSvg("svg", { class: "lines", "aria-hidden": "true" });
+  for (const tie of ties) {
+    const other = marks[tie.mention], sign = tie.value < 0 ? "against" : "for";
+    other.classList.add(sign);
+    svg.append(makeSvg("path", {
+      d: arc(marks[place].getClientRects()[0], other.getClientRects()[0], box),
+      class: sign, ...(sign === "for" ? { pathLength: 1 } : {}),  // dashes keep their own length
+      "stroke-width": (1 + 3 * Math.abs(tie.value) / most).toFixed(2),
+    }));
+  }
+  text.append(svg);
+}
+
+function arc(from, to, box) {
+  const [x1, x2] = [from, to].map((r) => r.left + r.width / 2 - box.left);
+  const [y1, y2] = [from, to].map((r) => r.top - box.top + 1);
+  const lift = Math.min(y1, y2) - 12 - Math.min(26, Math.abs(x1 - x2) / 14);
+  return `M${x1} ${y1} C${x1} ${lift} ${x2} ${lift} ${x2} ${y2}`;
+}
+
+/** Bring the opened mention into view: on a narrow page the panel may lie over it. */
+export function reveal() {
+  sheet.querySelector(".opened")?.scrollIntoView({ block: "nearest" });
+}
+
+/** Move the focus to a mention, if it is there. */
+export function focusOn(links, opened) {
+  marks[links.findIndex((link) => samePlace(link, opened))]?.focus();
+}
+
+export function dim(stale) {
+  sheet.classList.toggle("stale", stale);
+}
+
+export function clear() {
+  marks = [];
+  sheet.replaceChildren(make("p", "hint", "Names will be marked here as soon as there is a text."));
+}
