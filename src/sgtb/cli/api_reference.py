@@ -30,6 +30,11 @@ SECTIONS = {
         "sgtb.judging.data_sets", "sgtb.judging.CorpusFile", "sgtb.judging.find_mistakes",
         "sgtb.judging.Mistake",
     ),
+    "The service": (
+        "sgtb.serve.app.create_app", "sgtb.serve.engine.Engine",
+        "sgtb.serve.settings.ServeSettings", "sgtb.serve.question.Options",
+        "sgtb.serve.question.FixedLink", "sgtb.serve.source.Source",
+    ),
     "Knowledge bases": (
         "sgtb.KnowledgeBase", "sgtb.kb.entity.Entity", "sgtb.kb.entity.Candidate",
         "sgtb.kb.entity.Alias", "sgtb.kb.list_build.build_list", "sgtb.kb.update.add",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 ROUTES = (
-    "/", "/api/link", "/api/link/batch", "/api/entity", "/api/candidates", "/api/kb",
+    "/", "/page", "/api/link", "/api/link/batch", "/api/entity", "/api/candidates", "/api/kb",
     "/openapi.json", "/healthz", "/readyz", "/metrics", "/rest", "/nif", "/disambiguate", "other",
 )  # fmt: skip
 STATUSES = (200, 204, 304, 400, 404, 405, 408, 413, 415, 422, 500, 503, 0)

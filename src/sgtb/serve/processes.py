@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from sgtb.errors import SgtbError
+from sgtb.errors import SettingsError, SgtbError
 from sgtb.serve.listener import listen_on, set_up_log, url_of
 from sgtb.serve.metrics import WIDTH, Metrics
 from sgtb.serve.settings import ServeSettings
@@ -93,6 +93,8 @@ def run(work: Work, count: int, ready: Callable[[str], None]) -> None:
     count  processes; a single one is this very process
     ready  called with the address when connections are taken
     """
+    if count > 1 and not hasattr(socket, "SO_REUSEPORT"):
+        raise SettingsError("this system cannot share a port; serve with one process")
     listener = listen_on(work.host, work.port, shared=count > 1)
     work = replace(work, port=listener.getsockname()[1])  # 0 was any
     address = url_of(work.host, work.port)
