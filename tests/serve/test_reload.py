@@ -166,11 +166,19 @@ def test_signals_under_load(place, workers):
             asked = [pool.submit(httpx.post, url, json=long, timeout=30) for _ in range(4)]
             wait_until(lambda: int(reloads()["sgtb_waiting_documents"]) or asked[0].done())
             os.kill(process.pid, signal.SIGTERM)
-            answers = [one.result() for one in asked]
-        assert [answer.status_code for answer in answers] == [200] * 4
+            answers = [_status(one) for one in asked]
+        assert 200 in answers
+        assert set(answers) <= {200, "too late to connect"}
         assert process.wait(30) in (0, None)
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", port))
+
+
+def _status(asked):
+    try:
+        return asked.result().status_code
+    except httpx.ConnectError:  # not under way when the end came
+        return "too late to connect"
 
 
 def test_a_process_that_dies_is_started_again():
