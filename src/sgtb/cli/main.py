@@ -1,5 +1,6 @@
 """The command `sgtb`: its groups of commands, and what a user sees when something goes wrong."""
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -30,7 +31,7 @@ class CleanGroup(TyperGroup):
         """Load a command: who looks up a name should not wait for the learner."""
         if cmd_name not in (*COMMANDS, *GROUPS):
             return None
-        app = import_module(f"sgtb.cli.{cmd_name}").app
+        app = _imported(cmd_name).app
         make = typer.main.get_group if cmd_name in GROUPS else typer.main.get_command
         command = make(app)
         command.name = cmd_name
@@ -52,6 +53,17 @@ class CleanGroup(TyperGroup):
             if os.environ.get("SGTB_DEBUG"):
                 raise
             _fail(f"a bug in sgtb: {_line(error)} (SGTB_DEBUG=1 shows where)")
+
+
+def _imported(name: str) -> Any:
+    """Import a command without looking for garbage: there is none yet, and a lot to look at."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(f"sgtb.cli.{name}")
+    finally:
+        if collecting:
+            gc.enable()
 
 
 app = typer.Typer(
