@@ -72,5 +72,5 @@ bench-serve-quick: setup
 	$(BIN)/python -m benchmarks.serve --quick
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
