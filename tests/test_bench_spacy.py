@@ -2,10 +2,7 @@
 
 import io
 
-import pytest
 from rich.console import Console
-
-pytest.importorskip("spacy", reason="pip install 'sgtb[spacy]'")
 
 from benchmarks import spacy_component as bench
 

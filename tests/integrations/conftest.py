@@ -1,9 +1,6 @@
 """A pipeline of a ruler that knows the starter's names, and the linker behind it."""
 
 import pytest
-
-pytest.importorskip("spacy", reason="pip install 'sgtb[spacy]'")
-
 import spacy
 
 from sgtb.reproduce.starter_data import read_contrast, read_starter

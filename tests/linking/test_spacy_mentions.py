@@ -3,11 +3,10 @@
 import sys
 
 import pytest
+import spacy
 
 from sgtb.errors import MissingExtraError, RequestError, SettingsError
 from sgtb.linking.spacy_mentions import AMOUNTS, SpacyMentions
-
-spacy = pytest.importorskip("spacy")
 
 PATTERNS = [
     {"label": "PER", "pattern": "Jordan"},

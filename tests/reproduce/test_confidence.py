@@ -118,7 +118,6 @@ def test_the_report_is_plain_data_in_tables(result):
 
 
 def test_files_and_figures(result, tmp_path):
-    pytest.importorskip("matplotlib")
     record = report.as_json(result)
     report.write_report(result, record, tmp_path / "out")
     assert json.loads((tmp_path / "out" / "confidence.json").read_text()) == record

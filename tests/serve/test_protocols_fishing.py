@@ -3,6 +3,9 @@
 import json
 
 import pytest
+import spacy
+import spacyfishing  # noqa: F401
+from nerd.nerd_client import NerdClient
 
 from tests.serve.conftest import raw_post
 
@@ -237,9 +240,6 @@ def test_too_many_entities_are_refused(client):
 
 
 def test_the_client_of_entity_fishing_works(address):
-    pytest.importorskip("nerd", reason="the client entity-fishing-client is not installed")
-    from nerd.nerd_client import NerdClient
-
     client = NerdClient(address)
     told, status = client.disambiguate_text(TEXT, entities=[MICHIGAN])
     assert status == 200
@@ -253,8 +253,6 @@ def test_the_client_of_entity_fishing_works(address):
 
 
 def test_spacy_fishing_works(address):
-    pytest.importorskip("spacyfishing", reason="the client spacyfishing is not installed")
-    spacy = pytest.importorskip("spacy")
     nlp = spacy.blank("en")
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "MISC", "pattern": name} for name in FREE])
     nlp.add_pipe("entityfishing", config={"api_ef_base": address})

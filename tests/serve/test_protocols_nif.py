@@ -2,13 +2,14 @@
 
 import re
 
+import pynif
 import pytest
+import rdflib
+import requests
 
 from sgtb.corpora.complaints import Complaints
 from sgtb.corpora.nif import read_nif
 from tests.serve.conftest import PREFIX, raw_post
-
-rdflib = pytest.importorskip("rdflib", reason="the extra nif is not installed")
 
 TEXT = "🎉 Jordan won six rings with the Bulls, and Jackson coached him."
 PREFIXES = """@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
@@ -138,8 +139,6 @@ def test_a_body_is_turtle_whatever_its_header_says(address, headers):
 
 def test_elevant_is_answered(address):
     # It posts the bytes of what pynif writes, without a Content-Type, and reads with pynif.
-    pynif = pytest.importorskip("pynif", reason="the client pynif is not installed")
-    requests = pytest.importorskip("requests")
     collection = pynif.NIFCollection(uri="http://example.org/")
     context = collection.add_context(uri="http://example.org/0", mention=TEXT)
     sent = context.turtle

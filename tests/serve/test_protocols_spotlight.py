@@ -2,7 +2,10 @@
 
 from urllib.parse import quote
 
+import pynif
 import pytest
+import requests
+import spotlight
 
 from tests.serve.conftest import PREFIX, raw_post
 
@@ -186,7 +189,6 @@ def test_a_form_that_is_not_utf_8_is_refused(client):
 
 
 def test_the_client_pyspotlight_works(address):
-    spotlight = pytest.importorskip("spotlight", reason="the client pyspotlight is not installed")
     found = spotlight.annotate(f"{address}/rest/annotate", TEXT, confidence=0.4, support=2)
     assert [one["URI"] for one in found] == [PREFIX + name for name in ENTITIES]
     assert [one["offset"] for one in found] == [2, 32, 43]
@@ -198,8 +200,6 @@ def test_the_client_pyspotlight_works(address):
 
 def test_turtle_is_given_to_who_asks_for_it(address):
     # ELEVANT asks Spotlight in this way, and reads the answer with pynif.
-    pynif = pytest.importorskip("pynif", reason="the client pynif is not installed")
-    requests = pytest.importorskip("requests")
     fields = {"text": TEXT, "confidence": 0.35, "types": "", "support": 0}
     answer = requests.post(
         f"{address}/rest/annotate", data=fields, headers={"Accept": "text/turtle"}

@@ -123,7 +123,6 @@ def test_nothing_of_a_held_out_page_is_counted(tmp_path, kb):
 
 
 def test_vectors_are_trained_without_held_out_text(tmp_path):
-    pytest.importorskip("gensim")
     vectors = []
     for name, text in (("one", LINKED), ("other", PLAIN)):
         place = tmp_path / name
