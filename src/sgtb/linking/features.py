@@ -23,7 +23,7 @@ from sgtb.linking.facts import EntityFacts, type_clue
 from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.names import NAMES, name_features
 from sgtb.linking.priors import name_prior_features, popularity_features, prior_features
-from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, both_scores, crosses
+from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, crosses
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
 from sgtb.linking.segments import relative, softmax, spread
 from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
@@ -152,22 +152,6 @@ class FeatureModels:
             Ranker.train(table.choices, table.crosses, bins.joint, mentions, rng, bits),
         )
 
-    @cached_property
-    def _crosses(self) -> Doubles | None:
-        """The rankers' weights of crosses side by side; None: they differ in number."""
-        if self.local.weights.shape != self.joint.weights.shape:
-            return None
-        return np.stack([self.local.weights, self.joint.weights], axis=1)
-
-    def all_scores(self, table: Table, bins: _Bins) -> _Scores:
-        """Return what the models say of all mentions; the same as `scores`, faster."""
-        weights = self._crosses
-        if weights is None:
-            return self.scores(table, bins, np.arange(len(table.choices.mentions)))
-        tags = self.tagger.probabilities(table.contexts.tag_clues)
-        asked = (table.choices, table.crosses, bins.local, bins.joint)
-        return _Scores(tags, *both_scores(self.local, self.joint, weights, *asked))
-
     def scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
         """Return what the models say of some mentions, 0 elsewhere."""
         tags = np.zeros((len(table.choices.mentions), len(TAGS)))
@@ -225,7 +209,9 @@ class Featurizer:
 
     def features(self, table: Table) -> Floats:
         """Return the features of documents that took no part in `fit`: f4[C, F]."""
-        return _joined(table, self.models.all_scores(table, self._bins(table)))
+        bins = self._bins(table)
+        everything = np.arange(len(table.choices.mentions))
+        return _joined(table, self.models.scores(table, bins, everything))
 
     def _bins(self, table: Table) -> _Bins:
         joint, own = self.joint_cuts.apply(table.fixed), table.local_columns

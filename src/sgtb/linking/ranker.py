@@ -181,19 +181,6 @@ class Ranker:
         return out
 
 
-def both_scores(
-    one: Ranker, other: Ranker, weights: Doubles, choices: Choices, sides: Crosses, bins: Bytes,
-    other_bins: Bytes,
-) -> tuple[Doubles, Doubles]:  # fmt: skip
-    """Return what two rankers say of all candidates, as `scores` does; `weights` has both's."""
-    out = np.zeros((2, choices.n_candidates))
-    tell_both_ranks(
-        choices.candidate_offsets, sides, bins, other_bins, weights, one.bin_weights,
-        other.bin_weights, out,
-    )  # fmt: skip
-    return out[0], out[1]
-
-
 @inner
 def _place(kind: np.uint32, clue: np.uint32, mask: np.uint32) -> np.uint32:
     """Hash a pair; multiplying spreads the bits, and shifting brings the high ones down."""
@@ -291,57 +278,6 @@ def learn_ranks(
             )  # fmt: skip
             for f in range(bins.shape[1]):
                 _step(bin_weights[f], bin_seen[f], int64(bins[c, f]), slope)
-
-
-@kernel
-def tell_both_ranks(
-    candidate_offsets: Ints, sides: Crosses, bins: Bytes, other_bins: Bytes, weights: Doubles,
-    bin_weights: Doubles, other_bin_weights: Doubles, out: Doubles,
-) -> None:  # fmt: skip
-    """Write what two rankers say of all candidates: out f8[2, C].
-
-    Their weights of crosses lie side by side, f8[2**bits, 2]: a cross is hashed once, and both
-    weights come into the cache together.
-    """
-    for m in range(candidate_offsets.shape[0] - 1):
-        d = sides.document[m]
-        for c in range(candidate_offsets[m], candidate_offsets[m + 1]):
-            first, last = sides.kind_offsets[c], sides.kind_offsets[c + 1]
-            worded = first + sides.n_worded[c]
-            out[0, c] = 0.0
-            out[1, c] = 0.0
-            _meet_both(
-                sides.kinds, first, last, sides.place_clues, sides.place_offsets[m],
-                sides.place_offsets[m + 1], weights, out, c,
-            )  # fmt: skip
-            _meet_both(
-                sides.kinds, first, worded, sides.sentence_clues, sides.sentence_offsets[m],
-                sides.sentence_offsets[m + 1], weights, out, c,
-            )  # fmt: skip
-            _meet_both(
-                sides.kinds, first, worded, sides.document_clues, sides.document_offsets[d],
-                sides.document_offsets[d + 1], weights, out, c,
-            )  # fmt: skip
-            for f in range(bins.shape[1]):
-                out[0, c] += bin_weights[f, bins[c, f]]
-            for f in range(other_bins.shape[1]):
-                out[1, c] += other_bin_weights[f, other_bins[c, f]]
-
-
-@inner
-def _meet_both(
-    kinds: Hashes, first: int, last: int, clues: Hashes, start: int, stop: int, weights: Doubles,
-    out: Doubles, c: int,
-) -> None:  # fmt: skip
-    mask = np.uint32(weights.shape[0] - 1)
-    one, other = 0.0, 0.0
-    for i in range(first, last):
-        for j in range(start, stop):
-            place = _place(kinds[i], clues[j], mask)
-            one += weights[place, 0]
-            other += weights[place, 1]
-    out[0, c] += one
-    out[1, c] += other
 
 
 @kernel
