@@ -645,7 +645,7 @@ def test_a_wrong_checksum_of_gzip_is_listed(tmp_path):
         (b"<html><pages></html>", "not a dump"),
         (b" " * (1 << 20) + dump_xml(some_pages(1)), "in the first 1,048,576 bytes: not a dump"),
         (bz2.compress(b"hello"), "not a dump"),
-        (gzip.compress(b"hello"), "not a dump"),
+        (gzip.compress(b"hello", mtime=0), "not a dump"),  # two processes must name this test alike
         (b"BZh9", "not a dump"),
         (b"BZh9" + bytes(1000), "not a dump"),
         (b"\x1f\x8b", "not a dump"),
