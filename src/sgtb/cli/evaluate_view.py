@@ -19,7 +19,7 @@ BY: dict[By, str] = {
     "ambiguity": "candidates of the mention",
     "length": "mentions in the document",
     "words": "words in the document",
-    "frequency": "times the entity was met in training",
+    "frequency": "times met in training",
 }
 """The breakdowns, in words."""
 
