@@ -49,9 +49,8 @@ def _document(id_: str, kb: KnowledgeBase, about: list[int], draw: np.random.Gen
         spans.append((len(text), len(text) + len(name), kb.id_of(number)))
         text += name + (".\n" if len(spans) % 2 == 0 else "")
     tokens = tokenize(text)
-    starts = [token.start for token in tokens]
     mentions = tuple(
-        Mention(start, end, *token_range(tokens, starts, start, end), text[start:end], gold)
+        Mention(start, end, *token_range(tokens, start, end), text[start:end], gold)
         for start, end, gold in spans
     )
     return Document(id_, text, tokens, sentences(text, tokens), mentions)

@@ -1,11 +1,12 @@
 """Records: the documents, mentions and tokens that cross the edges between parts, frozen."""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 NIL = "NIL"
 """The gold of a mention that was looked at and means nothing in the knowledge base."""
@@ -31,14 +32,68 @@ def _fields(kind: Any) -> "attrgetter[Any]":
 
 
 class Token(NamedTuple):
-    """A word of a document, and where it stands in its text: text[start:end], code points.
-
-    A tuple, for a document has hundreds of them and a tuple is made in half the time.
-    """
+    """A word of a document, and where it stands in its text: text[start:end], code points."""
 
     text: str
     start: int
     end: int
+
+
+class Tokens(Sequence[Token]):
+    """The tokens of a text, in columns; each is made when somebody asks for it.
+
+    A document has hundreds of them. Most work goes by one column, and neither pipes nor the
+    collector of garbage should have to look at every token.
+
+    texts, starts, ends  as `Token` has them
+    """
+
+    __slots__ = ("ends", "starts", "texts")
+
+    texts: tuple[str, ...]
+    starts: "array[int]"
+    ends: "array[int]"
+
+    def __init__(self, texts: Iterable[str], starts: Iterable[int], ends: Iterable[int]) -> None:
+        self.texts = tuple(texts)
+        self.starts = array("q", starts)
+        self.ends = array("q", ends)
+
+    @classmethod
+    def of(cls, tokens: Iterable[Token]) -> "Tokens":
+        """Pack tokens."""
+        texts, starts, ends = zip(*tokens, strict=True) if (tokens := [*tokens]) else ((), (), ())
+        return cls(texts, starts, ends)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, at: int) -> Token: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Tokens": ...
+    def __getitem__(self, at: int | slice) -> "Token | Tokens":
+        if isinstance(at, slice):
+            return Tokens(self.texts[at], self.starts[at], self.ends[at])
+        return Token(self.texts[at], self.starts[at], self.ends[at])
+
+    def __iter__(self) -> Iterator[Token]:
+        return map(Token, self.texts, self.starts, self.ends)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all tokens are the same; they may be those of a tuple."""
+        if isinstance(other, Tokens):
+            return (self.texts, self.starts, self.ends) == (other.texts, other.starts, other.ends)
+        return tuple(self) == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tokens, (self.texts, self.starts, self.ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,36 +129,96 @@ class Mention(Record):
 class Document(Record):
     """A text with its tokens, sentences and mentions.
 
+    tokens     any tokens will do; they are kept in columns
     sentences  per sentence its first token and the one after its last
     split      "train", "dev", "test" or "" where the corpus has no splits
     """
 
     id: str
     text: str
-    tokens: tuple[Token, ...]
+    tokens: Tokens
     sentences: tuple[tuple[int, int], ...]
     mentions: tuple[Mention, ...]
     split: str = ""
+
+    def __post_init__(self) -> None:
+        given: Any = self.tokens
+        if not isinstance(given, Tokens):
+            object.__setattr__(self, "tokens", Tokens.of(given))
 
     def in_kb(self) -> Iterator[Mention]:
         """Yield the mentions whose annotation names an entity."""
         return (mention for mention in self.mentions if mention.in_kb)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pack the tokens: most are what stands in the text, and their places say it all."""
-        text, tokens = self.text, self.tokens
-        words = [word for word, _, _ in tokens]
-        places = array("q", [place for _, start, end in tokens for place in (start, end)])
-        told = None if words == [text[a:b] for _, a, b in tokens] else words
-        return _document, (self.id, text, told, places, self.sentences, self.mentions, self.split)
+        return _unpacked, _packed(self)
 
 
-def _document(
-    id: str, text: str, words: list[str] | None, places: "array[int]", sentences: Any,
-    mentions: Any, split: str,
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A document on its way to who links it: gold, titles and types stay here."""
+
+    document: Document
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpacked, _packed(self.document, annotated=False)
+
+
+_END = "\0"
+_PLACES = attrgetter("start", "end", "first", "stop")
+
+
+def _packed(document: Document, annotated: bool = True) -> tuple[Any, ...]:
+    """Return a document in a few strings and arrays: a pipe takes them as they are.
+
+    Mentions with one name mostly have the same candidates. They are sent once.
+    """
+    tokens, mentions = document.tokens, document.mentions
+    places = array("q", chain.from_iterable(map(_PLACES, mentions)))
+    lists = [None if (ids := m.candidates) is None else tuple(ids) for m in mentions]
+    number = {ids: i for i, ids in enumerate(dict.fromkeys(lists))}
+    annotations = [(m.gold, m.title, m.type) for m in mentions] if annotated else None
+    return (
+        document.id, document.text, document.split, document.sentences,
+        _joined(tokens.texts), (tokens.starts + tokens.ends).tobytes(),
+        _joined([mention.text for mention in mentions]), places.tobytes(), annotations,
+        _joined([id_ for ids in number if ids for id_ in ids]),
+        [-1 if ids is None else len(ids) for ids in number], [number[ids] for ids in lists],
+    )  # fmt: skip
+
+
+def _unpacked(
+    id: str, text: str, split: str, sentences: Any, words: Any, word_places: bytes, names: Any,
+    name_places: bytes, annotations: Any, ids: Any, sizes: list[int], numbers: list[int],
 ) -> Document:  # fmt: skip
-    starts, ends = places[::2], places[1::2]
-    if words is None:
-        words = [text[a:b] for a, b in zip(starts, ends, strict=True)]
-    tokens = tuple(map(Token, words, starts, ends))
+    places = array("q", word_places)
+    n = len(places) // 2
+    tokens = Tokens(_parted(words), places[:n], places[n:])
+    ids = _parted(ids)
+    lists: list[tuple[str, ...] | None] = []
+    at = 0
+    for size in sizes:
+        lists.append(None if size < 0 else ids[at : at + size])
+        at += max(size, 0)
+    rows = zip(
+        *[iter(array("q", name_places))] * 4, _parted(names),
+        annotations or repeat((None, None, None)), numbers, strict=False,
+    )  # fmt: skip
+    mentions = tuple(
+        Mention(start, end, first, stop, name, gold, title, type_, lists[number])
+        for start, end, first, stop, name, (gold, title, type_), number in rows
+    )
     return Document(id, text, tokens, sentences, mentions, split)
+
+
+def _joined(texts: Sequence[str]) -> Any:
+    """Return strings as one, which a pipe takes in no time; as they are where that cannot be."""
+    try:
+        joined = _END.join(texts)
+    except TypeError:  # somebody's ids are no strings; who links them will say so
+        return tuple(texts)
+    return joined if joined.count(_END) == len(texts) - 1 else tuple(texts)
+
+
+def _parted(joined: Any) -> tuple[str, ...]:
+    return tuple(joined.split(_END)) if isinstance(joined, str) else joined

@@ -8,13 +8,13 @@ whose end only the text's name tags tell: IOB1 spans, which run on over the end 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from sgtb.corpora.lines import Source, read_source, shown
 from sgtb.corpora.titles import unescape_title
-from sgtb.records import NIL, Document, Mention, Token
+from sgtb.records import NIL, Document, Mention, Tokens
 
 ANNOTATIONS = "AIDA-YAGO2-annotations.tsv"
 """The file with the gold entities."""
@@ -174,22 +174,16 @@ def _document(source: Source, n: int, annotated: _Annotated, text: _Text) -> Doc
     return Document(str(n), written, tokens, tuple(text.sentences), mentions, text.split)
 
 
-def laid_out(
-    words: Sequence[str], sentences: Iterable[tuple[int, int]]
-) -> tuple[str, tuple[Token, ...]]:
+def laid_out(words: Sequence[str], sentences: Iterable[tuple[int, int]]) -> tuple[str, Tokens]:
     """Return the text, a space between tokens and a newline between sentences, and its tokens."""
-    tokens = []
-    start = 0
-    for word in words:
-        end = start + len(word)
-        tokens.append(Token(word, start, end))
-        start = end + 1
+    starts = [*accumulate([len(word) + 1 for word in words], initial=0)][:-1]
+    ends = [start + len(word) for start, word in zip(starts, words, strict=True)]
     rows = (" ".join(words[first:stop]) for first, stop in sentences)
-    return "\n".join(rows), tuple(tokens)
+    return "\n".join(rows), Tokens(words, starts, ends)
 
 
 def _mentions(
-    source: Source, annotated: _Annotated, text: _Text, written: str, tokens: tuple[Token, ...]
+    source: Source, annotated: _Annotated, text: _Text, written: str, tokens: Tokens
 ) -> Iterator[Mention]:
     spans = dict(_spans(text.tags))
     for entry in annotated.annotations:
@@ -202,7 +196,7 @@ def _mentions(
                 "or it was annotated before"
             )
             raise source.error(entry.line, f"no name starts at token {entry.token}: {where}")
-        start, end = tokens[entry.token].start, tokens[stop - 1].end
+        start, end = tokens.starts[entry.token], tokens.ends[stop - 1]
         type_ = text.tags[entry.token][2:]
         name = written[start:end]
         yield Mention(start, end, entry.token, stop, name, entry.gold, entry.title, type_)

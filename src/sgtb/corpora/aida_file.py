@@ -26,7 +26,7 @@ from sgtb.corpora.complaints import Complaints, ErrorAt
 from sgtb.corpora.lines import Source, packing, shown, text_lines
 from sgtb.corpora.titles import unescape_title
 from sgtb.errors import CorpusError
-from sgtb.records import NIL, Document, Mention, Token
+from sgtb.records import NIL, Document, Mention, Token, Tokens
 from sgtb.text.tokenize import touched_tokens
 
 _DOCSTART = "-DOCSTART-"
@@ -178,21 +178,21 @@ def _rows(document: Document) -> Iterator[str]:
     yield _header(document)
     columns = {}
     for mention in document.mentions:
-        name = " ".join(token.text for token in document.tokens[mention.first : mention.stop])
+        name = " ".join(document.tokens.texts[mention.first : mention.stop])
         entity = "\t".join((name, *_entity_columns(mention)))
         for i in range(mention.first, mention.stop):
             columns[i] = f"\t{'B' if i == mention.first else 'I'}\t{entity}"
     ends = {stop for _, stop in document.sentences[:-1]}
-    for i, token in enumerate(document.tokens):
+    for i, word in enumerate(document.tokens.texts):
         if i in ends:
             yield ""
-        yield token.text + columns.get(i, "")
+        yield word + columns.get(i, "")
 
 
 def _header(document: Document) -> str:
     id_ = _BREAK.sub(" ", document.id)
     if document.split in _SUFFIX and _NUMBER.fullmatch(id_):
-        word = document.tokens[0].text if document.tokens else ""
+        word = document.tokens.texts[0] if document.tokens else ""
         id_ = f"{id_}{_SUFFIX[document.split]} {word}"
     return f"{_DOCSTART} ({id_})"
 
@@ -200,15 +200,14 @@ def _header(document: Document) -> str:
 def _adjust(document: Document) -> Document:
     """Return a document as tokens in sentences; tokens are cut where mentions begin or end."""
     tokens, lines = document.tokens, document.sentences
-    if any(_SPACE.search(token.text) or token.text.startswith(_DOCSTART) for token in tokens):
+    if any(_SPACE.search(text) or text.startswith(_DOCSTART) for text in tokens.texts):
         tokens, lines = layout_of(document.text)
     pieces, places = _cut(tokens, document.mentions)
     bounds = tuple((places[first], places[stop]) for first, stop in lines)
-    text, words = laid_out([piece.text for piece in pieces], bounds)
-    starts = [piece.start for piece in pieces]
+    text, words = laid_out(pieces.texts, bounds)
     mentions = []
     for mention in document.mentions:
-        first, stop = touched_tokens(pieces, starts, mention.start, mention.end)
+        first, stop = touched_tokens(pieces, mention.start, mention.end)
         if first == stop:
             raise CorpusError(f"document {shown(document.id)}: a mention has no visible token")
         start, end = words[first].start, words[stop - 1].end
@@ -218,7 +217,7 @@ def _adjust(document: Document) -> Document:
     return Document(id_, text, words, bounds, tuple(mentions), split)
 
 
-def _cut(tokens: Sequence[Token], mentions: Sequence[Mention]) -> tuple[list[Token], list[int]]:
+def _cut(tokens: Tokens, mentions: Sequence[Mention]) -> tuple[Tokens, list[int]]:
     """Return the tokens in pieces, and per token the place of its first; at last their number."""
     borders = sorted({at for mention in mentions for at in (mention.start, mention.end)})
     pieces: list[Token] = []
@@ -228,7 +227,7 @@ def _cut(tokens: Sequence[Token], mentions: Sequence[Mention]) -> tuple[list[Tok
         inside = borders[bisect_right(borders, token.start) : bisect_left(borders, token.end)]
         for start, end in pairwise((token.start, *inside, token.end)):
             pieces.append(Token(token.text[start - token.start : end - token.start], start, end))
-    return pieces, [*places, len(pieces)]
+    return Tokens.of(pieces), [*places, len(pieces)]
 
 
 CAPACITY = Capacity(

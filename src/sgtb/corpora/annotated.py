@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sgtb.corpora.complaints import Complaints, ErrorAt
 from sgtb.corpora.lines import shown
-from sgtb.records import Document, Mention, Token
+from sgtb.records import Document, Mention, Tokens
 from sgtb.text.tokenize import sentences, tokenize, touched_tokens
 
 SPLITS = ("train", "dev", "test", "")
@@ -35,7 +35,7 @@ class Annotation(NamedTuple):
 class Layout(NamedTuple):
     """The tokens and sentences of a text."""
 
-    tokens: tuple[Token, ...]
+    tokens: Tokens
     sentences: tuple[tuple[int, int], ...]
 
 
@@ -62,13 +62,12 @@ def annotated_document(
     layout  the tokens and sentences that the file brings along; None: they are made
     """
     tokens, lines = layout or layout_of(text)
-    starts = [token.start for token in tokens]
     mentions = []
     for annotation in annotations:
         problem = _problem(text, annotation)
         if problem is None:
             start, end = annotation.start, annotation.end
-            first, stop = touched_tokens(tokens, starts, start, end)
+            first, stop = touched_tokens(tokens, start, end)
             if first < stop:
                 mentions.append(Mention(start, end, first, stop, text[start:end], *annotation[2:6]))
                 continue

@@ -74,9 +74,8 @@ def _words(document: Document) -> tuple[list[str], list[bool]]:
     text = document.text
     starts = {mention.start for mention in document.mentions}
     ends = {mention.end for mention in document.mentions}
-    borders = {0, len(text), *starts, *ends}
-    for token in document.tokens:
-        borders |= {token.start, token.end}
+    tokens = document.tokens
+    borders = {0, len(text), *starts, *ends, *tokens.starts, *tokens.ends}
     words: list[str] = []
     spaces: list[bool] = []
     for start, end in pairwise(sorted(borders)):

@@ -26,7 +26,7 @@ from sgtb.corpora.json_lines import (
     write_lines,
 )
 from sgtb.errors import CorpusError
-from sgtb.records import NIL, Document, Mention, Token
+from sgtb.records import NIL, Document, Mention, Token, Tokens
 from sgtb.text.tokenize import sentences
 
 CAPACITY = Capacity(bare_titles=True)
@@ -53,7 +53,7 @@ def fields_of(document: Document) -> dict[str, Any]:
         fields["split"] = document.split
     usual = layout_of(document.text)
     if document.tokens != usual.tokens:
-        fields["tokens"] = [[token.start, token.end] for token in document.tokens]
+        fields["tokens"] = [[start, end] for _, start, end in document.tokens]
     if document.sentences != sentences(document.text, document.tokens):
         fields["sentences"] = [list(sentence) for sentence in document.sentences]
     return fields
@@ -137,7 +137,7 @@ def _layout(line: Line, text: str) -> Layout | None:
                 raise line.error(
                     f'"tokens": [{start}, {end}] is no part of the text behind those before it'
                 )
-        tokens = tuple(Token(text[start:end], start, end) for start, end in spans)
+        tokens = Tokens.of(Token(text[start:end], start, end) for start, end in spans)
         lines = sentences(text, tokens)
     if line.fields.get("sentences") is not None:
         lines = tuple(_pairs(line, "sentences"))

@@ -126,7 +126,6 @@ def _document(
     id_: str, xml: Source, annotated: AnnotatedText, text: str, mismatches: list[Mismatch]
 ) -> Document:
     tokens = tokenize(text)
-    starts = [token.start for token in tokens]
     mentions = []
     for annotation in annotated.annotations:
         start, end, action = _place(text, annotation)
@@ -135,7 +134,7 @@ def _document(
             mismatches.append(
                 Mismatch(xml.name, annotation.line, id_, annotation.text, found, action)
             )
-        first, stop = touched_tokens(tokens, starts, start, end)
+        first, stop = touched_tokens(tokens, start, end)
         if start < end and first < stop:
             mentions.append(_mention(text, annotation.title, start, end, first, stop))
     mentions.sort(key=lambda mention: (mention.start, mention.end))

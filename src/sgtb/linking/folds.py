@@ -26,7 +26,7 @@ def topic_of(document: Document) -> tuple[str, ...]:
 
     Agency headlines name a topic before a dash ("TENNIS - …", "NBA BASKETBALL - …").
     """
-    head = [token.text for token in document.tokens[:_HEAD]]
+    head = document.tokens.texts[:_HEAD]
     if len(head) > 2 and head[1] == "-" and head[0].isupper():
         return (head[0], head[2]) if head[0] in _BROAD else (head[0],)
     if len(head) > 2 and head[2] == "-" and head[0].isupper() and head[1].isupper():

@@ -51,7 +51,7 @@ class Lexicon:
         """
         seen: Counter[str] = Counter()
         for document in texts:
-            seen.update({word for token in document.tokens for word in normal_words(token.text)})
+            seen.update({word for text in document.tokens.texts for word in normal_words(text)})
         titled: Counter[str] = Counter()
         n_titles = 0
         for title in titles:

@@ -15,7 +15,7 @@ from sgtb.kb import KnowledgeBase
 from sgtb.linking.links import Span
 from sgtb.linking.name_search import Page, Spans
 from sgtb.linking.word_shapes import Shapes
-from sgtb.records import Token
+from sgtb.records import Tokens
 from sgtb.text.normalize import normal_name
 from sgtb.text.tokenize import touched_tokens
 
@@ -66,9 +66,7 @@ class NameFinder:
         self._state = self.kb.state
         self._known: dict[str, float | None] = {}
 
-    def find(
-        self, text: str, tokens: Sequence[Token], sentences: Sequence[tuple[int, int]]
-    ) -> Spans:
+    def find(self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]) -> Spans:
         """Return start and end of each mention, in order, none within another.
 
         Of names that overlap the one that begins first is taken, of those the longest; without
@@ -76,7 +74,7 @@ class NameFinder:
         """
         if self.kb.state is not self._state:
             self.forget()
-        shapes = [self._shapes[token.text] for token in tokens]
+        shapes = [*map(self._shapes.__getitem__, tokens.texts)]
         page = Page(
             text,
             tokens,
@@ -148,11 +146,9 @@ def _check_span(text: str, span: Span) -> None:
         raise RequestError(f"{where} is only white space; give the place of a name")
 
 
-def token_range(
-    tokens: Sequence[Token], starts: Sequence[int], start: int, end: int
-) -> tuple[int, int]:
+def token_range(tokens: Tokens, start: int, end: int) -> tuple[int, int]:
     """Return the first token that a span touches and the one after the last; there must be one."""
-    first, stop = touched_tokens(tokens, starts, start, end)
+    first, stop = touched_tokens(tokens, start, end)
     if first == stop:
         raise RequestError(
             f"the span {start} to {end} touches no word or sign; give the place of a name"

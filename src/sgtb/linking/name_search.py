@@ -1,12 +1,12 @@
 """Name search: where in a text names may stand, and which of those that are known are meant."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
 from sgtb.kb.layout import MAX_KEY
 from sgtb.linking import word_shapes as w
-from sgtb.records import Token
+from sgtb.records import Tokens
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -41,20 +41,20 @@ class Page:
     def __init__(
         self,
         text: str,
-        tokens: Sequence[Token],
+        tokens: Tokens,
         shapes: list[int],
         *,
         capitals: bool,
         max_words: int,
     ) -> None:
         self.text = text
-        self.tokens = tokens
+        self.texts, self.starts, self.ends = tokens.texts, tokens.starts, tokens.ends
         self.shapes = shapes
         self.capitals = capitals
         self.max_words = max_words
         self.named = w.NAME if capitals else w.NAME | w.PLAIN
         self.small = {
-            token.text for token, shape in zip(tokens, shapes, strict=True) if shape & w.SMALL
+            word for word, shape in zip(tokens.texts, shapes, strict=True) if shape & w.SMALL
         }
 
     def tries(self, first: int, stop: int) -> Iterator[Try]:
@@ -68,7 +68,7 @@ class Page:
         for i in range(first, stop):
             shape = self.shapes[i]
             if not shape & w.WORD:
-                fresh = fresh or self.tokens[i].text in _QUOTES
+                fresh = fresh or self.texts[i] in _QUOTES
                 continue
             if self._may_start(i, first, stop):
                 yield Try(i, fresh, headline, loud, self._ends(i, stop))
@@ -89,14 +89,14 @@ class Page:
     def _ends(self, i: int, stop: int) -> list[tuple[int, str]]:
         """Return the last token and the text of whatever from token i on may be a name."""
         text, most = self.text, self.max_words
-        start, end = self.tokens[i].start, -1
+        start, end = self.starts[i], -1
         words, linked, comma = 0, False, False
         ends = []
         for j in range(i, min(stop, i + _TOKENS_A_WORD * most)):
-            shape, token = self.shapes[j], self.tokens[j]
-            glued = token.start == end
-            if token.end - start > MAX_KEY or (
-                0 <= end < token.start - 1 and _has_empty_line(text[end : token.start])
+            shape, begins, ends_at = self.shapes[j], self.starts[j], self.ends[j]
+            glued = begins == end
+            if ends_at - start > MAX_KEY or (
+                0 <= end < begins - 1 and _has_empty_line(text[end:begins])
             ):
                 break
             if shape & w.WORD:
@@ -113,13 +113,13 @@ class Page:
             else:
                 break
             if may_end and not self._goes_on(j, stop):
-                ends.append((j, text[start : token.end]))
+                ends.append((j, text[start:ends_at]))
             comma = (comma or shape & w.COMMA > 0) and not shape & (w.LINK | w.FREE)
-            end = token.end
+            end = ends_at
         return ends
 
     def _glued(self, i: int) -> bool:
-        return self.tokens[i - 1].end == self.tokens[i].start
+        return self.ends[i - 1] == self.starts[i]
 
     def _goes_on(self, j: int, stop: int) -> bool:
         """Whether the word of token j goes on with the next one."""
@@ -152,9 +152,9 @@ class Page:
             chosen.append((i, last))
             free = last + 1
         # A word that is part of a longer name is a name by itself: "Brian May" makes "May" one.
-        parts = {self.tokens[k].text for i, last in chosen if last > i for k in range(i, last + 1)}
-        chosen += [(i, i) for i in doubtful if self.tokens[i].text in parts]
-        return tuple((self.tokens[i].start, self.tokens[last].end) for i, last in sorted(chosen))
+        parts = {text for i, last in chosen if last > i for text in self.texts[i : last + 1]}
+        chosen += [(i, i) for i in doubtful if self.texts[i] in parts]
+        return tuple((self.starts[i], self.ends[last]) for i, last in sorted(chosen))
 
     def _longest(self, attempt: Try, answers: dict[str, float]) -> int:
         """Return the last token of the longest mention; -1: there is none."""
@@ -185,7 +185,7 @@ class Page:
         if shape & w.DATE:
             return True
         weak = self.capitals and (attempt.fresh or attempt.headline)
-        return weak and self.tokens[attempt.first].text.lower() in self.small
+        return weak and self.texts[attempt.first].lower() in self.small
 
     def _may_be_phrase(self, attempt: Try, last: int) -> bool:
         """Whether several words that are a name are one here: "The Who", but not "to be"."""
@@ -207,13 +207,13 @@ class Page:
     def _cut(self, attempt: Try) -> bool:
         """Whether a word goes on as a name nobody knows: "James Dean" does not mean a James."""
         i, j = attempt.first, attempt.first + 1
-        if attempt.headline or j == len(self.tokens) or self.shapes[i] & w.UPPER:
+        if attempt.headline or j == len(self.texts) or self.shapes[i] & w.UPPER:
             return False
-        one, other = self.tokens[i], self.tokens[j]
+        following = self.texts[j]
         return (
-            self.text[one.end : other.start] == " "
-            and len(other.text) > 1
-            and other.text[0].isupper()
+            self.text[self.ends[i] : self.starts[j]] == " "
+            and len(following) > 1
+            and following[0].isupper()
             and not self.shapes[j] & (w.UPPER | w.COMMON | w.DATE | w.TITLE)
         )
 

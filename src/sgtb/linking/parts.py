@@ -6,6 +6,7 @@ sentences, and each part is decided by itself.
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sgtb.errors import RequestError
@@ -36,18 +37,17 @@ def document_of(request: Request, names: NameFinder) -> Part:
     text = request.text
     tokens = tokenize(text)
     lines = sentences(text, tokens)
-    starts = [token.start for token in tokens]
     if request.spans is None:
         found = names.find(text, tokens, lines)
         mentions = tuple(
-            Mention(start, end, *token_range(tokens, starts, start, end), text[start:end])
+            Mention(start, end, *token_range(tokens, start, end), text[start:end])
             for start, end in found
         )
         return Part(Document(request.id, text, tokens, lines, mentions), (False,) * len(mentions))
     spans = checked_spans(text, request.spans)
     mentions = tuple(
         Mention(
-            span.start, span.end, *token_range(tokens, starts, span.start, span.end),
+            span.start, span.end, *token_range(tokens, span.start, span.end),
             text[span.start : span.end],
             # What is fixed has no other candidate: so the others see that it is certain.
             candidates=span.candidates if span.fixed is None else (span.fixed,),
@@ -61,11 +61,21 @@ def document_of(request: Request, names: NameFinder) -> Part:
 def of_document(document: Document) -> Part:
     """Return a document without what is annotated: candidates stay, gold and types go."""
     _check_document(document)
-    mentions = tuple(
-        Mention(m.start, m.end, m.first, m.stop, m.text, candidates=m.candidates)
-        for m in document.mentions
+    mentions = document.mentions
+    if not _is_bare(mentions):
+        mentions = tuple(
+            Mention(m.start, m.end, m.first, m.stop, m.text, candidates=m.candidates)
+            for m in mentions
+        )
+        document = replace(document, mentions=mentions)
+    return Part(document, (False,) * len(mentions))
+
+
+def _is_bare(mentions: Sequence[Mention]) -> bool:
+    """Whether nothing is annotated; and no mention is there twice, for links go by identity."""
+    return len({*map(id, mentions)}) == len(mentions) and all(
+        m.gold is None and m.title is None and m.type is None for m in mentions
     )
-    return Part(replace(document, mentions=mentions), (False,) * len(mentions))
 
 
 def _check_request(request: Request) -> None:

@@ -99,7 +99,7 @@ class Scenes(NamedTuple):
     @classmethod
     def of(cls, documents: Sequence[Document]) -> "Scenes":
         """Read documents; one without sentences is taken for a single one."""
-        texts = [token.text for document in documents for token in document.tokens]
+        texts = [*chain.from_iterable(document.tokens.texts for document in documents)]
         kinds = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         low, near, marks, words = zip(*map(_spelling, kinds), _OUTSIDE, strict=True)
         kind = np.array([*map(kinds.__getitem__, texts), len(kinds)], np.int32)

@@ -58,9 +58,8 @@ def marked_document(id_: str, marked: str, split: str = "") -> Document:
         end = mark.end()
     text += marked[end:]
     tokens = tokenize(text)
-    starts = [token.start for token in tokens]
     mentions = tuple(
-        Mention(s.start, s.end, *token_range(tokens, starts, s.start, s.end),
+        Mention(s.start, s.end, *token_range(tokens, s.start, s.end),
                 text[s.start : s.end], gold)
         for s, gold in zip(checked_spans(text, spans), golds, strict=True)
     )  # fmt: skip

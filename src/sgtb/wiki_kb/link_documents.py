@@ -203,11 +203,10 @@ def _follow(wanted: set[str], kb: KnowledgeBase, leads: IO[str]) -> dict[str, st
 
 def _document(page: _HeldOut, meant: Mapping[str, str | None]) -> Document:
     tokens = tokenize(page.text)
-    starts = [token.start for token in tokens]
     mentions = []
     for start, end, target in page.links:
         gold = meant[target]
-        first, stop = touched_tokens(tokens, starts, start, end)
+        first, stop = touched_tokens(tokens, start, end)
         if gold is not None and gold != page.title and first < stop:
             title = target if gold == NIL else gold
             mentions.append(Mention(start, end, first, stop, page.text[start:end], gold, title))

@@ -183,7 +183,7 @@ def _place(text: str, sentence: Any) -> tuple[int, int]:
 def _sentences(text: str) -> list[tuple[int, int]]:
     """Return the sentences of a text, one after the other, so that they are all of it."""
     tokens = tokenize(text)
-    starts = [tokens[first].start for first, _ in sentences(text, tokens)][1:]
+    starts = [tokens.starts[first] for first, _ in sentences(text, tokens)][1:]
     return list(zip([0, *starts], [*starts, len(text)], strict=True)) if text else []
 
 
