@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sgtb.records import NIL, Document, Mention, Token
+from sgtb.records import NIL, Document, Mention, Question, Token, Tokens
 from tests.linking.builders import document, entity_table
 
 
@@ -39,6 +39,42 @@ def test_documents_go_through_pipes_with_all_they_have(shown):
     assert type(again.tokens[0]) is Token
     empty = Document("2", "", (), (), ())
     assert pickle.loads(pickle.dumps(empty)) == empty
+
+
+def test_tokens_in_columns_are_a_sequence_of_tokens():
+    given = (Token("Old", 0, 3), Token("Tarn", 4, 8), Token("fell", 9, 13))
+    tokens = Document("1", "Old Tarn fell", given, (), ()).tokens
+    assert type(tokens) is Tokens
+    assert tokens == given == tuple(tokens)
+    assert tokens != given[:2]
+    assert tokens != [*given]
+    assert tokens == Tokens.of(given)
+    assert hash(tokens) == hash(given)
+    assert (len(tokens), tokens[1], tokens[-1]) == (3, given[1], given[2])
+    assert type(tokens[1:]) is Tokens
+    assert tokens[1:] == given[1:]
+    assert (repr(tokens), pickle.loads(pickle.dumps(tokens))) == (repr(given), tokens)
+    with pytest.raises(IndexError):
+        tokens[3]
+    assert not Tokens.of([])
+
+
+@pytest.mark.parametrize("sign", ["", "\0"])
+def test_a_question_leaves_what_is_annotated_behind(sign):
+    """Strings go through pipes as one, whether or not they have the sign put between them."""
+    names, ids = ("Old", f"Ta{sign}rn"), (f"e{sign}1", "e2")
+    mentions = (
+        Mention(0, 3, 0, 1, names[0], "e1", "Old", "LOC", ids),
+        Mention(0, 3, 0, 1, names[0], NIL, None, None, ()),
+        Mention(4, 8, 1, 2, names[1], None, None, None, None),
+        Mention(4, 8, 1, 2, names[1], "e1", None, "PER", ids),
+    )
+    tokens = Tokens(names, (0, 4), (3, 8))
+    text = Document("1", "Old Tarn", tokens, ((0, 2),), mentions, "test")
+    assert pickle.loads(pickle.dumps(text)) == text
+    bare = [dataclasses.replace(m, gold=None, title=None, type=None) for m in mentions]
+    asked = pickle.loads(pickle.dumps(Question(text)))
+    assert asked == dataclasses.replace(text, mentions=tuple(bare))
 
 
 @pytest.mark.parametrize("record", [Mention(0, 1, 0, 1, "x"), Document("1", "", (), (), ())])

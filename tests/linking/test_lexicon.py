@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sgtb.linking import lexicon as lexicon_module
-from sgtb.linking.lexicon import UNKNOWN, Lexicon
+from sgtb.linking.lexicon import Lexicon
+from sgtb.linking.vocabulary import UNKNOWN
 from sgtb.text.word_vectors import WordVectors
 from tests.linking.builders import document
 

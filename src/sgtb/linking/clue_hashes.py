@@ -46,9 +46,10 @@ class NameClues(NamedTuple):
 
 
 @lru_cache(maxsize=_NAMES)
-def name_clues(text: str, words: tuple[str, ...]) -> NameClues:
-    """Return the clues of a mention, given its tokens in lower case."""
+def name_clues(text: str, tokens: tuple[str, ...]) -> NameClues:
+    """Return the clues of a mention, given its tokens."""
     name = normal_phrase(text)
+    words = [token.lower() for token in tokens]
     first, last = (words[0], words[-1]) if words else ("", "")
     told = (
         *(f"word:{word}" for word in words), f"all:{' '.join(words)}", f"first:{first}",

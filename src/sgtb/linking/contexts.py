@@ -14,10 +14,11 @@ import numpy as np
 from sgtb.learn.dtypes import Doubles, Floats, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.clue_hashes import Hashes, NameClues, Sights, clue, mention_clues, name_clues
-from sgtb.linking.lexicon import UNKNOWN, Lexicon
-from sgtb.linking.scenes import Mark, Names, Scenes, Spots
+from sgtb.linking.lexicon import Lexicon
+from sgtb.linking.scenes import Names, Scenes, Spots
 from sgtb.linking.sparse import Sparse
 from sgtb.linking.text_words import TextWords
+from sgtb.linking.vocabulary import UNKNOWN, Mark
 from sgtb.ragged import Ragged, gathered
 
 WINDOW = 5
@@ -77,15 +78,16 @@ class Contexts:
     @classmethod
     def build(cls, choices: Choices, lexicon: Lexicon) -> "Contexts":
         """Look around every mention asked about."""
-        scenes = Scenes.of(choices.documents)
+        scenes = Scenes.of(choices.documents, lexicon.vocabulary)
         spots = Spots.of(scenes, choices)
+        texts = scenes.texts
         bounds = zip(choices.mentions, spots.first.tolist(), spots.stop.tolist(), strict=True)
-        told = [name_clues(m.text, scenes.lows(first, stop)) for m, first, stop in bounds]
+        told = [name_clues(m.text, tuple(texts[first:stop])) for m, first, stop in bounds]
         own = [Names(document) for document in choices.documents]
         names = [own[document] for document in spots.document.tolist()]
         topics = [scenes.topic(document) for document in range(len(choices.documents))]
         place = _place(scenes, spots, told, names, topics)
-        words = TextWords.of(scenes.words, scenes.word, lexicon)
+        words = TextWords.of(scenes.word, scenes.kinds.word)
         bags = _bags(scenes, spots, words, lexicon)
         place_clues, tag_clues = _mention_clues(scenes, spots, place, told, topics)
         return cls(
@@ -182,7 +184,7 @@ def _mention_clues(
         np.array(is_upper, bool), spots.first == spots.begin,
         np.array(ending, np.uint32), np.array(shape, np.uint32), Ragged.of(names, np.uint32),
     )  # fmt: skip
-    of_place, of_tag = mention_clues(sights, scenes.near, topics)
+    of_place, of_tag = mention_clues(sights, scenes.kinds.near, topics)
     return Clues(*of_place), Clues(*of_tag)
 
 
@@ -197,7 +199,7 @@ def _document_clues(scenes: Scenes, words: TextWords, bag: Sparse) -> Clues:
     """Return the words of headlines, and those of documents that are of middling frequency."""
     heads = words.clues("h", words.place, scenes.word_offsets[scenes.headlines], words.weight > 0)
     # The words of a bag stand in the order of the lexicon, which is that of the alphabet.
-    order = np.argsort(words.number, kind="stable").astype(np.int32)
+    order = np.argsort(words.number, kind="stable")
     place = order[np.searchsorted(words.number[order], bag.columns)]
     rows = np.stack([bag.offsets[:-1], bag.offsets[1:]], axis=1)
     middling = (words.weight > _COMMON) & (words.weight < _RARE) & ~words.is_digit

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from sgtb.learn.dtypes import Doubles, Floats, Ints
+from sgtb.linking.vocabulary import UNKNOWN, Vocabulary
 from sgtb.records import Document
 from sgtb.text.normalize import STOP_WORDS, normal_words
 from sgtb.text.word_vectors import WordVectors
 
-UNKNOWN = -1
 DESCRIPTIONS_PER_WORD = 10_000
 """Up to so many descriptions all their words are known, of twice as many those that two have: a
 model holds the words, and its size should not be that of the knowledge base."""
@@ -83,6 +83,11 @@ class Lexicon:
     def number(self) -> dict[str, int]:
         """The number of each word."""
         return {word: i for i, word in enumerate(self.words)}
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens met so far, with what is known here of their words."""
+        return Vocabulary(self.number, self.weight)
 
     def numbers(self, words: Iterable[str]) -> Ints:
         """Return the numbers of words, UNKNOWN for those not here."""

@@ -4,11 +4,8 @@ Tokens, words and sentences are numbered through all documents at hand. Behind t
 one more: what is seen beyond the ends of a sentence.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from enum import IntFlag, auto
-from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
@@ -16,80 +13,30 @@ import numpy as np
 
 from sgtb.learn.dtypes import Bytes, Ints, Longs
 from sgtb.linking.choices import Choices
-from sgtb.ragged import Ragged
+from sgtb.linking.vocabulary import OUTSIDE, Kinds, Mark, Vocabulary
+from sgtb.ragged import gathered
 from sgtb.records import Document
-from sgtb.text.normalize import normal_phrase, normal_words
-
-
-class Mark(IntFlag):
-    """What a token may be; a number is what has a digit in it."""
-
-    NUMBER = auto()
-    CAPITAL = auto()
-    DATE = auto()
-    OPENING = auto()
-    CLOSING = auto()
-    PREPOSITION = auto()
-    VERSUS = auto()
-
-
-_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?$")
-_MARKS = {
-    "(": Mark.OPENING,
-    ")": Mark.CLOSING,
-    **dict.fromkeys("in at from near to".split(), Mark.PREPOSITION),
-    **dict.fromkeys("v vs versus beat against defeated over with".split(), Mark.VERSUS),
-}
-_TOKENS = 1 << 16
-"""So many different tokens are remembered, some 20 MB."""
-
-
-class _Spelling(NamedTuple):
-    """A token as features see it."""
-
-    low: str
-    near: bytes  # as a neighbour: all numbers alike
-    marks: int
-    words: tuple[str, ...]
-
-
-_OUTSIDE = _Spelling("", b"<>", 0, ())
-
-
-@lru_cache(maxsize=_TOKENS)
-def _spelling(text: str) -> _Spelling:
-    low = text.lower()
-    is_number = any(character.isdigit() for character in low)
-    near = b"0" if is_number else low.encode("utf-8", "surrogatepass")
-    marks = int(_MARKS.get(low, 0))
-    marks |= Mark.NUMBER * is_number
-    marks |= Mark.CAPITAL * text[:1].isupper()
-    marks |= Mark.DATE * (_DATE.match(low) is not None)
-    return _Spelling(low, near, int(marks), normal_words(text))
+from sgtb.text.normalize import normal_phrase
 
 
 class Scenes(NamedTuple):
     """The tokens, words and sentences of D documents.
 
-    A text says most of its words again and again, so what is known of a token is known by its kind.
-
-    kind             i4  of each token, its place among the different tokens
-    low              per kind, in lower case
-    near             per kind, the bytes of the token as its neighbours see it
+    texts            of the tokens
+    kind             i4  of each token
+    kinds            what is known of these
     marks            u1  what each token is
-    words            the different words
-    word             i4  of each word of the texts, its place among these
+    word             i4  of each word of the texts, its place in the vocabulary
     word_offsets     per token, its words
     token_offsets    i8[D + 1]
     sentence_offsets i8[D + 1]
     sentences        i8[S, 2]  where each begins and ends
     """
 
+    texts: list[str]
     kind: Ints
-    low: tuple[str, ...]
-    near: Ragged
+    kinds: Kinds
     marks: Bytes
-    words: tuple[str, ...]
     word: Ints
     word_offsets: Longs
     token_offsets: Longs
@@ -97,33 +44,22 @@ class Scenes(NamedTuple):
     sentences: Longs
 
     @classmethod
-    def of(cls, documents: Sequence[Document]) -> "Scenes":
+    def of(cls, documents: Sequence[Document], vocabulary: Vocabulary) -> "Scenes":
         """Read documents; one without sentences is taken for a single one."""
         texts = [*chain.from_iterable(document.tokens.texts for document in documents)]
-        kinds = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        low, near, marks, words = zip(*map(_spelling, kinds), _OUTSIDE, strict=True)
-        kind = np.array([*map(kinds.__getitem__, texts), len(kinds)], np.int32)
-        numbers = {word: i for i, word in enumerate(dict.fromkeys(chain.from_iterable(words)))}
-        of_kind = Ragged(
-            _offsets(map(len, words)),
-            np.array([*map(numbers.__getitem__, chain.from_iterable(words))], np.int32),
-        )
-        word_offsets, word = of_kind.take(kind.astype(np.int64))
+        read, kinds = vocabulary.read(texts)
+        kind = np.append(read, np.int32(OUTSIDE))
+        first = kinds.words.offsets
+        word_offsets, word = gathered(kinds.words.items, first[kind], first[1:][kind])
         token_offsets = _offsets(len(text.tokens) for text in documents)
         sentences = [text.sentences or ((0, len(text.tokens)),) for text in documents]
         sentence_offsets = _offsets(map(len, sentences))
         flat = np.array([*chain.from_iterable(sentences)], np.int64).reshape(-1, 2)
         flat += np.repeat(token_offsets[:-1], np.diff(sentence_offsets))[:, None]
         return cls(
-            kind, low,
-            Ragged(_offsets(map(len, near)), np.frombuffer(b"".join(near), np.uint8)),
-            np.array(marks, np.uint8)[kind], (*numbers,), word, word_offsets,
+            texts, kind, kinds, kinds.marks[kind], word, word_offsets,
             token_offsets, sentence_offsets, flat,
         )  # fmt: skip
-
-    def lows(self, first: int, stop: int) -> tuple[str, ...]:
-        """Return some tokens in lower case."""
-        return tuple([self.low[kind] for kind in self.kind[first:stop].tolist()])
 
     @property
     def headlines(self) -> Longs:
@@ -133,10 +69,9 @@ class Scenes(NamedTuple):
     def topic(self, document: int) -> str:
         """Return the topic word of an agency headline: "SOCCER - …" or "NBA BASKETBALL - …"."""
         first, stop = self.token_offsets[document : document + 2].tolist()
-        begin = self.lows(first, min(first + 3, stop))
-        for before, word in pairwise(begin):
+        for before, word in pairwise(self.texts[first : min(first + 3, stop)]):
             if word == "-":
-                return before
+                return before.lower()
         return ""
 
     def counted(self, mark: Mark) -> Longs:
@@ -201,6 +136,7 @@ class Names:
 
     def __init__(self, document: Document) -> None:
         self.count = Counter([normal_phrase(mention.text) for mention in document.mentions])
+        self._longest: dict[str, str] = {}
         self._longer_with: dict[str, list[str]] = {}
         for name in self.count:
             if " " in name:
@@ -209,6 +145,12 @@ class Names:
 
     def longest(self, name: str) -> str:
         """Return the longest name that contains this one as words; of equals, the first."""
+        found = self._longest.get(name)
+        if found is None:
+            self._longest[name] = found = self._find(name)
+        return found
+
+    def _find(self, name: str) -> str:
         longest, most = name, name.count(" ")
         for other in self._longer_with.get(name.split(" ", 1)[0], ()):
             if other.count(" ") > most and f" {name} " in f" {other} ":

@@ -28,6 +28,7 @@ def normal_words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(plain.translate(_SILENT).lower()))
 
 
+@lru_cache(maxsize=1 << 14)
 def normal_phrase(text: str) -> str:
     """Return the words of a text with single spaces, in the form the word features count."""
     return " ".join(normal_words(text))
