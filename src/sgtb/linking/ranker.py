@@ -21,6 +21,7 @@ from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.name_prints import known_print
+from sgtb.linking.segments import group_of
 from sgtb.ragged import Ragged
 
 BITS = 18
@@ -37,6 +38,9 @@ class Crosses(NamedTuple):
     `marks` (its type, and whether its title says more than the mention). All of them
     meet the clues of the mention's place. The kinds and the type also meet the words of document
     and sentence.
+
+    Candidates have few kinds and share them: of a dozen, half are persons of no kind. Who is
+    `alike` in a mention meets the same clues there, who is `worded_alike` the same words.
     """
 
     kind_offsets: Longs  # per candidate
@@ -49,6 +53,8 @@ class Crosses(NamedTuple):
     sentence_clues: Hashes
     document_offsets: Longs
     document_clues: Hashes
+    alike: Ints  # per candidate, the first of its mention with the same kinds and marks
+    worded_alike: Ints  # per candidate, the first of its document with the same worded kinds
 
 
 def crosses(
@@ -68,12 +74,13 @@ def crosses(
         choices.candidate_offsets, choices.entity, names, facts.kind_clues, facts.kind_words,
         facts.type_clue, title_equal, rest_words, offsets, kinds, n_worded,
     )  # fmt: skip
-    document = np.repeat(np.arange(len(choices.documents)), np.diff(choices.mention_offsets))
+    document = group_of(choices.mention_offsets).astype(np.int32)
     return Crosses(
-        offsets, kinds[: offsets[-1]], n_worded, document.astype(np.int32),
+        offsets, kinds[: offsets[-1]], n_worded, document,
         contexts.place_clues.offsets, contexts.place_clues.values,
         contexts.sentence_clues.offsets, contexts.sentence_clues.values,
         contexts.document_clues.offsets, contexts.document_clues.values,
+        *twins(choices.candidate_offsets, document, offsets, kinds, n_worded),
     )  # fmt: skip
 
 
@@ -113,6 +120,70 @@ def list_kinds(
             offsets[c + 1] = at
 
 
+def twins(
+    candidate_offsets: Ints, document: Ints, offsets: Longs, kinds: Hashes, n_worded: Ints
+) -> tuple[Ints, Ints]:
+    """Return who is alike and who is worded alike, as `Crosses` has them."""
+    n = len(n_worded)
+    per_document = np.bincount(document, np.diff(candidate_offsets)).max(initial=1)
+    table = np.full(1 << int(2 * per_document).bit_length(), -1, np.int64)
+    alike, worded_alike = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    find_twins(
+        candidate_offsets, document, offsets, kinds, n_worded, table, alike, worded_alike
+    )  # fmt: skip
+    return alike, worded_alike
+
+
+@kernel
+def find_twins(
+    candidate_offsets: Ints, document: Ints, offsets: Longs, kinds: Hashes, n_worded: Ints,
+    table: Longs, alike: Ints, worded_alike: Ints,
+) -> None:  # fmt: skip
+    """Find candidates of the same kinds by a hash table, at least half of which stays empty.
+
+    It holds candidates. Those of documents before are as good as none: no document clears it.
+    """
+    mask = np.uint32(table.shape[0] - 1)
+    here = int64(0)
+    for m in range(candidate_offsets.shape[0] - 1):
+        begin = int64(candidate_offsets[m])
+        if m > 0 and document[m] != document[m - 1]:
+            here = begin
+        for c in range(begin, int64(candidate_offsets[m + 1])):
+            first, n = offsets[c], int64(n_worded[c])
+            mixed = np.uint32(0)
+            for k in range(first, first + n):
+                mixed = _mixed(kinds[k], mixed)
+            at = mixed & mask
+            twin = table[at]
+            while twin >= here and not (
+                n_worded[twin] == n and _equal(kinds, first, offsets[twin], n)
+            ):
+                at = (at + np.uint32(1)) & mask
+                twin = table[at]
+            if twin < here:
+                twin = c
+                table[at] = c
+            worded_alike[c] = twin
+            own = begin
+            rest = offsets[c + 1] - first - n
+            while own < c and not (
+                worded_alike[own] == twin
+                and offsets[own + 1] - offsets[own] - n == rest
+                and _equal(kinds, first + n, offsets[own] + n, rest)
+            ):
+                own += 1
+            alike[c] = own
+
+
+@inner
+def _equal(kinds: Hashes, i: int, j: int, n: int) -> bool:
+    for k in range(n):  # noqa: SIM110 (kernels have no generators)
+        if kinds[i + k] != kinds[j + k]:
+            return False
+    return True
+
+
 @dataclass(frozen=True)
 class Cuts:
     """Where features are cut into bins: `values` f4[F, BINS - 1], ascending, padded with inf."""
@@ -131,20 +202,37 @@ class Cuts:
 
     def apply(self, features: Floats) -> Bytes:
         """Return the bin of every value."""
+        n, width = self.values.shape
+        cuts = np.full((-(-width // _AT_ONCE) * _AT_ONCE, n), np.inf, np.float32)
+        cuts[:width] = self.values.T
         out = np.zeros(features.shape, np.uint8)
-        count_cuts(np.ascontiguousarray(features), self.values, out)
+        count_cuts(np.ascontiguousarray(features), cuts, np.zeros(n, np.int32), out)
         return out
 
 
+_AT_ONCE = 6
+
+
 @kernel
-def count_cuts(features: Floats, cuts: Floats, out: Bytes) -> None:
-    """Count the cuts below every value: all of them, which is faster than to search."""
+def count_cuts(features: Floats, cuts: Floats, counts: Ints, out: Bytes) -> None:
+    """Count the cuts below every value: all of them, which is faster than to search.
+
+    The innermost loop runs over features and becomes vector instructions.
+    """
     for c in range(features.shape[0]):
-        for f in range(features.shape[1]):
-            n = 0
-            for k in range(cuts.shape[1]):
-                n += cuts[f, k] < features[c, f]
-            out[c, f] = n
+        values = features[c]
+        for f in range(counts.shape[0]):
+            counts[f] = np.int32(0)
+        for k in range(0, cuts.shape[0], _AT_ONCE):
+            a, b, c_ = cuts[k], cuts[k + 1], cuts[k + 2]
+            d, e, g = cuts[k + 3], cuts[k + 4], cuts[k + 5]
+            for f in range(counts.shape[0]):
+                x = values[f]
+                n = np.int32(a[f] < x) + np.int32(b[f] < x) + np.int32(c_[f] < x)
+                n += np.int32(d[f] < x) + np.int32(e[f] < x) + np.int32(g[f] < x)
+                counts[f] += n
+        for f in range(counts.shape[0]):
+            out[c, f] = np.uint8(counts[f])
 
 
 @dataclass(frozen=True)
@@ -175,17 +263,25 @@ class Ranker:
     def scores(self, choices: Choices, sides: Crosses, bins: Bytes, mentions: Longs) -> Doubles:
         """Return the scores of all candidates of the mentions given, 0 elsewhere: f8[C]."""
         out = np.zeros(choices.n_candidates)
+        near, far = np.zeros(len(out)), np.full(len(out), np.nan)
         tell_ranks(
-            choices.candidate_offsets, sides, bins, mentions, self.weights, self.bin_weights, out
-        )
+            choices.candidate_offsets, sides, bins, mentions, self.weights, self.bin_weights, near,
+            far, out,
+        )  # fmt: skip
         return out
 
 
 @inner
 def _place(kind: np.uint32, clue: np.uint32, mask: np.uint32) -> np.uint32:
+    """Hash a pair to one of so many places."""
+    return _mixed(kind, clue) & mask
+
+
+@inner
+def _mixed(kind: np.uint32, clue: np.uint32) -> np.uint32:
     """Hash a pair; multiplying spreads the bits, and shifting brings the high ones down."""
     mixed = np.uint32(kind * np.uint32(0x9E3779B1)) ^ np.uint32(clue * np.uint32(0x85EBCA6B))
-    return (mixed ^ (mixed >> np.uint32(15))) & mask
+    return mixed ^ (mixed >> np.uint32(15))
 
 
 @inner
@@ -219,27 +315,28 @@ def _step(weights: Doubles, seen: Doubles, place: int, slope: float) -> None:
 
 
 @inner
-def _score(
-    sides: Crosses, m: int, c: int, bins: Bytes, weights: Doubles, bin_weights: Doubles
-) -> float:
+def _near(sides: Crosses, m: int, c: int, weights: Doubles) -> float:
+    """Return what a candidate meets around its mention."""
     first, last = sides.kind_offsets[c], sides.kind_offsets[c + 1]
     worded = first + sides.n_worded[c]
-    d = sides.document[m]
     total = _meet(
         sides.kinds, first, last, sides.place_clues, sides.place_offsets[m],
         sides.place_offsets[m + 1], weights,
     )  # fmt: skip
-    total += _meet(
+    return total + _meet(
         sides.kinds, first, worded, sides.sentence_clues, sides.sentence_offsets[m],
         sides.sentence_offsets[m + 1], weights,
     )  # fmt: skip
-    total += _meet(
-        sides.kinds, first, worded, sides.document_clues, sides.document_offsets[d],
-        sides.document_offsets[d + 1], weights,
+
+
+@inner
+def _far(sides: Crosses, m: int, c: int, weights: Doubles) -> float:
+    """Return what a candidate meets in the document."""
+    first, d = sides.kind_offsets[c], sides.document[m]
+    return _meet(
+        sides.kinds, first, first + sides.n_worded[c], sides.document_clues,
+        sides.document_offsets[d], sides.document_offsets[d + 1], weights,
     )  # fmt: skip
-    for f in range(bins.shape[1]):
-        total += bin_weights[f, bins[c, f]]
-    return total
 
 
 @kernel
@@ -252,7 +349,10 @@ def learn_ranks(
         start, n = int64(candidate_offsets[m]), candidate_offsets[m + 1] - candidate_offsets[m]
         top, total = -1e300, 0.0
         for i in range(n):
-            scores[i] = _score(sides, m, start + i, bins, weights, bin_weights)
+            c = start + i
+            scores[i] = _near(sides, m, c, weights) + _far(sides, m, c, weights)
+            for f in range(bins.shape[1]):
+                scores[i] += bin_weights[f, bins[c, f]]
             top = max(top, scores[i])
         for i in range(n):
             scores[i] = np.exp(scores[i] - top)
@@ -283,9 +383,33 @@ def learn_ranks(
 @kernel
 def tell_ranks(
     candidate_offsets: Ints, sides: Crosses, bins: Bytes, mentions: Longs, weights: Doubles,
-    bin_weights: Doubles, out: Doubles,
+    bin_weights: Doubles, near: Doubles, far: Doubles, out: Doubles,
 ) -> None:  # fmt: skip
-    """Write the scores of the candidates of some mentions."""
+    """Write the scores of the candidates of some mentions.
+
+    near, far  room for what those meet that others are alike; far is NaN in the beginning
+    """
     for m in mentions:
-        for c in range(candidate_offsets[m], candidate_offsets[m + 1]):
-            out[c] = _score(sides, m, int64(c), bins, weights, bin_weights)
+        first, last = int64(candidate_offsets[m]), int64(candidate_offsets[m + 1])
+        for c in range(first, last):
+            own, other = sides.alike[c], sides.worded_alike[c]
+            if own == c:
+                near[c] = _near(sides, m, c, weights)
+            if np.isnan(far[other]):
+                far[other] = _far(sides, m, c, weights)
+            out[c] = near[own] + far[other]
+        for c in range(first, last, 4):
+            _add_bins(c, last - 1, bins, bin_weights, out)
+
+
+@inner
+def _add_bins(c: int, last: int, bins: Bytes, bin_weights: Doubles, out: Doubles) -> None:
+    """Add the weights of bins to four candidates at a time, for no sum waits for another."""
+    c1, c2, c3 = min(c + 1, last), min(c + 2, last), min(c + 3, last)
+    a, b, d, e = out[c], out[c1], out[c2], out[c3]
+    for f in range(bins.shape[1]):
+        a += bin_weights[f, bins[c, f]]
+        b += bin_weights[f, bins[c1, f]]
+        d += bin_weights[f, bins[c2, f]]
+        e += bin_weights[f, bins[c3, f]]
+    out[c], out[c1], out[c2], out[c3] = a, b, d, e
