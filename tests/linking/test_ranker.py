@@ -12,7 +12,7 @@ from sgtb.linking import ranker
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import Clues, Contexts
 from sgtb.linking.facts import EntityFacts, split_title
-from sgtb.linking.ranker import BINS, Crosses, Cuts, Ranker, crosses, learn_ranks, tell_ranks
+from sgtb.linking.ranker import BINS, Crosses, Cuts, Ranker, crosses, learn_ranks, tell_ranks, twins
 from tests.linking.builders import (
     document,
     documents,
@@ -83,10 +83,12 @@ def random_sides(seed):
         ).astype(np.uint32)
 
     kind_offsets, kinds = hashes(12, 2, 4)
+    kinds[:] = rng.choice(kinds[:3], len(kinds))  # so that candidates have kinds in common
+    n_worded = rng.integers(1, 3, 12).astype(np.int32)
+    document = np.array([0, 0, 0, 1, 1, 1], np.int32)
     sides = Crosses(
-        kind_offsets, kinds, rng.integers(1, 3, 12).astype(np.int32),
-        np.array([0, 0, 0, 1, 1, 1], np.int32),
-        *hashes(6, 1, 4), *hashes(6, 0, 3), *hashes(2, 0, 3),
+        kind_offsets, kinds, n_worded, document, *hashes(6, 1, 4), *hashes(6, 0, 3),
+        *hashes(2, 0, 3), *twins(candidate_offsets, document, kind_offsets, kinds, n_worded),
     )  # fmt: skip
     bins = rng.integers(0, BINS, (12, 3)).astype(np.uint8)
     gold = np.array([1, -1, 0, 0, 3, 1], np.int32)
@@ -112,13 +114,31 @@ def test_against_the_twin(seed):
         found = bin_weights[key[1], key[2]] if isinstance(key, tuple) else weights[key]
         assert found == pytest.approx(weight, rel=1e-9, abs=1e-12)
     out = np.zeros(12)
-    tell_ranks(offsets, sides, bins, np.array([0, 1, 4]), weights, bin_weights, out)
+    room, unknown = np.zeros(12), np.full(12, np.nan)
+    told = np.array([0, 1, 5, 4])
+    tell_ranks(offsets, sides, bins, told, weights, bin_weights, room, unknown, out)
     expected = np.zeros(12)
-    for m in (0, 1, 4):
+    for m in told:
         for c in range(*offsets[m : m + 2]):
             expected[c] = twin.score(m, c)
     np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
     assert expected.any()
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("seed", range(20))
+def test_twins_are_the_first_of_their_kinds(seed):
+    offsets, _, s, _ = random_sides(seed)
+    mention = np.repeat(np.arange(6), np.diff(offsets))
+    kinds = [part(s.kinds, s.kind_offsets, c) for c in range(12)]
+    worded = [own[:n] for own, n in zip(kinds, s.n_worded, strict=True)]
+    for c in range(12):
+        own = [p for p in range(12) if mention[p] == mention[c] and kinds[p] == kinds[c]]
+        same = [p for p in own if s.n_worded[p] == s.n_worded[c]]
+        assert s.alike[c] == same[0]
+        document = s.document[mention]
+        there = [p for p in range(12) if document[p] == document[c] and worded[p] == worded[c]]
+        assert s.worded_alike[c] == there[0]
 
 
 def test_cuts_make_bins_of_about_equal_size():

@@ -48,10 +48,12 @@ def _walks(choices: Choices, facts: EntityFacts, prior: Doubles) -> Doubles:
     home = np.bincount(where, prior, len(node)).astype(np.float64)
     home /= np.maximum(np.bincount(document, home, len(choices.documents)), 1e-300)[document]
     time = home.copy()
+    entity, links = (node % n).astype(np.int32), facts.links
     largest = int(np.diff(offsets).max(initial=0))
+    most = np.bincount(document, np.diff(links.offsets)[entity]).max(initial=0)
     walk(
-        offsets, (node % n).astype(np.int32), facts.links.offsets, facts.links.columns, home,
-        np.full(len(facts), -1, np.int32), np.zeros(largest), np.zeros(largest), time,
+        offsets, entity, links.offsets, links.columns, home, np.full(len(facts), -1, np.int32),
+        np.zeros(largest + 1, np.int64), np.zeros(int(most), np.int32), np.zeros(largest), time,
     )  # fmt: skip
     visited: Doubles = time[where]
     return visited
@@ -60,31 +62,33 @@ def _walks(choices: Choices, facts: EntityFacts, prior: Doubles) -> Doubles:
 @kernel
 def walk(
     offsets: Longs, entity: Ints, link_offsets: Longs, link_targets: Ints, home: Doubles,
-    place: Ints, degree: Doubles, moved: Doubles, time: Doubles,
+    place: Ints, ends: Longs, targets: Ints, moved: Doubles, time: Doubles,
 ) -> None:  # fmt: skip
     """Walk links inside each document, going home now and then; who has no link stays."""
     for d in range(offsets.shape[0] - 1):
         first, n = offsets[d], offsets[d + 1] - offsets[d]
         for i in range(n):
             place[entity[first + i]] = i
-        for i in range(n):
-            degree[i] = 0.0
+        at = 0
+        for i in range(n):  # most links lead out of the document
             e = int64(entity[first + i])
             for k in range(link_offsets[e], link_offsets[e + 1]):
-                degree[i] += place[link_targets[k]] >= 0
+                target = place[link_targets[k]]
+                if target >= 0:
+                    targets[at] = target
+                    at += 1
+            ends[i + 1] = at
         for _ in range(WALK_ROUNDS):
             for i in range(n):
                 moved[i] = 0.0
             for i in range(n):
-                if degree[i] == 0.0:
+                begin, end = ends[i], ends[i + 1]
+                if begin == end:
                     moved[i] += time[first + i]
                     continue
-                step = time[first + i] / degree[i]
-                e = int64(entity[first + i])
-                for k in range(link_offsets[e], link_offsets[e + 1]):
-                    target = place[link_targets[k]]
-                    if target >= 0:
-                        moved[target] += step
+                step = time[first + i] / (end - begin)
+                for k in range(begin, end):
+                    moved[targets[k]] += step
             for i in range(n):
                 time[first + i] = RESTART * home[first + i] + (1.0 - RESTART) * moved[i]
         for i in range(n):

@@ -21,6 +21,7 @@ from sgtb.linking.descriptions import bags, descriptions
 from sgtb.linking.entity_source import EntitySource, TableSource
 from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.name_prints import NamePrints, name_prints, string_number
+from sgtb.linking.neighbours import neighbours
 from sgtb.linking.sparse import Sparse
 from sgtb.ragged import Ragged
 from sgtb.text.normalize import STOP_WORDS, normal_phrase, normal_words
@@ -127,18 +128,7 @@ class EntityFacts:
     @cached_property
     def links(self) -> Sparse:
         """Who of these entities is linked with whom, either way, by row."""
-        n = len(self)
-        row = np.full(int(max(self.number.max(initial=-1), self.linked.items.max(initial=-1))) + 1,
-                      -1, np.int32)  # fmt: skip
-        row[self.number] = np.arange(n)
-        here = row[self.linked.items]
-        source = np.repeat(np.arange(n), np.diff(self.linked.offsets))
-        source, target = source[here >= 0], here[here >= 0]
-        both = Sparse.of(
-            np.concatenate([source, target]), np.concatenate([target, source]),
-            np.ones(2 * len(source)), (n, n),
-        )  # fmt: skip
-        return both.with_values(np.ones(len(both.columns)))
+        return neighbours(self.number, self.linked)
 
 
 @cache

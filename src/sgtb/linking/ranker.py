@@ -128,9 +128,7 @@ def twins(
     per_document = np.bincount(document, np.diff(candidate_offsets)).max(initial=1)
     table = np.full(1 << int(2 * per_document).bit_length(), -1, np.int64)
     alike, worded_alike = np.zeros(n, np.int32), np.zeros(n, np.int32)
-    find_twins(
-        candidate_offsets, document, offsets, kinds, n_worded, table, alike, worded_alike
-    )  # fmt: skip
+    find_twins(candidate_offsets, document, offsets, kinds, n_worded, table, alike, worded_alike)
     return alike, worded_alike
 
 
@@ -143,7 +141,7 @@ def find_twins(
 
     It holds candidates. Those of documents before are as good as none: no document clears it.
     """
-    mask = np.uint32(table.shape[0] - 1)
+    mask = table.shape[0] - 1
     here = int64(0)
     for m in range(candidate_offsets.shape[0] - 1):
         begin = int64(candidate_offsets[m])
@@ -151,15 +149,15 @@ def find_twins(
             here = begin
         for c in range(begin, int64(candidate_offsets[m + 1])):
             first, n = offsets[c], int64(n_worded[c])
-            mixed = np.uint32(0)
-            for k in range(first, first + n):
-                mixed = _mixed(kinds[k], mixed)
-            at = mixed & mask
+            at = int64(0)
+            for k in range(first, first + n):  # of 31 bits times 32: one of 63
+                at = ((at ^ int64(kinds[k])) & 0x7FFFFFFF) * 0x9E3779B1 >> 16
+            at &= mask
             twin = table[at]
             while twin >= here and not (
                 n_worded[twin] == n and _equal(kinds, first, offsets[twin], n)
             ):
-                at = (at + np.uint32(1)) & mask
+                at = (at + 1) & mask
                 twin = table[at]
             if twin < here:
                 twin = c
@@ -273,15 +271,9 @@ class Ranker:
 
 @inner
 def _place(kind: np.uint32, clue: np.uint32, mask: np.uint32) -> np.uint32:
-    """Hash a pair to one of so many places."""
-    return _mixed(kind, clue) & mask
-
-
-@inner
-def _mixed(kind: np.uint32, clue: np.uint32) -> np.uint32:
     """Hash a pair; multiplying spreads the bits, and shifting brings the high ones down."""
     mixed = np.uint32(kind * np.uint32(0x9E3779B1)) ^ np.uint32(clue * np.uint32(0x85EBCA6B))
-    return mixed ^ (mixed >> np.uint32(15))
+    return (mixed ^ (mixed >> np.uint32(15))) & mask
 
 
 @inner
