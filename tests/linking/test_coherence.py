@@ -10,6 +10,7 @@ from sgtb.linking.choices import listed_choices
 from sgtb.linking.coherence import COHERENCES, RESTART, SPACES, WALK_ROUNDS
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
+from sgtb.linking.repeats import Repeats
 from sgtb.linking.votes import REACH
 from tests.linking.builders import document, documents, entity_table, lexicon_of, world
 
@@ -120,9 +121,14 @@ def sides_of(texts, entities):
     return choices, Contexts.build(choices, lexicon), EntityFacts.build(entities, lexicon)
 
 
+def features_of(choices, contexts, facts):
+    repeats = Repeats.of(choices, contexts)
+    return coherence.coherence_features(repeats, facts)[repeats.place]
+
+
 def assert_like_the_twin(texts, entities):
     sides = sides_of(texts, entities)
-    found = coherence.coherence_features(*sides)
+    found = features_of(*sides)
     assert found.shape == (sides[0].n_candidates, len(COHERENCES))
     assert found.dtype == np.float32
     expected = naive(*sides)
@@ -200,7 +206,7 @@ def test_documents_do_not_see_each_other():
 
     def features(some):
         choices = listed_choices(some, entities)
-        return coherence.coherence_features(choices, Contexts.build(choices, lexicon), facts)
+        return features_of(choices, Contexts.build(choices, lexicon), facts)
 
     alone = np.concatenate([features([text]) for text in texts])
     assert features(texts).tobytes() == alone.tobytes()
@@ -209,5 +215,5 @@ def test_documents_do_not_see_each_other():
 def test_nothing_to_choose_from():
     entities = entity_table(["Red", "Blue"], [(0, 1)])
     texts = [document("1"), document("2", "[Fox|e100||]"), document("3", "no names")]
-    found = coherence.coherence_features(*sides_of(texts, entities))
+    found = features_of(*sides_of(texts, entities))
     assert found.shape == (0, len(COHERENCES))

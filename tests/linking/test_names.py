@@ -18,8 +18,9 @@ def compared(name: str, title: str, *others: str) -> dict[str, float]:
     text = document("1", f"[{name}|e100||e100] and {more} .")
     lexicon = lexicon_of([text], entities)
     choices = listed_choices([text], entities)
+    contexts = Contexts.build(choices, lexicon)
     features = name_features(
-        choices, Contexts.build(choices, lexicon), EntityFacts.build(entities, lexicon)
+        choices, contexts.names, contexts.full_names, EntityFacts.build(entities, lexicon)
     )
     assert features.shape == (1, len(NAMES))
     return dict(zip(NAMES, features[0].tolist(), strict=True))
@@ -106,7 +107,8 @@ def assert_like_the_twin(texts, entities):
     lexicon = lexicon_of(texts, entities)
     choices = listed_choices(texts, entities)
     contexts = Contexts.build(choices, lexicon)
-    found = name_features(choices, contexts, EntityFacts.build(entities, lexicon))
+    facts = EntityFacts.build(entities, lexicon)
+    found = name_features(choices, contexts.names, contexts.full_names, facts)
     offsets = choices.candidate_offsets
     expected = [
         naive(contexts.names[m], contexts.full_names[m], entities.titles[choices.entity[c]])

@@ -6,6 +6,7 @@ import pytest
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
+from sgtb.linking.repeats import Repeats
 from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
 from tests.linking.builders import document, documents, entity_table, lexicon_of, world
 
@@ -81,6 +82,10 @@ def sides_of(texts, entities, train=None):
     return choices, contexts, EntityFacts.build(entities, lexicon), lexicon
 
 
+def compared(choices, contexts, facts, lexicon):
+    return similarities(choices, contexts, Repeats.of(choices, contexts), facts, lexicon)
+
+
 def random_texts(seed):
     """Texts of words that titles have, so that there is much to compare."""
     rng = np.random.default_rng(seed)
@@ -101,7 +106,7 @@ def random_texts(seed):
 
 
 def assert_like_the_twin(sides):
-    found = similarities(*sides)
+    found = compared(*sides)
     rows = naive(*sides)
     for names, table in zip((OVERLAPS, COSINES, DESCRIPTIONS), found, strict=True):
         assert table.dtype == np.float32
@@ -130,7 +135,7 @@ def test_what_the_mention_says_itself_is_not_the_rest():
     entities = entity_table(["Orlan Rovers", "Orlan"])
     text = document("1", "a match", "[Orlan|e100||e100,e101] won", "Rovers again")
     other = document("2", "something else")
-    overlaps = similarities(*sides_of([text], entities, [text, other])).overlaps
+    overlaps = compared(*sides_of([text], entities, [text, other])).overlaps
     column = dict(zip(OVERLAPS, overlaps.T, strict=True))
     assert column["rest_words"].tolist() == [1, 0]
     assert column["rest_in_document"].tolist() == [1, 0]
@@ -141,4 +146,4 @@ def test_what_the_mention_says_itself_is_not_the_rest():
 def test_mentions_without_candidates_and_documents_without_mentions():
     entities = entity_table(["Orlan"])
     texts = [document("1"), document("2", "nothing"), document("3", "[Orlan|e100||]")]
-    assert {len(table) for table in similarities(*sides_of(texts, entities))} == {0}
+    assert {len(table) for table in compared(*sides_of(texts, entities))} == {0}

@@ -12,9 +12,8 @@ import numpy as np
 
 from sgtb.kernels import int64, kernel
 from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
-from sgtb.linking.choices import Choices
-from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
+from sgtb.linking.repeats import Repeats
 from sgtb.linking.segments import group_of, relative, share
 from sgtb.linking.votes import CLOSE_VOTES, VOTES, votes
 
@@ -27,26 +26,31 @@ COHERENCES = (*COMPARED, "walk_share", *(f"{name}_below_best" for name in COMPAR
 WALK_ROUNDS, RESTART = 15, 0.2
 
 
-def coherence_features(choices: Choices, contexts: Contexts, facts: EntityFacts) -> Floats:
-    """Return f4[C, len(COHERENCES)]."""
-    offsets = choices.candidate_offsets
-    prior = share(facts.in_links[choices.entity] + 1.0, offsets)
+def coherence_features(repeats: Repeats, facts: EntityFacts) -> Floats:
+    """Return f4[C, len(COHERENCES)] for the candidates told once; repeats have the same."""
+    once = repeats.once
+    offsets = once.candidate_offsets
+    prior = share(facts.in_links[once.entity] + 1.0, offsets)
     spaces = [getattr(facts, f"{space}_vector") for space in SPACES]
-    walk = _walks(choices, facts, prior)
-    columns = [*votes(choices, contexts.names, prior, facts.links, spaces), np.log(walk + 1e-6)]
+    walk = _walks(repeats, facts, prior)
+    columns = [*votes(once, repeats.names, prior, facts.links, spaces), np.log(walk + 1e-6)]
     below = [relative(column, offsets) for column in columns]
     return np.stack([*columns, share(walk, offsets), *below], axis=1).astype(np.float32)
 
 
-def _walks(choices: Choices, facts: EntityFacts, prior: Doubles) -> Doubles:
-    """Return where a walk over each document's candidates spends its time, per candidate."""
-    candidate_document = group_of(choices.candidate_offsets[choices.mention_offsets])
+def _walks(repeats: Repeats, facts: EntityFacts, prior: Doubles) -> Doubles:
+    """Return where a walk over each document's candidates spends its time, per candidate.
+
+    It sets out from every mention: who is mentioned often is home more often.
+    """
+    once, place = repeats.once, repeats.place
     n = np.int64(len(facts))
-    node, where = np.unique(candidate_document * n + choices.entity, return_inverse=True)
+    candidate_document = group_of(once.candidate_offsets[once.mention_offsets])
+    node, where = np.unique(candidate_document * n + once.entity, return_inverse=True)
     document = (node // n).astype(np.int64)
-    offsets = np.searchsorted(document, np.arange(len(choices.documents) + 1)).astype(np.int64)
-    home = np.bincount(where, prior, len(node)).astype(np.float64)
-    home /= np.maximum(np.bincount(document, home, len(choices.documents)), 1e-300)[document]
+    offsets = np.searchsorted(document, np.arange(len(once.documents) + 1)).astype(np.int64)
+    home = np.bincount(where[place], prior[place], len(node)).astype(np.float64)
+    home /= np.maximum(np.bincount(document, home, len(once.documents)), 1e-300)[document]
     time = home.copy()
     entity, links = (node % n).astype(np.int32), facts.links
     largest = int(np.diff(offsets).max(initial=0))

@@ -6,15 +6,15 @@ dealt into folds, and the features of a fold come from models trained on the oth
 documents get theirs from models trained on all folds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from sgtb.errors import ProblemsError
+from sgtb.kernels import kernel
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.coherence import coherence_features
@@ -24,8 +24,9 @@ from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.names import NAMES, name_features
 from sgtb.linking.priors import name_prior_features, popularity_features, prior_features
 from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, crosses
+from sgtb.linking.repeats import Repeats
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
-from sgtb.linking.segments import relative, softmax, spread
+from sgtb.linking.segments import group_of, relative, softmax, spread
 from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
 from sgtb.linking.tagger import TAGS, Tagger
 
@@ -51,25 +52,28 @@ class Table:
     ) -> "Table":
         """Compute all features of the schema that need no training."""
         contexts = Contexts.build(choices, lexicon)
-        similar = similarities(choices, contexts, facts, lexicon)
-        names = name_features(choices, contexts, facts)
-        offsets = choices.candidate_offsets
+        repeats = Repeats.of(choices, contexts)
+        once, offsets = repeats.once, choices.candidate_offsets
+        similar = similarities(choices, contexts, repeats, facts, lexicon)
+        names = name_features(once, repeats.names, repeats.full_names, facts)
         groups = {
-            "popularity": [popularity_features(choices, facts)],
-            "prior": [prior_features(choices, facts)],
-            "name prior": [name_prior_features(choices)],
+            "popularity": [popularity_features(once, facts)],
+            "prior": [prior_features(once, facts)],
+            "name prior": [name_prior_features(once)],
             "name": [names],
-            "title": [facts.shape[choices.entity], facts.type[choices.entity]],
-            "place": [spread(contexts.place, offsets)],
+            "title": [facts.shape[once.entity], facts.type[once.entity]],
+            "place": [contexts.place],
             "overlap": _with_relatives(similar.overlaps, OVERLAPS, offsets),
             "similarity": _with_relatives(similar.cosines, COSINES, offsets),
             "description": _with_relatives(similar.descriptions, DESCRIPTIONS, offsets),
-            "coherence": [coherence_features(choices, contexts, facts)],
+            "coherence": [coherence_features(repeats, facts)],
         }
-        fixed = _columns([part for name in FIXED for part in groups[name]], schema)
+        rows = {**dict.fromkeys(FIXED, repeats.place), "place": group_of(offsets)}
+        rows |= dict.fromkeys(("overlap", "similarity", "description"), np.arange(offsets[-1]))
+        fixed = _columns(groups, rows, schema)
         sides = crosses(
-            choices, contexts, facts,
-            names[:, NAMES.index("title_equal")], similar.overlaps[:, OVERLAPS.index("rest_words")],
+            choices, contexts, facts, names[repeats.place, NAMES.index("title_equal")],
+            similar.overlaps[:, OVERLAPS.index("rest_words")],
         )  # fmt: skip
         return cls(choices, contexts, facts, schema, fixed, sides)
 
@@ -102,19 +106,50 @@ _TAG_OF_CLUE = {type_clue(tag): i for i, tag in enumerate(TAGS)}
 
 def _with_relatives(values: Floats, names: Sequence[str], offsets: Ints) -> list[Floats]:
     """Return columns, and some of them once more as the distance to the mention's best."""
-    columns = [relative(values[:, i], offsets) for i, n in enumerate(names) if n in RELATIVES]
-    return [values, np.stack(columns, axis=1).astype(np.float32)]
+    columns = np.array([i for i, name in enumerate(names) if name in RELATIVES], np.int64)
+    below = np.zeros((len(values), len(columns)), np.float32)
+    find_relatives(values, columns, offsets, below)
+    return [values, below]
 
 
-def _columns(parts: Sequence[npt.NDArray[Any]], schema: Schema) -> Floats:
-    """Return the columns of the schema, out of the columns of FIXED."""
-    ends = np.cumsum([0, *(part.shape[1] for part in parts)])
-    every = np.empty((len(parts[0]), int(ends[-1])), np.float32)
-    for part, start, end in zip(parts, ends[:-1], ends[1:], strict=True):
-        every[:, start:end] = part
-    if len(schema.fixed) == every.shape[1]:
-        return every
-    return np.ascontiguousarray(every[:, schema.fixed])
+@kernel
+def find_relatives(values: Floats, columns: Longs, offsets: Ints, out: Floats) -> None:
+    """Write how far rows are below the best of their group, as `relative` has it."""
+    for g in range(offsets.shape[0] - 1):
+        for i in range(columns.shape[0]):
+            f = columns[i]
+            best = -np.inf
+            for r in range(offsets[g], offsets[g + 1]):
+                best = max(best, float(values[r, f]))
+            for r in range(offsets[g], offsets[g + 1]):
+                out[r, i] = np.float32(float(values[r, f]) - best)
+
+
+def _columns(
+    groups: Mapping[str, Sequence[Floats]], rows: Mapping[str, Longs], schema: Schema
+) -> Floats:
+    """Return the columns of the schema, out of the columns of FIXED.
+
+    rows  of each group, which of its rows each candidate has
+    """
+    own = np.array(schema.fixed, np.int64)
+    table = np.empty((len(rows["overlap"]), len(own)), np.float32)
+    start = 0
+    for name in FIXED:
+        for part in groups[name]:
+            first, last = np.searchsorted(own, [start, start + part.shape[1]])
+            copy_rows(part, rows[name], own[first:last] - start, table[:, first:last])
+            start += part.shape[1]
+    return table
+
+
+@kernel
+def copy_rows(values: Floats, rows: Longs, columns: Longs, out: Floats) -> None:
+    """Write some columns of some rows."""
+    for r in range(rows.shape[0]):
+        row = rows[r]
+        for i in range(columns.shape[0]):
+            out[r, i] = values[row, columns[i]]
 
 
 class _Scores(NamedTuple):

@@ -1,11 +1,12 @@
 """Names: how alike a mention and a title are."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sgtb.kernels import inner, int64, kernel
 from sgtb.learn.dtypes import Floats, Ints, Longs, Words
 from sgtb.linking.choices import Choices
-from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.name_prints import BEGINNING, NamePrints, known_print, name_prints
 
@@ -16,13 +17,15 @@ NAMES = (
 )  # fmt: skip
 
 
-def name_features(choices: Choices, contexts: Contexts, facts: EntityFacts) -> Floats:
-    """Compare every mention with the titles of its candidates: f4[C, len(NAMES)]."""
+def name_features(
+    choices: Choices, names: Sequence[str], full_names: Sequence[str], facts: EntityFacts
+) -> Floats:
+    """Compare every mention's names with the titles of its candidates: f4[C, len(NAMES)]."""
     out = np.zeros((choices.n_candidates, len(NAMES)), np.float32)
-    length = np.array([min(len(name), BEGINNING) for name in contexts.names], np.int32)
+    length = np.array([min(len(name), BEGINNING) for name in names], np.int32)
     compare_names(
-        choices.candidate_offsets, choices.entity, name_prints(contexts.names, known_print),
-        name_prints(contexts.full_names, known_print), length, facts.prints, facts.whole_title, out,
+        choices.candidate_offsets, choices.entity, name_prints(names, known_print),
+        name_prints(full_names, known_print), length, facts.prints, facts.whole_title, out,
     )  # fmt: skip
     return out
 

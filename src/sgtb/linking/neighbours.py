@@ -50,7 +50,7 @@ def find_rows(
 def _slot(wanted: np.int32, number: Ints, table: Ints) -> int:
     """Return the place of a number in the table, or the empty one where it would be."""
     mask = table.shape[0] - 1
-    at = (int64(wanted) * _SPREAD >> 16) & mask
+    at: int = (int64(wanted) * _SPREAD >> 16) & mask
     while table[at] >= 0 and number[table[at]] != wanted:
         at = (at + 1) & mask
     return at

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.kernels import inner, int64, kernel
-from sgtb.learn.dtypes import Floats, Ints, Longs
+from sgtb.kernels import NO, YES, ZERO, inner, int64, kernel
+from sgtb.learn.dtypes import Bools, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.lexicon import Lexicon
+from sgtb.linking.repeats import Repeats
 from sgtb.linking.sparse import Sparse
 from sgtb.text.word_vectors import unit
 
@@ -77,20 +78,57 @@ class _Texts(NamedTuple):
     document: Floats
 
 
+class _Lists(NamedTuple):
+    """The candidates of names told once, and the mentions that have them."""
+
+    offsets: Ints  # per document
+    candidate_offsets: Ints
+    entity: Ints
+    mention_offsets: Longs
+    mentions: Longs
+
+
+class _Entities(NamedTuple):
+    """The words of entities, and the vectors of their sides: all but the rest."""
+
+    titles: _Bag
+    descriptions: _Bag
+    title: Floats
+    description: Floats
+    kind: Floats
+    bracket: Floats
+    blank: Bools  # [4, N]: is a vector zero? Most have no kind, and no brackets
+
+
+class _Matches(NamedTuple):
+    """The words that a document has of the candidates of a name."""
+
+    offsets: Longs  # per candidate
+    words: Ints
+    values: Floats
+
+
 class _Scratch(NamedTuple):
-    """Scratch: what texts have each word, one vector, the texts of a mention."""
+    """Room for the texts of a name: the texts that its mentions share, then two of each mention."""
 
     words: Floats  # f4[V, 4]: in document, headline, sentence, name; zero when not in use
     rest: Floats  # f4[1, W]
-    texts: Floats  # f4[W, 8], of which 5 are used: those of _Texts
-    products: Floats  # f4[5, 8]: title, description, kind, bracket, rest with each
+    texts: Floats  # side by side, one coordinate after the other
+    products: Floats  # f4[5, ...]: title, description, kind, bracket, rest with each
+    in_titles: _Matches
+    in_descriptions: _Matches
+
+
+_SHARED = ("name", "headline", "document")
+_LANES = 8
+"""Texts come in eights: a loop over them becomes vector instructions without a remainder."""
 
 
 def similarities(
-    choices: Choices, contexts: Contexts, facts: EntityFacts, lexicon: Lexicon
+    choices: Choices, contexts: Contexts, repeats: Repeats, facts: EntityFacts, lexicon: Lexicon
 ) -> Similarities:
     """Compare every candidate with the texts around its mention."""
-    n = choices.n_candidates
+    n, once = choices.n_candidates, repeats.once
     out = Similarities(
         np.zeros((n, len(OVERLAPS)), np.float32),
         np.zeros((n, len(COSINES)), np.float32),
@@ -99,17 +137,27 @@ def similarities(
     names = ("name_bag", "window_bag", "sentence_bag", "headline_bag", "document_bag")
     bags = [getattr(contexts, name) for name in names]
     texts = _Texts(*(unit(bag.times(lexicon.vectors)) for bag in bags))
+    sides = (facts.title_vector, facts.description_vector, facts.kind_vector, facts.bracket_vector)
     width = lexicon.vectors.shape[1]
+    most_texts = _in_lanes(len(_SHARED) + 2 * int(np.diff(repeats.mentions.offsets).max(initial=0)))
     scratch = _Scratch(
         np.zeros((len(lexicon.words), 4), np.float32), np.zeros((1, width), np.float32),
-        np.zeros((width, 8), np.float32), np.zeros((5, 8), np.float32),
+        np.zeros(width * most_texts, np.float32), np.zeros((len(_SIDES), most_texts), np.float32),
+        _room(once, facts.title_words), _room(once, facts.description),
     )  # fmt: skip
     name, _, sentence, headline, document = map(_arrays, bags)
     compare_texts(
-        choices.mention_offsets, choices.candidate_offsets, choices.entity,
-        name, sentence, headline, document, _arrays(facts.title_words),
-        _arrays(facts.description), lexicon.weight, lexicon.vectors, texts, facts.title_vector,
-        facts.description_vector, facts.kind_vector, facts.bracket_vector, scratch, out,
+        choices.candidate_offsets,
+        _Lists(
+            once.mention_offsets, once.candidate_offsets, once.entity, repeats.mentions.offsets,
+            repeats.mentions.items,
+        ),
+        name, sentence, headline, document,
+        _Entities(
+            _arrays(facts.title_words), _arrays(facts.description), *sides,
+            np.array([~side.any(axis=1) for side in sides]),
+        ),
+        lexicon.weight, lexicon.vectors, texts, scratch, out,
     )  # fmt: skip
     return out
 
@@ -118,38 +166,60 @@ def _arrays(bag: Sparse) -> _Bag:
     return _Bag(bag.offsets, bag.columns, bag.values)
 
 
+def _room(once: Choices, bag: Sparse) -> _Matches:
+    """Return room for the words of the candidates of any one name."""
+    ends = np.concatenate([[0], np.cumsum(np.diff(bag.offsets)[once.entity])])
+    most = int(np.diff(ends[once.candidate_offsets]).max(initial=0))
+    longest = int(np.diff(once.candidate_offsets).max(initial=0))
+    return _Matches(
+        np.zeros(longest + 1, np.int64), np.zeros(most, np.int32), np.zeros(most, np.float32)
+    )
+
+
+def _in_lanes(n: int) -> int:
+    return -(-n // _LANES) * _LANES
+
+
 @kernel
 def compare_texts(
-    mention_offsets: Ints, candidate_offsets: Ints, entity: Ints, name: _Bag, sentence: _Bag,
-    headline: _Bag, document: _Bag, titles: _Bag, descriptions: _Bag, weight: Floats,
-    vectors: Floats, texts: _Texts, title_vector: Floats, description_vector: Floats,
-    kind_vector: Floats, bracket_vector: Floats, scratch: _Scratch, out: Similarities,
+    candidate_offsets: Ints, lists: _Lists, name: _Bag, sentence: _Bag, headline: _Bag,
+    document: _Bag, entities: _Entities, weight: Floats, vectors: Floats, texts: _Texts,
+    scratch: _Scratch, out: Similarities,
 ) -> None:  # fmt: skip
-    """Fill the tables."""
-    for d in range(mention_offsets.shape[0] - 1):
+    """Fill the tables, name by name."""
+    for d in range(lists.offsets.shape[0] - 1):
         _put(document, d, scratch.words, 0)
         _put(headline, d, scratch.words, 1)
-        for m in range(mention_offsets[d], mention_offsets[d + 1]):
-            _put(sentence, m, scratch.words, 2)
-            _put(name, m, scratch.words, 3)
-            _lay_out(texts, m, d, scratch.texts)
-            for c in range(candidate_offsets[m], candidate_offsets[m + 1]):
-                e = int64(entity[c])
-                _overlap(titles, e, weight, vectors, scratch, out.overlaps, c)
-                _describe(descriptions, e, scratch, out.descriptions, c)
-                _multiply(title_vector, e, scratch.texts, scratch.products, 0)
-                _multiply(description_vector, e, scratch.texts, scratch.products, 1)
-                _multiply(kind_vector, e, scratch.texts, scratch.products, 2)
-                _multiply(bracket_vector, e, scratch.texts, scratch.products, 3)
-                _multiply(scratch.rest, 0, scratch.texts, scratch.products, 4)
-                for i in range(COSINE_OF.shape[0]):
-                    entity_side, text = COSINE_OF[i, 0], COSINE_OF[i, 1]
-                    out.cosines[c, i] = scratch.products[entity_side, text]
-                for i in range(DESCRIPTION_OF.shape[0]):
-                    text = DESCRIPTION_OF[i]
-                    out.descriptions[c, _LINKED + i] = scratch.products[1, text]
-            _remove(sentence, m, scratch.words, 2)
-            _remove(name, m, scratch.words, 3)
+        for r in range(lists.offsets[d], lists.offsets[d + 1]):
+            begin, end = lists.mention_offsets[r], lists.mention_offsets[r + 1]
+            mentions = lists.mentions[begin:end]
+            first, last = int64(lists.candidate_offsets[r]), int64(lists.candidate_offsets[r + 1])
+            _put(name, mentions[0], scratch.words, 3)
+            lanes = _lay_out(texts, mentions, d, vectors.shape[1], scratch.texts)
+            for c in range(first, last):
+                e = int64(lists.entity[c])
+                row = candidate_offsets[mentions[0]] + c - first
+                _overlap(entities.titles, e, weight, vectors, scratch, c - first, out, row)
+                _describe(entities.descriptions, e, scratch, c - first, out, row)
+                rest_blank = out.overlaps[row, 0] == 0.0
+                _multiply(entities.title, e, entities.blank[0, e], scratch, 0, lanes)
+                _multiply(entities.description, e, entities.blank[1, e], scratch, 1, lanes)
+                _multiply(entities.kind, e, entities.blank[2, e], scratch, 2, lanes)
+                _multiply(entities.bracket, e, entities.blank[3, e], scratch, 3, lanes)
+                _multiply(scratch.rest, ZERO, rest_blank, scratch, 4, lanes)
+                for i in range(mentions.shape[0]):
+                    to = candidate_offsets[mentions[i]] + c - first
+                    _hand_out(row, to, i, scratch.products, out)
+            _remove(name, mentions[0], scratch.words, 3)
+            for i in range(mentions.shape[0]):
+                _put(sentence, mentions[i], scratch.words, 2)
+                for c in range(last - first):
+                    row = candidate_offsets[mentions[i]] + c
+                    out.overlaps[row, 4] = _found(scratch.in_titles, c, scratch.words, YES)
+                    out.descriptions[row, 2] = _found(
+                        scratch.in_descriptions, c, scratch.words, NO
+                    )  # fmt: skip
+                _remove(sentence, mentions[i], scratch.words, 2)
         _remove(document, d, scratch.words, 0)
         _remove(headline, d, scratch.words, 1)
 
@@ -168,13 +238,18 @@ def _remove(bag: _Bag, row: int, words: Floats, column: int) -> None:
 
 @inner
 def _overlap(
-    titles: _Bag, e: int, weight: Floats, vectors: Floats, scratch: _Scratch, out: Floats, c: int,
+    titles: _Bag, e: int, weight: Floats, vectors: Floats, scratch: _Scratch, c: int,
+    out: Similarities, row: int,
 ) -> None:  # fmt: skip
-    """Compare words one by one; leaves the vector of the rest, unit norm, in the scratch."""
-    rest, words = scratch.rest[0], scratch.words
+    """Compare words one by one; leaves the vector of the rest, unit norm, in the scratch.
+
+    Notes the words that the document has: those of a sentence are among them.
+    """
+    rest, words, matches = scratch.rest[0], scratch.words, scratch.in_titles
     for k in range(rest.shape[0]):
         rest[k] = np.float32(0.0)
-    n, n_found = 0, 0
+    n, at = 0, matches.offsets[c]
+    found, missing, in_headline = np.float32(0.0), np.float32(0.0), np.float32(0.0)
     for i in range(titles.offsets[e], titles.offsets[e + 1]):
         word = titles.columns[i]
         if words[word, 3] != 0.0:
@@ -182,18 +257,20 @@ def _overlap(
         n += 1
         w = weight[word]
         if words[word, 0] != 0.0:
-            n_found += 1
-            out[c, 2] += w
+            matches.words[at], matches.values[at] = word, w
+            at += 1
+            found += w
         else:
-            out[c, 3] += w
-        if words[word, 2] != 0.0:
-            out[c, 4] += w
+            missing += w
         if words[word, 1] != 0.0:
-            out[c, 5] += w
+            in_headline += w
         for k in range(rest.shape[0]):
             rest[k] += w * vectors[word, k]
-    out[c, 0] = np.float32(n)
-    out[c, 1] = np.float32(n_found / n if n > 0 else 0.0)
+    n_found = at - matches.offsets[c]
+    matches.offsets[c + 1] = at
+    out.overlaps[row, 0] = np.float32(n)
+    out.overlaps[row, 1] = np.float32(n_found / n if n > 0 else 0.0)
+    out.overlaps[row, 2], out.overlaps[row, 3], out.overlaps[row, 5] = found, missing, in_headline
     square = np.float32(0.0)
     for k in range(rest.shape[0]):
         square += rest[k] * rest[k]
@@ -203,39 +280,116 @@ def _overlap(
 
 
 @inner
-def _describe(descriptions: _Bag, e: int, scratch: _Scratch, out: Floats, c: int) -> None:
-    words = scratch.words
+def _describe(
+    descriptions: _Bag, e: int, scratch: _Scratch, c: int, out: Similarities, row: int
+) -> None:
+    """Multiply the words of a description with document and headline; notes those they have."""
+    words, matches = scratch.words, scratch.in_descriptions
+    at = matches.offsets[c]
+    in_document, in_headline = np.float32(0.0), np.float32(0.0)
     for i in range(descriptions.offsets[e], descriptions.offsets[e + 1]):
         word, value = descriptions.columns[i], descriptions.values[i]
-        out[c, 0] += value * words[word, 0]
-        out[c, 1] += value * words[word, 1]
-        out[c, 2] += value * words[word, 2]
+        if words[word, 0] != 0.0:
+            matches.words[at], matches.values[at] = word, value
+            at += 1
+            in_document += value * words[word, 0]
+            in_headline += value * words[word, 1]
+    matches.offsets[c + 1] = at
+    out.descriptions[row, 0], out.descriptions[row, 1] = in_document, in_headline
 
 
 @inner
-def _lay_out(texts: _Texts, m: int, d: int, out: Floats) -> None:
-    """Lay the vectors of a mention's texts side by side."""
-    for k in range(out.shape[0]):
-        out[k, 0] = texts.name[m, k]
-        out[k, 1] = texts.window[m, k]
-        out[k, 2] = texts.sentence[m, k]
-        out[k, 3] = texts.headline[d, k]
-        out[k, 4] = texts.document[d, k]
+def _found(matches: _Matches, c: int, words: Floats, as_flags: bool) -> np.float32:
+    """Return the sum over the words that the sentence has, times their values there or once."""
+    total = np.float32(0.0)
+    for i in range(matches.offsets[c], matches.offsets[c + 1]):
+        there = words[matches.words[i], 2]
+        if there != 0.0:
+            total += matches.values[i] if as_flags else matches.values[i] * there
+    return total
 
 
 @inner
-def _multiply(vectors: Floats, row: int, texts: Floats, out: Floats, line: int) -> None:
+def _lay_out(texts: _Texts, mentions: Longs, d: int, width: int, out: Floats) -> int:
+    """Lay the vectors of the texts of a name side by side; return how many lie there, in eights."""
+    n = mentions.shape[0]
+    lanes = (3 + 2 * n + _LANES - 1) // _LANES * _LANES
+    for k in range(width):
+        at = k * lanes
+        out[at] = texts.name[mentions[0], k]
+        out[at + 1] = texts.headline[d, k]
+        out[at + 2] = texts.document[d, k]
+        for i in range(n):
+            out[at + 3 + 2 * i] = texts.window[mentions[i], k]
+            out[at + 4 + 2 * i] = texts.sentence[mentions[i], k]
+    return int64(lanes)
+
+
+@inner
+def _multiply(
+    vectors: Floats, row: int, blank: bool, scratch: _Scratch, line: int, lanes: int
+) -> None:
     """Write the products of a vector and all texts: they become vector instructions, yet each
-    sum keeps its order."""
-    lanes = texts.shape[1]
+    sum keeps its order. Eight coordinates at a time: fewer round trips of the sums to memory."""
+    out, texts = scratch.products[line, :lanes], scratch.texts
     for i in range(lanes):
-        out[line, i] = np.float32(0.0)
-    in_twos = texts.shape[0] >> 1 << 1
-    for k in range(0, in_twos, 2):  # fewer round trips of the sums to memory
-        v0, v1 = vectors[row, k], vectors[row, k + 1]
+        out[i] = np.float32(0.0)
+    if blank:
+        return
+    width = vectors.shape[1]
+    in_eights = width >> 3 << 3
+    for k in range(0, in_eights, 8):
+        a0, a1 = texts[k * lanes : (k + 1) * lanes], texts[(k + 1) * lanes : (k + 2) * lanes]
+        a2, a3 = texts[(k + 2) * lanes : (k + 3) * lanes], texts[(k + 3) * lanes : (k + 4) * lanes]
+        a4, a5 = texts[(k + 4) * lanes : (k + 5) * lanes], texts[(k + 5) * lanes : (k + 6) * lanes]
+        a6, a7 = texts[(k + 6) * lanes : (k + 7) * lanes], texts[(k + 7) * lanes : (k + 8) * lanes]
+        v0, v1, v2, v3 = (
+            vectors[row, k],
+            vectors[row, k + 1],
+            vectors[row, k + 2],
+            vectors[row, k + 3],
+        )
+        v4, v5, v6, v7 = (
+            vectors[row, k + 4],
+            vectors[row, k + 5],
+            vectors[row, k + 6],
+            vectors[row, k + 7],
+        )
         for i in range(lanes):
-            out[line, i] = (out[line, i] + v0 * texts[k, i]) + v1 * texts[k + 1, i]
-    for k in range(in_twos, texts.shape[0]):
+            total = out[i] + v0 * a0[i]
+            total += v1 * a1[i]
+            total += v2 * a2[i]
+            total += v3 * a3[i]
+            total += v4 * a4[i]
+            total += v5 * a5[i]
+            total += v6 * a6[i]
+            out[i] = total + v7 * a7[i]
+    for k in range(in_eights, width):
+        a0 = texts[k * lanes : (k + 1) * lanes]
         v0 = vectors[row, k]
         for i in range(lanes):
-            out[line, i] += v0 * texts[k, i]
+            out[i] += v0 * a0[i]
+
+
+@inner
+def _hand_out(row: int, to: int, i: int, products: Floats, out: Similarities) -> None:
+    """Write what the i-th mention of a name gets: the first has what all share already."""
+    if to != row:
+        for k in range(out.overlaps.shape[1]):
+            out.overlaps[to, k] = out.overlaps[row, k]
+        out.descriptions[to, 0] = out.descriptions[row, 0]
+        out.descriptions[to, 1] = out.descriptions[row, 1]
+    for k in range(COSINE_OF.shape[0]):
+        lane = _lane(COSINE_OF[k, 1], i)
+        out.cosines[to, k] = products[COSINE_OF[k, 0], lane]
+    for k in range(DESCRIPTION_OF.shape[0]):
+        lane = _lane(DESCRIPTION_OF[k], i)
+        out.descriptions[to, _LINKED + k] = products[1, lane]
+
+
+@inner
+def _lane(text: int, i: int) -> int:
+    """Return where a text of the i-th mention lies; texts by their place in _TEXTS."""
+    if text == 0:
+        return ZERO
+    return text - 2 if text > 2 else 2 + text + 2 * i
