@@ -177,7 +177,7 @@ def _workspace(
     n_global = 2 * s.pairs.n_features
     cache = prefix_cache(n_slots, n_directions, n_steps, n_blocks, n_documents, n_global)
     outside = n_candidates if plan.bidirectional else 0
-    answers = local_answers(s.forest, n_trees, n_global, n_candidates, widest, n_slots)
+    answers = local_answers(s.forest, n_trees, n_global, n_candidates)
     forward = beam(s.beam_width, n_steps, widest, outside, s.pairs)._replace(answers=answers)
     if not plan.bidirectional:
         return cache, forward, forward
