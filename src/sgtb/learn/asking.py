@@ -21,7 +21,10 @@ import numpy as np
 
 from sgtb.kernels import inner, int64, kernel
 from sgtb.learn.dtypes import MAX_BINS, Bytes, Doubles, Ints, Longs, Masks
-from sgtb.learn.forest import ForestArrays
+from sgtb.learn.forest import MASKED_DEPTH, ForestArrays
+
+MOST = 1 << 22
+"""Answers that may be kept, 16 MB of them."""
 
 _LEAVES = 32
 _WHOLE = 8
@@ -47,8 +50,10 @@ class AskingTrees(NamedTuple):
     value: Doubles
 
 
-def asking_trees(forest: ForestArrays, n_trees: int, n_global: int) -> AskingTrees:
-    """Find them among the first trees of a forest of masks."""
+def asking_trees(forest: ForestArrays, n_trees: int, n_global: int) -> AskingTrees | None:
+    """Find them among the first trees; None where trees are too deep for masks, or too many."""
+    if forest.depth > MASKED_DEPTH:
+        return None
     tree = np.flatnonzero(forest.global_questions[:n_trees]).astype(np.int32)
     n = -(-len(tree) // _WHOLE) * _WHOLE
     asked = np.zeros((n_global, MAX_BINS + 1), np.int32)
@@ -57,6 +62,8 @@ def asking_trees(forest: ForestArrays, n_trees: int, n_global: int) -> AskingTre
     above = np.cumsum(asked, axis=1, dtype=np.int32)
     sizes = above[:, -1] + 1
     row = above - asked + (np.cumsum(sizes, dtype=np.int32) - sizes)[:, None]
+    if int(sizes.sum()) * n > MOST:
+        return None
     left = np.full((int(sizes.sum()), n), 0xFFFFFFFF, np.uint32)
     value = np.zeros((n, _LEAVES))
     rule_out(forest, tree, asked, row, left)
@@ -105,41 +112,39 @@ def rule_out(forest: ForestArrays, trees: Ints, asked: Ints, row: Ints, left: Ma
 
 @inner
 def sum_leaves(
-    asking: AskingTrees, masks: Masks, bins: Bytes, first: int, step: int, lane: int, left: Masks,
-    places: Bytes,
-) -> float:  # fmt: skip
+    asking: AskingTrees, masks: Masks, bins: Bytes, first: int, step: int, lane: int, left: Masks
+) -> float:
     """Return the sum of all trees for a candidate to which local answers leave `masks`.
 
-    The bin of its global feature g is bins[first + g * step, lane]; `left` and `places` are scratch.
+    The bin of its global feature g is bins[first + g * step, lane]; `left` is scratch.
     """
-    n = np.uint64(masks.shape[0])
+    n, last = np.uint64(masks.shape[0]), asking.row.shape[0] - 1
     for j in range(n):
         left[j] = masks[j]
-    n_pair = asking.row.shape[0] // 2
-    for e in range(n_pair):  # two at a time: fewer round trips of the masks to memory
-        mean = asking.left[asking.row[e, bins[first + e * step, lane]]]
-        top = asking.left[asking.row[n_pair + e, bins[first + (n_pair + e) * step, lane]]]
+    # Four features at a time: fewer round trips of the masks to memory. Twice is as good as once.
+    for g in range(0, last + 1, 4):
+        g1, g2, g3 = min(g + 1, last), min(g + 2, last), min(g + 3, last)
+        row0 = asking.left[asking.row[g, bins[first + g * step, lane]]]
+        row1 = asking.left[asking.row[g1, bins[first + g1 * step, lane]]]
+        row2 = asking.left[asking.row[g2, bins[first + g2 * step, lane]]]
+        row3 = asking.left[asking.row[g3, bins[first + g3 * step, lane]]]
         for j in range(n):
-            left[j] = left[j] & mean[j] & top[j]
-    for j in range(n):
-        places[j] = _place(left[j])
+            left[j] = left[j] & row0[j] & row1[j] & row2[j] & row3[j]
     # Sums of leaf values are exact in any order, and four at once need not wait for each other.
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    value = asking.value
-    for j in range(0, int64(n), 4):
-        at = j * _LEAVES
-        a += value[at + places[j]]
-        b += value[at + _LEAVES + places[j + 1]]
-        c += value[at + 2 * _LEAVES + places[j + 2]]
-        d += value[at + 3 * _LEAVES + places[j + 3]]
+    for j in range(0, left.shape[0], 4):
+        a += asking.value[_place(j, left)]
+        b += asking.value[_place(j + 1, left)]
+        c += asking.value[_place(j + 2, left)]
+        d += asking.value[_place(j + 3, left)]
     return (a + b) + (c + d)
 
 
 @inner
-def _place(mask: np.uint32) -> np.uint8:
-    """Return the place of the lowest bit set."""
-    wide = int64(mask)
-    return np.uint8(((wide & -wide) * _SEQUENCE >> 27) & 31)
+def _place(j: int, left: Masks) -> np.uint64:
+    """Return where the value of a tree's lowest leaf left is."""
+    mask = int64(left[j])
+    return np.uint64(j * _LEAVES + (((mask & -mask) * _SEQUENCE >> 27) & 31))
 
 
 _PLACES: Longs = (np.int64(1) << np.arange(_LEAVES)) * _SEQUENCE >> 27 & 31

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from sgtb.errors import ProblemsError
 from sgtb.kernels import NO, ONE, YES, ZERO, inner, int64, kernel, routine
+from sgtb.learn.asking import AskingTrees
 from sgtb.learn.beam import (
     BACKWARD,
     FORWARD,
@@ -90,8 +91,13 @@ class _Out(NamedTuple):
 def decode(
     problems: Problems, local: Bytes, global_thresholds: Floats, forest: ForestArrays,
     n_trees: int, plan: SearchPlan, crew: Crew, n_best: int = 1, clamp: Ints | None = None,
+    asking: AskingTrees | None = None,
 ) -> Decoding:  # fmt: skip
-    """Search all documents with the first `n_trees` trees; `local` are bins."""
+    """Search all documents with the first `n_trees` trees; `local` are bins.
+
+    asking  what `asking_trees` gives for these trees; without, documents are searched as in
+            training, which takes longer
+    """
     fixed = np.full(problems.n_mentions, -1, np.int32) if clamp is None else clamp
     visits = routes(problems, np.diff(problems.candidate_offsets) > 0, fixed)
     # Without pair features a beam of n holds the exact n best, so local needs no wider one.
@@ -112,7 +118,9 @@ def decode(
     def search(documents: Ints) -> None:
         largest, most = int(steps[documents].max()), int(candidates[documents].max())
         n_blocks = int(blocks[documents].max())
-        cache, forward, backward = _workspace(s, plan, d, largest, n_blocks, most, widest, n_trees)
+        cache, forward, backward = _workspace(
+            s, plan, d, largest, n_blocks, most, widest, n_trees, asking
+        )
         decode_documents(
             documents, s, cache, forward, backward, not plan.uses_history, plan.bidirectional,
             plan.rounds, n_trees, out,
@@ -170,6 +178,7 @@ def _workspace(
     n_candidates: int,
     widest: int,
     n_trees: int,
+    asking: AskingTrees | None,
 ) -> tuple[PrefixCache, Beam, Beam]:
     n_directions = 2 if plan.bidirectional else 1
     # A second round mostly meets the prefixes of the first one again.
@@ -177,7 +186,7 @@ def _workspace(
     n_global = 2 * s.pairs.n_features
     cache = prefix_cache(n_slots, n_directions, n_steps, n_blocks, n_documents, n_global)
     outside = n_candidates if plan.bidirectional else 0
-    answers = local_answers(s.forest, n_trees, n_global, n_candidates)
+    answers = local_answers(s.forest, n_trees, asking, n_candidates)
     forward = beam(s.beam_width, n_steps, widest, outside, s.pairs)._replace(answers=answers)
     if not plan.bidirectional:
         return cache, forward, forward

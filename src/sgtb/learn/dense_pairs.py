@@ -6,7 +6,7 @@ of a document together keep the processor busy, and a search then only looks the
 a document has few entities; the table is for all others.
 """
 
-from dataclasses import replace
+from copy import copy
 
 import numpy as np
 
@@ -24,7 +24,9 @@ def with_dense_pairs(problems: Problems) -> Problems:
     pairs, offsets = problems.pairs, problems.entity_offsets
     if not isinstance(pairs, TablePairs) or _size(pairs, offsets) > MOST:
         return problems
-    return replace(problems, pairs=dense_pairs(pairs, offsets))
+    dense = copy(problems)  # not replace: it would check everything once more
+    object.__setattr__(dense, "pairs", dense_pairs(pairs, offsets))
+    return dense
 
 
 def _size(pairs: TablePairs, entity_offsets: Longs) -> int:

@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from sgtb.errors import NotFittedError, ProblemsError, SettingsError
 from sgtb.learn.alternatives import Alternatives, weigh
+from sgtb.learn.asking import AskingTrees, asking_trees
 from sgtb.learn.binning import Binner
 from sgtb.learn.contributions import Contribution, Contributions, checked_questions, explain
 from sgtb.learn.crew import Crew
 from sgtb.learn.decoder import Decoding, checked_clamp, decode
 from sgtb.learn.dtypes import Bytes, Ints
+from sgtb.learn.forest import ForestArrays
 from sgtb.learn.grower import TreeSettings
 from sgtb.learn.lanes import bin_local
 from sgtb.learn.model_file import Checkpoint, Model, load_model, save_model
@@ -49,6 +51,7 @@ class StructuredGradientBoosting:
         self.training = training
         self._model: Model | None = None
         self._binned: tuple[weakref.ref[Problems], Binner, Bytes] | None = None
+        self._asked: tuple[ForestArrays, AskingTrees | None] | None = None
 
     def fit(
         self,
@@ -101,6 +104,7 @@ class StructuredGradientBoosting:
             return decode(
                 problems, self._bins(problems, local, crew), pooled.thresholds, forest,
                 model.forest.n_trees, model.plan, crew, n_best, fixed,
+                self._asking(forest, pooled.n_features),
             )  # fmt: skip
 
     def alternatives(
@@ -234,7 +238,8 @@ class StructuredGradientBoosting:
         return self._model is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_binned": None}  # weak references cannot be pickled
+        # Weak references cannot be pickled, and what is soon made again need not be.
+        return {**self.__dict__, "_binned": None, "_asked": None}
 
     def __repr__(self) -> str:
         return f"StructuredGradientBoosting({self.plan!r}, {self.trees!r}, {self.training!r})"
@@ -250,6 +255,14 @@ class StructuredGradientBoosting:
         bins = bin_local(problems, binner, crew)
         self._binned = weakref.ref(problems), binner, bins
         return bins
+
+    def _asking(self, forest: ForestArrays, n_global: int) -> AskingTrees | None:
+        """Return the asking trees of the model, found when first asked for."""
+        last = self._asked
+        if last is None or last[0] is not forest:
+            last = forest, asking_trees(forest, self.model.forest.n_trees, n_global)
+            self._asked = last
+        return last[1]
 
     def _settings(self) -> tuple[SearchPlan, TreeSettings, TrainingSettings]:
         plan = self.plan if isinstance(self.plan, SearchPlan) else SearchPlan(self.plan)

@@ -19,10 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.kernels import inner, int64, routine
-from sgtb.learn.asking import AskingTrees, asking_trees, no_trees, sum_leaves
+from sgtb.learn.asking import AskingTrees, no_trees, sum_leaves
 from sgtb.learn.dtypes import Bytes, Doubles, Ints, Longs, Masks
 from sgtb.learn.forest import (
-    MASKED_DEPTH,
     ForestArrays,
     first_leaf,
     first_leaf_of_four,
@@ -44,7 +43,6 @@ class LocalAnswers(NamedTuple):
     score    f8[N]     the sum of all trees that ask about local features alone
     masks    u4[N, .]  leaves of the asking trees that are not ruled out
     left     u4[.]     scratch: those of one candidate under a history
-    places   u1[.]     scratch
     """
 
     n_trees: int
@@ -55,19 +53,17 @@ class LocalAnswers(NamedTuple):
     score: Doubles
     masks: Masks
     left: Masks
-    places: Bytes
 
 
 def local_answers(
-    forest: ForestArrays, n_trees: int, n_global: int, n_candidates: int
+    forest: ForestArrays, n_trees: int, asking: AskingTrees | None, n_candidates: int
 ) -> LocalAnswers:
     """Make room for documents of so many candidates.
 
-    Trees too deep for masks are not answered ahead.
+    Without asking trees, nothing is answered ahead.
     """
-    if forest.depth > MASKED_DEPTH:
+    if asking is None:
         return no_answers()
-    asking = asking_trees(forest, n_trees, n_global)
     return _workspace(n_trees, asking, forest.n_local, forest.planes, n_candidates)
 
 
@@ -83,7 +79,7 @@ def _workspace(
     return LocalAnswers(
         n_trees, asking, np.zeros((n_local, n), np.uint8), np.zeros((n_planes, n), np.uint8),
         np.zeros(n, np.uint8), np.zeros(n), np.zeros((n, n_asking), np.uint32),
-        np.zeros(n_asking, np.uint32), np.zeros(n_asking, np.uint8),
+        np.zeros(n_asking, np.uint32),
     )  # fmt: skip
 
 
@@ -150,7 +146,7 @@ def add_answered(
         masks = a.masks[lane + c]
         for k in range(n_rows):
             first = rows[k] * n_global + block
-            total = sum_leaves(a.asking, masks, globals_, first, n_blocks, i, a.left, a.places)
+            total = sum_leaves(a.asking, masks, globals_, first, n_blocks, i, a.left)
             scores[rows[k] + block, i] += total + a.score[lane + c]
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from sgtb.errors import ProblemsError
+from sgtb.learn.asking import asking_trees
 from sgtb.learn.binning import Binner
 from sgtb.learn.collector import Collector, choose_bins
 from sgtb.learn.crew import Crew
@@ -195,8 +196,9 @@ class _Dev:
     def accuracy(self) -> float | None:
         if self._job.dev is None or self._local is None:
             return None
+        forest, n_trees = self._forest.arrays, self._forest.n_trees
         decoding = decode(
-            self._job.dev, self._local, self._pooled.thresholds, self._forest.arrays,
-            self._forest.n_trees, self._job.plan, self._crew,
+            self._job.dev, self._local, self._pooled.thresholds, forest, n_trees, self._job.plan,
+            self._crew, asking=asking_trees(forest, n_trees, self._pooled.n_features),
         )  # fmt: skip
         return accuracy_of(decoding.choices, self._job.dev)
