@@ -5,6 +5,10 @@ the kernels it calls. After an upgrade or a `git pull` it would go on running an
 loop inside an unchanged outer one. So the cache entries of all kernels of a folder carry one
 stamp, a digest of every source file in it that holds one, and of this file. A kernel calls
 only kernels of its own folder: its stamp would miss a change in another.
+
+numba also makes itself ready to compile, and reads the code that other functions might inline,
+before it takes a kernel from the cache. That took longer than all else when a program starts, and
+kernels are taken to be run: they call routines, never each other.
 """
 
 import hashlib
@@ -14,8 +18,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import llvmlite.binding as llvm
 import numba
 import numpy as np
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -34,36 +40,87 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False
 
 
 def kernel(function: F) -> F:
-    """Compile `function` with numba: no GIL, no Python objects, cached on disk."""
-    dispatcher = numba.njit(cache=True, **_OPTIONS)(function)
-    index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if index is not None:  # absent with NUMBA_DISABLE_JIT=1
-        index._source_stamp = source_stamp(Path(inspect.getfile(function)).parent)
-        _forgive(index)
+    """Compile `function` with numba: no GIL, no Python objects, cached on disk.
+
+    Only Python calls it. What kernels share is a routine, or an inner function.
+    """
+    dispatcher = numba.njit(**_OPTIONS)(function)
+    if dispatcher is not function:  # as it is with NUMBA_DISABLE_JIT=1
+        dispatcher._cache = _KernelCache(function)
+        # Extensions of numba teach it types that no kernel takes; a compilation looks for them.
+        dispatcher._compilation_chain_init_hook = _nothing
     return cast(F, dispatcher)
 
 
-def _forgive(index: Any) -> None:
-    """Let a cache that cannot be read be one that is not there.
+def _nothing() -> None:
+    pass
+
+
+class _Runnable(CompileResultCacheImpl):  # type: ignore[misc]
+    """What is kept of a kernel: what it takes to run it.
+
+    It comes with the names that must be known in the process: calling one that is not would end it.
+    """
+
+    def reduce(self, compiled: Any) -> Any:
+        """Return what goes to disk."""
+        (name, kind, (code, _)), *rest = compiled._reduce()
+        module = compiled.library._final_module
+        named = [value for some in (module.functions, module.global_variables) for value in some]
+        needs = [v.name for v in named if v.is_declaration and not v.name.startswith("llvm.")]
+        return ((name, kind, (code, _empty_functions(compiled.fndesc))), *rest), needs
+
+    def rebuild(self, target_context: Any, kept: Any) -> Any:
+        """Return the kernel of what was on disk."""
+        payload, needs = kept
+        if not all(map(llvm.address_of_symbol, needs)):
+            target_context.refresh()
+        compiled = super().rebuild(target_context, payload)
+        compiled.library._shared_module = None  # numba refuses to inline what has none
+        return compiled
+
+
+def _empty_functions(descriptor: Any) -> bytes:
+    """Return code that numba finds the names of a kernel in; it runs another, that of the cache."""
+    names = (descriptor.llvm_func_name, descriptor.llvm_cpython_wrapper_name)
+    lines = [f'define void @"{name}"() {{ ret void }}' for name in names]
+    return cast(bytes, llvm.parse_assembly("\n".join(lines)).as_bitcode())
+
+
+class _KernelFile(IndexDataCacheFile):  # type: ignore[misc]
+    """Where a kernel is kept. A file that cannot be read is one that is not there.
 
     numba unpickles an index before it looks at its stamp. One that an earlier release left may name
     classes that are no more.
     """
-    load_index, load = index._load_index, index.load
 
-    def forgiving_index() -> Any:
+    def _load_index(self) -> Any:
         try:
-            return load_index()
+            return super()._load_index()
         except Exception:
             return {}
 
-    def forgiving_load(key: Any) -> Any:
+    def load(self, key: Any) -> Any:
+        """Return what is kept for a key, if anything."""
         try:
-            return load(key)
+            return super().load(key)
         except Exception:
             return None
 
-    index._load_index, index.load = forgiving_index, forgiving_load
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]
+    """The cache of a kernel."""
+
+    _impl_class = _Runnable
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function)
+        stamp = source_stamp(Path(inspect.getfile(function)).parent)
+        self._cache_file = _KernelFile(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the kernel for arguments of some types; None: it is to be compiled."""
+        return self._load_overload(sig, target_context)
 
 
 def routine(function: F) -> F:
