@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import pytest
@@ -76,6 +77,15 @@ def test_every_kernel_calls_kernels_of_its_own_folder_only():
         named = [function.__globals__.get(known) for known in function.__code__.co_names]
         for called in filter(is_dispatcher, named):
             assert folder_of(called) == folder_of(dispatcher), f"{name} calls {called}"
+
+
+@compiled
+def test_no_kernel_calls_a_cached_one():
+    """What is kept of it cannot be inlined."""
+    for name, dispatcher in all_dispatchers():
+        function = dispatcher.py_func
+        named = [function.__globals__.get(known) for known in function.__code__.co_names]
+        assert not any(map(is_cached, filter(is_dispatcher, named))), name
 
 
 @compiled
@@ -151,6 +161,15 @@ def test_stamp_is_of_one_folder_and_of_the_decorators(folders):
     assert (stamp(learn) == before[0], stamp(other) == before[1]) == (False, False)
 
 
+def run_module(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run module.py of a folder, whose kernels are cached in there."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_CACHE")}
+    return subprocess.run(
+        [sys.executable, "module.py", *words],
+        cwd=folder, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+
+
 @compiled
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_a_cache_that_cannot_be_read_is_made_anew(tmp_path, suffix):
@@ -158,14 +177,9 @@ def test_a_cache_that_cannot_be_read_is_made_anew(tmp_path, suffix):
         "from sgtb.kernels import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n\n"
         "print(twice(21), sum(twice.stats.cache_hits.values()) or 'compiled')\n"
     )
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_CACHE")}
 
     def run() -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "module.py"],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return done.stdout.split()
+        return run_module(tmp_path).stdout.split()
 
     assert run() == ["42", "compiled"]
     assert run() == ["42", "1"]
@@ -173,3 +187,75 @@ def test_a_cache_that_cannot_be_read_is_made_anew(tmp_path, suffix):
         path.write_bytes(path.read_bytes()[:-20])
     assert run() == ["42", "compiled"]
     assert run() == ["42", "1"]
+
+
+KERNELS = """
+import sys
+import numpy as np
+from sgtb.kernels import inner, kernel
+
+@inner
+def square(x):
+    return x * x
+
+@kernel
+def squares(values, out):
+    for i in range(len(values)):
+        out[i] = square(values[i])
+
+@kernel
+def first(values):
+    if values[0] < 0:
+        raise ValueError("negative")
+    return values[0]
+
+@kernel
+def first_of_squares(values, out):
+    squares(values, out)
+    return out[0]
+
+def called(name, *arguments):
+    result = globals()[name](*arguments)
+    hits = sum(globals()[name].stats.cache_hits.values())
+    print(name, result, "cached" if hits else "compiled", "numba.np.arraymath" in sys.modules)
+
+for name in sys.argv[1:]:
+    values, out = np.arange(2.0, 5.0), np.zeros(3)
+    called(name, values, out) if "squares" in name else called(name, values)
+"""
+
+
+@compiled
+def test_a_kernel_from_the_cache_runs_without_a_compiler_made_ready(tmp_path):
+    (tmp_path / "module.py").write_text(KERNELS)
+    assert run_module(tmp_path, "squares").stdout.split() == ["squares", "None", "compiled", "True"]
+    again = run_module(tmp_path, "squares", "first")  # and then there may be one to compile
+    assert again.stdout.splitlines() == [
+        "squares None cached False", "first 2.0 compiled True"
+    ]  # fmt: skip
+    third = run_module(tmp_path, "first", "squares")
+    assert third.stdout.splitlines() == ["first 2.0 cached False", "squares None cached False"]
+
+
+@compiled
+def test_a_kernel_from_the_cache_cannot_be_inlined_by_mistake(tmp_path):
+    (tmp_path / "module.py").write_text(KERNELS)
+    run_module(tmp_path, "squares")
+    done = run_module(tmp_path, "first_of_squares")
+    assert "library unfit for linking" in done.stderr
+
+
+@compiled
+@pytest.mark.parametrize(("name", "refreshed"), [("Py_IncRef", False), ("no_such_name", True)])
+def test_numba_is_made_ready_if_a_kernel_calls_what_is_not_known(monkeypatch, name, refreshed):
+    built = SimpleNamespace(library=SimpleNamespace())
+    monkeypatch.setattr(kernels.CompileResultCacheImpl, "rebuild", lambda *_: built)
+    calls = []
+    context = SimpleNamespace(refresh=lambda: calls.append("refresh"))
+    kept = kernels._Runnable(first_line)
+    assert kept.rebuild(context, ("payload", [name])) is built
+    assert calls == (["refresh"] if refreshed else [])
+
+
+def first_line(text):
+    return text

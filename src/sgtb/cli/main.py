@@ -1,15 +1,17 @@
 """The command `sgtb`: its groups of commands, and what a user sees when something goes wrong."""
 
+import atexit
 import gc
 import os
 import sys
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import sgtb
+from sgtb.cli.importing import imported
+from sgtb.cli.plain_values import spare_pydantic
 from sgtb.errors import SgtbError
 
 COMMANDS = ("link", "explain", "serve", "train", "tune", "evaluate", "pack", "convert")
@@ -31,7 +33,7 @@ class CleanGroup(TyperGroup):
         """Load a command: who looks up a name should not wait for the learner."""
         if cmd_name not in (*COMMANDS, *GROUPS):
             return None
-        app = _imported(cmd_name).app
+        app = imported(f"sgtb.cli.{cmd_name}").app
         make = typer.main.get_group if cmd_name in GROUPS else typer.main.get_command
         command = make(app)
         command.name = cmd_name
@@ -55,18 +57,19 @@ class CleanGroup(TyperGroup):
             _fail(f"a bug in sgtb: {_line(error)} (SGTB_DEBUG=1 shows where)")
 
 
-def _imported(name: str) -> Any:
-    """Import a command without looking for garbage: there is none yet, and a lot to look at."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return import_module(f"sgtb.cli.{name}")
-    finally:
-        if collecting:
-            gc.enable()
+class Program(typer.Typer):
+    """The program, which has a process of its own."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Run it, on the arguments that the process was given."""
+        spare_pydantic()
+        # What is in memory at the end goes with the process. Looking for garbage took it longer
+        # than linking a text.
+        atexit.register(gc.freeze)
+        return super().__call__(*args, **options)
 
 
-app = typer.Typer(
+app = Program(
     name="sgtb",
     cls=CleanGroup,
     no_args_is_help=True,

@@ -5,12 +5,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgtb.cli.importing import imported
 from sgtb.linking.mentions import MentionSettings
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def linker_settings(
 ) -> "LinkerSettings":
     """Return the settings that options ask for; what they leave open is as in the library."""
     # Not at the top: with it comes a compiler, and `sgtb --help` should not wait for that.
+    imported("sgtb.linking.linker")
     from sgtb.linking.linker import LinkerSettings
 
     return LinkerSettings(
@@ -92,7 +93,6 @@ def open_linker(
     model: Path | None, kb: Path | None, settings: "LinkerSettings", quiet: bool = False
 ) -> "Linker":
     """Open the linker of a model and a knowledge base, or the starter; have it compiled."""
-    _import_compiler()
     from sgtb.linking.linker import Linker
 
     if model is None:
@@ -105,22 +105,6 @@ def open_linker(
     with nullcontext() if quiet else patience():
         linker.link("")
     return linker
-
-
-def _import_compiler() -> None:
-    """Import numba without scipy.
-
-    It looks for BLAS in there when its first function runs, which takes a third of a second, and
-    no kernel needs BLAS. This is a program of its own: nobody else's functions are compiled here.
-    """
-    hidden = "scipy.linalg"
-    if hidden in sys.modules:
-        return
-    sys.modules[hidden] = None  # type: ignore[assignment]
-    try:
-        import_module("numba.np.arraymath")
-    finally:
-        del sys.modules[hidden]
 
 
 @contextmanager
