@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import llvmlite.binding as llvm
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numba
 import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
@@ -56,7 +56,7 @@ def _nothing() -> None:
     pass
 
 
-class _Runnable(CompileResultCacheImpl):  # type: ignore[misc]
+class _Runnable(CompileResultCacheImpl):
     """What is kept of a kernel: what it takes to run it.
 
     It comes with the names that must be known in the process: calling one that is not would end it.
@@ -75,7 +75,7 @@ class _Runnable(CompileResultCacheImpl):  # type: ignore[misc]
         payload, needs = kept
         if not all(map(llvm.address_of_symbol, needs)):
             target_context.refresh()
-        compiled = super().rebuild(target_context, payload)
+        compiled = super().rebuild(target_context, payload)  # type: ignore[no-untyped-call]
         compiled.library._shared_module = None  # numba refuses to inline what has none
         return compiled
 
@@ -87,7 +87,7 @@ def _empty_functions(descriptor: Any) -> bytes:
     return cast(bytes, llvm.parse_assembly("\n".join(lines)).as_bitcode())
 
 
-class _KernelFile(IndexDataCacheFile):  # type: ignore[misc]
+class _KernelFile(IndexDataCacheFile):
     """Where a kernel is kept. A file that cannot be read is one that is not there.
 
     numba unpickles an index before it looks at its stamp. One that an earlier release left may name
@@ -96,31 +96,34 @@ class _KernelFile(IndexDataCacheFile):  # type: ignore[misc]
 
     def _load_index(self) -> Any:
         try:
-            return super()._load_index()
+            return super()._load_index()  # type: ignore[no-untyped-call]
         except Exception:
             return {}
 
     def load(self, key: Any) -> Any:
         """Return what is kept for a key, if anything."""
         try:
-            return super().load(key)
+            return super().load(key)  # type: ignore[no-untyped-call]
         except Exception:
             return None
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]
+class _KernelCache(FunctionCache):
     """The cache of a kernel."""
 
     _impl_class = _Runnable
 
     def __init__(self, function: Callable[..., object]) -> None:
-        super().__init__(function)
-        stamp = source_stamp(Path(inspect.getfile(function)).parent)
-        self._cache_file = _KernelFile(self._cache_path, self._impl.filename_base, stamp)
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file: IndexDataCacheFile = _KernelFile(  # type: ignore[no-untyped-call]
+            self._cache_path,
+            self._impl.filename_base,
+            source_stamp(Path(inspect.getfile(function)).parent),
+        )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the kernel for arguments of some types; None: it is to be compiled."""
-        return self._load_overload(sig, target_context)
+        return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
 
 def routine(function: F) -> F:

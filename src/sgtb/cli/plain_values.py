@@ -10,13 +10,14 @@ from typing import Any
 import typer.core
 
 Build = Callable[[Any], Any]
+_NAME = "build_runtime_param"
 
 
 def spare_pydantic() -> None:
     """Make this process check values by pydantic only where there is something to check."""
-    build: Build | None = getattr(typer.core, "build_runtime_param", None)
+    build: Build | None = getattr(typer.core, _NAME, None)
     if build is not None and not isinstance(build, _Sparing):  # other releases have no such thing
-        typer.core.build_runtime_param = _Sparing(build)  # type: ignore[assignment]
+        setattr(typer.core, _NAME, _Sparing(build))
 
 
 class _Sparing:
