@@ -92,17 +92,16 @@ class CandidateFinder:
         """
         self._notice_changes()
         mentions = [mention for document in documents for mention in document.mentions]
-        normal = {text: normal_name(text) for text in {mention.text for mention in mentions}}
-        names = [normal[mention.text] for mention in mentions]
+        normal = {text: normal_name(text) for text in _texts(documents)}
+        names = [normal.get(mention.text, "") for mention in mentions]
         looked_up = [n for n, m in zip(names, mentions, strict=True) if m.candidates is None]
         row_of = {name: row for row, name in enumerate(dict.fromkeys(looked_up))}
-        lists = _joined(
-            self._kb.candidate_lists(list(row_of), self.settings.top), self._given(documents)
-        )
-        rows, given = [], len(row_of)
-        for name, mention in zip(names, mentions, strict=True):
-            rows.append(row_of[name] if mention.candidates is None else given)
-            given += mention.candidates is not None
+        lists, given = self._given(documents)
+        lists = _joined(self._kb.candidate_lists(list(row_of), self.settings.top), lists)
+        rows = [
+            row_of[name] if row is None else len(row_of) + row
+            for name, row in zip(names, given, strict=True)
+        ]
         found = self._shared(documents, names, rows, lists)
         if self._near is not None:
             lists = self._with_near_names(self._near, names, rows, found, lists)
@@ -118,16 +117,26 @@ class CandidateFinder:
     def _state(self) -> tuple[str, int]:
         return self._kb.state.build, self._kb.state.generation
 
-    def _given(self, documents: Iterable[Document]) -> CandidateLists:
-        """Return the candidates of each mention that was given some: the `top` of most in-links."""
+    def _given(self, documents: Iterable[Document]) -> tuple[CandidateLists, list[int | None]]:
+        """Return the candidates that mentions were given, the `top` of most in-links, and whose
+        they are.
+
+        Mentions of one name mostly are given the same ones, which are looked at once.
+        """
         numbers: list[int] = []
-        sizes = []
+        sizes: list[int] = []
+        seen: dict[tuple[str, ...], int] = {}
+        rows: list[int | None] = []
         for document in documents:
             for mention in document.mentions:
-                if mention.candidates is not None:
-                    numbers += self._numbers_of(document, mention, mention.candidates)
-                    sizes.append(len(mention.candidates))
-        return _strongest(self._kb, np.array(numbers, np.int32), sizes, self.settings.top)
+                ids = None if mention.candidates is None else tuple(mention.candidates)
+                row = None if ids is None else seen.get(ids)
+                if row is None and ids is not None:
+                    row = seen[ids] = len(sizes)
+                    numbers += self._numbers_of(document, mention, ids)
+                    sizes.append(len(ids))
+                rows.append(row)
+        return _strongest(self._kb, np.array(numbers, np.int32), sizes, self.settings.top), rows
 
     def _numbers_of(self, document: Document, mention: Mention, ids: Sequence[str]) -> list[int]:
         known = [*map(self._numbers.get, ids)]
@@ -162,6 +171,10 @@ class CandidateFinder:
         end = 0
         for document in documents:
             begin, end = end, end + len(document.mentions)
+            free = [mention.candidates is None for mention in document.mentions]
+            if not any(free):
+                found += ["given"] * len(free)
+                continue
             own, here = rows[begin:end], names[begin:end]
             places = range(len(own))
             longer = (
@@ -169,7 +182,6 @@ class CandidateFinder:
                 if self.settings.longer_names
                 else places
             )
-            free = [mention.candidates is None for mention in document.mentions]
             taken = [own[longer[i]] if free[i] else own[i] for i in places]
             has = [known[row] for row in taken]
             full = written_out(document, here, has) if self.settings.acronyms else places
@@ -219,6 +231,19 @@ class CandidateFinder:
                 self._near_found = {}
             self._near_found[name] = near
         return near
+
+
+def _texts(documents: Iterable[Document]) -> set[str]:
+    """Return the texts of mentions, of documents that give not all of them candidates.
+
+    Nobody asks for the names of the others.
+    """
+    return {
+        mention.text
+        for document in documents
+        if any(mention.candidates is None for mention in document.mentions)
+        for mention in document.mentions
+    }
 
 
 def _persons(kb: KnowledgeBase, lists: CandidateLists) -> Bools:

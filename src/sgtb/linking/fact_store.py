@@ -154,7 +154,7 @@ class _Grown:
 
     def take(self, slots: Longs) -> Any:
         """Return some rows."""
-        return self._rows[slots]
+        return self._rows.take(slots, 0)
 
     @property
     def rows(self) -> Items:
