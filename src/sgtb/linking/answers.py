@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import count
-from typing import NamedTuple
+from itertools import count, pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
@@ -16,13 +16,13 @@ from sgtb.learn.estimator import StructuredGradientBoosting
 from sgtb.learn.problems import Problems
 from sgtb.linking.choices import Choices
 from sgtb.linking.confidence import Bools
-from sgtb.linking.links import Alternative, Found, Link, Reason
+from sgtb.linking.links import NIL_CARD, Card, LinkColumns, Reason
 from sgtb.linking.parts import Part
-from sgtb.linking.segments import group_of, spread
+from sgtb.linking.segments import Scalar, group_of, spread
 from sgtb.linking.shortlist import Shortlist
 from sgtb.linking.trust import NIL_RIVAL, NO_RIVAL, PLAIN, Trust
 from sgtb.linking.workbench import Layout
-from sgtb.records import NIL, Mention
+from sgtb.records import NIL
 
 MARGIN = 4.0
 """What scores that much less is hopeless, at odds of 1 to 55: what it would do to later decisions
@@ -30,14 +30,6 @@ is not followed up. Reasons are exact all the same."""
 NEGLIGIBLE = 1e-12
 """Reasons that change a score by no more are left out: they are rounding errors."""
 _REMEMBERED = 1 << 16
-
-
-class Card(NamedTuple):
-    """What a link says of an entity."""
-
-    id: str
-    title: str
-    type: str
 
 
 class Cards:
@@ -51,15 +43,17 @@ class Cards:
         """Drop what was read."""
         self._known = {}
 
-    def __getitem__(self, number: int) -> Card:
-        card = self._known.get(number)
-        if card is None:
-            kb = self._kb
-            type_ = TYPES[kb.rows["type"][number]]
-            card = Card(kb.id_of(number), kb.title_of(number), type_)
-            if len(self._known) >= _REMEMBERED:
-                self._known = {}
-            self._known[number] = card
+    def of(self, numbers: Sequence[int]) -> list[Card]:
+        """Return the cards of some entities."""
+        known = self._known
+        return [known.get(number) or self._read(number) for number in numbers]
+
+    def _read(self, number: int) -> Card:
+        kb = self._kb
+        card = kb.id_of(number), kb.title_of(number), TYPES[kb.rows["type"][number]]
+        if len(self._known) >= _REMEMBERED:
+            self._known = {}
+        self._known[number] = card
         return card
 
 
@@ -158,30 +152,6 @@ def _rivals(order: Longs, offsets: Longs, choice: Ints) -> Longs:
     return np.where(several, np.where(first == choice, second, first), -1)
 
 
-class _Flat(NamedTuple):
-    """Layout and decision as lists: an item of an array at a time takes far longer to get."""
-
-    offsets: list[int]  # of each mention's candidates
-    number: list[int]  # of each candidate, in the knowledge base
-    prior: list[float]
-    order: list[int]
-    probability: list[float]
-    choice: list[int]
-    rival: list[int]
-    linked: list[bool]
-    nil: list[float]
-
-
-def _flat(layout: Layout, decided: Decided) -> _Flat:
-    choices = layout.choices
-    return _Flat(
-        choices.candidate_offsets.tolist(), layout.facts.number[choices.entity].tolist(),
-        choices.prior.tolist(), decided.order.tolist(), decided.probability.tolist(),
-        decided.choice.tolist(), decided.rival.tolist(), decided.linked.tolist(),
-        decided.nil.tolist(),
-    )  # fmt: skip
-
-
 class Answers:
     """Turns decided mentions into links."""
 
@@ -198,58 +168,96 @@ class Answers:
         other._n_candidates = n_candidates
         return other
 
-    def links(
-        self, parts: Sequence[Part], layout: Layout, decided: Decided
-    ) -> list[tuple[Link, ...]]:
+    def links(self, parts: Sequence[Part], layout: Layout, decided: Decided) -> list[LinkColumns]:
         """Return the links of each part, those of mentions without candidates included."""
-        choices, flat = layout.choices, _flat(layout, decided)
-        question = dict(zip(decided.asked.tolist(), count(), strict=False))
-        signs = decided.sign.tolist()
-        borders = choices.mention_offsets.tolist()
-        found = iter(layout.found)
-        no_reasons: tuple[Reason, ...] = ()
+        choices, entity = layout.choices, layout.choices.entity
+        ends = np.concatenate([[0], np.cumsum([len(part.fixed) for part in parts], dtype=np.int64)])
+        places = _places(parts, choices)
+        offsets = choices.candidate_offsets.astype(np.int64)
+        first = offsets[:-1]
+        chosen = first + decided.choice
+        rows, shown = self._shown(decided, offsets, chosen)
+        rivals = np.flatnonzero(decided.rival >= 0)
+        rival = decided.rival.copy()
+        rival[rivals] = entity[first[rivals] + rival[rivals]]
+        card = self._cards_by_row(layout, np.concatenate([entity[rows], rival[rivals]]))
+
+        def everywhere(values: npt.NDArray[Scalar], nothing: float) -> npt.NDArray[Scalar]:
+            """Return what mentions with candidates have, and of those without any `nothing`."""
+            every = np.full(ends[-1], nothing, values.dtype)
+            every[places] = values
+            return every
+
+        answer = np.where(decided.linked, entity[chosen], _NO_ROW)
+        answers = [card[row] for row in everywhere(answer, _NO_ROW).tolist()]
+        against = [
+            _NO_ENTITY[row] if row < 0 else card[row][0]
+            for row in everywhere(rival, NO_RIVAL).tolist()
+        ]
+        sure = np.where(decided.linked, decided.probability[chosen], decided.nil)
+        confidence, nil = (everywhere(one, self._nothing) for one in (sure, decided.nil))
+        counts = everywhere(shown, 0)
+        lead, reasons = self._told(parts, ends, places, choices, decided)
+        entities = [card[row] for row in entity[rows].tolist()]
+        probability, prior = decided.probability[rows], choices.prior[rows]
+        told = np.concatenate([[0], np.cumsum(counts)])[ends].tolist()
         result = []
-        for part, first, last in zip(parts, borders, borders[1:], strict=False):
-            row_of = {id(choices.mentions[m]): m for m in range(first, last)}
-            rows = [row_of.get(id(mention), -1) for mention in part.document.mentions]
-            places = [i for i, m in enumerate(rows) if m >= 0]
-            links = []
-            for mention, m, fixed in zip(part.document.mentions, rows, part.fixed, strict=True):
-                how = next(found)
-                if m < 0:
-                    links.append(_nothing(mention, how, self._nothing))
-                    continue
-                lead, reasons = float("nan"), no_reasons
-                if decided.reasons is not None and signs[m]:
-                    told = _signed(decided.reasons[question[m]], signs[m])
-                    lead, reasons = told.total, self._reasons(told, part, places)
-                links.append(self._link(flat, m, mention, how, fixed, lead, reasons))
-            result.append(tuple(links))
+        for part, (a, b), (c, d) in zip(
+            parts, pairwise(ends.tolist()), pairwise(told), strict=True
+        ):
+            own = part.document.mentions
+            result.append(LinkColumns(
+                [mention.start for mention in own], [mention.end for mention in own],
+                [mention.text for mention in own], answers[a:b], confidence[a:b].tobytes(),
+                layout.found[a:b], counts[a:b].tobytes(), lead[a:b].tobytes(), against[a:b],
+                None if reasons is None else reasons[a:b], part.fixed, nil[a:b].tobytes(),
+                entities[c:d], probability[c:d].tobytes(), prior[c:d].tobytes(),
+            ))  # fmt: skip
         return result
 
-    def _link(
-        self, flat: _Flat, m: int, mention: Mention, how: Found, fixed: bool, lead: float,
-        reasons: tuple[Reason, ...],
-    ) -> Link:  # fmt: skip
-        cards = self._cards
-        first, last = flat.offsets[m], flat.offsets[m + 1]
-        shown = flat.order[first : min(last, first + self._n_candidates)]
-        chosen = flat.choice[m]
-        if chosen not in shown:
-            shown[-1] = chosen
-        number, probability, prior = flat.number, flat.probability, flat.prior
-        alternatives = tuple(
-            Alternative(*cards[number[first + c]], probability[first + c], prior[first + c])
-            for c in shown
-        )
-        rival, nil = flat.rival[m], flat.nil[m]
-        against = cards[number[first + rival]].id if rival >= 0 else _NO_ENTITY[rival]
-        entity, title, type_ = cards[number[first + chosen]] if flat.linked[m] else _NIL_CARD
-        return Link(
-            mention.start, mention.end, mention.text, entity, title, type_,
-            probability[first + chosen] if flat.linked[m] else nil, how, alternatives, lead,
-            against, reasons, fixed, nil,
-        )  # fmt: skip
+    def _cards_by_row(self, layout: Layout, rows: Longs) -> dict[int, Card]:
+        """Return the cards of some of the layout's entities."""
+        number = layout.facts.number
+        used = np.zeros(len(number), np.bool_)
+        used[rows] = True
+        (rows,) = used.nonzero()
+        cards = self._cards.of(number[rows].tolist())
+        return dict(zip(rows.tolist(), cards, strict=True)) | {_NO_ROW: NIL_CARD}
+
+    def _told(
+        self, parts: Sequence[Part], ends: Longs, places: Longs, choices: Choices, decided: Decided
+    ) -> tuple[Doubles, list[tuple[Reason, ...]] | None]:
+        """Return the leads of all mentions, and their reasons, where these were asked for."""
+        lead = np.full(ends[-1], np.nan)
+        if decided.reasons is None:
+            return lead, None
+        reasons: list[tuple[Reason, ...]] = [()] * len(lead)
+        question = dict(zip(decided.asked.tolist(), count(), strict=False))
+        signs = decided.sign.tolist()
+        borders = pairwise(choices.mention_offsets.tolist())
+        for part, begin, (first, last) in zip(parts, ends.tolist(), borders, strict=False):
+            own = (places[first:last] - begin).tolist()
+            for m, place in zip(range(first, last), own, strict=True):
+                if signs[m]:
+                    told = _signed(decided.reasons[question[m]], signs[m])
+                    lead[begin + place] = told.total
+                    reasons[begin + place] = self._reasons(told, part, own)
+        return lead, reasons
+
+    def _shown(self, decided: Decided, offsets: Longs, chosen: Longs) -> tuple[Longs, Longs]:
+        """Return the candidates that links tell of, and how many each of them does."""
+        sizes = np.diff(offsets)
+        first = np.repeat(offsets[:-1], sizes)
+        rows: Longs = decided.order + first
+        most = self._n_candidates
+        if sizes.max(initial=0) <= most:
+            return rows, sizes
+        rows = rows[np.arange(len(rows)) - first < most]
+        sizes = np.minimum(sizes, most)
+        ends = np.cumsum(sizes)
+        there = np.logical_or.reduceat(rows == np.repeat(chosen, sizes), ends - sizes)
+        rows[ends[~there] - 1] = chosen[~there]  # however unlikely it is by itself
+        return rows, sizes
 
     def _reasons(self, told: Contribution, part: Part, places: Sequence[int]) -> tuple[Reason, ...]:
         """Return groups of features and other mentions, strongest first."""
@@ -266,13 +274,15 @@ class Answers:
         return tuple(sorted(kept, key=lambda reason: -abs(reason.value)))
 
 
-_NIL_CARD: tuple[str | None, str, str] = (None, "", "")
+_NO_ROW = -1
 _NO_ENTITY = {NO_RIVAL: None, NIL_RIVAL: NIL}
 
 
-def _nothing(mention: Mention, how: Found, share: float) -> Link:
-    """Return the answer to a mention without candidates; such are NIL in that share of cases."""
-    return Link(mention.start, mention.end, mention.text, *_NIL_CARD, share, how, nil=share)
+def _places(parts: Sequence[Part], choices: Choices) -> Longs:
+    """Return where the mentions that have candidates stand among all."""
+    having = set(map(id, choices.mentions))
+    every = [id(mention) in having for part in parts for mention in part.document.mentions]
+    return np.flatnonzero(np.array(every, np.bool_))
 
 
 def _signed(told: Contribution, sign: int) -> Contribution:

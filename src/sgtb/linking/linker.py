@@ -24,7 +24,7 @@ from sgtb.linking.candidates import CandidateFinder
 from sgtb.linking.confidence import check_share
 from sgtb.linking.entity_source import KbSource
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.links import Link, LinkedDocument, Request
+from sgtb.linking.links import LinkColumns, LinkedDocument, Request, joined, linked
 from sgtb.linking.mentions import MentionSettings, NameFinder
 from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil
 from sgtb.linking.parts import Part, cut, document_of, of_document
@@ -280,20 +280,19 @@ class Linker:
         if self.kb.state is not self._state:  # somebody else refreshed it
             self._forget()
         with _no_collection():
-            whole = [self.part(document) for document in batch]
-            cuts = [cut(one) for one in whole]
-            groups = _groups(part for parts in cuts for part in parts)
-            links = iter([link for group in groups for link in self._decide(group)])
+            return self._link_all(batch)
+
+    def _link_all(self, batch: Sequence[Linkable]) -> list[LinkedDocument]:
+        whole = [self.part(document) for document in batch]
+        cuts = [cut(one) for one in whole]
+        groups = _groups(part for parts in cuts for part in parts)
+        links = iter([link for group in groups for link in self._decide(group)])
         return [
-            LinkedDocument(
-                one.document.text,
-                tuple(link for _ in parts for link in next(links)),
-                one.document.id,
-            )
+            linked(one.document.text, one.document.id, joined([next(links) for _ in parts]))
             for one, parts in zip(whole, cuts, strict=True)
         ]
 
-    def _decide(self, parts: Sequence[Part]) -> list[tuple[Link, ...]]:
+    def _decide(self, parts: Sequence[Part]) -> list[LinkColumns]:
         layout, shortlist, problems = self._pack(parts)
         clamp = np.full(problems.n_mentions, -1, np.int32)
         fixed = {
@@ -358,7 +357,10 @@ def _work(batch: list[Linkable]) -> list[LinkedDocument]:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the collector of reference cycles out: there are none, and it looks at every token."""
+    """Keep the collector of reference cycles out: there are none, and it looks at every token.
+
+    What was made meanwhile should be gone at the end: it looks at all that is left.
+    """
     if not gc.isenabled():
         yield
         return

@@ -1,7 +1,12 @@
 """Links: what is asked of a linker, and what it answers; frozen, and plain data as JSON."""
 
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import reduce
+from itertools import accumulate, repeat
+from operator import add
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sgtb.records import Record
 
@@ -69,8 +74,30 @@ class Reason(Record):
     mention: int | None = None
 
 
+class _Packed(Record):
+    """A record that may have been made without one of its fields, and makes it when asked for it.
+
+    A link and its candidates are a dozen objects. Many callers look at few of them, and objects
+    take their time to be made, to go to another process, and to be looked at by the collector.
+    """
+
+    __slots__ = ("_packed",)
+
+    if not TYPE_CHECKING:  # a class that has this seems to have every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Make the field: a slot that was left empty is looked for here."""
+            if name != self._made_late:
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+                )
+            value = self._make(*self._packed)
+            object.__setattr__(self, name, value)
+            return value
+
+
 @dataclass(frozen=True, slots=True)
-class Link(Record):
+class Link(_Packed):
     """A mention and the entity it means.
 
     entity      the id; None: nothing in the knowledge base, which is called NIL
@@ -97,6 +124,12 @@ class Link(Record):
     reasons: tuple[Reason, ...] = ()
     fixed: bool = False
     nil: float = 0.0
+
+    _made_late = "candidates"
+
+    @staticmethod
+    def _make(columns: "LinkColumns", first: int, last: int) -> tuple[Alternative, ...]:
+        return columns.alternatives(first, last)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; what is not a number is None."""
@@ -135,18 +168,123 @@ class Link(Record):
         }
 
 
+Card = tuple[str | None, str, str]
+"""What a link says of an entity: its id, title and type."""
+NIL_CARD: Card = (None, "", "")
+
+
+class LinkColumns(NamedTuple):
+    """N links with A candidates, flat: the form they are decided in, and go to other processes in.
+
+    answers      their entities
+    confidence   f8[N], as bytes like all numbers here
+    shown        i8[N]  how many candidates each of them has
+    lead         f8[N]
+    reasons      None: none were asked for
+    nil          f8[N]
+    entities     those of the candidates
+    probability  f8[A]
+    prior        f4[A]
+    """
+
+    starts: list[int]
+    ends: list[int]
+    texts: list[str]
+    answers: list[Card]
+    confidence: bytes
+    found: Sequence[Found]
+    shown: bytes
+    lead: bytes
+    runner_up: list[str | None]
+    reasons: list[tuple[Reason, ...]] | None
+    fixed: tuple[bool, ...]
+    nil: bytes
+    entities: list[Card]
+    probability: bytes
+    prior: bytes
+
+    def links(self) -> tuple[Link, ...]:
+        """Return the links; their candidates are not yet made."""
+        links = tuple(map(object.__new__, repeat(Link, len(self.starts))))
+        ids, titles, types = zip(*self.answers, strict=True) if links else ((), (), ())
+        ends = list(accumulate(_numbers(self.shown, "q"), initial=0))
+        columns: Iterable[Iterable[Any]] = (
+            self.starts, self.ends, self.texts, ids, titles, types,
+            _numbers(self.confidence, "d"), self.found, _numbers(self.lead, "d"), self.runner_up,
+            repeat(()) if self.reasons is None else self.reasons, self.fixed,
+            _numbers(self.nil, "d"), zip(repeat(self), ends, ends[1:], strict=False),
+        )  # fmt: skip
+        # A frozen class guards its fields, one by one. Setting all of a kind at once is fast.
+        for set_field, column in zip(_SETTERS, columns, strict=True):
+            deque(map(set_field, links, column), 0)
+        return links
+
+    def alternatives(self, first: int, last: int) -> tuple[Alternative, ...]:
+        """Return some of the candidates."""
+        probability = _numbers(self.probability[8 * first : 8 * last], "d")
+        prior = _numbers(self.prior[4 * first : 4 * last], "f")
+        cards = self.entities[first:last]
+        return tuple(
+            Alternative(*card, *told)  # type: ignore[arg-type]
+            for card, *told in zip(cards, probability, prior, strict=True)
+        )
+
+
+_SETTERS = [
+    getattr(Link, name).__set__
+    for name in (*(name for name in Link.__slots__ if name != Link._made_late), "_packed")
+]
+
+
+def joined(parts: Sequence[LinkColumns]) -> LinkColumns:
+    """Return the links of a document's parts, behind each other."""
+    if len(parts) == 1:
+        return parts[0]
+    columns: Iterable[Any] = zip(*parts, strict=True)
+    behind: Any = (None if column[0] is None else reduce(add, column) for column in columns)
+    return LinkColumns(*behind)
+
+
+def _numbers(column: bytes, kind: Literal["q", "d", "f"]) -> list[Any]:
+    return memoryview(column).cast(kind).tolist()
+
+
 @dataclass(frozen=True, slots=True)
-class LinkedDocument(Record):
+class LinkedDocument(_Packed):
     """A text with its links, in the order of the text; links do not overlap."""
 
     text: str
     links: tuple[Link, ...]
     id: str = field(default="")
 
+    _made_late = "links"
+
+    @staticmethod
+    def _make(columns: LinkColumns) -> tuple[Link, ...]:
+        return columns.links()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        packed = getattr(self, "_packed", None)
+        if packed is None:
+            return LinkedDocument, (self.text, self.links, self.id)
+        return _unpacked, (self.text, self.id, *packed[0])
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, the text left out: who asked for the links has it."""
         named = {"id": self.id} if self.id else {}
         return {**named, "links": [link.to_dict() for link in self.links]}
+
+
+def linked(text: str, id: str, columns: LinkColumns) -> LinkedDocument:
+    """Return a document whose links are made when they are asked for."""
+    document = object.__new__(LinkedDocument)
+    for name, value in (("text", text), ("id", id), ("_packed", (columns,))):
+        object.__setattr__(document, name, value)
+    return document
+
+
+def _unpacked(text: str, id: str, *columns: Any) -> LinkedDocument:
+    return linked(text, id, LinkColumns(*columns))
 
 
 def _number(value: float) -> float | None:
