@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -36,11 +36,15 @@ from sgtb.workers import submit, worker_pool
 
 BATCH = 32
 """Documents linked at a time: enough that arrays, not calls, are what takes the time."""
+_SMALLEST_BATCH = 8
+"""That worker processes get at the beginning and at the end, for none of them to wait long."""
 MENTIONS = 2_000
 """Mentions decided at a time, or few more: it bounds the memory that a long text takes."""
 _PAGES_KEPT_FOR = 4_000
 """Candidates after which the pages that were read of the knowledge base are let go. A document's
 are few, but after thousands of documents they would be all."""
+_BATCHES_TO_COLLECT = 200
+"""Batches after which a worker process looks for reference cycles. It should not find any."""
 Linkable = str | Request | Document
 
 
@@ -183,12 +187,11 @@ class Linker:
             raise SettingsError(f"jobs must be a whole number from 1 up, not {jobs!r}")
         if isinstance(documents, str | Request | Document):
             raise RequestError("pipe takes many documents; for a single one there is `link`")
-        batches = _batches(documents)
         if jobs == 1:
-            for batch in batches:
+            for batch in _batches(documents):
                 yield from self._link(batch)
         else:
-            yield from self._share_out(batches, jobs)
+            yield from self._share_out(_shares(documents, jobs), jobs)
 
     def _share_out(self, batches: Iterator[list[Linkable]], jobs: int) -> Iterator[LinkedDocument]:
         """Let worker processes link batches, a few of them at a time."""
@@ -342,16 +345,20 @@ class Linker:
 
 
 _worker: Linker | None = None
+_batches_done = count(1)
 
 
 def _begin(linker: Linker) -> None:
     global _worker
     _worker = linker
     gc.freeze()  # what is here now is here to stay: the collector need not look at it
+    gc.disable()  # nor at every document that comes in
 
 
 def _work(batch: list[Linkable]) -> list[LinkedDocument]:
     assert _worker is not None
+    if next(_batches_done) % _BATCHES_TO_COLLECT == 0:
+        gc.collect()
     return _worker._link(batch)
 
 
@@ -374,6 +381,25 @@ def _no_collection() -> Iterator[None]:
 def _batches(documents: Iterable[Linkable]) -> Iterator[list[Linkable]]:
     given = iter(documents)
     while batch := list(islice(given, BATCH)):
+        yield batch
+
+
+def _shares(documents: Iterable[Linkable], jobs: int) -> Iterator[list[Linkable]]:
+    """Yield batches for several processes.
+
+    The first are small, so that all have something to do at once, and so are the last, so that all
+    have something to do until the end. To see it come, some documents are taken ahead.
+    """
+    given = iter(documents)
+    ahead: deque[Linkable] = deque()
+    so_far = 0
+    while True:
+        ahead.extend(islice(given, jobs * BATCH - len(ahead)))
+        if not ahead:
+            return
+        size = min(BATCH, max(_SMALLEST_BATCH, min(so_far, len(ahead)) // jobs))
+        batch = [ahead.popleft() for _ in range(min(size, len(ahead)))]
+        so_far += len(batch)
         yield batch
 
 
