@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.measure import seconds_of
 from sgtb.learn.dense_pairs import with_dense_pairs
-from sgtb.linking.answers import decide, widened
+from sgtb.linking.answers import Decided, decide, widened
 from sgtb.linking.linker import BATCH, Linkable, Linker, LinkerSettings
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.parts import cut
@@ -75,8 +75,10 @@ def throughput(subject: Subject, jobs: int, passes: int, reasons: bool = False) 
 
 
 def _exhaust(linker: Linker, documents: Sequence[Linkable], jobs: int) -> None:
-    for _ in linker.pipe(documents, jobs):
-        pass
+    """Read every answer: links are made when they are asked for."""
+    for linked in linker.pipe(documents, jobs):
+        for link in linked.links:
+            _ = link.entity, link.confidence
 
 
 def latency(linker: Linker, document: Linkable, calls: int) -> dict[str, float]:
@@ -85,7 +87,7 @@ def latency(linker: Linker, document: Linkable, calls: int) -> dict[str, float]:
     taken, used = [], []
     for _ in range(calls):
         before = time.process_time()
-        taken.append(1e3 * seconds_of(lambda: linker.link(document)))
+        taken.append(1e3 * seconds_of(lambda: linker.link(document).links))
         used.append(1e3 * (time.process_time() - before))
     p50, p99 = np.percentile(taken, [50, 99])
     return {
@@ -140,6 +142,10 @@ def _take_apart(linker: Linker, batch: Sequence[Linkable], total: dict[str, floa
         total[name] = total.get(name, 0.0) + time.process_time() - begin
         return result
 
+    def links_of(decided: Decided) -> Any:
+        wide = widened(decided, shortlist, layout.choices)
+        return [columns.links() for columns in answers.links(parts, layout, wide)]
+
     parts = timed("part", lambda: [part for one in batch for part in cut(linker.part(one))])
     documents = [part.document for part in parts]
     timed("find", lambda: bench.finder.find(documents))
@@ -158,6 +164,6 @@ def _take_apart(linker: Linker, batch: Sequence[Linkable], total: dict[str, floa
     decoding = timed("decode", lambda: system.decode(problems, clamp=clamp))
     timed("alternatives", lambda: system.alternatives(problems, decoding, clamp))
     plain = timed("decide", lambda: decide(problems, system, clamp, False))
-    timed("links", lambda: answers.links(parts, layout, widened(plain, shortlist, layout.choices)))
+    timed("links", lambda: links_of(plain))
     told = timed("explain", lambda: decide(problems, system, clamp, True))
-    timed("told", lambda: answers.links(parts, layout, widened(told, shortlist, layout.choices)))
+    timed("told", lambda: links_of(told))

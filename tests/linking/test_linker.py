@@ -1,5 +1,6 @@
 """The linker: limits, many documents, several threads, and a knowledge base that changes."""
 
+import gc
 import math
 import multiprocessing
 import os
@@ -206,9 +207,44 @@ def test_worker_processes_take_no_more_than_they_need(shared):
     taken = []
     pipe = shared.pipe(endless(taken), jobs=2)
     assert [linked.id for linked in islice(pipe, 100)] == [str(i) for i in range(100)]
-    assert len(taken) <= 100 + 6 * BATCH
+    assert len(taken) <= 100 + 8 * BATCH
     pipe.close()
     assert [linked.id for linked in islice(shared.pipe(endless([]), jobs=2), 3)] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 40, 1000])
+def test_batches_are_small_at_the_beginning_and_at_the_end(n, jobs):
+    documents = [str(i) for i in range(n)]
+    batches = list(module._shares(iter(documents), jobs))
+    assert list(chain.from_iterable(batches)) == documents
+    sizes = [len(batch) for batch in batches]
+    assert max(sizes, default=0) <= BATCH
+    if n == 1000:
+        assert max(sizes[0], sizes[-1]) <= module._SMALLEST_BATCH
+        assert sizes.count(BATCH) > len(sizes) / 2
+
+
+def test_workers_collect_what_cycles_there_may_be(model_of, starter_place, monkeypatch):
+    """The collector does not run by itself there; here it is asked after every second batch."""
+    frozen, collected = [], []
+    monkeypatch.setattr(module.gc, "freeze", lambda: frozen.append(1))
+    monkeypatch.setattr(module.gc, "collect", lambda: collected.append(1))
+    monkeypatch.setattr(module, "_BATCHES_TO_COLLECT", 2)
+    monkeypatch.setattr(module, "_batches_done", count(1))
+    monkeypatch.setattr(module, "_worker", None)
+    enabled = gc.isenabled()
+    try:
+        with Linker.load(model_of("bsg"), starter_place) as linker:
+            module._begin(linker)
+            assert not gc.isenabled()
+            for _ in range(5):
+                assert module._work(["Amman"])[0].links[0].entity == "Amman"
+            assert not gc.isenabled()
+    finally:
+        if enabled:
+            gc.enable()
+    assert (len(frozen), len(collected)) == (1, 2)
 
 
 def test_an_error_in_a_worker_process(shared):
@@ -216,7 +252,8 @@ def test_an_error_in_a_worker_process(shared):
     seen = []
     with pytest.raises(RequestError, match="0 to 99"):
         seen.extend(shared.pipe(chain(good, [BAD], good * 20), jobs=2))
-    assert [linked.id for linked in seen] == [request.id for request in good]
+    assert [linked.id for linked in seen] == [request.id for request in good[: len(seen)]]
+    assert len(seen) > len(good) - BATCH
     (linked,) = shared.pipe(["Amman"], jobs=2)
     assert linked.links[0].entity == "Amman"
 
