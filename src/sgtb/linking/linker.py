@@ -31,7 +31,7 @@ from sgtb.linking.parts import Part, cut, document_of, of_document
 from sgtb.linking.shortlist import Shortlist, shortlisted
 from sgtb.linking.trust import Trust
 from sgtb.linking.workbench import Layout, Workbench
-from sgtb.records import Document
+from sgtb.records import Document, Question
 from sgtb.workers import submit, worker_pool
 
 BATCH = 32
@@ -201,7 +201,10 @@ class Linker:
             for batch in batches:
                 if pool is not self._pool:
                     raise CancelledError
-                under_way.append(submit(pool, _work, batch))
+                asked: list[Any] = [  # a question arrives as a document, without what is annotated
+                    Question(one) if isinstance(one, Document) else one for one in batch
+                ]
+                under_way.append(submit(pool, _work, asked))
                 if len(under_way) > 2 * jobs:
                     yield from under_way.popleft().result()
             while under_way:
