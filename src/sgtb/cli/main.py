@@ -11,7 +11,6 @@ from typer.core import TyperGroup
 
 import sgtb
 from sgtb.cli.importing import imported
-from sgtb.cli.plain_values import spare_pydantic
 from sgtb.errors import SgtbError
 
 COMMANDS = ("link", "explain", "serve", "train", "tune", "evaluate", "pack", "convert")
@@ -62,7 +61,6 @@ class Program(typer.Typer):
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Run it, on the arguments that the process was given."""
-        spare_pydantic()
         # What is in memory at the end goes with the process. Looking for garbage took it longer
         # than linking a text.
         atexit.register(gc.freeze)
