@@ -273,3 +273,11 @@ def test_as_a_program(folder: Path) -> None:
     assert bad.stdout == ""
     assert bad.stderr.startswith("sgtb: ")
     assert "Traceback" not in bad.stderr
+
+
+@pytest.mark.parametrize("loads", ["", "import duckdb; duckdb.sql('select 1').fetchall()"])
+def test_a_process_ends_without_a_word_about_what_it_leaves(loads: str) -> None:
+    code = f"import sys; sys.argv = ['sgtb', '--version']; {loads}\nfrom sgtb.cli.main import app\napp()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("sgtb")
+    assert done.stderr == ""

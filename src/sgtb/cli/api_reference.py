@@ -22,7 +22,7 @@ SECTIONS = {
         "sgtb.linking.candidates.CandidateSettings", "sgtb.linking.linker_model.LinkerModel",
         "sgtb.linking.confidence.Confidence", "sgtb.linking.nil.NilRule",
         "sgtb.records.Document", "sgtb.records.Mention", "sgtb.records.Token",
-        "sgtb.text.tokenize.tokenize", "sgtb.text.tokenize.sentences",
+        "sgtb.records.Tokens", "sgtb.text.tokenize.tokenize", "sgtb.text.tokenize.sentences",
     ),
     "Evaluation": (
         "sgtb.judging.evaluate_linkers", "sgtb.judging.EvaluationSettings",

@@ -61,10 +61,14 @@ class Program(typer.Typer):
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Run it, on the arguments that the process was given."""
-        # What is in memory at the end goes with the process. Looking for garbage took it longer
-        # than linking a text.
-        atexit.register(gc.freeze)
+        atexit.register(_leave)
         return super().__call__(*args, **options)
+
+
+def _leave() -> None:
+    """Let what is in memory go with the process: looking for garbage takes longer than linking."""
+    if "duckdb" not in sys.modules:  # which complains of all that is left
+        gc.freeze()
 
 
 app = Program(
