@@ -277,7 +277,9 @@ def test_as_a_program(folder: Path) -> None:
 
 @pytest.mark.parametrize("loads", ["", "import duckdb; duckdb.sql('select 1').fetchall()"])
 def test_a_process_ends_without_a_word_about_what_it_leaves(loads: str) -> None:
-    code = f"import sys; sys.argv = ['sgtb', '--version']; {loads}\nfrom sgtb.cli.main import app\napp()"
+    code = (
+        f"import sys; {loads}\nfrom sgtb.cli.main import app\nsys.argv = ['', '--version']\napp()"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("sgtb")
     assert done.stderr == ""
