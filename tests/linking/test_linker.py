@@ -213,16 +213,25 @@ def test_worker_processes_take_no_more_than_they_need(shared):
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
-@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 40, 1000])
-def test_batches_are_small_at_the_beginning_and_at_the_end(n, jobs):
-    documents = [str(i) for i in range(n)]
+@pytest.mark.parametrize("n", [0, 1, 7, 40, 1000])
+def test_batches_take_the_same_effort_and_less_at_the_end(n, jobs):
+    documents = [f"{i} " * (i % 50) for i in range(n)]
     batches = list(module._shares(iter(documents), jobs))
     assert list(chain.from_iterable(batches)) == documents
-    sizes = [len(batch) for batch in batches]
-    assert max(sizes, default=0) <= BATCH
+    assert all(0 < len(batch) <= BATCH for batch in batches)
+    efforts = [sum(map(module._effort, batch)) for batch in batches]
+    assert max(efforts, default=0) <= module._EFFORT + max(
+        map(module._effort, documents), default=0
+    )
     if n == 1000:
-        assert max(sizes[0], sizes[-1]) <= module._SMALLEST_BATCH
-        assert sizes.count(BATCH) > len(sizes) / 2
+        assert efforts[-1] < efforts[0] / 2
+
+
+def test_what_takes_much_effort_goes_by_itself():
+    span = Span(0, 1)
+    long, short = Request("a", (span,) * 2_000), Request("a", (span,) * 10)
+    batches = list(module._shares([short, long, short, "a" * 200_000, short], 2))
+    assert [len(batch) for batch in batches] == [1, 1, 1, 1, 1]
 
 
 def test_workers_collect_what_cycles_there_may_be(model_of, starter_place, monkeypatch):

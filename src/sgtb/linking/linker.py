@@ -36,8 +36,8 @@ from sgtb.workers import submit, worker_pool
 
 BATCH = 32
 """Documents linked at a time: enough that arrays, not calls, are what takes the time."""
-_SMALLEST_BATCH = 8
-"""That worker processes get at the beginning and at the end, for none of them to wait long."""
+_EFFORT, _LEAST_EFFORT = 900, 200
+"""That a batch for a worker process takes, and what it takes at least at the end; see `_effort`."""
 MENTIONS = 2_000
 """Mentions decided at a time, or few more: it bounds the memory that a long text takes."""
 _PAGES_KEPT_FOR = 4_000
@@ -388,22 +388,41 @@ def _batches(documents: Iterable[Linkable]) -> Iterator[list[Linkable]]:
 
 
 def _shares(documents: Iterable[Linkable], jobs: int) -> Iterator[list[Linkable]]:
-    """Yield batches for several processes.
+    """Yield batches for several processes, of about the same effort.
 
-    The first are small, so that all have something to do at once, and so are the last, so that all
-    have something to do until the end. To see it come, some documents are taken ahead.
+    The last are smaller, so that all processes have something to do until the end. To see it come,
+    some documents are taken ahead.
     """
     given = iter(documents)
-    ahead: deque[Linkable] = deque()
-    so_far = 0
+    ahead: deque[tuple[Linkable, int]] = deque()
+    left = 0
     while True:
-        ahead.extend(islice(given, jobs * BATCH - len(ahead)))
+        more = [(one, _effort(one)) for one in islice(given, jobs * BATCH - len(ahead))]
+        ahead.extend(more)
+        left += sum(effort for _, effort in more)
         if not ahead:
             return
-        size = min(BATCH, max(_SMALLEST_BATCH, min(so_far, len(ahead)) // jobs))
-        batch = [ahead.popleft() for _ in range(min(size, len(ahead)))]
-        so_far += len(batch)
+        wanted = min(_EFFORT, max(_LEAST_EFFORT, left // jobs))
+        batch, effort = list[Linkable](), 0
+        while ahead and len(batch) < BATCH and (not batch or effort + ahead[0][1] // 2 < wanted):
+            document, own = ahead.popleft()
+            batch.append(document)
+            effort += own
+        left -= effort
         yield batch
+
+
+def _effort(document: Linkable) -> int:
+    """Return about how many mentions a document has, and a few for itself.
+
+    What it holds was not checked yet.
+    """
+    name = "mentions" if isinstance(document, Document) else "spans"
+    mentions = getattr(document, name, None)
+    if isinstance(mentions, tuple | list):
+        return 4 + len(mentions)
+    text = getattr(document, "text", document)
+    return 4 + (len(text) // 40 if isinstance(text, str) else 0)
 
 
 def _groups(parts: Iterable[Part]) -> Iterator[list[Part]]:
