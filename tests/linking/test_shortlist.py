@@ -72,3 +72,17 @@ def test_decisions_are_the_same_without_it(linker_of, unseen, monkeypatch):
     differ = [a for a, b in zip(short, whole, strict=True) if a.entity != b.entity]
     assert len(differ) <= len(short) / 100
     assert all(link.confidence < 0.9 for link in differ)
+
+
+@pytest.mark.nojit
+def test_the_best_are_kept_as_sorting_would():
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(1, 7, 200)
+    below = -rng.integers(0, 16, sizes.sum()).astype(np.float32)  # many are equal
+    below[np.cumsum(sizes) - 1] = 0
+    short = shortlisted(choices_of(sizes, [-1] * 200), features_of(below), SCHEMA, ())
+    group = np.repeat(np.arange(200), sizes)
+    order = np.lexsort((-below, group))
+    place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[group]
+    kept = np.union1d(np.flatnonzero(below >= -module.MARGIN), order[place < LEAST])
+    assert short.rows.tolist() == kept.tolist()

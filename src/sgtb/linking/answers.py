@@ -10,15 +10,16 @@ import numpy.typing as npt
 
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.kernels import kernel
 from sgtb.learn.contributions import Contribution, Contributions
-from sgtb.learn.dtypes import Doubles, Ints, Longs
+from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.learn.estimator import StructuredGradientBoosting
 from sgtb.learn.problems import Problems
 from sgtb.linking.choices import Choices
 from sgtb.linking.confidence import Bools
 from sgtb.linking.links import NIL_CARD, Card, LinkColumns, Reason
 from sgtb.linking.parts import Part
-from sgtb.linking.segments import Scalar, group_of, spread
+from sgtb.linking.segments import Scalar
 from sgtb.linking.shortlist import Shortlist
 from sgtb.linking.trust import NIL_RIVAL, NO_RIVAL, PLAIN, Trust
 from sgtb.linking.workbench import Layout
@@ -121,11 +122,10 @@ def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided
     searched = shortlist.choices.candidate_offsets.astype(np.int64)
     probability = np.zeros(choices.n_candidates)
     probability[shortlist.rows] = decided.probability
-    # A candidate's place in the order: that of the search, and behind it what the ranker says.
-    place = np.full(choices.n_candidates, np.inf)
-    ordered = shortlist.rows[decided.order + spread(searched[:-1], searched)]
-    place[ordered] = np.arange(len(ordered))
-    order = np.lexsort((choices.entity, -shortlist.below, place, group_of(offsets)))
+    order = np.zeros(choices.n_candidates, np.int64)
+    line_up(
+        decided.order, searched, shortlist.rows, offsets, shortlist.below, choices.entity, order
+    )
 
     def among_all(chosen: Longs) -> Longs:
         rows = np.minimum(searched[:-1] + chosen, len(shortlist.rows) - 1)
@@ -137,10 +137,43 @@ def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided
     return replace(
         decided,
         choice=among_all(decided.choice.astype(np.int64)).astype(np.int32),
-        order=order - spread(offsets[:-1], offsets),
+        order=order,
         probability=probability,
         rival=np.where(decided.rival >= 0, among_all(decided.rival), decided.rival),
     )
+
+
+@kernel
+def line_up(
+    found: Longs, searched: Longs, rows: Longs, offsets: Longs, below: Floats, entity: Ints,
+    order: Longs,
+) -> None:  # fmt: skip
+    """Write the order of each mention's candidates: as the search found, then as the ranker says.
+
+    found, searched, rows  the order of those searched, where each mention's begin, and which of all
+                           candidates they are
+    """
+    for m in range(offsets.shape[0] - 1):
+        first, begin, end = offsets[m], searched[m], searched[m + 1]
+        for i in range(begin, end):
+            order[first + i - begin] = rows[begin + found[i]] - first
+        behind = first + end - begin
+        at, skipped = behind, begin
+        for c in range(first, offsets[m + 1]):
+            if skipped < end and rows[skipped] == c:
+                skipped += 1
+                continue
+            i = at
+            while i > behind:
+                other = first + order[i - 1]
+                if below[c] < below[other]:
+                    break
+                if below[c] == below[other] and entity[c] >= entity[other]:
+                    break
+                order[i] = order[i - 1]
+                i -= 1
+            order[i] = c - first
+            at += 1
 
 
 def _rivals(order: Longs, offsets: Longs, choice: Ints) -> Longs:
