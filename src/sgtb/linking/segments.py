@@ -8,6 +8,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.kernels import int64, kernel
+from sgtb.learn.dtypes import Doubles, Longs
+
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.floating]
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -55,15 +58,18 @@ def softmax(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
 
 def rank(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
     """Return how many rows of its group each row is below; equals share a rank."""
-    group = group_of(offsets)
-    order = np.lexsort((-values, group))
-    position = np.empty(len(values))
-    position[order] = np.arange(len(values))
-    new = np.ones(len(values), bool)
-    ordered, own = values[order], group[order]
-    new[1:] = (ordered[1:] != ordered[:-1]) | (own[1:] != own[:-1])
-    first_equal = np.maximum.accumulate(np.where(new, np.arange(len(values)), 0))
     result = np.empty(len(values))
-    result[order] = first_equal
-    result -= offsets[:-1].astype(np.float64)[group]
+    count_above(np.asarray(values, np.float64), np.asarray(offsets, np.int64), result)
     return result
+
+
+@kernel
+def count_above(values: Doubles, offsets: Longs, out: Doubles) -> None:
+    """Compare all rows of a group with each other: groups are small, and sorting is slow."""
+    for g in range(offsets.shape[0] - 1):
+        group = values[offsets[g] : offsets[g + 1]]
+        for r in range(group.shape[0]):
+            n = 0
+            for i in range(group.shape[0]):
+                n += int64(group[i] > group[r])
+            out[offsets[g] + r] = n
