@@ -12,7 +12,17 @@ from sgtb.linking import ranker
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import Clues, Contexts
 from sgtb.linking.facts import EntityFacts, split_title
-from sgtb.linking.ranker import BINS, Crosses, Cuts, Ranker, crosses, learn_ranks, tell_ranks, twins
+from sgtb.linking.ranker import (
+    BINS,
+    Crosses,
+    Cuts,
+    Ranker,
+    Rankers,
+    crosses,
+    learn_ranks,
+    tell_ranks,
+    twins,
+)
 from tests.linking.builders import (
     document,
     documents,
@@ -113,15 +123,20 @@ def test_against_the_twin(seed):
     for key, weight in twin.weight.items():
         found = bin_weights[key[1], key[2]] if isinstance(key, tuple) else weights[key]
         assert found == pytest.approx(weight, rel=1e-9, abs=1e-12)
-    out = np.zeros(12)
-    room, unknown = np.zeros(12), np.full(12, np.nan)
+    both = Rankers(Ranker(weights, bin_weights), Ranker(2 * weights, 2 * bin_weights[:2]))
+    out = np.zeros((2, 12))
+    room, unknown = np.zeros((12, 2)), np.full((12, 2), np.nan)
     told = np.array([0, 1, 5, 4])
-    tell_ranks(offsets, sides, bins, told, weights, bin_weights, room, unknown, out)
-    expected = np.zeros(12)
+    tell_ranks(
+        offsets, sides, bins, bins[:, :2].copy(), told, both.weights, both.local.bin_weights,
+        both.joint.bin_weights, room, unknown, out,
+    )  # fmt: skip
+    expected, twice = np.zeros(12), np.zeros(12)
     for m in told:
         for c in range(*offsets[m : m + 2]):
             expected[c] = twin.score(m, c)
-    np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
+            twice[c] = 2 * (expected[c] - bin_weights[2, bins[c, 2]])
+    np.testing.assert_allclose(out, [expected, twice], rtol=1e-9, atol=1e-12)
     assert expected.any()
 
 
@@ -267,12 +282,18 @@ def bins_of(table):
     return Cuts.of(table.local).apply(table.local)
 
 
+def scores_of(ranker, table, bins, mentions):
+    both = Rankers(ranker, ranker).scores(table.choices, table.crosses, (bins, bins), mentions)
+    assert both[0].tobytes() == both[1].tobytes()
+    return both[0]
+
+
 def scores_by_rows(train, rows):
     """Train on the mentions given; return the scores of all candidates."""
     table, bins = train
     everything = np.arange(len(table.choices.mentions))
     trained = Ranker.train(table.choices, table.crosses, bins, rows, np.random.default_rng(0))
-    return trained.scores(table.choices, table.crosses, bins, everything)
+    return scores_of(trained, table, bins, everything)
 
 
 @pytest.fixture(scope="module")
@@ -313,7 +334,7 @@ def test_scores_are_zero_elsewhere(train):
         table.choices, table.crosses, bins, np.arange(9), np.random.default_rng(0)
     )
     some = np.array([2, 5])
-    scores = trained.scores(table.choices, table.crosses, bins, some)
+    scores = scores_of(trained, table, bins, some)
     asked = np.zeros(len(scores), bool)
     for m in some:
         asked[slice(*table.choices.candidate_offsets[m : m + 2])] = True
@@ -328,7 +349,7 @@ def test_fewer_bits_make_a_smaller_model_that_still_learns(train):
         table.choices, table.crosses, bins, everything, np.random.default_rng(0), bits=10
     )
     assert small.weights.shape == (1 << 10,)
-    scores = small.scores(table.choices, table.crosses, bins, everything)
+    scores = scores_of(small, table, bins, everything)
     assert scores.any()
     assert (scores != scores_by_rows(train, everything)).any()
 
@@ -336,3 +357,17 @@ def test_fewer_bits_make_a_smaller_model_that_still_learns(train):
 def test_nothing_to_learn_from(train):
     scores = scores_by_rows(train, np.zeros(0, np.int64))
     assert not scores.any()
+
+
+def test_rankers_of_different_sizes_say_together_what_each_says(train):
+    table, bins = train
+    everything = np.arange(len(table.choices.mentions))
+    asked = table.choices, table.crosses, bins, everything
+    large, small = (
+        Ranker.train(*asked, np.random.default_rng(0), bits=bits) for bits in (12, 8)
+    )  # fmt: skip
+    both = Rankers(large, small).scores(*asked[:2], (bins, bins), everything)
+    assert both[0].tobytes() == scores_of(large, table, bins, everything).tobytes()
+    assert both[1].tobytes() == scores_of(small, table, bins, everything).tobytes()
+    turned = Rankers(small, large).scores(*asked[:2], (bins, bins), everything)
+    assert turned[::-1].tobytes() == both.tobytes()

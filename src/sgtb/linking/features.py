@@ -23,7 +23,7 @@ from sgtb.linking.facts import EntityFacts, type_clue
 from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.names import NAMES, name_features
 from sgtb.linking.priors import name_prior_features, popularity_features, prior_features
-from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, crosses
+from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, Rankers, crosses
 from sgtb.linking.repeats import Repeats
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
 from sgtb.linking.segments import group_of, relative, softmax, spread
@@ -175,6 +175,11 @@ class FeatureModels:
     local: Ranker
     joint: Ranker
 
+    @cached_property
+    def rankers(self) -> Rankers:
+        """Both of them, to be asked together."""
+        return Rankers(self.local, self.joint)
+
     @classmethod
     def train(
         cls, table: Table, bins: _Bins, mentions: Longs, seed: tuple[int, int], bits: int
@@ -191,12 +196,7 @@ class FeatureModels:
         """Return what the models say of some mentions, 0 elsewhere."""
         tags = np.zeros((len(table.choices.mentions), len(TAGS)))
         tags[mentions] = self.tagger.probabilities(table.contexts.tag_clues)[mentions]
-        asked = (table.choices, table.crosses)
-        return _Scores(
-            tags,
-            self.local.scores(*asked, bins.local, mentions),
-            self.joint.scores(*asked, bins.joint, mentions),
-        )
+        return _Scores(tags, *self.rankers.scores(table.choices, table.crosses, bins, mentions))
 
 
 @dataclass(frozen=True)

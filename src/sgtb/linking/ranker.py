@@ -9,6 +9,7 @@ mention's candidates. Crosses are hashed on the fly: writing them down would tak
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 from zlib import crc32
 
@@ -258,13 +259,33 @@ class Ranker:
             )  # fmt: skip
         return cls(weights, bin_weights)
 
-    def scores(self, choices: Choices, sides: Crosses, bins: Bytes, mentions: Longs) -> Doubles:
-        """Return the scores of all candidates of the mentions given, 0 elsewhere: f8[C]."""
-        out = np.zeros(choices.n_candidates)
-        near, far = np.zeros(len(out)), np.full(len(out), np.nan)
+
+@dataclass(frozen=True)
+class Rankers:
+    """Two rankers of the same crosses. Asked together, they look up each of them once."""
+
+    local: Ranker
+    joint: Ranker
+
+    @cached_property
+    def weights(self) -> Doubles:
+        """The weights of crosses of both, side by side: f8[2**bits, 2]."""
+        both = self.local.weights, self.joint.weights
+        size = max(map(len, both))  # who has fewer takes fewer bits of a hash: its weights repeat
+        return np.stack([np.resize(weights, size) for weights in both], axis=1)
+
+    def scores(
+        self, choices: Choices, sides: Crosses, bins: tuple[Bytes, Bytes], mentions: Longs
+    ) -> Doubles:
+        """Return the scores of all candidates of the mentions given, 0 elsewhere: f8[2, C].
+
+        bins  what each of them sees
+        """
+        out = np.zeros((2, choices.n_candidates))
+        near, far = np.zeros((choices.n_candidates, 2)), np.full((choices.n_candidates, 2), np.nan)
         tell_ranks(
-            choices.candidate_offsets, sides, bins, mentions, self.weights, self.bin_weights, near,
-            far, out,
+            choices.candidate_offsets, sides, *bins, mentions, self.weights, self.local.bin_weights,
+            self.joint.bin_weights, near, far, out,
         )  # fmt: skip
         return out
 
@@ -374,24 +395,27 @@ def learn_ranks(
 
 @kernel
 def tell_ranks(
-    candidate_offsets: Ints, sides: Crosses, bins: Bytes, mentions: Longs, weights: Doubles,
-    bin_weights: Doubles, near: Doubles, far: Doubles, out: Doubles,
+    candidate_offsets: Ints, sides: Crosses, local: Bytes, joint: Bytes, mentions: Longs,
+    weights: Doubles, local_weights: Doubles, joint_weights: Doubles, near: Doubles, far: Doubles,
+    out: Doubles,
 ) -> None:  # fmt: skip
-    """Write the scores of the candidates of some mentions.
+    """Write the scores of the candidates of some mentions, as two rankers have them.
 
-    near, far  room for what those meet that others are alike; far is NaN in the beginning
+    local, joint  the bins that they see, and the weights of these
+    near, far     room for what those meet that others are alike; far is NaN in the beginning
     """
     for m in mentions:
         first, last = int64(candidate_offsets[m]), int64(candidate_offsets[m + 1])
         for c in range(first, last):
             own, other = sides.alike[c], sides.worded_alike[c]
             if own == c:
-                near[c] = _near(sides, m, c, weights)
-            if np.isnan(far[other]):
-                far[other] = _far(sides, m, c, weights)
-            out[c] = near[own] + far[other]
+                near[c, 0], near[c, 1] = _near_both(sides, m, c, weights)
+            if np.isnan(far[other, 0]):
+                far[other, 0], far[other, 1] = _far_both(sides, m, c, weights)
+            out[0, c], out[1, c] = near[own, 0] + far[other, 0], near[own, 1] + far[other, 1]
         for c in range(first, last, 4):
-            _add_bins(c, last - 1, bins, bin_weights, out)
+            _add_bins(c, last - 1, local, local_weights, out[0])
+            _add_bins(c, last - 1, joint, joint_weights, out[1])
 
 
 @inner
@@ -405,3 +429,43 @@ def _add_bins(c: int, last: int, bins: Bytes, bin_weights: Doubles, out: Doubles
         d += bin_weights[f, bins[c2, f]]
         e += bin_weights[f, bins[c3, f]]
     out[c], out[c1], out[c2], out[c3] = a, b, d, e
+
+
+@inner
+def _near_both(sides: Crosses, m: int, c: int, weights: Doubles) -> tuple[float, float]:
+    """Return what a candidate meets around its mention."""
+    first, last = sides.kind_offsets[c], sides.kind_offsets[c + 1]
+    worded = first + sides.n_worded[c]
+    a, b = _meet_both(
+        sides.kinds, first, last, sides.place_clues, sides.place_offsets[m],
+        sides.place_offsets[m + 1], weights,
+    )  # fmt: skip
+    x, y = _meet_both(
+        sides.kinds, first, worded, sides.sentence_clues, sides.sentence_offsets[m],
+        sides.sentence_offsets[m + 1], weights,
+    )  # fmt: skip
+    return a + x, b + y
+
+
+@inner
+def _far_both(sides: Crosses, m: int, c: int, weights: Doubles) -> tuple[float, float]:
+    """Return what a candidate meets in the document."""
+    first, d = sides.kind_offsets[c], sides.document[m]
+    return _meet_both(
+        sides.kinds, first, first + sides.n_worded[c], sides.document_clues,
+        sides.document_offsets[d], sides.document_offsets[d + 1], weights,
+    )  # fmt: skip
+
+
+@inner
+def _meet_both(
+    kinds: Hashes, first: int, last: int, clues: Hashes, start: int, stop: int, weights: Doubles
+) -> tuple[float, float]:
+    mask = np.uint32(weights.shape[0] - 1)
+    a, b = 0.0, 0.0
+    for i in range(first, last):
+        for j in range(start, stop):
+            place = _place(kinds[i], clues[j], mask)
+            a += weights[place, 0]
+            b += weights[place, 1]
+    return a, b
