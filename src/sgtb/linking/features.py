@@ -251,7 +251,7 @@ class Featurizer:
     def _bins(self, table: Table) -> _Bins:
         joint, own = self.joint_cuts.apply(table.fixed), table.local_columns
         if np.array_equal(self.joint_cuts.values[own], self.local_cuts.values):
-            return _Bins(np.ascontiguousarray(joint[:, own]), joint)  # the same columns, cut alike
+            return _Bins(np.take(joint, own, axis=1), joint)  # the same columns, cut alike
         return _Bins(self.local_cuts.apply(table.local), joint)
 
 
