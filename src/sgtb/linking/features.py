@@ -266,9 +266,13 @@ def _joined(table: Table, scores: _Scores) -> Floats:
         for score in (scores.local, scores.joint)
         for column in (score, relative(score, offsets), softmax(score, offsets))
     ]
-    learned = np.concatenate([typed, np.stack([agree, *ranked], axis=1)], axis=1)
-    own = learned[:, table.schema.learned].astype(np.float32)
-    return np.concatenate([table.fixed, own], axis=1)
+    learned = (*typed.T, agree, *ranked)
+    n = table.fixed.shape[1]
+    joined = np.empty((len(typed), n + len(table.schema.learned)), np.float32)
+    joined[:, :n] = table.fixed
+    for i, which in enumerate(table.schema.learned):
+        joined[:, n + i] = learned[which]
+    return joined
 
 
 def _by_name(table: Table, tags: Doubles) -> Doubles:
