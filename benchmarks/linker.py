@@ -70,7 +70,7 @@ class Extent:
     fresh: FreshExtent
 
 
-FULL = Extent(False, None, None, 3, 300, FreshExtent(ListShape(1_000_000), 200, 200, 5))
+FULL = Extent(False, None, None, 9, 300, FreshExtent(ListShape(1_000_000), 200, 200, 5))
 QUICK = Extent(True, 60, 96, 1, 50, FreshExtent(ListShape(100_000), 40, 60, 2))
 
 
