@@ -215,7 +215,7 @@ def test_worker_processes_take_no_more_than_they_need(shared):
 @pytest.mark.parametrize("jobs", [2, 3])
 @pytest.mark.parametrize("n", [0, 1, 7, 40, 1000])
 def test_batches_take_the_same_effort_and_less_at_the_end(n, jobs):
-    documents = [f"{i} " * (i % 50) for i in range(n)]
+    documents = [f"{i:03} " * (20 * (i % 50)) for i in range(n)]
     batches = list(module._shares(iter(documents), jobs))
     assert list(chain.from_iterable(batches)) == documents
     assert all(0 < len(batch) <= BATCH for batch in batches)
