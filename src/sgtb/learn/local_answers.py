@@ -167,12 +167,12 @@ def _keep(n_planes: int, a: LocalAnswers, n: int, column: int) -> None:
     """Write the leaves left of a tree, all planes of a candidate in one word."""
     if n_planes == 4:
         for j in range(n):
-            a.masks[j, column] = np.uint32(
-                a.planes[0, j] | a.planes[1, j] << 8 | a.planes[2, j] << 16 | a.planes[3, j] << 24
-            )
+            low = int64(a.planes[0, j]) | int64(a.planes[1, j]) << 8
+            high = int64(a.planes[2, j]) | int64(a.planes[3, j]) << 8
+            a.masks[j, column] = np.uint32(low | high << 16)
     elif n_planes == 2:
         for j in range(n):
-            a.masks[j, column] = np.uint32(a.planes[0, j] | a.planes[1, j] << 8)
+            a.masks[j, column] = np.uint32(int64(a.planes[0, j]) | int64(a.planes[1, j]) << 8)
     else:
         for j in range(n):
             a.masks[j, column] = a.planes[0, j]
