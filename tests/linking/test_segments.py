@@ -14,6 +14,7 @@ from sgtb.linking.segments import (
     group_sum,
     rank,
     relative,
+    relatives,
     share,
     softmax,
     spread,
@@ -32,6 +33,14 @@ def test_groups_by_hand():
     assert group_max(VALUES, OFFSETS).tolist() == [0, 1, 0, -5, 0]
     assert relative(VALUES, OFFSETS).tolist() == [0, -4, 0, 0]
     assert share(np.array([1.0, 2.0, 5.0, 4.0]), OFFSETS).tolist() == [1 / 8, 2 / 8, 5 / 8, 1]
+
+
+@pytest.mark.nojit
+def test_relatives_are_those_of_each_column():
+    values = np.random.default_rng(3).normal(size=(4, 3)).astype(np.float32)
+    found = relatives(values, np.array([2, 0]), OFFSETS)
+    expected = [relative(values[:, column], OFFSETS) for column in (2, 0)]
+    assert (found == np.stack(expected, axis=1).astype(np.float32)).all()
 
 
 def test_softmax_by_hand():

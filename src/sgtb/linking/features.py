@@ -26,7 +26,7 @@ from sgtb.linking.priors import name_prior_features, popularity_features, prior_
 from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, Rankers, crosses
 from sgtb.linking.repeats import Repeats
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
-from sgtb.linking.segments import group_of, relative, softmax, spread
+from sgtb.linking.segments import group_of, relative, relatives, softmax, spread
 from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
 from sgtb.linking.tagger import TAGS, Tagger
 
@@ -107,22 +107,7 @@ _TAG_OF_CLUE = {type_clue(tag): i for i, tag in enumerate(TAGS)}
 def _with_relatives(values: Floats, names: Sequence[str], offsets: Ints) -> list[Floats]:
     """Return columns, and some of them once more as the distance to the mention's best."""
     columns = np.array([i for i, name in enumerate(names) if name in RELATIVES], np.int64)
-    below = np.zeros((len(values), len(columns)), np.float32)
-    find_relatives(values, columns, offsets, below)
-    return [values, below]
-
-
-@kernel
-def find_relatives(values: Floats, columns: Longs, offsets: Ints, out: Floats) -> None:
-    """Write how far rows are below the best of their group, as `relative` has it."""
-    for g in range(offsets.shape[0] - 1):
-        for i in range(columns.shape[0]):
-            f = columns[i]
-            best = -np.inf
-            for r in range(offsets[g], offsets[g + 1]):
-                best = max(best, float(values[r, f]))
-            for r in range(offsets[g], offsets[g + 1]):
-                out[r, i] = np.float32(float(values[r, f]) - best)
+    return [values, relatives(values, columns, offsets)]
 
 
 def _columns(

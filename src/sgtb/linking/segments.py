@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.kernels import int64, kernel
-from sgtb.learn.dtypes import Doubles, Longs
+from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
 
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.floating]
@@ -44,6 +44,26 @@ def group_max(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
 def relative(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
     """Return how far each row is below the best of its group: 0 for the best."""
     return values - spread(group_max(values, offsets), offsets)
+
+
+def relatives(values: Floats, columns: Longs, offsets: Ints) -> Floats:
+    """Return the same of some columns of a table."""
+    below = np.zeros((len(values), len(columns)), np.float32)
+    find_relatives(values, columns, offsets, below)
+    return below
+
+
+@kernel
+def find_relatives(values: Floats, columns: Longs, offsets: Ints, out: Floats) -> None:
+    """Write how far rows are below the best of their group, as `relative` has it."""
+    for g in range(offsets.shape[0] - 1):
+        for i in range(columns.shape[0]):
+            f = columns[i]
+            best = -np.inf
+            for r in range(offsets[g], offsets[g + 1]):
+                best = max(best, float(values[r, f]))
+            for r in range(offsets[g], offsets[g + 1]):
+                out[r, i] = np.float32(float(values[r, f]) - best)
 
 
 def share(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
