@@ -1,12 +1,13 @@
 """Records: the documents, mentions and tokens that cross the edges between parts, frozen."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 NIL = "NIL"
 """The gold of a mention that was looked at and means nothing in the knowledge base."""
@@ -29,6 +30,21 @@ class Record:
 @cache
 def _fields(kind: Any) -> "attrgetter[Any]":
     return attrgetter(*kind.__slots__)
+
+
+R = TypeVar("R", bound=Record)
+
+
+def from_columns(kind: type[R], n: int, columns: Mapping[str, Iterable[Any]]) -> tuple[R, ...]:
+    """Return n records, their slots filled from columns of at least so many values.
+
+    A frozen class guards its fields, one by one and record by record. Filling a slot of all
+    records at once takes a third of the time; no `__post_init__` is called.
+    """
+    records: tuple[R, ...] = tuple(map(object.__new__, repeat(kind, n)))
+    for name, column in columns.items():
+        deque(map(getattr(kind, name).__set__, records, column), 0)
+    return records
 
 
 class Token(NamedTuple):
@@ -200,14 +216,16 @@ def _unpacked(
     for size in sizes:
         lists.append(None if size < 0 else ids[at : at + size])
         at += max(size, 0)
-    rows = zip(
-        *[iter(array("q", name_places))] * 4, _parted(names),
-        annotations or repeat((None, None, None)), numbers, strict=False,
+    place = memoryview(name_places).cast("q").tolist()
+    gold, title, type_ = zip(*annotations, strict=True) if annotations else (repeat(None),) * 3
+    mentions = from_columns(
+        Mention, len(numbers),
+        {
+            "start": place[0::4], "end": place[1::4], "first": place[2::4], "stop": place[3::4],
+            "text": _parted(names), "gold": gold, "title": title, "type": type_,
+            "candidates": [lists[number] for number in numbers],
+        },
     )  # fmt: skip
-    mentions = tuple(
-        Mention(start, end, first, stop, name, gold, title, type_, lists[number])
-        for start, end, first, stop, name, (gold, title, type_), number in rows
-    )
     return Document(id, text, tokens, sentences, mentions, split)
 
 

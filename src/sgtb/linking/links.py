@@ -1,6 +1,5 @@
 """Links: what is asked of a linker, and what it answers; frozen, and plain data as JSON."""
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -8,7 +7,7 @@ from itertools import accumulate, repeat
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sgtb.records import Record
+from sgtb.records import Record, from_columns
 
 Found = Literal["given", "exact", "longer name", "acronym", "near name", "nothing"]
 """How the candidates of a mention were found: brought along by the document, by its very name, by
@@ -205,19 +204,20 @@ class LinkColumns(NamedTuple):
 
     def links(self) -> tuple[Link, ...]:
         """Return the links; their candidates are not yet made."""
-        links = tuple(map(object.__new__, repeat(Link, len(self.starts))))
-        ids, titles, types = zip(*self.answers, strict=True) if links else ((), (), ())
+        n = len(self.starts)
+        ids, titles, types = zip(*self.answers, strict=True) if n else ((), (), ())
         ends = list(accumulate(_numbers(self.shown, "q"), initial=0))
-        columns: Iterable[Iterable[Any]] = (
-            self.starts, self.ends, self.texts, ids, titles, types,
-            _numbers(self.confidence, "d"), self.found, _numbers(self.lead, "d"), self.runner_up,
-            repeat(()) if self.reasons is None else self.reasons, self.fixed,
-            _numbers(self.nil, "d"), zip(repeat(self), ends, ends[1:], strict=False),
+        return from_columns(
+            Link, n,
+            {
+                "start": self.starts, "end": self.ends, "text": self.texts, "entity": ids,
+                "title": titles, "type": types, "confidence": _numbers(self.confidence, "d"),
+                "found": self.found, "lead": _numbers(self.lead, "d"), "runner_up": self.runner_up,
+                "reasons": repeat(()) if self.reasons is None else self.reasons,
+                "fixed": self.fixed, "nil": _numbers(self.nil, "d"),
+                "_packed": zip(repeat(self), ends, ends[1:], strict=False),
+            },
         )  # fmt: skip
-        # A frozen class guards its fields, one by one. Setting all of a kind at once is fast.
-        for set_field, column in zip(_SETTERS, columns, strict=True):
-            deque(map(set_field, links, column), 0)
-        return links
 
     def alternatives(self, first: int, last: int) -> tuple[Alternative, ...]:
         """Return some of the candidates."""
@@ -228,12 +228,6 @@ class LinkColumns(NamedTuple):
             Alternative(*card, *told)  # type: ignore[arg-type]
             for card, *told in zip(cards, probability, prior, strict=True)
         )
-
-
-_SETTERS = [
-    getattr(Link, name).__set__
-    for name in (*(name for name in Link.__slots__ if name != Link._made_late), "_packed")
-]
 
 
 def joined(parts: Sequence[LinkColumns]) -> LinkColumns:
