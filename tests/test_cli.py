@@ -13,7 +13,7 @@ import sgtb
 from sgtb.cli import learner
 from sgtb.cli.demo import DemoSettings, run_demo
 from sgtb.cli.main import app
-from sgtb.cli.watch import LineWatch, demo_watch
+from sgtb.cli.watch import DemoWatch
 from sgtb.errors import SettingsError
 from sgtb.learn import Problems, StructuredGradientBoosting, TrainingSettings
 from sgtb.learn.generated import CorpusShape, generate_splits
@@ -251,9 +251,8 @@ def test_the_bar_is_for_terminals_only(capsys: pytest.CaptureFixture[str]) -> No
     settings = DemoSettings(
         seeds=(1,), plans=("local",), n_documents=4, training=TrainingSettings(n_trees=2)
     )
-    assert isinstance(demo_watch(settings), LineWatch)
     terminal = Terminal()
-    with demo_watch(settings, terminal) as watch:  # type: ignore[arg-type]
+    with DemoWatch(settings, terminal) as watch:  # type: ignore[arg-type]
         run_demo(settings, watch)
     assert "seed 1, local: 2 trees" in terminal.written
     assert capsys.readouterr().err == ""

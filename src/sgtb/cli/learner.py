@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sgtb.cli.demo import DemoResult, DemoSettings, Watch, run_demo
-from sgtb.cli.watch import demo_watch
+from sgtb.cli.watch import DemoWatch
 from sgtb.errors import ModelFileError
 from sgtb.learn import (
     PLANS,
@@ -105,7 +105,7 @@ def demo(
         ),
         dataclasses.replace(_DEMO.training, n_trees=trees, threads=threads),
     )
-    with demo_watch(settings) if not quiet else Watch() as watch:
+    with DemoWatch(settings) if not quiet else Watch() as watch:
         result = run_demo(settings, watch)
     if as_json:
         _print_json(result.as_json())

@@ -1,12 +1,11 @@
 """Stages of long work: a bar with rate and time left on a terminal, plain lines elsewhere."""
 
-import sys
 import time
-from types import TracebackType
-from typing import Self, TextIO
+from typing import TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+
+from sgtb.bars import Barred
 
 _PAUSE = 10.0
 """Seconds between two lines about the same stage, where there is no terminal."""
@@ -16,37 +15,20 @@ BYTES = frozenset({"reading", "writing"})
 """The stages that count bytes of a file."""
 
 
-class Stages:
+class Stages(Barred):
     """A function that is told stage, done and total, and shows them; a context manager."""
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
+        super().__init__(
+            TextColumn("{task.description:<12}"), BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %  {task.fields[rate]}"),
+            TimeRemainingColumn(compact=True),
+            stream=stream, quiet=quiet,
+        )  # fmt: skip
         self._quiet = quiet
-        self._bar: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
         self._begun = self._said = time.monotonic()
         self._stage = ""
-        if not quiet and self._stream.isatty():
-            self._bar = Progress(
-                TextColumn("{task.description:<12}"), BarColumn(),
-                TextColumn("{task.percentage:>3.0f} %  {task.fields[rate]}"),
-                TimeRemainingColumn(compact=True),
-                console=Console(file=self._stream), transient=True,
-            )  # fmt: skip
-
-    def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage is."""
@@ -66,7 +48,7 @@ class Stages:
         elif now - self._said >= _PAUSE:
             self._said = now
             share = f" {done / total:.0%}" if total else ""
-            print(f"{stage}:{share} {rate}".rstrip(), file=self._stream, flush=True)
+            self._say(f"{stage}:{share} {rate}".rstrip())
 
     def _rate(self, stage: str, done: int, now: float) -> str:
         seconds = now - self._begun
