@@ -41,7 +41,7 @@ def test_the_reader_of_imports_sees_all_forms():
 
 BASE = (
     "sgtb.errors", "sgtb.files", "sgtb.kernels", "sgtb.records", "sgtb.entities", "sgtb.ragged",
-    "sgtb.workers",
+    "sgtb.workers", "sgtb.stages",
 )  # fmt: skip
 MAY_IMPORT = {
     "sgtb.errors": (),
@@ -51,6 +51,7 @@ MAY_IMPORT = {
     "sgtb.entities": (),
     "sgtb.ragged": (),
     "sgtb.workers": (),
+    "sgtb.stages": (),
     "sgtb.bars": (),
     "sgtb.learn": ("sgtb.learn", "sgtb.bars", "sgtb.errors", "sgtb.files", "sgtb.kernels"),
     "sgtb.text": ("sgtb.text", *BASE),

@@ -1,5 +1,6 @@
 """Training: no leaks, the same bytes however it is run, early stopping, checkpoints."""
 
+import io
 import os
 import re
 import signal
@@ -21,7 +22,9 @@ from sgtb.learn import (
 )
 from sgtb.learn.generated import CorpusShape, generate, generate_splits
 from sgtb.learn.grower import draw_features
+from sgtb.learn.progress import TrainingBar
 from sgtb.learn.tensor_file import read_tensors, write_tensors
+from sgtb.learn.trainer import Check, Progress
 from tests.learn.builders import (
     estimator,
     model_bytes,
@@ -307,6 +310,28 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(corpus, capsys):
         assert re.fullmatch(
             rf"training: {n}/7 trees, train \d+\.\d\d%, dev \d+\.\d\d%, \d+:\d\d left", line
         )
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()])
+def test_a_second_training_is_told_from_the_first(stream):
+    told = Progress(2, 4, 0.5, (Check(2, 0.5, 0.25),), 1.0, 1.0)
+    with TrainingBar("bsg", stream) as bar:
+        bar(told)
+        bar.stage("confidence", 3, 7)
+        bar.stage("with NIL", 0, 4)
+        bar(told)
+    said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    if stream.isatty():
+        assert "bsg, with NIL" in said
+        assert "2/4 trees  train 50.00%, dev 25.00%, 0:01 left" in said
+    else:
+        note = "2/4 trees, train 50.00%, dev 25.00%, 0:01 left"
+        assert said.splitlines() == [f"bsg: {note}", f"bsg, with NIL: {note}"]
 
 
 def test_nothing_is_said_unless_asked(corpus, capsys):

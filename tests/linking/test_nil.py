@@ -372,7 +372,15 @@ def test_dev_says_what_is_known(starter_kb, told, nil_model, threshold_model):
 
 
 def test_the_better_kind_is_chosen(prepared):
-    model = fit_linker(prepared, QUICK)
+    heard: list[tuple[str, int, int]] = []
+    model = fit_linker(
+        prepared, QUICK, callbacks=[lambda told: heard.append(("tree", told.n_trees, 0))],
+        say=lambda *stage: heard.append(stage),
+    )  # fmt: skip
+    n, dev = QUICK.training.n_trees, len(prepared.dev.layout.choices.documents)
+    trees = [("tree", i + 1, 0) for i in range(n)]
+    linked = [("confidence", i + 1, dev) for i in range(dev)]
+    assert heard == [*trees, *linked, ("with NIL", 0, n), *trees, *linked]
     told = model.origin["calibration"]
     by_kind = {one["nil"]: one["right"] for one in told["tried"]}
     assert list(by_kind) == ["threshold", "candidate"]

@@ -39,6 +39,7 @@ from sgtb.cli.train_input import (
 )
 from sgtb.cli.train_view import print_accuracy, print_model
 from sgtb.records import Document
+from sgtb.stages import silent
 
 if TYPE_CHECKING:
     from sgtb.kb.knowledge_base import KnowledgeBase
@@ -227,7 +228,7 @@ def grow(
     with nullcontext() if quiet else TrainingBar(settings.plan.name) as bar:
         return fit_linker(
             prepared, settings, callbacks=() if bar is None else (bar,), checkpoint=checkpoint,
-            origin=given.origin,
+            origin=given.origin, say=silent if bar is None else bar.stage,
         )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """An evaluation: linkers and baselines on data sets, side by side."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -26,9 +26,8 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import LinkedDocument
 from sgtb.records import Document
+from sgtb.stages import Progress, silent
 
-Progress = Callable[[str, int, int], None]
-"""Told what is going on, how much of it is done, and how much there is; 0: nobody knows."""
 Place = tuple[str, str]
 """A data set and a split of it."""
 
@@ -82,7 +81,7 @@ def evaluate_linkers(
         systems: dict[str, Chooser] = {name: decided}
         if i == 0:
             systems |= {baseline: Baseline(kb, baseline) for baseline in baselines}
-        _run(linker, systems, data, ledgers, jobs, progress or _silent)
+        _run(linker, systems, data, ledgers, jobs, progress or silent)
     order = [*linkers, *baselines]
     sets = [
         _set_scores(place, _label(place, ledgers), {n: by_system[n] for n in order}, settings)
@@ -236,7 +235,3 @@ def _check(
             raise SettingsError(
                 f"the data set {name!r} can be gone through only once; give a list or a CorpusFile"
             )
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass

@@ -26,7 +26,8 @@ from sgtb.kb.layout import COLUMNS, HEADER, item_size
 from sgtb.kb.place import data_folder
 from sgtb.kb.sorting import SortedRuns
 from sgtb.kb.spellings import by_name, pack_name, unpack_name
-from sgtb.kb.writer import DEFAULT_MEMORY, Progress, fame, grouped_names, name_record
+from sgtb.kb.writer import DEFAULT_MEMORY, fame, grouped_names, name_record
+from sgtb.stages import Progress
 
 MAX_PROBLEMS = 20
 _LENGTH = 2e-3

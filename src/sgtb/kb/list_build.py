@@ -21,7 +21,8 @@ from sgtb.kb.entity_lines import (
 )  # fmt: skip
 from sgtb.kb.place import building
 from sgtb.kb.spellings import Spelling
-from sgtb.kb.writer import KbWriter, Progress
+from sgtb.kb.writer import KbWriter
+from sgtb.stages import Progress
 from sgtb.text.normalize import normal_name
 
 _BATCH = 4096

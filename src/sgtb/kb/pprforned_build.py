@@ -9,7 +9,8 @@ from sgtb.kb.layout import MAX_KEY
 from sgtb.kb.list_build import ListReport
 from sgtb.kb.place import building
 from sgtb.kb.spellings import Spelling
-from sgtb.kb.writer import KbWriter, Progress
+from sgtb.kb.writer import KbWriter
+from sgtb.stages import Progress
 from sgtb.text.normalize import normal_name
 
 SOURCES = (GIVEN, "titles", "lists")

@@ -35,10 +35,9 @@ from sgtb.kb.sorting import SortedRuns
 from sgtb.kb.spellings import Counts, Spelling, by_name, merged, pack_name, pack_spellings
 from sgtb.kb.unit_vectors import unit_halves
 from sgtb.kb.usable_names import is_id
+from sgtb.stages import Progress
 
 Ints = npt.NDArray[np.int32]
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how many of it are done, and of how many."""
 
 _NAME_TAIL = struct.Struct(">IBI")
 _BATCH = 20_000

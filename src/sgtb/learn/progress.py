@@ -14,21 +14,30 @@ class TrainingBar(Barred):
     def __init__(self, title: str = "training", stream: TextIO | None = None) -> None:
         super().__init__(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-            TextColumn("trees  {task.fields[note]}"),
+            TextColumn("{task.fields[note]}"),
             stream=stream,
         )  # fmt: skip
-        self._title = title
+        self._title = self._shown = title
         if self._bar is not None:
             self._task = self._bar.add_task(title, total=None, note="")
+
+    def stage(self, stage: str, done: int, total: int) -> None:
+        """Show what else a training does, and which one the next trees are of."""
+        self._shown = f"{self._title}, {stage}"
+        if self._bar is not None:
+            self._bar.update(
+                self._task, description=self._shown, total=total, completed=done, note=""
+            )
 
     def __call__(self, told: Told) -> None:
         """Show what a training tells."""
         if self._bar is not None:
             self._bar.update(
-                self._task, total=told.n_trees_wanted, completed=told.n_trees, note=_note(told)
-            )
+                self._task, total=told.n_trees_wanted, completed=told.n_trees,
+                note=f"trees  {_note(told)}",
+            )  # fmt: skip
         elif told.checks and told.checks[-1].n_trees == told.n_trees:
-            self._say(f"{self._title}: {told.n_trees}/{told.n_trees_wanted} trees, {_note(told)}")
+            self._say(f"{self._shown}: {told.n_trees}/{told.n_trees_wanted} trees, {_note(told)}")
 
 
 def _note(told: Told) -> str:

@@ -20,6 +20,7 @@ from sgtb.linking.nil import NilKind, NilRule, best_threshold, choose_threshold,
 from sgtb.linking.segments import group_max
 from sgtb.linking.trust import Trust
 from sgtb.records import NIL, Document
+from sgtb.stages import Progress, silent
 
 FOLDS = 5
 """Dev documents are dealt into so many to compare kinds of confidence."""
@@ -77,7 +78,9 @@ class Observed(NamedTuple):
         return confidence.of_chosen(own, self.several, self.nil)
 
 
-def observe(model: LinkerModel, kb: KnowledgeBase, documents: Sequence[Document]) -> Observed:
+def observe(
+    model: LinkerModel, kb: KnowledgeBase, documents: Sequence[Document], say: Progress = silent
+) -> Observed:
     """Link annotated documents, trusting the search."""
     given = unknown_as_nil(kb, documents)
     candidate = model.nil.kind == "candidate"
@@ -90,6 +93,7 @@ def observe(model: LinkerModel, kb: KnowledgeBase, documents: Sequence[Document]
     sizes: list[int] = []
     nothing: list[bool] = []
     for d, linked in enumerate(Linker(plain, kb, settings).pipe(given)):
+        say("confidence", d + 1, len(given))
         for mention, link in zip(given[d].mentions, linked.links, strict=True):
             if mention.gold is None:
                 continue
@@ -212,14 +216,14 @@ class Calibrated:
 
 def calibrate(
     model: LinkerModel, kb: KnowledgeBase, dev: Sequence[Document], kind: NilKind,
-    precision: float | None = None,
+    precision: float | None = None, say: Progress = silent,
 ) -> Calibrated:  # fmt: skip
     """Fit confidence and NIL rule of a model.
 
     kind       of the NIL rule; "candidate" if and only if the model has NIL as a candidate
     precision  wanted of links; None: the threshold with most right answers, NIL included
     """
-    seen = observe(model, kb, dev)
+    seen = observe(model, kb, dev, say)
     if not len(seen.right):  # no annotated mention has a candidate: nothing is learned of links
         rule = NilRule(kind, nothing=_nothing(seen.nothing))
         return Calibrated(replace(model, nil=rule), {}, 0, 0, np.nan)

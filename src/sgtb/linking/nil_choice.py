@@ -9,8 +9,9 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibrator import CLEARLY, Calibrated, calibrate
 from sgtb.linking.confidence import check_share
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.nil import NilRule
+from sgtb.linking.nil import NilKind, NilRule
 from sgtb.records import NIL, Document, Mention
+from sgtb.stages import Progress, silent
 
 NilWish = Literal["auto", "never", "threshold", "candidate"]
 NIL_WISHES: tuple[NilWish, ...] = get_args(NilWish)
@@ -39,6 +40,7 @@ def choose_trust(
     dev: Sequence[Document],
     wish: NilWish,
     precision: float | None,
+    say: Progress = silent,
 ) -> LinkerModel:
     """Train a model that knows how sure it is and what is NIL.
 
@@ -64,9 +66,10 @@ def choose_trust(
     tried: list[Calibrated] = []
     if wish != "candidate":
         bounded = wish == "threshold" or precision is not None or (wish == "auto" and has_nil)
-        tried.append(calibrate(grow(), kb, dev, "threshold" if bounded else "never", precision))
+        kind: NilKind = "threshold" if bounded else "never"
+        tried.append(calibrate(grow(), kb, dev, kind, precision, say))
     if wish == "candidate" or (wish == "auto" and has_nil and n_train >= ENOUGH):
-        tried.append(calibrate(_unmeasured(grow_with_nil()), kb, dev, "candidate", precision))
+        tried.append(calibrate(_unmeasured(grow_with_nil()), kb, dev, "candidate", precision, say))
     simple, best = tried[0], tried[-1]
     if best.right < simple.right + CLEARLY and len(tried) > 1:
         best = simple

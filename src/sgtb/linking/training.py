@@ -30,16 +30,11 @@ from sgtb.linking.ranker import BITS
 from sgtb.linking.schema import BEYOND_THE_MENTION, GROUPS, Schema
 from sgtb.linking.workbench import Layout, Recall, Workbench
 from sgtb.records import NIL, Document
+from sgtb.stages import Progress, silent
 from sgtb.text.word_vectors import WordVectors
 
 Deal = Callable[[Sequence[Document], int, int], Ints]
 """Given documents, a number of folds and a seed: the fold of each document."""
-Say = Callable[[str, int, int], None]
-"""Told what is being done, how many of it are done, and of how many."""
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -169,7 +164,7 @@ def prepare(
     *,
     words: WordVectors | None = None,
     deal: Deal = deal_at_random,
-    say: Say = _silent,
+    say: Progress = silent,
 ) -> Prepared:
     """Give documents their candidates and features. Plan and trees have no say in it."""
     say("candidates", 0, 1)
@@ -213,8 +208,14 @@ def fit_linker(
     callbacks: Sequence[Callback] = (),
     checkpoint: str | os.PathLike[str] | None = None,
     origin: dict[str, Any] | None = None,
+    say: Progress = silent,
 ) -> LinkerModel:
-    """Grow trees on what `prepare` made with the same settings, but for plan, trees, training."""
+    """Grow trees on what `prepare` made with the same settings, but for plan, trees, training.
+
+    callbacks  told of every tree
+    say        told when NIL is tried as a candidate, with trees of its own, and how far dev is
+               linked to learn how sure answers are
+    """
     without = prepared.left_out(settings)
     memory = Memory.of(prepared.train.layout.choices.documents)
 
@@ -223,6 +224,7 @@ def fit_linker(
         return _grow(prepared, settings, problems, memory.of_entities, callbacks, checkpoint)
 
     def grow_with_nil() -> LinkerModel:
+        say("with NIL", 0, settings.training.n_trees)
         own = None if checkpoint is None else f"{os.fspath(checkpoint)}.nil"
         problems = prepared.problems_with_nil(without, memory)
         return _grow(prepared, settings, problems, memory, callbacks, own)
@@ -230,7 +232,7 @@ def fit_linker(
     dev = () if prepared.dev is None else prepared.dev.layout.choices.documents
     model = choose_trust(
         grow, grow_with_nil, prepared.bench.kb, prepared.train.layout.choices.mentions, dev,
-        settings.nil, settings.nil_precision,
+        settings.nil, settings.nil_precision, say,
     )  # fmt: skip
     return replace(model, origin={**(origin or {}), **model.origin})
 

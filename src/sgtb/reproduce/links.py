@@ -18,7 +18,6 @@ from sgtb.errors import SettingsError
 from sgtb.evaluation import Accuracy, interval, paired_bootstrap
 from sgtb.judging.choosers import Baseline, decided
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.kb.writer import Progress
 from sgtb.learn.plan import PlanName
 from sgtb.linking.linker import Linker, LinkerSettings
 from sgtb.linking.linker_model import LinkerModel
@@ -27,6 +26,7 @@ from sgtb.linking.training import fit_linker, prepare
 from sgtb.linking.training_data import TrainingData, settings_for
 from sgtb.records import Document
 from sgtb.reproduce.aida import Watch, unwatched
+from sgtb.stages import Progress, silent
 from sgtb.wiki_kb.build import build_wiki
 from sgtb.wiki_kb.hold_out import SPLITS, HoldOut
 from sgtb.wiki_kb.link_documents import MOST_PAGES, read_link_documents
@@ -150,7 +150,7 @@ def train_plans(
     """Train some plans on the same features."""
     # Who is asked about known entities only need not learn to tell when there is none.
     settings = replace(settings_for(train.n_known, len(train.documents)), nil="never")
-    prepared = prepare(kb, train.documents, dev.documents, settings, say=progress or _silent)
+    prepared = prepare(kb, train.documents, dev.documents, settings, say=progress or silent)
     models: dict[str, LinkerModel] = {}
     for plan in plans:
         own = replace(settings, plan=replace(settings.plan, name=plan))
@@ -266,7 +266,3 @@ def _joined(some: Sequence[Accuracy]) -> Accuracy:
         np.concatenate([one.document_correct for one in some]),
         np.concatenate([one.document_total for one in some]),
     )
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass

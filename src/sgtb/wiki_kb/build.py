@@ -21,7 +21,8 @@ import numpy.typing as npt
 from sgtb.errors import DumpError, MissingExtraError
 from sgtb.kb.place import building
 from sgtb.kb.usable_names import EMPTY, LONG, URL
-from sgtb.kb.writer import KbWriter, Progress
+from sgtb.kb.writer import KbWriter
+from sgtb.stages import Progress, silent
 from sgtb.text.vector_file import VectorFile, open_vectors
 from sgtb.wiki.dump import Dump, open_dump
 from sgtb.wiki.site import Site
@@ -64,7 +65,7 @@ def build_wiki(
     with building(place) as folder:
         work = folder / "work"
         work.mkdir()
-        build = _Build(opened, site, settings, vectors, folder, work, progress or _silent)
+        build = _Build(opened, site, settings, vectors, folder, work, progress or silent)
         try:
             report = build.run(begin)
         finally:
@@ -324,7 +325,3 @@ def _link_counts(counts: ChunkCounts, fates: dict[int, int]) -> LinkCounts:
         held_out=counts.links_held_out,
         left_out=fates[LEFT_OUT],
     )
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass

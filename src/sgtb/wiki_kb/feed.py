@@ -8,7 +8,8 @@ import numpy as np
 
 from sgtb.kb.layout import MAX_TEXT
 from sgtb.kb.spellings import MAX_COUNT, Spelling
-from sgtb.kb.writer import KbWriter, Progress
+from sgtb.kb.writer import KbWriter
+from sgtb.stages import Progress
 from sgtb.wiki_kb.counting import Arrays, Counting, as_ints
 from sgtb.wiki_kb.near_pairs import PairCounter
 from sgtb.wiki_kb.page_counter import Counts, Keys

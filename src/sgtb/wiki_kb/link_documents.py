@@ -17,8 +17,8 @@ from typing import IO, NamedTuple
 from sgtb.errors import DumpError, KnowledgeBaseError, SettingsError
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.usable_names import USABLE, anchor_use, clean, title_problem
-from sgtb.kb.writer import Progress
 from sgtb.records import NIL, Document, Mention
+from sgtb.stages import Progress
 from sgtb.text.tokenize import sentences, tokenize, touched_tokens
 from sgtb.wiki.dump import ChunkPages, Page, map_chunks, open_dump
 from sgtb.wiki.local_words import is_disambiguation

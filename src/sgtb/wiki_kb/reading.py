@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from sgtb.errors import DumpError
-from sgtb.kb.writer import Progress
+from sgtb.stages import Progress
 from sgtb.wiki.dump import Dump, map_chunks
 from sgtb.wiki.site import Site
 from sgtb.wiki_kb.hold_out import HoldOut

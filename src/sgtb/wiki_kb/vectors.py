@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.kb.writer import KbWriter, Progress
+from sgtb.kb.writer import KbWriter
+from sgtb.stages import Progress
 from sgtb.text.normalize import normal_name
 from sgtb.text.vector_file import VectorFile, entity_title
 from sgtb.wiki_kb.counting import Arrays, Counting, as_ints
