@@ -13,8 +13,9 @@ import numpy as np
 from sgtb.kernels import int64, kernel
 from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.linking.facts import EntityFacts
+from sgtb.linking.nodes import Nodes
 from sgtb.linking.repeats import Repeats
-from sgtb.linking.segments import group_of, relative, share
+from sgtb.linking.segments import relative, share
 from sgtb.linking.votes import CLOSE_VOTES, VOTES, votes
 
 SPACES = ("topic", "description")
@@ -43,24 +44,34 @@ def _walks(repeats: Repeats, facts: EntityFacts, prior: Doubles) -> Doubles:
 
     It sets out from every mention: who is mentioned often is home more often.
     """
-    once, place = repeats.once, repeats.place
-    n = np.int64(len(facts))
-    candidate_document = group_of(once.candidate_offsets[once.mention_offsets])
-    node, where = np.unique(candidate_document * n + once.entity, return_inverse=True)
-    document = (node // n).astype(np.int64)
-    offsets = np.searchsorted(document, np.arange(len(once.documents) + 1)).astype(np.int64)
-    home = np.bincount(where[place], prior[place], len(node)).astype(np.float64)
-    home /= np.maximum(np.bincount(document, home, len(once.documents)), 1e-300)[document]
+    nodes, links = Nodes.of(repeats.once, len(facts)), facts.links
+    largest = int(np.diff(nodes.offsets).max(initial=0))
+    home = np.zeros(len(nodes.entity))
+    set_out(nodes, repeats.place, prior, home)
     time = home.copy()
-    entity, links = (node % n).astype(np.int32), facts.links
-    largest = int(np.diff(offsets).max(initial=0))
-    most = np.bincount(document, np.diff(links.offsets)[entity]).max(initial=0)
     walk(
-        offsets, entity, links.offsets, links.columns, home, np.full(len(facts), -1, np.int32),
-        np.zeros(largest + 1, np.int64), np.zeros(int(most), np.int32), np.zeros(largest), time,
+        nodes.offsets, nodes.entity, links.offsets, links.columns, home,
+        np.full(len(facts), -1, np.int32), np.zeros(largest + 1, np.int64),
+        np.empty(len(links.columns), np.int32), np.zeros(largest), time,
     )  # fmt: skip
-    visited: Doubles = time[where]
+    visited: Doubles = time[nodes.place]
     return visited
+
+
+@kernel
+def set_out(nodes: Nodes, place: Longs, prior: Doubles, home: Doubles) -> None:
+    """Write how much each entity is home, which is one for all of a document.
+
+    place  of the candidates of all mentions, among those told once
+    """
+    for c in range(place.shape[0]):
+        home[nodes.place[place[c]]] += prior[place[c]]
+    for d in range(nodes.offsets.shape[0] - 1):
+        total = 0.0
+        for i in range(nodes.offsets[d], nodes.offsets[d + 1]):
+            total += home[i]
+        for i in range(nodes.offsets[d], nodes.offsets[d + 1]):
+            home[i] /= max(total, 1e-300)
 
 
 @kernel

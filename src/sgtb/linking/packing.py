@@ -10,8 +10,8 @@ from sgtb.learn.pairs import PairTable, TablePairs
 from sgtb.learn.problems import Problems
 from sgtb.linking.choices import Choices
 from sgtb.linking.facts import EntityFacts
+from sgtb.linking.nodes import Nodes
 from sgtb.linking.schema import SCHEMA, Schema
-from sgtb.linking.segments import group_of
 
 
 def pair_table(facts: EntityFacts, schema: Schema = SCHEMA) -> PairTable:
@@ -38,16 +38,13 @@ def pack(
     schema: Schema = SCHEMA,
 ) -> Problems:
     """Return the problems of some documents, leaving out the feature groups named."""
-    n = np.int64(max(pairs.n_rows, 1))
-    document = group_of(choices.candidate_offsets[choices.mention_offsets])
-    distinct, where = np.unique(document * n + choices.entity, return_inverse=True)
-    per_document = np.searchsorted(distinct, np.arange(len(choices.documents) + 1) * n)
+    nodes = Nodes.of(choices, pairs.n_rows)
     return Problems(
         choices.mention_offsets,
         choices.candidate_offsets,
         choices.gold,
-        (where - per_document[document]).astype(np.int32),
-        per_document.astype(np.int64),
+        nodes.number,
+        nodes.offsets,
         np.ascontiguousarray(features[:, schema.columns_without(without)]),
-        TablePairs((distinct % n).astype(np.int32), pairs),
+        TablePairs(nodes.entity, pairs),
     )
