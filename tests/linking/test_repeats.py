@@ -63,3 +63,23 @@ def test_another_prior_is_no_repeat():
     told = replace(choices, prior=np.array([0.5, 0.25], np.float32))
     assert len(Repeats.of(choices, contexts).once.mentions) == 1
     assert len(Repeats.of(told, contexts).once.mentions) == 2
+
+
+@pytest.mark.nojit
+def test_lists_of_one_name_may_take_turns():
+    entities = entity_table(["Orlan", "Orlan (city)"])
+    lists = ["e100", "e100,e101", "e100", "e101", "e100,e101", "e100"]
+    text = document("1", *(f"[Orlan|e100||{ids}] won ." for ids in lists))
+    repeats = Repeats.of(*sides_of([text, text], entities))
+    told = [repeats.mentions.row(r).tolist() for r in range(len(repeats.once.mentions))]
+    assert told == [[0, 2, 5], [1, 4], [3], [6, 8, 11], [7, 10], [9]]
+    assert repeats.once.mention_offsets.tolist() == [0, 3, 6]
+
+
+@pytest.mark.nojit
+def test_nothing_is_repeated_where_nothing_is():
+    entities = entity_table(["Orlan"])
+    repeats = Repeats.of(*sides_of([document("1", "Nobody won .")], entities))
+    assert repeats.once.mention_offsets.tolist() == [0, 0]
+    assert repeats.mentions.offsets.tolist() == [0]
+    assert len(repeats.place) == 0

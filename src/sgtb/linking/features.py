@@ -24,7 +24,7 @@ from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.names import NAMES, name_features
 from sgtb.linking.priors import name_prior_features, popularity_features, prior_features
 from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, Rankers, crosses
-from sgtb.linking.repeats import Repeats
+from sgtb.linking.repeats import Repeats, numbered
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
 from sgtb.linking.segments import group_of, relative, relatives, softmax, spread
 from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
@@ -262,13 +262,36 @@ def _joined(table: Table, scores: _Scores) -> Floats:
 
 def _by_name(table: Table, tags: Doubles) -> Doubles:
     """Return the mean over the mentions of the same name in the same document."""
-    document = np.repeat(
-        np.arange(len(table.choices.documents)), np.diff(table.choices.mention_offsets)
-    )
-    keys: dict[tuple[int, str], int] = {}
-    pairs = zip(document.tolist(), table.contexts.names, strict=True)
-    group = np.array([keys.setdefault(pair, len(keys)) for pair in pairs], np.int64)
-    total = np.zeros((len(keys), tags.shape[1]))
-    np.add.at(total, group, tags)
-    mean: Doubles = (total / np.bincount(group, minlength=len(keys))[:, None])[group]
+    name = numbered(table.contexts.names)
+    mean = np.zeros_like(tags)
+    average_by_name(
+        table.choices.mention_offsets, name, tags, np.full(len(name), -1, np.int64),
+        np.zeros(len(name), np.int64), mean,
+    )  # fmt: skip
     return mean
+
+
+@kernel
+def average_by_name(
+    mention_offsets: Ints, name: Longs, values: Doubles, first: Longs, count: Longs, mean: Doubles
+) -> None:
+    """Write the mean over the mentions of each name of a document.
+
+    first  scratch, -1: per name, the first mention of the document that has it
+    count  scratch, zero: per first mention, how many there are
+    """
+    for d in range(mention_offsets.shape[0] - 1):
+        begin, end = mention_offsets[d], mention_offsets[d + 1]
+        for m in range(begin, end):
+            if first[name[m]] < begin:
+                first[name[m]] = m
+            count[first[name[m]]] += 1
+            for k in range(values.shape[1]):
+                mean[first[name[m]], k] += values[m, k]
+        for m in range(begin, end):
+            own = first[name[m]]
+            for k in range(values.shape[1]):
+                if own == m:
+                    mean[m, k] /= count[m]
+                else:
+                    mean[m, k] = mean[own, k]

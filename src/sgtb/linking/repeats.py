@@ -6,15 +6,18 @@ and said again; what depends on the sentence is told each time.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from sgtb.learn.dtypes import Longs
+from sgtb.kernels import inner, int64, kernel
+from sgtb.learn.dtypes import Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
-from sgtb.linking.sparse import Sparse
 from sgtb.ragged import Ragged, gathered
+
+Bits = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
@@ -36,56 +39,101 @@ class Repeats:
     @classmethod
     def of(cls, choices: Choices, contexts: Contexts) -> "Repeats":
         """Find who repeats whom."""
+        bag = contexts.name_bag
+        first = np.empty(len(choices.mentions), np.int64)
+        name = numbered(contexts.names)
+        find_first(
+            choices.mention_offsets, name,
+            _Told(
+                numbered(contexts.full_names), choices.candidate_offsets, choices.entity,
+                choices.prior.view(np.uint32), bag.offsets, bag.columns, bag.values.view(np.uint32),
+            ),
+            np.full(len(name), -1, np.int64), np.empty(len(name), np.int64), first,
+        )  # fmt: skip
+        is_first = first == np.arange(len(first))
+        before = np.concatenate([[0], np.cumsum(is_first)])
+        group, own = before[first], is_first.nonzero()[0]
+        of_group = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(own)))])
         begins = choices.candidate_offsets.astype(np.int64)
-        slices = _Slices(begins.tolist(), choices, contexts.name_bag)
-        told, counts = list[list[int]](), [0]
-        for first, last in pairwise(choices.mention_offsets.tolist()):
-            met: dict[tuple[str, str], list[list[int]]] = {}
-            for m in range(first, last):
-                alike = met.setdefault((contexts.names[m], contexts.full_names[m]), [])
-                repeated = slices.same(m, alike)
-                if repeated is None:
-                    alike.append([m])
-                    told.append(alike[-1])
-                else:
-                    repeated.append(m)
-            counts.append(len(told))
-        mentions = Ragged.of(told, np.int64)
-        own = mentions.items[mentions.offsets[:-1]]
         entity = gathered(choices.entity, begins[own], begins[own + 1])
-        start = np.empty(len(choices.mentions), np.int64)
-        start[mentions.items] = np.repeat(entity.offsets[:-1], np.diff(mentions.offsets))
-        place = np.repeat(start - begins[:-1], np.diff(begins)) + np.arange(begins[-1])
-        firsts = [alike[0] for alike in told]
+        shift = entity.offsets[group] - begins[:-1]
+        firsts = own.tolist()
         once = Choices(
             choices.documents, tuple(choices.mentions[m] for m in firsts),
-            np.array(counts, np.int32), entity.offsets.astype(np.int32), entity.items,
-            choices.gold[own], gathered(choices.prior, begins[own], begins[own + 1]).items,
+            before[choices.mention_offsets].astype(np.int32), entity.offsets.astype(np.int32),
+            entity.items, choices.gold[own],
+            gathered(choices.prior, begins[own], begins[own + 1]).items,
         )  # fmt: skip
         return cls(
             once, tuple(contexts.names[m] for m in firsts),
-            tuple(contexts.full_names[m] for m in firsts), mentions, place,
+            tuple(contexts.full_names[m] for m in firsts),
+            Ragged(of_group, np.argsort(group, kind="stable")),
+            np.repeat(shift, np.diff(begins)) + np.arange(begins[-1]),
         )  # fmt: skip
 
 
-class _Slices:
-    """The candidates and the words of mentions, to be compared."""
+def numbered(names: Sequence[str]) -> Longs:
+    """Return the names as numbers, in the order they come first."""
+    number: dict[str, int] = {}
+    return np.array([number.setdefault(name, len(number)) for name in names], np.int64)
 
-    def __init__(self, begins: list[int], choices: Choices, words: Sparse) -> None:
-        self._begins, self._entity, self._prior = begins, choices.entity, choices.prior
-        self._ends, self._words, self._values = words.offsets.tolist(), words.columns, words.values
 
-    def same(self, m: int, groups: Sequence[list[int]]) -> list[int] | None:
-        """Return the first group whose mentions are like m; None: there is no such group."""
-        if not groups:  # as most names are new
-            return None
-        own = self._bytes(m)
-        return next((group for group in groups if self._bytes(group[0]) == own), None)
+class _Told(NamedTuple):
+    """What makes a mention a repeat of another of its name; floats are compared by their bits."""
 
-    def _bytes(self, m: int) -> tuple[bytes, ...]:
-        candidates = slice(self._begins[m], self._begins[m + 1])
-        words = slice(self._ends[m], self._ends[m + 1])
-        return (
-            self._entity[candidates].tobytes(), self._prior[candidates].tobytes(),
-            self._words[words].tobytes(), self._values[words].tobytes(),
-        )  # fmt: skip
+    full_name: Longs
+    candidate_offsets: Ints
+    entity: Ints
+    prior: Bits
+    word_offsets: Longs
+    words: Ints
+    values: Bits
+
+
+@kernel
+def find_first(
+    mention_offsets: Ints, name: Longs, told: _Told, last: Longs, before: Longs, first: Longs
+) -> None:
+    """Write of each mention the first of its document that it is like: mostly itself.
+
+    last    scratch, -1: the last mention of each name that was no repeat
+    before  scratch: the one before that in the document, -1: none
+    """
+    for d in range(mention_offsets.shape[0] - 1):
+        begin = int64(mention_offsets[d])
+        for m in range(begin, mention_offsets[d + 1]):
+            other = last[name[m]]
+            before[m] = other if other >= begin else -1
+            other = before[m]
+            while other >= 0 and not _is_like(m, other, told):
+                other = before[other]
+            first[m] = other if other >= 0 else m
+            if other < 0:
+                last[name[m]] = m
+
+
+@inner
+def _is_like(m: int, other: int, told: _Told) -> bool:
+    if told.full_name[m] != told.full_name[other]:
+        return False
+    a, b = int64(told.candidate_offsets[m]), int64(told.candidate_offsets[other])
+    n = int64(told.candidate_offsets[m + 1]) - a
+    if n != int64(told.candidate_offsets[other + 1]) - b:
+        return False
+    i, k = told.word_offsets[m], told.word_offsets[other]
+    n_words = told.word_offsets[m + 1] - i
+    return bool(
+        n_words == told.word_offsets[other + 1] - k
+        and _equal(told.entity[a : a + n], told.entity[b : b + n])
+        and _equal(told.prior[a : a + n], told.prior[b : b + n])
+        and _equal(told.words[i : i + n_words], told.words[k : k + n_words])
+        and _equal(told.values[i : i + n_words], told.values[k : k + n_words])
+    )
+
+
+@inner
+def _equal(some: npt.NDArray[Any], others: npt.NDArray[Any]) -> bool:
+    for i in range(some.shape[0]):  # noqa: SIM110 (kernels have no generators)
+        if some[i] != others[i]:
+            return False
+    return True

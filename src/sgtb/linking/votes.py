@@ -5,7 +5,6 @@ them are linked with the candidate, or how close their vectors are to its own; o
 the best of them, and of the names that have one candidate only and so are sure of it.
 """
 
-import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,8 +13,8 @@ import numpy as np
 from sgtb.kernels import inner, int64, kernel
 from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
+from sgtb.linking.repeats import numbered
 from sgtb.linking.sparse import Sparse
-from sgtb.ragged import gathered
 
 VOTES = ("linked_votes", "linked_names", "linked_with_sure")
 CLOSE_VOTES = ("close_votes", "close_names", "close_to_sure")
@@ -93,33 +92,82 @@ def _longest(offsets: Longs) -> int:
 
 def _ballot(choices: Choices, names: Sequence[str], prior: Doubles) -> tuple[_Names, Longs]:
     """Return the names, and for every candidate of a mention its place among theirs."""
-    begins = choices.candidate_offsets.astype(np.int64)
-    borders, entity = begins.tolist(), choices.entity
-    offsets, starts, n_voters = [0], [0], list[int]()
-    models, list_of = list[int](), [0] * len(choices.mentions)
-    for first, last in itertools.pairwise(choices.mention_offsets.tolist()):
-        lists_of: dict[str, dict[bytes, list[int]]] = {}
-        for m in range(first, last):
-            own = entity[borders[m] : borders[m + 1]].tobytes()
-            lists_of.setdefault(names[m], {}).setdefault(own, []).append(m)
-        for lists in lists_of.values():
-            n = starts[-1]
-            for mentions in lists.values():
-                for m in mentions:
-                    list_of[m] = n
-                models.append(mentions[0])
-                n += borders[mentions[0] + 1] - borders[mentions[0]]
-            voting = models[-len(lists)]
-            n_voters.append(borders[voting + 1] - borders[voting])
-            starts.append(n)
-        offsets.append(len(n_voters))
-    listed, place = np.array(models, np.int64), np.array(list_of, np.int64)
-    begin, end = begins[listed], begins[listed + 1]
-    ballot = _Names(
-        np.array(offsets, np.int64), np.array(starts, np.int64), np.array(n_voters, np.int64),
-        gathered(entity, begin, end).items, gathered(prior, begin, end).items,
+    n, m, number = choices.n_candidates, len(names), numbered(names)
+    room = _Names(
+        np.zeros(len(choices.documents) + 1, np.int64), np.zeros(m + 1, np.int64),
+        np.zeros(m, np.int64), np.empty(n, np.int32), np.empty(n),
     )  # fmt: skip
-    return ballot, gathered(np.arange(starts[-1]), place, place + np.diff(begins)).items
+    place = np.empty(n, np.int64)
+    list_names(
+        choices.mention_offsets, choices.candidate_offsets, choices.entity, prior, number,
+        np.full((2, m), -1, np.int64), np.empty((2, m), np.int64), room, place,
+    )  # fmt: skip
+    n_names = int(room.offsets[-1])
+    n = int(room.candidate_offsets[n_names])
+    ballot = _Names(
+        room.offsets, room.candidate_offsets[: n_names + 1], room.n_voters[:n_names],
+        room.entity[:n], room.prior[:n],
+    )  # fmt: skip
+    return ballot, place
+
+
+@kernel
+def list_names(
+    mention_offsets: Ints, candidate_offsets: Ints, entity: Ints, prior: Doubles, name: Longs,
+    ends: Longs, lists: Longs, names: _Names, place: Longs,
+) -> None:  # fmt: skip
+    """Write the names of each document in their order, the distinct lists of each in theirs.
+
+    name   of each mention
+    ends   scratch, -1: per name, the first mention that has it, and the last with a list of its own
+    lists  scratch: per mention, the first with the same list; and the next of its name with another
+    """
+    n_names, n = int64(0), int64(0)
+    for d in range(mention_offsets.shape[0] - 1):
+        begin, end = int64(mention_offsets[d]), int64(mention_offsets[d + 1])
+        for m in range(begin, end):
+            head = ends[0, name[m]]
+            lists[0, m], lists[1, m] = m, -1
+            if head < begin:
+                ends[0, name[m]] = ends[1, name[m]] = m
+                continue
+            while head >= 0 and not _same_list(m, head, candidate_offsets, entity):
+                head = lists[1, head]
+            if head >= 0:
+                lists[0, m] = head
+            else:
+                lists[1, ends[1, name[m]]] = m
+                ends[1, name[m]] = m
+        for m in range(begin, end):
+            if ends[0, name[m]] != m:
+                continue
+            names.n_voters[n_names] = candidate_offsets[m + 1] - candidate_offsets[m]
+            n_names += 1
+            own = m
+            while own >= 0:
+                first = int64(candidate_offsets[own])
+                for c in range(first, candidate_offsets[own + 1]):
+                    names.entity[n], names.prior[n], place[c] = entity[c], prior[c], n
+                    n += 1
+                own = lists[1, own]
+            names.candidate_offsets[n_names] = n
+        for m in range(begin, end):
+            first, model = int64(candidate_offsets[m]), int64(candidate_offsets[lists[0, m]])
+            for i in range(candidate_offsets[m + 1] - first):
+                place[first + i] = place[model + i]
+        names.offsets[d + 1] = n_names
+
+
+@inner
+def _same_list(m: int, other: int, offsets: Ints, entity: Ints) -> bool:
+    a, b = int64(offsets[m]), int64(offsets[other])
+    n = int64(offsets[m + 1]) - a
+    if int64(offsets[other + 1]) - b != n:
+        return False
+    for i in range(n):  # noqa: SIM110 (kernels have no generators)
+        if entity[a + i] != entity[b + i]:
+            return False
+    return True
 
 
 @kernel
