@@ -92,14 +92,18 @@ class Vocabulary:
     def read(self, texts: Sequence[str]) -> tuple[Ints, Kinds]:
         """Return the kinds of tokens, and what is known of all kinds."""
         met = self._met
-        kinds = [*map(met.kind.get, texts)]
-        if None in kinds:
+        try:
+            return _kinds(texts, met.kind), met.columns
+        except KeyError:
             with self._guard:
                 if len(met.kind) >= _TOKENS or met.near.size >= _BYTES:
                     self._met = met = _Met()
                 met.add(texts, *self._lexicon)
-            kinds = [*map(met.kind.get, texts)]
-        return np.array(kinds, np.int32), met.columns
+            return _kinds(texts, met.kind), met.columns
+
+
+def _kinds(texts: Sequence[str], kind: Mapping[str, int]) -> Ints:
+    return np.fromiter(map(kind.__getitem__, texts), np.int32, len(texts))
 
 
 class _Met:
