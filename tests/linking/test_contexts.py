@@ -69,6 +69,8 @@ def test_names_and_the_longest_names_that_contain_them():
     )  # fmt: skip
     lent = contexts_of(asked("1", "[Meck] [Anna Meck|NIL] [Annabel Meckson|NIL]"))
     assert lent.full_names == ("anna meck",)
+    lent = contexts_of(asked("1", "[Anna Meck] [Anna Meck Rae|NIL] [Old Anna Meck Rae|NIL] [!]"))
+    assert lent.full_names == ("old anna meck rae", "")
 
 
 WHERE = {  # the mentions for which it is so

@@ -18,8 +18,8 @@ from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.scenes import Names, Scenes, Spots
 from sgtb.linking.sparse import Sparse
 from sgtb.linking.text_words import TextWords
-from sgtb.linking.vocabulary import UNKNOWN, Mark
-from sgtb.ragged import Ragged, gathered
+from sgtb.linking.vocabulary import Mark
+from sgtb.ragged import Ragged
 
 WINDOW = 5
 """Tokens on either side of a mention that are its near context."""
@@ -82,7 +82,7 @@ class Contexts:
         spots = Spots.of(scenes, choices)
         texts = scenes.texts
         bounds = zip(choices.mentions, spots.first.tolist(), spots.stop.tolist(), strict=True)
-        told = [name_clues(m.text, tuple(texts[first:stop])) for m, first, stop in bounds]
+        told = [name_clues(m.text, texts[first:stop]) for m, first, stop in bounds]
         own = [Names(document) for document in choices.documents]
         names = [own[document] for document in spots.document.tolist()]
         topics = [scenes.topic(document) for document in range(len(choices.documents))]
@@ -144,28 +144,20 @@ class _Bags(NamedTuple):
 
 def _bags(scenes: Scenes, spots: Spots, words: TextWords, lexicon: Lexicon) -> _Bags:
     """Return all bags, made at once as one matrix, for most of them are small."""
-    at, start = scenes.word_offsets, scenes.token_offsets
+    start = scenes.token_offsets
     low = np.maximum(spots.first - WINDOW, start[spots.document])
     high = np.minimum(spots.stop + WINDOW, start[spots.document + 1])
-    head, neck = scenes.headlines.T
-    slices = (
-        (0, spots.first, spots.stop),
-        (1, spots.begin, spots.first), (1, spots.stop, spots.end),
-        (2, low, spots.first), (2, spots.stop, high),
-        (3, start[:-1], start[1:]),
-        (4, head, neck),
-    )  # fmt: skip
     n, d = len(spots.document), len(start) - 1
     rows = [0, n, 2 * n, 3 * n, 3 * n + d, 3 * n + 2 * d]
-    row = np.concatenate([np.arange(len(begin)) + rows[bag] for bag, begin, _ in slices])
-    begin, end = (at[np.concatenate(column)] for column in list(zip(*slices, strict=True))[1:])
-    number = np.where(words.weight > 0, words.number, np.int32(UNKNOWN))
-    found = gathered(number[words.place], begin, end)
-    known = found.items != UNKNOWN
-    counts = Sparse.counted(
-        np.repeat(row, np.diff(found.offsets))[known], found.items[known],
-        (rows[-1], len(lexicon.words)),
-    )  # fmt: skip
+    tokens = np.zeros((rows[-1], 2, 2), np.int64)
+    name, sentence, window, document, headline = (tokens[a:b] for a, b in pairwise(rows))
+    name[:, 0, 0], name[:, 0, 1] = spots.first, spots.stop
+    for around, begin, end in ((sentence, spots.begin, spots.end), (window, low, high)):
+        around[:, 0, 0], around[:, 0, 1] = begin, spots.first
+        around[:, 1, 0], around[:, 1, 1] = spots.stop, end
+    document[:, 0, 0], document[:, 0, 1] = start[:-1], start[1:]
+    headline[:, 0] = scenes.headlines
+    counts = words.counted(scenes.word_offsets[tokens], len(lexicon.words))
     weight = (1 + np.log(counts.values)) * lexicon.weight[counts.columns]
     matrix = counts.with_values(weight).unit_rows()
     return _Bags(*(matrix.part(first, last) for first, last in pairwise(rows)))

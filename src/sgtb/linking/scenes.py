@@ -33,7 +33,7 @@ class Scenes(NamedTuple):
     sentences        i8[S, 2]  where each begins and ends
     """
 
-    texts: list[str]
+    texts: tuple[str, ...]
     kind: Ints
     kinds: Kinds
     marks: Bytes
@@ -46,7 +46,7 @@ class Scenes(NamedTuple):
     @classmethod
     def of(cls, documents: Sequence[Document], vocabulary: Vocabulary) -> "Scenes":
         """Read documents; one without sentences is taken for a single one."""
-        texts = [*chain.from_iterable(document.tokens.texts for document in documents)]
+        texts = tuple(chain.from_iterable(document.tokens.texts for document in documents))
         read, kinds = vocabulary.read(texts)
         kind = np.append(read, np.int32(OUTSIDE))
         first = kinds.words.offsets
@@ -135,13 +135,10 @@ class Names:
     """
 
     def __init__(self, document: Document) -> None:
-        self.count = Counter([normal_phrase(mention.text) for mention in document.mentions])
+        self.count = Counter([*map(normal_phrase, [m.text for m in document.mentions])])
+        self._several = [f" {name} " for name in self.count if " " in name]
+        self._all = "\n".join(self._several)
         self._longest: dict[str, str] = {}
-        self._longer_with: dict[str, list[str]] = {}
-        for name in self.count:
-            if " " in name:
-                for word in set(name.split(" ")):
-                    self._longer_with.setdefault(word, []).append(name)
 
     def longest(self, name: str) -> str:
         """Return the longest name that contains this one as words; of equals, the first."""
@@ -151,8 +148,11 @@ class Names:
         return found
 
     def _find(self, name: str) -> str:
-        longest, most = name, name.count(" ")
-        for other in self._longer_with.get(name.split(" ", 1)[0], ()):
-            if other.count(" ") > most and f" {name} " in f" {other} ":
-                longest, most = other, other.count(" ")
-        return longest
+        own = f" {name} "
+        if self._all.count(own) <= (" " in name):  # one of several words contains itself
+            return name
+        longest = own
+        for other in self._several:
+            if own in other and other.count(" ") > longest.count(" "):
+                longest = other
+        return longest[1:-1]
