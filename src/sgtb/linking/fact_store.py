@@ -16,8 +16,9 @@ from sgtb.linking.background import Background
 from sgtb.linking.entity_source import EntitySource
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.name_prints import NamePrints
+from sgtb.linking.slices import sliced
 from sgtb.linking.sparse import Sparse
-from sgtb.ragged import Items, Ragged, gathered
+from sgtb.ragged import Items, Ragged
 
 ROOM = 1 << 15
 """Entities kept: about 1.5 kB each with word vectors of 50 dimensions."""
@@ -178,4 +179,4 @@ class _GrownLists:
 
     def take(self, slots: Longs) -> Any:
         """Return some lists."""
-        return gathered(self._items.rows, self._starts.take(slots), self._ends.take(slots))
+        return sliced(self._items.rows, self._starts.take(slots), self._ends.take(slots))

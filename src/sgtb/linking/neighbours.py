@@ -18,7 +18,7 @@ def neighbours(number: Ints, linked: Ragged) -> Sparse:
     the entities at hand tells who is here.
     """
     n = len(number)
-    table = np.full(1 << (2 * n).bit_length(), -1, np.int32)
+    table = np.full(1 << (8 * n).bit_length(), -1, np.int32)  # most places empty: few collide
     here = np.zeros(len(linked.items), np.int32)
     degree = np.zeros(n + 1, np.int64)
     find_rows(number, linked.offsets, linked.items, table, here, degree)

@@ -15,7 +15,8 @@ from sgtb.kernels import inner, int64, kernel
 from sgtb.learn.dtypes import Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
-from sgtb.ragged import Ragged, gathered
+from sgtb.linking.slices import sliced
+from sgtb.ragged import Ragged
 
 Bits = npt.NDArray[np.uint32]
 
@@ -55,14 +56,14 @@ class Repeats:
         group, own = before[first], is_first.nonzero()[0]
         of_group = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(own)))])
         begins = choices.candidate_offsets.astype(np.int64)
-        entity = gathered(choices.entity, begins[own], begins[own + 1])
+        entity = sliced(choices.entity, begins[own], begins[own + 1])
         shift = entity.offsets[group] - begins[:-1]
         firsts = own.tolist()
         once = Choices(
             choices.documents, tuple(choices.mentions[m] for m in firsts),
             before[choices.mention_offsets].astype(np.int32), entity.offsets.astype(np.int32),
             entity.items, choices.gold[own],
-            gathered(choices.prior, begins[own], begins[own + 1]).items,
+            sliced(choices.prior, begins[own], begins[own + 1]).items,
         )  # fmt: skip
         return cls(
             once, tuple(contexts.names[m] for m in firsts),

@@ -13,8 +13,8 @@ import numpy as np
 
 from sgtb.learn.dtypes import Bytes, Ints, Longs
 from sgtb.linking.choices import Choices
+from sgtb.linking.slices import sliced
 from sgtb.linking.vocabulary import OUTSIDE, Kinds, Mark, Vocabulary
-from sgtb.ragged import gathered
 from sgtb.records import Document
 from sgtb.text.normalize import normal_phrase
 
@@ -50,7 +50,7 @@ class Scenes(NamedTuple):
         read, kinds = vocabulary.read(texts)
         kind = np.append(read, np.int32(OUTSIDE))
         first = kinds.words.offsets
-        word_offsets, word = gathered(kinds.words.items, first[kind], first[1:][kind])
+        word_offsets, word = sliced(kinds.words.items, first[kind], first[1:][kind])
         token_offsets = _offsets(len(text.tokens) for text in documents)
         sentences = [text.sentences or ((0, len(text.tokens)),) for text in documents]
         sentence_offsets = _offsets(map(len, sentences))
