@@ -43,6 +43,15 @@ def test_the_features_of_pairs(setting):
     assert looked_up(table, team, town)[names.index("linked")] == 1
 
 
+def test_pairs_of_some_entities_are_as_among_all(setting):
+    everything, rows = pair_table(setting.facts), np.array([0, 3, 4, 9, 17, 30, 31])
+    some = pair_table(setting.facts, rows=rows)
+    assert some.n_rows == len(rows)
+    for (i, a), (k, b) in itertools.product(enumerate(rows), repeat=2):
+        assert looked_up(some, i, k) == looked_up(everything, a, b)
+    assert pair_table(setting.facts, rows=rows[:0]).n_rows == 0
+
+
 def test_pairs_have_only_features_for_which_there_is_evidence(setting):
     everything = pair_table(setting.facts)
     town, team = number_of("Orlan", "town"), number_of("Orlan", "team")

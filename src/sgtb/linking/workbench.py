@@ -66,7 +66,7 @@ class Workbench:
         sizes = np.diff(found.offsets)
         asked = np.flatnonzero(sizes)
         every = [mention for document in documents for mention in document.mentions]
-        mentions = [every[i] for i in asked]
+        mentions = [every[i] for i in asked.tolist()]
         numbers, rows = np.unique(found.entity, return_inverse=True)
         ends = np.cumsum([len(document.mentions) for document in documents])
         choices = Choices(
@@ -97,8 +97,13 @@ class Workbench:
 
     def pack(self, layout: Layout, features: Floats, without: Collection[str] = ()) -> Problems:
         """Return the problems, some feature groups left out."""
-        pairs = pair_table(layout.facts, self.schema)
-        return pack(layout.choices, features, pairs, without, self.schema)
+        place = np.zeros(len(layout.facts), np.int32)
+        place[layout.choices.entity] = 1
+        (rows,) = place.nonzero()  # a search does not look at all that were laid out
+        place[rows] = np.arange(len(rows))
+        searched = replace(layout.choices, entity=place[layout.choices.entity])
+        pairs = pair_table(layout.facts, self.schema, rows)
+        return pack(searched, features, pairs, without, self.schema)
 
     def nil_rows(
         self, layout: Layout, features: Floats, without: Collection[str], recall: Recall
