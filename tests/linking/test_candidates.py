@@ -11,7 +11,7 @@ from sgtb.errors import RequestError, SettingsError
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.update import add, remove
-from sgtb.linking.candidates import CandidateFinder, CandidateSettings
+from sgtb.linking.candidates import CandidateFinder, CandidateSettings, keep_strongest
 from sgtb.text.normalize import normal_name
 from tests.kb.worlds import build, write_lines
 from tests.linking.builders import document
@@ -272,3 +272,17 @@ def test_what_is_remembered_goes_when_the_knowledge_base_changes(tmp_path):
 def test_settings_out_of_range_are_refused(settings, said):
     with pytest.raises(SettingsError, match=re.escape(said)):
         CandidateSettings(**settings)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("top", [1, 3, 99])
+def test_the_strongest_are_kept_each_once(top):
+    rng = np.random.default_rng(top)
+    lists = [rng.integers(0, 40, n).astype(np.int32) for n in (0, 1, 2, 5, 13, 0, 14, 41, 90)]
+    strength = rng.integers(0, 6, 40)
+    begins = np.cumsum([0, *map(len, lists)])
+    numbers, offsets = np.concatenate(lists), np.zeros(len(begins), np.int64)
+    keep_strongest(begins, strength[numbers], top, numbers, offsets)
+    for r, given in enumerate(lists):
+        kept = numbers[offsets[r] : offsets[r + 1]].tolist()
+        assert kept == sorted(set(given.tolist()), key=lambda e: (-strength[e], e))[:top]
