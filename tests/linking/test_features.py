@@ -18,7 +18,7 @@ from sgtb.linking.entity_source import (
     WORD_VECTORS,
 )
 from sgtb.linking.facts import EntityFacts
-from sgtb.linking.features import Featurizer, Table
+from sgtb.linking.features import Featurizer, Table, average_by_name, copy_rows
 from sgtb.linking.folds import deal_by_topic
 from sgtb.linking.packing import pack, pair_table
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, LEARNED, SCHEMA, Schema
@@ -268,3 +268,24 @@ def test_a_thousand_mentions_of_thirty_candidates_take_linear_memory():
     assert table.fixed.shape[0] == 30_000
     assert np.isfinite(table.fixed).all()
     assert peak < 150 * 2**20, f"{peak / 2**20:.0f} MB"
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("columns", [[], [2], [1, 2, 3], [0, 2, 4]])
+def test_columns_are_copied(columns):
+    values = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
+    rows, columns = np.array([5, 0, 0, 3]), np.array(columns, np.int64)
+    out = np.zeros((4, 7), np.float32)
+    copy_rows(values, rows, columns, 2, out)
+    expected = np.zeros_like(out)
+    expected[:, 2 : 2 + len(columns)] = values[rows][:, columns]
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.nojit
+def test_means_are_those_of_a_name_in_a_document():
+    values = np.array([[1.0, 0.0], [3.0, 1.0], [5.0, 2.0], [7.0, 3.0]])
+    mean = np.zeros_like(values)
+    offsets, names = np.array([0, 0, 3, 4], np.int32), np.array([0, 1, 0, 0])
+    average_by_name(offsets, names, values, np.full(4, -1), np.zeros(4, np.int64), mean)
+    assert mean.tolist() == [[3, 1], [3, 1], [3, 1], [7, 3]]

@@ -15,7 +15,7 @@ from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.nodes import Nodes
 from sgtb.linking.repeats import Repeats
-from sgtb.linking.segments import relative, share
+from sgtb.linking.segments import share
 from sgtb.linking.votes import CLOSE_VOTES, VOTES, votes
 
 SPACES = ("topic", "description")
@@ -34,9 +34,27 @@ def coherence_features(repeats: Repeats, facts: EntityFacts) -> Floats:
     prior = share(facts.in_links[once.entity] + 1.0, offsets)
     spaces = [getattr(facts, f"{space}_vector") for space in SPACES]
     walk = _walks(repeats, facts, prior)
-    columns = [*votes(once, repeats.names, prior, facts.links, spaces), np.log(walk + 1e-6)]
-    below = [relative(column, offsets) for column in columns]
-    return np.stack([*columns, share(walk, offsets), *below], axis=1).astype(np.float32)
+    voted = votes(once, repeats.names, prior, facts.links, spaces)
+    features = np.empty((len(walk), len(COHERENCES)), np.float32)
+    compare(voted, np.log(walk + 1e-6), share(walk, offsets), offsets, features)
+    return features
+
+
+@kernel
+def compare(voted: Doubles, log: Doubles, shared: Doubles, offsets: Ints, out: Floats) -> None:
+    """Write votes, log and share, and how far all but the share are below the mention's best."""
+    n = voted.shape[0]
+    for m in range(offsets.shape[0] - 1):
+        for i in range(n + 1):
+            column = voted[i] if i < n else log
+            best = -np.inf
+            for c in range(offsets[m], offsets[m + 1]):
+                best = max(best, column[c])
+            for c in range(offsets[m], offsets[m + 1]):
+                out[c, i] = np.float32(column[c])
+                out[c, n + 2 + i] = np.float32(column[c] - best)
+        for c in range(offsets[m], offsets[m + 1]):
+            out[c, n + 1] = np.float32(shared[c])
 
 
 def _walks(repeats: Repeats, facts: EntityFacts, prior: Doubles) -> Doubles:

@@ -123,18 +123,24 @@ def _columns(
     for name in FIXED:
         for part in groups[name]:
             first, last = np.searchsorted(own, [start, start + part.shape[1]])
-            copy_rows(part, rows[name], own[first:last] - start, table[:, first:last])
+            copy_rows(part, rows[name], own[first:last] - start, first, table)
             start += part.shape[1]
     return table
 
 
 @kernel
-def copy_rows(values: Floats, rows: Longs, columns: Longs, out: Floats) -> None:
-    """Write some columns of some rows."""
+def copy_rows(values: Floats, rows: Longs, columns: Longs, first: int, out: Floats) -> None:
+    """Write some columns of some rows, from column `first` on; columns ascend."""
+    n = columns.shape[0]
+    if n > 0 and columns[n - 1] - columns[0] == n - 1:  # mostly: they stand side by side
+        for r in range(rows.shape[0]):
+            some, copied = values[rows[r], columns[0] : columns[0] + n], out[r, first : first + n]
+            for i in range(n):
+                copied[i] = some[i]
+        return
     for r in range(rows.shape[0]):
-        row = rows[r]
-        for i in range(columns.shape[0]):
-            out[r, i] = values[row, columns[i]]
+        for i in range(n):
+            out[r, first + i] = values[rows[r], columns[i]]
 
 
 class _Scores(NamedTuple):
