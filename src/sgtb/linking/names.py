@@ -22,51 +22,65 @@ def name_features(
 ) -> Floats:
     """Compare every mention's names with the titles of its candidates: f4[C, len(NAMES)]."""
     out = np.zeros((choices.n_candidates, len(NAMES)), np.float32)
-    length = np.array([min(len(name), BEGINNING) for name in names], np.int32)
+    # A name comes again in other documents, and mostly is its own full name.
+    distinct = [*dict.fromkeys((*names, *full_names))]
+    number = dict(zip(distinct, range(len(distinct)), strict=True))
     compare_names(
-        choices.candidate_offsets, choices.entity, name_prints(names, known_print),
-        name_prints(full_names, known_print), length, facts.prints, facts.whole_title, out,
+        choices.candidate_offsets, choices.entity, np.array([*map(number.get, names)], np.int64),
+        np.array([*map(number.get, full_names)], np.int64), name_prints(distinct, known_print),
+        np.array([min(len(name), BEGINNING) for name in distinct], np.int32),
+        facts.prints, facts.whole_title, out,
     )  # fmt: skip
     return out
 
 
 @kernel
 def compare_names(
-    candidate_offsets: Ints, entity: Ints, names: NamePrints, full: NamePrints, length: Ints,
-    titles: NamePrints, whole_title: Words, out: Floats,
+    candidate_offsets: Ints, entity: Ints, name: Longs, full_name: Longs, names: NamePrints,
+    length: Ints, titles: NamePrints, whole_title: Words, out: Floats,
 ) -> None:  # fmt: skip
-    """Fill the features; a title is compared without what stands in brackets."""
+    """Fill the features; a title is compared without what stands in brackets.
+
+    name, full_name  of each mention, among `names`
+    length           of each of these, as far as beginnings are compared
+    """
     for m in range(candidate_offsets.shape[0] - 1):
+        own, full = name[m], full_name[m]
+        items = names.words.items
+        first, last = names.words.offsets[own], names.words.offsets[own + 1]
+        start, stop = names.words.offsets[full], names.words.offsets[full + 1]
         for c in range(candidate_offsets[m], candidate_offsets[m + 1]):
             e = int64(entity[c])
-            out[c, 0] = titles.whole[e] == names.whole[m]
-            out[c, 1] = whole_title[e] == names.whole[m]
-            out[c, 2] = titles.whole[e] == full.whole[m]
-            out[c, 3] = whole_title[e] == full.whole[m]
             a, b = titles.words.offsets[e], titles.words.offsets[e + 1]
             words = titles.words.items
-            first, last = names.words.offsets[m], names.words.offsets[m + 1]
-            start, stop = full.words.offsets[m], full.words.offsets[m + 1]
-            out[c, 4] = _overlap(names.words.items, first, last, words, a, b)
-            out[c, 5] = _overlap(full.words.items, start, stop, words, a, b)
-            out[c, 6] = _dice(names.trigrams.items, names.trigrams.offsets, m, titles, e)
-            out[c, 7] = _dice(full.trigrams.items, full.trigrams.offsets, m, titles, e)
-            common = _distinct_common(names.words.items, first, last, words, a, b)
-            out[c, 8] = common == _distinct(names.words.items, first, last)
+            out[c, 0] = titles.whole[e] == names.whole[own]
+            out[c, 1] = whole_title[e] == names.whole[own]
+            out[c, 4] = _overlap(items, first, last, words, a, b)
+            out[c, 6] = _dice(names.trigrams.items, names.trigrams.offsets, own, titles, e)
+            if full == own:
+                out[c, 2], out[c, 3], out[c, 5] = out[c, 0], out[c, 1], out[c, 4]
+                out[c, 7] = out[c, 6]
+            else:
+                out[c, 2] = titles.whole[e] == names.whole[full]
+                out[c, 3] = whole_title[e] == names.whole[full]
+                out[c, 5] = _overlap(items, start, stop, words, a, b)
+                out[c, 7] = _dice(names.trigrams.items, names.trigrams.offsets, full, titles, e)
+            common = _distinct_common(items, first, last, words, a, b)
+            out[c, 8] = common == _distinct(items, first, last)
             n, size = last - first, b - a
             if n > 0 or size == 0:
-                out[c, 9] = n <= size and _equal(names.words.items, first, words, a, n)
-                out[c, 10] = n <= size and _equal(names.words.items, first, words, b - n, n)
+                out[c, 9] = n <= size and _equal(items, first, words, a, n)
+                out[c, 10] = n <= size and _equal(items, first, words, b - n, n)
                 for k in range(a, b - n + 1):
-                    if _equal(names.words.items, first, words, k, n):
+                    if _equal(items, first, words, k, n):
                         out[c, 12] = 1.0
                         break
-            out[c, 11] = titles.initials[e] == names.squeezed[m]
-            if length[m] == 0:
+            out[c, 11] = titles.initials[e] == names.squeezed[own]
+            if length[own] == 0:
                 out[c, 13] = 1.0
             else:
-                place = length[m] - 1
-                out[c, 13] = titles.beginning[e, place] == names.beginning[m, place]
+                place = length[own] - 1
+                out[c, 13] = titles.beginning[e, place] == names.beginning[own, place]
 
 
 @inner
