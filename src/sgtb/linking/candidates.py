@@ -7,6 +7,7 @@ there; at last of names spelt nearly so.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -118,26 +119,37 @@ class CandidateFinder:
     def _state(self) -> tuple[str, int]:
         return self._kb.state.build, self._kb.state.generation
 
-    def _given(self, documents: Iterable[Document]) -> tuple[CandidateLists, list[int | None]]:
+    def _given(self, documents: Sequence[Document]) -> tuple[CandidateLists, list[int | None]]:
         """Return the candidates that mentions were given, the `top` of most in-links, and whose
         they are.
 
         Mentions of one name mostly are given the same ones, which are looked at once.
         """
+        given = [
+            None if (ids := mention.candidates) is None else tuple(ids)
+            for document in documents
+            for mention in document.mentions
+        ]
+        row: dict[tuple[str, ...], int] = {}
+        rows = [None if ids is None else row.setdefault(ids, len(row)) for ids in given]
+        try:
+            every = map(self._numbers.__getitem__, chain.from_iterable(row))
+            numbers = np.fromiter(every, np.int32)
+        except KeyError:
+            numbers = np.array(self._looked_up(documents), np.int32)
+        return _strongest(self._kb, numbers, [*map(len, row)], self.settings.top), rows
+
+    def _looked_up(self, documents: Iterable[Document]) -> list[int]:
+        """Return the numbers of the ids that mentions were given, each list of them once."""
         numbers: list[int] = []
-        sizes: list[int] = []
-        seen: dict[tuple[str, ...], int] = {}
-        rows: list[int | None] = []
+        seen: set[tuple[str, ...]] = set()
         for document in documents:
             for mention in document.mentions:
-                ids = None if mention.candidates is None else tuple(mention.candidates)
-                row = None if ids is None else seen.get(ids)
-                if row is None and ids is not None:
-                    row = seen[ids] = len(sizes)
+                ids = tuple(mention.candidates or ())
+                if ids not in seen:
+                    seen.add(ids)
                     numbers += self._numbers_of(document, mention, ids)
-                    sizes.append(len(ids))
-                rows.append(row)
-        return _strongest(self._kb, np.array(numbers, np.int32), sizes, self.settings.top), rows
+        return numbers
 
     def _numbers_of(self, document: Document, mention: Mention, ids: Sequence[str]) -> list[int]:
         known = [*map(self._numbers.get, ids)]
