@@ -18,11 +18,11 @@ from sgtb.linking.entity_source import (
     WORD_VECTORS,
 )
 from sgtb.linking.facts import EntityFacts
-from sgtb.linking.features import Featurizer, Table, average_by_name, copy_rows
+from sgtb.linking.features import Featurizer, Table, average_by_name, copy_rows, join_columns
 from sgtb.linking.folds import deal_by_topic
 from sgtb.linking.packing import pack, pair_table
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, LEARNED, SCHEMA, Schema
-from sgtb.linking.segments import group_sum
+from sgtb.linking.segments import group_of, group_sum, relative, share
 from sgtb.linking.tagger import TAGS
 from tests.linking.builders import (
     KINDS,
@@ -289,3 +289,22 @@ def test_means_are_those_of_a_name_in_a_document():
     offsets, names = np.array([0, 0, 3, 4], np.int32), np.array([0, 1, 0, 0])
     average_by_name(offsets, names, values, np.full(4, -1), np.zeros(4, np.int64), mean)
     assert mean.tolist() == [[3, 1], [3, 1], [3, 1], [7, 3]]
+
+
+@pytest.mark.nojit
+def test_learned_columns_are_those_of_the_twin():
+    rng = np.random.default_rng(2)
+    offsets, entity = np.array([0, 3, 3, 7], np.int32), rng.integers(0, 5, 7).astype(np.int32)
+    fixed, types = (rng.random(shape).astype(np.float32) for shape in ((7, 4), (5, 3)))
+    typed, ranked = rng.random((3, 2 * len(TAGS))), rng.standard_normal((2, 7))
+    below = np.stack([relative(score, offsets) for score in ranked])
+    of, odds = group_of(offsets), np.exp(below)
+    agree = (typed[of, :3] * types[entity]).sum(axis=1)
+    ranks = [(ranked[s], below[s], share(odds[s], offsets)) for s in range(2)]
+    everything = np.stack([*typed[of].T, agree, *ranks[0], *ranks[1]], axis=1)
+    learned = np.array([0, 2, *range(2 * len(TAGS), 2 * len(TAGS) + 7)])
+    out = np.zeros((7, 4 + len(learned)), np.float32)
+    room = np.zeros(2), np.zeros(2 * len(TAGS) + 7)
+    join_columns(fixed, typed, types, entity, offsets, ranked, below, odds, learned, *room, out)
+    np.testing.assert_array_equal(out[:, :4], fixed)
+    np.testing.assert_allclose(out[:, 4:], everything[:, learned], rtol=1e-6)

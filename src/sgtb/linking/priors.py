@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from sgtb.learn.dtypes import Floats
+from sgtb.kernels import int64, kernel
+from sgtb.learn.dtypes import Doubles, Floats, Ints
 from sgtb.linking.choices import Choices
 from sgtb.linking.facts import EntityFacts
-from sgtb.linking.segments import rank, relative, share, softmax, spread
+from sgtb.linking.segments import rank, relative
 
 POPULARITIES = ("log_in_links", "log_out_links", "popularity", "log_degree")
 PRIORS = (
@@ -23,16 +24,48 @@ def popularity_features(choices: Choices, facts: EntityFacts) -> Floats:
 def prior_features(choices: Choices, facts: EntityFacts) -> Floats:
     """Return f4[C, len(PRIORS)]; a prior is a candidate's share of its mention's total."""
     offsets, entity = choices.candidate_offsets, choices.entity
-    in_links, out_links = facts.log_in_links[entity], facts.log_out_links[entity]
-    popularity = facts.popularity[entity].astype(np.float64)
-    columns = [
-        spread(np.diff(offsets), offsets),
-        share(facts.in_links[entity] + 1.0, offsets),
-        softmax(popularity, offsets),
-        relative(in_links, offsets), relative(out_links, offsets), relative(popularity, offsets),
-        rank(in_links, offsets), rank(popularity, offsets),
-    ]  # fmt: skip
-    return np.stack(columns, axis=1).astype(np.float32)
+    odds = np.exp(relative(facts.popularity[entity].astype(np.float64), offsets))
+    out = np.empty((len(entity), len(PRIORS)), np.float32)
+    compare_priors(
+        offsets, entity, facts.in_links, facts.log_in_links, facts.log_out_links, facts.popularity,
+        odds, out,
+    )  # fmt: skip
+    return out
+
+
+@kernel
+def compare_priors(
+    offsets: Ints, entity: Ints, in_links: Ints, log_in: Floats, log_out: Floats,
+    popularity: Floats, odds: Doubles, out: Floats,
+) -> None:  # fmt: skip
+    """Compare the candidates of each mention with each other.
+
+    odds  of each candidate, against the most popular of its mention
+    """
+    for m in range(offsets.shape[0] - 1):
+        first, last = offsets[m], offsets[m + 1]
+        links, total = 0.0, 0.0
+        best_in, best_out, best = -np.inf, -np.inf, -np.inf
+        for c in range(first, last):
+            e = int64(entity[c])
+            links += in_links[e] + 1.0
+            total += odds[c]
+            best_in = max(best_in, float(log_in[e]))
+            best_out = max(best_out, float(log_out[e]))
+            best = max(best, float(popularity[e]))
+        for c in range(first, last):
+            e = int64(entity[c])
+            out[c, 0] = last - first
+            out[c, 1] = (in_links[e] + 1.0) / max(links, 1e-300)
+            out[c, 2] = odds[c] / max(total, 1e-300)
+            out[c, 3] = float(log_in[e]) - best_in
+            out[c, 4] = float(log_out[e]) - best_out
+            out[c, 5] = float(popularity[e]) - best
+            in_rank, rank = 0, 0
+            for other in range(first, last):
+                in_rank += log_in[entity[other]] > log_in[e]
+                rank += popularity[entity[other]] > popularity[e]
+            out[c, 6], out[c, 7] = in_rank, rank
 
 
 def name_prior_features(choices: Choices) -> Floats:
