@@ -3,17 +3,16 @@
 from collections.abc import Collection
 
 import numpy as np
-import numpy.typing as npt
 
-from sgtb.learn.dtypes import Floats, Longs
+from sgtb.kernels import kernel
+from sgtb.learn.dtypes import Floats, Ints, Longs
 from sgtb.learn.pairs import PairTable, TablePairs
 from sgtb.learn.problems import Problems
 from sgtb.linking.choices import Choices
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.nodes import Nodes
 from sgtb.linking.schema import SCHEMA, Schema
-from sgtb.linking.segments import group_of
-from sgtb.linking.slices import sliced
+from sgtb.ragged import Ragged
 
 
 def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None = None) -> PairTable:
@@ -23,22 +22,42 @@ def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None =
     """
     own = np.arange(len(facts)) if rows is None else rows
     n = len(own)
-    place = np.full(len(facts), -1, np.int64)
-    place[own] = np.arange(n)
-    links = sliced(facts.links.columns, facts.links.offsets[own], facts.links.offsets[own + 1])
-    one, other = group_of(links.offsets), place[links.items]
-    above = one < other
-    each = np.arange(n)
-    relations: dict[str, tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]] = {
-        "linked": (one[above], other[above], np.ones(int(above.sum()))),
-        "same": (each, each, np.ones(n)),
-    }
-    vectors = [getattr(facts, name) for name in schema.pairs if name not in relations]
-    return PairTable.build(
-        n,
-        vectors if rows is None else [some.take(rows, 0) for some in vectors],
-        [relations[name] for name in schema.pairs if name in relations],
+    linked = Ragged(np.zeros(n + 1, np.int64), np.empty(len(facts.links.columns), np.int32))
+    list_links(
+        own, facts.links.offsets, facts.links.columns, np.full(len(facts), -1, np.int32), linked
     )
+    relations = {
+        "linked": Ragged(linked.offsets, linked.items[: linked.offsets[-1]]),
+        "same": Ragged(np.arange(n + 1), np.arange(n, dtype=np.int32)),
+    }
+    told = [relations[name] for name in schema.pairs if name in relations]
+    spaces = [getattr(facts, name) for name in schema.pairs if name not in relations]
+    targets = np.concatenate([np.zeros(0, np.int32), *(one.items for one in told)])
+    base = np.cumsum([0, *(len(one.items) for one in told)])
+    return PairTable(
+        np.concatenate([np.zeros((n, 0), np.float32), *(s.take(own, 0) for s in spaces)], axis=1),
+        np.cumsum([0, *(space.shape[1] for space in spaces)]),
+        np.array([one.offsets for one in told], np.int64).reshape(-1, n + 1) + base[:-1, None],
+        targets, np.ones(len(targets), np.float32),
+    )  # fmt: skip
+
+
+@kernel
+def list_links(rows: Longs, offsets: Longs, columns: Ints, place: Ints, linked: Ragged) -> None:
+    """Write, of each of some rows, those after it among them that it is linked with.
+
+    place  scratch, -1: where each row stands among them
+    """
+    for i in range(rows.shape[0]):
+        place[rows[i]] = i
+    at = 0
+    for i in range(rows.shape[0]):
+        for k in range(offsets[rows[i]], offsets[rows[i] + 1]):
+            other = place[columns[k]]
+            if other > i:
+                linked.items[at] = other
+                at += 1
+        linked.offsets[i + 1] = at
 
 
 def pack(
@@ -50,12 +69,15 @@ def pack(
 ) -> Problems:
     """Return the problems of some documents, leaving out the feature groups named."""
     nodes = Nodes.of(choices, pairs.n_rows)
+    columns = schema.columns_without(without)
     return Problems(
         choices.mention_offsets,
         choices.candidate_offsets,
         choices.gold,
         nodes.number,
         nodes.offsets,
-        np.ascontiguousarray(features[:, schema.columns_without(without)]),
+        np.ascontiguousarray(
+            features if len(columns) == features.shape[1] else features[:, columns]
+        ),
         TablePairs(nodes.entity, pairs),
     )
