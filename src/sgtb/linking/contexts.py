@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.learn.dtypes import Doubles, Floats, Longs
+from sgtb.kernels import kernel
+from sgtb.learn.dtypes import Bools, Bytes, Doubles, Floats, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.clue_hashes import Hashes, NameClues, Sights, clue, mention_clues, name_clues
 from sgtb.linking.lexicon import Lexicon
@@ -107,29 +108,59 @@ def _place(
     topics: Sequence[str],
 ) -> Doubles:  # fmt: skip
     """Return f8[M, len(PLACES)]."""
-    document, begin, end = spots.document, spots.begin, spots.end
-    _, before, after, _ = scenes.marks[spots.sides].T
-    numbers, capitals, dates = map(scenes.counted, (Mark.NUMBER, Mark.CAPITAL, Mark.DATE))
-    start, last = scenes.token_offsets[document], scenes.token_offsets[document + 1]
-    columns = (
-        dates[np.minimum(spots.stop + _DATE_REACH, end)] > dates[spots.stop],
-        (before & Mark.OPENING > 0) & (after & Mark.CLOSING > 0),
-        after & Mark.NUMBER > 0,
-        before & Mark.NUMBER > 0,
-        before & Mark.PREPOSITION > 0,
-        (before | after) & Mark.VERSUS > 0,
-        np.array([topic != "" for topic in topics], bool)[document],
-        spots.sentence == 0,
-        (numbers[end] - numbers[begin]) / np.maximum(end - begin, 1),
-        (capitals[end] - capitals[begin]) / np.maximum(end - begin, 1),
-        (numbers[last] - numbers[start]) / np.maximum(last - start, 1),
-        end - begin,
-        spots.sentence / np.diff(scenes.sentence_offsets)[document],
-        np.array([mention.is_upper for mention in told], bool),
+    place = np.empty((len(told), len(PLACES)))
+    see_places(
+        spots, scenes.marks, scenes.token_offsets, scenes.sentence_offsets,
+        np.array([topic != "" for topic in topics], np.bool_),
+        np.array([mention.is_upper for mention in told], np.bool_),
         np.array([own.count[m.name] for own, m in zip(names, told, strict=True)], np.int64),
-        np.bincount(document, minlength=1)[document],
-    )
-    return np.stack(columns, axis=1).astype(np.float64)
+        np.bincount(spots.document, minlength=1),
+        np.zeros((2, len(scenes.marks) + 1), np.int64), place,
+    )  # fmt: skip
+    return place
+
+
+_NUMBER, _CAPITAL, _DATE, _OPENING, _CLOSING, _PREPOSITION, _VERSUS = map(int, Mark)
+
+
+@kernel
+def see_places(
+    spots: Spots, marks: Bytes, token_offsets: Longs, sentence_offsets: Longs, has_topic: Bools,
+    is_upper: Bools, same_name: Longs, n_mentions: Longs, counted: Longs, out: Doubles,
+) -> None:  # fmt: skip
+    """Write PLACES of all mentions.
+
+    has_topic, n_mentions  per document
+    is_upper, same_name    per mention
+    counted                scratch, zero: how many tokens before each are numbers, or have capitals
+    """
+    for t in range(marks.shape[0]):
+        counted[0, t + 1] = counted[0, t] + ((marks[t] & _NUMBER) > 0)
+        counted[1, t + 1] = counted[1, t] + ((marks[t] & _CAPITAL) > 0)
+    for m in range(out.shape[0]):
+        d, begin, end, stop = spots.document[m], spots.begin[m], spots.end[m], spots.stop[m]
+        before, after = marks[spots.sides[m, 1]], marks[spots.sides[m, 2]]
+        start, last = token_offsets[d], token_offsets[d + 1]
+        is_dated = False
+        for t in range(stop, min(stop + _DATE_REACH, end)):
+            is_dated = is_dated or (marks[t] & _DATE) > 0
+        n, place = end - begin, out[m]
+        place[0] = is_dated
+        place[1] = (before & _OPENING) > 0 and (after & _CLOSING) > 0
+        place[2] = (after & _NUMBER) > 0
+        place[3] = (before & _NUMBER) > 0
+        place[4] = (before & _PREPOSITION) > 0
+        place[5] = ((before | after) & _VERSUS) > 0
+        place[6] = has_topic[d]
+        place[7] = spots.sentence[m] == 0
+        place[8] = (counted[0, end] - counted[0, begin]) / max(n, 1)
+        place[9] = (counted[1, end] - counted[1, begin]) / max(n, 1)
+        place[10] = (counted[0, last] - counted[0, start]) / max(last - start, 1)
+        place[11] = n
+        place[12] = spots.sentence[m] / (sentence_offsets[d + 1] - sentence_offsets[d])
+        place[13] = is_upper[m]
+        place[14] = same_name[m]
+        place[15] = n_mentions[d]
 
 
 class _Bags(NamedTuple):

@@ -7,14 +7,16 @@ one more: what is seen beyond the ends of a sentence.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain, pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
+from sgtb.kernels import inner, kernel
 from sgtb.learn.dtypes import Bytes, Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.slices import sliced
-from sgtb.linking.vocabulary import OUTSIDE, Kinds, Mark, Vocabulary
+from sgtb.linking.vocabulary import OUTSIDE, Kinds, Vocabulary
 from sgtb.records import Document
 from sgtb.text.normalize import normal_phrase
 
@@ -74,10 +76,6 @@ class Scenes(NamedTuple):
                 return before.lower()
         return ""
 
-    def counted(self, mark: Mark) -> Longs:
-        """Return how many tokens before each have a mark."""
-        return np.concatenate([np.zeros(1, np.int64), np.cumsum((self.marks & mark) > 0)])
-
 
 def _offsets(sizes: Iterable[int]) -> Longs:
     return np.array([0, *accumulate(sizes)], np.int64)
@@ -104,28 +102,56 @@ class Spots(NamedTuple):
     @classmethod
     def of(cls, scenes: Scenes, choices: Choices) -> "Spots":
         """Find the mentions asked about."""
-        document = np.repeat(np.arange(len(choices.documents)), np.diff(choices.mention_offsets))
-        tokens = np.array([(m.first, m.stop) for m in choices.mentions], np.int64).reshape(-1, 2)
-        start, last = scenes.token_offsets[document], scenes.token_offsets[document + 1]
-        first = np.minimum(start + tokens[:, 0], last)
-        stop = np.clip(start + tokens[:, 1], first, last)
-        number = _sentence_of(scenes, document, first)
-        end_number = _sentence_of(scenes, document, np.maximum(first, stop - 1))
-        begin = np.minimum(scenes.sentences[number, 0], first)
-        end = np.maximum(scenes.sentences[end_number, 1], stop)
-        sides = first[:, None] + np.array([-2, -1, 0, 0])
-        sides[:, 2:] = stop[:, None] + np.array([0, 1])
-        inside = (begin[:, None] <= sides) & (sides < end[:, None])
-        return cls(
-            document, first, stop, begin, end, number - scenes.sentence_offsets[document],
-            np.where(inside, sides, len(scenes.kind) - 1),
+        n = len(choices.mentions)
+        spots = cls._make([*np.empty((6, n), np.int64), np.empty((n, 4), np.int64)])
+        first = np.fromiter(map(attrgetter("first"), choices.mentions), np.int64, n)
+        stop = np.fromiter(map(attrgetter("stop"), choices.mentions), np.int64, n)
+        find_spots(
+            first, stop, choices.mention_offsets, scenes.token_offsets, scenes.sentence_offsets,
+            scenes.sentences, len(scenes.kind) - 1, spots,
         )  # fmt: skip
+        return spots
 
 
-def _sentence_of(scenes: Scenes, document: Longs, token: Longs) -> Longs:
-    found = np.searchsorted(scenes.sentences[:, 0], token, side="right") - 1
-    first, stop = scenes.sentence_offsets[document], scenes.sentence_offsets[document + 1]
-    return np.clip(found, first, stop - 1)
+@kernel
+def find_spots(
+    first: Longs, stop: Longs, mention_offsets: Ints, token_offsets: Longs,
+    sentence_offsets: Longs, sentences: Longs, outside: int, spots: Spots,
+) -> None:  # fmt: skip
+    """Write where mentions stand.
+
+    first, stop  the tokens of each, counted in its document
+    outside      the token that stands for what is beyond the ends of a sentence
+    """
+    for d in range(mention_offsets.shape[0] - 1):
+        start, last = token_offsets[d], token_offsets[d + 1]
+        for m in range(mention_offsets[d], mention_offsets[d + 1]):
+            here = min(start + first[m], last)
+            after = min(max(start + stop[m], here), last)
+            number = _sentence_of(here, sentence_offsets[d], sentence_offsets[d + 1], sentences)
+            closing = _sentence_of(
+                max(here, after - 1), sentence_offsets[d], sentence_offsets[d + 1], sentences
+            )
+            begin, end = min(sentences[number, 0], here), max(sentences[closing, 1], after)
+            spots.document[m], spots.first[m], spots.stop[m] = d, here, after
+            spots.begin[m], spots.end[m] = begin, end
+            spots.sentence[m] = number - sentence_offsets[d]
+            for i in range(4):
+                side = here - 2 + i if i < 2 else after + i - 2
+                spots.sides[m, i] = side if begin <= side < end else outside
+
+
+@inner
+def _sentence_of(token: int, first: int, stop: int, sentences: Longs) -> int:
+    """Return the last sentence of a document that begins not after a token; else the first."""
+    low, high = first, stop  # those below `low` do, those from `high` on do not
+    while low < high:
+        middle = (low + high) >> 1
+        if sentences[middle, 0] <= token:
+            low = middle + 1
+        else:
+            high = middle
+    return max(low - 1, first)
 
 
 class Names:
