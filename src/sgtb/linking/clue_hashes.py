@@ -8,6 +8,7 @@ depends on a mention's neighbours is hashed by kernels.
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from struct import Struct, pack
 from typing import NamedTuple
 from zlib import crc32
 
@@ -29,20 +30,24 @@ SENTENCES, TABLES, LENGTHS = 4, 5, 5
 how many words a name is."""
 
 
+LOOKS = np.dtype(
+    [("is_upper", np.bool_), ("length", np.int64), ("ending", np.uint32), ("shape", np.uint32)]
+)
+_LOOKS = Struct("=?qII")
+"""How a name looks, in an array and by itself."""
+
+
 def clue(text: str, begun: int = 0) -> int:
     """Return the hash of a clue, or of what follows a beginning already hashed."""
     return crc32(text.encode("utf-8", "surrogatepass"), begun)  # a text may have lone surrogates
 
 
 class NameClues(NamedTuple):
-    """What a mention tells by itself."""
+    """What a mention tells by itself; packed, for all mentions are looked at together."""
 
     name: str  # its normal form
-    is_upper: bool
-    length: int
-    ending: int
-    shape: int
-    words: tuple[int, ...]
+    looks: bytes  # LOOKS
+    words: bytes  # hashes
 
 
 @lru_cache(maxsize=_NAMES)
@@ -55,10 +60,9 @@ def name_clues(text: str, tokens: tuple[str, ...]) -> NameClues:
         *(f"word:{word}" for word in words), f"all:{' '.join(words)}", f"first:{first}",
         f"last:{last}", f"ending3:{last[-3:]}", f"ending2:{last[-2:]}",
     )  # fmt: skip
-    return NameClues(
-        name, text.isupper(), min(len(words), LENGTHS - 1), clue(f"ending:{name[-3:]}"),
-        clue(f"shape:{_shape(text)}"), tuple(map(clue, told)),
-    )  # fmt: skip
+    ending, shape = clue(f"ending:{name[-3:]}"), clue(f"shape:{_shape(text)}")
+    looks = _LOOKS.pack(text.isupper(), min(len(words), LENGTHS - 1), ending, shape)
+    return NameClues(name, looks, pack(f"={len(told)}I", *map(clue, told)))
 
 
 def _shape(text: str) -> str:

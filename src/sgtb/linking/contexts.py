@@ -7,20 +7,31 @@ the ranker learn weights for clues; a feature that trees can use is made of thos
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sgtb.kernels import kernel
 from sgtb.learn.dtypes import Bools, Bytes, Doubles, Floats, Longs
 from sgtb.linking.choices import Choices
-from sgtb.linking.clue_hashes import Hashes, NameClues, Sights, clue, mention_clues, name_clues
+from sgtb.linking.clue_hashes import (
+    LOOKS,
+    Hashes,
+    NameClues,
+    Sights,
+    clue,
+    mention_clues,
+    name_clues,
+)
 from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.scenes import Names, Scenes, Spots
 from sgtb.linking.sparse import Sparse
 from sgtb.linking.text_words import TextWords
 from sgtb.linking.vocabulary import Mark
 from sgtb.ragged import Ragged
+
+Looks = npt.NDArray[Any]
 
 WINDOW = 5
 """Tokens on either side of a mention that are its near context."""
@@ -87,10 +98,11 @@ class Contexts:
         own = [Names(document) for document in choices.documents]
         names = [own[document] for document in spots.document.tolist()]
         topics = [scenes.topic(document) for document in range(len(choices.documents))]
-        place = _place(scenes, spots, told, names, topics)
+        looks = np.frombuffer(b"".join([mention.looks for mention in told]), LOOKS)
+        place = _place(scenes, spots, told, looks, names, topics)
         words = TextWords.of(scenes.word, scenes.kinds.word)
         bags = _bags(scenes, spots, words, lexicon)
-        place_clues, tag_clues = _mention_clues(scenes, spots, place, told, topics)
+        place_clues, tag_clues = _mention_clues(scenes, spots, place, told, looks, topics)
         return cls(
             tuple(mention.name for mention in told),
             tuple(known.longest(mention.name) for known, mention in zip(names, told, strict=True)),
@@ -104,15 +116,15 @@ class Contexts:
 
 
 def _place(
-    scenes: Scenes, spots: Spots, told: Sequence[NameClues], names: Sequence[Names],
-    topics: Sequence[str],
+    scenes: Scenes, spots: Spots, told: Sequence[NameClues], looks: Looks,
+    names: Sequence[Names], topics: Sequence[str],
 ) -> Doubles:  # fmt: skip
     """Return f8[M, len(PLACES)]."""
     place = np.empty((len(told), len(PLACES)))
     see_places(
         spots, scenes.marks, scenes.token_offsets, scenes.sentence_offsets,
         np.array([topic != "" for topic in topics], np.bool_),
-        np.array([mention.is_upper for mention in told], np.bool_),
+        looks["is_upper"].copy(),
         np.array([own.count[m.name] for own, m in zip(names, told, strict=True)], np.int64),
         np.bincount(spots.document, minlength=1),
         np.zeros((2, len(scenes.marks) + 1), np.int64), place,
@@ -195,17 +207,21 @@ def _bags(scenes: Scenes, spots: Spots, words: TextWords, lexicon: Lexicon) -> _
 
 
 def _mention_clues(
-    scenes: Scenes, spots: Spots, place: Doubles, told: Sequence[NameClues], topics: Sequence[str]
-) -> tuple[Clues, Clues]:
+    scenes: Scenes, spots: Spots, place: Doubles, told: Sequence[NameClues], looks: Looks,
+    topics: Sequence[str],
+) -> tuple[Clues, Clues]:  # fmt: skip
     """Return clues to the meaning of mentions and to their tags."""
-    _, is_upper, length, ending, shape, names = zip(*told, strict=True) if told else [()] * 6
+    length, is_upper, ending, shape = (
+        looks[name].copy() for name in ("length", "is_upper", "ending", "shape")
+    )
+    words = [mention.words for mention in told]
+    offsets = np.cumsum([0, *map(len, words)]) // np.dtype(np.uint32).itemsize
     sights = Sights(
         spots.document, scenes.kind[spots.sides].astype(np.int64), spots.sentence,
-        (4 * place[:, PLACES.index("sentence_digits")]).astype(np.int64),
-        np.array(length, np.int64),
+        (4 * place[:, PLACES.index("sentence_digits")]).astype(np.int64), length,
         place[:, PLACES.index("dateline")] > 0, place[:, PLACES.index("in_brackets")] > 0,
-        np.array(is_upper, bool), spots.first == spots.begin,
-        np.array(ending, np.uint32), np.array(shape, np.uint32), Ragged.of(names, np.uint32),
+        is_upper, spots.first == spots.begin, ending, shape,
+        Ragged(offsets, np.frombuffer(bytearray().join(words), np.uint32)),
     )  # fmt: skip
     of_place, of_tag = mention_clues(sights, scenes.kinds.near, topics)
     return Clues(*of_place), Clues(*of_tag)
