@@ -8,6 +8,7 @@ import pytest
 from benchmarks.naive import _decoding_walk, documents_of, row_of
 from sgtb.errors import ProblemsError, SettingsError
 from sgtb.learn import SearchPlan
+from sgtb.learn.forest import MASKED_DEPTH
 from sgtb.learn.generated import CorpusShape, generate
 from tests.learn.builders import estimator, random_problems, score_with
 from tests.learn.test_search import every_plan, random_clamp
@@ -97,6 +98,18 @@ def test_mentions_that_fill_lane_blocks(source):
     plan = SearchPlan("bsg")
     fitted = estimator(plan, n_trees=4, depth=4, learning_rate=0.4).fit(problems)
     assert_weighed_alike(problems, fitted, plan, None)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("source", ["block", "table"])
+def test_alternatives_of_trees_too_deep_for_tables_equal_the_twins(source):
+    rng = np.random.default_rng(34)
+    problems = random_problems(rng, n_documents=6, max_mentions=6, source=source)
+    plan = SearchPlan("bsg")
+    fitted = estimator(plan, n_trees=6, depth=7, min_leaf=1, learning_rate=0.4).fit(problems)
+    assert fitted.model.forest.depth() > MASKED_DEPTH
+    assert_weighed_alike(problems, fitted, plan, None)
+    assert_weighed_alike(problems, fitted, plan, random_clamp(rng, problems))
 
 
 def test_scores_have_the_bits_of_the_search():

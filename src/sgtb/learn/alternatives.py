@@ -14,6 +14,7 @@ import numpy as np
 
 from sgtb.errors import ProblemsError, SettingsError
 from sgtb.kernels import inner, int64, kernel
+from sgtb.learn.asking import AskingTrees
 from sgtb.learn.beam import SearchArrays
 from sgtb.learn.crew import Crew
 from sgtb.learn.decoder import Decoding
@@ -21,7 +22,7 @@ from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints
 from sgtb.learn.forest import ForestArrays
 from sgtb.learn.plan import SearchPlan
 from sgtb.learn.problems import Problems
-from sgtb.learn.replay import Replay, Script, replay_all, script, settle
+from sgtb.learn.replay import Replay, Script, answer_choices, replay_all, script, settle
 from sgtb.learn.rivals import follow, reconsider
 
 
@@ -48,7 +49,7 @@ class _Out(NamedTuple):
 def weigh(
     problems: Problems, local: Bytes, global_thresholds: Floats, forest: ForestArrays,
     n_trees: int, plan: SearchPlan, decoding: Decoding, crew: Crew, clamp: Ints | None = None,
-    margin: float = np.inf,
+    margin: float = np.inf, asking: AskingTrees | None = None,
 ) -> Alternatives:  # fmt: skip
     """Weigh all candidates of documents decoded with these trees and this clamp."""
     if not margin >= 0:
@@ -62,7 +63,7 @@ def weigh(
     def run(documents: Ints, replay: Replay) -> None:
         weigh_documents(documents, play, replay, factor, float(margin), out)
 
-    replay_all(play, crew, n_rivals, run)
+    replay_all(play, crew, n_rivals, asking, run)
     strange = np.flatnonzero(out.total != decoding.scores[:, 0])
     if len(strange):
         d = int(strange[0])
@@ -81,11 +82,12 @@ def weigh_documents(
     s = play.search
     for document in documents:
         d = int64(document)
+        answer_choices(play, r, d)
         for step in range(s.step_offsets[d + 1] - s.step_offsets[d]):
             mention = int64(s.mention[int64(play.direction[d]), s.step_offsets[d] + step])
             first = int64(s.candidate_offsets[mention])
             choice = int64(play.choices[mention])
-            reconsider(s, play.n_trees, r.chosen, r.rivals, d, step, mention, choice)
+            reconsider(s, play.n_trees, r.answers, r.chosen, r.rivals, d, step, mention, choice)
             for j in range(r.rivals.first_rival[step]):
                 out.score[r.rivals.number[j]] += r.rivals.change[j]
             own = factor[first + choice]

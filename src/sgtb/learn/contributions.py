@@ -19,13 +19,22 @@ import numpy.typing as npt
 
 from sgtb.errors import ProblemsError
 from sgtb.kernels import ONE, ZERO, inner, int64, kernel, routine
+from sgtb.learn.asking import AskingTrees
 from sgtb.learn.crew import Crew
 from sgtb.learn.decoder import Decoding
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.forest import ForestArrays
 from sgtb.learn.plan import SearchPlan
 from sgtb.learn.problems import Problems
-from sgtb.learn.replay import Replay, Script, replay_all, script, settle, weigh_candidates
+from sgtb.learn.replay import (
+    Replay,
+    Script,
+    answer_choices,
+    replay_all,
+    script,
+    settle,
+    weigh_candidates,
+)
 from sgtb.learn.rivals import follow, meet, reconsider
 from sgtb.learn.shapley import Shapley, shapley, share_out
 
@@ -104,7 +113,7 @@ class _To(NamedTuple):
 def explain(
     problems: Problems, local: Bytes, global_thresholds: Floats, forest: ForestArrays,
     n_trees: int, plan: SearchPlan, decoding: Decoding, crew: Crew, mentions: Longs,
-    rivals: Longs, clamp: Ints | None = None,
+    rivals: Longs, clamp: Ints | None = None, asking: AskingTrees | None = None,
 ) -> Contributions:  # fmt: skip
     """Answer questions about documents decoded with these trees and this clamp."""
     play = script(problems, local, global_thresholds, forest, n_trees, plan, decoding, clamp)
@@ -123,7 +132,7 @@ def explain(
         explain_documents(documents, play, replay, questions, scratch, out)
 
     n_rivals = np.bincount(document, minlength=problems.n_documents)
-    replay_all(play, crew, n_rivals, run)
+    replay_all(play, crew, n_rivals, asking, run)
     return Contributions(*out)
 
 
@@ -166,11 +175,12 @@ def explain_documents(
         begin = int64(s.mention_offsets[d])
         if questions.first[begin] == questions.first[s.mention_offsets[d + 1]]:
             continue
+        answer_choices(play, r, d)
         for step in range(s.step_offsets[d + 1] - s.step_offsets[d]):
             mention = int64(s.mention[int64(play.direction[d]), s.step_offsets[d] + step])
             candidates = int64(s.candidate_offsets[mention])
             choice = int64(play.choices[mention])
-            reconsider(s, play.n_trees, r.chosen, r.rivals, d, step, mention, choice)
+            reconsider(s, play.n_trees, r.answers, r.chosen, r.rivals, d, step, mention, choice)
             for j in range(r.rivals.first_rival[step]):
                 k = r.rivals.number[j]
                 out.mentions[out.offsets[k] + mention - begin] -= r.rivals.change[j]

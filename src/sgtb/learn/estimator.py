@@ -127,6 +127,7 @@ class StructuredGradientBoosting:
             return weigh(
                 problems, self._bins(problems, local, crew), pooled.thresholds, forest,
                 model.forest.n_trees, model.plan, decoding, crew, fixed, margin,
+                self._asking(forest, pooled.n_features),
             )  # fmt: skip
 
     def contributions(
@@ -151,6 +152,7 @@ class StructuredGradientBoosting:
             return explain(
                 problems, self._bins(problems, local, crew), pooled.thresholds, forest,
                 model.forest.n_trees, model.plan, decoding, crew, *questions, fixed,
+                self._asking(forest, pooled.n_features),
             )  # fmt: skip
 
     def contribution(

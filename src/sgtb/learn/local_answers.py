@@ -89,8 +89,31 @@ def answer_locals(
     local: Bytes, first: int, last: int,
 ) -> None:  # fmt: skip
     """Ask all questions about the local features of the mentions first to last - 1."""
-    _line_up(forest.n_local, a, candidate_offsets, mention_blocks, local, first, last)
-    n_candidates = candidate_offsets[last] - candidate_offsets[first]
+    lane = int64(0)
+    for m in range(first, last):
+        n_blocks = mention_blocks[m + 1] - mention_blocks[m]
+        start, n = (
+            mention_blocks[m] * forest.n_local,
+            candidate_offsets[m + 1] - candidate_offsets[m],
+        )
+        line_up(a, lane, local, start, n_blocks, int64(0), int64(n))
+        lane += n
+    ask_lanes(forest, a, lane)
+
+
+@inner
+def line_up(
+    a: LocalAnswers, lane: int, local: Bytes, start: int, n_blocks: int, first: int, last: int
+) -> None:
+    """Put a mention's candidates first to last - 1, whose bins begin at block `start`, in lanes."""
+    for f in range(a.bins.shape[0]):
+        for c in range(first, last):
+            a.bins[f, lane + c - first] = local[start + f * n_blocks + (c >> 4), c & 15]
+
+
+@routine
+def ask_lanes(forest: ForestArrays, a: LocalAnswers, n_candidates: int) -> None:
+    """Ask all questions about the local features of the first lanes."""
     n = _whole_vectors(n_candidates)
     for j in range(n):
         a.score[j] = 0.0
@@ -114,21 +137,6 @@ def answer_locals(
 @inner
 def _whole_vectors(lanes: int) -> int:
     return (lanes + (_VECTOR - 1)) // _VECTOR * _VECTOR
-
-
-@inner
-def _line_up(
-    n_local: int, a: LocalAnswers, candidate_offsets: Ints, mention_blocks: Longs, local: Bytes,
-    first: int, last: int,
-) -> None:  # fmt: skip
-    """Lay the local bins of all mentions side by side."""
-    for m in range(first, last):
-        n_blocks = mention_blocks[m + 1] - mention_blocks[m]
-        start, lane = mention_blocks[m] * n_local, candidate_offsets[m] - candidate_offsets[first]
-        n = candidate_offsets[m + 1] - candidate_offsets[m]
-        for f in range(n_local):
-            for c in range(n):
-                a.bins[f, lane + c] = local[start + f * n_blocks + (c >> 4), c & 15]
 
 
 @routine

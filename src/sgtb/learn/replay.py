@@ -19,16 +19,18 @@ import numpy.typing as npt
 
 from sgtb.errors import ProblemsError
 from sgtb.kernels import ONE, ZERO, inner, int64, routine
+from sgtb.learn.asking import AskingTrees
 from sgtb.learn.beam import SearchArrays
 from sgtb.learn.crew import Crew
 from sgtb.learn.decoder import Decoding, search_arrays
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.forest import MASKED_DEPTH, ForestArrays, add_trees, masks
 from sgtb.learn.lanes import LANES
+from sgtb.learn.local_answers import LocalAnswers, ask_lanes, line_up, local_answers
 from sgtb.learn.plan import SearchPlan
 from sgtb.learn.pooling import Pool, bin_pool, pool, pool_candidates
 from sgtb.learn.problems import Problems
-from sgtb.learn.rivals import Lineup, Rivals, find_leaf, line_up, lineup, rivals
+from sgtb.learn.rivals import Lineup, Rivals, find_leaf, join, lineup, rivals
 from sgtb.learn.routes import routes
 
 
@@ -40,6 +42,7 @@ class Replay(NamedTuple):
     candidates  u1[., F]   and their rows, on bins
     chosen                 the entities decided on, first decision first
     rivals                 what else might have been decided
+    answers                what trees make of the choices before any history is known, step by step
     """
 
     pool: Pool
@@ -50,6 +53,7 @@ class Replay(NamedTuple):
     candidates: Bytes
     chosen: Lineup
     rivals: Rivals
+    answers: LocalAnswers
 
 
 class Script(NamedTuple):
@@ -79,9 +83,13 @@ def script(
 
 
 def replay_all(
-    play: Script, crew: Crew, n_rivals: Longs, run: Callable[[Ints, Replay], None]
-) -> None:
-    """Have `run` replay all documents, in shares; n_rivals i8[D] is how many each may have."""
+    play: Script, crew: Crew, n_rivals: Longs, asking: AskingTrees | None,
+    run: Callable[[Ints, Replay], None],
+) -> None:  # fmt: skip
+    """Have `run` replay all documents, in shares; n_rivals i8[D] is how many each may have.
+
+    asking  what `asking_trees` gives for the trees; without, rivals take longer to reconsider
+    """
     s = play.search
     steps = np.diff(s.step_offsets).astype(np.int64)
     candidates = np.diff(s.candidate_offsets[s.mention_offsets])
@@ -89,11 +97,26 @@ def replay_all(
 
     def work(documents: Ints) -> None:
         most = int(steps[documents].max()), widest, int(n_rivals[documents].max())
-        run(documents, _replay(s, *most))
+        run(documents, _replay(s, *most, play.n_trees, asking))
 
     if len(steps):
         shares = crew.shares(candidates * (steps + 16))
         crew.run([lambda share=share: work(share) for share in shares])  # type: ignore[misc]
+
+
+@routine
+def answer_choices(play: Script, r: Replay, d: int) -> None:
+    """Ask the choices of a document what histories have no say in: first of all that is done."""
+    s = play.search
+    if r.answers.n_trees == 0:
+        return
+    first, n = s.step_offsets[d], int64(s.step_offsets[d + 1] - s.step_offsets[d])
+    for step in range(n):
+        mention = int64(s.mention[int64(play.direction[d]), first + step])
+        n_blocks = s.mention_blocks[mention + 1] - s.mention_blocks[mention]
+        start, choice = s.mention_blocks[mention] * s.n_local, int64(play.choices[mention])
+        line_up(r.answers, step, s.local, start, n_blocks, choice, choice + 1)
+    ask_lanes(s.forest, r.answers, n)
 
 
 @routine
@@ -145,10 +168,13 @@ def _walk_rows(forest: ForestArrays, n_trees: int, rows: Bytes, n: int, scores: 
 def settle(play: Script, r: Replay, d: int, step: int, entity: int) -> None:
     """Make the step's choice a part of the history."""
     r.pool.histories[0, step] = entity
-    line_up(play.search.pairs, d, entity, step, r.chosen)
+    join(play.search.pairs, d, entity, step, r.chosen)
 
 
-def _replay(s: SearchArrays, n_steps: int, widest: int, n_rivals: int) -> Replay:
+def _replay(
+    s: SearchArrays, n_steps: int, widest: int, n_rivals: int, n_trees: int,
+    asking: AskingTrees | None,
+) -> Replay:  # fmt: skip
     n_blocks = -(-widest // LANES)
     n_pair = s.pairs.n_features
     return Replay(
@@ -157,6 +183,7 @@ def _replay(s: SearchArrays, n_steps: int, widest: int, n_rivals: int) -> Replay
         masks(n_blocks), np.zeros((n_blocks, LANES)),
         np.zeros((widest, s.n_local + 2 * n_pair), np.uint8), lineup(n_steps, s.pairs),
         rivals(n_rivals, n_steps, s.n_local, s.pairs),
+        local_answers(s.forest, n_trees, asking, n_steps),
     )  # fmt: skip
 
 

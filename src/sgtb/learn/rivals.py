@@ -6,19 +6,22 @@ later. Each of these keeps its own choice y_t, but another history gives it anot
     F(x_t, y_t, y_1:t-1 with y_m -> r) - F(x_t, y_t, y_1:t-1)
 
 All rivals of all earlier mentions are dealt with at once: under all their histories it is
-the same candidate that is scored, so only its global features differ, and few trees see that.
+the same candidate that is scored, so only its global features differ, and on bins many of them
+are the same ones.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.kernels import ZERO, inner, int64, routine
+from sgtb.kernels import ONE, ZERO, inner, int64, routine
+from sgtb.learn.asking import sum_leaves
 from sgtb.learn.beam import SearchArrays
 from sgtb.learn.binning import bin_value
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.forest import ForestArrays
 from sgtb.learn.lanes import LANES
+from sgtb.learn.local_answers import LocalAnswers
 from sgtb.learn.pairs import PairArrays, pair_values
 
 
@@ -38,17 +41,15 @@ class Lineup(NamedTuple):
 class Rivals(NamedTuple):
     """One thread's workspace: T steps, R rivals, F features.
 
-    lineup                  the rivals of all steps so far, step after step
-    first_rival  i8[T+1]    where the rivals of each step begin
-    number       i8[R]      by which the caller knows a rival
-    change       f8[R]      the answer of `reconsider`
-    sums, tops   R          pooling of one pair feature
-    binned       u1[R+1, F] the step's choice under each rival's history, then under its own
-    low, high    u1[F]      the range of these bins
-    moved        i8[R]      the rivals that make any difference to them
-    columns      u1[2E, R]  the global bins of those, feature by feature
-    parts        u1[R]      whether those part from the choice's way through a tree
-    parting      i8[R]      the rivals that do
+    lineup                   the rivals of all steps so far, step after step
+    first_rival  i8[T+1]     where the rivals of each step begin
+    number       i8[R]       by which the caller knows a rival
+    change       f8[R+1]     the answer of `reconsider`
+    sums, tops   R           pooling of one pair feature
+    bins         u1[2E, R+1] the step's choice under each rival's history, then under its own
+    twin         i8[R+1]     the first of those that have the same bins
+    table        i8[.]       scratch: a hash table of these
+    row          u1[1, F]    scratch: one of them together with the local bins
     """
 
     lineup: Lineup
@@ -57,13 +58,10 @@ class Rivals(NamedTuple):
     change: Doubles
     sums: Doubles
     tops: Floats
-    binned: Bytes
-    low: Bytes
-    high: Bytes
-    moved: Longs
-    columns: Bytes
-    parts: Bytes
-    parting: Longs
+    bins: Bytes
+    twin: Longs
+    table: Longs
+    row: Bytes
 
 
 def lineup(n: int, pairs: PairArrays) -> Lineup:
@@ -79,12 +77,11 @@ def lineup(n: int, pairs: PairArrays) -> Lineup:
 def rivals(n: int, n_steps: int, n_local: int, pairs: PairArrays) -> Rivals:
     """Make room for so many rivals in a document of so many steps."""
     n_global = 2 * pairs.n_features
-    n_features = n_local + n_global
     return Rivals(
-        lineup(n, pairs), np.zeros(n_steps + 1, np.int64), np.zeros(n, np.int64), np.zeros(n),
-        np.zeros(n), np.zeros(n, np.float32), np.zeros((n + 1, n_features), np.uint8),
-        np.zeros(n_features, np.uint8), np.zeros(n_features, np.uint8), np.zeros(n, np.int64),
-        np.zeros((n_global, n), np.uint8), np.zeros(n, np.uint8), np.zeros(n, np.int64),
+        lineup(n, pairs), np.zeros(n_steps + 1, np.int64), np.zeros(n, np.int64), np.zeros(n + 1),
+        np.zeros(n), np.zeros(n, np.float32), np.zeros((n_global, n + 1), np.uint8),
+        np.zeros(n + 1, np.int64), np.zeros(1 << (2 * n + 1).bit_length(), np.int64),
+        np.zeros((1, n_local + n_global), np.uint8),
     )  # fmt: skip
 
 
@@ -92,14 +89,14 @@ def rivals(n: int, n_steps: int, n_local: int, pairs: PairArrays) -> Rivals:
 def follow(pairs: PairArrays, r: Rivals, d: int, step: int, entity: int, number: int) -> None:
     """Reconsider all later steps for this rival of the step's choice."""
     place = r.first_rival[step + 1]
-    line_up(pairs, d, entity, place, r.lineup)
+    join(pairs, d, entity, place, r.lineup)
     r.number[place] = number
     r.first_rival[step + 1] = place + 1
 
 
 @inner
-def line_up(pairs: PairArrays, d: int, entity: int, place: int, lineup: Lineup) -> None:
-    """Put an entity at its place in a lineup."""
+def join(pairs: PairArrays, d: int, entity: int, place: int, lineup: Lineup) -> None:
+    """Give an entity its place in a lineup."""
     lineup.entity[place] = entity
     if pairs.vectors.shape[1] > 0:
         row = pairs.row[pairs.entity_offsets[d] + entity]
@@ -117,8 +114,8 @@ def meet(pairs: PairArrays, d: int, entity: int, lineup: Lineup, n: int, line: i
 
 @routine
 def reconsider(
-    s: SearchArrays, n_trees: int, chosen: Lineup, r: Rivals, d: int, step: int, mention: int,
-    choice: int,
+    s: SearchArrays, n_trees: int, answers: LocalAnswers, chosen: Lineup, r: Rivals, d: int,
+    step: int, mention: int, choice: int,
 ) -> None:  # fmt: skip
     """Write by how much F of the step's choice changes with each rival in the history.
 
@@ -133,16 +130,19 @@ def reconsider(
     entity = int64(s.entity[s.candidate_offsets[mention] + choice])
     meet(s.pairs, d, entity, chosen, step, ZERO)
     meet(s.pairs, d, entity, r.lineup, n, ZERO)
-    first = s.mention_blocks[mention]
-    n_blocks = s.mention_blocks[mention + 1] - first
-    for f in range(s.n_local):
-        at = first * s.n_local + f * n_blocks + (choice >> 4)
-        r.binned[n, f] = s.local[at, choice & 15]
     for e in range(s.pairs.n_features):
         _pool_rivals(s, chosen, r, step, n, e)
-    n_moved = _find_moved(s, r, n)
-    if n_moved > 0:
-        _add_changes(s.forest, n_trees, r, n, n_moved)
+    if not _find_twins(r, n):
+        return
+    if answers.n_trees == 0:
+        _copy_local_bins(s, mention, choice, r.row)
+    own = _sum_trees(s.forest, n_trees, answers, r, step, n)
+    r.change[n] = 0.0
+    for j in range(n):
+        if r.twin[j] == j:
+            r.change[j] = _sum_trees(s.forest, n_trees, answers, r, step, j) - own
+        else:
+            r.change[j] = r.change[r.twin[j]]
 
 
 @inner
@@ -164,82 +164,74 @@ def _pool_rivals(s: SearchArrays, chosen: Lineup, r: Rivals, step: int, n: int, 
             r.tops[j] = other if other > top else top
         total += value
         top = value if value > top else top
-    mean_at, top_at = s.n_local + e, s.n_local + s.pairs.n_features + e
+    thresholds, top_at = s.global_thresholds, s.pairs.n_features + e
     for j in range(n):
         mean = np.float32(r.sums[j] / step)
-        r.binned[j, mean_at] = bin_value(mean, s.global_thresholds, e)
-        r.binned[j, top_at] = bin_value(r.tops[j], s.global_thresholds, s.pairs.n_features + e)
-    mean = np.float32(total / step)
-    r.binned[n, mean_at] = bin_value(mean, s.global_thresholds, e)
-    r.binned[n, top_at] = bin_value(top, s.global_thresholds, s.pairs.n_features + e)
+        r.bins[e, j] = bin_value(mean, thresholds, e)
+        r.bins[top_at, j] = bin_value(r.tops[j], thresholds, top_at)
+    r.bins[e, n] = bin_value(np.float32(total / step), thresholds, e)
+    r.bins[top_at, n] = bin_value(top, thresholds, top_at)
 
 
 @inner
-def _find_moved(s: SearchArrays, r: Rivals, n: int) -> int:
-    """List the rivals whose row is not the choice's own; complete their rows, find the range."""
-    n_local, n_features = s.n_local, r.binned.shape[1]
-    for f in range(n_features):
-        r.low[f] = r.binned[n, f]
-        r.high[f] = r.binned[n, f]
-    n_moved = 0
-    for j in range(n):
-        same = True
-        for f in range(n_local, n_features):
-            same = same and r.binned[j, f] == r.binned[n, f]
-        if same:
-            continue
-        for f in range(n_local):
-            r.binned[j, f] = r.binned[n, f]
-        for f in range(n_local, n_features):
-            r.low[f] = min(r.low[f], r.binned[j, f])
-            r.high[f] = max(r.high[f], r.binned[j, f])
-            r.columns[f - n_local, n_moved] = r.binned[j, f]
-        r.moved[n_moved] = j
-        n_moved += 1
-    return n_moved
+def _find_twins(r: Rivals, n: int) -> bool:
+    """Find histories with the same bins; return whether any has others than the choice's own.
 
-
-@inner
-def _add_changes(forest: ForestArrays, n_trees: int, r: Rivals, n: int, n_moved: int) -> None:
-    """Add up the trees in which rivals end in another leaf than the choice's own row.
-
-    They do if they part from it at a question on its way. Those that do are found with a few
-    vector instructions, and only they are walked.
+    Most rivals make no difference, or one that others make, too: trees are asked once for all.
     """
-    for t in range(n_trees):
-        node = int64(forest.roots[t])
-        start, steps = node, ZERO
-        for left in range(forest.depth, 0, -1):
-            word = forest.nodes[node]
-            feature, border = (word >> 8) & 0xFFFFFF, word & 255
-            right = r.binned[n, feature] > border
-            if r.low[feature] <= border < r.high[feature]:
-                if steps == 0:
-                    start, steps = node, int64(left)
-                    for k in range(n_moved):
-                        r.parts[k] = 0
-                _find_parting(r, feature - forest.n_local, np.uint8(border), right, n_moved)
-            node = (word >> 32) + right
-        if steps == 0:
-            continue
-        n_parting = ZERO
-        for k in range(n_moved):  # no branch: which ones they are is hard to predict
-            r.parting[n_parting] = r.moved[k]
-            n_parting += r.parts[k]
-        for k in range(n_parting):
-            j = r.parting[k]
-            leaf = find_leaf(forest, start, steps, r.binned, j)
-            r.change[j] += forest.value[leaf] - forest.value[node]
+    last = ONE  # places of the hash table, all but one; half of them or more stay free
+    while last < 2 * n + 1:
+        last = 2 * last + 1
+    for place in range(last + 1):
+        r.table[place] = -1
+    moved = False
+    for i in range(n + 1):
+        j = (n - i) if i == 0 else (i - 1)  # its own comes first
+        place = ZERO
+        for g in range(r.bins.shape[0]):
+            place = (place * 31 + r.bins[g, j]) & 0xFFFFFFFF
+        place = (place ^ place >> 15) & last
+        while r.table[place] >= 0 and not _same_bins(r.bins, j, r.table[place]):
+            place = (place + 1) & last
+        if r.table[place] < 0:
+            r.table[place] = j
+            moved = i > 0
+        r.twin[j] = r.table[place]
+    return moved
 
 
 @inner
-def _find_parting(r: Rivals, column: int, border: np.uint8, right: bool, n_moved: int) -> None:
-    if right:
-        for k in range(n_moved):
-            r.parts[k] |= np.uint8(r.columns[column, k] <= border)
-    else:
-        for k in range(n_moved):
-            r.parts[k] |= np.uint8(r.columns[column, k] > border)
+def _same_bins(bins: Bytes, one: int, other: int) -> bool:
+    same = True
+    for g in range(bins.shape[0]):
+        same = same and bins[g, one] == bins[g, other]
+    return same
+
+
+@inner
+def _sum_trees(
+    forest: ForestArrays, n_trees: int, a: LocalAnswers, r: Rivals, step: int, j: int
+) -> float:
+    """Return the sum of the trees that histories have a say in, for the step's choice."""
+    if a.n_trees > 0:
+        return sum_leaves(a.asking, a.masks[step], r.bins, ZERO, ONE, j, a.left)
+    n_global = r.bins.shape[0]
+    for g in range(n_global):
+        r.row[0, r.row.shape[1] - n_global + g] = r.bins[g, j]
+    total = 0.0
+    for t in range(n_trees):
+        leaf = find_leaf(forest, int64(forest.roots[t]), forest.depth, r.row, ZERO)
+        total += forest.value[leaf]
+    return total
+
+
+@inner
+def _copy_local_bins(s: SearchArrays, mention: int, choice: int, row: Bytes) -> None:
+    first = s.mention_blocks[mention]
+    n_blocks = s.mention_blocks[mention + 1] - first
+    for f in range(s.n_local):
+        at = first * s.n_local + f * n_blocks + (choice >> 4)
+        row[0, f] = s.local[at, choice & 15]
 
 
 @inner
