@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.errors import ProblemsError, SettingsError
-from sgtb.kernels import inner, int64, kernel
+from sgtb.kernels import ZERO, inner, int64, kernel
 from sgtb.learn.asking import AskingTrees
 from sgtb.learn.beam import SearchArrays
 from sgtb.learn.crew import Crew
@@ -80,9 +80,11 @@ def weigh_documents(
 ) -> None:
     """Replay documents one after the other in the same workspace."""
     s = play.search
-    for document in documents:
-        d = int64(document)
-        answer_choices(play, r, d)
+    answered = ZERO
+    for i in range(documents.shape[0]):
+        d = int64(documents[i])
+        if i >= answered:
+            answered = answer_choices(play, r, documents, i)
         for step in range(s.step_offsets[d + 1] - s.step_offsets[d]):
             mention = int64(s.mention[int64(play.direction[d]), s.step_offsets[d] + step])
             first = int64(s.candidate_offsets[mention])

@@ -285,8 +285,8 @@ def _catch_up(
                 n_rows += 1
         if b.answers.n_trees > 0:  # so no tree is held
             add_answered(
-                b.answers, int64(at.place), int64(at.n), at.n_blocks, b.rows, n_rows, cache.bins,
-                cache.n_global, cache.score,
+                b.answers, b.answers.lane[document] + at.place, int64(at.n), at.n_blocks, b.rows,
+                n_rows, cache.bins, cache.n_global, cache.score,
             )  # fmt: skip
             continue
         add_trees(

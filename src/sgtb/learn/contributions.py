@@ -170,12 +170,14 @@ def explain_documents(
 ) -> None:
     """Replay documents one after the other in the same workspace."""
     s = play.search
-    for document in documents:
-        d = int64(document)
+    answered = ZERO
+    for i in range(documents.shape[0]):
+        d = int64(documents[i])
         begin = int64(s.mention_offsets[d])
         if questions.first[begin] == questions.first[s.mention_offsets[d + 1]]:
             continue
-        answer_choices(play, r, d)
+        if i >= answered:
+            answered = answer_choices(play, r, documents, i)
         for step in range(s.step_offsets[d + 1] - s.step_offsets[d]):
             mention = int64(s.mention[int64(play.direction[d]), s.step_offsets[d] + step])
             candidates = int64(s.candidate_offsets[mention])

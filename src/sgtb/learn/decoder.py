@@ -186,7 +186,7 @@ def _workspace(
     n_global = 2 * s.pairs.n_features
     cache = prefix_cache(n_slots, n_directions, n_steps, n_blocks, n_documents, n_global)
     outside = n_candidates if plan.bidirectional else 0
-    answers = local_answers(s.forest, n_trees, asking, n_candidates)
+    answers = local_answers(s.forest, n_trees, asking, n_documents, n_candidates)
     forward = beam(s.beam_width, n_steps, widest, outside, s.pairs)._replace(answers=answers)
     if not plan.bidirectional:
         return cache, forward, forward
@@ -200,18 +200,19 @@ def decode_documents(
     bidirectional: bool, rounds: int, n_trees: int, out: _Out,
 ) -> None:  # fmt: skip
     """Decode documents one after the other in the same workspace."""
-    for document in documents:
-        d = int64(document)
+    answered = ZERO
+    for i in range(documents.shape[0]):
+        d = int64(documents[i])
         n = s.step_offsets[d + 1] - s.step_offsets[d]
         if n == 0:
             continue
         forget(cache, s.mention.shape[0], ZERO, n)
         cache.counter[d] = ROOT
-        if f.answers.n_trees > 0:
-            first, last = s.mention_offsets[d], s.mention_offsets[d + 1]
-            answer_locals(
-                s.forest, f.answers, s.candidate_offsets, s.mention_blocks, s.local, first, last
-            )
+        if f.answers.n_trees > 0 and i >= answered:
+            answered = answer_locals(
+                s.forest, f.answers, s.mention_offsets, s.candidate_offsets, s.mention_blocks,
+                s.local, documents, i,
+            )  # fmt: skip
         if bidirectional:
             for r in range(rounds):
                 start_pass(f)

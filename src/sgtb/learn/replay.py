@@ -26,7 +26,13 @@ from sgtb.learn.decoder import Decoding, search_arrays
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.forest import MASKED_DEPTH, ForestArrays, add_trees, masks
 from sgtb.learn.lanes import LANES
-from sgtb.learn.local_answers import LocalAnswers, ask_lanes, line_up, local_answers
+from sgtb.learn.local_answers import (
+    LocalAnswers,
+    ask_lanes,
+    line_up,
+    local_answers,
+    room_for,
+)
 from sgtb.learn.plan import SearchPlan
 from sgtb.learn.pooling import Pool, bin_pool, pool, pool_candidates
 from sgtb.learn.problems import Problems
@@ -105,18 +111,28 @@ def replay_all(
 
 
 @routine
-def answer_choices(play: Script, r: Replay, d: int) -> None:
-    """Ask the choices of a document what histories have no say in: first of all that is done."""
+def answer_choices(play: Script, r: Replay, documents: Ints, begin: int) -> int:
+    """Ask the choices of documents[begin:] what histories have no say in.
+
+    Those of as many as there is room for; return where the others begin.
+    """
     s = play.search
-    if r.answers.n_trees == 0:
-        return
-    first, n = s.step_offsets[d], int64(s.step_offsets[d + 1] - s.step_offsets[d])
-    for step in range(n):
-        mention = int64(s.mention[int64(play.direction[d]), first + step])
-        n_blocks = s.mention_blocks[mention + 1] - s.mention_blocks[mention]
-        start, choice = s.mention_blocks[mention] * s.n_local, int64(play.choices[mention])
-        line_up(r.answers, step, s.local, start, n_blocks, choice, choice + 1)
-    ask_lanes(s.forest, r.answers, n)
+    lane, i = ZERO, begin
+    while r.answers.n_trees > 0 and i < documents.shape[0]:
+        d = int64(documents[i])
+        first, last = s.step_offsets[d], s.step_offsets[d + 1]
+        if not room_for(r.answers, lane, last - first):
+            break
+        r.answers.lane[d] = lane
+        for step in range(first, last):
+            mention = int64(s.mention[int64(play.direction[d]), step])
+            n_blocks = s.mention_blocks[mention + 1] - s.mention_blocks[mention]
+            start, choice = s.mention_blocks[mention] * s.n_local, int64(play.choices[mention])
+            line_up(r.answers, lane, s.local, start, n_blocks, choice, choice + 1)
+            lane += 1
+        i += 1
+    ask_lanes(s.forest, r.answers, lane)
+    return i
 
 
 @routine
@@ -183,7 +199,7 @@ def _replay(
         masks(n_blocks), np.zeros((n_blocks, LANES)),
         np.zeros((widest, s.n_local + 2 * n_pair), np.uint8), lineup(n_steps, s.pairs),
         rivals(n_rivals, n_steps, s.n_local, s.pairs),
-        local_answers(s.forest, n_trees, asking, n_steps),
+        local_answers(s.forest, n_trees, asking, len(s.step_offsets) - 1, n_steps),
     )  # fmt: skip
 
 

@@ -134,13 +134,16 @@ def reconsider(
         _pool_rivals(s, chosen, r, step, n, e)
     if not _find_twins(r, n):
         return
+    lane = ZERO
     if answers.n_trees == 0:
         _copy_local_bins(s, mention, choice, r.row)
-    own = _sum_trees(s.forest, n_trees, answers, r, step, n)
+    else:
+        lane = answers.lane[d] + step
+    own = _sum_trees(s.forest, n_trees, answers, r, lane, n)
     r.change[n] = 0.0
     for j in range(n):
         if r.twin[j] == j:
-            r.change[j] = _sum_trees(s.forest, n_trees, answers, r, step, j) - own
+            r.change[j] = _sum_trees(s.forest, n_trees, answers, r, lane, j) - own
         else:
             r.change[j] = r.change[r.twin[j]]
 
@@ -210,11 +213,11 @@ def _same_bins(bins: Bytes, one: int, other: int) -> bool:
 
 @inner
 def _sum_trees(
-    forest: ForestArrays, n_trees: int, a: LocalAnswers, r: Rivals, step: int, j: int
+    forest: ForestArrays, n_trees: int, a: LocalAnswers, r: Rivals, lane: int, j: int
 ) -> float:
     """Return the sum of the trees that histories have a say in, for the step's choice."""
     if a.n_trees > 0:
-        return sum_leaves(a.asking, a.masks[step], r.bins, ZERO, ONE, j, a.left)
+        return sum_leaves(a.asking, a.masks[lane], r.bins, ZERO, ONE, j, a.left)
     n_global = r.bins.shape[0]
     for g in range(n_global):
         r.row[0, r.row.shape[1] - n_global + g] = r.bins[g, j]
