@@ -43,6 +43,20 @@ class PairArrays(NamedTuple):
 
 
 @inner
+def is_dense(pairs: PairArrays) -> bool:
+    """Return whether all features are at hand, in blocks."""
+    return pairs.kind == _BLOCK
+
+
+@inner
+def dense_row(pairs: PairArrays, document: int, entity: int) -> int:
+    """Return where the block of a document has φ_E(entity, 0)."""
+    n_entities = pairs.entity_offsets[document + 1] - pairs.entity_offsets[document]
+    row: int = pairs.block_offsets[document] + entity * n_entities * pairs.n_features
+    return row
+
+
+@inner
 def gather_vectors(
     pairs: PairArrays, document: int, entity: Ints, first: int, n: int, out: Floats
 ) -> None:
@@ -66,10 +80,9 @@ def pair_values(
     runs over candidates: it becomes vector instructions, yet each sum keeps its order.
     """
     base = pairs.entity_offsets[document]
-    if pairs.kind == _BLOCK:
-        n_entities = pairs.entity_offsets[document + 1] - base
+    if is_dense(pairs):
         width = pairs.n_features
-        start = pairs.block_offsets[document] + decided * n_entities * width
+        start = dense_row(pairs, document, decided)
         for c in range(n):
             for e in range(width):
                 value = pairs.block[start + entity[first + c] * width + e]

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.kernels import ONE, ZERO, inner, kernel, routine
+from sgtb.kernels import ONE, ZERO, inner, int64, kernel, routine
 from sgtb.learn.binning import bin_value
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.lanes import LANES
-from sgtb.learn.pairs import PairArrays, gather_vectors, pair_values
+from sgtb.learn.pairs import PairArrays, dense_row, gather_vectors, is_dense, pair_values
 
 
 class Pool(NamedTuple):
@@ -50,6 +50,9 @@ def pool_candidates(
     n_histories: int, length: int,
 ) -> None:  # fmt: skip
     """Pool φ_E of the candidates entity[first : first + n] under the first histories of `p`."""
+    if is_dense(pairs):
+        _pool_dense(pairs, document, entity, first, n, p, n_histories, length)
+        return
     n_pair = pairs.n_features
     n_blocks, lanes = (n + 15) >> 4, p.sums.shape[3]
     for k in range(n_histories):
@@ -75,6 +78,37 @@ def pool_candidates(
                         top = p.tops[k, e, b, i]
                         p.sums[k, e, b, i] += value
                         p.tops[k, e, b, i] = value if value > top else top
+
+
+@inner
+def _pool_dense(
+    pairs: PairArrays, document: int, entity: Ints, first: int, n: int, p: Pool,
+    n_histories: int, length: int,
+) -> None:  # fmt: skip
+    """Pool features that are at hand: candidate by candidate, so that sums need no memory.
+
+    Four features at a time need not wait for each other. Twice is as good as once.
+    """
+    last = pairs.n_features - 1
+    for c in range(n):
+        row = dense_row(pairs, document, int64(entity[first + c]))
+        b, i = c >> 4, c & 15
+        for k in range(n_histories):
+            for e in range(0, last + 1, 4):
+                e1, e2, e3 = min(e + 1, last), min(e + 2, last), min(e + 3, last)
+                s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+                m0 = m1 = m2 = m3 = np.float32(-np.inf)
+                for t in range(length):
+                    at = row + p.histories[k, t] * pairs.n_features
+                    v0, v1 = pairs.block[at + e], pairs.block[at + e1]
+                    v2, v3 = pairs.block[at + e2], pairs.block[at + e3]
+                    s0, s1, s2, s3 = s0 + v0, s1 + v1, s2 + v2, s3 + v3
+                    m0, m1 = v0 if v0 > m0 else m0, v1 if v1 > m1 else m1
+                    m2, m3 = v2 if v2 > m2 else m2, v3 if v3 > m3 else m3
+                p.sums[k, e, b, i], p.sums[k, e1, b, i] = s0, s1
+                p.sums[k, e2, b, i], p.sums[k, e3, b, i] = s2, s3
+                p.tops[k, e, b, i], p.tops[k, e1, b, i] = m0, m1
+                p.tops[k, e2, b, i], p.tops[k, e3, b, i] = m2, m3
 
 
 @routine
