@@ -168,12 +168,14 @@ def _pool_rivals(s: SearchArrays, chosen: Lineup, r: Rivals, step: int, n: int, 
         total += value
         top = value if value > top else top
     thresholds, top_at = s.global_thresholds, s.pairs.n_features + e
-    for j in range(n):
+    own = bin_value(np.float32(total / step), thresholds, e)
+    own_top = bin_value(top, thresholds, top_at)
+    r.bins[e, n], r.bins[top_at, n] = own, own_top
+    for j in range(n):  # many rivals leave a sum as it was, and most of them the maximum
+        same, same_top = r.sums[j] == total, r.tops[j] == top
         mean = np.float32(r.sums[j] / step)
-        r.bins[e, j] = bin_value(mean, thresholds, e)
-        r.bins[top_at, j] = bin_value(r.tops[j], thresholds, top_at)
-    r.bins[e, n] = bin_value(np.float32(total / step), thresholds, e)
-    r.bins[top_at, n] = bin_value(top, thresholds, top_at)
+        r.bins[e, j] = own if same else bin_value(mean, thresholds, e)
+        r.bins[top_at, j] = own_top if same_top else bin_value(r.tops[j], thresholds, top_at)
 
 
 @inner
