@@ -98,19 +98,43 @@ def decide(
     decoding = system.decode(problems, clamp=clamp)
     other = system.alternatives(problems, decoding, clamp, MARGIN)
     offsets = problems.candidate_offsets.astype(np.int64)
-    sizes = np.diff(offsets)
-    mention = np.repeat(np.arange(len(sizes)), sizes)
     choice, free = decoding.choices, clamp < 0
     probability, taken = trust.weigh(other.probability, offsets, choice, free)
-    # Equals in probability are told apart by score, where exp made them equal, then by entity.
-    order = np.lexsort((problems.entity, -other.score, -probability, mention))
-    order -= np.repeat(offsets[:-1], sizes)
+    order = np.zeros(len(probability), np.int64)
+    order_candidates(offsets, probability, other.score, problems.entity, order)
     rival = _rivals(order, offsets, choice)
     asked = np.flatnonzero((rival >= 0) & free)
     told = system.contributions(problems, decoding, asked, rival[asked], clamp) if reasons else None
     rival[~free] = NO_RIVAL
     judged = trust.judge(choice, order, probability, taken, rival, offsets, free)
     return Decided(*judged[:6], asked, judged.sign, told)
+
+
+@kernel
+def order_candidates(
+    offsets: Longs, probability: Doubles, score: Doubles, entity: Ints, order: Longs
+) -> None:
+    """Write the order of each mention's candidates, likeliest first, counted within it.
+
+    Equals in probability are told apart by score, where exp made them equal, then by entity.
+    """
+    for m in range(offsets.shape[0] - 1):
+        first = offsets[m]
+        for c in range(first, offsets[m + 1]):
+            i = c
+            while i > first:
+                other = first + order[i - 1]
+                if probability[c] != probability[other]:
+                    ahead = probability[c] > probability[other]
+                elif score[c] != score[other]:
+                    ahead = score[c] > score[other]
+                else:
+                    ahead = entity[c] < entity[other]
+                if not ahead:
+                    break
+                order[i] = order[i - 1]
+                i -= 1
+            order[i] = c - first
 
 
 def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided:
