@@ -99,7 +99,7 @@ def decode(
             training, which takes longer
     """
     fixed = np.full(problems.n_mentions, -1, np.int32) if clamp is None else clamp
-    visits = routes(problems, np.diff(problems.candidate_offsets) > 0, fixed)
+    visits = routes(problems, problems.sizes > 0, fixed)
     # Without pair features a beam of n holds the exact n best, so local needs no wider one.
     width = plan.beam_width if plan.uses_history else n_best
     s = search_arrays(problems, local, global_thresholds, forest, plan, visits, fixed, width)
@@ -113,7 +113,7 @@ def decode(
     candidates = np.diff(problems.candidate_offsets[problems.mention_offsets])
     blocks = np.diff(visits.block_offsets[FORWARD][visits.step_offsets])
 
-    widest = int(np.diff(problems.candidate_offsets).max(initial=0))
+    widest = int(problems.sizes.max(initial=0))
 
     def search(documents: Ints) -> None:
         largest, most = int(steps[documents].max()), int(candidates[documents].max())
@@ -144,7 +144,7 @@ def checked_clamp(problems: Problems, clamp: npt.ArrayLike | None) -> Ints | Non
         raise ProblemsError(
             f"clamp needs one whole number per mention ({problems.n_mentions}), -1 where free"
         )
-    sizes = np.diff(problems.candidate_offsets)
+    sizes = problems.sizes
     bad = np.flatnonzero((fixed < -1) | (fixed >= sizes))
     if len(bad):
         m = int(bad[0])

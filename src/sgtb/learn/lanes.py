@@ -36,7 +36,7 @@ def block_counts(sizes: Ints | Longs) -> Longs:
 
 def block_offsets(problems: Problems) -> Longs:
     """Return where the blocks of each mention begin: i8[M+1]."""
-    counts = block_counts(np.diff(problems.candidate_offsets))
+    counts = block_counts(problems.sizes)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
@@ -47,7 +47,7 @@ def bin_local(problems: Problems, binner: Binner, crew: Crew) -> Bytes:
     offsets = block_offsets(problems)
     # One place at least: kernels take an address even where there is nothing to read.
     out = np.zeros((max(int(offsets[-1]) * problems.n_local, 1), LANES), np.uint8)
-    widest = int(np.diff(problems.candidate_offsets).max(initial=0))
+    widest = int(problems.sizes.max(initial=0))
     room = -(-max(widest, _AT_ONCE) // LANES) * LANES
 
     def work(first: int, last: int) -> None:

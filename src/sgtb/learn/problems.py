@@ -12,6 +12,7 @@ for the same thing; pair features φ_E are asked for entities.
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -95,6 +96,12 @@ class Problems:
     def n_candidates(self) -> int:
         """C."""
         return len(self.entity)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """How many candidates each mention has: i4[M]."""
+        sizes: Ints = self.candidate_offsets[1:] - self.candidate_offsets[:-1]
+        return sizes
 
     @property
     def n_local(self) -> int:

@@ -83,7 +83,7 @@ def script(
     """Bundle what a replay reads, after a look at whether it fits together."""
     fixed = np.full(problems.n_mentions, -1, np.int32) if clamp is None else clamp
     _check(problems, plan, decoding, fixed)
-    visits = routes(problems, np.diff(problems.candidate_offsets) > 0, fixed)
+    visits = routes(problems, problems.sizes > 0, fixed)
     s = search_arrays(problems, local, global_thresholds, forest, plan, visits, fixed, 1)
     return Script(s, decoding.choices, decoding.direction, n_trees)
 
@@ -207,7 +207,7 @@ def _check(problems: Problems, plan: SearchPlan, decoding: Decoding, clamp: Ints
     """Raise unless the decoding is one of these documents; kernels will not look twice."""
     if not np.array_equal(decoding.mention_offsets, problems.mention_offsets):
         raise ProblemsError("the decoding is of other documents; decode these ones first")
-    sizes, choices = np.diff(problems.candidate_offsets), decoding.choices
+    sizes, choices = problems.sizes, decoding.choices
     for wrong, complaint in (
         ((choices >= sizes) | ((choices < 0) & (sizes > 0)), "the mention has {} candidates"),
         ((clamp >= 0) & (choices != clamp), "it is clamped to {1}"),

@@ -32,10 +32,14 @@ def routes(problems: Problems, visited: Bools, clamp: Ints) -> Routes:
     mention = np.flatnonzero(visited)
     own = document[mention]
     free = clamp[mention] < 0
-    forward = mention[np.lexsort((mention, free, own))]
-    backward = mention[np.lexsort((np.where(free, -mention, mention), free, own))]
-    both = np.stack([forward, backward]).astype(np.int32)
-    blocks = np.zeros((2, len(mention) + 1), np.int64)
-    np.cumsum(block_counts(np.diff(problems.candidate_offsets))[both], axis=1, out=blocks[:, 1:])
     steps = np.searchsorted(own, np.arange(len(problems) + 1)).astype(np.int32)
+    both = np.empty((2, len(mention)), np.int32)
+    if free.all():
+        both[0] = mention
+        both[1] = mention[(steps[:-1] + steps[1:] - 1)[own] - np.arange(len(mention))]
+    else:
+        both[0] = mention[np.lexsort((mention, free, own))]
+        both[1] = mention[np.lexsort((np.where(free, -mention, mention), free, own))]
+    blocks = np.zeros((2, len(mention) + 1), np.int64)
+    np.cumsum(block_counts(problems.sizes)[both], axis=1, out=blocks[:, 1:])
     return Routes(steps, both, blocks)
