@@ -175,7 +175,7 @@ def add_answered(
     a: LocalAnswers, lane: int, n: int, n_blocks: int, rows: Longs, n_rows: int, globals_: Bytes,
     n_global: int, scores: Doubles,
 ) -> None:  # fmt: skip
-    """Add all trees to the scores of the n candidates whose lanes begin at `lane`.
+    """Write the scores of the n candidates whose lanes begin at `lane`: the sums of all trees.
 
     Under history k their global bins begin at block rows[k] * n_global and their scores at block
     rows[k].
@@ -185,8 +185,24 @@ def add_answered(
         masks = a.masks[lane + c]
         for k in range(n_rows):
             first = rows[k] * n_global + block
+            twin = ZERO  # histories of one beam agree on most decisions, and often on all bins
+            while twin < k and not _same_bins(
+                globals_, rows[twin] * n_global + block, first, n_global, n_blocks, i
+            ):
+                twin += 1
+            if twin < k:
+                scores[rows[k] + block, i] = scores[rows[twin] + block, i]
+                continue
             total = sum_leaves(a.asking, masks, globals_, first, n_blocks, i, a.left)
-            scores[rows[k] + block, i] += total + a.score[lane + c]
+            scores[rows[k] + block, i] = total + a.score[lane + c]
+
+
+@inner
+def _same_bins(bins: Bytes, one: int, other: int, n: int, step: int, lane: int) -> bool:
+    g = 0
+    while g < n and bins[one + g * step, lane] == bins[other + g * step, lane]:
+        g += 1
+    return g == n
 
 
 @inner
