@@ -13,6 +13,18 @@ import numpy as np
 from sgtb.kernels import inner, int64, kernel
 from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
+from sgtb.linking.eights import (
+    EIGHT,
+    column,
+    doubles,
+    fill_panels,
+    larger,
+    load,
+    multiply_panels,
+    panel_room,
+    store,
+    zeros,
+)
 from sgtb.linking.repeats import numbered
 from sgtb.linking.sparse import Sparse
 
@@ -37,23 +49,21 @@ class _Names(NamedTuple):
     prior: Doubles  # per candidate
 
 
-class _Spaces(NamedTuple):
-    """The vectors of the candidates of names, all spaces side by side."""
+class _Room(NamedTuple):
+    """Room to compare the candidates of a document in, and to count votes."""
 
-    offsets: Longs  # per space, its columns
-    row: Ints  # per candidate
-    vectors: Floats
-
-
-class _Scratch(NamedTuple):
-    """Room to count votes in."""
-
-    last: Longs  # per entity, where it stands last among the document's candidates; -1: not there
-    before: Longs  # per candidate of a document, where its entity stands before it; -1: nowhere
-    gathered: Floats  # the candidates of a document, one per column
+    rows: Floats  # their vectors
+    panels: Floats  # the same, eight abreast
     near: Floats  # per candidate of a name, its closeness to those of the names after it
     votes: Doubles  # per candidate in reach
     best: Doubles
+
+
+class _Places(NamedTuple):
+    """Where entities stand among the candidates of a document."""
+
+    last: Longs  # per entity, where it stands last; -1: not there
+    before: Longs  # per candidate of a document, where its entity stands before it; -1: nowhere
 
 
 def votes(
@@ -67,23 +77,24 @@ def votes(
     spaces  vectors by entity number
     """
     ballot, place = _ballot(choices, names, prior)
-    used, row = np.unique(ballot.entity, return_inverse=True)
-    ends = np.cumsum([0, *(space.shape[1] for space in spaces)])
-    vectors = np.concatenate(
-        [np.zeros((len(used), 0), np.float32), *(space[used] for space in spaces)], axis=1
-    )
     in_document = _longest(ballot.candidate_offsets[ballot.offsets])
-    in_reach = min(in_document, (2 * REACH + 1) * _longest(ballot.candidate_offsets))
-    scratch = _Scratch(
-        np.full(links.n_rows, -1, np.int64), np.zeros(in_document, np.int64),
-        np.zeros((int(ends[-1]), in_document), np.float32),
-        np.zeros((_longest(ballot.candidate_offsets), in_reach), np.float32),
-        np.zeros(in_reach), np.zeros(in_reach),
-    )  # fmt: skip
-    out = np.zeros((len(VOTES) + len(CLOSE_VOTES) * len(spaces), len(ballot.entity)))
-    stacked = _Spaces(ends.astype(np.int64), row.astype(np.int32), vectors)
-    count_votes(ballot, links.offsets, links.columns, stacked, scratch, out)
-    return out[:, place]
+    longest = _longest(ballot.candidate_offsets)
+    in_reach = min(in_document, (2 * REACH + 1) * longest)
+    voted, best = np.zeros(in_reach + EIGHT), np.zeros(in_reach + EIGHT)
+    places = _Places(np.full(links.n_rows, -1, np.int64), np.zeros(in_document, np.int64))
+    # Sums are read and written in eights, beyond the last candidate too.
+    out = np.zeros((len(VOTES) + len(CLOSE_VOTES) * len(spaces), len(ballot.entity) + EIGHT))
+    count_links(ballot, links.offsets, links.columns, places, voted, best, out[: len(VOTES)])
+    near = np.zeros((longest + EIGHT, in_reach + 3 * EIGHT), np.float32)
+    for s, space in enumerate(spaces):
+        width = space.shape[1]
+        room = _Room(
+            np.zeros((in_document + EIGHT, width), np.float32),
+            np.zeros(panel_room(in_document, width), np.float32), near, voted, best,
+        )  # fmt: skip
+        lines = out[len(VOTES) + len(CLOSE_VOTES) * s :][: len(CLOSE_VOTES)]
+        count_closeness(ballot, np.ascontiguousarray(space), room, lines)
+    return np.take(out, place, axis=1)
 
 
 def _longest(offsets: Longs) -> int:
@@ -171,167 +182,165 @@ def _same_list(m: int, other: int, offsets: Ints, entity: Ints) -> bool:
 
 
 @kernel
-def count_votes(
-    names: _Names, link_offsets: Longs, link_targets: Ints, spaces: _Spaces, scratch: _Scratch,
-    out: Doubles,
+def count_links(
+    names: _Names, link_offsets: Longs, link_targets: Ints, places: _Places, votes: Doubles,
+    best: Doubles, out: Doubles,
 ) -> None:  # fmt: skip
-    """Let the names of each document vote on each other's candidates; links go both ways."""
+    """Let the names of each document vote on each other's candidates by links, which go both ways.
+
+    votes, best  room for those of one name
+    """
     for d in range(names.offsets.shape[0] - 1):
         first, last = names.offsets[d], names.offsets[d + 1]
         base, top = names.candidate_offsets[first], names.candidate_offsets[last]
-        _enter(names, spaces, base, top, scratch)
+        for i in range(top - base):
+            e = int64(names.entity[base + i])
+            places.before[i] = places.last[e]
+            places.last[e] = base + i
         for r in range(first, last):
             if names.n_voters[r] == 0:
                 continue
             low, high = max(first, r - REACH), min(last, r + REACH + 1)
             left, right = names.candidate_offsets[low], names.candidate_offsets[high]
-            _vote_by_links(names, r, left, right, link_offsets, link_targets, base, scratch)
-            _cast(names, r, left, right, scratch, 0, out)
+            _vote_by_links(
+                names, r, left, right, link_offsets, link_targets, base, places, votes, best
+            )
+            _cast(names, r, left, right, votes, best, out)
+        for r in range(first, last):
+            asked, _ = _asked(names, r, max(first, r - REACH), min(last, r + REACH + 1))
+            for c in range(names.candidate_offsets[r], names.candidate_offsets[r + 1]):
+                out[0, c] /= max(asked, 1)
+                out[1, c] /= max(asked, 1)  # with how many sure names it is linked is told as it is
+        for c in range(base, top):
+            places.last[names.entity[c]] = -1
+
+
+@kernel
+def count_closeness(names: _Names, vectors: Floats, room: _Room, out: Doubles) -> None:
+    """Let the names of each document vote on each other's candidates by closeness in a space.
+
+    Two names are compared once, and both vote with what comes of it.
+    """
+    for d in range(names.offsets.shape[0] - 1):
+        first, last = names.offsets[d], names.offsets[d + 1]
+        base, top = names.candidate_offsets[first], names.candidate_offsets[last]
+        for i in range(top - base):
+            row, vector = room.rows[i], vectors[int64(names.entity[base + i])]
+            for k in range(vector.shape[0]):
+                row[k] = vector[k]
+        fill_panels(room.rows, top - base, room.panels)
         for r in range(first, last):
             high = min(last, r + REACH + 1)
-            for s in range(spaces.offsets.shape[0] - 1):
-                _compare(names, r, high, spaces, s, base, scratch)
-                _vote_by_closeness(names, r, high, scratch, 3 * (s + 1), out)
-                _be_voted_on(names, r, high, scratch, 3 * (s + 1), out)
+            shift = _compare(names, r, high, base, room)
+            _vote(names, r, high, room, shift, out)
+            _be_voted_on(names, r, high, room, shift, out)
         for r in range(first, last):
-            _average(names, r, max(first, r - REACH), min(last, r + REACH + 1), out)
-        for c in range(base, top):
-            scratch.last[names.entity[c]] = -1
-
-
-@inner
-def _enter(names: _Names, spaces: _Spaces, base: int, top: int, scratch: _Scratch) -> None:
-    """Note where the entities of a document stand, and lay their vectors side by side."""
-    for i in range(top - base):
-        e = int64(names.entity[base + i])
-        scratch.before[i] = scratch.last[e]
-        scratch.last[e] = base + i
-        row = int64(spaces.row[base + i])
-        for k in range(spaces.vectors.shape[1]):
-            scratch.gathered[k, i] = spaces.vectors[row, k]
+            asked, sure = _asked(names, r, max(first, r - REACH), min(last, r + REACH + 1))
+            for c in range(names.candidate_offsets[r], names.candidate_offsets[r + 1]):
+                out[0, c] /= max(asked, 1)
+                out[1, c] /= max(asked, 1)
+                out[2, c] /= max(sure, 1)
 
 
 @inner
 def _vote_by_links(
     names: _Names, r: int, left: int, right: int, link_offsets: Longs, link_targets: Ints,
-    base: int, scratch: _Scratch,
+    base: int, places: _Places, votes: Doubles, best: Doubles,
 ) -> None:  # fmt: skip
     """Write the votes of name r on candidates left to right - 1."""
     for i in range(right - left):
-        scratch.votes[i] = 0.0
-        scratch.best[i] = 0.0
+        votes[i] = 0.0
+        best[i] = 0.0
     voter = names.candidate_offsets[r]
     for v in range(voter, voter + names.n_voters[r]):
         e = int64(names.entity[v])
         for k in range(link_offsets[e], link_offsets[e + 1]):
-            c = int64(scratch.last[link_targets[k]])
+            c = int64(places.last[link_targets[k]])
             while c >= left:
                 if c < right:
-                    scratch.votes[c - left] += names.prior[v]
-                    scratch.best[c - left] = 1.0
-                c = int64(scratch.before[c - base])
+                    votes[c - left] += names.prior[v]
+                    best[c - left] = 1.0
+                c = int64(places.before[c - base])
 
 
 @inner
-def _compare(
-    names: _Names, r: int, high: int, spaces: _Spaces, s: int, base: int, scratch: _Scratch
-) -> None:
-    """Write the cosines of the candidates of name r and of the names after it, below `high`.
+def _compare(names: _Names, r: int, high: int, base: int, room: _Room) -> int:
+    """Write how close the candidates of name r are to those of the names after it, below `high`.
 
-    Two names are compared once, and both vote with what comes of it. The innermost loop runs over
-    candidates: it becomes vector instructions, yet each sum keeps its order. Four coordinates meet
-    all candidates of the name before the next four are fetched.
+    Return where the first of these stands: they are compared panel by panel.
     """
-    own, left = names.candidate_offsets[r], names.candidate_offsets[r + 1]
-    right = names.candidate_offsets[high]
-    n = left - own
-    for v in range(n):
-        for i in range(right - left):
-            scratch.near[v, i] = np.float32(0.0)
-    begin, end = spaces.offsets[s], spaces.offsets[s + 1]
-    in_fours = begin + ((end - begin) >> 2 << 2)
-    for k in range(begin, in_fours, 4):
-        a0 = scratch.gathered[k, left - base : right - base]
-        a1 = scratch.gathered[k + 1, left - base : right - base]
-        a2 = scratch.gathered[k + 2, left - base : right - base]
-        a3 = scratch.gathered[k + 3, left - base : right - base]
-        for v in range(n):
-            row = int64(spaces.row[own + v])
-            v0, v1 = spaces.vectors[row, k], spaces.vectors[row, k + 1]
-            v2, v3 = spaces.vectors[row, k + 2], spaces.vectors[row, k + 3]
-            for i in range(a0.shape[0]):
-                total = scratch.near[v, i] + v0 * a0[i]
-                total += v1 * a1[i]
-                total += v2 * a2[i]
-                scratch.near[v, i] = total + v3 * a3[i]
-    for k in range(in_fours, end):
-        a0 = scratch.gathered[k, left - base : right - base]
-        for v in range(n):
-            v0 = spaces.vectors[int64(spaces.row[own + v]), k]
-            for i in range(a0.shape[0]):
-                scratch.near[v, i] += v0 * a0[i]
+    own, begin = names.candidate_offsets[r] - base, names.candidate_offsets[r + 1] - base
+    end = names.candidate_offsets[high] - base
+    if begin < end:
+        first, last = begin // EIGHT, (end - 1) // EIGHT + 1
+        multiply_panels(room.rows[own:], begin - own, room.panels, first, last, room.near)
+    return int64(begin % EIGHT)
 
 
 @inner
-def _vote_by_closeness(
-    names: _Names, r: int, high: int, scratch: _Scratch, line: int, out: Doubles
-) -> None:
-    """Let name r vote on the names after it, whose closeness is known."""
+def _vote(names: _Names, r: int, high: int, room: _Room, shift: int, out: Doubles) -> None:
+    """Let name r vote on the names after it."""
     own, left = names.candidate_offsets[r], names.candidate_offsets[r + 1]
     n = names.candidate_offsets[high] - left
     if names.n_voters[r] == 0:
         return
-    for i in range(n):
-        scratch.votes[i] = 0.0
-        scratch.best[i] = 0.0
-    for v in range(names.n_voters[r]):
-        prior = names.prior[own + v]
-        for i in range(n):
-            near = max(float(scratch.near[v, i]), 0.0)
-            scratch.votes[i] += prior * near
-            scratch.best[i] = max(scratch.best[i], near)
-    _add(scratch.votes[:n], out[line, left : left + n])
-    _add(scratch.best[:n], out[line + 1, left : left + n])
+    for i in range(0, n, EIGHT):
+        best = zeros()
+        votes = doubles(best)
+        for v in range(names.n_voters[r]):
+            near = larger(load(room.near[v], shift + i), zeros())
+            votes = votes + names.prior[own + v] * doubles(near)
+            best = larger(near, best)
+        store(votes, room.votes, i)
+        store(doubles(best), room.best, i)
+    _add(room.votes[:n], out[0, left : left + n])
+    _add(room.best[:n], out[1, left : left + n])
     if names.n_voters[r] == 1:
-        _add(scratch.best[:n], out[line + 2, left : left + n])
+        _add(room.best[:n], out[2, left : left + n])
 
 
 @inner
-def _be_voted_on(
-    names: _Names, r: int, high: int, scratch: _Scratch, line: int, out: Doubles
-) -> None:
-    """Let the names after name r vote on it, one after the other."""
+def _be_voted_on(names: _Names, r: int, high: int, room: _Room, shift: int, out: Doubles) -> None:
+    """Let the names after name r vote on it, one after the other.
+
+    Eight candidates of the name at a time. What the last of them write beyond it is put back.
+    """
     own, left = names.candidate_offsets[r], names.candidate_offsets[r + 1]
-    for q in range(r + 1, high):
-        n_voters = names.n_voters[q]
-        if n_voters == 0:
-            continue
-        voter = names.candidate_offsets[q]
-        for v in range(left - own):
-            votes, best = 0.0, 0.0
-            for i in range(voter, voter + n_voters):
-                near = max(float(scratch.near[v, i - left]), 0.0)
-                votes += names.prior[i] * near
-                best = max(best, near)
-            out[line, own + v] += votes
-            out[line + 1, own + v] += best
-            if n_voters == 1:
-                out[line + 2, own + v] += best
+    after = load(out[0], left), load(out[1], left), load(out[2], left)
+    for v in range(0, left - own, EIGHT):
+        all_votes, all_best = load(out[0], own + v), load(out[1], own + v)
+        all_sure = load(out[2], own + v)
+        for q in range(r + 1, high):
+            voter = names.candidate_offsets[q]
+            best = zeros()
+            votes = doubles(best)
+            for i in range(voter, voter + names.n_voters[q]):
+                near = larger(column(room.near, v, i - left + shift), zeros())
+                votes = votes + names.prior[i] * doubles(near)
+                best = larger(near, best)
+            all_votes = all_votes + votes
+            all_best = all_best + doubles(best)
+            if names.n_voters[q] == 1:
+                all_sure = all_sure + doubles(best)
+        store(all_votes, out[0], own + v)
+        store(all_best, out[1], own + v)
+        store(all_sure, out[2], own + v)
+    store(after[0], out[0], left)
+    store(after[1], out[1], left)
+    store(after[2], out[2], left)
 
 
 @inner
 def _cast(
-    names: _Names, r: int, left: int, right: int, scratch: _Scratch, line: int, out: Doubles
+    names: _Names, r: int, left: int, right: int, votes: Doubles, best: Doubles, out: Doubles
 ) -> None:
     """Add the votes of name r to those of the names before it; none on its own candidates."""
     own, after = names.candidate_offsets[r], names.candidate_offsets[r + 1]
-    is_sure = names.n_voters[r] == 1
     for begin, end in ((left, own), (after, right)):
-        _add(scratch.votes[begin - left : end - left], out[line, begin:end])
-        best = scratch.best[begin - left : end - left]
-        _add(best, out[line + 1, begin:end])
-        if is_sure:
-            _add(best, out[line + 2, begin:end])
+        _add(votes[begin - left : end - left], out[0, begin:end])
+        _add(best[begin - left : end - left], out[1, begin:end])
+        if names.n_voters[r] == 1:
+            _add(best[begin - left : end - left], out[2, begin:end])
 
 
 @inner
@@ -341,16 +350,11 @@ def _add(votes: Doubles, total: Doubles) -> None:
 
 
 @inner
-def _average(names: _Names, r: int, low: int, high: int, out: Doubles) -> None:
-    """Divide the votes on name r by the number of names that were asked."""
+def _asked(names: _Names, r: int, low: int, high: int) -> tuple[int, int]:
+    """Return how many names vote on name r, and how many of them are sure."""
     asked, sure = 0, 0
     for other in range(low, high):
         if other != r:
             asked += names.n_voters[other] > 0
             sure += names.n_voters[other] == 1
-    for c in range(names.candidate_offsets[r], names.candidate_offsets[r + 1]):
-        for line in range(0, out.shape[0], 3):
-            out[line, c] /= max(asked, 1)
-            out[line + 1, c] /= max(asked, 1)
-            if line > 0:  # with how many sure names it is linked is told as it is
-                out[line + 2, c] /= max(sure, 1)
+    return asked, sure
