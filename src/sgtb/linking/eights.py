@@ -26,8 +26,8 @@ from sgtb.kernels import inner
 from sgtb.learn.dtypes import Doubles, Floats
 
 EIGHT = 8
-_ROWS = 6
-"""So many vectors meet two panels at once: twelve sums, for each waits for its last addition."""
+_ROWS = 4
+"""So many vectors meet two panels at once: eight sums, for each waits for its last addition."""
 
 
 def zeros() -> Floats:
@@ -63,7 +63,7 @@ def larger(eight: Floats, other: Floats) -> Floats:
 
 def panel_room(n: int, width: int) -> int:
     """Return how long an array must be that holds the panels of n vectors."""
-    return (-(-n // EIGHT) + 1) * EIGHT * width
+    return -(-n // EIGHT) * EIGHT * width
 
 
 @inner
@@ -82,37 +82,40 @@ def multiply_panels(
 ) -> None:
     """Write the products of n vectors with those in panels `first` to `last` - 1, row by row.
 
-    Up to five rows and one panel more are read, and their products written.
+    Up to three rows more are read, and their products written.
     """
     size = rows.shape[1] * EIGHT
     for p in range(first, last, 2):
         left, right = panels[p * size : (p + 1) * size], panels[(p + 1) * size : (p + 2) * size]
         at = (p - first) * EIGHT
         for r in range(0, n, _ROWS):
-            a, b, c = rows[r], rows[r + 1], rows[r + 2]
-            d, e, f = rows[r + 3], rows[r + 4], rows[r + 5]
-            a0 = b0 = c0 = d0 = e0 = f0 = zeros()
-            a1 = b1 = c1 = d1 = e1 = f1 = zeros()
-            for k in range(rows.shape[1]):
-                x, y = load(left, EIGHT * k), load(right, EIGHT * k)
-                a0, a1 = a0 + a[k] * x, a1 + a[k] * y
-                b0, b1 = b0 + b[k] * x, b1 + b[k] * y
-                c0, c1 = c0 + c[k] * x, c1 + c[k] * y
-                d0, d1 = d0 + d[k] * x, d1 + d[k] * y
-                e0, e1 = e0 + e[k] * x, e1 + e[k] * y
-                f0, f1 = f0 + f[k] * x, f1 + f[k] * y
-            _store_two(a0, a1, out[r], at)
-            _store_two(b0, b1, out[r + 1], at)
-            _store_two(c0, c1, out[r + 2], at)
-            _store_two(d0, d1, out[r + 3], at)
-            _store_two(e0, e1, out[r + 4], at)
-            _store_two(f0, f1, out[r + 5], at)
+            a, b, c, d = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
+            a0 = b0 = c0 = d0 = zeros()
+            if p + 1 < last:
+                a1 = b1 = c1 = d1 = zeros()
+                for k in range(rows.shape[1]):
+                    x, y = load(left, EIGHT * k), load(right, EIGHT * k)
+                    a0, a1 = a0 + a[k] * x, a1 + a[k] * y
+                    b0, b1 = b0 + b[k] * x, b1 + b[k] * y
+                    c0, c1 = c0 + c[k] * x, c1 + c[k] * y
+                    d0, d1 = d0 + d[k] * x, d1 + d[k] * y
+                _store_four(a1, b1, c1, d1, out, r, at + EIGHT)
+            else:
+                for k in range(rows.shape[1]):
+                    x = load(left, EIGHT * k)
+                    a0, b0 = a0 + a[k] * x, b0 + b[k] * x
+                    c0, d0 = c0 + c[k] * x, d0 + d[k] * x
+            _store_four(a0, b0, c0, d0, out, r, at)
 
 
 @inner
-def _store_two(eight: Floats, next_eight: Floats, values: Floats, at: int) -> None:
-    store(eight, values, at)
-    store(next_eight, values, at + EIGHT)
+def _store_four(
+    a: Floats, b: Floats, c: Floats, d: Floats, values: Floats, row: int, at: int
+) -> None:
+    store(a, values[row], at)
+    store(b, values[row + 1], at)
+    store(c, values[row + 2], at)
+    store(d, values[row + 3], at)
 
 
 # What the compiler makes of the functions above: their types, then their instructions.

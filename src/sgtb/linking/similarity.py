@@ -13,6 +13,7 @@ from sgtb.kernels import NO, YES, ZERO, inner, int64, kernel
 from sgtb.learn.dtypes import Bools, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
+from sgtb.linking.eights import EIGHT, fill_panels, multiply_panels, panel_room
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.repeats import Repeats
@@ -35,6 +36,7 @@ DESCRIPTIONS = (
 
 
 _SIDES = ("title", "description", "kind", "bracket", "rest")
+_TITLE, _DESCRIPTION, _KIND, _BRACKET, _REST = map(int64, range(len(_SIDES)))
 _TEXTS = ("mention", "window", "sentence", "headline", "document")
 
 
@@ -97,7 +99,7 @@ class _Entities(NamedTuple):
     description: Floats
     kind: Floats
     bracket: Floats
-    blank: Bools  # [4, N]: is a vector zero? Most have no kind, and no brackets
+    blank: Bools  # [4, N]: has an entity no words of a side? Most have no kind, and no brackets
 
 
 class _Matches(NamedTuple):
@@ -109,19 +111,22 @@ class _Matches(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Room for the texts of a name: the texts that its mentions share, then two of each mention."""
+    """Room for the texts of a name, those that its mentions share, then two of each mention, and
+    for what is compared with them: the sides of its candidates that are not blank.
+    """
 
     words: Floats  # f4[V, 4]: in document, headline, sentence, name; zero when not in use
-    rest: Floats  # f4[1, W]
-    texts: Floats  # side by side, one coordinate after the other
-    products: Floats  # f4[5, ...]: title, description, kind, bracket, rest with each
+    seen: Bools  # b1[V]: is a word in the document? A sixteenth of `words`: it stays in the cache
+    texts: Floats  # one per row
+    panels: Floats  # the same, eight abreast
+    sides: Floats  # one per row
+    products: Floats  # of each side with each text; the last row is zero
+    place: Longs  # i8[..., 5]: the row of each side of each candidate; the last if it is blank
     in_titles: _Matches
     in_descriptions: _Matches
 
 
 _SHARED = ("name", "headline", "document")
-_LANES = 8
-"""Texts come in eights: a loop over them becomes vector instructions without a remainder."""
 
 
 def similarities(
@@ -139,10 +144,16 @@ def similarities(
     texts = _Texts(*(unit(bag.times(lexicon.vectors)) for bag in bags))
     sides = (facts.title_vector, facts.description_vector, facts.kind_vector, facts.bracket_vector)
     width = lexicon.vectors.shape[1]
-    most_texts = _in_lanes(len(_SHARED) + 2 * int(np.diff(repeats.mentions.offsets).max(initial=0)))
+    most_texts = len(_SHARED) + 2 * int(np.diff(repeats.mentions.offsets).max(initial=0))
+    longest = int(np.diff(once.candidate_offsets).max(initial=0))
+    most_sides = len(_SIDES) * longest
     scratch = _Scratch(
-        np.zeros((len(lexicon.words), 4), np.float32), np.zeros((1, width), np.float32),
-        np.zeros(width * most_texts, np.float32), np.zeros((len(_SIDES), most_texts), np.float32),
+        np.zeros((len(lexicon.words), 4), np.float32), np.zeros(len(lexicon.words), np.bool_),
+        np.zeros((most_texts + EIGHT, width), np.float32),
+        np.zeros(panel_room(most_texts, width), np.float32),
+        np.zeros((most_sides + EIGHT, width), np.float32),
+        np.zeros((most_sides + EIGHT, most_texts + EIGHT), np.float32),
+        np.zeros((longest, len(_SIDES)), np.int64),
         _room(once, facts.title_words), _room(once, facts.description),
     )  # fmt: skip
     name, _, sentence, headline, document = map(_arrays, bags)
@@ -153,13 +164,16 @@ def similarities(
             repeats.mentions.items,
         ),
         name, sentence, headline, document,
-        _Entities(
-            _arrays(facts.title_words), _arrays(facts.description), *sides,
-            np.array([~side.any(axis=1) for side in sides]),
-        ),
+        _Entities(_arrays(facts.title_words), _arrays(facts.description), *sides, _blank(facts)),
         lexicon.weight, lexicon.vectors, texts, scratch, out,
     )  # fmt: skip
     return out
+
+
+def _blank(facts: EntityFacts) -> Bools:
+    worded = (facts.title_words, facts.description, facts.kind_clues)
+    no_brackets = facts.shape[:, 0] == 0
+    return np.stack([*(np.diff(words.offsets) == 0 for words in worded), no_brackets])
 
 
 def _arrays(bag: Sparse) -> _Bag:
@@ -176,10 +190,6 @@ def _room(once: Choices, bag: Sparse) -> _Matches:
     )
 
 
-def _in_lanes(n: int) -> int:
-    return -(-n // _LANES) * _LANES
-
-
 @kernel
 def compare_texts(
     candidate_offsets: Ints, lists: _Lists, name: _Bag, sentence: _Bag, headline: _Bag,
@@ -189,27 +199,29 @@ def compare_texts(
     """Fill the tables, name by name."""
     for d in range(lists.offsets.shape[0] - 1):
         _put(document, d, scratch.words, 0)
+        _mark(document, d, scratch.seen, YES)
         _put(headline, d, scratch.words, 1)
         for r in range(lists.offsets[d], lists.offsets[d + 1]):
             begin, end = lists.mention_offsets[r], lists.mention_offsets[r + 1]
             mentions = lists.mentions[begin:end]
             first, last = int64(lists.candidate_offsets[r]), int64(lists.candidate_offsets[r + 1])
             _put(name, mentions[0], scratch.words, 3)
-            lanes = _lay_out(texts, mentions, d, vectors.shape[1], scratch.texts)
-            for c in range(first, last):
-                e = int64(lists.entity[c])
-                row = candidate_offsets[mentions[0]] + c - first
-                _overlap(entities.titles, e, weight, vectors, scratch, c - first, out, row)
-                _describe(entities.descriptions, e, scratch, c - first, out, row)
-                rest_blank = out.overlaps[row, 0] == 0.0
-                _multiply(entities.title, e, entities.blank[0, e], scratch, 0, lanes)
-                _multiply(entities.description, e, entities.blank[1, e], scratch, 1, lanes)
-                _multiply(entities.kind, e, entities.blank[2, e], scratch, 2, lanes)
-                _multiply(entities.bracket, e, entities.blank[3, e], scratch, 3, lanes)
-                _multiply(scratch.rest, ZERO, rest_blank, scratch, 4, lanes)
-                for i in range(mentions.shape[0]):
-                    to = candidate_offsets[mentions[i]] + c - first
-                    _hand_out(row, to, i, scratch.products, out)
+            n_texts = _lay_out(texts, mentions, d, scratch)
+            n = ZERO
+            for c in range(last - first):
+                e, row = int64(lists.entity[first + c]), candidate_offsets[mentions[0]] + c
+                n = _take(entities.title, _TITLE, e, entities.blank, scratch, c, n)
+                n = _take(entities.description, _DESCRIPTION, e, entities.blank, scratch, c, n)
+                n = _take(entities.kind, _KIND, e, entities.blank, scratch, c, n)
+                n = _take(entities.bracket, _BRACKET, e, entities.blank, scratch, c, n)
+                n = _overlap(entities.titles, e, weight, vectors, scratch, c, n, out, row)
+                _describe(entities.descriptions, e, scratch, c, out, row)
+            n_panels = (n_texts + EIGHT - 1) // EIGHT
+            multiply_panels(scratch.sides, n, scratch.panels, ZERO, n_panels, scratch.products)
+            for i in range(mentions.shape[0]):
+                for c in range(last - first):
+                    row, to = candidate_offsets[mentions[0]] + c, candidate_offsets[mentions[i]] + c
+                    _hand_out(row, to, i, scratch.place[c], scratch.products, out)
             _remove(name, mentions[0], scratch.words, 3)
             for i in range(mentions.shape[0]):
                 _put(sentence, mentions[i], scratch.words, 2)
@@ -221,6 +233,7 @@ def compare_texts(
                     )  # fmt: skip
                 _remove(sentence, mentions[i], scratch.words, 2)
         _remove(document, d, scratch.words, 0)
+        _mark(document, d, scratch.seen, NO)
         _remove(headline, d, scratch.words, 1)
 
 
@@ -237,15 +250,22 @@ def _remove(bag: _Bag, row: int, words: Floats, column: int) -> None:
 
 
 @inner
-def _overlap(
-    titles: _Bag, e: int, weight: Floats, vectors: Floats, scratch: _Scratch, c: int,
-    out: Similarities, row: int,
-) -> None:  # fmt: skip
-    """Compare words one by one; leaves the vector of the rest, unit norm, in the scratch.
+def _mark(bag: _Bag, row: int, seen: Bools, is_seen: bool) -> None:
+    for i in range(bag.offsets[row], bag.offsets[row + 1]):
+        seen[bag.columns[i]] = is_seen and bag.values[i] != 0.0
 
-    Notes the words that the document has: those of a sentence are among them.
+
+@inner
+def _overlap(
+    titles: _Bag, e: int, weight: Floats, vectors: Floats, scratch: _Scratch, c: int, free: int,
+    out: Similarities, row: int,
+) -> int:  # fmt: skip
+    """Compare words one by one; write the vector of the rest, unit norm, to the free row.
+
+    Notes the words that the document has: those of a sentence are among them. Returns the next
+    free row.
     """
-    rest, words, matches = scratch.rest[0], scratch.words, scratch.in_titles
+    rest, words, matches = scratch.sides[free], scratch.words, scratch.in_titles
     for k in range(rest.shape[0]):
         rest[k] = np.float32(0.0)
     n, at = 0, matches.offsets[c]
@@ -277,6 +297,7 @@ def _overlap(
     scale = np.float32(1.0) / np.sqrt(max(square, np.float32(1e-12)))
     for k in range(rest.shape[0]):
         rest[k] *= scale
+    return _placed(scratch, c, _REST, n == 0, free)
 
 
 @inner
@@ -289,7 +310,7 @@ def _describe(
     in_document, in_headline = np.float32(0.0), np.float32(0.0)
     for i in range(descriptions.offsets[e], descriptions.offsets[e + 1]):
         word, value = descriptions.columns[i], descriptions.values[i]
-        if words[word, 0] != 0.0:
+        if scratch.seen[word]:
             matches.words[at], matches.values[at] = word, value
             at += 1
             in_document += value * words[word, 0]
@@ -310,69 +331,45 @@ def _found(matches: _Matches, c: int, words: Floats, as_flags: bool) -> np.float
 
 
 @inner
-def _lay_out(texts: _Texts, mentions: Longs, d: int, width: int, out: Floats) -> int:
-    """Lay the vectors of the texts of a name side by side; return how many lie there, in eights."""
-    n = mentions.shape[0]
-    lanes = (3 + 2 * n + _LANES - 1) // _LANES * _LANES
-    for k in range(width):
-        at = k * lanes
-        out[at] = texts.name[mentions[0], k]
-        out[at + 1] = texts.headline[d, k]
-        out[at + 2] = texts.document[d, k]
-        for i in range(n):
-            out[at + 3 + 2 * i] = texts.window[mentions[i], k]
-            out[at + 4 + 2 * i] = texts.sentence[mentions[i], k]
-    return int64(lanes)
+def _lay_out(texts: _Texts, mentions: Longs, d: int, scratch: _Scratch) -> int:
+    """Lay the vectors of the texts of a name side by side; return how many they are."""
+    _copy(texts.name[mentions[0]], scratch.texts[0])
+    _copy(texts.headline[d], scratch.texts[1])
+    _copy(texts.document[d], scratch.texts[2])
+    n = 3
+    for m in mentions:
+        _copy(texts.window[m], scratch.texts[n])
+        _copy(texts.sentence[m], scratch.texts[n + 1])
+        n += 2
+    fill_panels(scratch.texts, n, scratch.panels)
+    return n
 
 
 @inner
-def _multiply(
-    vectors: Floats, row: int, blank: bool, scratch: _Scratch, line: int, lanes: int
-) -> None:
-    """Write the products of a vector and all texts: they become vector instructions, yet each
-    sum keeps its order. Eight coordinates at a time: fewer round trips of the sums to memory."""
-    out, texts = scratch.products[line, :lanes], scratch.texts
-    for i in range(lanes):
-        out[i] = np.float32(0.0)
-    if blank:
-        return
-    width = vectors.shape[1]
-    in_eights = width >> 3 << 3
-    for k in range(0, in_eights, 8):
-        a0, a1 = texts[k * lanes : (k + 1) * lanes], texts[(k + 1) * lanes : (k + 2) * lanes]
-        a2, a3 = texts[(k + 2) * lanes : (k + 3) * lanes], texts[(k + 3) * lanes : (k + 4) * lanes]
-        a4, a5 = texts[(k + 4) * lanes : (k + 5) * lanes], texts[(k + 5) * lanes : (k + 6) * lanes]
-        a6, a7 = texts[(k + 6) * lanes : (k + 7) * lanes], texts[(k + 7) * lanes : (k + 8) * lanes]
-        v0, v1, v2, v3 = (
-            vectors[row, k],
-            vectors[row, k + 1],
-            vectors[row, k + 2],
-            vectors[row, k + 3],
-        )
-        v4, v5, v6, v7 = (
-            vectors[row, k + 4],
-            vectors[row, k + 5],
-            vectors[row, k + 6],
-            vectors[row, k + 7],
-        )
-        for i in range(lanes):
-            total = out[i] + v0 * a0[i]
-            total += v1 * a1[i]
-            total += v2 * a2[i]
-            total += v3 * a3[i]
-            total += v4 * a4[i]
-            total += v5 * a5[i]
-            total += v6 * a6[i]
-            out[i] = total + v7 * a7[i]
-    for k in range(in_eights, width):
-        a0 = texts[k * lanes : (k + 1) * lanes]
-        v0 = vectors[row, k]
-        for i in range(lanes):
-            out[i] += v0 * a0[i]
+def _copy(vector: Floats, out: Floats) -> None:
+    for k in range(vector.shape[0]):
+        out[k] = vector[k]
 
 
 @inner
-def _hand_out(row: int, to: int, i: int, products: Floats, out: Similarities) -> None:
+def _take(
+    vectors: Floats, side: int, e: int, blank: Bools, scratch: _Scratch, c: int, free: int
+) -> int:
+    """Write a side of candidate c to the free row, if it is not blank; return the next free row."""
+    if not blank[side, e]:
+        _copy(vectors[e], scratch.sides[free])
+    return _placed(scratch, c, side, blank[side, e], free)
+
+
+@inner
+def _placed(scratch: _Scratch, c: int, side: int, blank: bool, free: int) -> int:
+    """Note where a side is; return the next free row."""
+    scratch.place[c, side] = scratch.products.shape[0] - 1 if blank else free
+    return free if blank else free + 1
+
+
+@inner
+def _hand_out(row: int, to: int, i: int, place: Longs, products: Floats, out: Similarities) -> None:
     """Write what the i-th mention of a name gets: the first has what all share already."""
     if to != row:
         for k in range(out.overlaps.shape[1]):
@@ -381,10 +378,10 @@ def _hand_out(row: int, to: int, i: int, products: Floats, out: Similarities) ->
         out.descriptions[to, 1] = out.descriptions[row, 1]
     for k in range(COSINE_OF.shape[0]):
         lane = _lane(COSINE_OF[k, 1], i)
-        out.cosines[to, k] = products[COSINE_OF[k, 0], lane]
+        out.cosines[to, k] = products[place[COSINE_OF[k, 0]], lane]
     for k in range(DESCRIPTION_OF.shape[0]):
         lane = _lane(DESCRIPTION_OF[k], i)
-        out.descriptions[to, _LINKED + k] = products[1, lane]
+        out.descriptions[to, _LINKED + k] = products[place[_DESCRIPTION], lane]
 
 
 @inner
