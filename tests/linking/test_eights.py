@@ -6,6 +6,7 @@ import pytest
 from sgtb.kernels import kernel
 from sgtb.linking.eights import (
     EIGHT,
+    above,
     column,
     doubles,
     fill_panels,
@@ -28,6 +29,14 @@ def sum_and_largest(values, weights, begin, total, largest):
         best = larger(best, x)
     store(sums, total, 0)
     store(best, largest, 1)
+
+
+@kernel
+def count_above(values, bound, out):
+    n = zeros()
+    for k in range(len(values)):
+        n = n + above(load(values[k], 0), load(bound, 0))
+    store(n, out, 1)
 
 
 @kernel
@@ -59,6 +68,16 @@ def test_sums_of_doubles_and_the_largest(begin):
         assert total[i] == expected
         assert largest[i + 1] == max(0, *values[:, begin + i])
     assert largest[0] == largest[-1] == -1
+
+
+@pytest.mark.nojit
+def test_counts_are_written_to_bytes():
+    values, bound = floats(4, 200, EIGHT), floats(5, EIGHT)
+    bound[2], bound[4], values[3, 5] = -np.inf, values[7, 4], np.nan
+    out = np.full(EIGHT + 2, 255, np.uint8)
+    count_above(values, bound, out)
+    np.testing.assert_array_equal(out[1:-1], (values > bound).sum(axis=0))
+    assert out[0] == out[-1] == 255
 
 
 @pytest.mark.nojit

@@ -176,6 +176,21 @@ def test_cuts_make_bins_of_about_equal_size():
     assert (beyond[1] < BINS).all()
 
 
+@pytest.mark.nojit
+@pytest.mark.parametrize("n_rows", [0, 1, 4, 7])
+@pytest.mark.parametrize("n_columns", [0, 1, 8, 9, 27])
+def test_bins_count_the_cuts_below(n_rows, n_columns):
+    rng = np.random.default_rng(n_columns)
+    values = np.sort(rng.integers(0, 20, (n_columns, BINS - 1)), axis=1).astype(np.float32)
+    for column, n in zip(values, rng.integers(0, BINS, n_columns), strict=True):
+        column[n:] = np.inf
+    features = rng.integers(-1, 21, (n_rows, n_columns)).astype(np.float32)
+    bins = Cuts(values).apply(features)
+    assert bins.dtype == np.uint8
+    assert bins.flags.c_contiguous
+    np.testing.assert_array_equal(bins, (values < features[:, :, None]).sum(axis=2))
+
+
 def test_cuts_by_hand():
     cuts = Cuts(np.array([[1.0, 3.0, np.inf]], np.float32))
     values = np.array([[0.0], [1.0], [1.5], [3.0], [4.0]], np.float32)

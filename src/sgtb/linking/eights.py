@@ -46,7 +46,7 @@ def column(values: Floats, row: int, at: int) -> Floats:
 
 
 def store(eight: Any, values: Any, at: int) -> None:
-    """Write eight numbers to an array, from a place on."""
+    """Write eight numbers to an array, from a place on; small counts to one of bytes, too."""
     values[at : at + EIGHT] = eight
 
 
@@ -59,6 +59,11 @@ def larger(eight: Floats, other: Floats) -> Floats:
     """Return the larger number of two, eight times; none of them is NaN."""
     found: Floats = np.maximum(eight, other)
     return found
+
+
+def above(eight: Floats, other: Floats) -> Floats:
+    """Return 1 where a number is above the other, 0 elsewhere."""
+    return (eight > other).astype(np.float32)
 
 
 def panel_room(n: int, width: int) -> int:
@@ -140,7 +145,7 @@ _lowered: Any = lower_builtin
 _address_of: Any = cgutils.get_item_pointer
 _FLOATS, _DOUBLES = _Eight(types.float32), _Eight(types.float64)
 _INDEX = ir.IntType(32)
-_ALIGN = 4  # bytes: eights may begin at any number
+_ALIGN = 1  # eights may begin at any number
 
 _typed(zeros)(lambda _: lambda: _FLOATS)
 _typed(load)(lambda _: lambda values, at: _Eight(values.dtype))
@@ -148,6 +153,7 @@ _typed(column)(lambda _: lambda values, row, at: _Eight(values.dtype))
 _typed(store)(lambda _: lambda eight, values, at: types.none)
 _typed(doubles)(lambda _: lambda eight: _DOUBLES)
 _typed(larger)(lambda _: lambda eight, other: eight)
+_typed(above)(lambda _: lambda eight, other: eight)
 _typed(operator.add)(lambda _: lambda a, b: a if isinstance(a, _Eight) and a == b else None)
 _typed(operator.mul)(lambda _: lambda a, b: b if isinstance(b, _Eight) and a == b.dtype else None)
 
@@ -179,6 +185,8 @@ def _column(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 @_lowered(store, _Eight, types.Array, types.Integer)
 def _store(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     eight, values, at = args
+    if signature.args[1].dtype == types.uint8:
+        eight = builder.fptoui(eight, ir.VectorType(ir.IntType(8), EIGHT))
     place = _address(context, builder, signature.args[1], values, [at])
     builder.store(eight, builder.bitcast(place, eight.type.as_pointer()), align=_ALIGN)
     return context.get_dummy_value()
@@ -192,6 +200,11 @@ def _doubles(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 @_lowered(larger, _Eight, _Eight)
 def _larger(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", *args), *args)
+
+
+@_lowered(above, _Eight, _Eight)
+def _above(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.uitofp(builder.fcmp_ordered(">", *args), args[0].type)
 
 
 @_lowered(operator.add, _Eight, _Eight)
