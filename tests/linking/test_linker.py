@@ -229,7 +229,7 @@ def test_batches_take_the_same_effort_and_less_at_the_end(n, jobs):
 
 def test_what_takes_much_effort_goes_by_itself():
     span = Span(0, 1)
-    long, short = Request("a", (span,) * 2_000), Request("a", (span,) * 10)
+    long, short = Request("a", (span,) * 3_000), Request("a", (span,) * 10)
     batches = list(module._shares([short, long, short, "a" * 200_000, short], 2))
     assert [len(batch) for batch in batches] == [1, 1, 1, 1, 1]
 

@@ -34,9 +34,9 @@ from sgtb.linking.workbench import Layout, Workbench
 from sgtb.records import Document, Question
 from sgtb.workers import submit, worker_pool
 
-BATCH = 32
+BATCH = 64
 """Documents linked at a time: enough that arrays, not calls, are what takes the time."""
-_EFFORT, _LEAST_EFFORT = 900, 200
+_EFFORT, _LEAST_EFFORT = 1_300, 300
 """That a batch for a worker process takes, and what it takes at least at the end; see `_effort`."""
 MENTIONS = 2_000
 """Mentions decided at a time, or few more: it bounds the memory that a long text takes."""
