@@ -5,7 +5,6 @@ import pytest
 
 from sgtb.linking.sparse import Sparse, latent_directions
 from sgtb.text.word_vectors import unit
-from tests.linking.builders import assert_same_arrays
 
 
 def dense(matrix: Sparse) -> np.ndarray:
@@ -50,14 +49,6 @@ def test_against_dense_matrices(shape):
     np.testing.assert_array_equal(found.times(narrow), found.times(narrow.astype(np.float64)))
     fortran = np.asfortranarray(other)
     np.testing.assert_array_equal(found.times(fortran), found.times(other))
-
-
-def test_entries_are_counted():
-    rows, columns = np.array([2, 0, 2, 2, 2]), np.array([1, 3, 0, 1, 1], np.int32)
-    found = Sparse.counted(rows, columns, (4, 5))
-    assert_same_arrays(found, Sparse.of(rows, columns, np.ones(5), (4, 5)))
-    assert found.values.tolist() == [1, 1, 3]
-    assert Sparse.counted(rows[:0], columns[:0], (2, 0)).offsets.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 9), (0, 0), (2, 5), (8, 9), (9, 9)])

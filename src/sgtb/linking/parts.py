@@ -6,13 +6,16 @@ sentences, and each part is decided by itself.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
+from operator import attrgetter
+from typing import Any
 
 from sgtb.errors import RequestError
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions import NameFinder, checked_spans, token_range
-from sgtb.records import Document, Mention
+from sgtb.records import Document, Mention, from_columns
 from sgtb.text.tokenize import sentences, tokenize
 
 MOST = 400
@@ -63,10 +66,10 @@ def of_document(document: Document) -> Part:
     _check_document(document)
     mentions = document.mentions
     if not _is_bare(mentions):
-        mentions = tuple(
-            Mention(m.start, m.end, m.first, m.stop, m.text, candidates=m.candidates)
-            for m in mentions
-        )
+        kept = ("start", "end", "first", "stop", "text", "candidates")
+        columns: dict[str, Iterable[Any]] = {name: map(attrgetter(name), mentions) for name in kept}
+        hidden = dict.fromkeys(("gold", "title", "type"), repeat(None))
+        mentions = from_columns(Mention, len(mentions), columns | hidden)
         document = replace(document, mentions=mentions)
     return Part(document, (False,) * len(mentions))
 

@@ -71,11 +71,6 @@ def share(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
     return values / np.maximum(spread(group_sum(values, offsets), offsets), 1e-300)
 
 
-def softmax(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
-    """Return probabilities within each group."""
-    return share(np.exp(relative(values, offsets)), offsets)
-
-
 def rank(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
     """Return how many rows of its group each row is below; equals share a rank."""
     result = np.empty(len(values))

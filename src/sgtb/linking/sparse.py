@@ -28,23 +28,11 @@ class Sparse:
         key = np.asarray(rows, np.int64) * shape[1] + np.asarray(columns, np.int64)
         key, where = np.unique(key, return_inverse=True)
         total = np.bincount(where, np.asarray(values, np.float64), len(key))
-        return cls._sorted(key, total, shape)
-
-    @classmethod
-    def counted(cls, rows: Longs, columns: Ints, shape: tuple[int, int]) -> "Sparse":
-        """Count how often each entry is given."""
-        key, counts = np.unique(rows * shape[1] + columns, return_counts=True)
-        return cls._sorted(key, counts, shape)
-
-    @classmethod
-    def _sorted(
-        cls, key: Longs, values: npt.NDArray[np.number], shape: tuple[int, int]
-    ) -> "Sparse":
         offsets = np.searchsorted(key // max(shape[1], 1), np.arange(shape[0] + 1))
         return cls(
             offsets.astype(np.int64),
             (key % max(shape[1], 1)).astype(np.int32),
-            values.astype(np.float32),
+            total.astype(np.float32),
             shape[1],
         )
 
