@@ -1,5 +1,6 @@
 """The kernel decorators: cached kernels carry the stamp of the kernels' sources around them."""
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -77,6 +78,38 @@ def test_every_kernel_calls_kernels_of_its_own_folder_only():
         named = [function.__globals__.get(known) for known in function.__code__.co_names]
         for called in filter(is_dispatcher, named):
             assert folder_of(called) == folder_of(dispatcher), f"{name} calls {called}"
+
+
+def imported_names(module) -> dict[str, str]:
+    """Names that a module has from other modules of sgtb, or makes of such, with their source."""
+    tree = ast.parse(inspect.getsource(module))
+    found: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sgtb."):
+            found |= {alias.asname or alias.name: str(node.module) for alias in node.names}
+        if isinstance(node, ast.Assign):
+            used = [x.id for x in ast.walk(node.value) if isinstance(x, ast.Name)]
+            for source in [found[name] for name in used if name in found]:
+                targets = [x for target in node.targets for x in ast.walk(target)]
+                found |= {x.id: source for x in targets if isinstance(x, ast.Name)}
+    return found
+
+
+@compiled
+def test_what_kernels_compile_in_is_covered_by_their_stamp():
+    """A number from a file without kernels may change, and what is in the cache would not."""
+    looked_at = 0
+    for name, dispatcher in all_dispatchers():
+        function, folder = dispatcher.py_func, folder_of(dispatcher)
+        module = sys.modules[function.__module__]
+        imported = imported_names(module)
+        for known in set(function.__code__.co_names) & set(imported):
+            source = Path(inspect.getfile(sys.modules[imported[known]]))
+            marked = any(m in source.read_text() for m in ("@kernel", "@routine", "@inner"))
+            covered = source.parent == folder and marked
+            assert covered or source.name == "kernels.py", f"{name}: {known}"
+            looked_at += 1
+    assert looked_at > 20
 
 
 @compiled

@@ -154,6 +154,14 @@ def test_given_candidates_come_with_most_in_links_first_each_once(kb):
     assert found(kb, given, top=2) == [(["hotels", "ny"], "given")]
 
 
+def test_given_candidates_may_be_an_array(kb):
+    given = document("d", "[Paris|||york,ny]")
+    (mention,) = given.mentions
+    odd = replace(mention, candidates=np.array(["york", "ny"]))
+    table = CandidateFinder(kb).find([replace(given, mentions=(odd,))])
+    assert shown(kb, table, 0) == shown(kb, CandidateFinder(kb).find([given]), 0)
+
+
 def test_given_candidates_are_not_looked_beyond(kb):
     assert found(kb, "[Paris|||york] [Paris Hilton] [Paris|||]", near_names=True) == [
         (["york"], "given"),

@@ -263,6 +263,17 @@ def test_answers_with_nil_hold_together(nil_model, threshold_model, starter_kb, 
         assert not answers[True]
 
 
+def test_a_single_candidate_beside_nil(nil_model, starter_kb):
+    """All that is searched of a text may be one candidate; its rival is NIL."""
+    linker = Linker(nil_model, starter_kb, LinkerSettings(reasons=True))
+    for entity in map(starter_kb.id_of, range(0, 600, 20)):
+        (link,) = linker.link(
+            Request("We saw it there.", (Span(7, 9, candidates=(entity,)),))
+        ).links
+        assert link.entity in (entity, None)
+        assert link.runner_up == ("NIL" if link.entity else entity)
+
+
 def test_reasons_name_the_group(nil_model, starter_kb, told):
     pairs = links_of(nil_model, starter_kb, told["test"], reasons=True)
     by_nil = [link for _, link in pairs if link.runner_up == NIL or link.entity is None]

@@ -139,6 +139,8 @@ def test_annotations_are_taken_off():
         ({"sentences": ((0, 1),)}, "its sentences"),
         ({"sentences": ((0, 1), (0, 2))}, "its sentences"),
         ({"sentences": ((0, 3),)}, "its sentences"),
+        ({"sentences": ((0, 9), (9, 2))}, "its sentences"),
+        ({"sentences": ((0, -5), (-5, 2))}, "its sentences"),
         ({"mentions": (Mention(0, 1, -1, 1, "A"),)}, "'A' has the tokens -1 to 1 of 2"),
         ({"mentions": (Mention(0, 1, 1, 1, "A"),)}, "has the tokens 1 to 1"),
         ({"mentions": (Mention(0, 1, 1, 3, "A"),)}, "has the tokens 1 to 3"),

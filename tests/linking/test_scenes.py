@@ -5,7 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sgtb.linking.scenes import Spots
+from sgtb.linking.scenes import Scenes, Spots
+from sgtb.linking.vocabulary import Vocabulary
+from sgtb.records import Document, Token
 
 
 def spots_of(sentences, mentions):
@@ -46,11 +48,22 @@ def test_where_mentions_stand():
 
 @pytest.mark.nojit
 def test_mentions_beyond_their_document_stand_at_its_end():
-    spots = spots_of([[2, 4], [3]], [[(3, 9), (7, 9), (2, 1)], []])
-    assert spots.first.tolist() == [3, 4, 2]
-    assert spots.stop.tolist() == [4, 4, 2]
-    assert spots.sentence.tolist() == [1, 1, 1]
-    assert spots.end.tolist() == [4, 4, 4]
+    spots = spots_of([[2, 4], [3]], [[(3, 9), (7, 9), (2, 1)], [(-9, 1)]])
+    assert spots.first.tolist() == [3, 4, 2, 4]
+    assert spots.stop.tolist() == [4, 4, 2, 5]
+    assert spots.sentence.tolist() == [1, 1, 1, 0]
+    assert spots.end.tolist() == [4, 4, 4, 7]
+
+
+def test_sentences_beyond_their_document_end_with_it():
+    words = Vocabulary({}, np.zeros(0, np.float32))
+    tokens = tuple(Token(word, i, i + 1) for i, word in enumerate("abcd"))
+    odd = ((-9, 2), (2, 9), (3, 1), (10**7, 10**8))
+    documents = [
+        Document("odd", "abcd", tokens, odd, ()), Document("none", "abcd", tokens, (), ()),
+    ]  # fmt: skip
+    scenes = Scenes.of(documents, words)
+    assert scenes.sentences.tolist() == [[0, 2], [2, 4], [3, 3], [4, 4], [4, 8]]
 
 
 @pytest.mark.nojit

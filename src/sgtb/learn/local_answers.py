@@ -36,6 +36,10 @@ _TREES = 8
 """Trees of which masks are turned at a time, from one tree's lanes to one lane's trees."""
 
 
+_LOOK_BACK = 32
+"""So many histories of a beam are compared with the next: in a wide one, all would be too many."""
+
+
 class LocalAnswers(NamedTuple):
     """One thread's workspace: N lanes.
 
@@ -185,7 +189,8 @@ def add_answered(
         masks = a.masks[lane + c]
         for k in range(n_rows):
             first = rows[k] * n_global + block
-            twin = ZERO  # histories of one beam agree on most decisions, and often on all bins
+            # Histories of one beam agree on most decisions, and often on all bins.
+            twin = max(ZERO, k - _LOOK_BACK)
             while twin < k and not _same_bins(
                 globals_, rows[twin] * n_global + block, first, n_global, n_blocks, i
             ):

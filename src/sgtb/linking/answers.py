@@ -152,7 +152,8 @@ def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided
     )
 
     def among_all(chosen: Longs) -> Longs:
-        rows = np.minimum(searched[:-1] + chosen, len(shortlist.rows) - 1)
+        # What is none of the candidates, or has none, gets any row: it is not asked for.
+        rows = np.clip(searched[:-1] + chosen, 0, len(shortlist.rows) - 1)
         among: Longs = shortlist.rows[rows] - offsets[:-1]
         return among
 

@@ -145,7 +145,7 @@ class CandidateFinder:
         seen: set[tuple[str, ...]] = set()
         for document in documents:
             for mention in document.mentions:
-                ids = tuple(mention.candidates or ())
+                ids = () if mention.candidates is None else tuple(mention.candidates)
                 if ids not in seen:
                     seen.add(ids)
                     numbers += self._numbers_of(document, mention, ids)

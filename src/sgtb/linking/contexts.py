@@ -122,7 +122,7 @@ def _place(
     """Return f8[M, len(PLACES)]."""
     place = np.empty((len(told), len(PLACES)))
     see_places(
-        spots, scenes.marks, scenes.token_offsets, scenes.sentence_offsets,
+        spots, scenes.marks, _BITS, scenes.token_offsets, scenes.sentence_offsets,
         np.array([topic != "" for topic in topics], np.bool_),
         looks["is_upper"].copy(),
         np.array([own.count[m.name] for own, m in zip(names, told, strict=True)], np.int64),
@@ -132,13 +132,26 @@ def _place(
     return place
 
 
-_NUMBER, _CAPITAL, _DATE, _OPENING, _CLOSING, _PREPOSITION, _VERSUS = map(int, Mark)
+class _Bits(NamedTuple):
+    """The values of `Mark`. Given, not compiled in: no stamp of kernels covers where they are."""
+
+    number: int
+    capital: int
+    date: int
+    opening: int
+    closing: int
+    preposition: int
+    versus: int
+
+
+_BITS = _Bits(*(int(Mark[name.upper()]) for name in _Bits._fields))
 
 
 @kernel
 def see_places(
-    spots: Spots, marks: Bytes, token_offsets: Longs, sentence_offsets: Longs, has_topic: Bools,
-    is_upper: Bools, same_name: Longs, n_mentions: Longs, counted: Longs, out: Doubles,
+    spots: Spots, marks: Bytes, bit: _Bits, token_offsets: Longs, sentence_offsets: Longs,
+    has_topic: Bools, is_upper: Bools, same_name: Longs, n_mentions: Longs, counted: Longs,
+    out: Doubles,
 ) -> None:  # fmt: skip
     """Write PLACES of all mentions.
 
@@ -147,22 +160,22 @@ def see_places(
     counted                scratch, zero: how many tokens before each are numbers, or have capitals
     """
     for t in range(marks.shape[0]):
-        counted[0, t + 1] = counted[0, t] + ((marks[t] & _NUMBER) > 0)
-        counted[1, t + 1] = counted[1, t] + ((marks[t] & _CAPITAL) > 0)
+        counted[0, t + 1] = counted[0, t] + ((marks[t] & bit.number) > 0)
+        counted[1, t + 1] = counted[1, t] + ((marks[t] & bit.capital) > 0)
     for m in range(out.shape[0]):
         d, begin, end, stop = spots.document[m], spots.begin[m], spots.end[m], spots.stop[m]
         before, after = marks[spots.sides[m, 1]], marks[spots.sides[m, 2]]
         start, last = token_offsets[d], token_offsets[d + 1]
         is_dated = False
         for t in range(stop, min(stop + _DATE_REACH, end)):
-            is_dated = is_dated or (marks[t] & _DATE) > 0
+            is_dated = is_dated or (marks[t] & bit.date) > 0
         n, place = end - begin, out[m]
         place[0] = is_dated
-        place[1] = (before & _OPENING) > 0 and (after & _CLOSING) > 0
-        place[2] = (after & _NUMBER) > 0
-        place[3] = (before & _NUMBER) > 0
-        place[4] = (before & _PREPOSITION) > 0
-        place[5] = ((before | after) & _VERSUS) > 0
+        place[1] = (before & bit.opening) > 0 and (after & bit.closing) > 0
+        place[2] = (after & bit.number) > 0
+        place[3] = (before & bit.number) > 0
+        place[4] = (before & bit.preposition) > 0
+        place[5] = ((before | after) & bit.versus) > 0
         place[6] = has_topic[d]
         place[7] = spots.sentence[m] == 0
         place[8] = (counted[0, end] - counted[0, begin]) / max(n, 1)

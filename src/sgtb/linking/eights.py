@@ -148,9 +148,10 @@ _INDEX = ir.IntType(32)
 _ALIGN = 1  # eights may begin at any number
 
 _typed(zeros)(lambda _: lambda: _FLOATS)
-_typed(load)(lambda _: lambda values, at: _Eight(values.dtype))
+# Eight numbers are read and written one after the other: arrays with a stride have no such type.
+_typed(load)(lambda _: lambda values, at: _Eight(values.dtype) if values.layout == "C" else None)
 _typed(column)(lambda _: lambda values, row, at: _Eight(values.dtype))
-_typed(store)(lambda _: lambda eight, values, at: types.none)
+_typed(store)(lambda _: lambda eight, values, at: types.none if values.layout == "C" else None)
 _typed(doubles)(lambda _: lambda eight: _DOUBLES)
 _typed(larger)(lambda _: lambda eight, other: eight)
 _typed(above)(lambda _: lambda eight, other: eight)

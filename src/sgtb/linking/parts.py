@@ -63,7 +63,7 @@ def document_of(request: Request, names: NameFinder) -> Part:
 
 def of_document(document: Document) -> Part:
     """Return a document without what is annotated: candidates stay, gold and types go."""
-    _check_document(document)
+    check_document(document)
     mentions = document.mentions
     if not _is_bare(mentions):
         kept = ("start", "end", "first", "stop", "text", "candidates")
@@ -106,10 +106,11 @@ def _check_request(request: Request) -> None:
                 raise RequestError(f"a span names the entity {id_!r:.80}; an id is a string")
 
 
-def _check_document(document: Document) -> None:
+def check_document(document: Document) -> None:
     """Raise unless all that is counted in tokens is within them."""
-    n, ends = len(document.tokens), [stop for _, stop in document.sentences]
-    if [first for first, _ in document.sentences] != [0, *ends][:-1] or [0, *ends][-1] != n:
+    n, ends = len(document.tokens), [0, *(stop for _, stop in document.sentences)]
+    begins = [first for first, _ in document.sentences]
+    if begins != ends[:-1] or ends[-1] != n or ends != sorted(ends):
         raise RequestError(
             f"document {document.id!r}: its sentences are not its {n} tokens, one after the other"
         )

@@ -57,7 +57,10 @@ class Scenes(NamedTuple):
         sentences = [text.sentences or ((0, len(text.tokens)),) for text in documents]
         sentence_offsets = _offsets(map(len, sentences))
         flat = np.array([*chain.from_iterable(sentences)], np.int64).reshape(-1, 2)
-        flat += np.repeat(token_offsets[:-1], np.diff(sentence_offsets))[:, None]
+        # Kernels trust that a sentence is inside of its document, and ends after it begins.
+        own = np.repeat(np.arange(len(documents)), np.diff(sentence_offsets))[:, None]
+        flat = np.clip(flat + token_offsets[own], token_offsets[own], token_offsets[own + 1])
+        flat[:, 1] = flat.max(axis=1)
         return cls(
             texts, kind, kinds, kinds.marks[kind], word, word_offsets,
             token_offsets, sentence_offsets, flat,
@@ -126,7 +129,7 @@ def find_spots(
     for d in range(mention_offsets.shape[0] - 1):
         start, last = token_offsets[d], token_offsets[d + 1]
         for m in range(mention_offsets[d], mention_offsets[d + 1]):
-            here = min(start + first[m], last)
+            here = min(max(start + first[m], start), last)
             after = min(max(start + stop[m], here), last)
             number = _sentence_of(here, sentence_offsets[d], sentence_offsets[d + 1], sentences)
             closing = _sentence_of(

@@ -25,7 +25,7 @@ from sgtb.linking.memory import Memory
 from sgtb.linking.nil import unknown_as_nil
 from sgtb.linking.nil_candidate import add_nil
 from sgtb.linking.nil_choice import NilWish, check_wishes, choose_trust
-from sgtb.linking.parts import Part, cut
+from sgtb.linking.parts import Part, check_document, cut
 from sgtb.linking.ranker import BITS
 from sgtb.linking.schema import BEYOND_THE_MENTION, GROUPS, Schema
 from sgtb.linking.workbench import Layout, Recall, Workbench
@@ -268,6 +268,8 @@ def _with_nil(
 
 def _in_parts(documents: Sequence[Document]) -> tuple[list[Document], Longs]:
     """Return documents as they will be linked, long ones in parts; per part, whose it is."""
+    for d in documents:
+        check_document(d if d.sentences else replace(d, sentences=((0, len(d.tokens)),)))
     cuts = [cut(Part(d, (False,) * len(d.mentions))) for d in documents]
     whole = np.repeat(np.arange(len(cuts)), [len(parts) for parts in cuts])
     return [part.document for parts in cuts for part in parts], whole.astype(np.int64)

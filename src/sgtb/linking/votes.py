@@ -334,7 +334,7 @@ def _be_voted_on(names: _Names, r: int, high: int, room: _Room, shift: int, out:
 def _cast(
     names: _Names, r: int, left: int, right: int, votes: Doubles, best: Doubles, out: Doubles
 ) -> None:
-    """Add the votes of name r to those of the names before it; none on its own candidates."""
+    """Add the votes of name r to those on other names; none on its own candidates."""
     own, after = names.candidate_offsets[r], names.candidate_offsets[r + 1]
     for begin, end in ((left, own), (after, right)):
         _add(votes[begin - left : end - left], out[0, begin:end])
