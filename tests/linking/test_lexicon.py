@@ -7,7 +7,6 @@ import pytest
 
 from sgtb.linking import lexicon as lexicon_module
 from sgtb.linking.lexicon import Lexicon
-from sgtb.linking.vocabulary import UNKNOWN
 from sgtb.text.word_vectors import WordVectors
 from tests.linking.builders import document
 
@@ -36,7 +35,7 @@ LEXICON = Lexicon.build(TEXTS, ["Orlán (city)", "The Team"], VECTORS)
     ],
 )
 def test_weights_by_hand(word, weight):
-    (number,) = LEXICON.numbers([word])
+    number = LEXICON.number[word]
     assert LEXICON.words[number] == word
     assert LEXICON.weight[number] == np.float32(weight)
 
@@ -69,13 +68,6 @@ def test_vectors_are_those_of_the_words():
     assert all(vector == [0.0, 0.0] for vector in known.values())
 
 
-def test_unknown_words_have_no_number():
-    found = LEXICON.numbers(["Orlan", "orlan", "nowhere"])
-    assert found[[0, 2]].tolist() == [UNKNOWN, UNKNOWN]
-    assert found[1] == LEXICON.number["orlan"]
-    assert LEXICON.numbers([]).dtype == np.int32
-
-
 def test_without_texts_or_vectors_there_are_still_words():
     nothing = WordVectors("none", {}, np.zeros((0, 3), np.float32))
     lexicon = Lexicon.build([], ["Orlan"], nothing)
@@ -89,7 +81,7 @@ def test_without_texts_or_vectors_there_are_still_words():
 )
 def test_rarity_by_hand(word, titles):
     lexicon = Lexicon.build(TEXTS, ["Orlán (city)", "The Team", "team Team"], VECTORS)
-    (number,) = lexicon.numbers([word])
+    number = lexicon.number[word]
     assert lexicon.n_titles == 3
     assert lexicon.titles_with[number] == titles, "stop words are not counted"
     assert lexicon.rarity[number] == math.log(4 / (1 + titles))

@@ -26,7 +26,7 @@ class TrainingBar(Barred):
         self._shown = f"{self._title}, {stage}"
         if self._bar is not None:
             self._bar.update(
-                self._task, description=self._shown, total=total, completed=done, note=""
+                self._task, description=self._shown, total=total or None, completed=done, note=""
             )
 
     def __call__(self, told: Told) -> None:

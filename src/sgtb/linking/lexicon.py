@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from sgtb.learn.dtypes import Doubles, Floats, Ints
-from sgtb.linking.vocabulary import UNKNOWN, Vocabulary
+from sgtb.linking.vocabulary import Vocabulary
 from sgtb.records import Document
 from sgtb.text.normalize import STOP_WORDS, normal_words
 from sgtb.text.word_vectors import WordVectors
@@ -88,11 +88,6 @@ class Lexicon:
     def vocabulary(self) -> Vocabulary:
         """The tokens met so far, with what is known here of their words."""
         return Vocabulary(self.number, self.weight)
-
-    def numbers(self, words: Iterable[str]) -> Ints:
-        """Return the numbers of words, UNKNOWN for those not here."""
-        number = self.number
-        return np.array([number.get(word, UNKNOWN) for word in words], np.int32)
 
 
 def _telling(descriptions: Iterable[str]) -> set[str]:
