@@ -38,8 +38,8 @@ R = TypeVar("R", bound=Record)
 def from_columns(kind: type[R], n: int, columns: Mapping[str, Iterable[Any]]) -> tuple[R, ...]:
     """Return n records, their slots filled from columns of at least so many values.
 
-    A frozen class guards its fields, one by one and record by record. Filling a slot of all
-    records at once takes a third of the time; no `__post_init__` is called.
+    A frozen class guards its fields, one by one and record by record; to fill a slot of all records
+    at once is faster. No `__post_init__` is called.
     """
     records: tuple[R, ...] = tuple(map(object.__new__, repeat(kind, n)))
     for name, column in columns.items():
