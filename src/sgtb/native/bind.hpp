@@ -1,0 +1,232 @@
+// Binding of kernels: arguments are read by the types of a C++ function, the GIL is released.
+//
+//     SGTB_RECORD(Points, offsets, residual)                  // attributes of a Python object
+//     bind<&fill_rows>(module, "fill_rows", "documents", "points", "out");
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "array.hpp"
+
+namespace sgtb {
+
+namespace nb = nanobind;
+
+// The name of an argument or of a field of one, for errors.
+struct Path {
+    const char* name;
+    const Path* parent = nullptr;
+
+    std::string text() const {
+        return parent ? parent->text() + "." + name : std::string(name);
+    }
+};
+
+// The buffers of a call's arrays; released with the GIL held.
+class Buffers {
+public:
+    Buffers() = default;
+    Buffers(const Buffers&) = delete;
+    ~Buffers() {
+        for (Py_buffer& buffer : held_) PyBuffer_Release(&buffer);
+    }
+
+    const Py_buffer& get(PyObject* object, bool writable, const Path& path);
+
+private:
+    std::vector<Py_buffer> held_;
+};
+
+inline const Py_buffer& Buffers::get(PyObject* object, bool writable, const Path& path) {
+    Py_buffer buffer;
+    int flags = PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
+    if (PyObject_GetBuffer(object, &buffer, flags) != 0) {
+        PyErr_Clear();
+        std::string wanted = writable ? "a writable C-contiguous array" : "a C-contiguous array";
+        throw nb::type_error((path.text() + ": " + wanted + " is needed").c_str());
+    }
+    held_.push_back(buffer);
+    return held_.back();
+}
+
+// Whether a buffer's format is that of T; numpy writes int64 as "l" or "q".
+template <class T>
+bool has_format(const char* format) {
+    if (format[0] == '@' || format[0] == '=') ++format;
+    if (format[0] == '\0' || format[1] != '\0') return false;
+    char c = format[0];
+    if constexpr (std::is_same_v<T, float>) return c == 'f';
+    if constexpr (std::is_same_v<T, double>) return c == 'd';
+    if constexpr (std::is_same_v<T, bool>) return c == '?';
+    if constexpr (std::is_same_v<T, uint8_t>) return c == 'B' || c == '?';
+    if constexpr (std::is_same_v<T, int8_t>) return c == 'b';
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+        return c == 'h' || c == 'i' || c == 'l' || c == 'q';
+    return c == 'H' || c == 'I' || c == 'L' || c == 'Q';
+}
+
+template <class T>
+constexpr const char* type_name() {
+    if constexpr (std::is_same_v<T, float>) return "float32";
+    if constexpr (std::is_same_v<T, double>) return "float64";
+    if constexpr (std::is_same_v<T, bool>) return "bool";
+    if constexpr (std::is_same_v<T, uint8_t>) return "uint8";
+    if constexpr (std::is_same_v<T, int8_t>) return "int8";
+    if constexpr (std::is_same_v<T, int16_t>) return "int16";
+    if constexpr (std::is_same_v<T, uint16_t>) return "uint16";
+    if constexpr (std::is_same_v<T, int32_t>) return "int32";
+    if constexpr (std::is_same_v<T, uint32_t>) return "uint32";
+    if constexpr (std::is_same_v<T, int64_t>) return "int64";
+    return "uint64";
+}
+
+// Reader<T>::read fills a T from a Python object. Specialised by SGTB_RECORD for structs.
+template <class T>
+struct Reader {
+    // An instance of a class bound with nanobind.
+    static void read(Buffers&, PyObject* object, const Path& path, T& out) {
+        static_assert(std::is_pointer_v<T>, "no reader for this type");
+        using Class = std::remove_pointer_t<T>;
+        if (!nb::isinstance<Class>(object))
+            throw nb::type_error((path.text() + ": an object of another type").c_str());
+        out = nb::inst_ptr<Class>(object);
+    }
+};
+
+template <>
+struct Reader<int64_t> {
+    static void read(Buffers&, PyObject* object, const Path& path, int64_t& out) {
+        PyObject* number = PyNumber_Index(object);
+        out = number ? PyLong_AsLongLong(number) : -1;
+        Py_XDECREF(number);
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+            throw nb::type_error((path.text() + ": a whole number is needed").c_str());
+        }
+    }
+};
+
+template <>
+struct Reader<double> {
+    static void read(Buffers&, PyObject* object, const Path& path, double& out) {
+        out = PyFloat_AsDouble(object);
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+            throw nb::type_error((path.text() + ": a number is needed").c_str());
+        }
+    }
+};
+
+template <>
+struct Reader<bool> {
+    static void read(Buffers&, PyObject* object, const Path&, bool& out) {
+        int truth = PyObject_IsTrue(object);
+        if (truth < 0) throw nb::python_error();
+        out = truth != 0;
+    }
+};
+
+template <class T, int N>
+struct Reader<Array<T, N>> {
+    static void read(Buffers& buffers, PyObject* object, const Path& path, Array<T, N>& out) {
+        using Value = std::remove_const_t<T>;
+        const Py_buffer& buffer = buffers.get(object, !std::is_const_v<T>, path);
+        bool fits = buffer.itemsize == sizeof(Value) && buffer.format &&
+                    has_format<Value>(buffer.format);
+        if (!fits || buffer.ndim != N)
+            throw nb::type_error((path.text() + ": a " + std::to_string(N) +
+                                  "-dimensional array of " + type_name<Value>() + " is needed")
+                                     .c_str());
+        std::array<int64_t, N> shape;
+        for (int d = 0; d < N; ++d) shape[d] = buffer.shape[d];
+        out = Array<T, N>(static_cast<T*>(buffer.buf), shape);
+    }
+};
+
+template <class T>
+void read_field(Buffers& buffers, PyObject* object, const char* name, const Path& parent, T& out) {
+    Path path{name, &parent};
+    PyObject* field = PyObject_GetAttrString(object, name);
+    if (!field) {
+        PyErr_Clear();
+        throw nb::type_error((path.text() + ": is missing").c_str());
+    }
+    nb::object owner = nb::steal(field);  // an array's buffer holds a reference of its own
+    Reader<T>::read(buffers, field, path, out);
+}
+
+#define SGTB_PARENS ()
+#define SGTB_EXPAND(...) SGTB_EXPAND3(SGTB_EXPAND3(SGTB_EXPAND3(__VA_ARGS__)))
+#define SGTB_EXPAND3(...) SGTB_EXPAND2(SGTB_EXPAND2(SGTB_EXPAND2(__VA_ARGS__)))
+#define SGTB_EXPAND2(...) SGTB_EXPAND1(SGTB_EXPAND1(SGTB_EXPAND1(__VA_ARGS__)))
+#define SGTB_EXPAND1(...) __VA_ARGS__
+#define SGTB_EACH(macro, ...) __VA_OPT__(SGTB_EXPAND(SGTB_EACH_STEP(macro, __VA_ARGS__)))
+#define SGTB_EACH_STEP(macro, first, ...) \
+    macro(first) __VA_OPT__(SGTB_EACH_AGAIN SGTB_PARENS(macro, __VA_ARGS__))
+#define SGTB_EACH_AGAIN() SGTB_EACH_STEP
+#define SGTB_READ_FIELD(field) read_field(buffers, object, #field, path, out.field);
+
+// Declare, in namespace sgtb, that a struct is read from a Python object's attributes.
+#define SGTB_RECORD(Name, ...)                                                             \
+    template <>                                                                            \
+    struct Reader<Name> {                                                                  \
+        static void read(Buffers& buffers, PyObject* object, const Path& path, Name& out) { \
+            SGTB_EACH(SGTB_READ_FIELD, __VA_ARGS__)                                        \
+        }                                                                                  \
+    };
+
+template <class>
+struct Signature;
+
+template <class Result, class... Args>
+struct Signature<Result (*)(Args...)> {
+    using Values = std::tuple<std::decay_t<Args>...>;
+    using Names = std::array<const char*, sizeof...(Args)>;
+
+    template <auto Function, std::size_t... I>
+    static nb::object call(nb::args args, const char* name, const Names& names,
+                           std::index_sequence<I...>) {
+        if (args.size() != sizeof...(Args))
+            throw nb::type_error((std::string(name) + ": " + std::to_string(sizeof...(Args)) +
+                                  " arguments are needed, " + std::to_string(args.size()) +
+                                  " given")
+                                     .c_str());
+        Buffers buffers;
+        Values values;
+        (Reader<std::tuple_element_t<I, Values>>::read(
+             buffers, PyTuple_GET_ITEM(args.ptr(), I), Path{names[I]}, std::get<I>(values)),
+         ...);
+        if constexpr (std::is_void_v<Result>) {
+            nb::gil_scoped_release released;
+            Function(std::get<I>(values)...);
+            return nb::none();
+        } else {
+            Result result;
+            {
+                nb::gil_scoped_release released;
+                result = Function(std::get<I>(values)...);
+            }
+            return nb::cast(std::move(result));
+        }
+    }
+};
+
+// Make a kernel callable from Python, with the names of its arguments for errors.
+template <auto Function, class... Text>
+void bind(nb::module_& module, const char* name, Text... names) {
+    using S = Signature<decltype(Function)>;
+    static_assert(sizeof...(Text) == std::tuple_size_v<typename S::Values>,
+                  "one name per argument");
+    typename S::Names all{names...};
+    module.def(name, [name, all](nb::args args) {
+        return S::template call<Function>(
+            args, name, all, std::make_index_sequence<sizeof...(Text)>{});
+    });
+}
+
+}  // namespace sgtb

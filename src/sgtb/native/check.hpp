@@ -1,0 +1,59 @@
+// Checks of what callers pass in: every entry point makes them once, before it reads an element.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "array.hpp"
+
+namespace sgtb {
+
+[[noreturn]] inline void fail(const char* name, const std::string& problem) {
+    throw std::invalid_argument(std::string(name) + ": " + problem);
+}
+
+inline void check_equal(int64_t length, int64_t expected, const char* name) {
+    if (length != expected)
+        fail(name, "length " + std::to_string(length) + ", expected " + std::to_string(expected));
+}
+
+inline void check_at_least(int64_t length, int64_t least, const char* name) {
+    if (length < least)
+        fail(name, "length " + std::to_string(length) + ", at least " + std::to_string(least) +
+                       " needed");
+}
+
+inline void check_value(int64_t value, int64_t low, int64_t end, const char* name) {
+    if (value < low || value >= end)
+        fail(name, std::to_string(value) + " is outside " + std::to_string(low) + ".." +
+                       std::to_string(end - 1));
+}
+
+// All values are in low..end-1.
+template <class T, int N>
+void check_range(Array<T, N> values, int64_t low, int64_t end, const char* name) {
+    using Value = std::remove_const_t<T>;
+    if (values.size() == 0) return;
+    Value least = *values.begin(), most = least;
+    for (Value value : values) {
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+    }
+    check_value(static_cast<int64_t>(least), low, end, name);
+    check_value(static_cast<int64_t>(most), low, end, name);
+}
+
+// Offsets of `n` groups into `total` items: n + 1 ascending numbers from 0 to `total`.
+template <class T>
+void check_offsets(Array<T> offsets, int64_t n, int64_t total, const char* name) {
+    check_equal(offsets.size(), n + 1, name);
+    if (offsets[0] != 0) fail(name, "does not begin with 0");
+    bool ascending = true;
+    for (int64_t i = 0; i < n; ++i) ascending &= offsets[i] <= offsets[i + 1];
+    if (!ascending) fail(name, "is not ascending");
+    if (offsets[n] != total)
+        fail(name, "ends with " + std::to_string(offsets[n]) + ", expected " +
+                       std::to_string(total));
+}
+
+}  // namespace sgtb

@@ -1,0 +1,32 @@
+// The extension module: one of several builds of the same source, see CMakeLists.txt.
+#include <nanobind/nanobind.h>
+
+namespace sgtb {
+void bind_trees(nanobind::module_&);
+void bind_search(nanobind::module_&);
+void bind_explanation(nanobind::module_&);
+void bind_features(nanobind::module_&);
+void bind_coherence(nanobind::module_&);
+void bind_text(nanobind::module_&);
+void bind_wikitext(nanobind::module_&);
+
+// Whether this processor can run the build for x86-64-v3.
+static bool supports_v3() {
+#if defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("x86-64-v3");
+#else
+    return false;
+#endif
+}
+}  // namespace sgtb
+
+NB_MODULE(SGTB_MODULE, module) {
+    sgtb::bind_trees(module);
+    sgtb::bind_search(module);
+    sgtb::bind_explanation(module);
+    sgtb::bind_features(module);
+    sgtb::bind_coherence(module);
+    sgtb::bind_text(module);
+    sgtb::bind_wikitext(module);
+    module.def("supports_v3", &sgtb::supports_v3);
+}

@@ -1,0 +1,108 @@
+// Eight numbers at a time, in as many registers as the target needs.
+//
+// The order of operations is that of plain loops, so every target gives the same bits.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace sgtb {
+
+#if defined(__GNUC__) && defined(__AVX2__)
+inline constexpr int REGISTER = 32;
+#else
+inline constexpr int REGISTER = 16;
+#endif
+
+#if defined(__GNUC__)
+// N lanes of T that fill whole registers.
+template <class T, int N>
+struct Lanes {
+    static constexpr int width = REGISTER / static_cast<int>(sizeof(T));
+    static constexpr int parts = N / width;
+    static_assert(parts * width == N);
+    typedef T Part __attribute__((vector_size(REGISTER)));
+    Part part[parts];
+
+    static Lanes all(T value) {
+        Lanes out;
+        for (int p = 0; p < parts; ++p) out.part[p] = value - Part{};
+        return out;
+    }
+    static Lanes load(const T* from) {
+        Lanes out;
+        std::memcpy(out.part, from, sizeof(out.part));
+        return out;
+    }
+    void store(T* to) const { std::memcpy(to, part, sizeof(part)); }
+    T operator[](int i) const { return part[i / width][i % width]; }
+    void set(int i, T value) { part[i / width][i % width] = value; }
+
+    friend Lanes operator+(Lanes a, Lanes b) {
+        for (int p = 0; p < parts; ++p) a.part[p] += b.part[p];
+        return a;
+    }
+    friend Lanes operator*(Lanes a, Lanes b) {
+        for (int p = 0; p < parts; ++p) a.part[p] *= b.part[p];
+        return a;
+    }
+    // The larger of two numbers; b where they are equal or not ordered.
+    friend Lanes larger(Lanes a, Lanes b) {
+        for (int p = 0; p < parts; ++p) a.part[p] = a.part[p] > b.part[p] ? a.part[p] : b.part[p];
+        return a;
+    }
+    // 1 where a > b, else 0.
+    friend Lanes above(Lanes a, Lanes b) {
+        for (int p = 0; p < parts; ++p)
+            a.part[p] = a.part[p] > b.part[p] ? T(1) - Part{} : Part{};
+        return a;
+    }
+};
+#else
+template <class T, int N>
+struct Lanes {
+    T part[N];
+
+    static Lanes all(T value) {
+        Lanes out;
+        for (int i = 0; i < N; ++i) out.part[i] = value;
+        return out;
+    }
+    static Lanes load(const T* from) {
+        Lanes out;
+        std::memcpy(out.part, from, sizeof(out.part));
+        return out;
+    }
+    void store(T* to) const { std::memcpy(to, part, sizeof(part)); }
+    T operator[](int i) const { return part[i]; }
+    void set(int i, T value) { part[i] = value; }
+
+    friend Lanes operator+(Lanes a, Lanes b) {
+        for (int i = 0; i < N; ++i) a.part[i] += b.part[i];
+        return a;
+    }
+    friend Lanes operator*(Lanes a, Lanes b) {
+        for (int i = 0; i < N; ++i) a.part[i] *= b.part[i];
+        return a;
+    }
+    friend Lanes larger(Lanes a, Lanes b) {
+        for (int i = 0; i < N; ++i) a.part[i] = a.part[i] > b.part[i] ? a.part[i] : b.part[i];
+        return a;
+    }
+    friend Lanes above(Lanes a, Lanes b) {
+        for (int i = 0; i < N; ++i) a.part[i] = a.part[i] > b.part[i] ? T(1) : T(0);
+        return a;
+    }
+};
+#endif
+
+using Eight = Lanes<float, 8>;
+using EightDoubles = Lanes<double, 8>;
+
+inline EightDoubles doubles(Eight a) {
+    EightDoubles out;
+    for (int i = 0; i < 8; ++i) out.set(i, a[i]);
+    return out;
+}
+
+}  // namespace sgtb
