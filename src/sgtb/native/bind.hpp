@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
 
 #include <string>
 #include <tuple>
@@ -32,6 +33,7 @@ class Buffers {
 public:
     Buffers() = default;
     Buffers(const Buffers&) = delete;
+    Buffers(Buffers&&) = default;
     ~Buffers() {
         for (Py_buffer& buffer : held_) PyBuffer_Release(&buffer);
     }
@@ -180,11 +182,9 @@ void read_field(Buffers& buffers, PyObject* object, const char* name, const Path
         }                                                                                  \
     };
 
-template <class>
-struct Signature;
-
-template <class Result, class... Args>
-struct Signature<Result (*)(Args...)> {
+// How a kernel is called. One that takes `Buffers&` first may move them to keep its arrays.
+template <bool KeepsBuffers, class Result, class... Args>
+struct Call {
     using Values = std::tuple<std::decay_t<Args>...>;
     using Names = std::array<const char*, sizeof...(Args)>;
 
@@ -201,20 +201,28 @@ struct Signature<Result (*)(Args...)> {
         (Reader<std::tuple_element_t<I, Values>>::read(
              buffers, PyTuple_GET_ITEM(args.ptr(), I), Path{names[I]}, std::get<I>(values)),
          ...);
-        if constexpr (std::is_void_v<Result>) {
+        auto run = [&] {
             nb::gil_scoped_release released;
-            Function(std::get<I>(values)...);
+            if constexpr (KeepsBuffers)
+                return Function(buffers, std::get<I>(values)...);
+            else
+                return Function(std::get<I>(values)...);
+        };
+        if constexpr (std::is_void_v<Result>) {
+            run();
             return nb::none();
         } else {
-            Result result;
-            {
-                nb::gil_scoped_release released;
-                result = Function(std::get<I>(values)...);
-            }
-            return nb::cast(std::move(result));
+            return nb::cast(run());
         }
     }
 };
+
+template <class>
+struct Signature;
+template <class Result, class... Args>
+struct Signature<Result (*)(Args...)> : Call<false, Result, Args...> {};
+template <class Result, class... Args>
+struct Signature<Result (*)(Buffers&, Args...)> : Call<true, Result, Args...> {};
 
 // Make a kernel callable from Python, with the names of its arguments for errors.
 template <auto Function, class... Text>

@@ -15,13 +15,13 @@ inline constexpr int REGISTER = 16;
 #endif
 
 #if defined(__GNUC__)
-// N lanes of T that fill whole registers.
-template <class T, int N>
+// N lanes of T that fill whole registers of R bytes.
+template <class T, int N, int R = REGISTER>
 struct Lanes {
-    static constexpr int width = REGISTER / static_cast<int>(sizeof(T));
+    static constexpr int width = R / static_cast<int>(sizeof(T));
     static constexpr int parts = N / width;
     static_assert(parts * width == N);
-    typedef T Part __attribute__((vector_size(REGISTER)));
+    typedef T Part __attribute__((vector_size(R)));
     Part part[parts];
 
     static Lanes all(T value) {
@@ -46,6 +46,19 @@ struct Lanes {
         for (int p = 0; p < parts; ++p) a.part[p] *= b.part[p];
         return a;
     }
+    friend Lanes operator&(Lanes a, Lanes b) {
+        for (int p = 0; p < parts; ++p) a.part[p] &= b.part[p];
+        return a;
+    }
+    friend Lanes operator|(Lanes a, Lanes b) {
+        for (int p = 0; p < parts; ++p) a.part[p] |= b.part[p];
+        return a;
+    }
+    // All bits set where a <= b, of integers.
+    friend Lanes at_most(Lanes a, Lanes b) {
+        for (int p = 0; p < parts; ++p) a.part[p] = (Part)(a.part[p] <= b.part[p]);
+        return a;
+    }
     // The larger of two numbers; b where they are equal or not ordered.
     friend Lanes larger(Lanes a, Lanes b) {
         for (int p = 0; p < parts; ++p) a.part[p] = a.part[p] > b.part[p] ? a.part[p] : b.part[p];
@@ -59,7 +72,7 @@ struct Lanes {
     }
 };
 #else
-template <class T, int N>
+template <class T, int N, int R = REGISTER>
 struct Lanes {
     T part[N];
 
@@ -85,6 +98,18 @@ struct Lanes {
         for (int i = 0; i < N; ++i) a.part[i] *= b.part[i];
         return a;
     }
+    friend Lanes operator&(Lanes a, Lanes b) {
+        for (int i = 0; i < N; ++i) a.part[i] &= b.part[i];
+        return a;
+    }
+    friend Lanes operator|(Lanes a, Lanes b) {
+        for (int i = 0; i < N; ++i) a.part[i] |= b.part[i];
+        return a;
+    }
+    friend Lanes at_most(Lanes a, Lanes b) {
+        for (int i = 0; i < N; ++i) a.part[i] = a.part[i] <= b.part[i] ? T(~T(0)) : T(0);
+        return a;
+    }
     friend Lanes larger(Lanes a, Lanes b) {
         for (int i = 0; i < N; ++i) a.part[i] = a.part[i] > b.part[i] ? a.part[i] : b.part[i];
         return a;
@@ -99,9 +124,21 @@ struct Lanes {
 using Eight = Lanes<float, 8>;
 using EightDoubles = Lanes<double, 8>;
 
-inline EightDoubles doubles(Eight a) {
-    EightDoubles out;
-    for (int i = 0; i < 8; ++i) out.set(i, a[i]);
+// The same numbers in double precision.
+template <int N>
+Lanes<double, N> doubles(const Lanes<float, N>& a) {
+    Lanes<double, N> out;
+#if defined(__GNUC__)
+    typedef float Half __attribute__((vector_size(REGISTER / 2)));
+    using Part = typename Lanes<double, N>::Part;
+    for (int p = 0; p < out.parts; ++p) {
+        Half half;
+        std::memcpy(&half, reinterpret_cast<const char*>(a.part) + p * sizeof(Half), sizeof(Half));
+        out.part[p] = __builtin_convertvector(half, Part);
+    }
+#else
+    for (int i = 0; i < N; ++i) out.part[i] = a.part[i];
+#endif
     return out;
 }
 

@@ -1,8 +1,468 @@
-#include "bind.hpp"
+// Trees: binning, histograms, splits, and scoring of candidates by a forest.
+#include "trees.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "records.hpp"
 #include "check.hpp"
+#include "interrupt.hpp"
 
 namespace sgtb {
 
-void bind_trees(nb::module_& module) { (void)module; }
+namespace {
+
+constexpr int64_t BINS = 256;  // places per feature of a histogram
+
+// ---- binning
+
+void check_thresholds(Array<const float, 2> thresholds, int64_t n_features) {
+    check_equal(thresholds.shape(0), n_features, "thresholds");
+    check_equal(thresholds.shape(1), MAX_BINS, "thresholds");
+}
+
+void bin_rows(Array<const float, 2> values, Array<const float, 2> thresholds,
+              Array<uint8_t, 2> out) {
+    check_thresholds(thresholds, values.shape(1));
+    check_equal(out.shape(0), values.shape(0), "out");
+    check_equal(out.shape(1), values.shape(1), "out");
+    Interrupt interrupt;
+    for (int64_t i = 0; i < values.shape(0); ++i) {
+        if (i % 4096 == 0) interrupt.check();
+        for (int64_t f = 0; f < values.shape(1); ++f)
+            out(i, f) = bin_value(values(i, f), &thresholds(f, 0));
+    }
+}
+
+// Count the thresholds below each value; few are all compared, many are searched.
+void bin_column(const float* __restrict values, int64_t n, const float* thresholds,
+                int64_t n_thresholds, int32_t* __restrict bins) {
+    if (n_thresholds > 64) {
+        for (int64_t c = 0; c < n; ++c) bins[c] = bin_value(values[c], thresholds);
+        return;
+    }
+    std::memset(bins, 0, n * sizeof(int32_t));
+    for (int64_t k = 0; k < n_thresholds; ++k) {
+        const float threshold = thresholds[k];
+        for (int64_t c = 0; c < n; ++c) bins[c] += threshold < values[c];
+    }
+}
+
+// Bin the local features of mentions first..last-1 into blocks of lanes.
+void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block_offsets,
+                Array<const float, 2> local, Array<const float, 2> thresholds, Ints n_bins,
+                Array<uint8_t, 2> out) {
+    constexpr int64_t AT_ONCE = 64;  // candidates; their features fit into the first cache
+    const int64_t n_local = local.shape(1), n_mentions = candidate_offsets.size() - 1;
+    check_offsets(candidate_offsets, n_mentions, local.shape(0), "candidate_offsets");
+    check_equal(block_offsets.size(), n_mentions + 1, "block_offsets");
+    check_value(last, 0, n_mentions + 1, "last");
+    check_value(first, 0, last + 1, "first");
+    check_thresholds(thresholds, n_local);
+    check_equal(n_bins.size(), n_local, "n_bins");
+    check_range(n_bins, 1, MAX_BINS + 1, "n_bins");
+    check_equal(out.shape(1), LANES, "out");
+    int64_t widest = 0;
+    for (int64_t m = first; m < last; ++m) {
+        int64_t n = candidate_offsets[m + 1] - candidate_offsets[m];
+        check_equal(block_offsets[m + 1] - block_offsets[m], blocks_of(n), "block_offsets");
+        widest = std::max(widest, n);
+    }
+    if (first < last) {
+        check_value(block_offsets[first], 0, INT64_MAX, "block_offsets");
+        check_at_least(out.shape(0), block_offsets[last] * n_local, "out");
+    }
+    const int64_t room = std::max(widest, AT_ONCE);
+    std::vector<float> values(room);
+    std::vector<int32_t> bins(room);
+    Interrupt interrupt;
+    for (int64_t begin = first, end; begin < last; begin = end) {
+        interrupt.check();
+        const int64_t row = candidate_offsets[begin];
+        end = begin + 1;
+        while (end < last && candidate_offsets[end + 1] - row <= room) ++end;
+        const int64_t n = candidate_offsets[end] - row;
+        for (int64_t f = 0; f < n_local; ++f) {
+            for (int64_t c = 0; c < n; ++c) values[c] = local(row + c, f);
+            bin_column(values.data(), n, &thresholds(f, 0), n_bins[f] - 1, bins.data());
+            for (int64_t m = begin; m < end; ++m) {
+                const int64_t n_blocks = block_offsets[m + 1] - block_offsets[m];
+                uint8_t* to = out.data() + (block_offsets[m] * n_local + f * n_blocks) * LANES;
+                for (int64_t c = candidate_offsets[m]; c < candidate_offsets[m + 1]; ++c)
+                    *to++ = static_cast<uint8_t>(bins[c - row]);
+            }
+        }
+    }
+}
+
+// ---- histograms: sum of residuals and number of rows packed into one word per bin
+
+void pack_rows(Doubles residuals, Ints rows, double scale, int64_t count_bits,
+               Array<int64_t> out) {
+    check_equal(rows.size(), residuals.size(), "rows");
+    check_range(rows, 0, out.size(), "rows");
+    check_value(count_bits, 0, 63, "count_bits");
+    for (int64_t i = 0; i < residuals.size(); ++i)
+        out[rows[i]] = static_cast<int64_t>(
+            (static_cast<uint64_t>(static_cast<int64_t>(std::rint(residuals[i] * scale)))
+             << count_bits) + 1);
+}
+
+// Add rows to the histograms of eight features at a time, so that these stay in the first cache.
+void add_rows(Array<const uint8_t, 2> x, int64_t n_features, Longs packed, Ints rows,
+              Array<int64_t> out) {
+    check_value(n_features, 0, x.shape(1) + 1, "n_features");
+    if (x.shape(1) % 8 != 0) fail("x", "rows are not padded to a multiple of 8 bytes");
+    check_equal(packed.size(), x.shape(0), "packed");
+    check_equal(out.size(), n_features * BINS, "out");
+    check_range(rows, 0, x.shape(0), "rows");
+    const int64_t width = x.shape(1);
+    for (int64_t first = 0; first < n_features; first += 8) {
+        const int64_t n_here = std::min<int64_t>(8, n_features - first);
+        int64_t* const counts = out.data() + first * BINS;
+        if (n_here == 8) {
+            for (const int32_t row : rows) {
+                const int64_t weight = packed[row];
+                uint64_t word;
+                std::memcpy(&word, x.data() + row * width + first, 8);
+                for (int f = 0; f < 8; ++f) counts[f * BINS + ((word >> (8 * f)) & 255)] += weight;
+            }
+            continue;
+        }
+        for (const int32_t row : rows)
+            for (int64_t f = 0; f < n_here; ++f)
+                counts[f * BINS + x(row, first + f)] += packed[row];
+    }
+}
+
+// ---- splits
+
+// Gain, feature, bin and number of left rows of the best split; feature -1: none.
+std::tuple<double, int64_t, int64_t, int64_t> best_split(Array<const int64_t, 2> histogram,
+                                                         Ints n_bins, int64_t count_bits,
+                                                         int64_t min_leaf, double l2,
+                                                         double min_gain) {
+    check_equal(histogram.shape(0), n_bins.size(), "histogram");
+    check_equal(histogram.shape(1), BINS, "histogram");
+    check_at_least(n_bins.size(), 1, "n_bins");
+    check_range(n_bins, 1, MAX_BINS + 1, "n_bins");
+    check_value(count_bits, 0, 63, "count_bits");
+    const int64_t mask = (int64_t(1) << count_bits) - 1;
+    int64_t total = 0;
+    // Any feature's bins hold all rows of the node, also those of one that was not drawn.
+    for (int64_t b = 0; b < BINS; ++b) total += histogram(0, b);
+    const int64_t n = total & mask;
+    const double sum_all = static_cast<double>(total >> count_bits);
+    const double parent = sum_all * sum_all / (static_cast<double>(n) + l2);
+    // A gain within rounding of zero is none.
+    double best = std::max(min_gain, parent * 0x1p-48);
+    int64_t best_feature = -1, best_bin = 0, best_left = 0;
+    for (int64_t f = 0; f < n_bins.size(); ++f) {
+        int64_t left = 0;
+        for (int64_t b = 0; b < n_bins[f] - 1; ++b) {
+            if (histogram(f, b) == 0) continue;
+            left += histogram(f, b);
+            const int64_t n_left = left & mask, n_right = n - n_left;
+            if (n_left < min_leaf) continue;
+            if (n_right < min_leaf) break;
+            const double sum_left = static_cast<double>(left >> count_bits);
+            const double sum_right = sum_all - sum_left;
+            const double gain = sum_left * sum_left / (static_cast<double>(n_left) + l2) +
+                                sum_right * sum_right / (static_cast<double>(n_right) + l2) -
+                                parent;
+            if (gain > best) {
+                best = gain;
+                best_feature = f;
+                best_bin = b;
+                best_left = n_left;
+            }
+        }
+    }
+    return {best, best_feature, best_bin, best_left};
+}
+
+// Bring the rows that go left to the front of rows[start:stop], order kept on both sides.
+void partition(Array<const uint8_t, 2> x, Array<int32_t> rows, int64_t start, int64_t stop,
+               int64_t feature, int64_t bin) {
+    check_value(stop, 0, rows.size() + 1, "stop");
+    check_value(start, 0, stop + 1, "start");
+    check_value(feature, 0, x.shape(1), "feature");
+    check_range(Ints(rows.data() + start, {stop - start}), 0, x.shape(0), "rows");
+    Buffer<int32_t> right(stop - start + 1);
+    int32_t* const list = rows.data();
+    // Writing to both sides and advancing one is faster than a branch.
+    int64_t n_left = start, n_right = 0;
+    for (int64_t i = start; i < stop; ++i) {
+        const int32_t row = list[i];
+        const bool goes_left = x(row, feature) <= bin;
+        list[n_left] = row;
+        right[n_right] = row;
+        n_left += goes_left;
+        n_right += !goes_left;
+    }
+    std::memcpy(list + n_left, right.data(), n_right * sizeof(int32_t));
+}
+
+// ---- scores
+
+// Add all trees to the scores of raw rows.
+void walk_rows(Ints roots, Ints feature, Floats threshold, Ints left, Doubles value,
+               Array<const float, 2> rows, Array<double> scores) {
+    const int64_t n_nodes = feature.size(), n_trees = roots.size() - 1;
+    for (int64_t length : {threshold.size(), left.size(), value.size()})
+        check_equal(length, n_nodes, "nodes");
+    check_equal(scores.size(), rows.shape(0), "scores");
+    if (n_trees > 0) check_range(roots, 0, n_nodes + 1, "roots");
+    check_range(feature, -1, rows.shape(1), "feature");
+    for (int64_t i = 0; i < n_nodes; ++i)
+        if (feature[i] >= 0) check_value(left[i], i + 1, n_nodes - 1, "left");
+    for (int64_t t = 0; t < n_trees; ++t) check_value(roots[t], 0, n_nodes, "roots");
+    Interrupt interrupt;
+    for (int64_t i = 0; i < rows.shape(0); ++i) {
+        if (i % 256 == 0) interrupt.check();
+        for (int64_t t = 0; t < n_trees; ++t) {
+            int64_t node = roots[t];
+            while (feature[node] >= 0)
+                node = left[node] + (rows(i, feature[node]) > threshold[node]);
+            scores[i] += value[node];
+        }
+    }
+}
+
+// Lanes as the elements of one 16-byte register.
+using ByteLanes = Lanes<uint8_t, 16, 16>;
+
+// Clear the leaves on the left of a question where the bin is above its border.
+inline void rule_out(int64_t question, const uint8_t* bins, int64_t n_blocks, uint8_t* allowed) {
+    const uint8_t* column = bins + feature_of(question) * n_blocks * LANES;
+    uint8_t* plane = allowed + plane_of(question) * n_blocks * LANES;
+    const auto border = ByteLanes::all(border_of(question));
+    const auto left_out = ByteLanes::all(allowed_of(question));
+    for (int64_t b = 0; b < n_blocks; ++b) {
+        const auto bin = ByteLanes::load(column + b * LANES);
+        const auto kept = ByteLanes::load(plane + b * LANES) & (at_most(bin, border) | left_out);
+        kept.store(plane + b * LANES);
+    }
+}
+
+// Write the number of the first leaf left in the planes of one block.
+inline void find_leaves(int64_t planes, int64_t n_blocks, const uint8_t* allowed, uint8_t* leaves) {
+    const int64_t plane = n_blocks * LANES;
+    if (planes == 1) {
+        for (int64_t i = 0; i < plane; ++i) leaves[i] = first_leaf(allowed[i]);
+    } else if (planes == 2) {
+        for (int64_t i = 0; i < plane; ++i)
+            leaves[i] = first_leaf_of_two(allowed[i], allowed[plane + i]);
+    } else {
+        for (int64_t i = 0; i < plane; ++i)
+            leaves[i] = first_leaf_of_four(allowed[i], allowed[plane + i], allowed[2 * plane + i],
+                                           allowed[3 * plane + i]);
+    }
+}
+
+// Walk one deep tree for all candidates of a row.
+void walk_tree(const Forest& forest, int64_t tree, const ScoreRows& at, int64_t k) {
+    const uint8_t* globals = at.globals_of(k);
+    double* scores = at.scores_of(k);
+    const int64_t stride = at.n_blocks * LANES;
+    for (int64_t lane = 0; lane < stride; ++lane) {
+        int64_t node = forest.roots[tree];
+        for (int64_t i = 0; i < forest.depth; ++i) {
+            const int64_t word = forest.nodes[node], feature = feature_of(word);
+            const uint8_t bin = feature < forest.n_local
+                                    ? at.local[feature * stride + lane]
+                                    : globals[(feature - forest.n_local) * stride + lane];
+            node = child_of(word) + (bin > border_of(word));
+        }
+        scores[lane] += forest.value[node];
+    }
+}
+
+}  // namespace
+
+void check_forest(const Forest& forest, int64_t n_trees, int64_t n_global) {
+    check_value(n_trees, 0, forest.roots.size(), "n_trees");
+    check_value(forest.depth, 0, 32, "forest.depth");
+    check_value(forest.n_local, 0, int64_t(1) << 24, "forest.n_local");
+    check_equal(forest.value.size(), forest.nodes.size(), "forest.value");
+    const int64_t n_nodes = forest.nodes.size(), n_features = forest.n_local + n_global;
+    for (int64_t t = 0; t < n_trees; ++t) check_value(forest.roots[t], 0, n_nodes, "forest.roots");
+    const int64_t n_used = n_trees ? forest.roots[n_trees] : 0;
+    check_value(n_used, 0, n_nodes + 1, "forest.roots");
+    for (int64_t i = 0; i < n_used; ++i) {
+        const int64_t word = forest.nodes[i], child = child_of(word);
+        // A leaf is its own child: no bin is above its border. Other children come later.
+        if (child == i ? border_of(word) != 255 : child < i || child >= n_used - 1)
+            fail("forest.nodes", "node " + std::to_string(i) + " has no valid child");
+        if (feature_of(word) >= std::max<int64_t>(n_features, 1))
+            fail("forest.nodes", "node " + std::to_string(i) + " asks about no existing feature");
+    }
+    if (!forest.masked()) return;
+    if (forest.planes != 1 && forest.planes != 2 && forest.planes != MAX_PLANES)
+        fail("forest.planes", std::to_string(forest.planes) + " is not 1, 2 or 4");
+    check_at_least(forest.leaf_value.shape(0), n_trees, "forest.leaf_value");
+    check_equal(forest.leaf_value.shape(1), 8 * forest.planes, "forest.leaf_value");
+    check_at_least(forest.local_questions.size(), n_trees, "forest.local_questions");
+    check_at_least(forest.global_questions.size(), n_trees, "forest.global_questions");
+    check_value(forest.words, 0, 256, "forest.words");
+    check_at_least(forest.questions.size(), n_trees * forest.words, "forest.questions");
+    for (int64_t t = 0; t < n_trees; ++t) {
+        const int64_t n_locals = forest.local_questions[t], n_globals = forest.global_questions[t];
+        check_value(n_locals, 0, forest.words + 1, "forest.local_questions");
+        check_value(n_globals, 0, forest.words - n_locals + 1, "forest.global_questions");
+        for (int64_t q = 0; q < n_locals + n_globals; ++q) {
+            const int64_t question = forest.questions[t * forest.words + q];
+            check_value(feature_of(question), 0, q < n_locals ? forest.n_local : n_global,
+                        "forest.questions");
+            check_value(plane_of(question), 0, forest.planes, "forest.questions");
+        }
+    }
+}
+
+void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at,
+               uint8_t* scratch) {
+    if (!forest.masked()) {
+        for (int64_t t = first; t < last; ++t)
+            for (int64_t k = 0; k < at.n_rows; ++k) walk_tree(forest, t, at, k);
+        return;
+    }
+    const int64_t lanes = at.n_blocks * LANES, n_masks = forest.planes * lanes;
+    uint8_t *const shared = scratch, *const own = scratch + n_masks, *leaves = own + n_masks;
+    for (int64_t t = first; t < last; ++t) {
+        const int64_t* question = forest.questions.data() + t * forest.words;
+        const int64_t* const middle = question + forest.local_questions[t];
+        const int64_t* const end = middle + forest.global_questions[t];
+        const double* const values = &forest.leaf_value(t, 0);
+        std::memset(shared, 255, n_masks);
+        for (; question < middle; ++question) rule_out(*question, at.local, at.n_blocks, shared);
+        const bool asks_history = middle < end;
+        if (!asks_history) find_leaves(forest.planes, at.n_blocks, shared, leaves);
+        for (int64_t k = 0; k < at.n_rows; ++k) {
+            if (asks_history) {
+                std::memcpy(own, shared, n_masks);
+                for (question = middle; question < end; ++question)
+                    rule_out(*question, at.globals_of(k), at.n_blocks, own);
+                find_leaves(forest.planes, at.n_blocks, own, leaves);
+            }
+            double* const scores = at.scores_of(k);
+            for (int64_t i = 0; i < lanes; ++i) scores[i] += values[leaves[i]];
+        }
+    }
+}
+
+// ---- asking trees
+
+namespace {
+
+constexpr int64_t LEAVES = 32;
+
+void check_trees(const Forest& forest, Ints trees, int64_t n_global) {
+    if (!forest.masked()) fail("forest.depth", "trees are too deep for masks");
+    int64_t n_trees = 0;
+    check_range(trees, 0, forest.roots.size() - 1, "trees");
+    for (int32_t t : trees) n_trees = std::max<int64_t>(n_trees, t + 1);
+    check_forest(forest, n_trees, n_global);
+}
+
+// Call visit(j, question) for every question of tree j about global features.
+template <class Visit>
+void each_global_question(const Forest& forest, Ints trees, Visit visit) {
+    for (int64_t j = 0; j < trees.size(); ++j) {
+        const int64_t t = trees[j], first = t * forest.words + forest.local_questions[t];
+        for (int64_t q = first; q < first + forest.global_questions[t]; ++q)
+            visit(j, forest.questions[q]);
+    }
+}
+
+// Mark the bins that questions compare each feature with.
+void mark_borders(const Forest& forest, Ints trees, Array<int32_t, 2> asked) {
+    check_trees(forest, trees, asked.shape(0));
+    check_equal(asked.shape(1), MAX_BINS + 1, "asked");
+    each_global_question(forest, trees, [&](int64_t, int64_t question) {
+        asked(feature_of(question), border_of(question)) = 1;
+    });
+}
+
+// Clear from every row the leaves on the left of questions that its bin answers "right".
+void rule_out_rows(const Forest& forest, Ints trees, Array<const int32_t, 2> asked,
+                   Array<const int32_t, 2> row, Array<uint32_t, 2> left) {
+    check_trees(forest, trees, row.shape(0));
+    check_equal(row.shape(1), MAX_BINS + 1, "row");
+    check_equal(asked.shape(0), row.shape(0), "asked");
+    check_equal(asked.shape(1), MAX_BINS + 1, "asked");
+    check_range(row, 0, left.shape(0), "row");
+    check_at_least(left.shape(1), trees.size(), "left");
+    each_global_question(forest, trees, [&](int64_t j, int64_t question) {
+        const int64_t above = row(feature_of(question), border_of(question)) + 1;
+        check_value(above, 1, left.shape(0), "row");
+        const uint32_t out = (255u & ~uint32_t(allowed_of(question))) << (8 * plane_of(question));
+        left(above, j) &= ~out;
+    });
+    for (int64_t f = 0; f < row.shape(0); ++f) {
+        const int64_t end = row(f, MAX_BINS) + asked(f, MAX_BINS) + 1;
+        check_value(end, 0, left.shape(0) + 1, "asked");
+        // A bin above a border is above all lower ones.
+        for (int64_t r = row(f, 0) + 1; r < end; ++r)
+            for (int64_t j = 0; j < left.shape(1); ++j) left(r, j) &= left(r - 1, j);
+    }
+}
+
+}  // namespace
+
+void check_asking(const AskingTrees& asking, int64_t n_global) {
+    check_equal(asking.row.shape(0), n_global, "asking.row");
+    check_equal(asking.row.shape(1), MAX_BINS + 1, "asking.row");
+    check_range(asking.row, 0, asking.left.shape(0), "asking.row");
+    if (asking.left.shape(1) % 8 != 0) fail("asking.left", "rows are not padded to 8 trees");
+    check_equal(asking.value.size(), asking.left.shape(1) * LEAVES, "asking.value");
+}
+
+double sum_leaves(const AskingTrees& asking, const uint32_t* __restrict masks,
+                  const uint8_t* bins, int64_t step, uint32_t* __restrict left) {
+    const int64_t n = asking.left.shape(1), n_global = asking.row.shape(0);
+    const uint32_t* const rows = asking.left.data();
+    std::memcpy(left, masks, n * sizeof(uint32_t));
+    // Four features at a time; the last one again where fewer are left.
+    for (int64_t g = 0; g < n_global; g += 4) {
+        const uint32_t* row[4];
+        for (int64_t i = 0; i < 4; ++i) {
+            const int64_t f = std::min(g + i, n_global - 1);
+            row[i] = rows + asking.row(f, bins[f * step]) * n;
+        }
+        for (int64_t j = 0; j < n; ++j)
+            left[j] &= row[0][j] & row[1][j] & row[2][j] & row[3][j];
+    }
+    // Sums of leaf values are exact in any order; four of them are independent additions.
+    // A power of two times a De Bruijn number has its own five top bits: a leaf's place.
+    auto value = [&](int64_t j) {
+        const uint32_t place = ((left[j] & (0u - left[j])) * 0x077CB531u) >> 27;
+        return asking.value[j * LEAVES + place];
+    };
+    double a = 0, b = 0, c = 0, d = 0;
+    for (int64_t j = 0; j < n; j += 4) {
+        a += value(j);
+        b += value(j + 1);
+        c += value(j + 2);
+        d += value(j + 3);
+    }
+    return (a + b) + (c + d);
+}
+
+void bind_trees(nb::module_& module) {
+    bind<&bin_rows>(module, "bin_rows", "values", "thresholds", "out");
+    bind<&bin_blocks>(module, "bin_blocks", "first", "last", "candidate_offsets", "block_offsets",
+                      "local", "thresholds", "n_bins", "out");
+    bind<&pack_rows>(module, "pack_rows", "residuals", "rows", "scale", "count_bits", "out");
+    bind<&add_rows>(module, "add_rows", "x", "n_features", "packed", "rows", "out");
+    bind<&best_split>(module, "best_split", "histogram", "n_bins", "count_bits", "min_leaf", "l2",
+                      "min_gain");
+    bind<&partition>(module, "partition", "x", "rows", "start", "stop", "feature", "bin");
+    bind<&walk_rows>(module, "walk_rows", "roots", "feature", "threshold", "left", "value", "rows",
+                     "scores");
+    bind<&mark_borders>(module, "mark_borders", "forest", "trees", "asked");
+    bind<&rule_out_rows>(module, "rule_out_rows", "forest", "trees", "asked", "row", "left");
+}
 
 }  // namespace sgtb

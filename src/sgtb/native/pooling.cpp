@@ -1,0 +1,388 @@
+// Pair features, their pooling over histories, and the answers of trees to local features.
+#include <algorithm>
+#include <cstring>
+
+#include "check.hpp"
+#include "search.hpp"
+
+namespace sgtb {
+
+void check_pairs(const Pairs& pairs, int64_t n_documents) {
+    check_value(pairs.n_features, 0, 1 << 20, "pairs.n_features");
+    if (pairs.n_features == 0) return;
+    check_equal(pairs.entity_offsets.size(), n_documents + 1, "pairs.entity_offsets");
+    const int64_t n_entities = pairs.entity_offsets[n_documents];
+    check_offsets(pairs.entity_offsets, n_documents, n_entities, "pairs.entity_offsets");
+    if (pairs.dense()) {
+        check_equal(pairs.block_offsets.size(), n_documents + 1, "pairs.block_offsets");
+        for (int64_t d = 0; d < n_documents; ++d) {
+            const int64_t n = pairs.n_entities(d), most = int64_t(1) << 31;
+            check_value(n, 0, most, "pairs.entity_offsets");
+            const int64_t end = pairs.block.size() + 1 - n * n * pairs.n_features;
+            check_value(pairs.block_offsets[d], 0, end, "pairs.block_offsets");
+        }
+        return;
+    }
+    const int64_t n_rows = pairs.vectors.shape(0), n_targets = pairs.link_targets.size();
+    check_equal(pairs.row.size(), n_entities, "pairs.row");
+    check_range(pairs.row, 0, n_rows, "pairs.row");
+    check_at_least(pairs.space_offsets.size(), 1, "pairs.space_offsets");
+    check_offsets(pairs.space_offsets, pairs.n_spaces(), pairs.width(), "pairs.space_offsets");
+    check_equal(pairs.link_offsets.shape(0), pairs.n_relations(), "pairs.link_offsets");
+    check_equal(pairs.link_offsets.shape(1), n_rows + 1, "pairs.link_offsets");
+    check_equal(pairs.link_counts.size(), n_targets, "pairs.link_counts");
+    for (int64_t r = 0; r < pairs.n_relations(); ++r)
+        for (const int32_t row : pairs.row) {
+            const int64_t start = pairs.link_offsets(r, row);
+            check_value(start, 0, n_targets + 1, "pairs.link_offsets");
+            check_value(pairs.link_offsets(r, row + 1), start, n_targets + 1,
+                        "pairs.link_offsets");
+        }
+}
+
+void check_search(const Search& s) {
+    check_at_least(s.mention_offsets.size(), 1, "mention_offsets");
+    check_at_least(s.candidate_offsets.size(), 1, "candidate_offsets");
+    const int64_t n_documents = s.n_documents(), n_mentions = s.candidate_offsets.size() - 1;
+    check_offsets(s.mention_offsets, n_documents, n_mentions, "mention_offsets");
+    check_offsets(s.candidate_offsets, n_mentions, s.entity.size(), "candidate_offsets");
+    check_equal(s.gold.size(), n_mentions, "gold");
+    check_equal(s.clamp.size(), n_mentions, "clamp");
+    check_equal(s.mention_blocks.size(), n_mentions + 1, "mention_blocks");
+    int64_t blocks = 0;
+    for (int64_t m = 0; m <= n_mentions; ++m) {
+        check_equal(s.mention_blocks[m], blocks, "mention_blocks");
+        if (m == n_mentions) break;
+        check_value(s.gold[m], -1, s.n_candidates(m), "gold");
+        check_value(s.clamp[m], -1, s.n_candidates(m), "clamp");
+        blocks += blocks_of(s.n_candidates(m));
+    }
+    check_equal(s.n_local, s.forest.n_local, "n_local");
+    check_value(s.n_local, 0, 1 << 24, "n_local");
+    check_equal(s.local.shape(1), LANES, "local");
+    check_at_least(s.local.shape(0), blocks * s.n_local, "local");
+    check_pairs(s.pairs, n_documents);
+    check_equal(s.global_thresholds.shape(0), 2 * s.pairs.n_features, "global_thresholds");
+    check_equal(s.global_thresholds.shape(1), MAX_BINS, "global_thresholds");
+    const int64_t n_steps = s.mention.shape(1), n_directions = s.mention.shape(0);
+    check_value(n_directions, 1, 3, "mention");
+    check_offsets(s.step_offsets, n_documents, n_steps, "step_offsets");
+    check_equal(s.step_blocks.shape(0), n_directions, "step_blocks");
+    check_equal(s.step_blocks.shape(1), n_steps + 1, "step_blocks");
+    for (int64_t direction = 0; direction < n_directions; ++direction) {
+        check_equal(s.step_blocks(direction, 0), 0, "step_blocks");
+        for (int64_t d = 0; d < n_documents; ++d)
+            for (int64_t step = s.step_offsets[d]; step < s.step_offsets[d + 1]; ++step) {
+                const int64_t m = s.mention(direction, step);
+                check_value(m, s.mention_offsets[d], s.mention_offsets[d + 1], "mention");
+                check_at_least(s.n_candidates(m), 1, "candidates of a visited mention");
+                check_equal(s.step_blocks(direction, step + 1) - s.step_blocks(direction, step),
+                            blocks_of(s.n_candidates(m)), "step_blocks");
+            }
+    }
+    if (s.pairs.n_features > 0)
+        for (int64_t d = 0; d < n_documents; ++d) {
+            const int64_t first = s.candidate_offsets[s.mention_offsets[d]];
+            const int64_t last = s.candidate_offsets[s.mention_offsets[d + 1]];
+            check_range(Ints(s.entity.data() + first, {last - first}), 0, s.pairs.n_entities(d),
+                        "entity");
+        }
+    check_value(s.beam_width, 1, 1 << 20, "beam_width");
+}
+
+DocumentLinks::DocumentLinks(const Pairs& pairs, int64_t d) : n_relations_(pairs.n_relations()) {
+    const int64_t n = pairs.n_entities(d), base = pairs.entity_offsets[d];
+    struct Entry {
+        int64_t key;
+        Link link;
+    };
+    std::vector<std::pair<int32_t, int32_t>> places(n);  // rows of the document, ascending
+    for (int64_t i = 0; i < n; ++i) places[i] = {pairs.row[base + i], int32_t(i)};
+    std::sort(places.begin(), places.end());
+    std::vector<Entry> entries;
+    auto put = [&](int64_t relation, int32_t a, int32_t b, float count) {
+        entries.push_back({a * n_relations_ + relation, {b, count}});
+    };
+    for (int64_t relation = 0; relation < n_relations_; ++relation)
+        for (const auto& [row, entity] : places) {
+            const int32_t* const targets = pairs.link_targets.data();
+            const int32_t* begin = targets + pairs.link_offsets(relation, row);
+            const int32_t* const end = targets + pairs.link_offsets(relation, row + 1);
+            if (begin == end) continue;
+            // A link stands under the lower of its rows; both lists are ascending.
+            auto other = std::lower_bound(places.begin(), places.end(), std::pair(row, 0));
+            for (; other != places.end(); ++other) {
+                begin = std::lower_bound(begin, end, other->first);
+                if (begin == end) break;
+                if (*begin != other->first) continue;
+                const float count = pairs.link_counts[begin - targets];
+                put(relation, entity, other->second, count);
+                if (other->first != row) put(relation, other->second, entity, count);
+            }
+        }
+    offsets_.assign(n * n_relations_ + 1, 0);
+    for (const Entry& entry : entries) ++offsets_[entry.key + 1];
+    for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] += offsets_[i - 1];
+    std::vector<int32_t> next(offsets_.begin(), offsets_.end() - 1);
+    links_.resize(entries.size());
+    for (const Entry& entry : entries) links_[next[entry.key]++] = entry.link;
+}
+
+Lineup::Lineup(const Pairs& pairs, int64_t room)
+    : room_blocks_(blocks_of(std::max<int64_t>(room, 1))),
+      entity_(room_blocks_ * LANES, -1),
+      gathered_(pairs.dense() ? 0 : room_blocks_ * LANES * pairs.width()) {}
+
+void Lineup::put(const Pairs& pairs, int64_t d, int32_t entity, int64_t place) {
+    SGTB_ASSERT(place < static_cast<int64_t>(entity_.size()));
+    entity_[place] = entity;
+    if (pairs.dense()) return;
+    const float* vector = pairs.vector(d, entity);
+    for (int64_t k = 0; k < pairs.width(); ++k)
+        gathered_[k * room_blocks_ * LANES + place] = vector[k];
+}
+
+void Lineup::fill(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n) {
+    n_ = n;
+    for (int64_t i = 0; i < n; ++i) put(pairs, d, entity[i], i);
+}
+
+// The dot products of N decided entities with all lanes; each sum is in coordinate order.
+template <int N>
+void Lineup::multiply(const Pairs& pairs, int64_t d, const int32_t* decided, float* out) const {
+    const int64_t n_blocks = blocks_of(n_), stride = room_blocks_ * LANES;
+    const float* vector[N];
+    for (int j = 0; j < N; ++j) vector[j] = pairs.vector(d, decided[j]);
+    for (int64_t space = 0; space < pairs.n_spaces(); ++space) {
+        const int64_t begin = pairs.space_offsets[space], end = pairs.space_offsets[space + 1];
+        for (int64_t b = 0; b < n_blocks; ++b) {
+            const float* lanes = gathered_.data() + begin * stride + b * LANES;
+            Block sum[N];
+            for (int j = 0; j < N; ++j) sum[j] = Block::all(0.0f);
+            for (int64_t k = begin; k < end; ++k, lanes += stride) {
+                const Block x = Block::load(lanes);
+                for (int j = 0; j < N; ++j) sum[j] = sum[j] + Block::all(vector[j][k]) * x;
+            }
+            for (int j = 0; j < N; ++j)
+                sum[j].store(out + ((j * pairs.n_features + space) * n_blocks + b) * LANES);
+        }
+    }
+}
+
+void Lineup::meet(const Pairs& pairs, const DocumentLinks* links, int64_t d,
+                  const int32_t* decided, int64_t n_decided, float* out) const {
+    const int64_t n_blocks = blocks_of(n_), n_pair = pairs.n_features;
+    const int64_t line = n_pair * n_blocks * LANES;
+    if (pairs.dense()) {
+        for (int64_t j = 0; j < n_decided; ++j) {
+            const float* values = pairs.dense_row(d, decided[j]);
+            for (int64_t c = 0; c < n_; ++c)
+                for (int64_t e = 0; e < n_pair; ++e)
+                    out[j * line + e * n_blocks * LANES + c] = values[entity_[c] * n_pair + e];
+        }
+        return;
+    }
+    constexpr int AT_ONCE = REGISTER == 32 ? 4 : 2;  // as many sums as there are registers for
+    int64_t j = 0;
+    for (; j + AT_ONCE <= n_decided; j += AT_ONCE)
+        multiply<AT_ONCE>(pairs, d, decided + j, out + j * line);
+    for (; j < n_decided; ++j) multiply<1>(pairs, d, decided + j, out + j * line);
+    const int64_t n_spaces = pairs.n_spaces(), n_lanes = n_blocks * LANES;
+    for (j = 0; j < n_decided; ++j)
+        for (int64_t r = 0; r < n_pair - n_spaces; ++r) {
+            float* values = out + j * line + (n_spaces + r) * n_lanes;
+            std::memset(values, 0, n_lanes * sizeof(float));
+            for (const auto [other, count] : links->of(decided[j], r))
+                for (int64_t c = 0; c < n_lanes; ++c)
+                    values[c] = entity_[c] == other ? count : values[c];
+        }
+}
+
+namespace {
+constexpr int64_t AT_ONCE = 16;  // decisions whose pair features are computed together
+}
+
+Pool::Pool(const Pairs& pairs, int64_t n_histories, int64_t n_steps, int64_t n_candidates)
+    : n_pair_(pairs.n_features),
+      n_steps_(n_steps),
+      histories_(n_histories * n_steps),
+      lineup_(pairs, n_candidates),
+      values_(pairs.dense() ? 0
+                            : std::max(AT_ONCE, n_histories) * n_pair_ * blocks_of(n_candidates) *
+                                  LANES),
+      tops_(n_histories * n_pair_ * blocks_of(n_candidates) * LANES),
+      sums_(n_histories * n_pair_ * blocks_of(n_candidates) * LANES) {}
+
+void Pool::run(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* entity,
+               int64_t n, int64_t n_histories, int64_t length) {
+    n_ = n;
+    length_ = length;
+    if (pairs.dense()) {
+        run_dense(pairs, d, entity, n_histories);
+        return;
+    }
+    if (length > 0) lineup_.fill(pairs, d, entity, n);
+    run_table(pairs, links, d, n_histories);
+}
+
+// Candidate by candidate: sums of four features at a time stay in registers.
+void Pool::run_dense(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n_histories) {
+    constexpr int FEATURES = 4;
+    for (int64_t c = 0; c < n_; ++c) {
+        const float* const row = pairs.dense_row(d, entity[c]);
+        for (int64_t k = 0; k < n_histories; ++k) {
+            const int32_t* const decided = history(k);
+            for (int64_t first = 0; first < n_pair_; first += FEATURES) {
+                // The last feature again where fewer are left.
+                int64_t feature[FEATURES];
+                double sum[FEATURES] = {};
+                float top[FEATURES];
+                for (int i = 0; i < FEATURES; ++i) {
+                    feature[i] = std::min(first + i, n_pair_ - 1);
+                    top[i] = -std::numeric_limits<float>::infinity();
+                }
+                for (int64_t t = 0; t < length_; ++t) {
+                    const float* const values = row + decided[t] * n_pair_;
+                    for (int i = 0; i < FEATURES; ++i) {
+                        const float value = values[feature[i]];
+                        sum[i] += value;
+                        top[i] = value > top[i] ? value : top[i];
+                    }
+                }
+                for (int i = 0; i < FEATURES; ++i) {
+                    sums_[at(k, feature[i]) + c] = sum[i];
+                    tops_[at(k, feature[i]) + c] = top[i];
+                }
+            }
+        }
+    }
+}
+
+// Sums run in the order of decisions; entities decided several times are met once.
+void Pool::run_table(const Pairs& pairs, const DocumentLinks* links, int64_t d,
+                     int64_t n_histories) {
+    const int64_t line_size = n_pair_ * blocks_of(n_) * LANES, most = std::max(AT_ONCE, n_histories);
+    for (int64_t i = 0; i < n_histories * line_size; ++i) {
+        sums_[i] = 0.0;
+        tops_[i] = -std::numeric_limits<float>::infinity();
+    }
+    std::vector<int32_t> met;          // distinct entities of the decisions at hand
+    std::vector<int32_t> line;         // per decision and history, the line of its entity
+    for (int64_t t = 0, end; t < length_; t = end) {
+        met.clear();
+        line.clear();
+        for (end = t; end < length_; ++end) {
+            if (end > t && static_cast<int64_t>(met.size()) + n_histories > most) break;
+            for (int64_t k = 0; k < n_histories; ++k) {
+                const int32_t decided = history(k)[end];
+                const auto found = std::find(met.begin(), met.end(), decided);
+                line.push_back(static_cast<int32_t>(found - met.begin()));
+                if (found == met.end()) met.push_back(decided);
+            }
+        }
+        lineup_.meet(pairs, links, d, met.data(), met.size(), values_.data());
+        for (int64_t k = 0; k < n_histories; ++k)
+            for (int64_t i = 0; i < line_size; i += LANES) {
+                auto sum = DoubleBlock::load(sums_.data() + k * line_size + i);
+                auto top = Block::load(tops_.data() + k * line_size + i);
+                for (int64_t u = 0; u < end - t; ++u) {
+                    const float* values = values_.data() + line[u * n_histories + k] * line_size + i;
+                    const auto value = Block::load(values);
+                    sum = sum + doubles(value);
+                    top = larger(value, top);
+                }
+                sum.store(sums_.data() + k * line_size + i);
+                top.store(tops_.data() + k * line_size + i);
+            }
+    }
+}
+
+void Pool::bin(const Search& s, int64_t k, uint8_t* out) const {
+    const int64_t stride = blocks_of(n_) * LANES;
+    for (int64_t e = 0; e < n_pair_; ++e) {
+        const float *const means = s.thresholds(e), *const tops = s.thresholds(n_pair_ + e);
+        for (int64_t c = 0; c < n_; ++c) {
+            out[e * stride + c] = bin_value(mean_value(k, e, c), means);
+            out[(n_pair_ + e) * stride + c] = bin_value(top_value(k, e, c), tops);
+        }
+    }
+}
+
+namespace {
+constexpr int64_t VECTOR = 32;   // lanes are rounded up to whole registers
+constexpr int64_t TREES = 8;     // trees whose masks are transposed at a time
+constexpr int64_t LEAST = 256;   // lanes to fill with documents
+
+int64_t whole_vectors(int64_t n) { return (n + VECTOR - 1) / VECTOR * VECTOR; }
+}  // namespace
+
+LocalAnswers::LocalAnswers(const Forest& forest, int64_t n_trees, const AskingTrees& asking,
+                           int64_t n_lanes)
+    : asking_(&asking),
+      n_trees_(n_trees),
+      n_local_(forest.n_local),
+      planes_(forest.planes),
+      n_asking_(asking.left.shape(1)),
+      room_(whole_vectors(std::max(n_lanes, LEAST))),
+      bins_(n_local_ * room_),
+      allowed_(planes_ * room_),
+      leaves_(room_),
+      words_(TREES * room_),
+      left_(n_asking_),
+      score_(room_),
+      masks_(room_ * n_asking_) {}
+
+void LocalAnswers::add(const Search& s, int64_t mention, int64_t first, int64_t last) {
+    const int64_t stride = blocks_of(s.n_candidates(mention)) * LANES;
+    SGTB_ASSERT(n_ + last - first <= room_);
+    for (int64_t f = 0; f < n_local_; ++f)
+        std::memcpy(bins_.data() + f * room_ + n_, s.local_of(mention) + f * stride + first,
+                    last - first);
+    n_ += last - first;
+}
+
+void LocalAnswers::ask(const Forest& forest) {
+    const int64_t n = whole_vectors(n_);
+    std::fill_n(score_.begin(), n, 0.0);
+    // The masks of some trees, lane by lane; columns beyond the last tree hold nothing of use.
+    auto transpose = [&](int64_t first_column) {
+        for (int64_t j = 0; j < n_; ++j)
+            for (int64_t k = 0; k < TREES; ++k)
+                masks_[j * n_asking_ + first_column + k] = words_[k * room_ + j];
+    };
+    int64_t column = 0;
+    for (int64_t t = 0; t < n_trees_; ++t) {
+        std::memset(allowed_.data(), 255, planes_ * room_);
+        const int64_t start = t * forest.words;
+        for (int64_t q = start; q < start + forest.local_questions[t]; ++q) {
+            const int64_t question = forest.questions[q];
+            const uint8_t border = border_of(question), left_out = allowed_of(question);
+            const uint8_t* __restrict bins = bins_.data() + feature_of(question) * room_;
+            uint8_t* __restrict plane = allowed_.data() + plane_of(question) * room_;
+            for (int64_t j = 0; j < n; ++j) plane[j] &= bins[j] <= border ? 255 : left_out;
+        }
+        const uint8_t* const plane[] = {
+            allowed_.data(), allowed_.data() + std::min<int64_t>(1, planes_ - 1) * room_,
+            allowed_.data() + std::min<int64_t>(2, planes_ - 1) * room_,
+            allowed_.data() + (planes_ - 1) * room_};
+        if (forest.global_questions[t] == 0) {
+            const double* const values = &forest.leaf_value(t, 0);
+            uint8_t* const leaves = leaves_.data();
+            for (int64_t j = 0; j < n; ++j)
+                leaves[j] = planes_ == 1   ? first_leaf(plane[0][j])
+                            : planes_ == 2 ? first_leaf_of_two(plane[0][j], plane[1][j])
+                                           : first_leaf_of_four(plane[0][j], plane[1][j],
+                                                                plane[2][j], plane[3][j]);
+            for (int64_t j = 0; j < n; ++j) score_[j] += values[leaves[j]];
+            continue;
+        }
+        uint32_t* __restrict words = words_.data() + column % TREES * room_;
+        for (int64_t j = 0; j < n; ++j) words[j] = plane[0][j];
+        for (int64_t p = 1; p < planes_; ++p)
+            for (int64_t j = 0; j < n; ++j) words[j] |= uint32_t(plane[p][j]) << (8 * p);
+        if (++column % TREES == 0) transpose(column - TREES);
+    }
+    if (column % TREES > 0) transpose(column / TREES * TREES);
+}
+
+}  // namespace sgtb

@@ -1,0 +1,18 @@
+// Readers of the records that several translation units share.
+#pragma once
+
+#include "bind.hpp"
+#include "search.hpp"
+
+namespace sgtb {
+
+SGTB_RECORD(Forest, depth, planes, words, n_local, roots, nodes, value, questions,
+            local_questions, global_questions, leaf_value)
+SGTB_RECORD(AskingTrees, tree, row, left, value)
+SGTB_RECORD(Pairs, kind, n_features, entity_offsets, block_offsets, block, row, vectors,
+            space_offsets, link_offsets, link_targets, link_counts)
+SGTB_RECORD(Search, mention_offsets, candidate_offsets, gold, entity, mention_blocks, n_local,
+            local, pairs, global_thresholds, step_offsets, mention, step_blocks, clamp, forest,
+            beam_width)
+
+}  // namespace sgtb

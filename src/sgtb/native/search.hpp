@@ -1,0 +1,194 @@
+// What searches and explanations share: documents, pair features, pooling, local answers.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "array.hpp"
+#include "simd.hpp"
+#include "trees.hpp"
+
+namespace sgtb {
+
+using Block = Lanes<float, LANES>;         // one number of sixteen candidates
+using DoubleBlock = Lanes<double, LANES>;
+
+// A pair source as in sgtb/learn/pairs.py: dense blocks, or a table of vectors and links.
+struct Pairs {
+    int64_t kind, n_features;
+    Longs entity_offsets, block_offsets;
+    Floats block;
+    Ints row;
+    Array<const float, 2> vectors;
+    Longs space_offsets;
+    Array<const int64_t, 2> link_offsets;
+    Ints link_targets;
+    Floats link_counts;
+
+    bool dense() const { return kind == 0; }
+    int64_t width() const { return vectors.shape(1); }
+    int64_t n_spaces() const { return space_offsets.size() - 1; }
+    int64_t n_relations() const { return n_features - n_spaces(); }
+    int64_t n_entities(int64_t d) const { return entity_offsets[d + 1] - entity_offsets[d]; }
+    // The values of an entity and entity 0, 1, ... of the same document; dense blocks only.
+    const float* dense_row(int64_t d, int64_t entity) const {
+        return block.data() + block_offsets[d] + entity * n_entities(d) * n_features;
+    }
+    const float* vector(int64_t d, int64_t entity) const {
+        return vectors.data() + int64_t(row[entity_offsets[d] + entity]) * width();
+    }
+};
+
+// Raise unless the pairs fit D documents and every row that they can touch is inside the table.
+void check_pairs(const Pairs& pairs, int64_t n_documents);
+
+// What a search reads; see sgtb/learn/beam.py.
+struct Search {
+    Ints mention_offsets, candidate_offsets, gold, entity;
+    Longs mention_blocks;
+    int64_t n_local;
+    Array<const uint8_t, 2> local;
+    Pairs pairs;
+    Array<const float, 2> global_thresholds;
+    Ints step_offsets;
+    Array<const int32_t, 2> mention;
+    Array<const int64_t, 2> step_blocks;
+    Ints clamp;
+    Forest forest;
+    int64_t beam_width;
+
+    int64_t n_documents() const { return mention_offsets.size() - 1; }
+    int64_t n_steps(int64_t d) const { return step_offsets[d + 1] - step_offsets[d]; }
+    int64_t n_candidates(int64_t m) const {
+        return candidate_offsets[m + 1] - candidate_offsets[m];
+    }
+    int64_t mention_at(int64_t direction, int64_t d, int64_t level) const {
+        return mention(direction, step_offsets[d] + level);
+    }
+    // The local bins of a mention: feature by feature, blocks of lanes.
+    const uint8_t* local_of(int64_t m) const {
+        return local.data() + mention_blocks[m] * n_local * LANES;
+    }
+    const float* thresholds(int64_t g) const { return &global_thresholds(g, 0); }
+};
+
+// Raise unless all offsets and numbers of a search are consistent and in range.
+void check_search(const Search& s);
+
+// The links among the entities of one document, by entity and relation.
+class DocumentLinks {
+public:
+    DocumentLinks() = default;
+    DocumentLinks(const Pairs& pairs, int64_t d);
+
+    struct Link {
+        int32_t other;
+        float count;
+    };
+    std::span<const Link> of(int64_t entity, int64_t relation) const {
+        const int64_t at = entity * n_relations_ + relation;
+        return {links_.data() + offsets_[at], links_.data() + offsets_[at + 1]};
+    }
+
+private:
+    int64_t n_relations_ = 0;
+    std::vector<int32_t> offsets_;
+    std::vector<Link> links_;
+};
+
+// Entities side by side in lanes, ready to meet others of the same document.
+class Lineup {
+public:
+    Lineup(const Pairs& pairs, int64_t room);
+
+    // Start with entities of a document; `add` appends one.
+    void fill(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n);
+    void add(const Pairs& pairs, int64_t d, int32_t entity) { put(pairs, d, entity, n_++); }
+    void clear() { n_ = 0; }
+    int64_t size() const { return n_; }
+    int32_t operator[](int64_t i) const { return entity_[i]; }
+
+    // Write φ_E(decided[j], lane) of all lanes to out + j * E * blocks * LANES: feature by feature.
+    void meet(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* decided,
+              int64_t n_decided, float* out) const;
+
+private:
+    void put(const Pairs& pairs, int64_t d, int32_t entity, int64_t place);
+    template <int N>
+    void multiply(const Pairs& pairs, int64_t d, const int32_t* decided, float* out) const;
+
+    int64_t n_ = 0, room_blocks_;
+    std::vector<int32_t> entity_;   // per lane; -1: empty
+    std::vector<float> gathered_;   // coordinate by coordinate, blocks of lanes
+};
+
+// Mean and maximum of φ_E over histories, for all candidates of a mention.
+class Pool {
+public:
+    Pool(const Pairs& pairs, int64_t n_histories, int64_t n_steps, int64_t n_candidates);
+
+    // The entities that history k has decided on, first decision first.
+    int32_t* history(int64_t k) { return histories_.data() + k * n_steps_; }
+
+    // Pool the candidates under the first histories, all of `length` decisions.
+    void run(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* entity,
+             int64_t n, int64_t n_histories, int64_t length);
+
+    // Bin the means, then the maxima of history k: feature by feature, blocks of lanes.
+    void bin(const Search& s, int64_t k, uint8_t* out) const;
+
+    double sum(int64_t k, int64_t e, int64_t c) const { return sums_[at(k, e) + c]; }
+    float top(int64_t k, int64_t e, int64_t c) const { return tops_[at(k, e) + c]; }
+    // Means and maxima as features; with no history both are 0.
+    float mean_value(int64_t k, int64_t e, int64_t c) const {
+        return length_ ? static_cast<float>(sum(k, e, c) / static_cast<double>(length_)) : 0.0f;
+    }
+    float top_value(int64_t k, int64_t e, int64_t c) const { return length_ ? top(k, e, c) : 0.0f; }
+
+private:
+    int64_t at(int64_t k, int64_t e) const { return (k * n_pair_ + e) * blocks_of(n_) * LANES; }
+    void run_dense(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n_histories);
+    void run_table(const Pairs& pairs, const DocumentLinks* links, int64_t d, int64_t n_histories);
+
+    int64_t n_pair_, n_steps_, n_ = 0, length_ = 0;
+    std::vector<int32_t> histories_;
+    Lineup lineup_;
+    Buffer<float> values_, tops_;
+    Buffer<double> sums_;
+};
+
+// What trees make of local features alone, for many candidates before any history is known.
+class LocalAnswers {
+public:
+    LocalAnswers(const Forest& forest, int64_t n_trees, const AskingTrees& asking,
+                 int64_t n_lanes);
+
+    // Lanes for which there is always room, and those taken.
+    bool fits(int64_t n) const { return n_ == 0 || n_ + n <= room_; }
+    int64_t size() const { return n_; }
+    void clear() { n_ = 0; }
+    // Append candidates first..last-1 of a mention.
+    void add(const Search& s, int64_t mention, int64_t first, int64_t last);
+    // Ask all questions about local features of the lanes appended.
+    void ask(const Forest& forest);
+
+    double score(int64_t lane) const { return score_[lane]; }  // of trees without global questions
+    // The asking trees' sum for a lane; the bin of global feature g is bins[g * step].
+    double sum(int64_t lane, const uint8_t* bins, int64_t step) {
+        return sum_leaves(*asking_, masks_.data() + lane * n_asking_, bins, step, left_.data());
+    }
+
+private:
+    const AskingTrees* asking_;
+    int64_t n_trees_, n_local_, planes_, n_asking_, room_, n_ = 0;
+    std::vector<uint8_t> bins_, allowed_, leaves_;
+    std::vector<uint32_t> words_, left_;
+    std::vector<double> score_;
+    Buffer<uint32_t> masks_;
+};
+
+// Softmax of n numbers `stride` apart; the maximum is subtracted first.
+template <class Score>
+void softmax(int64_t n, Score score, double* out);
+
+}  // namespace sgtb

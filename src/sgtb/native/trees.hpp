@@ -1,0 +1,127 @@
+// Forests on bins: how trees are stored, and how candidates are scored by them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "array.hpp"
+#include "simd.hpp"
+
+namespace sgtb {
+
+// Candidates of a mention stand side by side in blocks of so many lanes.
+inline constexpr int64_t LANES = 16;
+// Thresholds per feature, padded with +inf; bins are 0 to 254.
+inline constexpr int64_t MAX_BINS = 255;
+// Deepest trees that are scored by masks; deeper ones are walked.
+inline constexpr int64_t MASKED_DEPTH = 5;
+inline constexpr int64_t MAX_PLANES = 4;
+
+inline int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
+
+// Memory for n values, not initialised.
+template <class T>
+class Buffer {
+public:
+    Buffer() = default;
+    explicit Buffer(int64_t n) : data_(new T[n]), size_(n) {}
+    T* data() const { return data_.get(); }
+    int64_t size() const { return size_; }
+    T& operator[](int64_t i) const {
+        SGTB_ASSERT(i >= 0 && i < size_);
+        return data_[i];
+    }
+
+private:
+    std::unique_ptr<T[]> data_;
+    int64_t size_ = 0;
+};
+
+// Trees on bins, in two forms; see sgtb/learn/forest.py for the layout of words.
+struct Forest {
+    int64_t depth, planes, words, n_local;
+    Array<const int32_t> roots;
+    Array<const int64_t> nodes;
+    Array<const double> value;
+    Array<const int64_t> questions;
+    Array<const int32_t> local_questions, global_questions;
+    Array<const double, 2> leaf_value;
+
+    bool masked() const { return depth <= MASKED_DEPTH; }
+};
+
+// The parts of a word of a node or question.
+inline int64_t feature_of(int64_t word) { return (word >> 8) & 0xFFFFFF; }
+inline uint8_t border_of(int64_t word) { return static_cast<uint8_t>(word & 255); }
+inline int64_t child_of(int64_t word) { return word >> 32; }
+inline uint8_t allowed_of(int64_t word) { return static_cast<uint8_t>((word >> 32) & 255); }
+inline int64_t plane_of(int64_t word) { return word >> 40; }
+
+// Raise unless the first trees are well formed and ask about existing features only.
+void check_forest(const Forest& forest, int64_t n_trees, int64_t n_global);
+
+// Count a feature's thresholds below `value`: eight halvings of 255 places, no branch.
+inline uint8_t bin_value(float value, const float* thresholds) {
+    int low = 0;
+    for (int step = 128; step > 0; step >>= 1)
+        low += step * (thresholds[low + step - 1] < value);
+    return static_cast<uint8_t>(low);
+}
+
+// The leaf that a row of bins reaches in `steps` steps from a node.
+inline int64_t find_leaf(const Forest& forest, int64_t node, int64_t steps, const uint8_t* row) {
+    for (int64_t i = 0; i < steps; ++i) {
+        int64_t word = forest.nodes[node];
+        node = child_of(word) + (row[feature_of(word)] > border_of(word));
+    }
+    return node;
+}
+
+// Number of the first leaf whose bit is set in up to four planes of eight.
+inline uint8_t first_leaf(uint8_t mask) {
+    uint8_t bit = static_cast<uint8_t>(mask & -mask);
+    return static_cast<uint8_t>(((bit & 0xAA) != 0) | (((bit & 0xCC) != 0) << 1) |
+                                (((bit & 0xF0) != 0) << 2));
+}
+inline uint8_t first_leaf_of_two(uint8_t low, uint8_t high) {
+    bool none = low == 0;
+    return static_cast<uint8_t>(first_leaf(none ? high : low) | (none << 3));
+}
+inline uint8_t first_leaf_of_four(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
+    bool none = (a | b) == 0;
+    return static_cast<uint8_t>(first_leaf_of_two(none ? c : a, none ? d : b) | (none << 4));
+}
+
+// Where the bins and scores of a mention's candidates under several histories stand.
+struct ScoreRows {
+    const uint8_t* local;    // local bins of the mention's blocks, feature by feature
+    const uint8_t* globals;  // global bins of all rows
+    double* scores;
+    const int64_t* rows;  // the first block of each history
+    int64_t n_rows, n_blocks, n_global;
+
+    const uint8_t* globals_of(int64_t k) const { return globals + rows[k] * n_global * LANES; }
+    double* scores_of(int64_t k) const { return scores + rows[k] * LANES; }
+};
+
+// Add trees first..last-1 to the scores of a mention's candidates under all histories.
+// `scratch` has room for 3 * MAX_PLANES * n_blocks * LANES bytes.
+void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at,
+               uint8_t* scratch);
+
+// Trees that ask about global features, as tables; see sgtb/learn/asking.py.
+struct AskingTrees {
+    Array<const int32_t> tree;
+    Array<const int32_t, 2> row;
+    Array<const uint32_t, 2> left;
+    Array<const double> value;
+};
+
+void check_asking(const AskingTrees& asking, int64_t n_global);
+
+// The sum of all asking trees for a candidate whose local features leave `masks`.
+// The bin of its global feature g is bins[g * step]; `left` is scratch as long as `masks`.
+double sum_leaves(const AskingTrees& asking, const uint32_t* masks, const uint8_t* bins,
+                  int64_t step, uint32_t* left);
+
+}  // namespace sgtb
