@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.kernels import inner, int64, kernel
-from sgtb.learn.dtypes import MAX_BINS, Bytes, Doubles, Ints, Longs, Masks
+from sgtb.learn.dtypes import MAX_BINS, Doubles, Ints, Longs, Masks
 from sgtb.learn.forest import MASKED_DEPTH, ForestArrays
+from sgtb.native import mark_borders, rule_out_rows
 
 MOST = 1 << 22
 """Answers that may be kept, 16 MB of them."""
@@ -41,7 +41,7 @@ class AskingTrees(NamedTuple):
     tree    i4[A]       their numbers
     row     i4[G, 256]  the row of each bin of a feature
     left    u4[., A']   rows of leaves that answers leave
-    value   f8[A' * 32]  leaf values; a leaf's place comes from its bit, see `_place`
+    value   f8[A' * 32]  leaf values; a leaf's place comes from its bit, see `_PLACES`
     """
 
     tree: Ints
@@ -66,85 +66,18 @@ def asking_trees(forest: ForestArrays, n_trees: int, n_global: int) -> AskingTre
         return None
     left = np.full((int(sizes.sum()), n), 0xFFFFFFFF, np.uint32)
     value = np.zeros((n, _LEAVES))
-    rule_out(forest, tree, asked, row, left)
+    rule_out_rows(forest, tree, asked, row, left)
     n_leaves = forest.leaf_value.shape[1]
     value[: len(tree), _PLACES[:n_leaves]] = forest.leaf_value[tree]
     return AskingTrees(tree, row, left, value.ravel())
 
 
 def no_trees() -> AskingTrees:
-    """Return what stands for trees where nobody asks."""
+    """Return an empty table."""
     return AskingTrees(
         np.zeros(0, np.int32), np.zeros((0, MAX_BINS + 1), np.int32),
         np.zeros((0, 0), np.uint32), np.zeros(0),
     )  # fmt: skip
-
-
-@kernel
-def mark_borders(forest: ForestArrays, trees: Ints, asked: Ints) -> None:
-    """Mark the bins that questions compare each feature with."""
-    for tree in trees:
-        t = int64(tree)
-        first = t * forest.words + forest.local_questions[t]
-        for q in range(first, first + forest.global_questions[t]):
-            question = forest.questions[q]
-            asked[(question >> 8) & 0xFFFFFF, question & 255] = 1
-
-
-@kernel
-def rule_out(forest: ForestArrays, trees: Ints, asked: Ints, row: Ints, left: Masks) -> None:
-    """Take from every row the leaves on the left of questions that its bin answers "right"."""
-    for j in range(trees.shape[0]):
-        t = int64(trees[j])
-        first = t * forest.words + forest.local_questions[t]
-        for q in range(first, first + forest.global_questions[t]):
-            question = forest.questions[q]
-            above = row[(question >> 8) & 0xFFFFFF, question & 255] + 1
-            plane = (question >> 40) * 8
-            ruled_out = (255 & ~(question >> 32)) << plane
-            left[above, j] = np.uint32(left[above, j] & (0xFFFFFFFF ^ ruled_out))
-    for feature in range(row.shape[0]):
-        # What is above a border is above all lower ones.
-        for r in range(row[feature, 0] + 1, row[feature, 255] + asked[feature, 255] + 1):
-            for j in range(left.shape[1]):
-                left[r, j] &= left[r - 1, j]
-
-
-@inner
-def sum_leaves(
-    asking: AskingTrees, masks: Masks, bins: Bytes, first: int, step: int, lane: int, left: Masks
-) -> float:
-    """Return the sum of all trees for a candidate to which local answers leave `masks`.
-
-    The bin of its global feature g is bins[first + g * step, lane]; `left` is scratch.
-    """
-    n, last = np.uint64(masks.shape[0]), asking.row.shape[0] - 1
-    for j in range(n):
-        left[j] = masks[j]
-    # Four features at a time: fewer round trips of the masks to memory. Twice is as good as once.
-    for g in range(0, last + 1, 4):
-        g1, g2, g3 = min(g + 1, last), min(g + 2, last), min(g + 3, last)
-        row0 = asking.left[asking.row[g, bins[first + g * step, lane]]]
-        row1 = asking.left[asking.row[g1, bins[first + g1 * step, lane]]]
-        row2 = asking.left[asking.row[g2, bins[first + g2 * step, lane]]]
-        row3 = asking.left[asking.row[g3, bins[first + g3 * step, lane]]]
-        for j in range(n):
-            left[j] = left[j] & row0[j] & row1[j] & row2[j] & row3[j]
-    # Sums of leaf values are exact in any order, and four at once need not wait for each other.
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for j in range(0, left.shape[0], 4):
-        a += asking.value[_place(j, left)]
-        b += asking.value[_place(j + 1, left)]
-        c += asking.value[_place(j + 2, left)]
-        d += asking.value[_place(j + 3, left)]
-    return (a + b) + (c + d)
-
-
-@inner
-def _place(j: int, left: Masks) -> np.uint64:
-    """Return where the value of a tree's lowest leaf left is."""
-    mask = int64(left[j])
-    return np.uint64(j * _LEAVES + (((mask & -mask) * _SEQUENCE >> 27) & 31))
 
 
 _PLACES: Longs = (np.int64(1) << np.arange(_LEAVES)) * _SEQUENCE >> 27 & 31

@@ -14,9 +14,9 @@ from typing import Self
 
 import numpy as np
 
-from sgtb.kernels import inner, kernel
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import MAX_BINS, Bytes, Floats, Ints
+from sgtb.native import bin_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,25 +69,6 @@ class Binner:
             ]
         )
         return bins
-
-
-@inner
-def bin_value(value: np.float32, thresholds: Floats, feature: int) -> int:
-    """Count a feature's thresholds below `value`: eight halvings of 255 places, no branch."""
-    low = 0
-    step = 128
-    while step > 0:
-        low += step * (thresholds[feature, low + step - 1] < value)
-        step >>= 1
-    return low
-
-
-@kernel
-def bin_rows(values: Floats, thresholds: Floats, out: Bytes) -> None:
-    """Bin every value of every row."""
-    for i in range(values.shape[0]):
-        for f in range(values.shape[1]):
-            out[i, f] = bin_value(values[i, f], thresholds, f)
 
 
 def _cuts(column: Floats, max_bins: int) -> Floats:

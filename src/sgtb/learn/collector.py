@@ -1,45 +1,36 @@
 """The collector: searches the training documents with the forest so far, epoch by epoch."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.learn.beam import beam
 from sgtb.learn.binning import Binner
 from sgtb.learn.crew import Crew
 from sgtb.learn.decoder import search_arrays
-from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints
+from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.learn.forest import ForestBuilder
 from sgtb.learn.histogram import padded
-from sgtb.learn.lanes import LANES, bin_local, block_offsets
+from sgtb.learn.lanes import bin_local
 from sgtb.learn.plan import PLANS, SearchPlan
-from sgtb.learn.pooling import pool, pool_gold_path
-from sgtb.learn.prefixes import PrefixCache, prefix_cache
 from sgtb.learn.problems import Problems
-from sgtb.learn.residuals import (
-    collect_local_points,
-    collect_points,
-    fill_rows,
-    room_for_points,
-)
 from sgtb.learn.routes import Routes, routes
-
-_Task = Callable[[], None]
+from sgtb.native import collect_points, list_points, make_collector, pool_gold_paths
 
 _SAMPLE = 200_000
 """Rows from which the bins of the global features are chosen, at most."""
 
 
 class Epoch(NamedTuple):
-    """What one search of all documents gave.
+    """The training points that one search of all documents gave.
 
-    rows       u1[N, .]  binned features of the points, padded
+    rows       u1[., .]  binned features, padded
+    points     i4[N]     the rows that are points of this epoch
     residuals  f8[N]
     accuracy             of the best sequences among the mentions visited, gold path kept
     """
 
     rows: Bytes
+    points: Ints
     residuals: Doubles
     accuracy: float
 
@@ -62,119 +53,69 @@ def choose_bins(problems: Problems, plan: SearchPlan, max_bins: int) -> Binner:
 
 
 class Collector:
-    """Everything an epoch's search needs and keeps, made once."""
+    """Searches the training documents with a growing forest; the workspace is made once."""
 
     def __init__(
         self, problems: Problems, plan: SearchPlan, binner: Binner, forest: ForestBuilder,
         crew: Crew, remember: bool,
     ) -> None:  # fmt: skip
-        self._plan, self._crew, self._remember, self._forest = plan, crew, remember, forest
+        self._crew, self._remember, self._forest = crew, remember, forest
         local, pooled = binner.split(problems.n_local)
         visits = training_routes(problems)
-        self._n_global = pooled.n_features
-        self._local_rows = local.transform(problems.local, crew)
-        self._search = search_arrays(
+        search = search_arrays(
             problems, bin_local(problems, local, crew), pooled.thresholds, forest.arrays, plan,
             visits, np.full(problems.n_mentions, -1, np.int32), plan.beam_width,
         )  # fmt: skip
-        steps = np.diff(visits.step_offsets)
-        candidates = np.diff(problems.candidate_offsets[problems.mention_offsets])
-        self._shares = crew.shares(candidates)
-        widest = int(np.diff(problems.candidate_offsets).max(initial=1))
-        outside = int(candidates.max(initial=0)) if plan.bidirectional else 0
-        self._beams = [
-            beam(plan.beam_width, int(steps.max(initial=0)), widest, outside, self._search.pairs)
-            for _ in self._shares
-        ]
-        self._cache = _cache(plan, visits, len(problems), self._n_global)
-        self._points = room_for_points(plan, visits, problems)
-        self._rows = np.zeros((len(self._points.residual), padded(binner.n_features)), np.uint8)
-        self._residuals = np.zeros(len(self._points.residual))
-        self._held = 0
-        self._scores = np.zeros(
-            (0 if plan.uses_history else int(block_offsets(problems)[-1]), LANES)
-        )
-        self._scratch = np.zeros((len(self._shares), widest))
+        shares = crew.shares(np.diff(problems.candidate_offsets[problems.mention_offsets]))
+        offsets = _point_offsets(plan, visits, problems)
+        self._n_shares = len(shares)
+        self._rows = np.zeros((int(offsets[-1]), padded(binner.n_features)), np.uint8)
+        self._points = np.zeros(len(self._rows), np.int32)
+        self._residuals = np.zeros(len(self._rows))
+        self._collector = make_collector(
+            search, PLANS.index(plan.name), plan.rounds,
+            np.cumsum([0, *map(len, shares)], dtype=np.int32), np.concatenate(shares),
+            local.transform(problems.local, crew), offsets, self._rows,
+        )  # fmt: skip
 
     def collect(self) -> Epoch:
         """Search all documents with the trees that the forest has by now."""
         n_trees = self._forest.n_trees
-        if self._plan.uses_history:
-            self._crew.run([self._joint(i, n_trees) for i in range(len(self._shares))])
-        else:
-            if not self._remember:
-                self._held = 0
-                self._scores[:] = 0.0
-            self._crew.run([self._alone(i, n_trees) for i in range(len(self._shares))])
-            self._held = n_trees
-        return self._gather()
-
-    def _joint(self, i: int, n_trees: int) -> _Task:
-        plan = PLANS.index(self._plan.name)
-        return lambda: collect_points(
-            self._shares[i], self._search, self._cache, self._beams[i], plan, self._plan.rounds,
-            n_trees, self._remember, self._points,
-        )  # fmt: skip
-
-    def _alone(self, i: int, n_trees: int) -> _Task:
-        b = self._beams[i]
-        return lambda: collect_local_points(
-            self._shares[i], self._search, self._held, n_trees, self._scores, b.allowed,
-            self._scratch[i], b.rows, self._points,
-        )  # fmt: skip
-
-    def _gather(self) -> Epoch:
-        points = self._points
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(points.written)])
         self._crew.run(
             [
-                lambda share=share: fill_rows(  # type: ignore[misc]
-                    share, points, starts, self._local_rows, self._cache.bins, self._n_global,
-                    self._rows, self._residuals,
-                )
-                for share in self._shares
+                lambda i=i: collect_points(self._collector, i, n_trees, self._remember)  # type: ignore[misc]
+                for i in range(self._n_shares)
             ]
-        )  # fmt: skip
-        n = int(starts[-1])
-        accuracy = float(points.right.sum() / max(points.visited.sum(), 1))
-        return Epoch(self._rows[:n], self._residuals[:n], accuracy)
+        )
+        n, right, visited = list_points(self._collector, self._points, self._residuals)
+        return Epoch(self._rows, self._points[:n], self._residuals[:n], right / max(visited, 1))
 
 
-def _cache(plan: SearchPlan, visits: Routes, n_documents: int, n_global: int) -> PrefixCache:
-    n_directions = 2 if plan.bidirectional else 1
-    # Room for the beams of all rounds, which the points refer to until the epoch's end, and in
-    # any case for as many prefixes as a beam has that were in it of late.
-    n_slots = max(2, plan.rounds if plan.bidirectional else 1) * (plan.beam_width + 1)
-    if not plan.uses_history:
-        return prefix_cache(1, 1, 0, 0, 0, 0)
-    return prefix_cache(
-        n_slots, n_directions, int(visits.step_offsets[-1]), int(visits.block_offsets[0, -1]),
-        n_documents, n_global,
-    )  # fmt: skip
+def _point_offsets(plan: SearchPlan, visits: Routes, problems: Problems) -> Longs:
+    """Return where the points of each document begin, with room for all that the plan can make."""
+    steps = np.diff(visits.step_offsets).astype(np.int64)
+    if plan.uses_history:
+        passes = 2 * plan.rounds if plan.bidirectional else 1
+        room = steps * (plan.beam_width + 1) * passes
+    else:
+        sizes = np.diff(problems.candidate_offsets)[visits.mention[0]]
+        room = np.diff(np.concatenate([[0], np.cumsum(sizes)])[visits.step_offsets])
+    return np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
 
 
 def _gold_path_sample(problems: Problems, plan: SearchPlan) -> Floats:
     """Pool the pair features along the gold path, in every direction the plan searches."""
     visits = training_routes(problems)
-    pairs = problems.pairs.arrays(problems.entity_offsets)
-    sizes = np.diff(problems.candidate_offsets)
-    steps = int(np.diff(visits.step_offsets).max(initial=0))
-    scratch = pool(1, steps, int(sizes.max(initial=1)), pairs)
-    parts = [np.zeros((0, 2 * problems.n_pair), np.float32)]
-    written = 0
+    mention = visits.mention[: 2 if plan.bidirectional else 1]
+    sizes = np.diff(problems.candidate_offsets)[visits.mention[0]]
+    rows = np.diff(np.concatenate([[0], np.cumsum(sizes)])[visits.step_offsets]) * len(mention)
     # A fixed shuffle: the documents sampled should not be those of one day or one topic.
-    for d in np.random.default_rng(0).permutation(len(problems)):
-        for direction in range(2 if plan.bidirectional else 1):
-            order: Ints = visits.mention[
-                direction, visits.step_offsets[d] : visits.step_offsets[d + 1]
-            ]
-            part = np.zeros((int(sizes[order].sum()), 2 * problems.n_pair), np.float32)
-            pool_gold_path(
-                pairs, int(d), order, problems.candidate_offsets, problems.entity, problems.gold,
-                scratch, part,
-            )  # fmt: skip
-            parts.append(part)
-            written += len(part)
-        if written >= _SAMPLE:
-            break
-    return np.concatenate(parts)
+    order = np.random.default_rng(0).permutation(len(problems)).astype(np.int32)
+    ends = np.cumsum(rows[order])
+    n = min(int(np.searchsorted(ends, _SAMPLE)) + 1, len(order))
+    out = np.zeros((int(ends[n - 1]) if n else 0, 2 * problems.n_pair), np.float32)
+    pool_gold_paths(
+        order[:n], problems.pairs.arrays(problems.entity_offsets), visits.step_offsets, mention,
+        problems.candidate_offsets, problems.entity, problems.gold, out,
+    )  # fmt: skip
+    return out

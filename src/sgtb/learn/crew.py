@@ -1,9 +1,4 @@
-"""A crew: threads that run kernels side by side.
-
-Kernels release the GIL, so plain threads use all cores. Numba's own parallel loops are not
-used: which threading layer they get depends on the machine, and not every layer bears being
-called from several threads at once.
-"""
+"""A crew: threads that run kernels side by side; kernels release the GIL."""
 
 import os
 import threading

@@ -13,11 +13,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sgtb.kernels import inner, int64, kernel, routine
 from sgtb.learn.binning import Binner
-from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
+from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.learn.grower import Tree
-from sgtb.learn.lanes import LANES
+from sgtb.native import walk_rows
 
 MAX_FEATURES = 2**16
 
@@ -61,145 +60,6 @@ _PLANE_DEPTH = 3
 _PLANE = 2**_PLANE_DEPTH  # leaves that are the bits of a byte
 _ALL = 2**_PLANE - 1
 MASKED_DEPTH = 5
-MAX_PLANES = 2 ** (MASKED_DEPTH - _PLANE_DEPTH)
-
-
-def masks(n_blocks: int) -> Bytes:
-    """Return the scratch that `add_trees` needs for mentions of up to so many blocks."""
-    return np.zeros((3, MAX_PLANES * n_blocks, LANES), np.uint8)
-
-
-@routine
-def add_trees(
-    forest: ForestArrays, first: int, last: int, local: Bytes, start: int, n_blocks: int,
-    rows: Longs, n_rows: int, globals_: Bytes, n_global: int, allowed: Bytes, scores: Doubles,
-) -> None:  # fmt: skip
-    """Add trees `first` to `last` - 1 to the scores of a mention's candidates.
-
-    The mention has `n_blocks` blocks of candidates. Its local bins begin at block `start`;
-    under history k its global bins begin at block rows[k] * n_global and its scores at block
-    rows[k]. `allowed` is scratch: see `masks`.
-    """
-    if forest.depth > MASKED_DEPTH:
-        for t in range(first, last):
-            for k in range(n_rows):
-                _walk(
-                    forest, t, local, start, n_blocks, globals_, rows[k] * n_global, rows[k], scores
-                )
-        return
-    lanes = allowed.shape[2]
-    planes, n_masks = forest.planes, forest.planes * n_blocks
-    for t in range(first, last):
-        for b in range(n_masks):
-            for i in range(lanes):
-                allowed[0, b, i] = 255
-        first_question = t * forest.words
-        middle = first_question + forest.local_questions[t]
-        stop = middle + forest.global_questions[t]
-        for q in range(first_question, middle):
-            _rule_out(forest.questions[q], local, start, n_blocks, allowed, 0)
-        asks_history = middle < stop
-        if not asks_history:
-            _find_leaves(planes, n_blocks, allowed, 0)
-        for k in range(n_rows):
-            if asks_history:
-                for b in range(n_masks):
-                    for i in range(lanes):
-                        allowed[1, b, i] = allowed[0, b, i]
-                for q in range(middle, stop):
-                    _rule_out(
-                        forest.questions[q], globals_, rows[k] * n_global, n_blocks, allowed, 1
-                    )
-                _find_leaves(planes, n_blocks, allowed, 1)
-            for b in range(n_blocks):
-                for i in range(lanes):
-                    scores[rows[k] + b, i] += forest.leaf_value[t, allowed[2, b, i]]
-
-
-@inner
-def _find_leaves(planes: int, n_blocks: int, allowed: Bytes, line: int) -> None:
-    """Write to line 2 the number of the first leaf not ruled out."""
-    lanes = allowed.shape[2]
-    for b in range(n_blocks):
-        if planes == 1:
-            for i in range(lanes):
-                allowed[2, b, i] = first_leaf(allowed[line, b, i])
-        elif planes == 2:
-            for i in range(lanes):
-                allowed[2, b, i] = first_leaf_of_two(
-                    allowed[line, b, i], allowed[line, n_blocks + b, i]
-                )
-        else:
-            for i in range(lanes):
-                allowed[2, b, i] = first_leaf_of_four(
-                    allowed[line, b, i], allowed[line, n_blocks + b, i],
-                    allowed[line, 2 * n_blocks + b, i], allowed[line, 3 * n_blocks + b, i],
-                )  # fmt: skip
-
-
-# A number is made a byte again after every step, or the lanes would become eight bytes wide.
-_U = np.uint8
-
-
-@inner
-def first_leaf(mask: np.uint8) -> np.uint8:
-    """Return the place of the lowest bit set: no branch and no table, so that lanes can do it."""
-    wide = int64(mask)  # negating a byte would overflow where kernels are not compiled
-    bit = _U(wide & -wide)
-    one = _U(_U(bit & _U(0xAA)) != 0)
-    two = _U(_U(_U(bit & _U(0xCC)) != 0) << 1)
-    four = _U(_U(_U(bit & _U(0xF0)) != 0) << 2)
-    return _U(one | two | four)
-
-
-@inner
-def first_leaf_of_two(low: np.uint8, high: np.uint8) -> np.uint8:
-    """Return the first leaf of two planes."""
-    none = low == 0
-    return _U(first_leaf(_U(high if none else low)) | _U(_U(none) << 3))
-
-
-@inner
-def first_leaf_of_four(a: np.uint8, b: np.uint8, c: np.uint8, d: np.uint8) -> np.uint8:
-    """Return the first leaf of four planes."""
-    none = _U(a | b) == 0
-    low, high = _U(c if none else a), _U(d if none else b)
-    return _U(first_leaf_of_two(low, high) | _U(_U(none) << 4))
-
-
-@inner
-def _rule_out(
-    question: int, bins: Bytes, start: int, n_blocks: int, allowed: Bytes, line: int
-) -> None:
-    column = start + ((question >> 8) & 0xFFFFFF) * n_blocks
-    border = np.uint8(question & 255)
-    left_ruled_out = np.uint8((question >> 32) & 255)
-    plane = (question >> 40) * n_blocks
-    lanes = allowed.shape[2]
-    for b in range(n_blocks):
-        for i in range(lanes):
-            answer = np.uint8(255) if bins[column + b, i] <= border else left_ruled_out
-            allowed[line, plane + b, i] = allowed[line, plane + b, i] & answer
-
-
-@inner
-def _walk(
-    forest: ForestArrays, tree: int, local: Bytes, start: int, n_blocks: int, globals_: Bytes,
-    global_start: int, row: int, scores: Doubles,
-) -> None:  # fmt: skip
-    lanes = scores.shape[1]
-    for b in range(n_blocks):
-        for i in range(lanes):
-            node = int64(forest.roots[tree])
-            for _ in range(forest.depth):
-                word = forest.nodes[node]
-                feature = (word >> 8) & 0xFFFFFF
-                if feature < forest.n_local:
-                    bin = local[start + feature * n_blocks + b, i]
-                else:
-                    bin = globals_[global_start + (feature - forest.n_local) * n_blocks + b, i]
-                node = (word >> 32) + (bin > (word & 255))
-            scores[row + b, i] += forest.value[node]
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,20 +119,6 @@ class Forest:
         scores = np.zeros(len(rows))
         walk_rows(self.roots, self.feature, self.threshold, self.left, self.value, rows, scores)
         return scores
-
-
-@kernel
-def walk_rows(
-    roots: Ints, feature: Ints, threshold: Floats, left: Ints, value: Doubles, rows: Floats,
-    scores: Doubles,
-) -> None:  # fmt: skip
-    """Add all trees to the scores of raw rows."""
-    for i in range(rows.shape[0]):
-        for t in range(roots.shape[0] - 1):
-            node = roots[t]
-            while feature[node] >= 0:
-                node = left[node] + (rows[i, feature[node]] > threshold[node])
-            scores[i] += value[node]
 
 
 def _empty_arrays(n_trees: int, n_nodes: int, depth: int, n_local: int) -> ForestArrays:

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.errors import SettingsError
-from sgtb.kernels import int64, kernel
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import MAX_BINS, SCORE_GRID, Bytes, Doubles, Ints, Longs
 from sgtb.learn.histogram import Weights, build_histogram, pack_residuals
 from sgtb.learn.plan import whole_number
+from sgtb.native import best_split, partition
 
 MAX_DEPTH = 12
 
@@ -97,22 +97,25 @@ def draw_features(n_bins: Ints, share: float, rng: np.random.Generator) -> Ints:
     return np.where(drawn, n_bins, np.int32(1))
 
 
-def grow(x: Bytes, residuals: Doubles, n_bins: Ints, settings: TreeSettings, crew: Crew) -> Tree:
+def grow(
+    x: Bytes, residuals: Doubles, n_bins: Ints, settings: TreeSettings, crew: Crew,
+    points: Ints | None = None,
+) -> Tree:  # fmt: skip
     """Fit a tree to `residuals` of the binned rows `x`, padded to a multiple of 8 columns.
 
-    It asks about the features with two bins or more; `draw_features` says which.
+    points  i4[N]  the rows that the residuals belong to; None: all rows
+    The tree asks about the features with two bins or more; `draw_features` chooses them.
     """
-    weights = pack_residuals(residuals)
-    rows = np.arange(len(x), dtype=np.int32)
-    spare = np.empty_like(rows)
+    rows = np.arange(len(x), dtype=np.int32) if points is None else points.copy()
+    weights = pack_residuals(residuals, rows, len(x))
     feature, bins, left, value = (
         [-1],
         [0],
         [0],
         [_leaf_value(weights.packed.sum(), weights, settings)],
     )
-    root = build_histogram(x, len(n_bins), weights.packed, None, crew)
-    level = [_Node(0, 0, len(rows), root)] if len(x) and len(n_bins) else []
+    root = build_histogram(x, len(n_bins), weights.packed, rows, crew)
+    level = [_Node(0, 0, len(rows), root)] if len(rows) and len(n_bins) else []
     for depth in range(settings.depth):
         below: list[_Node] = []
         for node in level:
@@ -128,7 +131,7 @@ def grow(x: Bytes, residuals: Doubles, n_bins: Ints, settings: TreeSettings, cre
             left += [0, 0]
             value += [_leaf_value(total, weights, settings) for total in totals]
             if depth + 1 < settings.depth:
-                partition(x, rows, spare, node.start, node.stop, split.feature, split.bin)
+                partition(x, rows, node.start, node.stop, split.feature, split.bin)
                 below += _children(x, weights, rows, node, split, first, crew)
         level = below
     return Tree(
@@ -161,64 +164,6 @@ def _best_split(histogram: Longs, n_bins: Ints, weights: Weights, settings: Tree
     return _Split(
         *best_split(histogram, n_bins, weights.count_bits, settings.min_leaf, settings.l2, scaled)
     )
-
-
-@kernel
-def best_split(
-    histogram: Longs, n_bins: Ints, count_bits: int, min_leaf: int, l2: float, min_gain: float
-) -> tuple[float, int, int, int]:
-    """Return the gain, feature, bin and left rows of the best split; feature -1: none."""
-    mask = (1 << count_bits) - 1
-    total = int64(0)
-    # Any feature's bins hold all rows of the node, also those of one that was not drawn.
-    for b in range(histogram.shape[1]):
-        total += histogram[0, b]
-    n = total & mask
-    sum_all = float(total >> count_bits)
-    parent = sum_all * sum_all / (n + l2)
-    # What rounding may make of no gain at all is no gain.
-    best, best_feature, best_bin, best_left = max(min_gain, parent * 2.0**-48), -1, 0, 0
-    for f in range(n_bins.shape[0]):
-        left = int64(0)
-        for b in range(n_bins[f] - 1):
-            if histogram[f, b] == 0:
-                continue
-            left += histogram[f, b]
-            n_left = left & mask
-            n_right = n - n_left
-            if n_left < min_leaf:
-                continue
-            if n_right < min_leaf:
-                break
-            sum_left = float(left >> count_bits)
-            sum_right = sum_all - sum_left
-            gain = (
-                sum_left * sum_left / (n_left + l2)
-                + sum_right * sum_right / (n_right + l2)
-                - parent
-            )
-            if gain > best:
-                best, best_feature, best_bin, best_left = gain, f, b, n_left
-    return best, best_feature, best_bin, best_left
-
-
-@kernel
-def partition(
-    x: Bytes, rows: Ints, spare: Ints, start: int, stop: int, feature: int, bin: int
-) -> None:
-    """Bring the rows that go left to the front of rows[start:stop], order kept on both sides."""
-    # Writing to both sides and moving one end costs less than guessing the side wrongly.
-    n_left = start
-    n_right = 0
-    for i in range(start, stop):
-        row = rows[i]
-        goes_left = x[row, feature] <= bin
-        rows[n_left] = row
-        spare[n_right] = row
-        n_left += goes_left
-        n_right += not goes_left
-    for i in range(n_right):
-        rows[n_left + i] = spare[i]
 
 
 def _totals(histogram: Longs, split: _Split) -> tuple[int, int]:

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.errors import ProblemsError
-from sgtb.kernels import inner
 from sgtb.learn.dtypes import Floats, Ints, Longs
 
 _BLOCK, _TABLE = 0, 1
@@ -40,96 +39,6 @@ class PairArrays(NamedTuple):
     link_offsets: Longs
     link_targets: Ints
     link_counts: Floats
-
-
-@inner
-def is_dense(pairs: PairArrays) -> bool:
-    """Return whether all features are at hand, in blocks."""
-    return pairs.kind == _BLOCK
-
-
-@inner
-def dense_row(pairs: PairArrays, document: int, entity: int) -> int:
-    """Return where the block of a document has φ_E(entity, 0)."""
-    n_entities = pairs.entity_offsets[document + 1] - pairs.entity_offsets[document]
-    row: int = pairs.block_offsets[document] + entity * n_entities * pairs.n_features
-    return row
-
-
-@inner
-def gather_vectors(
-    pairs: PairArrays, document: int, entity: Ints, first: int, n: int, out: Floats
-) -> None:
-    """Lay the vectors of entity[first : first + n] side by side: out[column, block, lane]."""
-    if pairs.kind == _TABLE:
-        base = pairs.entity_offsets[document]
-        for c in range(n):
-            row = pairs.row[base + entity[first + c]]
-            for k in range(pairs.vectors.shape[1]):
-                out[k, c >> 4, c & 15] = pairs.vectors[row, k]
-
-
-@inner
-def pair_values(
-    pairs: PairArrays, document: int, decided: int, entity: Ints, first: int, n: int,
-    gathered: Floats, out: Floats, line: int,
-) -> None:  # fmt: skip
-    """Write φ_E(decided, entity[first + c]) to out[line, e, block, lane] for all c < n.
-
-    One decided entity meets all candidates of a mention at once, so that the innermost loop
-    runs over candidates: it becomes vector instructions, yet each sum keeps its order.
-    """
-    base = pairs.entity_offsets[document]
-    if is_dense(pairs):
-        width = pairs.n_features
-        start = dense_row(pairs, document, decided)
-        for c in range(n):
-            for e in range(width):
-                value = pairs.block[start + entity[first + c] * width + e]
-                out[line, e, c >> 4, c & 15] = value
-        return
-    lanes = out.shape[3]
-    row = pairs.row[base + decided]
-    n_spaces = pairs.space_offsets.shape[0] - 1
-    for s in range(n_spaces):
-        for b in range((n + 15) >> 4):
-            for i in range(lanes):
-                out[line, s, b, i] = np.float32(0.0)
-            start, stop = pairs.space_offsets[s], pairs.space_offsets[s + 1]
-            in_fours = start + ((stop - start) >> 2 << 2)
-            for k in range(start, in_fours, 4):  # fewer round trips of the sums to memory
-                v0, v1 = pairs.vectors[row, k], pairs.vectors[row, k + 1]
-                v2, v3 = pairs.vectors[row, k + 2], pairs.vectors[row, k + 3]
-                for i in range(lanes):
-                    total = out[line, s, b, i] + v0 * gathered[k, b, i]
-                    total += v1 * gathered[k + 1, b, i]
-                    total += v2 * gathered[k + 2, b, i]
-                    out[line, s, b, i] = total + v3 * gathered[k + 3, b, i]
-            for k in range(in_fours, stop):
-                v = pairs.vectors[row, k]
-                for i in range(lanes):
-                    out[line, s, b, i] += v * gathered[k, b, i]
-    for r in range(pairs.n_features - n_spaces):
-        for c in range(n):
-            other = pairs.row[base + entity[first + c]]
-            count = _link(pairs, r, min(row, other), max(row, other))
-            out[line, n_spaces + r, c >> 4, c & 15] = count
-
-
-@inner
-def _link(pairs: PairArrays, relation: int, low: int, high: int) -> np.float32:
-    """Return the count of a link, which stands under its lower row; halve without a branch."""
-    start = pairs.link_offsets[relation, low]
-    size = pairs.link_offsets[relation, low + 1] - start
-    if size == 0:
-        return np.float32(0.0)
-    while size > 1:
-        half = size >> 1
-        start += half * (pairs.link_targets[start + half] <= high)
-        size -= half
-    if pairs.link_targets[start] == high:
-        return np.float32(pairs.link_counts[start])
-    return np.float32(0.0)
 
 
 @dataclass(frozen=True)

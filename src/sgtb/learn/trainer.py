@@ -140,7 +140,8 @@ def train(job: Job, callbacks: Sequence[Callback] = (), store: Store | None = No
         while forest.n_trees < settings.n_trees and not stop:
             epoch = collector.collect()
             n_bins = _drawn_bins(job, binner, forest.n_trees)
-            forest.append(grow(epoch.rows, epoch.residuals, n_bins, job.trees, crew))
+            tree = grow(epoch.rows, epoch.residuals, n_bins, job.trees, crew, epoch.points)
+            forest.append(tree)
             n = forest.n_trees
             if n % settings.check_every == 0 or n == settings.n_trees:
                 checks.append(Check(n, epoch.accuracy, dev.accuracy()))

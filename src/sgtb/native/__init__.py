@@ -10,10 +10,7 @@ from sgtb.native import _baseline
 
 _build: Any = _baseline
 if os.environ.get("SGTB_NATIVE") != "baseline" and _baseline.supports_v3():
-    try:
-        from sgtb.native import _v3 as _build
-    except ImportError:  # not built on this platform
-        pass
+    from sgtb.native import _v3 as _build
 
 BUILD: str = _build.__name__.rpartition("_")[2]
 """The build in use: "baseline" or "v3"."""

@@ -10,9 +10,9 @@ void bind_coherence(nanobind::module_&);
 void bind_text(nanobind::module_&);
 void bind_wikitext(nanobind::module_&);
 
-// Whether this processor can run the build for x86-64-v3.
+// Whether there is a build for x86-64-v3 and this processor can run it.
 static bool supports_v3() {
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef SGTB_HAS_V3
     return __builtin_cpu_supports("x86-64-v3");
 #else
     return false;

@@ -149,13 +149,14 @@ void Lineup::fill(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t 
 
 // The dot products of N decided entities with all lanes; each sum is in coordinate order.
 template <int N>
-void Lineup::multiply(const Pairs& pairs, int64_t d, const int32_t* decided, float* out) const {
+void Lineup::multiply(const Pairs& pairs, int64_t d, const int32_t* decided, float* out,
+                      int64_t first_block) const {
     const int64_t n_blocks = blocks_of(n_), stride = room_blocks_ * LANES;
     const float* vector[N];
     for (int j = 0; j < N; ++j) vector[j] = pairs.vector(d, decided[j]);
     for (int64_t space = 0; space < pairs.n_spaces(); ++space) {
         const int64_t begin = pairs.space_offsets[space], end = pairs.space_offsets[space + 1];
-        for (int64_t b = 0; b < n_blocks; ++b) {
+        for (int64_t b = first_block; b < n_blocks; ++b) {
             const float* lanes = gathered_.data() + begin * stride + b * LANES;
             Block sum[N];
             for (int j = 0; j < N; ++j) sum[j] = Block::all(0.0f);
@@ -170,7 +171,8 @@ void Lineup::multiply(const Pairs& pairs, int64_t d, const int32_t* decided, flo
 }
 
 void Lineup::meet(const Pairs& pairs, const DocumentLinks* links, int64_t d,
-                  const int32_t* decided, int64_t n_decided, float* out) const {
+                  const int32_t* decided, int64_t n_decided, float* out,
+                  int64_t first_block) const {
     const int64_t n_blocks = blocks_of(n_), n_pair = pairs.n_features;
     const int64_t line = n_pair * n_blocks * LANES;
     if (pairs.dense()) {
@@ -185,8 +187,8 @@ void Lineup::meet(const Pairs& pairs, const DocumentLinks* links, int64_t d,
     constexpr int AT_ONCE = REGISTER == 32 ? 4 : 2;  // as many sums as there are registers for
     int64_t j = 0;
     for (; j + AT_ONCE <= n_decided; j += AT_ONCE)
-        multiply<AT_ONCE>(pairs, d, decided + j, out + j * line);
-    for (; j < n_decided; ++j) multiply<1>(pairs, d, decided + j, out + j * line);
+        multiply<AT_ONCE>(pairs, d, decided + j, out + j * line, first_block);
+    for (; j < n_decided; ++j) multiply<1>(pairs, d, decided + j, out + j * line, first_block);
     const int64_t n_spaces = pairs.n_spaces(), n_lanes = n_blocks * LANES;
     for (j = 0; j < n_decided; ++j)
         for (int64_t r = 0; r < n_pair - n_spaces; ++r) {

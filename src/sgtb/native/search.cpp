@@ -1,8 +1,1027 @@
-#include "bind.hpp"
+// Beam search over documents: training points, decoding.
+//
+// A pass visits the mentions of a document in some order. Level i of a beam holds the hypotheses
+// with i decisions; a hypothesis is a choice and the number of its parent one level up. They are
+// ranked by S, plus the best score of the candidate from the opposite direction where there is
+// one; ties go to the lower entity number, then to the better parent.
+#include "search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
 #include "check.hpp"
+#include "interrupt.hpp"
+#include "records.hpp"
 
 namespace sgtb {
 
-void bind_search(nb::module_& module) { (void)module; }
+namespace {
+
+constexpr int64_t FORWARD = 0, BACKWARD = 1;
+constexpr int32_t ROOT = 1;  // the number of the empty prefix's parent; 0: a slot never used
+
+struct Hypothesis {
+    int32_t parent, choice, prefix, slot;
+    double score;  // S
+};
+
+// The hypotheses of all levels of one pass.
+struct Beam {
+    Beam(int64_t n_steps, int64_t most)
+        : most(most), hypotheses((n_steps + 1) * most), width(n_steps + 1), gold(n_steps + 1) {}
+
+    Hypothesis* level(int64_t i) { return hypotheses.data() + i * most; }
+    const Hypothesis* level(int64_t i) const { return hypotheses.data() + i * most; }
+
+    // Begin with the empty hypothesis, which is a gold prefix.
+    void start() {
+        width[0] = 1;
+        gold[0] = 0;
+        hypotheses[0] = {-1, -1, 0, 0, 0.0};
+    }
+    // Leave the gold prefix as the only hypothesis of a level.
+    void restart_from_gold(int64_t i) {
+        level(i)[0] = level(i)[gold[i]];
+        gold[i] = 0;
+        width[i] = 1;
+    }
+    // The hypothesis with the highest S of a level, the better ranked of equals.
+    int64_t best(int64_t i) const {
+        int64_t found = 0;
+        for (int64_t h = 1; h < width[i]; ++h)
+            if (level(i)[h].score > level(i)[found].score) found = h;
+        return found;
+    }
+    // Probabilities of a level's hypotheses by their scores.
+    void softmax(int64_t i, double* out) const {
+        const Hypothesis* const some = level(i);
+        double top = some[0].score, total = 0.0;
+        for (int64_t h = 1; h < width[i]; ++h) top = std::max(top, some[h].score);
+        for (int64_t h = 0; h < width[i]; ++h) total += out[h] = std::exp(some[h].score - top);
+        for (int64_t h = 0; h < width[i]; ++h) out[h] /= total;
+    }
+    // Call visit(level, choice) for the decisions that led to a hypothesis, last one first.
+    template <class Visit>
+    void trace(int64_t i, int64_t h, int64_t begin, Visit visit) const {
+        for (; i > begin; --i) {
+            visit(i, level(i)[h].choice);
+            h = level(i)[h].parent;
+        }
+    }
+
+    int64_t most;
+    std::vector<Hypothesis> hypotheses;
+    std::vector<int32_t> width, gold;
+};
+
+// What is kept of a prefix: its candidates' global bins and scores of the first trees.
+struct Slot {
+    int32_t prefix, parent, choice, trees, used;
+};
+
+// Slots of all steps, a table per step and direction. A prefix is known by the number of the
+// prefix it extends and its last choice; numbers are unique in a document.
+struct PrefixCache {
+    PrefixCache(int64_t n_slots, int64_t n_regions, int64_t n_tables, int64_t n_blocks,
+                int64_t n_global)
+        : n_slots(n_slots),
+          n_tables(n_tables),
+          n_blocks(n_blocks),
+          n_global(n_global),
+          slots(n_regions * n_tables * n_slots),
+          scores(n_regions * n_blocks * n_slots * LANES),
+          bins(n_regions * n_blocks * n_slots * LANES * n_global) {}
+
+    // Empty the tables of one document.
+    void forget(int64_t n_regions, int64_t first_table, int64_t n) {
+        for (int64_t region = 0; region < n_regions; ++region) {
+            const auto begin = slots.begin() + (region * n_tables + first_table) * n_slots;
+            std::fill(begin, begin + n * n_slots, Slot{});
+        }
+    }
+
+    int64_t n_slots, n_tables, n_blocks, n_global;
+    std::vector<Slot> slots;
+    Buffer<double> scores;
+    Buffer<uint8_t> bins;
+};
+
+// One visit: a mention with its candidates, and where the cache has its table.
+struct Step {
+    int64_t level, mention, first, n, n_blocks;
+    int64_t table;  // its first slot
+    int64_t block;  // the first block of that slot
+    int64_t place;  // of the first candidate among those of the document
+
+    int64_t row(int64_t slot) const { return block + (slot - table) * n_blocks; }
+};
+
+// A document under search: where its tables begin, its links, its counters.
+struct Document {
+    int64_t number, first_table, first_block;
+    const DocumentLinks* links;
+    int32_t last_prefix = ROOT, passes = 0;
+};
+
+struct PassOptions {
+    int64_t direction, n_trees;
+    bool guided = false;     // rank with the scores of the opposite direction
+    bool keep_gold = false;  // bring a lost gold prefix back as the last hypothesis
+    bool stop_when_lost = false;
+};
+
+// One thread's workspace for passes over documents.
+class Searcher {
+public:
+    Searcher(const Search& s, PrefixCache& cache, int64_t n_steps, int64_t widest,
+             int64_t n_outside)
+        : s_(s),
+          cache_(cache),
+          most_(s.beam_width + 1),  // the gold path comes on top
+          pool_(s.pairs, most_, n_steps, widest),
+          key_(most_),
+          rows_(most_),
+          scratch_((2 * MAX_PLANES + 1) * blocks_of(widest) * LANES) {
+        for (auto& outside : outside_) outside.resize(n_outside);
+    }
+
+    // Decide on the mentions from level `begin` on; return the level reached.
+    int64_t run_pass(Document& document, Beam& beam, const PassOptions& options,
+                     int64_t begin = 0) {
+        ++document.passes;
+        const int64_t n_steps = s_.n_steps(document.number);
+        for (int64_t level = begin; level < n_steps; ++level) {
+            const Step at = step(document, options.direction, level);
+            locate(document, beam, options.direction, at);
+            catch_up(beam, at, options.n_trees);
+            if (!outside_[0].empty()) look_back(beam, options.direction, at);
+            select(beam, options, at);
+            if (options.keep_gold && keep_gold(beam, at) && options.stop_when_lost)
+                return level + 1;
+        }
+        return n_steps;
+    }
+
+    // The visit that a direction of search makes at a level.
+    Step step(const Document& document, int64_t direction, int64_t level) const {
+        const int64_t first_step = s_.step_offsets[document.number], step = first_step + level;
+        const int64_t mention = s_.mention(direction, step);
+        const int64_t first = s_.candidate_offsets[mention], n = s_.n_candidates(mention);
+        const int64_t before = s_.step_blocks(direction, step) - s_.step_blocks(direction, first_step);
+        const int64_t base = direction * cache_.n_tables + document.first_table + level;
+        const int64_t block = direction * cache_.n_blocks + document.first_block + before;
+        return {level,
+                mention,
+                first,
+                n,
+                blocks_of(n),
+                base * cache_.n_slots,
+                block * cache_.n_slots,
+                first - s_.candidate_offsets[s_.mention_offsets[document.number]]};
+    }
+
+    // Scores and global bins of a step's candidates after a prefix.
+    const double* scores(const Step& at, int64_t slot) const {
+        return cache_.scores.data() + at.row(slot) * LANES;
+    }
+    const uint8_t* bins(const Step& at, int64_t slot) const {
+        return cache_.bins.data() + at.row(slot) * cache_.n_global * LANES;
+    }
+
+    // Candidates answered ahead; their lanes begin at `lane`.
+    void use_answers(LocalAnswers* answers, int64_t lane) {
+        answers_ = answers;
+        lane_ = lane;
+    }
+
+private:
+    // Find the slot of every hypothesis, and pool global features for new prefixes.
+    void locate(Document& document, Beam& beam, int64_t direction, const Step& at) {
+        Hypothesis* const here = beam.level(at.level);
+        const Hypothesis* const above = at.level ? beam.level(at.level - 1) : nullptr;
+        Slot* const table = cache_.slots.data() + at.table;
+        const int64_t n = beam.width[at.level];
+        auto parent_of = [&](const Hypothesis& h) { return above ? above[h.parent].prefix : ROOT; };
+        for (int64_t h = 0; h < n; ++h) {
+            const int32_t parent = parent_of(here[h]);
+            here[h].slot = -1;
+            for (int64_t i = 0; i < cache_.n_slots; ++i)
+                if (table[i].parent == parent && table[i].choice == here[h].choice) {
+                    table[i].used = document.passes;
+                    here[h].slot = static_cast<int32_t>(at.table + i);
+                    here[h].prefix = table[i].prefix;
+                    break;
+                }
+        }
+        int64_t n_new = 0;
+        for (int64_t h = 0; h < n; ++h) {
+            if (here[h].slot >= 0) continue;
+            // The slot longest out of use makes room.
+            int64_t oldest = 0;
+            for (int64_t i = 1; i < cache_.n_slots; ++i)
+                if (table[i].used < table[oldest].used) oldest = i;
+            here[h].prefix = ++document.last_prefix;
+            here[h].slot = static_cast<int32_t>(at.table + oldest);
+            table[oldest] = {here[h].prefix, parent_of(here[h]), here[h].choice, 0,
+                             document.passes};
+            const int64_t row = at.row(here[h].slot);
+            std::memset(cache_.scores.data() + row * LANES, 0,
+                        at.n_blocks * LANES * sizeof(double));
+            int32_t* const history = pool_.history(n_new);
+            beam.trace(at.level, h, 0, [&](int64_t level, int64_t choice) {
+                const int64_t m = s_.mention_at(direction, document.number, level - 1);
+                history[level - 1] = s_.entity[s_.candidate_offsets[m] + choice];
+            });
+            rows_[n_new++] = row;
+        }
+        if (n_new == 0 || s_.pairs.n_features == 0) return;
+        pool_.run(s_.pairs, document.links, document.number, s_.entity.data() + at.first, at.n,
+                  n_new, at.level);
+        for (int64_t k = 0; k < n_new; ++k)
+            pool_.bin(s_, k, cache_.bins.data() + rows_[k] * cache_.n_global * LANES);
+    }
+
+    // Add the trees that the slots' scores lack; slots that lack the same ones together.
+    void catch_up(Beam& beam, const Step& at, int64_t n_trees) {
+        const Hypothesis* const here = beam.level(at.level);
+        for (int64_t h = 0; h < beam.width[at.level]; ++h) {
+            const int32_t held = cache_.slots[here[h].slot].trees;
+            if (held == n_trees) continue;
+            int64_t n_rows = 0;
+            for (int64_t other = h; other < beam.width[at.level]; ++other) {
+                Slot& slot = cache_.slots[here[other].slot];
+                if (slot.trees != held) continue;
+                slot.trees = static_cast<int32_t>(n_trees);
+                rows_[n_rows++] = at.row(here[other].slot);
+            }
+            const ScoreRows rows{s_.local_of(at.mention), cache_.bins.data(),
+                                 cache_.scores.data(),    rows_.data(),
+                                 n_rows,                  at.n_blocks,
+                                 cache_.n_global};
+            if (answers_)
+                add_answered(rows, at);
+            else
+                add_trees(s_.forest, held, n_trees, rows, scratch_.data());
+        }
+    }
+
+    // Write the sums of all trees. Histories of one beam often have the same bins.
+    void add_answered(const ScoreRows& rows, const Step& at) {
+        constexpr int64_t LOOK_BACK = 32;
+        const int64_t stride = at.n_blocks * LANES;
+        for (int64_t c = 0; c < at.n; ++c)
+            for (int64_t k = 0; k < rows.n_rows; ++k) {
+                const uint8_t* const bins = rows.globals_of(k) + c;
+                auto same_bins = [&](const uint8_t* other) {
+                    int64_t g = 0;
+                    while (g < rows.n_global && bins[g * stride] == other[g * stride]) ++g;
+                    return g == rows.n_global;
+                };
+                int64_t twin = std::max<int64_t>(0, k - LOOK_BACK);
+                while (twin < k && !same_bins(rows.globals_of(twin) + c)) ++twin;
+                rows.scores_of(k)[c] = twin < k ? rows.scores_of(twin)[c]
+                                                : answers_->sum(lane_ + at.place + c, bins, stride) +
+                                                      answers_->score(lane_ + at.place + c);
+            }
+    }
+
+    // Keep, for the opposite direction, each candidate's best score from this one.
+    void look_back(const Beam& beam, int64_t direction, const Step& at) {
+        double* const best = outside_[direction].data() + at.place;
+        std::fill_n(best, at.n, -std::numeric_limits<double>::infinity());
+        for (int64_t h = 0; h < beam.width[at.level]; ++h) {
+            const Hypothesis& from = beam.level(at.level)[h];
+            const double* const score = scores(at, from.slot);
+            for (int64_t c = 0; c < at.n; ++c) best[c] = std::max(best[c], from.score + score[c]);
+        }
+    }
+
+    // Keep the best extensions, sorted, as the next level.
+    void select(Beam& beam, const PassOptions& options, const Step& at) {
+        Hypothesis* const below = beam.level(at.level + 1);
+        const int32_t* const entity = s_.entity.data() + at.first;
+        const double* const outside =
+            options.guided ? outside_[1 - options.direction].data() + at.place : nullptr;
+        const int64_t clamped = s_.clamp[at.mention];
+        const int64_t begin = clamped >= 0 ? clamped : 0, end = clamped >= 0 ? clamped + 1 : at.n;
+        int64_t kept = 0;
+        for (int64_t h = 0; h < beam.width[at.level]; ++h) {
+            const Hypothesis& from = beam.level(at.level)[h];
+            const double* const score = scores(at, from.slot);
+            for (int64_t c = begin; c < end; ++c) {
+                const double total = from.score + score[c];
+                const double key = outside ? total + outside[c] : total;
+                if (kept == s_.beam_width && key < key_[kept - 1]) continue;
+                int64_t i = kept;
+                while (i > 0 && (key > key_[i - 1] || (key == key_[i - 1] &&
+                                                       entity[c] < entity[below[i - 1].choice])))
+                    --i;
+                if (i == s_.beam_width) continue;
+                kept = std::min(kept + 1, s_.beam_width);
+                for (int64_t j = kept - 1; j > i; --j) {
+                    key_[j] = key_[j - 1];
+                    below[j] = below[j - 1];
+                }
+                key_[i] = key;
+                below[i] = {int32_t(h), int32_t(c), 0, 0, total};
+            }
+        }
+        beam.width[at.level + 1] = static_cast<int32_t>(kept);
+    }
+
+    // Note which hypothesis of the new level is the gold prefix; append it if it was lost.
+    bool keep_gold(Beam& beam, const Step& at) {
+        Hypothesis* const below = beam.level(at.level + 1);
+        const int32_t parent = beam.gold[at.level], gold = s_.gold[at.mention];
+        int32_t& width = beam.width[at.level + 1];
+        int32_t h = 0;
+        while (h < width && (below[h].parent != parent || below[h].choice != gold)) ++h;
+        beam.gold[at.level + 1] = h;
+        if (h < width) return false;
+        const Hypothesis& from = beam.level(at.level)[parent];
+        below[h] = {parent, gold, 0, 0, from.score + scores(at, from.slot)[gold]};
+        ++width;
+        return true;
+    }
+
+    const Search& s_;
+    PrefixCache& cache_;
+    int64_t most_;
+    Pool pool_;
+    std::vector<double> key_;
+    std::vector<int64_t> rows_;
+    std::vector<uint8_t> scratch_;
+    std::vector<double> outside_[2];
+    LocalAnswers* answers_ = nullptr;
+    int64_t lane_ = 0;
+};
+
+int64_t most_steps(const Search& s, Ints documents) {
+    int64_t most = 0;
+    for (const int32_t d : documents) most = std::max(most, s.n_steps(d));
+    return most;
+}
+
+int64_t most_candidates(const Search& s) {
+    int64_t most = 1;
+    for (int64_t m = 0; m + 1 < s.candidate_offsets.size(); ++m)
+        most = std::max(most, s.n_candidates(m));
+    return most;
+}
+
+int64_t candidates_of(const Search& s, int64_t d) {
+    return s.candidate_offsets[s.mention_offsets[d + 1]] -
+           s.candidate_offsets[s.mention_offsets[d]];
+}
+
+bool uses_links(const Pairs& pairs) { return pairs.n_features > 0 && !pairs.dense(); }
+
+}  // namespace
+
+// ---- training: from beams to points, plan by plan
+
+// Searches training documents epoch by epoch. A point is a row φ(x, y_t, history) with the
+// negative functional gradient there (eq. 5), 1[y_1:t = y*_1:t] − p(y_1:t | x), p the softmax of S
+// over the beam that the partial sequence stands in.
+class Collector {
+public:
+    enum Plan : int64_t { LOCAL, BS, LASO, BSG, BIBSG };
+
+    Collector(Buffers& buffers, const Search& s, int64_t plan, int64_t rounds,
+              Ints share_offsets, Ints share_documents, Array<const uint8_t, 2> local_rows,
+              Longs point_offsets, Array<uint8_t, 2> rows)
+        : s_(s), plan_(plan), rounds_(rounds), local_rows_(local_rows), rows_(rows) {
+        check_search(s);
+        check_value(plan, LOCAL, BIBSG + 1, "plan");
+        check_value(rounds, 1, 1 << 20, "rounds");
+        check(share_offsets, share_documents, point_offsets);
+        own(s_.mention_offsets, s_.candidate_offsets, s_.gold, s_.entity, s_.mention_blocks,
+            s_.step_offsets, s_.mention, s_.step_blocks, s_.clamp, s_.pairs.entity_offsets,
+            s_.pairs.block_offsets, s_.pairs.row, s_.pairs.space_offsets);
+        point_offsets_.assign(point_offsets.begin(), point_offsets.end());
+        ids_.resize(rows.shape(0));
+        residuals_.resize(rows.shape(0));
+        tallies_.resize(s.n_documents());
+        if (plan == LOCAL)
+            local_scores_.resize(s.mention_blocks[s.candidate_offsets.size() - 1] * LANES);
+        else
+            prepare_search();
+        shares_.resize(share_offsets.size() - 1);
+        const int64_t widest = most_candidates(s);
+        for (std::size_t i = 0; i < shares_.size(); ++i) {
+            shares_[i] = std::make_unique<Share>();
+            Share& share = *shares_[i];
+            share.documents.assign(share_documents.begin() + share_offsets[i],
+                                   share_documents.begin() + share_offsets[i + 1]);
+            share.probability.resize(std::max(widest, s.beam_width + 1));
+            if (plan == LOCAL) {
+                share.scratch.resize((2 * MAX_PLANES + 1) * blocks_of(widest) * LANES);
+                continue;
+            }
+            const Ints documents(share.documents.data(), {int64_t(share.documents.size())});
+            const int64_t n_steps = most_steps(s, documents);
+            int64_t n_outside = 0;
+            for (const int32_t d : documents)
+                n_outside = std::max(n_outside, plan == BIBSG ? candidates_of(s, d) : 0);
+            share.above.resize(s.beam_width + 1);
+            share.beam = std::make_unique<Beam>(n_steps, s.beam_width + 1);
+            share.searcher =
+                std::make_unique<Searcher>(s_, *cache_, n_steps, widest, n_outside);
+        }
+        buffers_ = std::make_unique<Buffers>(std::move(buffers));
+    }
+
+    // Search the documents of a share with the first trees of the forest.
+    void collect(int64_t share_number, int64_t n_trees, bool remember) {
+        check_value(share_number, 0, shares_.size(), "share");
+        check_forest(s_.forest, n_trees, 2 * s_.pairs.n_features);
+        Share& share = *shares_[share_number];
+        const std::lock_guard lock(share.mutex);
+        Interrupt interrupt;
+        for (const int32_t d : share.documents) {
+            interrupt.check();
+            tallies_[d] = {};
+            if (s_.n_steps(d) == 0) continue;
+            if (plan_ == LOCAL) {
+                alone(share, d, remember ? share.held : 0, n_trees, remember);
+                continue;
+            }
+            if (!remember) cache_->forget(s_.mention.shape(0), s_.step_offsets[d], s_.n_steps(d));
+            if (plan_ == BS || plan_ == LASO) until_errors(share, d, n_trees);
+            if (plan_ == BSG) every_step(share, d, {FORWARD, n_trees, false, true});
+            for (int64_t r = 0; plan_ == BIBSG && r < rounds_; ++r) {
+                every_step(share, d, {FORWARD, n_trees, r > 0, true});
+                every_step(share, d, {BACKWARD, n_trees, true, true});
+            }
+        }
+        share.held = n_trees;
+    }
+
+    // List the points of all documents; return their number, mentions right and mentions visited.
+    std::tuple<int64_t, int64_t, int64_t> list(Array<int32_t> rows, Array<double> residuals) const {
+        check_at_least(rows.size(), rows_.shape(0), "rows");
+        check_at_least(residuals.size(), rows_.shape(0), "residuals");
+        int64_t n = 0, right = 0, visited = 0;
+        for (int64_t d = 0; d < s_.n_documents(); ++d) {
+            const int64_t first = point_offsets_[d];
+            for (int64_t i = first; i < first + tallies_[d].written; ++i) {
+                rows[n] = static_cast<int32_t>(i);
+                residuals[n++] = residuals_[i];
+            }
+            right += tallies_[d].right;
+            visited += tallies_[d].visited;
+        }
+        return {n, right, visited};
+    }
+
+private:
+    // One thread's workspace; its documents are searched by no other.
+    struct Share {
+        std::mutex mutex;
+        std::vector<int32_t> documents;
+        std::unique_ptr<Beam> beam;
+        std::unique_ptr<Searcher> searcher;
+        std::vector<double> probability, above;
+        std::vector<uint8_t> scratch;
+        int64_t held = 0;  // trees in the scores of plan "local"
+    };
+    struct Tally {
+        int64_t written = 0, right = 0, visited = 0;
+    };
+    // What a row was made of; a row is written only when that changes.
+    struct PointId {
+        int32_t candidate = -1, prefix = -1;
+        bool operator==(const PointId&) const = default;
+    };
+
+    void check(Ints share_offsets, Ints share_documents, Longs point_offsets) const {
+        const int64_t n_documents = s_.n_documents(), n_global = 2 * s_.pairs.n_features;
+        check_at_least(share_offsets.size(), 1, "share_offsets");
+        check_offsets(share_offsets, share_offsets.size() - 1, share_documents.size(),
+                      "share_offsets");
+        check_range(share_documents, 0, n_documents, "share_documents");
+        std::vector<bool> seen(n_documents);
+        for (const int32_t d : share_documents) {
+            if (seen[d]) fail("share_documents", "document " + std::to_string(d) + " is there twice");
+            seen[d] = true;
+        }
+        check_equal(local_rows_.shape(0), s_.entity.size(), "local_rows");
+        check_equal(local_rows_.shape(1), s_.n_local, "local_rows");
+        check_offsets(point_offsets, n_documents, rows_.shape(0), "point_offsets");
+        check_value(rows_.shape(0), 0, int64_t(1) << 31, "rows");
+        check_at_least(rows_.shape(1), s_.n_local + (plan_ == LOCAL ? 0 : n_global), "rows");
+        if (plan_ == BIBSG) check_equal(s_.mention.shape(0), 2, "mention");
+        const int64_t passes = plan_ == BIBSG ? 2 * rounds_ : 1;
+        for (int64_t d = 0; d < n_documents; ++d) {
+            int64_t most = s_.n_steps(d) * (s_.beam_width + 1) * passes;
+            for (int64_t step = s_.step_offsets[d]; step < s_.step_offsets[d + 1]; ++step) {
+                const int64_t m = s_.mention(FORWARD, step);
+                if (s_.gold[m] < 0) fail("gold", "a visited mention has none");
+                if (plan_ == LOCAL) most += s_.n_candidates(m);
+            }
+            if (plan_ == LOCAL) most -= s_.n_steps(d) * (s_.beam_width + 1);
+            check_at_least(point_offsets[d + 1] - point_offsets[d], most, "point_offsets");
+        }
+    }
+
+    // Copy index arrays: the caller may change its own later.
+    template <class... Arrays>
+    void own(Arrays&... arrays) {
+        auto copy = [this]<class T, int N>(Array<const T, N>& array) {
+            auto memory = std::make_unique<char[]>(array.size() * sizeof(T) + 1);
+            std::memcpy(memory.get(), array.data(), array.size() * sizeof(T));
+            std::array<int64_t, N> shape;
+            for (int d = 0; d < N; ++d) shape[d] = array.shape(d);
+            array = Array<const T, N>(reinterpret_cast<const T*>(memory.get()), shape);
+            owned_.push_back(std::move(memory));
+        };
+        (copy(arrays), ...);
+    }
+
+    void prepare_search() {
+        const int64_t n_documents = s_.n_documents(), n_steps = s_.mention.shape(1);
+        const bool both = plan_ == BIBSG;
+        // Room for the beams of all rounds, and for as many prefixes that were in one of late.
+        const int64_t n_slots = std::max<int64_t>(2, both ? rounds_ : 1) * (s_.beam_width + 1);
+        cache_ = std::make_unique<PrefixCache>(n_slots, both ? 2 : 1, n_steps,
+                                               s_.step_blocks(FORWARD, n_steps),
+                                               2 * s_.pairs.n_features);
+        if (uses_links(s_.pairs))
+            for (int64_t d = 0; d < n_documents; ++d) links_.emplace_back(s_.pairs, d);
+        for (int64_t d = 0; d < n_documents; ++d)
+            documents_.push_back({d, s_.step_offsets[d], s_.step_blocks(FORWARD, s_.step_offsets[d]),
+                                  links_.empty() ? nullptr : &links_[d]});
+    }
+
+    // BSG and each pass of BiBSG: the gold path stays in, every beam gives points.
+    void every_step(Share& share, int64_t d, const PassOptions& options) {
+        Beam& beam = *share.beam;
+        beam.start();
+        const int64_t end = share.searcher->run_pass(documents_[d], beam, options);
+        for (int64_t level = 1; level <= end; ++level) {
+            const Step at = share.searcher->step(documents_[d], options.direction, level - 1);
+            beam.softmax(level, share.probability.data());
+            for (int64_t h = 0; h < beam.width[level]; ++h)
+                write(share, d, at, h, share.probability[h]);
+        }
+        count_right(beam, d, options.direction, 0, end);
+    }
+
+    // Early update and LaSO: points where the gold path leaves the beam, and at the end.
+    void until_errors(Share& share, int64_t d, int64_t n_trees) {
+        Beam& beam = *share.beam;
+        beam.start();
+        for (int64_t begin = 0, end; begin < s_.n_steps(d); begin = end) {
+            end = share.searcher->run_pass(documents_[d], beam,
+                                           {FORWARD, n_trees, false, true, true}, begin);
+            marginal_points(share, d, begin, end);
+            count_right(beam, d, FORWARD, begin, end);
+            if (plan_ == BS) return;
+            beam.restart_from_gold(end);
+        }
+    }
+
+    // Write every distinct prefix of the sequences of one level, with its marginal.
+    void marginal_points(Share& share, int64_t d, int64_t begin, int64_t end) {
+        Beam& beam = *share.beam;
+        std::vector<double>&probability = share.probability, &above = share.above;
+        beam.softmax(end, probability.data());
+        for (int64_t level = end; level > begin; --level) {
+            const Step at = share.searcher->step(documents_[d], FORWARD, level - 1);
+            const int64_t n_above = beam.width[level - 1];
+            std::fill_n(above.begin(), n_above, -1.0);  // no sequence of the last level
+            for (int64_t h = 0; h < beam.width[level]; ++h) {
+                if (probability[h] < 0.0) continue;
+                write(share, d, at, h, probability[h]);
+                double& sum = above[beam.level(level)[h].parent];
+                sum = std::max(sum, 0.0) + probability[h];
+            }
+            std::copy_n(above.begin(), n_above, probability.begin());
+        }
+    }
+
+    // Write the point of hypothesis h one level below a step.
+    void write(const Share& share, int64_t d, const Step& at, int64_t h, double probability) {
+        const Beam& beam = *share.beam;
+        const Hypothesis& to = beam.level(at.level + 1)[h];
+        const Hypothesis& from = beam.level(at.level)[to.parent];
+        const bool is_gold = h == beam.gold[at.level + 1];
+        uint8_t* const row = put(d, {int32_t(at.first + to.choice), from.prefix},
+                                 (is_gold ? 1.0 : 0.0) - probability);
+        if (!row) return;
+        const uint8_t* const bins = share.searcher->bins(at, from.slot) + to.choice;
+        for (int64_t g = 0; g < 2 * s_.pairs.n_features; ++g)
+            row[s_.n_local + g] = bins[g * at.n_blocks * LANES];
+    }
+
+    // Append a point to those of a document; return its row if that has to be written.
+    uint8_t* put(int64_t d, PointId id, double residual) {
+        const int64_t at = point_offsets_[d] + tallies_[d].written++;
+        residuals_[at] = residual;
+        if (ids_[at] == id) return nullptr;
+        ids_[at] = id;
+        uint8_t* const row = &rows_(at, 0);
+        std::memcpy(row, local_rows_.data() + id.candidate * s_.n_local, s_.n_local);
+        return row;
+    }
+
+    // Compare the best sequence of level `end` with the gold, back to level `begin`.
+    void count_right(const Beam& beam, int64_t d, int64_t direction, int64_t begin, int64_t end) {
+        beam.trace(end, beam.best(end), begin, [&](int64_t level, int64_t choice) {
+            tallies_[d].right += choice == s_.gold[s_.mention_at(direction, d, level - 1)];
+            ++tallies_[d].visited;
+        });
+    }
+
+    // Every mention by itself: all its candidates are points, with the softmax over all of them.
+    void alone(Share& share, int64_t d, int64_t held, int64_t n_trees, bool remember) {
+        double* const probability = share.probability.data();
+        for (int64_t level = 0; level < s_.n_steps(d); ++level) {
+            const int64_t m = s_.mention_at(FORWARD, d, level), n = s_.n_candidates(m);
+            const int64_t first = s_.candidate_offsets[m], row = s_.mention_blocks[m];
+            double* const scores = local_scores_.data() + row * LANES;
+            if (!remember) std::fill_n(scores, blocks_of(n) * LANES, 0.0);
+            const ScoreRows rows{s_.local_of(m), nullptr, local_scores_.data(), &row,
+                                 1,              blocks_of(n), 0};
+            add_trees(s_.forest, held, n_trees, rows, share.scratch.data());
+            int64_t best = 0;
+            for (int64_t c = 1; c < n; ++c)
+                if (scores[c] > scores[best] ||
+                    (scores[c] == scores[best] && s_.entity[first + c] < s_.entity[first + best]))
+                    best = c;
+            double total = 0.0;
+            for (int64_t c = 0; c < n; ++c)
+                total += probability[c] = std::exp(scores[c] - scores[best]);
+            for (int64_t c = 0; c < n; ++c)
+                put(d, {int32_t(first + c), 0}, (c == s_.gold[m] ? 1.0 : 0.0) - probability[c] / total);
+            tallies_[d].right += best == s_.gold[m];
+            ++tallies_[d].visited;
+        }
+    }
+
+    std::unique_ptr<Buffers> buffers_;
+    std::vector<std::unique_ptr<char[]>> owned_;
+    Search s_;
+    int64_t plan_, rounds_;
+    Array<const uint8_t, 2> local_rows_;
+    Array<uint8_t, 2> rows_;
+    std::vector<int64_t> point_offsets_;
+    std::vector<PointId> ids_;
+    std::vector<double> residuals_, local_scores_;
+    std::vector<Tally> tallies_;
+    std::unique_ptr<PrefixCache> cache_;
+    std::vector<DocumentLinks> links_;
+    std::vector<Document> documents_;
+    std::vector<std::unique_ptr<Share>> shares_;
+};
+
+namespace {
+
+Collector* make_collector(Buffers& buffers, const Search& search, int64_t plan, int64_t rounds,
+                          Ints share_offsets, Ints share_documents,
+                          Array<const uint8_t, 2> local_rows, Longs point_offsets,
+                          Array<uint8_t, 2> rows) {
+    return new Collector(buffers, search, plan, rounds, share_offsets, share_documents, local_rows,
+                         point_offsets, rows);
+}
+
+void collect_points(Collector* collector, int64_t share, int64_t n_trees, bool remember) {
+    collector->collect(share, n_trees, remember);
+}
+
+std::tuple<int64_t, int64_t, int64_t> list_points(Collector* collector, Array<int32_t> rows,
+                                                  Array<double> residuals) {
+    return collector->list(rows, residuals);
+}
+
+// Write the raw global features that candidates have when all mentions before are decided right:
+// a row for every candidate of the mentions visited, document by document.
+void pool_gold_paths(Ints documents, const Pairs& pairs, Ints step_offsets,
+                     Array<const int32_t, 2> mention, Ints candidate_offsets, Ints entity,
+                     Ints gold, Array<float, 2> out) {
+    const int64_t n_documents = step_offsets.size() - 1, n_pair = pairs.n_features;
+    const int64_t n_mentions = candidate_offsets.size() - 1;
+    check_at_least(n_documents, 0, "step_offsets");
+    check_range(documents, 0, n_documents, "documents");
+    check_pairs(pairs, n_documents);
+    check_offsets(step_offsets, n_documents, mention.shape(1), "step_offsets");
+    check_range(mention, 0, n_mentions, "mention");
+    check_offsets(candidate_offsets, n_mentions, entity.size(), "candidate_offsets");
+    check_equal(gold.size(), n_mentions, "gold");
+    check_equal(out.shape(1), 2 * n_pair, "out");
+    if (n_pair == 0) return;
+    int64_t n_steps = 0, widest = 0, at = 0;
+    for (const int32_t d : documents)
+        n_steps = std::max<int64_t>(n_steps, step_offsets[d + 1] - step_offsets[d]);
+    for (int64_t m = 0; m < n_mentions; ++m)
+        widest = std::max<int64_t>(widest, candidate_offsets[m + 1] - candidate_offsets[m]);
+    Pool pool(pairs, 1, n_steps, widest);
+    Interrupt interrupt;
+    for (const int32_t d : documents) {
+        const DocumentLinks links = uses_links(pairs) ? DocumentLinks(pairs, d) : DocumentLinks();
+        for (int64_t direction = 0; direction < mention.shape(0); ++direction)
+            for (int64_t i = step_offsets[d]; i < step_offsets[d + 1]; ++i) {
+                interrupt.check();
+                const int64_t m = mention(direction, i), level = i - step_offsets[d];
+                const int64_t first = candidate_offsets[m], n = candidate_offsets[m + 1] - first;
+                check_value(gold[m], 0, n, "gold");
+                check_range(Ints(entity.data() + first, {n}), 0, pairs.n_entities(d), "entity");
+                check_at_least(out.shape(0), at + n, "out");
+                pool.run(pairs, &links, d, entity.data() + first, n, 1, level);
+                for (int64_t c = 0; c < n; ++c, ++at)
+                    for (int64_t e = 0; e < n_pair; ++e) {
+                        out(at, e) = pool.mean_value(0, e, c);
+                        out(at, n_pair + e) = pool.top_value(0, e, c);
+                    }
+                pool.history(0)[level] = entity[first + gold[m]];
+            }
+    }
+    check_equal(at, out.shape(0), "out");
+}
+
+// Write the pair features of all entities of every document: blocks of entities × entities × E.
+void fill_blocks(const Pairs& pairs, Array<float> out) {
+    constexpr int64_t AT_ONCE = 4;
+    check_value(pairs.kind, 1, 2, "pairs.kind");
+    check_at_least(pairs.entity_offsets.size(), 1, "pairs.entity_offsets");
+    const int64_t n_documents = pairs.entity_offsets.size() - 1, n_pair = pairs.n_features;
+    check_pairs(pairs, n_documents);
+    int64_t most = 0, room = 0;
+    for (int64_t d = 0; d < n_documents; ++d) {
+        most = std::max(most, pairs.n_entities(d));
+        room += pairs.n_entities(d) * pairs.n_entities(d) * n_pair;
+    }
+    check_equal(out.size(), room, "out");
+    if (room == 0) return;
+    Lineup lineup(pairs, most);
+    Buffer<float> values(AT_ONCE * n_pair * blocks_of(most) * LANES);
+    std::vector<int32_t> entities(most);
+    for (int64_t i = 0; i < most; ++i) entities[i] = static_cast<int32_t>(i);
+    float* block = out.data();
+    Interrupt interrupt;
+    for (int64_t d = 0; d < n_documents; ++d) {
+        interrupt.check();
+        const int64_t n = pairs.n_entities(d), stride = blocks_of(n) * LANES;
+        const DocumentLinks links(pairs, d);
+        lineup.fill(pairs, d, entities.data(), n);
+        for (int64_t a = 0; a < n; a += AT_ONCE) {
+            const int64_t n_here = std::min(AT_ONCE, n - a);
+            lineup.meet(pairs, &links, d, entities.data() + a, n_here, values.data(), a / LANES);
+            for (int64_t j = 0; j < n_here; ++j)  // the other half of the block is its mirror image
+                for (int64_t i = a + j; i < n; ++i)
+                    for (int64_t e = 0; e < n_pair; ++e) {
+                        const float value = values[(j * n_pair + e) * stride + i];
+                        block[((a + j) * n + i) * n_pair + e] = value;
+                        block[(i * n + a + j) * n_pair + e] = value;
+                    }
+        }
+        block += n * n * n_pair;
+    }
+}
+
+// ---- decoding: the best sequences of documents, with probabilities
+
+struct Decoding {
+    Array<double> probability;
+    Array<int32_t> n_sequences;
+    Array<int32_t, 2> sequences;
+    Array<double, 2> scores, sequence_probability;
+    Array<int8_t> direction;
+    Array<double> factor;
+};
+
+class Decoder {
+public:
+    Decoder(Ints documents, const Search& s, bool alone, bool bidirectional, int64_t rounds,
+            int64_t n_trees, const Decoding& out)
+        : s_(s),
+          alone_(alone),
+          bidirectional_(bidirectional),
+          rounds_(rounds),
+          n_trees_(n_trees),
+          out_(out),
+          // A second round mostly meets the prefixes of the first one again.
+          cache_(s.beam_width * (bidirectional ? 2 : 1), bidirectional ? 2 : 1,
+                 most_steps(s, documents), most_blocks(documents), 2 * s.pairs.n_features),
+          searcher_(s, cache_, most_steps(s, documents), most_candidates(s),
+                    bidirectional ? most_lanes(s, documents) : 0),
+          beams_{Beam(most_steps(s, documents), s.beam_width + 1),
+                 Beam(bidirectional ? most_steps(s, documents) : 0, s.beam_width + 1)} {
+        for (auto& numbers : probability_) numbers.resize(s.beam_width + 1);
+        for (auto& numbers : key_) numbers.resize(s.beam_width + 1);
+    }
+
+    static int64_t most_lanes(const Search& s, Ints documents) {
+        int64_t most = 0;
+        for (const int32_t d : documents) most = std::max(most, candidates_of(s, d));
+        return most;
+    }
+
+    void decode(int64_t d, LocalAnswers* answers, int64_t lane) {
+        const int64_t n = s_.n_steps(d);
+        if (n == 0) return;
+        const DocumentLinks links =
+            uses_links(s_.pairs) ? DocumentLinks(s_.pairs, d) : DocumentLinks();
+        Document document{d, 0, 0, &links};
+        cache_.forget(s_.mention.shape(0), 0, n);
+        searcher_.use_answers(answers, lane);
+        for (int64_t r = 0; r < (bidirectional_ ? rounds_ : 1); ++r) {
+            beams_[FORWARD].start();
+            searcher_.run_pass(document, beams_[FORWARD], {FORWARD, n_trees_, r > 0});
+            if (!bidirectional_) break;
+            beams_[BACKWARD].start();
+            searcher_.run_pass(document, beams_[BACKWARD], {BACKWARD, n_trees_, true});
+        }
+        if (bidirectional_) beams_[BACKWARD].softmax(n, probability_[BACKWARD].data());
+        if (alone_)
+            local_probabilities(document, n);
+        else
+            beams_[FORWARD].softmax(n, probability_[FORWARD].data());
+        const auto [winner, best] = list_sequences(d, n);
+        out_.direction[d] = static_cast<int8_t>(winner);
+        if (!alone_) marginals(d, winner, n);
+        // The scores of all candidates along the best sequence.
+        int64_t h = best;
+        for (int64_t level = n - 1; level >= 0; --level) {
+            h = beams_[winner].level(level + 1)[h].parent;
+            const Step at = searcher_.step(document, winner, level);
+            const double* const scores = searcher_.scores(at, beams_[winner].level(level)[h].slot);
+            std::copy_n(scores, at.n, &out_.factor[at.first]);
+        }
+    }
+
+private:
+    int64_t most_blocks(Ints documents) const {
+        int64_t most = 0;
+        for (const int32_t d : documents)
+            most = std::max(most, s_.step_blocks(FORWARD, s_.step_offsets[d + 1]) -
+                                      s_.step_blocks(FORWARD, s_.step_offsets[d]));
+        return most;
+    }
+
+    // Write the most probable sequences of the final beams; return the best one's direction and
+    // its place in the final beam.
+    std::pair<int64_t, int64_t> list_sequences(int64_t d, int64_t n) {
+        const int64_t n_best = out_.sequences.shape(0);
+        const int64_t first = s_.mention_offsets[d], last = s_.mention_offsets[d + 1];
+        std::pair<int64_t, int64_t> winner{FORWARD, 0};
+        for (int64_t direction = 0; direction <= (bidirectional_ ? 1 : 0); ++direction)
+            std::copy_n(probability_[direction].begin(), beams_[direction].width[n],
+                        key_[direction].begin());
+        int64_t rank = 0;
+        while (rank < n_best) {
+            int64_t best = -1, direction = FORWARD;
+            double top = -1.0;  // the key of a sequence already listed
+            for (int64_t from = 0; from <= (bidirectional_ ? 1 : 0); ++from)
+                for (int64_t h = 0; h < beams_[from].width[n]; ++h)
+                    if (key_[from][h] > top) {
+                        top = key_[from][h];
+                        best = h;
+                        direction = from;
+                    }
+            if (best < 0) break;
+            key_[direction][best] = -1.0;
+            const Beam& beam = beams_[direction];
+            beam.trace(n, best, 0, [&](int64_t level, int64_t choice) {
+                out_.sequences(rank, s_.mention_at(direction, d, level - 1)) =
+                    static_cast<int32_t>(choice);
+            });
+            const int32_t* const row = out_.sequences.data() + rank * out_.sequences.shape(1);
+            bool seen = false;
+            for (int64_t k = 0; k < rank && !seen; ++k) {
+                const int32_t* const other = out_.sequences.data() + k * out_.sequences.shape(1);
+                seen = std::equal(row + first, row + last, other + first);
+            }
+            if (seen) continue;
+            if (rank == 0) winner = {direction, best};
+            out_.scores(d, rank) = beam.level(n)[best].score;
+            out_.sequence_probability(d, rank) = probability_[direction][best];
+            out_.n_sequences[d] = static_cast<int32_t>(++rank);
+        }
+        for (int64_t k = rank; k < n_best; ++k)
+            for (int64_t m = first; m < last; ++m) out_.sequences(k, m) = -1;
+        return winner;
+    }
+
+    // Sum, per mention, the probabilities of the sequences that agree with the best one.
+    void marginals(int64_t d, int64_t direction, int64_t n) {
+        const Beam& beam = beams_[direction];
+        for (int64_t last = 0; last < beam.width[n]; ++last)
+            beam.trace(n, last, 0, [&](int64_t level, int64_t choice) {
+                const int64_t m = s_.mention_at(direction, d, level - 1);
+                if (choice == out_.sequences(0, m))
+                    out_.probability[m] += probability_[direction][last];
+            });
+        for (int64_t m = s_.mention_offsets[d]; m < s_.mention_offsets[d + 1]; ++m)
+            out_.probability[m] = std::min(out_.probability[m], 1.0);
+    }
+
+    // Softmax over all candidates of each mention; sequences get the product.
+    void local_probabilities(const Document& document, int64_t n) {
+        double log_total = 0.0;
+        const Beam& beam = beams_[FORWARD];
+        for (int64_t level = 0; level < n; ++level) {
+            const Step at = searcher_.step(document, FORWARD, level);
+            const double* const scores = searcher_.scores(at, beam.level(level)[0].slot);
+            const int64_t clamped = s_.clamp[at.mention];
+            if (clamped >= 0) {
+                out_.probability[at.mention] = 1.0;
+                log_total += scores[clamped];
+                continue;
+            }
+            double top = scores[0], total = 0.0;
+            for (int64_t c = 1; c < at.n; ++c) top = std::max(top, scores[c]);
+            for (int64_t c = 0; c < at.n; ++c) total += std::exp(scores[c] - top);
+            // The best candidate comes first in the beam; choices do not depend on each other.
+            out_.probability[at.mention] = 1.0 / total;
+            log_total += top + std::log(total);
+        }
+        for (int64_t h = 0; h < beam.width[n]; ++h)
+            probability_[FORWARD][h] = std::exp(beam.level(n)[h].score - log_total);
+    }
+
+    const Search& s_;
+    bool alone_, bidirectional_;
+    int64_t rounds_, n_trees_;
+    Decoding out_;
+    PrefixCache cache_;
+    Searcher searcher_;
+    Beam beams_[2];
+    std::vector<double> probability_[2], key_[2];
+};
+
+// Decode documents one after the other; with `answered`, local features are answered ahead.
+void decode_documents(Ints documents, const Search& s, bool alone, bool bidirectional,
+                      int64_t rounds, int64_t n_trees, bool answered, const AskingTrees& asking,
+                      const Decoding& out) {
+    const int64_t n_documents = s.mention_offsets.size() - 1;
+    const int64_t n_mentions = s.candidate_offsets.size() - 1;
+    const int64_t n_best = out.sequences.shape(0), n_global = 2 * s.pairs.n_features;
+    check_search(s);
+    check_forest(s.forest, n_trees, n_global);
+    check_range(documents, 0, n_documents, "documents");
+    check_value(rounds, 1, 1 << 20, "rounds");
+    check_value(s.mention.shape(0), bidirectional ? 2 : 1, 3, "mention");
+    check_equal(out.probability.size(), n_mentions, "out.probability");
+    check_equal(out.n_sequences.size(), n_documents, "out.n_sequences");
+    check_equal(out.sequences.shape(1), n_mentions, "out.sequences");
+    check_at_least(n_best, 1, "out.sequences");
+    for (const auto& array : {out.scores, out.sequence_probability}) {
+        check_equal(array.shape(0), n_documents, "out.scores");
+        check_equal(array.shape(1), n_best, "out.scores");
+    }
+    check_equal(out.direction.size(), n_documents, "out.direction");
+    check_equal(out.factor.size(), s.entity.size(), "out.factor");
+    if (answered) {
+        check_asking(asking, n_global);
+        if (!s.forest.masked()) fail("forest.depth", "trees are too deep to be answered ahead");
+        int64_t n_asking = 0;
+        for (int64_t t = 0; t < n_trees; ++t) n_asking += s.forest.global_questions[t] > 0;
+        check_at_least(asking.left.shape(1), n_asking, "asking.left");
+    }
+    if (documents.size() == 0) return;
+    Decoder decoder(documents, s, alone, bidirectional, rounds, n_trees, out);
+    std::unique_ptr<LocalAnswers> answers;
+    if (answered)
+        answers = std::make_unique<LocalAnswers>(s.forest, n_trees, asking,
+                                                 Decoder::most_lanes(s, documents));
+    std::vector<int64_t> lane(documents.size());
+    Interrupt interrupt;
+    for (int64_t i = 0, ahead = 0; i < documents.size(); ++i) {
+        interrupt.check();
+        if (answers && i == ahead) {  // as many documents as there is room for
+            answers->clear();
+            for (; ahead < documents.size(); ++ahead) {
+                const int64_t d = documents[ahead];
+                if (!answers->fits(candidates_of(s, d))) break;
+                lane[ahead] = answers->size();
+                for (int64_t m = s.mention_offsets[d]; m < s.mention_offsets[d + 1]; ++m)
+                    answers->add(s, m, 0, s.n_candidates(m));
+            }
+            answers->ask(s.forest);
+        }
+        decoder.decode(documents[i], answers.get(), lane[i]);
+    }
+}
+
+}  // namespace
+
+SGTB_RECORD(Decoding, probability, n_sequences, sequences, scores, sequence_probability, direction,
+            factor)
+
+void bind_search(nb::module_& module) {
+    nb::class_<Collector>(module, "Collector");
+    bind<&make_collector>(module, "make_collector", "search", "plan", "rounds", "share_offsets",
+                          "share_documents", "local_rows", "point_offsets", "rows");
+    bind<&collect_points>(module, "collect_points", "collector", "share", "n_trees", "remember");
+    bind<&list_points>(module, "list_points", "collector", "rows", "residuals");
+    bind<&pool_gold_paths>(module, "pool_gold_paths", "documents", "pairs", "step_offsets",
+                           "mention", "candidate_offsets", "entity", "gold", "out");
+    bind<&fill_blocks>(module, "fill_blocks", "pairs", "out");
+    bind<&decode_documents>(module, "decode_documents", "documents", "search", "alone",
+                            "bidirectional", "rounds", "n_trees", "answered", "asking", "out");
+}
 
 }  // namespace sgtb

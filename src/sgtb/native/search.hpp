@@ -109,13 +109,15 @@ public:
     int32_t operator[](int64_t i) const { return entity_[i]; }
 
     // Write φ_E(decided[j], lane) of all lanes to out + j * E * blocks * LANES: feature by feature.
+    // The lanes of blocks before `first_block` are left out.
     void meet(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* decided,
-              int64_t n_decided, float* out) const;
+              int64_t n_decided, float* out, int64_t first_block = 0) const;
 
 private:
     void put(const Pairs& pairs, int64_t d, int32_t entity, int64_t place);
     template <int N>
-    void multiply(const Pairs& pairs, int64_t d, const int32_t* decided, float* out) const;
+    void multiply(const Pairs& pairs, int64_t d, const int32_t* decided, float* out,
+                  int64_t first_block) const;
 
     int64_t n_ = 0, room_blocks_;
     std::vector<int32_t> entity_;   // per lane; -1: empty
@@ -186,9 +188,5 @@ private:
     std::vector<double> score_;
     Buffer<uint32_t> masks_;
 };
-
-// Softmax of n numbers `stride` apart; the maximum is subtracted first.
-template <class Score>
-void softmax(int64_t n, Score score, double* out);
 
 }  // namespace sgtb
