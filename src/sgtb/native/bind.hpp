@@ -150,6 +150,21 @@ struct Reader<Array<T, N>> {
     }
 };
 
+// A list or tuple.
+template <class T>
+struct Reader<std::vector<T>> {
+    static void read(Buffers& buffers, PyObject* object, const Path& path, std::vector<T>& out) {
+        nb::object items = nb::steal(PySequence_Fast(object, ""));
+        if (!items.is_valid()) {
+            PyErr_Clear();
+            throw nb::type_error((path.text() + ": a sequence is needed").c_str());
+        }
+        out.resize(PySequence_Fast_GET_SIZE(items.ptr()));
+        for (std::size_t i = 0; i < out.size(); ++i)
+            Reader<T>::read(buffers, PySequence_Fast_GET_ITEM(items.ptr(), i), path, out[i]);
+    }
+};
+
 template <class T>
 void read_field(Buffers& buffers, PyObject* object, const char* name, const Path& parent, T& out) {
     Path path{name, &parent};
