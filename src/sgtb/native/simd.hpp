@@ -42,6 +42,10 @@ struct Lanes {
         for (int p = 0; p < parts; ++p) a.part[p] += b.part[p];
         return a;
     }
+    friend Lanes operator-(Lanes a, Lanes b) {
+        for (int p = 0; p < parts; ++p) a.part[p] -= b.part[p];
+        return a;
+    }
     friend Lanes operator*(Lanes a, Lanes b) {
         for (int p = 0; p < parts; ++p) a.part[p] *= b.part[p];
         return a;
@@ -92,6 +96,10 @@ struct Lanes {
 
     friend Lanes operator+(Lanes a, Lanes b) {
         for (int i = 0; i < N; ++i) a.part[i] += b.part[i];
+        return a;
+    }
+    friend Lanes operator-(Lanes a, Lanes b) {
+        for (int i = 0; i < N; ++i) a.part[i] -= b.part[i];
         return a;
     }
     friend Lanes operator*(Lanes a, Lanes b) {

@@ -98,16 +98,14 @@ struct ScoreRows {
     const uint8_t* globals;  // global bins of all rows
     double* scores;
     const int64_t* rows;  // the first block of each history
-    int64_t n_rows, n_blocks, n_global;
+    int64_t n_rows, n, n_blocks, n_global;
 
     const uint8_t* globals_of(int64_t k) const { return globals + rows[k] * n_global * LANES; }
     double* scores_of(int64_t k) const { return scores + rows[k] * LANES; }
 };
 
-// Add trees first..last-1 to the scores of a mention's candidates under all histories.
-// `scratch` has room for 3 * MAX_PLANES * n_blocks * LANES bytes.
-void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at,
-               uint8_t* scratch);
+// Add trees first..last-1 to the scores of a mention's n candidates under all histories.
+void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at);
 
 // Trees that ask about global features, as tables; see sgtb/learn/asking.py.
 struct AskingTrees {
