@@ -30,11 +30,13 @@ struct Lanes {
         return out;
     }
     static Lanes load(const T* from) {
-        Lanes out;
-        std::memcpy(out.part, from, sizeof(out.part));
+        Lanes out;  // register by register: one copy of all would go through memory
+        for (int p = 0; p < parts; ++p) std::memcpy(&out.part[p], from + p * width, R);
         return out;
     }
-    void store(T* to) const { std::memcpy(to, part, sizeof(part)); }
+    void store(T* to) const {
+        for (int p = 0; p < parts; ++p) std::memcpy(to + p * width, &part[p], R);
+    }
     T operator[](int i) const { return part[i / width][i % width]; }
     void set(int i, T value) { part[i / width][i % width] = value; }
 
