@@ -214,6 +214,7 @@ Pool::Pool(const Pairs& pairs, int64_t n_histories, int64_t n_steps, int64_t n_c
                             : std::max(AT_ONCE, n_histories) * n_pair_ * blocks_of(n_candidates) *
                                   LANES),
       tops_(n_histories * n_pair_ * blocks_of(n_candidates) * LANES),
+      means_(blocks_of(n_candidates) * LANES),
       sums_(n_histories * n_pair_ * blocks_of(n_candidates) * LANES) {}
 
 void Pool::run(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* entity,
@@ -314,11 +315,16 @@ void Pool::add_decisions(const Pairs& pairs, const DocumentLinks* links, int64_t
 
 void Pool::bin(const Search& s, int64_t k, uint8_t* out) const {
     const int64_t stride = blocks_of(n_) * LANES;
+    const double length = static_cast<double>(std::max<int64_t>(length_, 1));
+    std::vector<float>& means = means_;
     for (int64_t e = 0; e < n_pair_; ++e) {
-        const float *const means = s.thresholds(e), *const tops = s.thresholds(n_pair_ + e);
+        const double* const sums = sums_.data() + at(k, e);
+        const float* const tops = tops_.data() + at(k, e);
+        for (int64_t c = 0; c < stride; ++c) means[c] = static_cast<float>(sums[c] / length);
         for (int64_t c = 0; c < n_; ++c) {
-            out[e * stride + c] = bin_value(mean_value(k, e, c), means);
-            out[(n_pair_ + e) * stride + c] = bin_value(top_value(k, e, c), tops);
+            out[e * stride + c] = bin_value(means[c], s.thresholds(e));
+            out[(n_pair_ + e) * stride + c] =
+                bin_value(length_ ? tops[c] : 0.0f, s.thresholds(n_pair_ + e));
         }
     }
 }

@@ -158,6 +158,7 @@ private:
     std::vector<int32_t> histories_;
     Lineup lineup_;
     Buffer<float> values_, tops_;
+    mutable std::vector<float> means_;
     Buffer<double> sums_;
     std::vector<int32_t> distinct_;  // entities of the decisions at hand
     std::vector<int32_t> line_of_;   // per decision and history, its entity's number there

@@ -131,6 +131,26 @@ struct Lanes {
 };
 #endif
 
+// Count how many of fifteen numbers are below `value`.
+inline int count_below(const float* numbers, float value) {
+#if defined(__GNUC__)
+    typedef float Four __attribute__((vector_size(16)));
+    typedef int32_t Counts __attribute__((vector_size(16)));
+    auto below = [&](int i) -> Counts {
+        Four some;
+        std::memcpy(&some, numbers + i, sizeof(some));
+        return some < value - Four{};  // -1 where true
+    };
+    // The last four overlap those before by one.
+    const Counts n = below(0) + below(4) + below(8) + (below(11) & Counts{0, -1, -1, -1});
+    return -(n[0] + n[1] + n[2] + n[3]);
+#else
+    int n = 0;
+    for (int i = 0; i < 15; ++i) n += numbers[i] < value;
+    return n;
+#endif
+}
+
 using Eight = Lanes<float, 8>;
 using EightDoubles = Lanes<double, 8>;
 
