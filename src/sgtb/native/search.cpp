@@ -374,8 +374,6 @@ int64_t candidates_of(const Search& s, int64_t d) {
            s.candidate_offsets[s.mention_offsets[d]];
 }
 
-bool uses_links(const Pairs& pairs) { return pairs.n_features > 0 && !pairs.dense(); }
-
 }  // namespace
 
 // ---- training: from beams to points, plan by plan
@@ -968,13 +966,7 @@ void decode_documents(Ints documents, const Search& s, bool alone, bool bidirect
     }
     check_equal(out.direction.size(), n_documents, "out.direction");
     check_equal(out.factor.size(), s.entity.size(), "out.factor");
-    if (answered) {
-        check_asking(asking, n_global);
-        if (!s.forest.masked()) fail("forest.depth", "trees are too deep to be answered ahead");
-        int64_t n_asking = 0;
-        for (int64_t t = 0; t < n_trees; ++t) n_asking += s.forest.global_questions[t] > 0;
-        check_at_least(asking.left.shape(1), n_asking, "asking.left");
-    }
+    if (answered) check_asking(asking, s.forest, n_trees, n_global);
     if (documents.size() == 0) return;
     Decoder decoder(documents, s, alone, bidirectional, rounds, n_trees, out);
     std::unique_ptr<LocalAnswers> answers;

@@ -42,6 +42,8 @@ struct Pairs {
 // Raise unless the pairs fit D documents and every row that they can touch is inside the table.
 void check_pairs(const Pairs& pairs, int64_t n_documents);
 
+inline bool uses_links(const Pairs& pairs) { return pairs.n_features > 0 && !pairs.dense(); }
+
 // What a search reads; see sgtb/learn/beam.py.
 struct Search {
     Ints mention_offsets, candidate_offsets, gold, entity;

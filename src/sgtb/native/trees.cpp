@@ -434,7 +434,12 @@ void rule_out_rows(const Forest& forest, Ints trees, Array<const int32_t, 2> ask
 
 }  // namespace
 
-void check_asking(const AskingTrees& asking, int64_t n_global) {
+void check_asking(const AskingTrees& asking, const Forest& forest, int64_t n_trees,
+                  int64_t n_global) {
+    if (!forest.masked()) fail("forest.depth", "trees are too deep to be answered ahead");
+    int64_t n_asking = 0;
+    for (int64_t t = 0; t < n_trees; ++t) n_asking += forest.global_questions[t] > 0;
+    check_at_least(asking.left.shape(1), n_asking, "asking.left");
     check_equal(asking.row.shape(0), n_global, "asking.row");
     check_equal(asking.row.shape(1), MAX_BINS + 1, "asking.row");
     check_range(asking.row, 0, asking.left.shape(0), "asking.row");

@@ -115,7 +115,9 @@ struct AskingTrees {
     Array<const double> value;
 };
 
-void check_asking(const AskingTrees& asking, int64_t n_global);
+// Raise unless the tables hold all of the forest's first trees that ask about global features.
+void check_asking(const AskingTrees& asking, const Forest& forest, int64_t n_trees,
+                  int64_t n_global);
 
 // The sum of all asking trees for a candidate whose local features leave `masks`.
 // The bin of its global feature g is bins[g * step]; `left` is scratch as long as `masks`.
