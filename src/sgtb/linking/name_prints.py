@@ -82,6 +82,38 @@ def name_prints(
     )
 
 
+def known_prints(names: Sequence[str]) -> NamePrints:
+    """Return the prints of names in texts; those of recent names are cached in packed form."""
+    packed = [_packed_print(name) for name in names]
+    numbers = np.frombuffer(b"".join([one.numbers for one in packed]), np.uint64)
+    whole, squeezed, initials, *beginning = numbers.reshape(-1, 3 + BEGINNING).T.copy()
+    return NamePrints(
+        whole, squeezed, initials, np.stack(beginning, axis=1),
+        _joined([one.words for one in packed]), _joined([one.trigrams for one in packed]),
+    )  # fmt: skip
+
+
+class _PackedPrint(NamedTuple):
+    """A print as bytes, which are joined faster than arrays."""
+
+    numbers: bytes
+    words: bytes
+    trigrams: bytes
+
+
+@lru_cache(maxsize=1 << 13)
+def _packed_print(name: str) -> _PackedPrint:
+    own = known_print(name)
+    numbers = np.array([own.whole, own.squeezed, own.initials, *own.beginning], np.uint64)
+    return _PackedPrint(numbers.tobytes(), own.words.tobytes(), own.trigrams.tobytes())
+
+
+def _joined(lists: Sequence[bytes]) -> Ragged:
+    offsets = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, lists), np.int64, len(lists)), out=offsets[1:])
+    return Ragged(offsets // 8, np.frombuffer(b"".join(lists), np.uint64))
+
+
 def _trigrams(name: str) -> Words:
     padded = f" {name} ".encode("utf-32-le", "surrogatepass")
     letters = np.frombuffer(padded, np.uint32).astype(np.uint64)
