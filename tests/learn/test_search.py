@@ -56,7 +56,9 @@ def assert_epochs_agree(problems, plan, n_epochs, remember=True, threads=1, dept
             epoch = collector.collect()
             points = twin_points(problems, plan, forest.finished())
             assert_same_points(epoch, points, binner, in_order=plan.name not in ("bs", "laso"))
-            forest.append(grow(epoch.rows, epoch.residuals, binner.n_bins, settings, crew))
+            forest.append(
+                grow(epoch.rows, epoch.residuals, binner.n_bins, settings, crew, epoch.points)
+            )
 
 
 @pytest.mark.nojit
