@@ -466,7 +466,7 @@ public:
     double difference(int64_t q) const { return scores_[2 * q] - scores_[2 * q + 1]; }
 
 private:
-    enum : uint8_t { NEITHER, Y, R };
+    enum : int32_t { NEITHER, Y, R };
 
     // Share out the values of the leaves below a node; `n` features differ, `n_y` follow y.
     void share(int64_t node, int64_t n, int64_t n_y) {
@@ -498,7 +498,8 @@ private:
 
     const Forest& forest_;
     int64_t n_trees_, n_features_, n_ = 0;
-    std::vector<uint8_t> rows_, follows_;
+    std::vector<uint8_t> rows_;
+    std::vector<int32_t> follows_;
     std::vector<int64_t> differing_;
     std::vector<double> weight_, parts_, scores_;
     // The difference at hand, and the first and the last leaf reached: those of y and r.
