@@ -37,4 +37,4 @@ def votes(
     link_votes(choices, name, prior, links, REACH, out[0])
     for space, lines in zip(spaces, out[1:], strict=True):
         closeness_votes(choices, name, prior, np.ascontiguousarray(space), REACH, lines)
-    return out.reshape(-1, choices.n_candidates)
+    return out.reshape(len(VOTES) * (1 + len(spaces)), choices.n_candidates)
