@@ -7,6 +7,7 @@ void bind_search(nanobind::module_&);
 void bind_explanation(nanobind::module_&);
 void bind_features(nanobind::module_&);
 void bind_coherence(nanobind::module_&);
+void bind_ranking(nanobind::module_&);
 void bind_text(nanobind::module_&);
 void bind_wikitext(nanobind::module_&);
 
@@ -26,6 +27,7 @@ NB_MODULE(SGTB_MODULE, module) {
     sgtb::bind_explanation(module);
     sgtb::bind_features(module);
     sgtb::bind_coherence(module);
+    sgtb::bind_ranking(module);
     sgtb::bind_text(module);
     sgtb::bind_wikitext(module);
     module.def("supports_v3", &sgtb::supports_v3);
