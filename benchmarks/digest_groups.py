@@ -175,7 +175,10 @@ def _aida(subjects: Subjects, way: str, plan: PlanName, nil: NilWish) -> Digests
     yield f"{name}/model", digest_of(model_bytes(model, subjects.options.folder))
     for split in HELD:
         subjects.say(f"linking {split}, {name}")
-        yield from _all(f"{name}/{split}", subjects, model, subjects.given(way, split))
+        documents = subjects.given(way, split)
+        if plan in ("local", "bsg"):  # the features of the other plans are those of bsg
+            yield from feature_digests(f"{name}/{split}", model, subjects.kb, documents)
+        yield from link_digests(f"{name}/{split}", model, subjects.kb, documents, subjects.options)
 
 
 def text(subjects: Subjects) -> Digests:

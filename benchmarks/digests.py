@@ -30,6 +30,7 @@ import sgtb
 from benchmarks.digest_groups import GROUPS, Subjects, run
 from benchmarks.digest_links import Options
 
+RECORDED = Path(__file__).with_name("digests.json")
 _BEGIN = time.perf_counter()
 
 
