@@ -64,7 +64,6 @@ def assert_weighed_alike(problems, fitted, plan, clamp) -> None:
         np.testing.assert_allclose(found.probability[a:b], p, rtol=1e-12)
 
 
-@pytest.mark.nojit
 @every_plan
 @pytest.mark.parametrize("source", ["block", "table"])
 def test_alternatives_equal_the_twins(plan, source):
@@ -89,7 +88,6 @@ def test_alternatives_in_larger_documents_equal_the_twins(plan, seed):
     assert_weighed_alike(problems, fitted, plan, random_clamp(rng, problems))
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("source", ["none", "table"])
 def test_mentions_that_fill_lane_blocks(source):
     problems = random_problems(
@@ -100,7 +98,6 @@ def test_mentions_that_fill_lane_blocks(source):
     assert_weighed_alike(problems, fitted, plan, None)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("source", ["block", "table"])
 def test_alternatives_of_trees_too_deep_for_tables_equal_the_twins(source):
     rng = np.random.default_rng(34)

@@ -87,7 +87,6 @@ def assert_explained_alike(problems, fitted, plan, clamp) -> None:
     assert k == len(found)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("source", ["block", "table"])
 def test_parts_equal_brute_force(name, source):
@@ -144,7 +143,6 @@ def test_parts_of_a_generated_corpus_add_up():
 # Single facts
 
 
-@pytest.mark.nojit
 def test_candidates_that_agree_in_everything_have_no_parts():
     rng = np.random.default_rng(43)
     values = eighths(rng, 6, 6, 2)
@@ -167,7 +165,6 @@ def test_candidates_that_agree_in_everything_have_no_parts():
     assert itself.total == 0
 
 
-@pytest.mark.nojit
 def test_questions_may_come_in_any_order_and_twice():
     problems = random_problems(np.random.default_rng(44), n_documents=4)
     fitted = estimator(SearchPlan("bibsg"), n_trees=5).fit(problems)

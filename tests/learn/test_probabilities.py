@@ -14,7 +14,6 @@ from sgtb.learn.forest import Forest, ForestBuilder
 from sgtb.learn.grower import TreeSettings, grow
 from tests.learn.builders import eighths, estimator
 
-pytestmark = pytest.mark.nojit
 JOINT = ["bs", "laso", "bsg", "bibsg"]
 
 
@@ -83,7 +82,9 @@ def trained(problems: Problems, plan: SearchPlan, n_trees: int = 5):
     for _ in range(n_trees):
         epoch = collector.collect()
         settings = TreeSettings(learning_rate=0.5)
-        forest.append(grow(epoch.rows, epoch.residuals, binner.n_bins, settings, crew))
+        forest.append(
+            grow(epoch.rows, epoch.residuals, binner.n_bins, settings, crew, epoch.points)
+        )
     return collector, binner, forest.finished()
 
 
@@ -93,7 +94,7 @@ def assert_points(epoch, binner, expected) -> None:
     with Crew(1) as crew:
         bins = binner.transform(rows, crew)
     residuals = np.array([residual for _, residual in expected])
-    found = epoch.rows[:, : binner.n_features]
+    found = epoch.rows[epoch.points, : binner.n_features]
     assert len(found) == len(bins)
     ours, theirs = np.lexsort((epoch.residuals, *found.T)), np.lexsort((residuals, *bins.T))
     np.testing.assert_array_equal(found[ours], bins[theirs])

@@ -1,8 +1,698 @@
-#include "bind.hpp"
+// Explanations of decoded documents: scores of other candidates, and what decided a choice.
+//
+// A document is replayed: the choices y of its best sequence are made again in the order of the
+// search, each with the earlier ones as its history. Two things are computed on the way:
+//
+//     counterfactuals  the change of F(x_t, y_t, history) when an earlier choice is replaced
+//     Shapley values   the parts of features in F(x_m, y_m, history) - F(x_m, r, history)
+//
+// Sums of leaf values are exact in any order, so scores have the bits of the search.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
 #include "check.hpp"
+#include "interrupt.hpp"
+#include "records.hpp"
 
 namespace sgtb {
 
-void bind_explanation(nb::module_& module) { (void)module; }
+namespace {
+
+// Decoded documents and the model they were decoded with; see sgtb/learn/replay.py.
+struct Replay {
+    Search search;
+    Ints choices;
+    Array<const int8_t> direction;
+    int64_t n_trees;
+    bool answered;  // `asking` holds all trees with questions about global features
+    AskingTrees asking;
+
+    int64_t mention_at(int64_t d, int64_t step) const {
+        return search.mention_at(direction[d], d, step);
+    }
+    int32_t entity(int64_t mention, int64_t candidate) const {
+        return search.entity[search.candidate_offsets[mention] + candidate];
+    }
+};
+
+void check_replay(Ints documents, const Replay& replay) {
+    const Search& s = replay.search;
+    const int64_t n_global = 2 * s.pairs.n_features;
+    check_search(s);
+    check_forest(s.forest, replay.n_trees, n_global);
+    check_range(documents, 0, s.n_documents(), "documents");
+    check_equal(replay.choices.size(), s.gold.size(), "choices");
+    check_equal(replay.direction.size(), s.n_documents(), "direction");
+    check_range(replay.direction, 0, s.mention.shape(0), "direction");
+    for (const int32_t m : s.mention)
+        check_value(replay.choices[m], 0, s.n_candidates(m), "choices");
+    if (replay.answered) check_asking(replay.asking, s.forest, replay.n_trees, n_global);
+}
+
+// The bin of a value, which mostly is the same as another one's.
+uint8_t bin_near(float value, const float* thresholds, uint8_t bin) {
+    const bool below = bin > 0 && !(thresholds[bin - 1] < value);
+    return below || thresholds[bin] < value ? bin_value(value, thresholds) : bin;
+}
+
+// Sums and maxima of pair features over a history, and what they are as bins.
+struct Pooled {
+    Pooled(int64_t n_pair, int64_t n_steps) : sums(n_pair), tops(n_pair), bins(2 * n_pair) {
+        values.resize(n_pair * blocks_of(n_steps) * LANES);
+    }
+
+    // Pool the values of an entity and all entities of a history.
+    void pool(const Search& s, const Lineup& history) {
+        const int64_t n = history.size(), n_pair = s.pairs.n_features;
+        for (int64_t e = 0; e < n_pair; ++e) {
+            const float* const value = of(e, n);
+            double sum = 0.0;
+            float top = -std::numeric_limits<float>::infinity();
+            for (int64_t i = 0; i < n; ++i) {
+                sum += value[i];
+                top = value[i] > top ? value[i] : top;
+            }
+            sums[e] = sum;
+            tops[e] = top;
+            const float mean = n ? static_cast<float>(sum / static_cast<double>(n)) : 0.0f;
+            bins[e] = bin_value(mean, s.thresholds(e));
+            bins[n_pair + e] = bin_value(n ? top : 0.0f, s.thresholds(n_pair + e));
+        }
+    }
+    // The values of feature e, in the order of decisions.
+    const float* of(int64_t e, int64_t n) const { return values.data() + e * blocks_of(n) * LANES; }
+
+    std::vector<float> values;
+    std::vector<double> sums;
+    std::vector<float> tops;
+    std::vector<uint8_t> bins;  // means, then maxima
+};
+
+// Replacements of earlier choices, and how they change the factors of later ones. In each of
+// these histories one choice is another one.
+class Counterfactuals {
+public:
+    Counterfactuals(const Replay& replay, LocalAnswers* answers, int64_t n_steps, int64_t room)
+        : replay_(replay),
+          s_(replay.search),
+          answers_(answers),
+          n_pair_(s_.pairs.n_features),
+          history_(s_.pairs, n_steps),
+          others_(s_.pairs, room),
+          choice_(n_pair_, n_steps),
+          values_(n_pair_ * blocks_of(room) * LANES),
+          sums_(blocks_of(room) * LANES),
+          tops_(blocks_of(room) * LANES),
+          bins_(2 * n_pair_ * room),
+          row_(s_.n_local + 2 * n_pair_) {
+        if (!answers) list_trees();
+    }
+
+    // Begin a document; the lanes of its choices begin at `lane`.
+    void start(int64_t d, const DocumentLinks* links, int64_t lane) {
+        document_ = d;
+        links_ = links;
+        lane_ = lane;
+        history_.clear();
+        others_.clear();
+        first_.assign(1, 0);
+        number_.clear();
+    }
+
+    // Visit the next mention: find the changes of its choice's factor.
+    void visit(int64_t mention) {
+        const int64_t choice = replay_.choices[mention], n = others_.size();
+        const int32_t entity = replay_.entity(mention, choice);
+        change_.assign(n, 0.0);
+        if (n_pair_ == 0) return;
+        history_.meet(s_.pairs, links_, document_, &entity, 1, choice_.values.data());
+        choice_.pool(s_, history_);
+        if (n == 0) return;
+        others_.meet(s_.pairs, links_, document_, &entity, 1, values_.data());
+        for (int64_t e = 0; e < n_pair_; ++e) pool(e);
+        find_distinct();
+        if (rows_.empty()) return;
+        if (answers_)
+            sum_answered();
+        else
+            walk(mention, choice);
+        for (int64_t j = 0; j < n; ++j)
+            if (distinct_[j] >= 0) change_[j] = row_change_[distinct_[j]];
+    }
+
+    // Add a replacement of the choice at hand; the caller knows it by a number.
+    void add(int32_t entity, int64_t number) {
+        if (n_pair_ > 0) others_.add(s_.pairs, document_, entity);
+        number_.push_back(number);
+    }
+
+    // Go on to the next step.
+    void decide(int32_t entity) {
+        if (n_pair_ > 0) history_.add(s_.pairs, document_, entity);
+        first_.push_back(static_cast<int64_t>(number_.size()));
+    }
+
+    int64_t size() const { return static_cast<int64_t>(change_.size()); }
+    double change(int64_t j) const { return change_[j]; }
+    int64_t number(int64_t j) const { return number_[j]; }
+    const DocumentLinks* links() const { return links_; }
+    const Lineup& history() const { return history_; }
+    const Pooled& choice() const { return choice_; }  // of the mention visited
+
+private:
+    // Pool one pair feature under all histories, and bin it.
+    void pool(int64_t e) {
+        const int64_t n = others_.size(), n_steps = history_.size(), n_global = 2 * n_pair_;
+        const float* const chosen = choice_.of(e, n_steps);
+        const float* const other = values_.data() + e * blocks_of(n) * LANES;
+        const uint8_t own = choice_.bins[e], own_top = choice_.bins[n_pair_ + e];
+        double sum = 0.0;
+        float top = -std::numeric_limits<float>::infinity();
+        bool differs = false;
+        for (int64_t i = 0; i < n_steps; ++i) {
+            for (int64_t j = first_[i]; j < first_[i + 1]; ++j) {
+                sums_[j] = sum + other[j];
+                tops_[j] = other[j] > top ? other[j] : top;
+                differs |= other[j] != chosen[i];
+            }
+            sum += chosen[i];
+            top = chosen[i] > top ? chosen[i] : top;
+        }
+        if (differs) add_later_values(chosen);
+        const float *const means = s_.thresholds(e), *const maxima = s_.thresholds(n_pair_ + e);
+        for (int64_t j = 0; j < n; ++j) {
+            uint8_t* const bins = bins_.data() + j * n_global;
+            const bool same = !differs || sums_[j] == sum, same_top = !differs || tops_[j] == top;
+            const float mean = static_cast<float>(sums_[j] / static_cast<double>(n_steps));
+            bins[e] = same ? own : bin_near(mean, means, own);
+            bins[n_pair_ + e] = same_top ? own_top : bin_near(tops_[j], maxima, own_top);
+        }
+    }
+
+    // Add to the sums what was decided after each replacement: sixteen sums at a time.
+    void add_later_values(const float* chosen) {
+        const int64_t n = others_.size(), n_steps = history_.size();
+        for (int64_t begin = 0, step = 0; begin < n; begin += LANES) {
+            const int64_t end = std::min(begin + LANES, n);
+            int64_t last = step;  // the step of the last replacement in this block
+            while (first_[last + 1] < end) ++last;
+            for (int64_t j = begin; j < end; ++j) {
+                while (first_[step + 1] <= j) ++step;
+                for (int64_t i = step + 1; i <= last; ++i) {
+                    sums_[j] += chosen[i];
+                    tops_[j] = std::max(tops_[j], chosen[i]);
+                }
+            }
+            auto sum = DoubleBlock::load(sums_.data() + begin);
+            auto top = Block::load(tops_.data() + begin);
+            for (int64_t i = last + 1; i < n_steps; ++i) {
+                sum = sum + DoubleBlock::all(chosen[i]);
+                top = larger(Block::all(chosen[i]), top);
+            }
+            sum.store(sums_.data() + begin);
+            top.store(tops_.data() + begin);
+        }
+    }
+
+    // Find the distinct rows of bins other than the choice's own. Most replacements make no
+    // difference, or the same one as another.
+    void find_distinct() {
+        const int64_t n = others_.size(), n_global = 2 * n_pair_;
+        const uint8_t* const own = choice_.bins.data();
+        uint64_t size = 1;
+        while (size < 2 * static_cast<uint64_t>(n)) size *= 2;
+        table_.assign(size, -1);
+        distinct_.assign(n, -1);
+        rows_.clear();
+        for (int64_t j = 0; j < n; ++j) {
+            const uint8_t* const bins = bins_.data() + j * n_global;
+            if (std::memcmp(bins, own, n_global) == 0) continue;
+            uint64_t hash = 0;
+            for (int64_t g = 0; g < n_global; ++g) hash = hash * 0x100000001B3u + bins[g] + 1;
+            uint64_t at = (hash ^ hash >> 32) & (size - 1);
+            while (table_[at] >= 0 && std::memcmp(rows_[table_[at]], bins, n_global) != 0)
+                at = (at + 1) & (size - 1);
+            if (table_[at] < 0) {
+                table_[at] = static_cast<int32_t>(rows_.size());
+                rows_.push_back(bins);
+            }
+            distinct_[j] = table_[at];
+        }
+        row_change_.assign(rows_.size(), 0.0);
+    }
+
+    // The changes of distinct rows, from the leaves that local features leave.
+    void sum_answered() {
+        const int64_t lane = lane_ + history_.size();
+        const double own = answers_->sum(lane, choice_.bins.data(), 1);
+        for (std::size_t k = 0; k < rows_.size(); ++k)
+            row_change_[k] = answers_->sum(lane, rows_[k], 1) - own;
+    }
+
+    // The changes of distinct rows, from walks; only through trees with a question about one of
+    // the features that differ.
+    void walk(int64_t mention, int64_t choice) {
+        const Forest& forest = s_.forest;
+        const int64_t n_global = 2 * n_pair_, stride = blocks_of(s_.n_candidates(mention)) * LANES;
+        for (int64_t f = 0; f < s_.n_local; ++f)
+            row_[f] = s_.local_of(mention)[f * stride + choice];
+        uint8_t* const globals = row_.data() + s_.n_local;
+        differing_.assign(rows_.size(), 0);
+        for (std::size_t k = 0; k < rows_.size(); ++k)
+            for (int64_t g = 0; g < n_global; ++g)
+                differing_[k] |= uint64_t(rows_[k][g] != choice_.bins[g]) << g % 64;
+        for (const auto& [tree, features] : trees_) {
+            std::memcpy(globals, choice_.bins.data(), n_global);
+            const int64_t root = forest.roots[tree];
+            const double own = forest.value[find_leaf(forest, root, forest.depth, row_.data())];
+            for (std::size_t k = 0; k < rows_.size(); ++k) {
+                if (!(differing_[k] & features)) continue;
+                std::memcpy(globals, rows_[k], n_global);
+                const int64_t leaf = find_leaf(forest, root, forest.depth, row_.data());
+                row_change_[k] += forest.value[leaf] - own;
+            }
+        }
+    }
+
+    // List the trees with questions about global features, and these features as bits.
+    void list_trees() {
+        const Forest& forest = s_.forest;
+        for (int64_t t = 0; t < replay_.n_trees; ++t) {
+            uint64_t features = 0;
+            const int64_t end = forest.roots[t + 1];
+            for (int64_t node = forest.roots[t]; node < end; ++node) {
+                const int64_t word = forest.nodes[node], g = feature_of(word) - s_.n_local;
+                if (child_of(word) != node && g >= 0) features |= uint64_t(1) << g % 64;
+            }
+            if (features) trees_.push_back({t, features});
+        }
+    }
+
+    struct GlobalTree {
+        int64_t tree;
+        uint64_t features;
+    };
+
+    const Replay& replay_;
+    const Search& s_;
+    LocalAnswers* answers_;
+    int64_t n_pair_, document_ = 0, lane_ = 0;
+    const DocumentLinks* links_ = nullptr;
+    Lineup history_, others_;
+    std::vector<int64_t> first_, number_;  // where the replacements of each step begin
+    Pooled choice_;
+    std::vector<float> values_;
+    std::vector<double> sums_;
+    std::vector<float> tops_;
+    std::vector<uint8_t> bins_, row_;
+    std::vector<int32_t> table_, distinct_;  // distinct_: the row of each replacement, -1: own
+    std::vector<const uint8_t*> rows_;
+    std::vector<double> row_change_, change_;
+    std::vector<uint64_t> differing_;
+    std::vector<GlobalTree> trees_;
+};
+
+// Replay documents one after the other: visit(d, counterfactuals), with at most `room`
+// replacements in each. Questions about the choices' local features are answered ahead.
+template <class Visit>
+void replay_documents(const std::vector<int32_t>& documents, const Replay& replay, int64_t room,
+                      Visit visit) {
+    const Search& s = replay.search;
+    int64_t n_steps = 1;
+    for (const int32_t d : documents) n_steps = std::max(n_steps, s.n_steps(d));
+    std::unique_ptr<LocalAnswers> answers;
+    if (replay.answered)
+        answers = std::make_unique<LocalAnswers>(s.forest, replay.n_trees, replay.asking, n_steps);
+    Counterfactuals counterfactuals(replay, answers.get(), n_steps, std::max<int64_t>(room, 1));
+    std::vector<int64_t> lane(documents.size());
+    Interrupt interrupt;
+    for (std::size_t i = 0, ahead = 0; i < documents.size(); ++i) {
+        interrupt.check();
+        if (answers && i == ahead) {  // as many documents as there is room for
+            answers->clear();
+            for (; ahead < documents.size(); ++ahead) {
+                const int64_t d = documents[ahead];
+                if (!answers->fits(s.n_steps(d))) break;
+                lane[ahead] = answers->size();
+                for (int64_t step = 0; step < s.n_steps(d); ++step) {
+                    const int64_t m = replay.mention_at(d, step);
+                    answers->add(s, m, replay.choices[m], replay.choices[m] + 1);
+                }
+            }
+            answers->ask(s.forest);
+        }
+        const int64_t d = documents[i];
+        const DocumentLinks links = uses_links(s.pairs) ? DocumentLinks(s.pairs, d)
+                                                        : DocumentLinks();
+        counterfactuals.start(d, &links, lane[i]);
+        visit(d, counterfactuals);
+    }
+}
+
+// ---- alternatives: S(y with m -> c) - S(y) of all candidates
+
+struct Alternatives {
+    Array<double> total, score, probability;
+};
+
+// Softmax of the scores of a mention's candidates; 1 and 0 where it is clamped.
+void softmax(const Search& s, int64_t mention, const Alternatives& out) {
+    const int64_t first = s.candidate_offsets[mention], last = s.candidate_offsets[mention + 1];
+    if (s.clamp[mention] >= 0) {
+        out.probability[first + s.clamp[mention]] = 1.0;
+        return;
+    }
+    double top = -std::numeric_limits<double>::infinity(), total = 0.0;
+    for (int64_t c = first; c < last; ++c) top = std::max(top, out.score[c]);
+    for (int64_t c = first; c < last; ++c) {
+        out.probability[c] = std::exp(out.score[c] - top);
+        total += out.probability[c];
+    }
+    for (int64_t c = first; c < last; ++c) out.probability[c] /= total;
+}
+
+// Weigh all candidates; those whose factor is at most `margin` below the choice's are followed
+// into the factors of later mentions.
+void weigh_documents(Ints documents, const Replay& replay, Doubles factor, double margin,
+                     const Alternatives& out) {
+    const Search& s = replay.search;
+    check_replay(documents, replay);
+    check_equal(factor.size(), s.entity.size(), "factor");
+    check_equal(out.total.size(), s.n_documents(), "out.total");
+    check_equal(out.score.size(), s.entity.size(), "out.score");
+    check_equal(out.probability.size(), s.entity.size(), "out.probability");
+    int64_t room = 0;
+    for (const int32_t d : documents)
+        room = std::max<int64_t>(room, s.candidate_offsets[s.mention_offsets[d + 1]] -
+                                           s.candidate_offsets[s.mention_offsets[d]]);
+    auto weigh = [&](int64_t d, Counterfactuals& others) {
+        for (int64_t step = 0; step < s.n_steps(d); ++step) {
+            const int64_t mention = replay.mention_at(d, step), choice = replay.choices[mention];
+            const int64_t first = s.candidate_offsets[mention];
+            others.visit(mention);
+            for (int64_t j = 0; j < others.size(); ++j)
+                out.score[others.number(j)] += others.change(j);
+            const double own = factor[first + choice];
+            out.total[d] += own;
+            for (int64_t c = 0; c < s.n_candidates(mention); ++c) {
+                const double difference = factor[first + c] - own;
+                out.score[first + c] = difference;
+                if (c != choice && difference >= -margin)
+                    others.add(s.entity[first + c], first + c);
+            }
+            others.decide(s.entity[first + choice]);
+        }
+        for (int64_t m = s.mention_offsets[d]; m < s.mention_offsets[d + 1]; ++m)
+            softmax(s, m, out);
+    };
+    replay_documents({documents.begin(), documents.end()}, replay, room, weigh);
+}
+
+// ---- contributions: why a choice is ahead of another candidate
+
+// Shapley values: the difference F(y) - F(r) of two rows of bins, shared out over the features.
+//
+// Between y and r are all rows that take some features from y and the others from r. The part of
+// a feature is what taking it from y instead of r adds to F, averaged over all orders in which
+// features may be taken. In a tree both rows go down together; where they part, both ways are
+// taken, and the feature follows y on one and r on the other from there on. A leaf reached with
+// u features that follow y and v that follow r adds
+//
+//     value * (u-1)! v! / (u+v)!   to the part of each feature that follows y,
+//     -value * u! (v-1)! / (u+v)!  to that of each one that follows r.
+class Shapley {
+public:
+    Shapley(const Forest& forest, int64_t n_trees, int64_t n_features)
+        : forest_(forest),
+          n_trees_(n_trees),
+          n_features_(n_features),
+          follows_(n_features),
+          differing_(forest.depth),
+          weight_((forest.depth + 1) * (forest.depth + 1)) {
+        for (int64_t u = 1; u <= forest.depth; ++u) {
+            double ways = 1.0;  // (u+v)! / (u! v!)
+            for (int64_t v = 0; u + v <= forest.depth; ++v) {
+                if (v > 0) ways = ways * static_cast<double>(u + v) / static_cast<double>(v);
+                weight_[u * (forest.depth + 1) + v] = 1.0 / (static_cast<double>(u) * ways);
+            }
+        }
+    }
+
+    void clear() { n_ = 0; }
+    // Append two rows, y then r, to be filled by the caller.
+    uint8_t* add() {
+        rows_.resize(2 * ++n_ * n_features_);
+        return rows_.data() + 2 * (n_ - 1) * n_features_;
+    }
+    // Compute the parts of all differences.
+    void run() {
+        parts_.assign(n_ * n_features_, 0.0);
+        scores_.assign(2 * n_, 0.0);
+        for (int64_t t = 0; t < n_trees_; ++t)
+            for (int64_t q = 0; q < n_; ++q) {
+                y_ = rows_.data() + 2 * q * n_features_;
+                r_ = y_ + n_features_;
+                part_ = parts_.data() + q * n_features_;
+                first_ = last_ = -1;
+                share(forest_.roots[t], 0, 0);
+                scores_[2 * q] += forest_.value[first_];
+                scores_[2 * q + 1] += forest_.value[last_];
+            }
+    }
+
+    const double* parts(int64_t q) const { return parts_.data() + q * n_features_; }
+    double difference(int64_t q) const { return scores_[2 * q] - scores_[2 * q + 1]; }
+
+private:
+    enum : uint8_t { NEITHER, Y, R };
+
+    // Share out the values of the leaves below a node; `n` features differ, `n_y` follow y.
+    void share(int64_t node, int64_t n, int64_t n_y) {
+        int64_t word = forest_.nodes[node];
+        for (; child_of(word) != node; word = forest_.nodes[node]) {
+            const int64_t feature = feature_of(word);
+            const bool y = y_[feature] > border_of(word), r = r_[feature] > border_of(word);
+            if (y == r || follows_[feature] != NEITHER) {
+                node = child_of(word) + (follows_[feature] == R ? r : y);
+                continue;
+            }
+            differing_[n] = feature;
+            follows_[feature] = Y;
+            share(child_of(word) + y, n + 1, n_y + 1);
+            follows_[feature] = R;
+            share(child_of(word) + r, n + 1, n_y);
+            follows_[feature] = NEITHER;
+            return;
+        }
+        if (first_ < 0) first_ = node;
+        last_ = node;
+        const double value = forest_.value[node];
+        const double gain = value * weight(n_y, n - n_y), loss = value * weight(n - n_y, n_y);
+        for (int64_t i = 0; i < n; ++i)
+            part_[differing_[i]] += follows_[differing_[i]] == Y ? gain : -loss;
+    }
+
+    double weight(int64_t u, int64_t v) const { return weight_[u * (forest_.depth + 1) + v]; }
+
+    const Forest& forest_;
+    int64_t n_trees_, n_features_, n_ = 0;
+    std::vector<uint8_t> rows_, follows_;
+    std::vector<int64_t> differing_;
+    std::vector<double> weight_, parts_, scores_;
+    // The difference at hand, and the first and the last leaf reached: those of y and r.
+    const uint8_t *y_ = nullptr, *r_ = nullptr;
+    double* part_ = nullptr;
+    int64_t first_ = -1, last_ = -1;
+};
+
+struct Contributions {
+    Array<double, 2> local;
+    Longs offsets;
+    Array<double> mentions, total;
+};
+
+// Answers questions about decoded documents, those of a document together.
+class Explainer {
+public:
+    Explainer(Ints documents, const Replay& replay, Longs mentions, Longs rivals,
+              const Contributions& out)
+        : replay_(replay), s_(replay.search), mentions_(mentions), rivals_(rivals), out_(out) {
+        check_replay(documents, replay);
+        check_questions();
+        by_mention();
+        for (const int32_t d : documents) {
+            const int64_t n =
+                first_[s_.mention_offsets[d + 1]] - first_[s_.mention_offsets[d]];
+            room_ = std::max(room_, n);
+            n_steps_ = std::max(n_steps_, s_.n_steps(d));
+            if (n > 0) documents_.push_back(d);
+        }
+    }
+
+    void run() {
+        const int64_t n_pair = s_.pairs.n_features;
+        Shapley shapley(s_.forest, replay_.n_trees, s_.n_local + 2 * n_pair);
+        Pooled rival(n_pair, n_steps_);
+        replay_documents(documents_, replay_, room_, [&](int64_t d, Counterfactuals& others) {
+            shapley.clear();
+            asked_.clear();
+            values_.clear();
+            const DocumentLinks* const links = others.links();
+            for (int64_t step = 0; step < s_.n_steps(d); ++step) {
+                const int64_t mention = replay_.mention_at(d, step);
+                others.visit(mention);
+                for (int64_t j = 0; j < others.size(); ++j) {
+                    const int64_t k = others.number(j);
+                    mention_part(d, k, mention) -= others.change(j);
+                    out_.total[k] -= others.change(j);
+                }
+                for (int64_t q = first_[mention]; q < first_[mention + 1]; ++q) {
+                    const int64_t k = order_[q];
+                    const int32_t entity = replay_.entity(mention, rivals_[k]);
+                    if (n_pair > 0)
+                        others.history().meet(s_.pairs, links, d, &entity, 1, rival.values.data());
+                    rival.pool(s_, others.history());
+                    uint8_t* const rows = shapley.add();
+                    fill_row(mention, replay_.choices[mention], others.choice(), rows);
+                    fill_row(mention, rivals_[k], rival, rows + s_.n_local + 2 * n_pair);
+                    asked_.push_back({k, step, static_cast<int64_t>(values_.size())});
+                    keep_values(others.choice(), step);
+                    keep_values(rival, step);
+                    others.add(entity, k);
+                }
+                others.decide(replay_.entity(mention, replay_.choices[mention]));
+            }
+            shapley.run();
+            for (std::size_t q = 0; q < asked_.size(); ++q) {
+                out_.total[asked_[q].number] += shapley.difference(q);
+                give_parts(d, asked_[q], shapley.parts(q));
+            }
+        });
+    }
+
+private:
+    // A question, where it was asked, and its pair features: the choice's, then the rival's, both
+    // feature by feature in the order of decisions.
+    struct Question {
+        int64_t number, step, values;
+    };
+
+    void check_questions() const {
+        const int64_t n = mentions_.size(), n_mentions = s_.gold.size();
+        check_range(mentions_, 0, n_mentions, "mentions");
+        check_equal(rivals_.size(), n, "rivals");
+        for (int64_t k = 0; k < n; ++k)
+            check_value(rivals_[k], 0, s_.n_candidates(mentions_[k]), "rivals");
+        check_equal(out_.local.shape(0), n, "out.local");
+        check_equal(out_.local.shape(1), s_.n_local, "out.local");
+        check_equal(out_.total.size(), n, "out.total");
+        check_offsets(out_.offsets, n, out_.mentions.size(), "out.offsets");
+        for (int64_t k = 0; k < n; ++k) {
+            const auto end = std::upper_bound(s_.mention_offsets.begin(), s_.mention_offsets.end(),
+                                              mentions_[k]);
+            check_equal(out_.offsets[k + 1] - out_.offsets[k], *end - *(end - 1), "out.offsets");
+        }
+    }
+
+    // Order the questions by mention.
+    void by_mention() {
+        first_.assign(s_.gold.size() + 1, 0);
+        for (const int64_t m : mentions_) ++first_[m + 1];
+        for (std::size_t m = 1; m < first_.size(); ++m) first_[m] += first_[m - 1];
+        std::vector<int64_t> next(first_.begin(), first_.end() - 1);
+        order_.resize(mentions_.size());
+        for (int64_t k = 0; k < mentions_.size(); ++k) order_[next[mentions_[k]]++] = k;
+    }
+
+    void fill_row(int64_t mention, int64_t candidate, const Pooled& pooled, uint8_t* row) const {
+        const int64_t stride = blocks_of(s_.n_candidates(mention)) * LANES;
+        const uint8_t* const local = s_.local_of(mention) + candidate;
+        for (int64_t f = 0; f < s_.n_local; ++f) row[f] = local[f * stride];
+        std::copy(pooled.bins.begin(), pooled.bins.end(), row + s_.n_local);
+    }
+
+    void keep_values(const Pooled& pooled, int64_t n) {
+        for (int64_t e = 0; e < s_.pairs.n_features; ++e)
+            values_.insert(values_.end(), pooled.of(e, n), pooled.of(e, n) + n);
+    }
+
+    double& mention_part(int64_t d, int64_t k, int64_t mention) const {
+        return out_.mentions[out_.offsets[k] + mention - s_.mention_offsets[d]];
+    }
+
+    // Write the parts of local features; those of pair features go to earlier mentions.
+    void give_parts(int64_t d, const Question& question, const double* parts) const {
+        const int64_t n = question.step, n_pair = s_.pairs.n_features;
+        std::copy_n(parts, s_.n_local, out_.local.data() + question.number * s_.n_local);
+        auto give = [&](int64_t step, double part) {
+            mention_part(d, question.number, replay_.mention_at(d, step)) += part;
+        };
+        for (int64_t e = 0; e < n_pair && n > 0; ++e) {
+            const float* const own = values_.data() + question.values + e * n;
+            const float* const other = own + n_pair * n;
+            if (const double part = parts[s_.n_local + e]; part != 0.0)
+                share_mean(own, other, n, part, give);
+            if (const double part = parts[s_.n_local + n_pair + e]; part != 0.0)
+                share_maximum(own, other, n, part, give);
+        }
+    }
+
+    // A mean's part goes in shares to all decisions with a difference of its sign.
+    template <class Give>
+    static void share_mean(const float* own, const float* other, int64_t n, double part,
+                           Give give) {
+        double sum = 0.0, other_sum = 0.0, total = 0.0;
+        for (int64_t i = 0; i < n; ++i) {
+            sum += own[i];
+            other_sum += other[i];
+        }
+        const bool ahead = sum > other_sum;
+        auto push = [&](int64_t i) {
+            const double a = own[i], b = other[i];
+            return std::max(ahead ? a - b : b - a, 0.0);
+        };
+        for (int64_t i = 0; i < n; ++i) total += push(i);
+        for (int64_t i = 0; i < n; ++i) give(i, part * (push(i) / total));
+    }
+
+    // A maximum's part goes to the first decision with the value that decided it.
+    template <class Give>
+    static void share_maximum(const float* own, const float* other, int64_t n, double part,
+                              Give give) {
+        const float* const top = std::max_element(own, own + n);
+        const float* const other_top = std::max_element(other, other + n);
+        give(*top > *other_top ? top - own : other_top - other, part);
+    }
+
+    const Replay& replay_;
+    const Search& s_;
+    Longs mentions_, rivals_;
+    Contributions out_;
+    std::vector<int32_t> documents_;  // those with questions
+    std::vector<int64_t> first_, order_;
+    int64_t room_ = 0, n_steps_ = 1;
+    std::vector<Question> asked_;
+    std::vector<float> values_;
+};
+
+void explain_documents(Ints documents, const Replay& replay, Longs mentions, Longs rivals,
+                       const Contributions& out) {
+    Explainer(documents, replay, mentions, rivals, out).run();
+}
+
+}  // namespace
+
+SGTB_RECORD(Replay, search, choices, direction, n_trees, answered, asking)
+SGTB_RECORD(Alternatives, total, score, probability)
+SGTB_RECORD(Contributions, local, offsets, mentions, total)
+
+void bind_explanation(nb::module_& module) {
+    bind<&weigh_documents>(module, "weigh_documents", "documents", "replay", "factor", "margin",
+                           "out");
+    bind<&explain_documents>(module, "explain_documents", "documents", "replay", "mentions",
+                             "rivals", "out");
+}
 
 }  // namespace sgtb

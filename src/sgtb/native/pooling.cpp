@@ -103,21 +103,20 @@ DocumentLinks::DocumentLinks(const Pairs& pairs, int64_t d) : n_relations_(pairs
     auto put = [&](int64_t relation, int32_t a, int32_t b, float count) {
         entries.push_back({a * n_relations_ + relation, {b, count}});
     };
+    const int32_t* const targets = pairs.link_targets.data();
     for (int64_t relation = 0; relation < n_relations_; ++relation)
-        for (const auto& [row, entity] : places) {
-            const int32_t* const targets = pairs.link_targets.data();
-            const int32_t* begin = targets + pairs.link_offsets(relation, row);
-            const int32_t* const end = targets + pairs.link_offsets(relation, row + 1);
-            if (begin == end) continue;
+        for (auto place = places.begin(); place != places.end(); ++place) {
+            const auto [row, entity] = *place;
             // A link stands under the lower of its rows; both lists are ascending.
-            auto other = std::lower_bound(places.begin(), places.end(), std::pair(row, 0));
-            for (; other != places.end(); ++other) {
-                begin = std::lower_bound(begin, end, other->first);
-                if (begin == end) break;
-                if (*begin != other->first) continue;
-                const float count = pairs.link_counts[begin - targets];
-                put(relation, entity, other->second, count);
-                if (other->first != row) put(relation, other->second, entity, count);
+            auto other = std::lower_bound(places.begin(), place, std::pair(row, 0));
+            const int64_t end = pairs.link_offsets(relation, row + 1);
+            for (int64_t i = pairs.link_offsets(relation, row); i < end; ++i) {
+                other = std::lower_bound(other, places.end(), std::pair(targets[i], 0));
+                for (; other != places.end() && other->first == targets[i]; ++other) {
+                    put(relation, entity, other->second, pairs.link_counts[i]);
+                    if (other->first != row)
+                        put(relation, other->second, entity, pairs.link_counts[i]);
+                }
             }
         }
     offsets_.assign(n * n_relations_ + 1, 0);
@@ -185,12 +184,14 @@ void Lineup::meet(const Pairs& pairs, const DocumentLinks* links, int64_t d,
         return;
     }
     constexpr int AT_ONCE = REGISTER == 32 ? 4 : 2;  // as many sums as there are registers for
-    int64_t j = 0;
-    for (; j + AT_ONCE <= n_decided; j += AT_ONCE)
-        multiply<AT_ONCE>(pairs, d, decided + j, out + j * line, first_block);
-    for (; j < n_decided; ++j) multiply<1>(pairs, d, decided + j, out + j * line, first_block);
+    constexpr decltype(&Lineup::multiply<1>) PRODUCTS[] = {
+        &Lineup::multiply<1>, &Lineup::multiply<2>, &Lineup::multiply<3>, &Lineup::multiply<4>};
+    for (int64_t j = 0; j < n_decided; j += AT_ONCE) {
+        const int64_t left = std::min<int64_t>(n_decided - j, AT_ONCE);
+        (this->*PRODUCTS[left - 1])(pairs, d, decided + j, out + j * line, first_block);
+    }
     const int64_t n_spaces = pairs.n_spaces(), n_lanes = n_blocks * LANES;
-    for (j = 0; j < n_decided; ++j)
+    for (int64_t j = 0; j < n_decided; ++j)
         for (int64_t r = 0; r < n_pair - n_spaces; ++r) {
             float* values = out + j * line + (n_spaces + r) * n_lanes;
             std::memset(values, 0, n_lanes * sizeof(float));
@@ -213,6 +214,7 @@ Pool::Pool(const Pairs& pairs, int64_t n_histories, int64_t n_steps, int64_t n_c
                             : std::max(AT_ONCE, n_histories) * n_pair_ * blocks_of(n_candidates) *
                                   LANES),
       tops_(n_histories * n_pair_ * blocks_of(n_candidates) * LANES),
+      means_(blocks_of(n_candidates) * LANES),
       sums_(n_histories * n_pair_ * blocks_of(n_candidates) * LANES) {}
 
 void Pool::run(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* entity,
@@ -260,52 +262,69 @@ void Pool::run_dense(const Pairs& pairs, int64_t d, const int32_t* entity, int64
     }
 }
 
-// Sums run in the order of decisions; entities decided several times are met once.
+// Decisions that all histories begin with are pooled once.
 void Pool::run_table(const Pairs& pairs, const DocumentLinks* links, int64_t d,
                      int64_t n_histories) {
-    const int64_t line_size = n_pair_ * blocks_of(n_) * LANES, most = std::max(AT_ONCE, n_histories);
-    for (int64_t i = 0; i < n_histories * line_size; ++i) {
-        sums_[i] = 0.0;
-        tops_[i] = -std::numeric_limits<float>::infinity();
+    const int64_t line = n_pair_ * blocks_of(n_) * LANES;
+    std::fill_n(sums_.data(), line, 0.0);
+    std::fill_n(tops_.data(), line, -std::numeric_limits<float>::infinity());
+    int64_t common = length_;
+    for (int64_t k = 1; k < n_histories; ++k)
+        common = std::mismatch(history(0), history(0) + common, history(k)).first - history(0);
+    add_decisions(pairs, links, d, 0, common, 1);
+    for (int64_t k = 1; k < n_histories; ++k) {
+        std::copy_n(sums_.data(), line, sums_.data() + k * line);
+        std::copy_n(tops_.data(), line, tops_.data() + k * line);
     }
-    std::vector<int32_t> met;          // distinct entities of the decisions at hand
-    std::vector<int32_t> line;         // per decision and history, the line of its entity
-    for (int64_t t = 0, end; t < length_; t = end) {
-        met.clear();
-        line.clear();
-        for (end = t; end < length_; ++end) {
-            if (end > t && static_cast<int64_t>(met.size()) + n_histories > most) break;
+    add_decisions(pairs, links, d, common, length_, n_histories);
+}
+
+// Sums run in the order of decisions. The pair features of an entity are computed once for all
+// decisions on it, as far as these are dealt with together.
+void Pool::add_decisions(const Pairs& pairs, const DocumentLinks* links, int64_t d, int64_t begin,
+                         int64_t end, int64_t n_histories) {
+    const int64_t line = n_pair_ * blocks_of(n_) * LANES, most = std::max(AT_ONCE, n_histories);
+    for (int64_t t = begin, stop; t < end; t = stop) {
+        distinct_.clear();
+        line_of_.clear();
+        for (stop = t; stop < end; ++stop) {
+            if (stop > t && static_cast<int64_t>(distinct_.size()) + n_histories > most) break;
             for (int64_t k = 0; k < n_histories; ++k) {
-                const int32_t decided = history(k)[end];
-                const auto found = std::find(met.begin(), met.end(), decided);
-                line.push_back(static_cast<int32_t>(found - met.begin()));
-                if (found == met.end()) met.push_back(decided);
+                const int32_t decided = history(k)[stop];
+                const auto found = std::find(distinct_.begin(), distinct_.end(), decided);
+                line_of_.push_back(static_cast<int32_t>(found - distinct_.begin()));
+                if (found == distinct_.end()) distinct_.push_back(decided);
             }
         }
-        lineup_.meet(pairs, links, d, met.data(), met.size(), values_.data());
+        lineup_.meet(pairs, links, d, distinct_.data(), distinct_.size(), values_.data());
         for (int64_t k = 0; k < n_histories; ++k)
-            for (int64_t i = 0; i < line_size; i += LANES) {
-                auto sum = DoubleBlock::load(sums_.data() + k * line_size + i);
-                auto top = Block::load(tops_.data() + k * line_size + i);
-                for (int64_t u = 0; u < end - t; ++u) {
-                    const float* values = values_.data() + line[u * n_histories + k] * line_size + i;
-                    const auto value = Block::load(values);
+            for (int64_t i = 0; i < line; i += LANES) {
+                auto sum = DoubleBlock::load(sums_.data() + k * line + i);
+                auto top = Block::load(tops_.data() + k * line + i);
+                for (int64_t u = 0; u < stop - t; ++u) {
+                    const int64_t at = line_of_[u * n_histories + k] * line + i;
+                    const auto value = Block::load(values_.data() + at);
                     sum = sum + doubles(value);
                     top = larger(value, top);
                 }
-                sum.store(sums_.data() + k * line_size + i);
-                top.store(tops_.data() + k * line_size + i);
+                sum.store(sums_.data() + k * line + i);
+                top.store(tops_.data() + k * line + i);
             }
     }
 }
 
 void Pool::bin(const Search& s, int64_t k, uint8_t* out) const {
     const int64_t stride = blocks_of(n_) * LANES;
+    const double length = static_cast<double>(std::max<int64_t>(length_, 1));
+    std::vector<float>& means = means_;
     for (int64_t e = 0; e < n_pair_; ++e) {
-        const float *const means = s.thresholds(e), *const tops = s.thresholds(n_pair_ + e);
+        const double* const sums = sums_.data() + at(k, e);
+        const float* const tops = tops_.data() + at(k, e);
+        for (int64_t c = 0; c < stride; ++c) means[c] = static_cast<float>(sums[c] / length);
         for (int64_t c = 0; c < n_; ++c) {
-            out[e * stride + c] = bin_value(mean_value(k, e, c), means);
-            out[(n_pair_ + e) * stride + c] = bin_value(top_value(k, e, c), tops);
+            out[e * stride + c] = bin_value(means[c], s.thresholds(e));
+            out[(n_pair_ + e) * stride + c] =
+                bin_value(length_ ? tops[c] : 0.0f, s.thresholds(n_pair_ + e));
         }
     }
 }

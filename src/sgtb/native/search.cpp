@@ -142,8 +142,7 @@ public:
           most_(s.beam_width + 1),  // the gold path comes on top
           pool_(s.pairs, most_, n_steps, widest),
           key_(most_),
-          rows_(most_),
-          scratch_((2 * MAX_PLANES + 1) * blocks_of(widest) * LANES) {
+          rows_(most_) {
         for (auto& outside : outside_) outside.resize(n_outside);
     }
 
@@ -258,12 +257,12 @@ private:
             }
             const ScoreRows rows{s_.local_of(at.mention), cache_.bins.data(),
                                  cache_.scores.data(),    rows_.data(),
-                                 n_rows,                  at.n_blocks,
-                                 cache_.n_global};
+                                 n_rows,                  at.n,
+                                 at.n_blocks,             cache_.n_global};
             if (answers_)
                 add_answered(rows, at);
             else
-                add_trees(s_.forest, held, n_trees, rows, scratch_.data());
+                add_trees(s_.forest, held, n_trees, rows);
         }
     }
 
@@ -352,7 +351,6 @@ private:
     Pool pool_;
     std::vector<double> key_;
     std::vector<int64_t> rows_;
-    std::vector<uint8_t> scratch_;
     std::vector<double> outside_[2];
     LocalAnswers* answers_ = nullptr;
     int64_t lane_ = 0;
@@ -375,8 +373,6 @@ int64_t candidates_of(const Search& s, int64_t d) {
     return s.candidate_offsets[s.mention_offsets[d + 1]] -
            s.candidate_offsets[s.mention_offsets[d]];
 }
-
-bool uses_links(const Pairs& pairs) { return pairs.n_features > 0 && !pairs.dense(); }
 
 }  // namespace
 
@@ -416,10 +412,7 @@ public:
             share.documents.assign(share_documents.begin() + share_offsets[i],
                                    share_documents.begin() + share_offsets[i + 1]);
             share.probability.resize(std::max(widest, s.beam_width + 1));
-            if (plan == LOCAL) {
-                share.scratch.resize((2 * MAX_PLANES + 1) * blocks_of(widest) * LANES);
-                continue;
-            }
+            if (plan == LOCAL) continue;
             const Ints documents(share.documents.data(), {int64_t(share.documents.size())});
             const int64_t n_steps = most_steps(s, documents);
             int64_t n_outside = 0;
@@ -484,7 +477,6 @@ private:
         std::unique_ptr<Beam> beam;
         std::unique_ptr<Searcher> searcher;
         std::vector<double> probability, above;
-        std::vector<uint8_t> scratch;
         int64_t held = 0;  // trees in the scores of plan "local"
     };
     struct Tally {
@@ -644,8 +636,8 @@ private:
             double* const scores = local_scores_.data() + row * LANES;
             if (!remember) std::fill_n(scores, blocks_of(n) * LANES, 0.0);
             const ScoreRows rows{s_.local_of(m), nullptr, local_scores_.data(), &row,
-                                 1,              blocks_of(n), 0};
-            add_trees(s_.forest, held, n_trees, rows, share.scratch.data());
+                                 1,              n, blocks_of(n), 0};
+            add_trees(s_.forest, held, n_trees, rows);
             int64_t best = 0;
             for (int64_t c = 1; c < n; ++c)
                 if (scores[c] > scores[best] ||
@@ -974,13 +966,7 @@ void decode_documents(Ints documents, const Search& s, bool alone, bool bidirect
     }
     check_equal(out.direction.size(), n_documents, "out.direction");
     check_equal(out.factor.size(), s.entity.size(), "out.factor");
-    if (answered) {
-        check_asking(asking, n_global);
-        if (!s.forest.masked()) fail("forest.depth", "trees are too deep to be answered ahead");
-        int64_t n_asking = 0;
-        for (int64_t t = 0; t < n_trees; ++t) n_asking += s.forest.global_questions[t] > 0;
-        check_at_least(asking.left.shape(1), n_asking, "asking.left");
-    }
+    if (answered) check_asking(asking, s.forest, n_trees, n_global);
     if (documents.size() == 0) return;
     Decoder decoder(documents, s, alone, bidirectional, rounds, n_trees, out);
     std::unique_ptr<LocalAnswers> answers;

@@ -42,6 +42,8 @@ struct Pairs {
 // Raise unless the pairs fit D documents and every row that they can touch is inside the table.
 void check_pairs(const Pairs& pairs, int64_t n_documents);
 
+inline bool uses_links(const Pairs& pairs) { return pairs.n_features > 0 && !pairs.dense(); }
+
 // What a search reads; see sgtb/learn/beam.py.
 struct Search {
     Ints mention_offsets, candidate_offsets, gold, entity;
@@ -151,12 +153,17 @@ private:
     int64_t at(int64_t k, int64_t e) const { return (k * n_pair_ + e) * blocks_of(n_) * LANES; }
     void run_dense(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n_histories);
     void run_table(const Pairs& pairs, const DocumentLinks* links, int64_t d, int64_t n_histories);
+    void add_decisions(const Pairs& pairs, const DocumentLinks* links, int64_t d, int64_t begin,
+                       int64_t end, int64_t n_histories);
 
     int64_t n_pair_, n_steps_, n_ = 0, length_ = 0;
     std::vector<int32_t> histories_;
     Lineup lineup_;
     Buffer<float> values_, tops_;
+    mutable std::vector<float> means_;
     Buffer<double> sums_;
+    std::vector<int32_t> distinct_;  // entities of the decisions at hand
+    std::vector<int32_t> line_of_;   // per decision and history, its entity's number there
 };
 
 // What trees make of local features alone, for many candidates before any history is known.

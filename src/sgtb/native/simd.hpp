@@ -30,16 +30,22 @@ struct Lanes {
         return out;
     }
     static Lanes load(const T* from) {
-        Lanes out;
-        std::memcpy(out.part, from, sizeof(out.part));
+        Lanes out;  // register by register: one copy of all would go through memory
+        for (int p = 0; p < parts; ++p) std::memcpy(&out.part[p], from + p * width, R);
         return out;
     }
-    void store(T* to) const { std::memcpy(to, part, sizeof(part)); }
+    void store(T* to) const {
+        for (int p = 0; p < parts; ++p) std::memcpy(to + p * width, &part[p], R);
+    }
     T operator[](int i) const { return part[i / width][i % width]; }
     void set(int i, T value) { part[i / width][i % width] = value; }
 
     friend Lanes operator+(Lanes a, Lanes b) {
         for (int p = 0; p < parts; ++p) a.part[p] += b.part[p];
+        return a;
+    }
+    friend Lanes operator-(Lanes a, Lanes b) {
+        for (int p = 0; p < parts; ++p) a.part[p] -= b.part[p];
         return a;
     }
     friend Lanes operator*(Lanes a, Lanes b) {
@@ -94,6 +100,10 @@ struct Lanes {
         for (int i = 0; i < N; ++i) a.part[i] += b.part[i];
         return a;
     }
+    friend Lanes operator-(Lanes a, Lanes b) {
+        for (int i = 0; i < N; ++i) a.part[i] -= b.part[i];
+        return a;
+    }
     friend Lanes operator*(Lanes a, Lanes b) {
         for (int i = 0; i < N; ++i) a.part[i] *= b.part[i];
         return a;
@@ -120,6 +130,26 @@ struct Lanes {
     }
 };
 #endif
+
+// Count how many of fifteen numbers are below `value`.
+inline int count_below(const float* numbers, float value) {
+#if defined(__GNUC__)
+    typedef float Four __attribute__((vector_size(16)));
+    typedef int32_t Counts __attribute__((vector_size(16)));
+    auto below = [&](int i) -> Counts {
+        Four some;
+        std::memcpy(&some, numbers + i, sizeof(some));
+        return some < value - Four{};  // -1 where true
+    };
+    // The last four overlap those before by one.
+    const Counts n = below(0) + below(4) + below(8) + (below(11) & Counts{0, -1, -1, -1});
+    return -(n[0] + n[1] + n[2] + n[3]);
+#else
+    int n = 0;
+    for (int i = 0; i < 15; ++i) n += numbers[i] < value;
+    return n;
+#endif
+}
 
 using Eight = Lanes<float, 8>;
 using EightDoubles = Lanes<double, 8>;

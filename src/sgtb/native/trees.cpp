@@ -231,34 +231,76 @@ void walk_rows(Ints roots, Ints feature, Floats threshold, Ints left, Doubles va
     }
 }
 
-// Lanes as the elements of one 16-byte register.
-using ByteLanes = Lanes<uint8_t, 16, 16>;
+// One byte of each of sixteen candidates.
+using ByteLanes = Lanes<uint8_t, LANES, 16>;
 
-// Clear the leaves on the left of a question where the bin is above its border.
-inline void rule_out(int64_t question, const uint8_t* bins, int64_t n_blocks, uint8_t* allowed) {
-    const uint8_t* column = bins + feature_of(question) * n_blocks * LANES;
-    uint8_t* plane = allowed + plane_of(question) * n_blocks * LANES;
-    const auto border = ByteLanes::all(border_of(question));
-    const auto left_out = ByteLanes::all(allowed_of(question));
-    for (int64_t b = 0; b < n_blocks; ++b) {
-        const auto bin = ByteLanes::load(column + b * LANES);
-        const auto kept = ByteLanes::load(plane + b * LANES) & (at_most(bin, border) | left_out);
-        kept.store(plane + b * LANES);
+// Which leaves of a tree are left to sixteen candidates: a bit per leaf, eight in a plane.
+template <int PLANES>
+struct LeafMasks {
+    ByteLanes plane[PLANES];
+
+    LeafMasks() {
+        for (auto& bits : plane) bits = ByteLanes::all(255);
     }
-}
+    // Clear the leaves on the left of a question where the bin is above its border.
+    void rule_out(int64_t question, const uint8_t* bins, int64_t n_blocks) {
+        const auto bin = ByteLanes::load(bins + feature_of(question) * n_blocks * LANES);
+        const auto kept = at_most(bin, ByteLanes::all(border_of(question))) |
+                          ByteLanes::all(allowed_of(question));
+        if constexpr (PLANES == 1) {
+            plane[0] = plane[0] & kept;
+        } else {
+            ByteLanes& bits = plane[plane_of(question)];
+            bits = bits & kept;
+        }
+    }
+    // The number of the first leaf left.
+    ByteLanes first() const {
+        auto empty = [](ByteLanes bits) { return at_most(bits, ByteLanes::all(0)); };
+        auto number = [](ByteLanes where, int value) { return where & ByteLanes::all(value); };
+        ByteLanes bits = plane[0], found = ByteLanes::all(0);
+        if constexpr (PLANES == 2) {
+            const auto none = empty(bits);
+            found = number(none, 8);
+            bits = bits | (plane[1] & none);
+        }
+        if constexpr (PLANES == 4) {
+            const auto none = empty(plane[0] | plane[1]);
+            bits = plane[0] | (plane[2] & none);
+            const auto next = plane[1] | (plane[3] & none), none_here = empty(bits);
+            found = number(none, 16) | number(none_here, 8);
+            bits = bits | (next & none_here);
+        }
+        const auto lowest = bits & (ByteLanes::all(0) - bits);
+        for (const auto& [members, value] : {std::pair{0x55, 1}, {0x33, 2}, {0x0F, 4}})
+            found = found | number(empty(lowest & ByteLanes::all(members)), value);
+        return found;
+    }
+};
 
-// Write the number of the first leaf left in the planes of one block.
-inline void find_leaves(int64_t planes, int64_t n_blocks, const uint8_t* allowed, uint8_t* leaves) {
-    const int64_t plane = n_blocks * LANES;
-    if (planes == 1) {
-        for (int64_t i = 0; i < plane; ++i) leaves[i] = first_leaf(allowed[i]);
-    } else if (planes == 2) {
-        for (int64_t i = 0; i < plane; ++i)
-            leaves[i] = first_leaf_of_two(allowed[i], allowed[plane + i]);
-    } else {
-        for (int64_t i = 0; i < plane; ++i)
-            leaves[i] = first_leaf_of_four(allowed[i], allowed[plane + i], allowed[2 * plane + i],
-                                           allowed[3 * plane + i]);
+template <int PLANES>
+void add_masked_tree(const Forest& forest, int64_t tree, const ScoreRows& at) {
+    const int64_t* const begin = forest.questions.data() + tree * forest.words;
+    const int64_t* const middle = begin + forest.local_questions[tree];
+    const int64_t* const end = middle + forest.global_questions[tree];
+    const double* const values = &forest.leaf_value(tree, 0);
+    for (int64_t first = 0; first < at.n; first += LANES) {
+        const int64_t n = std::min(LANES, at.n - first);
+        LeafMasks<PLANES> shared;
+        for (const int64_t* q = begin; q < middle; ++q)
+            shared.rule_out(*q, at.local + first, at.n_blocks);
+        uint8_t leaf[LANES];
+        shared.first().store(leaf);
+        for (int64_t k = 0; k < at.n_rows; ++k) {
+            if (middle < end) {
+                LeafMasks<PLANES> own = shared;
+                for (const int64_t* q = middle; q < end; ++q)
+                    own.rule_out(*q, at.globals_of(k) + first, at.n_blocks);
+                own.first().store(leaf);
+            }
+            double* const scores = at.scores_of(k) + first;
+            for (int64_t i = 0; i < n; ++i) scores[i] += values[leaf[i]];
+        }
     }
 }
 
@@ -267,7 +309,7 @@ void walk_tree(const Forest& forest, int64_t tree, const ScoreRows& at, int64_t 
     const uint8_t* globals = at.globals_of(k);
     double* scores = at.scores_of(k);
     const int64_t stride = at.n_blocks * LANES;
-    for (int64_t lane = 0; lane < stride; ++lane) {
+    for (int64_t lane = 0; lane < at.n; ++lane) {
         int64_t node = forest.roots[tree];
         for (int64_t i = 0; i < forest.depth; ++i) {
             const int64_t word = forest.nodes[node], feature = feature_of(word);
@@ -321,35 +363,16 @@ void check_forest(const Forest& forest, int64_t n_trees, int64_t n_global) {
     }
 }
 
-void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at,
-               uint8_t* scratch) {
+void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at) {
     if (!forest.masked()) {
         for (int64_t t = first; t < last; ++t)
             for (int64_t k = 0; k < at.n_rows; ++k) walk_tree(forest, t, at, k);
         return;
     }
-    const int64_t lanes = at.n_blocks * LANES, n_masks = forest.planes * lanes;
-    uint8_t *const shared = scratch, *const own = scratch + n_masks, *leaves = own + n_masks;
-    for (int64_t t = first; t < last; ++t) {
-        const int64_t* question = forest.questions.data() + t * forest.words;
-        const int64_t* const middle = question + forest.local_questions[t];
-        const int64_t* const end = middle + forest.global_questions[t];
-        const double* const values = &forest.leaf_value(t, 0);
-        std::memset(shared, 255, n_masks);
-        for (; question < middle; ++question) rule_out(*question, at.local, at.n_blocks, shared);
-        const bool asks_history = middle < end;
-        if (!asks_history) find_leaves(forest.planes, at.n_blocks, shared, leaves);
-        for (int64_t k = 0; k < at.n_rows; ++k) {
-            if (asks_history) {
-                std::memcpy(own, shared, n_masks);
-                for (question = middle; question < end; ++question)
-                    rule_out(*question, at.globals_of(k), at.n_blocks, own);
-                find_leaves(forest.planes, at.n_blocks, own, leaves);
-            }
-            double* const scores = at.scores_of(k);
-            for (int64_t i = 0; i < lanes; ++i) scores[i] += values[leaves[i]];
-        }
-    }
+    const auto add = forest.planes == 1   ? add_masked_tree<1>
+                     : forest.planes == 2 ? add_masked_tree<2>
+                                          : add_masked_tree<4>;
+    for (int64_t t = first; t < last; ++t) add(forest, t, at);
 }
 
 // ---- asking trees
@@ -411,7 +434,12 @@ void rule_out_rows(const Forest& forest, Ints trees, Array<const int32_t, 2> ask
 
 }  // namespace
 
-void check_asking(const AskingTrees& asking, int64_t n_global) {
+void check_asking(const AskingTrees& asking, const Forest& forest, int64_t n_trees,
+                  int64_t n_global) {
+    if (!forest.masked()) fail("forest.depth", "trees are too deep to be answered ahead");
+    int64_t n_asking = 0;
+    for (int64_t t = 0; t < n_trees; ++t) n_asking += forest.global_questions[t] > 0;
+    check_at_least(asking.left.shape(1), n_asking, "asking.left");
     check_equal(asking.row.shape(0), n_global, "asking.row");
     check_equal(asking.row.shape(1), MAX_BINS + 1, "asking.row");
     check_range(asking.row, 0, asking.left.shape(0), "asking.row");

@@ -60,12 +60,12 @@ inline int64_t plane_of(int64_t word) { return word >> 40; }
 // Raise unless the first trees are well formed and ask about existing features only.
 void check_forest(const Forest& forest, int64_t n_trees, int64_t n_global);
 
-// Count a feature's thresholds below `value`: eight halvings of 255 places, no branch.
+// Count a feature's thresholds below `value`: four halvings of 255 places, then fifteen at once.
 inline uint8_t bin_value(float value, const float* thresholds) {
     int low = 0;
-    for (int step = 128; step > 0; step >>= 1)
+    for (int step = 128; step >= 16; step >>= 1)
         low += step * (thresholds[low + step - 1] < value);
-    return static_cast<uint8_t>(low);
+    return static_cast<uint8_t>(low + count_below(thresholds + low, value));
 }
 
 // The leaf that a row of bins reaches in `steps` steps from a node.
@@ -98,16 +98,14 @@ struct ScoreRows {
     const uint8_t* globals;  // global bins of all rows
     double* scores;
     const int64_t* rows;  // the first block of each history
-    int64_t n_rows, n_blocks, n_global;
+    int64_t n_rows, n, n_blocks, n_global;
 
     const uint8_t* globals_of(int64_t k) const { return globals + rows[k] * n_global * LANES; }
     double* scores_of(int64_t k) const { return scores + rows[k] * LANES; }
 };
 
-// Add trees first..last-1 to the scores of a mention's candidates under all histories.
-// `scratch` has room for 3 * MAX_PLANES * n_blocks * LANES bytes.
-void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at,
-               uint8_t* scratch);
+// Add trees first..last-1 to the scores of a mention's n candidates under all histories.
+void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at);
 
 // Trees that ask about global features, as tables; see sgtb/learn/asking.py.
 struct AskingTrees {
@@ -117,7 +115,9 @@ struct AskingTrees {
     Array<const double> value;
 };
 
-void check_asking(const AskingTrees& asking, int64_t n_global);
+// Raise unless the tables hold all of the forest's first trees that ask about global features.
+void check_asking(const AskingTrees& asking, const Forest& forest, int64_t n_trees,
+                  int64_t n_global);
 
 // The sum of all asking trees for a candidate whose local features leave `masks`.
 // The bin of its global feature g is bins[g * step]; `left` is scratch as long as `masks`.
