@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test docs starter bench bench-quick bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
+.PHONY: setup demo test docs starter bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
 
 setup: $(VENV)/.ready
 
@@ -46,6 +46,28 @@ bench: setup
 	$(BIN)/python -m benchmarks.learner
 	$(BIN)/python -m benchmarks.kb
 	$(BIN)/python -m benchmarks.linker
+	$(BIN)/python -m benchmarks.versions
+
+# The last version before the compiled core, in an environment of its own: what
+# `make bench` and `make bench-versions` compare this version with.
+REV      ?= 1aca5d3
+BASELINE := build/baseline
+export SGTB_BASELINE_PYTHON ?= $(wildcard $(BASELINE)/.venv/bin/python)
+
+baseline-env:
+	git worktree add --force --detach $(BASELINE) $(REV)
+	$(PYTHON) -m venv $(BASELINE)/.venv
+	$(BASELINE)/.venv/bin/python -m pip install --quiet --disable-pip-version-check '$(BASELINE)[reproduce]'
+
+bench-versions: setup
+	$(BIN)/python -m benchmarks.versions
+
+# The results that were recorded with the baseline, to the last bit.
+DIGESTS := -m benchmarks.digests --against benchmarks/digests.json
+
+digests: setup
+	$(BIN)/python $(DIGESTS)
+	SGTB_NATIVE=baseline $(BIN)/python $(DIGESTS) --threads 1 --no-cache
 
 bench-quick: setup
 	$(BIN)/python -m benchmarks.learner --quick
