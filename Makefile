@@ -7,17 +7,41 @@ export SGTB_DATA ?= ../shared/data
 
 setup: $(VENV)/.ready
 
+# What the compiled core is built from. The package is installed again when one of them changes.
+CORE := pyproject.toml CMakeLists.txt $(wildcard src/sgtb/native/*.cpp src/sgtb/native/*.hpp)
+PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Not in isolation, and with a directory that stays: only what changed is compiled.
+INSTALL := $(PIP) --no-build-isolation --config-settings=build-dir=build/{wheel_tag} --editable
+
+COMPILER := command -v "$${CXX:-c++}" || command -v g++ || command -v clang++
+NO_COMPILER := No C++ compiler found: apt-get install g++ (Debian, Ubuntu), dnf install gcc-c++ (Fedora), or xcode-select --install (macOS)
+HEADERS := import os, sysconfig; exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
+NO_HEADERS := No Python.h found: apt-get install python3-dev (Debian, Ubuntu) or dnf install python3-devel (Fedora)
+
 # --upgrade pip: the one that comes with some Pythons cannot do editable installs from pyproject.
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.tools: pyproject.toml
+	@{ $(COMPILER); } >/dev/null || { echo "$(NO_COMPILER)" >&2; exit 1; }
+	@$(PYTHON) -c '$(HEADERS)' || { echo "$(NO_HEADERS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --upgrade pip
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build-requires.txt
+	$(PIP) --requirement $(VENV)/build-requires.txt
 	touch $@
+
+# The package alone, for those who only look at the demo.
+$(VENV)/.installed: $(VENV)/.tools $(CORE)
+	$(INSTALL) .
+	touch $@
+
+# The package with all that tests and benchmarks need.
+$(VENV)/.ready: $(VENV)/.tools $(CORE)
+	$(INSTALL) '.[dev]'
+	touch $(VENV)/.installed $@
 
 # A name that means two things, and names that tell which. The README shows what is printed.
 DEMO := Jordan passed, Pippen scored, and the Bulls beat Utah again. In Amman the king of Jordan watched them on television; in Petra nobody did.
 
-demo: setup
+demo: $(VENV)/.installed
 	$(BIN)/sgtb link --reasons "$(DEMO)"
 	$(BIN)/sgtb explain "$(DEMO)" Utah
 
