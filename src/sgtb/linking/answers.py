@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.learn.contributions import Contributions
-from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
+from sgtb.learn.dtypes import Doubles, Ints, Longs
 from sgtb.learn.estimator import StructuredGradientBoosting
 from sgtb.learn.problems import Problems
 from sgtb.linking.choices import Choices

@@ -13,7 +13,10 @@ void bind_wikitext(nanobind::module_&);
 
 // Whether there is a build for x86-64-v3 and this processor can run it.
 static bool supports_v3() {
-#ifdef SGTB_HAS_V3
+#if defined(SGTB_HAS_V3) && defined(__clang__)  // which knows no levels before version 19
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+#elif defined(SGTB_HAS_V3)
     return __builtin_cpu_supports("x86-64-v3");
 #else
     return false;

@@ -8,13 +8,17 @@
 
 namespace sgtb {
 
-#if defined(__GNUC__) && defined(__AVX2__)
+#if defined(__GNUC__) && !defined(SGTB_PLAIN)  // GCC and Clang
+#define SGTB_VECTORS
+#endif
+
+#if defined(SGTB_VECTORS) && defined(__AVX2__)
 inline constexpr int REGISTER = 32;
 #else
 inline constexpr int REGISTER = 16;
 #endif
 
-#if defined(__GNUC__)
+#if defined(SGTB_VECTORS)
 // N lanes of T that fill whole registers of R bytes.
 template <class T, int N, int R = REGISTER>
 struct Lanes {
@@ -157,7 +161,7 @@ inline void count_above(const Eight& a, const Eight& b, Lanes<int32_t, 8>& count
 template <int N>
 Lanes<double, N> doubles(const Lanes<float, N>& a) {
     Lanes<double, N> out;
-#if defined(__GNUC__)
+#if defined(SGTB_VECTORS)
     typedef float Half __attribute__((vector_size(REGISTER / 2)));
     using Part = typename Lanes<double, N>::Part;
     for (int p = 0; p < out.parts; ++p) {
