@@ -97,7 +97,9 @@ class Contexts:
         clues = [name_clues(m.text, texts[first:stop]) for m, first, stop in bounds]
         names = tuple([own.name for own in clues])
         full_names, same_name = list[str](), list[int]()
-        for document, (a, b) in zip(documents, pairwise(choices.mention_offsets.tolist()), strict=True):
+        for document, (a, b) in zip(
+            documents, pairwise(choices.mention_offsets.tolist()), strict=True
+        ):
             known, own = Names(document), names[a:b]
             full_names += map(known.longest.__getitem__, own)
             same_name += map(known.count.__getitem__, own)
@@ -108,9 +110,19 @@ class Contexts:
             _settings(scenes), out,
         )  # fmt: skip
         bags = (
-            Sparse(bag.offsets, bag.columns[: bag.offsets[-1]], bag.values[: bag.offsets[-1]],
-                   len(lexicon.words))
-            for bag in (out.name_bag, out.sentence_bag, out.window_bag, out.document_bag, out.headline_bag)
+            Sparse(
+                bag.offsets,
+                bag.columns[: bag.offsets[-1]],
+                bag.values[: bag.offsets[-1]],
+                len(lexicon.words),
+            )
+            for bag in (
+                out.name_bag,
+                out.sentence_bag,
+                out.window_bag,
+                out.document_bag,
+                out.headline_bag,
+            )
         )
         lists = (
             Clues(clues.offsets, clues.values[: clues.offsets[-1]])

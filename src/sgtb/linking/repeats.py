@@ -38,7 +38,11 @@ class Repeats:
     def of(cls, choices: Choices, contexts: Contexts) -> "Repeats":
         """Find the repeats."""
         bag, n = contexts.name_bag, len(choices.mentions)
-        first, members, of_group = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n + 1, np.int64)
+        first, members, of_group = (
+            np.empty(n, np.int64),
+            np.empty(n, np.int64),
+            np.empty(n + 1, np.int64),
+        )
         place = np.empty(choices.n_candidates, np.int64)
         n_groups = group_repeats(
             choices.mention_offsets,
