@@ -3,26 +3,27 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import count, pairwise
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.kernels import kernel
-from sgtb.learn.contributions import Contribution, Contributions
-from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
+from sgtb.learn.contributions import Contributions
+from sgtb.learn.dtypes import Doubles, Ints, Longs
 from sgtb.learn.estimator import StructuredGradientBoosting
 from sgtb.learn.problems import Problems
 from sgtb.linking.choices import Choices
 from sgtb.linking.confidence import Bools
-from sgtb.linking.links import NIL_CARD, Card, LinkColumns, Reason
+from sgtb.linking.links import NIL_CARD, Card, LinkColumns
 from sgtb.linking.parts import Part
 from sgtb.linking.segments import Scalar
 from sgtb.linking.shortlist import Shortlist
 from sgtb.linking.trust import NIL_RIVAL, NO_RIVAL, PLAIN, Trust
 from sgtb.linking.workbench import Layout
+from sgtb.native import merge_orders, order_candidates, rank_reasons
 from sgtb.records import NIL
 
 MARGIN = 4.0
@@ -110,33 +111,6 @@ def decide(
     return Decided(*judged[:6], asked, judged.sign, told)
 
 
-@kernel
-def order_candidates(
-    offsets: Longs, probability: Doubles, score: Doubles, entity: Ints, order: Longs
-) -> None:
-    """Write the order of each mention's candidates, likeliest first, counted within it.
-
-    Equals in probability are told apart by score, where exp made them equal, then by entity.
-    """
-    for m in range(offsets.shape[0] - 1):
-        first = offsets[m]
-        for c in range(first, offsets[m + 1]):
-            i = c
-            while i > first:
-                other = first + order[i - 1]
-                if probability[c] != probability[other]:
-                    ahead = probability[c] > probability[other]
-                elif score[c] != score[other]:
-                    ahead = score[c] > score[other]
-                else:
-                    ahead = entity[c] < entity[other]
-                if not ahead:
-                    break
-                order[i] = order[i - 1]
-                i -= 1
-            order[i] = c - first
-
-
 def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided:
     """Return what was decided among the candidates on a shortlist, counted among all of them.
 
@@ -147,7 +121,7 @@ def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided
     probability = np.zeros(choices.n_candidates)
     probability[shortlist.rows] = decided.probability
     order = np.zeros(choices.n_candidates, np.int64)
-    line_up(
+    merge_orders(
         decided.order, searched, shortlist.rows, offsets, shortlist.below, choices.entity, order
     )
 
@@ -166,39 +140,6 @@ def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided
         probability=probability,
         rival=np.where(decided.rival >= 0, among_all(decided.rival), decided.rival),
     )
-
-
-@kernel
-def line_up(
-    found: Longs, searched: Longs, rows: Longs, offsets: Longs, below: Floats, entity: Ints,
-    order: Longs,
-) -> None:  # fmt: skip
-    """Write the order of each mention's candidates: as the search found, then as the ranker says.
-
-    found, searched, rows  the order of those searched, where each mention's begin, and which of all
-                           candidates they are
-    """
-    for m in range(offsets.shape[0] - 1):
-        first, begin, end = offsets[m], searched[m], searched[m + 1]
-        for i in range(begin, end):
-            order[first + i - begin] = rows[begin + found[i]] - first
-        behind = first + end - begin
-        at, skipped = behind, begin
-        for c in range(first, offsets[m + 1]):
-            if skipped < end and rows[skipped] == c:
-                skipped += 1
-                continue
-            i = at
-            while i > behind:
-                other = first + order[i - 1]
-                if below[c] < below[other]:
-                    break
-                if below[c] == below[other] and entity[c] >= entity[other]:
-                    break
-                order[i] = order[i - 1]
-                i -= 1
-            order[i] = c - first
-            at += 1
 
 
 def _rivals(order: Longs, offsets: Longs, choice: Ints) -> Longs:
@@ -255,21 +196,25 @@ class Answers:
         sure = np.where(decided.linked, decided.probability[chosen], decided.nil)
         confidence, nil = (everywhere(one, self._nothing) for one in (sure, decided.nil))
         counts = everywhere(shown, 0)
-        lead, reasons = self._told(parts, ends, places, choices, decided)
+        reasons = self._reasons(parts, ends, places, choices, decided)
         entities = [card[row] for row in entity[rows].tolist()]
         probability, prior = decided.probability[rows], choices.prior[rows]
-        told = np.concatenate([[0], np.cumsum(counts)])[ends].tolist()
+        borders = (
+            pairwise(np.concatenate([[0], np.cumsum(some)])[ends].tolist())
+            for some in (counts, reasons.counts)
+        )
         result = []
-        for part, (a, b), (c, d) in zip(
-            parts, pairwise(ends.tolist()), pairwise(told), strict=True
+        for part, (a, b), (c, d), (e, f) in zip(
+            parts, pairwise(ends.tolist()), *borders, strict=True
         ):
             own = part.document.mentions
             result.append(LinkColumns(
                 [mention.start for mention in own], [mention.end for mention in own],
                 [mention.text for mention in own], answers[a:b], confidence[a:b].tobytes(),
-                layout.found[a:b], counts[a:b].tobytes(), lead[a:b].tobytes(), against[a:b],
-                None if reasons is None else reasons[a:b], part.fixed, nil[a:b].tobytes(),
+                layout.found[a:b], counts[a:b].tobytes(), reasons.lead[a:b].tobytes(), against[a:b],
+                reasons.counts[a:b].tobytes(), part.fixed, nil[a:b].tobytes(),
                 entities[c:d], probability[c:d].tobytes(), prior[c:d].tobytes(),
+                reasons.names[e:f], reasons.values[e:f].tobytes(), reasons.mentions[e:f].tobytes(),
             ))  # fmt: skip
         return result
 
@@ -282,25 +227,34 @@ class Answers:
         cards = self._cards.of(number[rows].tolist())
         return dict(zip(rows.tolist(), cards, strict=True)) | {_NO_ROW: NIL_CARD}
 
-    def _told(
+    def _reasons(
         self, parts: Sequence[Part], ends: Longs, places: Longs, choices: Choices, decided: Decided
-    ) -> tuple[Doubles, list[tuple[Reason, ...]] | None]:
-        """Return the leads of all mentions, and their reasons, where these were asked for."""
-        lead = np.full(ends[-1], np.nan)
+    ) -> "_Reasons":
+        """Return the reasons of all mentions, where these were asked for."""
+        lead, counts = np.full(ends[-1], np.nan), np.zeros(ends[-1], np.int64)
         if decided.reasons is None:
-            return lead, None
-        reasons: list[tuple[Reason, ...]] = [()] * len(lead)
-        question = dict(zip(decided.asked.tolist(), count(), strict=False))
-        signs = decided.sign.tolist()
-        borders = pairwise(choices.mention_offsets.tolist())
-        for part, begin, (first, last) in zip(parts, ends.tolist(), borders, strict=False):
-            own = (places[first:last] - begin).tolist()
-            for m, place in zip(range(first, last), own, strict=True):
-                if signs[m]:
-                    told = _signed(decided.reasons[question[m]], signs[m])
-                    lead[begin + place] = told.total
-                    reasons[begin + place] = self._reasons(told, part, own)
-        return lead, reasons
+            return _Reasons(lead, counts, [], np.zeros(0), np.zeros(0, np.int64))
+        (told,) = decided.sign.nonzero()
+        question = np.searchsorted(decided.asked, told)
+        sign = decided.sign[told].astype(np.float64)
+        lead[places[told]] = sign * decided.reasons.total[question]
+        offsets = choices.mention_offsets.astype(np.int64)
+        first = offsets[np.searchsorted(offsets, told, side="right") - 1]
+        n_groups = len(self._names)
+        sizes = np.diff(decided.reasons.offsets)[question] + n_groups
+        n, code, value = np.zeros(len(told), np.int64), *_room(int(sizes.sum()))
+        n_kept = rank_reasons(
+            decided.reasons, question, sign, first, self._group, n_groups, NEGLIGIBLE, n, code,
+            value,
+        )  # fmt: skip
+        counts[places[told]] = n
+        code = code[:n_kept]
+        names = np.array([*self._names, *(mention.text for mention in choices.mentions)], object)
+        # Places count mentions of all parts; links count those of their document.
+        shift = np.array([part.first for part in parts], np.int64) - ends[:-1]
+        number = places + np.repeat(shift, np.diff(offsets))
+        numbers = np.concatenate([np.full(n_groups, _NO_MENTION), number])
+        return _Reasons(lead, counts, names[code].tolist(), value[:n_kept], numbers[code])
 
     def _shown(self, decided: Decided, offsets: Longs, chosen: Longs) -> tuple[Longs, Longs]:
         """Return the candidates that links tell of, and how many each of them does."""
@@ -317,22 +271,22 @@ class Answers:
         rows[ends[~there] - 1] = chosen[~there]  # however unlikely it is by itself
         return rows, sizes
 
-    def _reasons(self, told: Contribution, part: Part, places: Sequence[int]) -> tuple[Reason, ...]:
-        """Return groups of features and other mentions, strongest first."""
-        by_group = np.bincount(self._group, told.local, len(self._names))
-        reasons = [
-            Reason("features", name, float(value))
-            for name, value in zip(self._names, by_group, strict=True)
-        ]
-        reasons += [
-            Reason("mention", part.document.mentions[i].text, float(value), part.first + i)
-            for i, value in zip(places, told.mentions, strict=True)
-        ]
-        kept = [reason for reason in reasons if abs(reason.value) > NEGLIGIBLE]
-        return tuple(sorted(kept, key=lambda reason: -abs(reason.value)))
+
+class _Reasons(NamedTuple):
+    """Reasons of M mentions, flat, strongest first; columns as in `LinkColumns`."""
+
+    lead: Doubles
+    counts: Longs
+    names: list[str]
+    values: Doubles
+    mentions: Longs
 
 
-_NO_ROW = -1
+def _room(n: int) -> tuple[Longs, Doubles]:
+    return np.zeros(n, np.int64), np.zeros(n)
+
+
+_NO_ROW = _NO_MENTION = -1
 _NO_ENTITY = {NO_RIVAL: None, NIL_RIVAL: NIL}
 
 
@@ -341,7 +295,3 @@ def _places(parts: Sequence[Part], choices: Choices) -> Longs:
     having = set(map(id, choices.mentions))
     every = [id(mention) in having for part in parts for mention in part.document.mentions]
     return np.flatnonzero(np.array(every, np.bool_))
-
-
-def _signed(told: Contribution, sign: int) -> Contribution:
-    return told if sign > 0 else Contribution(-told.local, -told.mentions, -told.total)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import accumulate, repeat
+from itertools import accumulate, pairwise, repeat
 from operator import add
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from sgtb.records import Record, from_columns
 
@@ -74,23 +74,27 @@ class Reason(Record):
 
 
 class _Packed(Record):
-    """A record that may have been made without one of its fields, and makes it when asked for it.
+    """A record some of whose fields are made on first access.
 
-    A link and its candidates are a dozen objects. Many callers look at few of them, and objects
-    take their time to be made, to go to another process, and to be looked at by the collector.
+    A link with its candidates and reasons is dozens of objects. Many callers read few of them, and
+    objects cost time to make, to pickle, and in garbage collection.
+
+    _made_late  the names of these fields
+    _packed     what `_make` makes them from
     """
 
     __slots__ = ("_packed",)
+    _made_late: ClassVar[tuple[str, ...]]
 
     if not TYPE_CHECKING:  # a class that has this seems to have every attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Make the field: a slot that was left empty is looked for here."""
-            if name != self._made_late:
+            """Make a field whose slot is empty."""
+            if name not in self._made_late:
                 raise AttributeError(
                     f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
                 )
-            value = self._make(*self._packed)
+            value = self._make(name, *self._packed)
             object.__setattr__(self, name, value)
             return value
 
@@ -124,11 +128,15 @@ class Link(_Packed):
     fixed: bool = False
     nil: float = 0.0
 
-    _made_late = "candidates"
+    _made_late = ("candidates", "reasons")
 
     @staticmethod
-    def _make(columns: "LinkColumns", first: int, last: int) -> tuple[Alternative, ...]:
-        return columns.alternatives(first, last)
+    def _make(
+        name: str, columns: "LinkColumns", candidates: tuple[int, int], reasons: tuple[int, int]
+    ) -> tuple[Alternative, ...] | tuple[Reason, ...]:
+        if name == "candidates":
+            return columns.alternatives(*candidates)
+        return columns.reasons(*reasons)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; what is not a number is None."""
@@ -173,17 +181,20 @@ NIL_CARD: Card = (None, "", "")
 
 
 class LinkColumns(NamedTuple):
-    """N links with A candidates, flat: the form they are decided in, and go to other processes in.
+    """N links with A candidates and R reasons, flat; also the form sent to other processes.
 
     answers      their entities
     confidence   f8[N], as bytes like all numbers here
     shown        i8[N]  how many candidates each of them has
     lead         f8[N]
-    reasons      None: none were asked for
+    explained    i8[N]  how many reasons each of them has
     nil          f8[N]
     entities     those of the candidates
     probability  f8[A]
     prior        f4[A]
+    names        of the reasons
+    values       f8[R]
+    mentions     i8[R]  as in `Reason`; -1: a group of features
     """
 
     starts: list[int]
@@ -195,27 +206,32 @@ class LinkColumns(NamedTuple):
     shown: bytes
     lead: bytes
     runner_up: list[str | None]
-    reasons: list[tuple[Reason, ...]] | None
+    explained: bytes
     fixed: tuple[bool, ...]
     nil: bytes
     entities: list[Card]
     probability: bytes
     prior: bytes
+    names: list[str]
+    values: bytes
+    mentions: bytes
 
     def links(self) -> tuple[Link, ...]:
-        """Return the links; their candidates are not yet made."""
+        """Return the links; their candidates and reasons are made on first access."""
         n = len(self.starts)
         ids, titles, types = zip(*self.answers, strict=True) if n else ((), (), ())
-        ends = list(accumulate(_numbers(self.shown, "q"), initial=0))
+        shown, explained = (
+            pairwise(accumulate(_numbers(counts, "q"), initial=0))
+            for counts in (self.shown, self.explained)
+        )
         return from_columns(
             Link, n,
             {
                 "start": self.starts, "end": self.ends, "text": self.texts, "entity": ids,
                 "title": titles, "type": types, "confidence": _numbers(self.confidence, "d"),
                 "found": self.found, "lead": _numbers(self.lead, "d"), "runner_up": self.runner_up,
-                "reasons": repeat(()) if self.reasons is None else self.reasons,
                 "fixed": self.fixed, "nil": _numbers(self.nil, "d"),
-                "_packed": zip(repeat(self), ends, ends[1:], strict=False),
+                "_packed": zip(repeat(self), shown, explained, strict=False),
             },
         )  # fmt: skip
 
@@ -229,13 +245,28 @@ class LinkColumns(NamedTuple):
             for card, *told in zip(cards, probability, prior, strict=True)
         )
 
+    def reasons(self, first: int, last: int) -> tuple[Reason, ...]:
+        """Return some of the reasons."""
+        if first == last:
+            return ()
+        mentions = _numbers(self.mentions[8 * first : 8 * last], "q")
+        return from_columns(
+            Reason, last - first,
+            {
+                "kind": ["features" if mention < 0 else "mention" for mention in mentions],
+                "name": self.names[first:last],
+                "value": _numbers(self.values[8 * first : 8 * last], "d"),
+                "mention": [None if mention < 0 else mention for mention in mentions],
+            },
+        )  # fmt: skip
+
 
 def joined(parts: Sequence[LinkColumns]) -> LinkColumns:
     """Return the links of a document's parts, behind each other."""
     if len(parts) == 1:
         return parts[0]
     columns: Iterable[Any] = zip(*parts, strict=True)
-    behind: Any = (None if column[0] is None else reduce(add, column) for column in columns)
+    behind: Any = (reduce(add, column) for column in columns)
     return LinkColumns(*behind)
 
 
@@ -251,10 +282,10 @@ class LinkedDocument(_Packed):
     links: tuple[Link, ...]
     id: str = field(default="")
 
-    _made_late = "links"
+    _made_late = ("links",)
 
     @staticmethod
-    def _make(columns: LinkColumns) -> tuple[Link, ...]:
+    def _make(name: str, columns: LinkColumns) -> tuple[Link, ...]:
         return columns.links()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -466,7 +466,7 @@ public:
     double difference(int64_t q) const { return scores_[2 * q] - scores_[2 * q + 1]; }
 
 private:
-    enum : uint8_t { NEITHER, Y, R };
+    enum : int32_t { NEITHER, Y, R };
 
     // Share out the values of the leaves below a node; `n` features differ, `n_y` follow y.
     void share(int64_t node, int64_t n, int64_t n_y) {
@@ -498,7 +498,8 @@ private:
 
     const Forest& forest_;
     int64_t n_trees_, n_features_, n_ = 0;
-    std::vector<uint8_t> rows_, follows_;
+    std::vector<uint8_t> rows_;
+    std::vector<int32_t> follows_;
     std::vector<int64_t> differing_;
     std::vector<double> weight_, parts_, scores_;
     // The difference at hand, and the first and the last leaf reached: those of y and r.
@@ -682,6 +683,56 @@ void explain_documents(Ints documents, const Replay& replay, Longs mentions, Lon
     Explainer(documents, replay, mentions, rivals, out).run();
 }
 
+// Rank the reasons of some questions: sums of groups of local features, then mentions of the
+// document. Values are multiplied by a sign; those of at most `least` in size are left out. The
+// code of a group is its number; that of a mention is its row, `first` for the document's first
+// one, plus `n_groups`. Strongest first; equals in the order of codes. Return how many are kept.
+int64_t rank_reasons(const Contributions& from, Longs questions, Doubles sign, Longs first,
+                     Longs group, int64_t n_groups, double least, Array<int64_t> counts,
+                     Array<int64_t> code, Array<double> value) {
+    const int64_t n = questions.size(), n_local = from.local.shape(1);
+    check_offsets(from.offsets, from.local.shape(0), from.mentions.size(), "contributions.offsets");
+    check_range(questions, 0, from.local.shape(0), "questions");
+    check_equal(sign.size(), n, "sign");
+    check_equal(first.size(), n, "first");
+    check_equal(group.size(), n_local, "group");
+    check_range(group, 0, n_groups, "group");
+    check_equal(counts.size(), n, "counts");
+    int64_t most = 0;
+    for (const int64_t k : questions) most += n_groups + from.offsets[k + 1] - from.offsets[k];
+    check_at_least(code.size(), most, "code");
+    check_at_least(value.size(), most, "value");
+    struct Reason {
+        double size, value;
+        int64_t code;
+    };
+    std::vector<double> sums(n_groups);
+    std::vector<Reason> reasons;
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t k = questions[i];
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for (int64_t f = 0; f < n_local; ++f) sums[group[f]] += from.local(k, f);
+        reasons.clear();
+        auto put = [&](double part, int64_t number) {
+            const double signed_part = sign[i] * part;
+            if (std::abs(part) > least) reasons.push_back({std::abs(part), signed_part, number});
+        };
+        for (int64_t g = 0; g < n_groups; ++g) put(sums[g], g);
+        for (int64_t j = from.offsets[k]; j < from.offsets[k + 1]; ++j)
+            put(from.mentions[j], n_groups + first[i] + j - from.offsets[k]);
+        std::sort(reasons.begin(), reasons.end(), [](const Reason& a, const Reason& b) {
+            return a.size > b.size || (a.size == b.size && a.code < b.code);
+        });
+        counts[i] = static_cast<int64_t>(reasons.size());
+        for (const Reason& reason : reasons) {
+            code[at] = reason.code;
+            value[at++] = reason.value;
+        }
+    }
+    return at;
+}
+
 }  // namespace
 
 SGTB_RECORD(Replay, search, choices, direction, n_trees, answered, asking)
@@ -693,6 +744,8 @@ void bind_explanation(nb::module_& module) {
                            "out");
     bind<&explain_documents>(module, "explain_documents", "documents", "replay", "mentions",
                              "rivals", "out");
+    bind<&rank_reasons>(module, "rank_reasons", "contributions", "questions", "sign", "first",
+                        "group", "n_groups", "least", "counts", "code", "value");
 }
 
 }  // namespace sgtb

@@ -31,18 +31,15 @@ public:
     }
 
     // Write the products of n vectors with those of panels first..last-1, row by row.
-    template <class Vector>
-    void multiply(int64_t n, Vector vector, int64_t first, int64_t last, float* out,
+    void multiply(int64_t n, const float* const* vectors, int64_t first, int64_t last, float* out,
                   int64_t stride) const {
         for (int64_t p = first; p < last; p += AT_ONCE) {
             float* const to = out + (p - first) * WIDTH;
             for (int64_t r = 0; r < n; r += ROWS) {
-                const float* rows[ROWS];
-                for (int i = 0; i < ROWS; ++i) rows[i] = vector(std::min(r + i, n - 1));
                 if (p + AT_ONCE <= last)
-                    multiply_rows<AT_ONCE>(n - r, rows, p, to + r * stride, stride);
+                    multiply_rows<AT_ONCE>(n - r, vectors + r, p, to + r * stride, stride);
                 else
-                    multiply_rows<1>(n - r, rows, p, to + r * stride, stride);
+                    multiply_rows<1>(n - r, vectors + r, p, to + r * stride, stride);
             }
         }
     }
@@ -64,7 +61,7 @@ private:
     }
 
     template <int N_ROWS, int N_PANELS>
-    void multiply_tile(const float* const* rows, int64_t p, float* out, int64_t stride) const {
+    [[gnu::noinline]] void multiply_tile(const float* const* rows, int64_t p, float* out, int64_t stride) const {
         Eight sum[N_ROWS][N_PANELS];
         for (auto& row : sum)
             for (Eight& one : row) one = Eight::all(0.0f);

@@ -352,7 +352,7 @@ private:
         stride_ = n_panels * Panels::WIDTH;
         products_.resize((n_sides + 1) * stride_);
         std::fill_n(products_.begin(), stride_, 0.0f);
-        panels_.multiply(n_sides, [&](int64_t i) { return sides_[i]; }, 0, n_panels,
+        panels_.multiply(n_sides, sides_.data(), 0, n_panels,
                          products_.data() + stride_, stride_);
     }
 
