@@ -5,7 +5,7 @@ sorted set of its runs of three letters, one for its initials and one for how it
 strings have equal numbers; different strings have different ones but for a chance of 2⁻⁶⁴.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
@@ -20,21 +20,24 @@ BEGINNING = 3
 _LETTER_BITS = 21  # of a code point
 
 
-class NamePrints(NamedTuple):
-    """The prints of n names.
+class NamePrint(NamedTuple):
+    """One name."""
 
-    whole      the whole name
-    squeezed   the name without spaces
-    initials   its initials
-    beginning  u8[n, BEGINNING]  its first letter, its first two, its first three
-    words      its words, in their order
-    trigrams   its runs of three letters, sorted, each once
-    """
+    whole: int
+    squeezed: int  # without spaces
+    initials: int
+    beginning: Words  # of its first letter, its first two, its first three
+    words: Words  # in their order
+    trigrams: Words  # sorted, each once
+
+
+class NamePrints(NamedTuple):
+    """Several names."""
 
     whole: Words
     squeezed: Words
     initials: Words
-    beginning: Words
+    beginning: Words  # [n, BEGINNING]
     words: Ragged
     trigrams: Ragged
 
@@ -45,8 +48,15 @@ def string_number(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
-def name_prints(names: Sequence[str]) -> NamePrints:
-    """Return the prints of names in normal form."""
+def name_prints(
+    names: Sequence[str], print_of: Callable[[str], NamePrint] | None = None
+) -> NamePrints:
+    """Return the prints of names in normal form.
+
+    print_of  gives that of one name, where many were met before
+    """
+    if print_of is not None:
+        return _joined([print_of(name) for name in names])
     words = [name.split() for name in names]
     beginnings = [string_number(name[: i + 1]) for name in names for i in range(BEGINNING)]
     return NamePrints(
@@ -59,41 +69,25 @@ def name_prints(names: Sequence[str]) -> NamePrints:
     )
 
 
-class _Packed(NamedTuple):
-    """The print of one name; bytes are joined faster than arrays."""
-
-    numbers: bytes  # all but words and trigrams
-    words: bytes
-    trigrams: bytes
-
-
 @lru_cache(maxsize=1 << 13)
-def _known_print(name: str) -> _Packed:
-    *numbers, words, trigrams = name_prints([name])
-    packed = b"".join([one.tobytes() for one in numbers])
-    return _Packed(packed, words.items.tobytes(), trigrams.items.tobytes())
-
-
-def known_prints(names: Sequence[str]) -> NamePrints:
-    """Return the prints of names in texts: names recur, so their prints are cached."""
-    prints = [_known_print(name) for name in names]
-    numbers = np.frombuffer(b"".join([one.numbers for one in prints]), np.uint64)
-    whole, squeezed, initials, *beginning = numbers.reshape(-1, 3 + BEGINNING).T.copy()
-    return NamePrints(
-        whole, squeezed, initials, np.stack(beginning, axis=1),
-        _lists([one.words for one in prints]), _lists([one.trigrams for one in prints]),
+def known_print(name: str) -> NamePrint:
+    """Return the print of a name in a text: such names occur again and again."""
+    whole, squeezed, initials, beginning, words, trigrams = name_prints([name])
+    return NamePrint(
+        int(whole[0]), int(squeezed[0]), int(initials[0]), beginning[0], words.items,
+        trigrams.items,
     )  # fmt: skip
 
 
-def known_words(names: Sequence[str]) -> Ragged:
-    """Return the words of the prints of names in texts."""
-    return _lists([_known_print(name).words for name in names])
-
-
-def _lists(packed: Sequence[bytes]) -> Ragged:
-    offsets = np.zeros(len(packed) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, packed), np.int64, len(packed)), out=offsets[1:])
-    return Ragged(offsets // 8, np.frombuffer(b"".join(packed), np.uint64))
+def _joined(prints: Sequence[NamePrint]) -> NamePrints:
+    return NamePrints(
+        np.array([p.whole for p in prints], np.uint64),
+        np.array([p.squeezed for p in prints], np.uint64),
+        np.array([p.initials for p in prints], np.uint64),
+        np.array([p.beginning for p in prints], np.uint64).reshape(-1, BEGINNING),
+        Ragged.joined([p.words for p in prints], np.uint64),
+        Ragged.joined([p.trigrams for p in prints], np.uint64),
+    )
 
 
 def _trigrams(names: Sequence[str]) -> Ragged:

@@ -156,7 +156,7 @@ constexpr int64_t N_NAME_FEATURES = 14;
 
 // Compare the names of mentions with the titles of their candidates.
 void compare_names(Ints candidate_offsets, Ints entity, Longs name, Longs full_name,
-                   const NamePrints& names, Longs length, const NamePrints& titles,
+                   const NamePrints& names, Ints length, const NamePrints& titles,
                    Words whole_title, Array<float, 2> out) {
     const int64_t n_mentions = name.size(), n_names = names.whole.size();
     check_offsets(candidate_offsets, n_mentions, entity.size(), "candidate_offsets");
