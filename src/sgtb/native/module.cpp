@@ -28,6 +28,7 @@ static bool supports_v3() {
 }  // namespace sgtb
 
 NB_MODULE(SGTB_MODULE, module) {
+    nanobind::set_leak_warnings(false);  // objects held at exit are no defect
     sgtb::bind_trees(module);
     sgtb::bind_search(module);
     sgtb::bind_explanation(module);
