@@ -41,7 +41,7 @@ def test_the_best_of_a_group_may_be_not_a_number():
 @pytest.mark.parametrize("function", [relative, rank])
 @pytest.mark.parametrize("offsets", [[0, 3, 2, 4], [1, 4], [0, 5], [0, 3]])
 def test_offsets_that_do_not_fit_are_refused(function, offsets):
-    with pytest.raises(ValueError, match="^offsets: "):
+    with pytest.raises(ValueError, match=r"^offsets: "):
         function(VALUES, np.array(offsets, np.int32))
 
 

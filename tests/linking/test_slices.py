@@ -29,5 +29,5 @@ def test_no_slices():
 @pytest.mark.parametrize("bounds", [(-1, 1), (2, 4), (4, 5), (2, 1)])
 def test_slices_beyond_the_array_are_refused(bounds):
     start, end = (np.array([0, bound, 0]) for bound in bounds)
-    with pytest.raises(ValueError, match="^(starts|offsets): |negative"):
+    with pytest.raises(ValueError, match=r"^(starts|offsets): |negative"):
         sliced(np.zeros(3, np.int32), start, end)
