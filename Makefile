@@ -25,7 +25,7 @@ $(VENV)/.tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build-requires.txt
-	$(PIP) --requirement $(VENV)/build-requires.txt
+	$(PIP) 'cmake>=3.26' 'ninja>=1.11' --requirement $(VENV)/build-requires.txt
 	touch $@
 
 # The package alone, for those who only look at the demo.

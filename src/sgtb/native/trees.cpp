@@ -1,6 +1,7 @@
 // Trees: binning, histograms, splits, and scoring of candidates by a forest.
 #include "trees.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
