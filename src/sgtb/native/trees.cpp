@@ -1,6 +1,7 @@
 // Trees: binning, histograms, splits, and scoring of candidates by a forest.
 #include "trees.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -449,7 +450,7 @@ double sum_leaves(const AskingTrees& asking, const uint32_t* __restrict masks,
                   const uint8_t* bins, int64_t step, uint32_t* __restrict left) {
     const int64_t n = asking.left.shape(1), n_global = asking.row.shape(0);
     const uint32_t* const rows = asking.left.data();
-    std::memcpy(left, masks, n * sizeof(uint32_t));
+    std::copy_n(masks, n, left);
     // Four features at a time; the last one again where fewer are left.
     for (int64_t g = 0; g < n_global; g += 4) {
         const uint32_t* row[4];
