@@ -3,21 +3,45 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test docs starter bench bench-quick bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
+.PHONY: setup demo test test-sanitized check-wheel docs starter bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
 
 setup: $(VENV)/.ready
 
+# What the compiled core is built from. The package is installed again when one of them changes.
+CORE := pyproject.toml CMakeLists.txt $(wildcard src/sgtb/native/*.cpp src/sgtb/native/*.hpp)
+PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Not in isolation, and with a directory that stays: only what changed is compiled.
+INSTALL := $(PIP) --no-build-isolation --config-settings=build-dir=build/{wheel_tag} --editable
+
+COMPILER := command -v "$${CXX:-c++}" || command -v g++ || command -v clang++
+NO_COMPILER := No C++ compiler found: apt-get install g++ (Debian, Ubuntu), dnf install gcc-c++ (Fedora), or xcode-select --install (macOS)
+HEADERS := import os, sysconfig; exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
+NO_HEADERS := No Python.h found: apt-get install python3-dev (Debian, Ubuntu) or dnf install python3-devel (Fedora)
+
 # --upgrade pip: the one that comes with some Pythons cannot do editable installs from pyproject.
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.tools: pyproject.toml
+	@{ $(COMPILER); } >/dev/null || { echo "$(NO_COMPILER)" >&2; exit 1; }
+	@$(PYTHON) -c '$(HEADERS)' || { echo "$(NO_HEADERS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --upgrade pip
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build-requires.txt
+	$(PIP) --requirement $(VENV)/build-requires.txt
 	touch $@
+
+# The package alone, for those who only look at the demo.
+$(VENV)/.installed: $(VENV)/.tools $(CORE)
+	$(INSTALL) .
+	touch $@
+
+# The package with all that tests and benchmarks need.
+$(VENV)/.ready: $(VENV)/.tools $(CORE)
+	$(INSTALL) '.[dev]'
+	touch $(VENV)/.installed $@
 
 # A name that means two things, and names that tell which. The README shows what is printed.
 DEMO := Jordan passed, Pippen scored, and the Bulls beat Utah again. In Amman the king of Jordan watched them on television; in Petra nobody did.
 
-demo: setup
+demo: $(VENV)/.installed
 	$(BIN)/sgtb link --reasons "$(DEMO)"
 	$(BIN)/sgtb explain "$(DEMO)" Utah
 
@@ -29,7 +53,33 @@ test: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m nojit $(SIDE_BY_SIDE)
+
+# The tests that reach the compiled core, with a core that notices what C++ does not: accesses outside
+# of arrays, use of freed memory, overflow (AddressSanitizer, UBSan and checked containers of GCC).
+# It is installed into an environment of its own, which has all else from the other.
+SANITIZED       := build/sanitized
+SANITIZED_TESTS := tests/native tests/learn tests/linking tests/text tests/wiki tests/wiki_kb tests/kb/test_check.py tests/kb/test_damage.py
+FUZZERS         := model_files
+FUZZ_SECONDS    ?= 20
+
+$(SANITIZED)/.ready: $(VENV)/.ready
+	$(BIN)/python -m venv --without-pip $(SANITIZED)/venv
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$$($(SANITIZED)/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/base.pth"
+	$(BIN)/python -m pip --python $(SANITIZED)/venv/bin/python install --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings=build-dir=$(SANITIZED)/cmake --config-settings=cmake.define.SGTB_SANITIZE=ON --editable .
+	touch $@
+
+# Python allocates with malloc here, and its own leaks are none of ours. libstdc++ is loaded first,
+# or exceptions would go past the sanitizer.
+test-sanitized: export PYTHONMALLOC := malloc
+test-sanitized: export SGTB_SANITIZED := 1
+test-sanitized: export ASAN_OPTIONS := detect_leaks=0:log_path=$(abspath $(SANITIZED))/report
+test-sanitized: export UBSAN_OPTIONS := print_stacktrace=1:log_path=$(abspath $(SANITIZED))/report
+test-sanitized: $(SANITIZED)/.ready
+	@rm -f $(SANITIZED)/report.*
+	@export LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)"; \
+	run() { echo "$$@"; $(SANITIZED)/venv/bin/python "$$@" || { cat $(SANITIZED)/report.* 2>/dev/null; exit 1; }; }; \
+	run -m pytest $(SIDE_BY_SIDE) -m 'not slow' $(wildcard $(SANITIZED_TESTS)); \
+	for fuzzer in $(FUZZERS); do run -m tests.fuzz.$$fuzzer --seconds $(FUZZ_SECONDS); done
 
 # The knowledge base and model that ship, from the entities and texts beside them.
 starter: setup
@@ -46,6 +96,28 @@ bench: setup
 	$(BIN)/python -m benchmarks.learner
 	$(BIN)/python -m benchmarks.kb
 	$(BIN)/python -m benchmarks.linker
+	$(BIN)/python -m benchmarks.versions
+
+# The last version before the compiled core, in an environment of its own: what
+# `make bench` and `make bench-versions` compare this version with.
+REV      ?= 1aca5d3
+BASELINE := build/baseline
+export SGTB_BASELINE_PYTHON ?= $(wildcard $(BASELINE)/.venv/bin/python)
+
+baseline-env:
+	git worktree add --force --detach $(BASELINE) $(REV)
+	$(PYTHON) -m venv $(BASELINE)/.venv
+	$(BASELINE)/.venv/bin/python -m pip install --quiet --disable-pip-version-check '$(BASELINE)[reproduce]'
+
+bench-versions: setup
+	$(BIN)/python -m benchmarks.versions
+
+# The results that were recorded with the baseline, to the last bit.
+DIGESTS := -m benchmarks.digests --against benchmarks/digests.json
+
+digests: setup
+	$(BIN)/python $(DIGESTS)
+	SGTB_NATIVE=baseline $(BIN)/python $(DIGESTS) --threads 1 --no-cache
 
 bench-quick: setup
 	$(BIN)/python -m benchmarks.learner --quick

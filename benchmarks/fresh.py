@@ -20,7 +20,7 @@ _ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Training:
-    """A training of the AIDA-shaped corpus.
+    """A training on a generated corpus.
 
     If only parts of it were trained on, `seconds` come from a line through their times against
     their candidates; the peak is that of the whole corpus all the same, but of one tree.
@@ -54,9 +54,20 @@ class ColdStart:
     repeats: int
 
 
-def train(plan: str, n_trees: int, n_documents: Sequence[int] = ()) -> Training:
-    """Train in a fresh process, on so many typical documents or on all of them."""
-    answer = _ask("train", plan, str(n_trees), *map(str, n_documents))
+def train(
+    plan: str,
+    n_trees: int,
+    n_documents: Sequence[int] = (),
+    shape: str = "aida",
+    python: str = sys.executable,
+) -> Training:
+    """Train in a fresh process, on so many typical documents or on all of them.
+
+    shape   of the generated corpus: as AIDA's train with our features, or with the "paper"'s
+    python  the interpreter, of this environment or of another
+    """
+    words = "train", plan, str(n_trees), shape, *map(str, n_documents)
+    answer = _ask(*words, python=python)
     shares, seconds = answer["shares"], answer["seconds"]
     total = seconds[0] if not n_documents else whole_from_parts(shares, seconds)
     return Training(total, answer["peak_mb"], n_trees, shares, seconds)
@@ -72,12 +83,12 @@ def whole_from_parts(shares: Sequence[float], seconds: Sequence[float]) -> float
 
 
 def large_document(model: Path, document: Path) -> LargeDocument:
-    """Decode a saved document with a saved model, kernels warm."""
+    """Decode a saved document with a saved model."""
     return LargeDocument(**_ask("large", str(model), str(document)))
 
 
 def cold_start(model: Path, document: Path, repeats: int) -> ColdStart:
-    """Load and predict with a process of its own, every time; kernels are in the disk cache."""
+    """Load and predict with a process of its own, every time, after a first one."""
     _ask("cold", str(model), str(document))
     inside, whole = [], []
     for _ in range(repeats):
@@ -87,8 +98,8 @@ def cold_start(model: Path, document: Path, repeats: int) -> ColdStart:
     return ColdStart(statistics.median(inside), statistics.median(whole), repeats)
 
 
-def _ask(*words: str) -> Any:
-    command = [sys.executable, "-m", "benchmarks.child", *words]
+def _ask(*words: str, python: str = sys.executable) -> Any:
+    command = [python, "-m", "benchmarks.child", *words]
     done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"benchmarks.child {words[0]} failed:\n{done.stderr}")

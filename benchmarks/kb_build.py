@@ -36,7 +36,6 @@ class BuildExtent:
 def measure_build(extent: BuildExtent, folder: Path, say: Say) -> dict[str, Any]:
     """Measure extraction and builds on real pages, or on generated ones."""
     path = folder / "dump.xml"
-    _load_kernels(folder)
     origin = _dump(path, extent.dump, say)
     say("extraction ...")
     extraction = ask("wiki_probe.extraction", path)
@@ -67,7 +66,6 @@ def measure_build(extent: BuildExtent, folder: Path, say: Say) -> dict[str, Any]
 
 def measure_memory(extent: BuildExtent, folder: Path, say: Say) -> dict[str, Any]:
     """Build from two dumps with the least allowance; say what the processes held."""
-    _load_kernels(folder)
     runs = []
     for size in extent.memory_dumps:
         path = folder / "generated.xml"
@@ -109,14 +107,6 @@ def _build(
         "mb_per_second_and_core": megabytes / answer["seconds"] / workers,
         "peak": vars(peak),
     }
-
-
-def _load_kernels(folder: Path) -> None:
-    """Build from a few pages, so that no later build has to compile anything."""
-    path = folder / "few.xml"
-    write_dump(path, DumpShape(200_000, titles=100))
-    _build(path, folder / "few", 1, _MEMORY)
-    _remove(path, folder / "few")
 
 
 def _dump(path: Path, size: int, say: Say) -> str:

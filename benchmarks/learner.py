@@ -4,8 +4,8 @@
     python -m benchmarks.learner --json     one JSON object
     python -m benchmarks.learner --quick    in less than a minute, on smaller samples
 
-Everything is measured in this one run, on the generated AIDA-shaped corpus, with warm kernels
-and two cores for either side.
+Everything is measured in this one run, on the generated AIDA-shaped corpus, with two
+cores for either side.
 """
 
 import json
@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numba
 import numpy as np
 import typer
 from rich.console import Console
@@ -33,6 +32,7 @@ from benchmarks.trees import Rows, collected_rows, compare
 from sgtb.learn import SearchPlan, StructuredGradientBoosting, TrainingSettings
 from sgtb.learn.generated import CorpusShape, generate
 from sgtb.learn.problems import Problems
+from sgtb.native import BUILD
 
 PLAN = SearchPlan("bsg", beam_width=4)
 N_TREES = 250
@@ -108,7 +108,7 @@ def _say(what: str) -> None:
 
 
 def _warm_up(corpus: Problems) -> None:
-    _say("loading kernels (the first time ever, compiling them) ...")
+    _say("warming up ...")
     for threads in (1, CORES):
         _learner(2, threads).fit(corpus[:4]).predict(corpus[:4])
 
@@ -196,7 +196,7 @@ def _machine() -> dict[str, Any]:
         "architecture": platform.machine(),
         "system": platform.system(),
         "python": platform.python_version(),
-        "numba": numba.__version__,
+        "kernels": BUILD,
         "numpy": np.__version__,
     }
 

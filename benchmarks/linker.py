@@ -20,7 +20,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import numba
 import numpy as np
 import typer
 from rich.console import Console
@@ -29,10 +28,12 @@ from benchmarks.dump_repeated import data_folder
 from benchmarks.kb_generated import ListShape
 from benchmarks.linker_aida import TRIAL, AidaSubjects, aida_subjects
 from benchmarks.linker_fresh import FreshExtent, measure_cold, measure_memory
-from benchmarks.linker_speed import Subject, latency, median_document, stages, throughput
+from benchmarks.linker_speed import Subject, latency, median_document, throughput
+from benchmarks.linker_stages import stages
 from benchmarks.linker_table import print_tables
 from benchmarks.measure import rounded
 from sgtb.errors import CorpusError
+from sgtb.native import BUILD
 from sgtb.reproduce.aida_data import AidaData, default_cache
 
 _talk = Console(stderr=True, highlight=False)
@@ -142,7 +143,7 @@ def _machine() -> Mapping[str, Any]:
         "architecture": platform.machine(),
         "system": platform.system(),
         "python": platform.python_version(),
-        "numba": numba.__version__,
+        "kernels": BUILD,
         "numpy": np.__version__,
     }
 

@@ -1,9 +1,10 @@
 """What a linker takes in a process of its own: memory with a large knowledge base, a cold start."""
 
+import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,29 +61,32 @@ def measure_memory(extent: FreshExtent, folder: Path, say: Say) -> dict[str, Any
 
 
 def measure_cold(extent: FreshExtent, say: Say) -> dict[str, Any] | None:
-    """Start `sgtb link TEXT` again and again; kernels are in the disk cache. None: no starter."""
+    """Start `sgtb link TEXT` again and again, after a first one. None: there is no starter."""
     if not _starter(say):
         return None
-    program = Path(sys.executable).with_name("sgtb")
-    command = [str(program), "link", TEXT]
-
-    def start() -> None:
-        subprocess.run(command, check=True, capture_output=True)
-
     say("starting sgtb link ...")
-    start()
-    whole = [seconds_of(start) for _ in range(extent.starts)]
-    version = [str(program), "--version"]
-    empty = [
-        seconds_of(lambda: subprocess.run(version, check=True, capture_output=True))
-        for _ in range(extent.starts)
-    ]
+    command_seconds("link", TEXT)
+    whole = [command_seconds("link", TEXT) for _ in range(extent.starts)]
+    empty = [command_seconds("--version") for _ in range(extent.starts)]
     return {
         "seconds": statistics.median(whole),
         "slowest_seconds": max(whole),
         "version_seconds": statistics.median(empty),
         "starts": extent.starts,
     }
+
+
+def command_seconds(
+    *words: str, python: str = sys.executable, env: Mapping[str, str] | None = None
+) -> float:
+    """Return how long a command of `sgtb` takes, from the start of its process to the end.
+
+    python  the interpreter, of this environment or of another
+    env     environment variables that are set
+    """
+    command = [python, "-c", "from sgtb.cli.main import app; app()", *words]
+    whole = {**os.environ, **(env or {})}
+    return seconds_of(lambda: subprocess.run(command, check=True, capture_output=True, env=whole))
 
 
 def _generated_kb(shape: ListShape, folder: Path, say: Say) -> Path:

@@ -72,6 +72,56 @@ def memory(place: str, model: str, path: str) -> dict[str, Any]:
     }
 
 
+def aida(folder: str, train: str, test: str, passes: str) -> dict[str, Any]:
+    """Link AIDA's test documents, with listed candidates and as plain text.
+
+    folder       keeps the models
+    train, test  how many documents; 0: all
+    """
+    from benchmarks.dump_repeated import data_folder
+    from benchmarks.linker_aida import aida_subjects
+    from benchmarks.linker_speed import throughput
+    from sgtb.reproduce.aida_data import AidaData
+
+    data = AidaData.read(data_folder())
+    place = Path(folder)
+    subjects = aida_subjects(data, place, int(train) or None, int(test) or None, lambda _: None)
+    runs = {
+        "spans": throughput(subjects.spans, 1, int(passes)),
+        "spans, 2 processes": throughput(subjects.spans, 2, int(passes)),
+        "text": throughput(subjects.texts, 1, int(passes)),
+        "text, reasons": throughput(subjects.texts, 1, int(passes), reasons=True),
+    }
+    return {"trees": subjects.n_trees, "runs": runs}
+
+
+def first_link(text: str) -> dict[str, Any]:
+    """Import the linker, load the starter and link a text."""
+    begin = time.perf_counter()
+    from sgtb import Linker
+
+    imported = time.perf_counter()
+    with Linker.starter() as linker:
+        links = linker.link(text).links
+        done = time.perf_counter()
+        memory = resident()
+    return {
+        "import_seconds": imported - begin,
+        "seconds": done - begin,
+        "rss_mb": memory.rss_mb,
+        "links": len(links),
+    }
+
+
+def install_size() -> dict[str, Any]:
+    """Add up the files of the package and of all that it requires, in MB."""
+    from benchmarks.install_size import sizes
+
+    found = sizes("sgtb")
+    return {"mb": sum(found.values()), "packages": found}
+
+
 if __name__ == "__main__":
-    tasks = {task.__name__: task for task in (train, write, starter_texts, memory)}
+    all_tasks = (train, write, starter_texts, memory, aida, first_link, install_size)
+    tasks = {task.__name__: task for task in all_tasks}
     print(json.dumps(tasks[sys.argv[1]](*sys.argv[2:])), flush=True)

@@ -129,9 +129,9 @@ def notes_of(result: Mapping[str, Any]) -> list[str]:
         notes.append(
             f"AIDA-CoNLL: {aida['documents']} documents of test; {aida['plan']} with "
             f"{aida['trees']} trees, trained on {aida['trained_on']} documents. Five candidates a "
-            "link. Medians of several passes after a first one: kernels are compiled, processes "
-            "are there, and the facts of entities that were met before are kept in memory. The "
-            "first pass makes those facts, and with several processes starts them."
+            "link. Medians of several passes after a first one: processes are there, and the "
+            "facts of entities that were met before are kept in memory. The first pass makes "
+            "those facts, and with several processes starts them."
         )
     if "latency" in result:
         run = result["latency"]["plain"]
@@ -149,7 +149,7 @@ def notes_of(result: Mapping[str, Any]) -> list[str]:
             "texts in another process."
         )
     if "cold" in result:
-        notes.append(f"Cold start: medians of {result['cold']['starts']}, kernels compiled before.")
+        notes.append(f"Cold start: medians of {result['cold']['starts']}, after a first one.")
     return notes
 
 

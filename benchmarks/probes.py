@@ -1,6 +1,7 @@
 """Probes: fresh processes that measure one thing and answer in JSON. This is the parent's side.
 
-What runs in them are the tasks of `benchmarks.kb_probe` and `benchmarks.wiki_probe`.
+What runs in them are the tasks of `benchmarks.kb_probe`, `benchmarks.linker_probe` and
+`benchmarks.wiki_probe`.
 """
 
 import json
@@ -28,10 +29,13 @@ class Peak:
     samples: int
 
 
-def ask(task: str, *words: object) -> Any:
-    """Run a probe, undisturbed, and return its answer."""
+def ask(task: str, *words: object, python: str = sys.executable) -> Any:
+    """Run a probe, undisturbed, and return its answer.
+
+    python  the interpreter, of this environment or of another
+    """
     with tempfile.TemporaryFile("w+") as talk:
-        probe = _start(talk, task, *words)
+        probe = _start(talk, task, *words, python=python)
         answer, _ = probe.communicate()
         return _read(probe, task, answer, talk)
 
@@ -61,9 +65,11 @@ def holding(task: str, *words: object) -> Iterator[int]:
             probe.communicate()  # closes its stdin, which it waits for
 
 
-def _start(talk: IO[str], task: str, *words: object) -> subprocess.Popen[str]:
+def _start(
+    talk: IO[str], task: str, *words: object, python: str = sys.executable
+) -> subprocess.Popen[str]:
     module, _, name = task.partition(".")
-    command = [sys.executable, "-m", f"benchmarks.{module}", name, *map(str, words)]
+    command = [python, "-m", f"benchmarks.{module}", name, *map(str, words)]
     return subprocess.Popen(
         command, cwd=_ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=talk
     )

@@ -67,9 +67,11 @@ def collected_rows(problems: Problems, plan: SearchPlan, n_trees: int) -> Rows:
         collector = Collector(problems, plan, binner, forest, crew, remember=True)
         for _ in range(n_trees):
             epoch = collector.collect()
-            forest.append(grow(epoch.rows, epoch.residuals, binner.n_bins, settings, crew))
+            forest.append(
+                grow(epoch.rows, epoch.residuals, binner.n_bins, settings, crew, epoch.points)
+            )
         epoch = collector.collect()
-    return Rows(epoch.rows, epoch.residuals, binner.n_bins)
+    return Rows(epoch.rows[epoch.points], epoch.residuals, binner.n_bins)
 
 
 def compare(rows: Rows, batches: int) -> TreeTimes:

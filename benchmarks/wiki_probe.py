@@ -18,7 +18,7 @@ from sgtb.wiki_kb.build import WikiSettings, build_wiki
 
 
 def bare() -> dict[str, Any]:
-    """Import what a build's processes import, load the kernels, and do nothing."""
+    """Import what a build's processes import, extract one page, and do nothing."""
     from benchmarks.resident import resident
 
     extract("'''A''' is [[b]].", frozenset())
@@ -32,7 +32,7 @@ def build(
     settings = WikiSettings(
         workers=int(workers), memory=int(memory), vectors=vectors, red_links=int(red_links)
     )
-    extract("'''A''' is [[b]].", frozenset())  # loads the kernels
+    extract("'''A''' is [[b]].", frozenset())  # makes its tables
     stages: dict[str, float] = {}
     begin = last = time.perf_counter()
 

@@ -12,7 +12,8 @@ from benchmarks import linker_probe
 from benchmarks.kb_generated import ListShape, write_list
 from benchmarks.linker_aida import aida_subjects
 from benchmarks.linker_fresh import FreshExtent, measure_cold
-from benchmarks.linker_speed import Subject, apart, latency, median_document, stages, throughput
+from benchmarks.linker_speed import Subject, latency, median_document, throughput
+from benchmarks.linker_stages import apart, stages
 from benchmarks.linker_table import memory_lines, notes_of, print_tables, stage_lines
 from benchmarks.linker_texts import NAMES, written
 from sgtb.kb import KnowledgeBase

@@ -126,8 +126,9 @@ def assert_same_points(
 ) -> None:
     """Hold what the kernels collected against what the twin did, its rows on the same bins."""
     points = list(points)
-    found = epoch.rows[:, : binner.n_features]
-    assert not epoch.rows[:, binner.n_features :].any()
+    rows = epoch.rows[epoch.points]
+    found = rows[:, : binner.n_features]
+    assert not rows[:, binner.n_features :].any()
     raw = np.array([point.row for point in points], np.float32)
     with Crew(1) as crew:
         expected = binner.transform(raw.reshape(len(points), binner.n_features), crew)

@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 
-from sgtb.kernels import kernel
 from sgtb.learn import asking
-from sgtb.learn.asking import AskingTrees, asking_trees, sum_leaves
-from sgtb.learn.dtypes import Bytes, Doubles, Masks
+from sgtb.learn.asking import asking_trees
 from sgtb.learn.forest import Forest
-
-pytestmark = pytest.mark.nojit
+from sgtb.native import sum_leaves
 
 N_LOCAL = 2
 
@@ -39,12 +36,6 @@ def grown(depth: int, n_trees: int, n_global: int, seed: int) -> Forest:
     )  # fmt: skip
 
 
-@kernel
-def sums(trees: AskingTrees, masks: Masks, bins: Bytes, left: Masks, out: Doubles) -> None:
-    for i in range(out.shape[0]):
-        out[i] = sum_leaves(trees, masks, bins, 0, 1, i, left)
-
-
 @pytest.mark.parametrize("depth", [1, 3, 4, 5])
 @pytest.mark.parametrize("n_global", [2, 4, 6])
 def test_looking_up_ends_in_the_leaves_of_a_walk(depth, n_global):
@@ -58,9 +49,9 @@ def test_looking_up_ends_in_the_leaves_of_a_walk(depth, n_global):
     )
     # Local answers that leave everything: those of a row which goes left at all local questions.
     rows = np.hstack([np.zeros((40, N_LOCAL), np.float32), globals_])
-    masks = np.full(trees.left.shape[1], 0xFFFFFFFF, np.uint32)
+    masks = np.full((40, trees.left.shape[1]), 0xFFFFFFFF, np.uint32)
     got = np.zeros(40)
-    sums(trees, masks, bins, masks.copy(), got)
+    sum_leaves(arrays, forest.n_trees, trees, masks, np.ascontiguousarray(bins.T), got)
     silent = [t for t in range(forest.n_trees) if t not in trees.tree]
     first = sum((arrays.leaf_value[t, 0] for t in silent), 0.0)
     assert (got + first).tolist() == forest.predict(rows).tolist()

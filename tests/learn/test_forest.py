@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgtb.kernels import kernel
 from sgtb.learn import TreeSettings
 from sgtb.learn.binning import Binner
 from sgtb.learn.crew import Crew
 from sgtb.learn.dtypes import SCORE_GRID
-from sgtb.learn.forest import MASKED_DEPTH, Forest, ForestArrays, ForestBuilder, add_trees, masks
+from sgtb.learn.forest import MASKED_DEPTH, Forest, ForestArrays, ForestBuilder
 from sgtb.learn.grower import Tree, grow
 from sgtb.learn.histogram import padded
+from sgtb.native import add_trees
 
 LOCAL, GLOBAL = 3, 4
 
@@ -59,34 +59,19 @@ def random_forest(seed, depth, n_trees=6) -> tuple[ForestBuilder, Binner, np.nda
     return builder, binner, asked
 
 
-@kernel
-def _add(forest, first, last, local, n_blocks, rows, globals_, n_global, allowed, scores):
-    add_trees(
-        forest, first, last, local, 0, n_blocks, rows, rows.shape[0], globals_, n_global, allowed,
-        scores,
-    )  # fmt: skip
-
-
 def scores_on_bins(
     arrays: ForestArrays, binner: Binner, rows: np.ndarray, parts: list[int]
 ) -> np.ndarray:
     """Score rows as candidates of one mention under one history, the trees in parts."""
     with Crew(1) as crew:
         bins = binner.transform(rows, crew)
-    n_blocks = -(-len(rows) // 16)
-    lanes = np.zeros((rows.shape[1], n_blocks * 16), np.uint8)
+    lanes = np.zeros((rows.shape[1], -(-len(rows) // 16) * 16), np.uint8)
     lanes[:, : len(rows)] = bins.T
-    lanes = lanes.reshape(-1, 16)
-    local, globals_ = lanes[: LOCAL * n_blocks].copy(), lanes[LOCAL * n_blocks :].copy()
-    # Two histories with the same global features: the second one's stand right behind.
-    globals_ = np.concatenate([globals_, np.zeros_like(globals_)])
-    start = np.array([0, n_blocks], np.int64)
-    globals_[GLOBAL * n_blocks :] = globals_[: GLOBAL * n_blocks]
-    scores = np.zeros((2 * n_blocks, 16))
-    allowed = masks(n_blocks)
+    globals_ = np.stack([lanes[LOCAL:]] * 2)  # two histories with the same global features
+    scores = np.zeros((2, lanes.shape[1]))
     for first, last in pairwise(parts):
-        _add(arrays, first, last, local, n_blocks, start, globals_, GLOBAL, allowed, scores)
-    one, other = scores.reshape(2, -1)[:, : len(rows)]
+        add_trees(arrays, first, last, len(rows), lanes[:LOCAL], globals_, scores)
+    one, other = scores[:, : len(rows)]
     np.testing.assert_array_equal(one, other)
     return one
 
@@ -107,7 +92,6 @@ def assert_same(a: Forest, b: Forest) -> None:
         assert getattr(a, name).tobytes() == getattr(b, name).tobytes(), name
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("depth", range(1, 9))
 @pytest.mark.parametrize("seed", range(2))
 def test_raw_numbers_and_bins_score_the_same(depth, seed):

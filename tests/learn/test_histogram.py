@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sgtb.learn.crew import Crew
-from sgtb.learn.histogram import BINS, build_histogram, pack_residuals, padded
+from sgtb.learn.histogram import BINS, Weights, build_histogram, pack_residuals, padded
 
 
 def naive_histogram(x, n_features, packed, rows):
@@ -25,16 +25,21 @@ def random_rows(seed, n, n_features):
     return x, rng.normal(size=n), rng.permutation(n).astype(np.int32)
 
 
+def pack_all(residuals) -> Weights:
+    """Pack residuals, one per row."""
+    n = len(residuals)
+    return pack_residuals(residuals, np.arange(n, dtype=np.int32), n)
+
+
 residuals_of = arrays(
     np.float64, st.integers(0, 50), elements=st.floats(-1e6, 1e6, allow_subnormal=False)
 )
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize(("n", "n_features"), [(0, 8), (1, 8), (37, 3), (90, 21)])
 def test_histogram_equals_the_double_loop(n, n_features):
     x, residuals, rows = random_rows(n, n, n_features)
-    packed = pack_residuals(residuals).packed
+    packed = pack_all(residuals).packed
     with Crew(1) as crew:
         for chosen in (rows, rows[: n // 3]):
             found = build_histogram(x, n_features, packed, chosen, crew)
@@ -44,17 +49,16 @@ def test_histogram_equals_the_double_loop(n, n_features):
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_add_up_to_the_same_bits(threads):
     x, residuals, rows = random_rows(0, 20_000, 9)  # enough for all of them to get a part
-    packed = pack_residuals(residuals).packed
+    packed = pack_all(residuals).packed
     with Crew(1) as one, Crew(threads) as several:
         alone = build_histogram(x, 9, packed, rows, one)
         np.testing.assert_array_equal(alone, build_histogram(x, 9, packed, rows, several))
     np.testing.assert_array_equal(alone.sum(axis=1), packed.sum())
 
 
-@pytest.mark.nojit
 def test_a_sibling_is_its_parent_minus_the_other_one():
     x, residuals, rows = random_rows(1, 60, 9)
-    packed = pack_residuals(residuals).packed
+    packed = pack_all(residuals).packed
     with Crew(1) as crew:
         parent, left, right = (
             build_histogram(x, 9, packed, part, crew) for part in (rows, rows[:17], rows[17:])
@@ -64,7 +68,7 @@ def test_a_sibling_is_its_parent_minus_the_other_one():
 
 @given(residuals_of)
 def test_packing_keeps_count_and_sum(residuals):
-    packed, count_bits, scale = pack_residuals(residuals)
+    packed, count_bits, scale = pack_all(residuals)
     total = sum(packed.tolist())  # Python's integers: nothing overflows unseen
     assert -(2**63) <= total < 2**63
     assert total & ((1 << count_bits) - 1) == len(residuals)
@@ -75,7 +79,7 @@ def test_packing_keeps_count_and_sum(residuals):
 @given(residuals_of)
 def test_packing_uses_the_room_there_is(residuals):
     """The grid is within a factor of a few of the finest one on which nothing overflows."""
-    packed, count_bits, scale = pack_residuals(residuals)
+    packed, count_bits, scale = pack_all(residuals)
     bound = np.abs(residuals).sum()
     if bound > 1e-200:
         assert 2.0**59 <= bound * scale * 2**count_bits <= 2.0**62
@@ -86,7 +90,7 @@ def test_packing_uses_the_room_there_is(residuals):
 @pytest.mark.parametrize("value", [0.0, 1e-200, 1e-30, 1.0, 1e30])
 def test_packing_residuals_of_any_size(value):
     residuals = np.array([value, -value, value])
-    packed, count_bits, scale = pack_residuals(residuals)
+    packed, count_bits, scale = pack_all(residuals)
     back = (packed >> count_bits) / scale
     np.testing.assert_allclose(back, residuals, rtol=1e-9)
 

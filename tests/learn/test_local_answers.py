@@ -1,28 +1,32 @@
-"""Local answers: how many documents are asked at a time changes nothing."""
+"""Local answers: how many documents are scored at a time changes nothing."""
+
+from itertools import chain
 
 import numpy as np
-import pytest
 
-from sgtb.learn import SearchPlan, local_answers
+from sgtb.learn import SearchPlan
 from tests.learn.builders import estimator, random_problems
 
+AT_ONCE = 256
+"""Candidates that are scored at a time."""
 
-@pytest.mark.nojit
-@pytest.mark.parametrize("lanes", [1, 20])
-def test_documents_asked_one_by_one_or_together(monkeypatch, lanes):
+
+def test_documents_scored_one_by_one_or_together():
     problems = random_problems(
-        np.random.default_rng(7), n_documents=12, max_mentions=5, max_candidates=5, source="table"
+        np.random.default_rng(7), n_documents=90, max_mentions=5, max_candidates=5, source="table"
     )
     fitted = estimator(SearchPlan("bibsg"), n_trees=11, learning_rate=0.4).fit(problems[:4])
 
-    def results() -> list[list[float]]:
-        decoding = fitted.decode(problems)
-        other = fitted.alternatives(problems, decoding, margin=np.inf)
-        (asked,) = np.nonzero(np.diff(problems.candidate_offsets) > 1)
-        told = fitted.contributions(problems, decoding, asked[::3], np.zeros(len(asked[::3]), int))
-        return [one.tolist() for one in (decoding.factor, decoding.scores, other.score, told.total)]
+    def results(some) -> list[list[float]]:
+        decoding = fitted.decode(some)
+        other = fitted.alternatives(some, decoding, margin=np.inf)
+        (mentions,) = np.nonzero(np.diff(some.candidate_offsets) > 1)
+        rivals = np.zeros(len(mentions), int)
+        totals = fitted.contributions(some, decoding, mentions, rivals)
+        found = (decoding.factor, decoding.scores, other.score, totals.total)
+        return [one.ravel().tolist() for one in found]
 
-    assert problems.n_candidates > 2 * lanes
-    together = results()
-    monkeypatch.setattr(local_answers, "_AT_ONCE", lanes)
-    assert results() == together
+    assert problems.n_candidates > 2 * AT_ONCE
+    alone = [results(problems[d : d + 1]) for d in range(len(problems))]
+    together = results(problems)
+    assert [list(chain(*parts)) for parts in zip(*alone, strict=True)] == together

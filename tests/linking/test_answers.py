@@ -73,7 +73,6 @@ class Scripted:
         return "told"
 
 
-@pytest.mark.nojit
 def test_ties_go_by_score_then_by_entity():
     problems = SimpleNamespace(
         candidate_offsets=np.array([0, 4, 6, 7, 9], np.int32),
@@ -94,7 +93,6 @@ def test_ties_go_by_score_then_by_entity():
     assert system.asked == ([0, 3], [3, 0])
 
 
-@pytest.mark.nojit
 def test_nothing_to_decide():
     problems = SimpleNamespace(
         candidate_offsets=np.zeros(1, np.int32), entity=np.zeros(0, np.int32)
@@ -104,7 +102,6 @@ def test_nothing_to_decide():
     assert decided.reasons is None
 
 
-@pytest.mark.nojit
 def test_what_was_not_searched_comes_last():
     below = np.array([-9.0, 0.0, -20.0, -8.5, -1.0, -30.0, 0.0, -9.0], np.float32)
     every = SimpleNamespace(

@@ -11,7 +11,8 @@ from sgtb.errors import RequestError, SettingsError
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.update import add, remove
-from sgtb.linking.candidates import CandidateFinder, CandidateSettings, keep_strongest
+from sgtb.linking.candidates import CandidateFinder, CandidateSettings
+from sgtb.native import keep_strongest
 from sgtb.text.normalize import normal_name
 from tests.kb.worlds import build, write_lines
 from tests.linking.builders import document
@@ -282,7 +283,6 @@ def test_settings_out_of_range_are_refused(settings, said):
         CandidateSettings(**settings)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("top", [1, 3, 99])
 def test_the_strongest_are_kept_each_once(top):
     rng = np.random.default_rng(top)

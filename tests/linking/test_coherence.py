@@ -155,7 +155,6 @@ def random_texts(seed, n_documents, n_mentions):
     return texts, entities
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(4))
 def test_against_the_twins(seed):
     texts, entities = random_texts(seed, 3, 6)
@@ -178,7 +177,6 @@ def test_names_beyond_reach_have_no_vote():
         assert columns["linked_with_sure"][0] == columns["linked_with_sure"][-1] == votes
 
 
-@pytest.mark.nojit
 def test_the_same_name_is_one_voter_and_gets_one_answer():
     entities = entity_table(["Red", "Blue", "Green"], [(0, 1), (0, 2)])
     name = "[Fox|e100||e100]"
@@ -191,7 +189,6 @@ def test_the_same_name_is_one_voter_and_gets_one_answer():
             assert many[column][1] == many[column][2] == few[column][1], column
 
 
-@pytest.mark.nojit
 def test_a_name_does_not_vote_for_itself():
     entities = entity_table(["Red", "Blue"], [(0, 1)])
     alone = assert_like_the_twin([document("1", "[Fox|e100||e100,e101]")], entities)

@@ -7,7 +7,6 @@ from sgtb.linking.neighbours import neighbours
 from sgtb.ragged import Ragged
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(10))
 def test_neighbours_are_sorted_mutual_and_counted_once(seed):
     rng = np.random.default_rng(seed)

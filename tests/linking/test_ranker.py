@@ -3,26 +3,27 @@
 import math
 from collections import defaultdict
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sgtb.linking import facts as facts_module
-from sgtb.linking import ranker
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import Clues, Contexts
 from sgtb.linking.facts import EntityFacts, split_title
 from sgtb.linking.ranker import (
     BINS,
+    OPTIMIZER,
+    SURE,
     Crosses,
     Cuts,
     Ranker,
     Rankers,
     crosses,
-    learn_ranks,
-    tell_ranks,
     twins,
 )
+from sgtb.native import learn_ranks
 from tests.linking.builders import (
     document,
     documents,
@@ -73,12 +74,13 @@ class NaiveRanker:
         whole = sum(math.exp(s) for s in score)
         slopes = [math.exp(s) / whole - (i == gold) for i, s in enumerate(score)]
         for c, wanted in zip(candidates, slopes, strict=True):
-            if abs(wanted) < ranker._SURE:
+            if abs(wanted) < SURE:
                 continue
             for key in self.keys(m, c):
-                slope = wanted + ranker._DECAY * self.weight[key]
+                slope = wanted + OPTIMIZER.decay * self.weight[key]
                 self.seen[key] += slope**2
-                self.weight[key] -= ranker._RATE * slope / math.sqrt(self.seen[key] + ranker._EASE)
+                step = OPTIMIZER.rate * slope / math.sqrt(self.seen[key] + OPTIMIZER.ease)
+                self.weight[key] -= step
 
 
 def random_sides(seed):
@@ -105,9 +107,7 @@ def random_sides(seed):
     return candidate_offsets, gold, sides, bins
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(3))
-@np.errstate(over="ignore")  # hashing overflows on purpose; without compilation numpy minds
 def test_against_the_twin(seed):
     offsets, gold, sides, bins = random_sides(seed)
     order = np.array([0, 2, 3, 4, 5, 5, 2, 0, 4, 4, 4])
@@ -115,7 +115,7 @@ def test_against_the_twin(seed):
     weights, seen = np.zeros(size), np.zeros(size)
     bin_weights, bin_seen = np.zeros((3, BINS)), np.zeros((3, BINS))
     learn_ranks(
-        offsets, gold, sides, bins, order, weights, seen, bin_weights, bin_seen, np.zeros(4)
+        offsets, gold, sides, bins, order, OPTIMIZER, SURE, weights, seen, bin_weights, bin_seen
     )
     twin = NaiveRanker(sides, bins, size)
     for m in order:
@@ -124,15 +124,11 @@ def test_against_the_twin(seed):
         found = bin_weights[key[1], key[2]] if isinstance(key, tuple) else weights[key]
         assert found == pytest.approx(weight, rel=1e-9, abs=1e-12)
     both = Rankers(Ranker(weights, bin_weights), Ranker(2 * weights, 2 * bin_weights[:2]))
-    out = np.zeros((2, 12))
-    room, unknown = np.zeros((12, 2)), np.full((12, 2), np.nan)
-    told = np.array([0, 1, 5, 4])
-    tell_ranks(
-        offsets, sides, bins, bins[:, :2].copy(), told, both.weights, both.local.bin_weights,
-        both.joint.bin_weights, room, unknown, out,
-    )  # fmt: skip
+    choices = SimpleNamespace(candidate_offsets=offsets, n_candidates=12)
+    scored = np.array([0, 1, 5, 4])
+    out = both.scores(choices, sides, (bins, bins[:, :2].copy()), scored)
     expected, twice = np.zeros(12), np.zeros(12)
-    for m in told:
+    for m in scored:
         for c in range(*offsets[m : m + 2]):
             expected[c] = twin.score(m, c)
             twice[c] = 2 * (expected[c] - bin_weights[2, bins[c, 2]])
@@ -140,7 +136,6 @@ def test_against_the_twin(seed):
     assert expected.any()
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(20))
 def test_twins_are_the_first_of_their_kinds(seed):
     offsets, _, s, _ = random_sides(seed)
@@ -176,7 +171,6 @@ def test_cuts_make_bins_of_about_equal_size():
     assert (beyond[1] < BINS).all()
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("n_rows", [0, 1, 4, 7])
 @pytest.mark.parametrize("n_columns", [0, 1, 8, 9, 27])
 def test_bins_count_the_cuts_below(n_rows, n_columns):
@@ -249,7 +243,6 @@ def assert_kinds_like_the_twin(texts, entities, title_equal, rest_words):
     return sides
 
 
-@pytest.mark.nojit
 def test_kinds_against_the_twin():
     entities = entity_table(
         ["Orlan", "Orlan national football team", "Orlan F.C.", "Orlan, Norvia", "1994 Orlan Open",

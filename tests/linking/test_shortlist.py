@@ -28,7 +28,6 @@ BELOW = [0.0, -7.9, -8.1, -30.0, -20.0, 0.0, -50.0, 0.0]
 SIZES, GOLD = [4, 3, 1], [3, 0, 0]
 
 
-@pytest.mark.nojit
 def test_the_hopeless_are_left_out_but_two_stay():
     short = shortlisted(choices_of(SIZES, GOLD), features_of(BELOW), SCHEMA, ())
     assert short.rows.tolist() == [0, 1, 4, 5, 7]
@@ -38,7 +37,6 @@ def test_the_hopeless_are_left_out_but_two_stay():
     np.testing.assert_array_equal(short.choices.prior, choices_of(SIZES, GOLD).prior[short.rows])
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize(
     ("without", "name"),
     [((), "joint_score_below_best"), (("joint ranker",), "rank_score_below_best")],
@@ -51,14 +49,12 @@ def test_the_ranker_asked_is_the_one_that_the_model_sees(without, name):
     assert len(short.rows) == len(BELOW)
 
 
-@pytest.mark.nojit
 def test_without_a_ranker_all_are_searched():
     without = ("joint ranker", "ranker")
     short = shortlisted(choices_of(SIZES, GOLD), features_of(BELOW), SCHEMA, without)
     assert short.rows.tolist() == list(range(len(BELOW)))
 
 
-@pytest.mark.nojit
 def test_ties_for_the_second_place_go_to_the_first_candidate():
     below = [-40.0, -9.0, -9.0, 0.0]
     short = shortlisted(choices_of([4], [-1]), features_of(below), SCHEMA, ())
@@ -74,7 +70,6 @@ def test_decisions_are_the_same_without_it(linker_of, unseen, monkeypatch):
     assert all(link.confidence < 0.9 for link in differ)
 
 
-@pytest.mark.nojit
 def test_the_best_are_kept_as_sorting_would():
     rng = np.random.default_rng(3)
     sizes = rng.integers(1, 7, 200)

@@ -35,7 +35,6 @@ def test_entries_given_twice_are_added_and_ordered():
     assert types == [np.int64, np.int32, np.float32]
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (1, 1), (5, 8), (9, 4)])
 def test_against_dense_matrices(shape):
     matrix = random_matrix(sum(shape), shape)

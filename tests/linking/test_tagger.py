@@ -6,9 +6,9 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from sgtb.linking import tagger
 from sgtb.linking.contexts import Clues
-from sgtb.linking.tagger import TAGS, Tagger, learn_tags, tell_tags
+from sgtb.linking.tagger import OPTIMIZER, TAGS, Tagger
+from sgtb.native import learn_tags
 
 
 class NaiveTagger:
@@ -29,9 +29,10 @@ class NaiveTagger:
         for c in clues:  # a clue that comes twice is stepped on twice
             for t, probability in enumerate(found):
                 key = c % self.size, t
-                slope = probability - (t == tag) + tagger._DECAY * self.weight[key]
+                slope = probability - (t == tag) + OPTIMIZER.decay * self.weight[key]
                 self.seen[key] += slope**2
-                self.weight[key] -= tagger._RATE * slope / math.sqrt(self.seen[key] + tagger._EASE)
+                step = OPTIMIZER.rate * slope / math.sqrt(self.seen[key] + OPTIMIZER.ease)
+                self.weight[key] -= step
 
 
 def random_clues(seed, n_rows):
@@ -43,7 +44,6 @@ def random_clues(seed, n_rows):
     return rows, Clues(sizes.astype(np.int64), values)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(3))
 def test_against_the_twin(seed):
     rows, clues = random_clues(seed, 12)
@@ -52,12 +52,11 @@ def test_against_the_twin(seed):
     order = rng.integers(0, 12, 30)
     size = 16  # so few places that clues have to share them
     weights, seen = np.zeros((size, len(TAGS))), np.zeros((size, len(TAGS)))
-    learn_tags(clues.offsets, clues.values, tags, order, weights, seen, np.zeros(len(TAGS)))
+    learn_tags(clues, tags, order, OPTIMIZER, weights, seen)
     twin = NaiveTagger(size)
     for m in order:
         twin.learn(rows[m], tags[m])
-    out = np.zeros((12, len(TAGS)))
-    tell_tags(clues.offsets, clues.values, weights, out)
+    out = Tagger(weights).probabilities(clues)
     np.testing.assert_allclose(out, [twin.probabilities(row) for row in rows], rtol=1e-9)
     for (place, t), weight in twin.weight.items():
         assert weights[place, t] == pytest.approx(weight, rel=1e-9)

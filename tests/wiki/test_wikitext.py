@@ -1,10 +1,12 @@
 """Wikitext: every construct, on examples of a line or two."""
 
 import doctest
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
 
 import pytest
 
+from sgtb.native import Lexicon, read_wikitext
 from sgtb.wiki import wikitext
 from sgtb.wiki.wikitext import (
     HIDDEN,
@@ -17,8 +19,6 @@ from sgtb.wiki.wikitext import (
     WikiLink,
     extract,
 )
-
-pytestmark = pytest.mark.nojit
 
 PREFIXES = frozenset(["file", "image", "category", "de", "файл"])
 
@@ -490,3 +490,59 @@ def test_a_heading_ends_a_table_that_nothing_closes_but_no_other():
     assert links("{|\n| [[a]]\n== b ==\n[[c]]")[1] == ("c", "c", 0)
     assert links("{|\n| [[a]]\n== b ==\n[[c]]\n|}")[1] == ("c", "c", IN_TABLE)
     assert links("{|\n{|\n|}\n== b ==\n[[c]]")[0] == ("c", "c", 0)
+
+
+# -- The compiled passes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(128, 160))
+def test_numbers_of_control_characters_mean_those_of_windows(number):
+    expected = bytes([number]).decode("cp1252", "replace")
+    assert text(f"a&#{number};b&#x{number:X};") == f"a{expected}b{expected}"
+
+
+def test_no_lower_case_letter_is_missing():
+    beyond = range(wikitext._LETTERS, 0x110000)
+    assert not any(chr(point).islower() for point in beyond)
+    assert pairs("[[a]]bß\u0434\U00010428. [[c]]D [[e]]") == [
+        ("a", "abß\u0434\U00010428"),
+        ("c", "c"),
+        ("e", "e"),
+    ]
+
+
+def test_bytes_that_are_not_utf_8_are_replaced():
+    lexicon = Lexicon({"amp": "&"}, {"a", "b"})
+    for page in (b"a \xf0", b"[[a\xe2]] \xe2", b"[[a|\xf0]]\xff&amp;", b"\xc2", bytes(range(256))):
+        text, columns, _, _ = read_wikitext(lexicon, page, lambda prefix: False)
+        assert all(isinstance(each, str) for each in (text, *columns[0], *columns[1]))
+
+
+def test_what_is_no_page_is_refused():
+    lexicon = Lexicon({}, set())
+    for arguments in (
+        (lexicon, "a", bool), (lexicon, bytearray(b"a"), bool), (lexicon, b"a", None),
+        (None, b"a", bool), (lexicon, b"a"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError):
+            read_wikitext(*arguments)
+    with pytest.raises(TypeError):
+        Lexicon({"a": 1}, set())
+
+
+def test_an_error_of_the_prefix_test_reaches_the_caller():
+    def fails(prefix: bytes) -> bool:
+        raise KeyError(prefix)
+
+    lexicon = Lexicon({}, set())
+    with pytest.raises(KeyError, match="file"):
+        read_wikitext(lexicon, b"[[file:a|b]]", fails)
+    with pytest.raises(RuntimeError):
+        read_wikitext(lexicon, b"[[file:a|b]]", lambda prefix: "no truth value")
+    assert read_wikitext(lexicon, b"[[a|b]]", fails)[0] == "b"
+
+
+def test_threads_do_not_disturb_each_other():
+    pages = [f"'''{n}''' [[File:{n}|[[a{n}|b]]]] {{{{c|[[d{n}]]}}}} " * 200 for n in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(read, pages * 4)) == [read(page) for page in pages] * 4

@@ -60,6 +60,7 @@ class Binner:
 
     def transform(self, values: Floats, crew: Crew) -> Bytes:
         """Return the bins of the rows of `values`."""
+        values = np.ascontiguousarray(values)
         bins = np.empty(values.shape, np.uint8)
         pieces = np.linspace(0, len(values), crew.n_threads + 1).astype(np.int64)
         crew.run(

@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.kernels import kernel
 from sgtb.learn.contributions import Contributions
-from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
+from sgtb.learn.dtypes import Doubles, Ints, Longs
 from sgtb.learn.estimator import StructuredGradientBoosting
 from sgtb.learn.problems import Problems
 from sgtb.linking.choices import Choices
@@ -24,7 +23,7 @@ from sgtb.linking.segments import Scalar
 from sgtb.linking.shortlist import Shortlist
 from sgtb.linking.trust import NIL_RIVAL, NO_RIVAL, PLAIN, Trust
 from sgtb.linking.workbench import Layout
-from sgtb.native import rank_reasons
+from sgtb.native import merge_orders, order_candidates, rank_reasons
 from sgtb.records import NIL
 
 MARGIN = 4.0
@@ -112,33 +111,6 @@ def decide(
     return Decided(*judged[:6], asked, judged.sign, told)
 
 
-@kernel
-def order_candidates(
-    offsets: Longs, probability: Doubles, score: Doubles, entity: Ints, order: Longs
-) -> None:
-    """Write the order of each mention's candidates, likeliest first, counted within it.
-
-    Equals in probability are told apart by score, where exp made them equal, then by entity.
-    """
-    for m in range(offsets.shape[0] - 1):
-        first = offsets[m]
-        for c in range(first, offsets[m + 1]):
-            i = c
-            while i > first:
-                other = first + order[i - 1]
-                if probability[c] != probability[other]:
-                    ahead = probability[c] > probability[other]
-                elif score[c] != score[other]:
-                    ahead = score[c] > score[other]
-                else:
-                    ahead = entity[c] < entity[other]
-                if not ahead:
-                    break
-                order[i] = order[i - 1]
-                i -= 1
-            order[i] = c - first
-
-
 def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided:
     """Return what was decided among the candidates on a shortlist, counted among all of them.
 
@@ -149,7 +121,7 @@ def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided
     probability = np.zeros(choices.n_candidates)
     probability[shortlist.rows] = decided.probability
     order = np.zeros(choices.n_candidates, np.int64)
-    line_up(
+    merge_orders(
         decided.order, searched, shortlist.rows, offsets, shortlist.below, choices.entity, order
     )
 
@@ -168,39 +140,6 @@ def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided
         probability=probability,
         rival=np.where(decided.rival >= 0, among_all(decided.rival), decided.rival),
     )
-
-
-@kernel
-def line_up(
-    found: Longs, searched: Longs, rows: Longs, offsets: Longs, below: Floats, entity: Ints,
-    order: Longs,
-) -> None:  # fmt: skip
-    """Write the order of each mention's candidates: as the search found, then as the ranker says.
-
-    found, searched, rows  the order of those searched, where each mention's begin, and which of all
-                           candidates they are
-    """
-    for m in range(offsets.shape[0] - 1):
-        first, begin, end = offsets[m], searched[m], searched[m + 1]
-        for i in range(begin, end):
-            order[first + i - begin] = rows[begin + found[i]] - first
-        behind = first + end - begin
-        at, skipped = behind, begin
-        for c in range(first, offsets[m + 1]):
-            if skipped < end and rows[skipped] == c:
-                skipped += 1
-                continue
-            i = at
-            while i > behind:
-                other = first + order[i - 1]
-                if below[c] < below[other]:
-                    break
-                if below[c] == below[other] and entity[c] >= entity[other]:
-                    break
-                order[i] = order[i - 1]
-                i -= 1
-            order[i] = c - first
-            at += 1
 
 
 def _rivals(order: Longs, offsets: Longs, choice: Ints) -> Longs:

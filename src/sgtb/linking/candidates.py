@@ -15,11 +15,11 @@ import numpy as np
 from sgtb.errors import RequestError, SettingsError
 from sgtb.kb.entity import TYPES, CandidateLists
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
-from sgtb.kernels import kernel
 from sgtb.learn.dtypes import Bools, Floats, Ints, Longs
 from sgtb.linking.links import Found
 from sgtb.linking.name_sharing import longer_names, written_out
 from sgtb.linking.near_names import NearNames
+from sgtb.native import keep_strongest
 from sgtb.records import Document, Mention
 from sgtb.text.normalize import normal_name
 
@@ -278,38 +278,6 @@ def _strongest(kb: KnowledgeBase, numbers: Ints, sizes: Sequence[int], top: int)
     keep_strongest(begins, in_links, top, kept, offsets)
     n = int(offsets[-1])
     return CandidateLists(offsets, kept[:n], np.full(n, np.nan, np.float32))
-
-
-@kernel
-def keep_strongest(begins: Longs, in_links: Longs, top: int, numbers: Ints, offsets: Longs) -> None:
-    """Sort each list, in place, and close ranks; write where the lists then begin.
-
-    It is Shell's sort: most lists are short, and it does not mind a long one.
-    """
-    at = 0
-    for r in range(begins.shape[0] - 1):
-        begin, end = begins[r], begins[r + 1]
-        gap = 1
-        while 3 * gap + 1 < end - begin:
-            gap = 3 * gap + 1
-        while gap > 0:
-            for i in range(begin + gap, end):
-                number, links, to = numbers[i], in_links[i], i
-                while to - gap >= begin:
-                    other = to - gap
-                    if in_links[other] > links:
-                        break
-                    if in_links[other] == links and numbers[other] <= number:
-                        break
-                    numbers[to], in_links[to] = numbers[other], in_links[other]
-                    to = other
-                numbers[to], in_links[to] = number, links
-            gap //= 3
-        for i in range(begin, end):
-            if (i == begin or numbers[i] != numbers[i - 1]) and at - offsets[r] < top:
-                numbers[at] = numbers[i]
-                at += 1
-        offsets[r + 1] = at
 
 
 def _joined(some: CandidateLists, others: CandidateLists) -> CandidateLists:

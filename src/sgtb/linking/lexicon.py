@@ -4,18 +4,29 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.learn.dtypes import Doubles, Floats, Ints
+from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.linking.vocabulary import Vocabulary
+from sgtb.native import fill_word_table
 from sgtb.records import Document
 from sgtb.text.normalize import STOP_WORDS, normal_words
+from sgtb.text.texts import Texts
 from sgtb.text.word_vectors import WordVectors
 
 DESCRIPTIONS_PER_WORD = 10_000
 """Up to so many descriptions all their words are known, of twice as many those that two have: a
 model holds the words, and its size should not be that of the knowledge base."""
+
+
+class WordTable(NamedTuple):
+    """Words one after the other in UTF-8, and a hash table of their numbers, -1: empty."""
+
+    text: Bytes
+    offsets: Longs
+    slots: Ints
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,16 @@ class Lexicon:
     def number(self) -> dict[str, int]:
         """The number of each word."""
         return {word: i for i, word in enumerate(self.words)}
+
+    @cached_property
+    def table(self) -> WordTable:
+        """The same for kernels, stop words left out."""
+        text, _, ends = Texts.of(self.words)
+        offsets = np.concatenate([[0], ends])
+        words = np.flatnonzero([word not in STOP_WORDS for word in self.words]).astype(np.int32)
+        slots = np.full(1 << (2 * len(words)).bit_length(), -1, np.int32)
+        fill_word_table(text, offsets, words, slots)
+        return WordTable(text, offsets, slots)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

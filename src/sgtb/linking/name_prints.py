@@ -26,7 +26,7 @@ class NamePrint(NamedTuple):
     whole: int
     squeezed: int  # without spaces
     initials: int
-    beginning: tuple[int, int, int]  # of its first letter, its first two, its first three
+    beginning: Words  # of its first letter, its first two, its first three
     words: Words  # in their order
     trigrams: Words  # sorted, each once
 
@@ -48,30 +48,38 @@ def string_number(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
-def name_print(name: str) -> NamePrint:
-    """Return the print of a name in normal form."""
-    words = name.split()
-    return NamePrint(
-        string_number(name),
-        string_number("".join(words)),
-        string_number("".join(word[0] for word in words)),
-        tuple(string_number(name[: i + 1]) for i in range(BEGINNING)),  # type: ignore[arg-type]
-        np.array([string_number(word) for word in words], np.uint64),
-        _trigrams(name),
+def name_prints(
+    names: Sequence[str], print_of: Callable[[str], NamePrint] | None = None
+) -> NamePrints:
+    """Return the prints of names in normal form.
+
+    print_of  gives that of one name, where many were met before
+    """
+    if print_of is not None:
+        return _joined([print_of(name) for name in names])
+    words = [name.split() for name in names]
+    beginnings = [string_number(name[: i + 1]) for name in names for i in range(BEGINNING)]
+    return NamePrints(
+        np.array([*map(string_number, names)], np.uint64),
+        np.array([string_number("".join(own)) for own in words], np.uint64),
+        np.array([string_number("".join([w[0] for w in own])) for own in words], np.uint64),
+        np.array(beginnings, np.uint64).reshape(-1, BEGINNING),
+        Ragged.of(([*map(string_number, own)] for own in words), np.uint64),
+        _trigrams(names),
     )
 
 
 @lru_cache(maxsize=1 << 13)
 def known_print(name: str) -> NamePrint:
-    """Return the same, for names in texts: they occur again and again, titles are met once."""
-    return name_print(name)
+    """Return the print of a name in a text: such names occur again and again."""
+    whole, squeezed, initials, beginning, words, trigrams = name_prints([name])
+    return NamePrint(
+        int(whole[0]), int(squeezed[0]), int(initials[0]), beginning[0], words.items,
+        trigrams.items,
+    )  # fmt: skip
 
 
-def name_prints(
-    names: Sequence[str], print_of: Callable[[str], NamePrint] = name_print
-) -> NamePrints:
-    """Return the prints of names in normal form."""
-    prints = [print_of(name) for name in names]
+def _joined(prints: Sequence[NamePrint]) -> NamePrints:
     return NamePrints(
         np.array([p.whole for p in prints], np.uint64),
         np.array([p.squeezed for p in prints], np.uint64),
@@ -82,11 +90,18 @@ def name_prints(
     )
 
 
-def _trigrams(name: str) -> Words:
-    padded = f" {name} ".encode("utf-32-le", "surrogatepass")
+def _trigrams(names: Sequence[str]) -> Ragged:
+    """Return the runs of three letters of each name with a space before and after it, sorted."""
+    padded = "".join([f" {name} " for name in names]).encode("utf-32-le", "surrogatepass")
     letters = np.frombuffer(padded, np.uint32).astype(np.uint64)
-    if len(letters) < 3:
-        return np.zeros(0, np.uint64)
+    row = np.repeat(np.arange(len(names)), [len(name) + 2 for name in names])
+    inside = row[2:] == row[:-2]  # of one name
     first, second = np.uint64(2 * _LETTER_BITS), np.uint64(_LETTER_BITS)
-    found: Words = np.unique((letters[:-2] << first) | (letters[1:-1] << second) | letters[2:])
-    return found
+    run = ((letters[:-2] << first) | (letters[1:-1] << second) | letters[2:])[inside]
+    row = row[2:][inside]
+    order = np.lexsort((run, row))
+    run, row = run[order], row[order]
+    new = np.ones(len(run), np.bool_)
+    new[1:] = (run[1:] != run[:-1]) | (row[1:] != row[:-1])
+    offsets = np.searchsorted(row[new], np.arange(len(names) + 1))
+    return Ragged(offsets.astype(np.int64), run[new])

@@ -4,14 +4,14 @@ from collections.abc import Collection
 
 import numpy as np
 
-from sgtb.kernels import kernel
-from sgtb.learn.dtypes import Floats, Ints, Longs
+from sgtb.learn.dtypes import Floats, Longs
 from sgtb.learn.pairs import PairTable, TablePairs
 from sgtb.learn.problems import Problems
 from sgtb.linking.choices import Choices
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.nodes import Nodes
 from sgtb.linking.schema import SCHEMA, Schema
+from sgtb.native import list_links
 from sgtb.ragged import Ragged
 
 
@@ -22,12 +22,10 @@ def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None =
     """
     own = np.arange(len(facts)) if rows is None else rows
     n = len(own)
-    linked = Ragged(np.zeros(n + 1, np.int64), np.empty(len(facts.links.columns), np.int32))
-    list_links(
-        own, facts.links.offsets, facts.links.columns, np.full(len(facts), -1, np.int32), linked
-    )
+    offsets, links = np.empty(n + 1, np.int64), np.empty(len(facts.links.columns), np.int32)
+    n_links = list_links(own, facts.links.offsets, facts.links.columns, offsets, links)
     relations = {
-        "linked": Ragged(linked.offsets, linked.items[: linked.offsets[-1]]),
+        "linked": Ragged(offsets, links[:n_links]),
         "same": Ragged(np.arange(n + 1), np.arange(n, dtype=np.int32)),
     }
     told = [relations[name] for name in schema.pairs if name in relations]
@@ -40,24 +38,6 @@ def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None =
         np.array([one.offsets for one in told], np.int64).reshape(-1, n + 1) + base[:-1, None],
         targets, np.ones(len(targets), np.float32),
     )  # fmt: skip
-
-
-@kernel
-def list_links(rows: Longs, offsets: Longs, columns: Ints, place: Ints, linked: Ragged) -> None:
-    """Write, of each of some rows, those after it among them that it is linked with.
-
-    place  scratch, -1: where each row stands among them
-    """
-    for i in range(rows.shape[0]):
-        place[rows[i]] = i
-    at = 0
-    for i in range(rows.shape[0]):
-        for k in range(offsets[rows[i]], offsets[rows[i] + 1]):
-            other = place[columns[k]]
-            if other > i:
-                linked.items[at] = other
-                at += 1
-        linked.offsets[i + 1] = at
 
 
 def pack(

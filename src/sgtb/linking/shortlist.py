@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.kernels import kernel
 from sgtb.learn.dtypes import Bools, Floats, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.schema import LEARNED, Schema
+from sgtb.native import keep_best
 
 MARGIN = 8.0
 """What the ranker puts that much below the best, odds of 1 to 3,000, is not searched."""
@@ -45,25 +45,9 @@ def shortlisted(
         below = np.ascontiguousarray(features[:, column])
     offsets = choices.candidate_offsets.astype(np.int64)
     kept = below >= -MARGIN
-    keep_best(below, offsets, kept)
+    keep_best(below, offsets, LEAST, kept)
     rows = np.flatnonzero(kept)
     return Shortlist(_narrowed(choices, kept, rows, offsets), rows, below)
-
-
-@kernel
-def keep_best(below: Floats, offsets: Longs, kept: Bools) -> None:
-    """Keep so many of each mention at least, the best; of equals, the first."""
-    for m in range(offsets.shape[0] - 1):
-        first, last = offsets[m], offsets[m + 1]
-        n = 0
-        for c in range(first, last):
-            n += kept[c]
-        for _ in range(n, min(LEAST, last - first)):
-            best = -1
-            for c in range(first, last):
-                if not kept[c] and (best < 0 or below[c] > below[best]):
-                    best = c
-            kept[best] = True
 
 
 def _ranker_column(schema: Schema, without: tuple[str, ...]) -> int | None:

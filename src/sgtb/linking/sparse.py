@@ -1,13 +1,12 @@
 """Sparse: a matrix of rows with few entries, and the directions that factorising it gives."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.kernels import kernel
 from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
+from sgtb.native import multiply_sparse_f4, multiply_sparse_f8
 
 
 @dataclass(frozen=True)
@@ -72,25 +71,11 @@ class Sparse:
         return Sparse.of(self.columns, self.rows, self.values, (self.n_columns, self.n_rows))
 
     def times(self, dense: Doubles | Floats) -> Doubles:
-        """Return the product with a dense matrix."""
+        """Return the product with a dense matrix, summed in float64 and in the order of entries."""
         out = np.zeros((self.n_rows, dense.shape[1]))
+        multiply = multiply_sparse_f4 if dense.dtype == np.float32 else multiply_sparse_f8
         multiply(self.offsets, self.columns, self.values, np.ascontiguousarray(dense), out)
         return out
-
-
-@kernel
-def multiply(
-    offsets: Longs, columns: Ints, values: Floats, dense: npt.NDArray[Any], out: Doubles
-) -> None:
-    """Add rows of `dense` to rows of `out`, one entry at a time: the same sums on any machine.
-
-    Products are of float64 whatever `dense` is, so that it need not be copied.
-    """
-    for r in range(offsets.shape[0] - 1):
-        for i in range(offsets[r], offsets[r + 1]):
-            column, value = columns[i], np.float64(values[i])
-            for k in range(dense.shape[1]):
-                out[r, k] += value * dense[column, k]
 
 
 _SPARE = 16

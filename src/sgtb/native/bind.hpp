@@ -23,9 +23,8 @@ struct Path {
     const char* name;
     const Path* parent = nullptr;
 
-    std::string text() const {
-        return parent ? parent->text() + "." + name : std::string(name);
-    }
+    std::string text() const;
+    [[noreturn]] void fail(const std::string& problem) const;  // as a TypeError
 };
 
 // The buffers of a call's arrays; released with the GIL held.
@@ -38,27 +37,19 @@ public:
         for (Py_buffer& buffer : held_) PyBuffer_Release(&buffer);
     }
 
-    const Py_buffer& get(PyObject* object, bool writable, const Path& path);
+    // The buffer of an array that `fits` what is wanted: rank, size and format of its items.
+    const Py_buffer& get(PyObject* object, const Path& path, bool writable, int rank,
+                         bool (*fits)(const Py_buffer&), const char* type_name);
 
 private:
     std::vector<Py_buffer> held_;
 };
 
-inline const Py_buffer& Buffers::get(PyObject* object, bool writable, const Path& path) {
-    Py_buffer buffer;
-    int flags = PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
-    if (PyObject_GetBuffer(object, &buffer, flags) != 0) {
-        PyErr_Clear();
-        std::string wanted = writable ? "a writable C-contiguous array" : "a C-contiguous array";
-        throw nb::type_error((path.text() + ": " + wanted + " is needed").c_str());
-    }
-    held_.push_back(buffer);
-    return held_.back();
-}
-
-// Whether a buffer's format is that of T; numpy writes int64 as "l" or "q".
+// Whether a buffer's items are of type T; numpy writes int64 as "l" or "q".
 template <class T>
-bool has_format(const char* format) {
+bool has_items(const Py_buffer& buffer) {
+    const char* format = buffer.format;
+    if (buffer.itemsize != sizeof(T) || !format) return false;
     if (format[0] == '@' || format[0] == '=') ++format;
     if (format[0] == '\0' || format[1] != '\0') return false;
     char c = format[0];
@@ -95,71 +86,61 @@ struct Reader {
         static_assert(std::is_pointer_v<T>, "no reader for this type");
         using Class = std::remove_pointer_t<T>;
         if (!nb::isinstance<Class>(object))
-            throw nb::type_error((path.text() + ": an object of another type").c_str());
+            path.fail("an object of another type");
         out = nb::inst_ptr<Class>(object);
     }
 };
 
 template <>
 struct Reader<int64_t> {
-    static void read(Buffers&, PyObject* object, const Path& path, int64_t& out) {
-        PyObject* number = PyNumber_Index(object);
-        out = number ? PyLong_AsLongLong(number) : -1;
-        Py_XDECREF(number);
-        if (PyErr_Occurred()) {
-            PyErr_Clear();
-            throw nb::type_error((path.text() + ": a whole number is needed").c_str());
-        }
-    }
+    static void read(Buffers&, PyObject* object, const Path& path, int64_t& out);
 };
 
 template <>
 struct Reader<double> {
-    static void read(Buffers&, PyObject* object, const Path& path, double& out) {
-        out = PyFloat_AsDouble(object);
-        if (PyErr_Occurred()) {
-            PyErr_Clear();
-            throw nb::type_error((path.text() + ": a number is needed").c_str());
-        }
-    }
+    static void read(Buffers&, PyObject* object, const Path& path, double& out);
 };
 
 template <>
 struct Reader<bool> {
-    static void read(Buffers&, PyObject* object, const Path&, bool& out) {
-        int truth = PyObject_IsTrue(object);
-        if (truth < 0) throw nb::python_error();
-        out = truth != 0;
-    }
+    static void read(Buffers&, PyObject* object, const Path& path, bool& out);
 };
 
 template <class T, int N>
 struct Reader<Array<T, N>> {
     static void read(Buffers& buffers, PyObject* object, const Path& path, Array<T, N>& out) {
         using Value = std::remove_const_t<T>;
-        const Py_buffer& buffer = buffers.get(object, !std::is_const_v<T>, path);
-        bool fits = buffer.itemsize == sizeof(Value) && buffer.format &&
-                    has_format<Value>(buffer.format);
-        if (!fits || buffer.ndim != N)
-            throw nb::type_error((path.text() + ": a " + std::to_string(N) +
-                                  "-dimensional array of " + type_name<Value>() + " is needed")
-                                     .c_str());
+        const Py_buffer& buffer = buffers.get(object, path, !std::is_const_v<T>, N,
+                                              &has_items<Value>, type_name<Value>());
         std::array<int64_t, N> shape;
         for (int d = 0; d < N; ++d) shape[d] = buffer.shape[d];
         out = Array<T, N>(static_cast<T*>(buffer.buf), shape);
     }
 };
 
+nb::object get_field(PyObject* object, const Path& path);
+
+// A list or tuple.
+template <class T>
+struct Reader<std::vector<T>> {
+    static void read(Buffers& buffers, PyObject* object, const Path& path, std::vector<T>& out) {
+        const Py_ssize_t n = PySequence_Size(object);
+        PyErr_Clear();
+        if (n < 0) path.fail("a sequence is needed");
+        out.resize(n);
+        for (Py_ssize_t i = 0; i < n; ++i) {
+            nb::object item = nb::steal(PySequence_GetItem(object, i));
+            if (!item.is_valid()) throw nb::python_error();
+            Reader<T>::read(buffers, item.ptr(), path, out[i]);
+        }
+    }
+};
+
 template <class T>
 void read_field(Buffers& buffers, PyObject* object, const char* name, const Path& parent, T& out) {
     Path path{name, &parent};
-    PyObject* field = PyObject_GetAttrString(object, name);
-    if (!field) {
-        PyErr_Clear();
-        throw nb::type_error((path.text() + ": is missing").c_str());
-    }
-    nb::object owner = nb::steal(field);  // an array's buffer holds a reference of its own
-    Reader<T>::read(buffers, field, path, out);
+    nb::object field = get_field(object, path);  // an array's buffer holds a reference of its own
+    Reader<T>::read(buffers, field.ptr(), path, out);
 }
 
 #define SGTB_PARENS ()
@@ -182,6 +163,8 @@ void read_field(Buffers& buffers, PyObject* object, const char* name, const Path
         }                                                                                  \
     };
 
+void check_count(std::size_t given, std::size_t needed, const char* name);
+
 // How a kernel is called. One that takes `Buffers&` first may move them to keep its arrays.
 template <bool KeepsBuffers, class Result, class... Args>
 struct Call {
@@ -191,15 +174,11 @@ struct Call {
     template <auto Function, std::size_t... I>
     static nb::object call(nb::args args, const char* name, const Names& names,
                            std::index_sequence<I...>) {
-        if (args.size() != sizeof...(Args))
-            throw nb::type_error((std::string(name) + ": " + std::to_string(sizeof...(Args)) +
-                                  " arguments are needed, " + std::to_string(args.size()) +
-                                  " given")
-                                     .c_str());
+        check_count(args.size(), sizeof...(Args), name);
         Buffers buffers;
         Values values;
         (Reader<std::tuple_element_t<I, Values>>::read(
-             buffers, PyTuple_GET_ITEM(args.ptr(), I), Path{names[I]}, std::get<I>(values)),
+             buffers, PyTuple_GetItem(args.ptr(), I), Path{names[I]}, std::get<I>(values)),
          ...);
         auto run = [&] {
             nb::gil_scoped_release released;

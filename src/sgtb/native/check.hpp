@@ -8,25 +8,23 @@
 
 namespace sgtb {
 
-[[noreturn]] inline void fail(const char* name, const std::string& problem) {
-    throw std::invalid_argument(std::string(name) + ": " + problem);
-}
+// The errors are made in bind.cpp: they become a ValueError.
+[[noreturn]] void fail(const char* name, const std::string& problem);
+[[noreturn]] void fail_length(int64_t length, int64_t expected, const char* name);
+[[noreturn]] void fail_short(int64_t length, int64_t least, const char* name);
+[[noreturn]] void fail_value(int64_t value, int64_t low, int64_t end, const char* name);
+[[noreturn]] void fail_end(int64_t end, int64_t expected, const char* name);
 
 inline void check_equal(int64_t length, int64_t expected, const char* name) {
-    if (length != expected)
-        fail(name, "length " + std::to_string(length) + ", expected " + std::to_string(expected));
+    if (length != expected) fail_length(length, expected, name);
 }
 
 inline void check_at_least(int64_t length, int64_t least, const char* name) {
-    if (length < least)
-        fail(name, "length " + std::to_string(length) + ", at least " + std::to_string(least) +
-                       " needed");
+    if (length < least) fail_short(length, least, name);
 }
 
 inline void check_value(int64_t value, int64_t low, int64_t end, const char* name) {
-    if (value < low || value >= end)
-        fail(name, std::to_string(value) + " is outside " + std::to_string(low) + ".." +
-                       std::to_string(end - 1));
+    if (value < low || value >= end) fail_value(value, low, end, name);
 }
 
 // All values are in low..end-1.
@@ -51,9 +49,7 @@ void check_offsets(Array<T> offsets, int64_t n, int64_t total, const char* name)
     bool ascending = true;
     for (int64_t i = 0; i < n; ++i) ascending &= offsets[i] <= offsets[i + 1];
     if (!ascending) fail(name, "is not ascending");
-    if (offsets[n] != total)
-        fail(name, "ends with " + std::to_string(offsets[n]) + ", expected " +
-                       std::to_string(total));
+    if (offsets[n] != total) fail_end(offsets[n], total, name);
 }
 
 }  // namespace sgtb

@@ -8,13 +8,17 @@
 
 namespace sgtb {
 
-#if defined(__GNUC__) && defined(__AVX2__)
+#if defined(__GNUC__) && !defined(SGTB_PLAIN)  // GCC and Clang
+#define SGTB_VECTORS
+#endif
+
+#if defined(SGTB_VECTORS) && defined(__AVX2__)
 inline constexpr int REGISTER = 32;
 #else
 inline constexpr int REGISTER = 16;
 #endif
 
-#if defined(__GNUC__)
+#if defined(SGTB_VECTORS)
 // N lanes of T that fill whole registers of R bytes.
 template <class T, int N, int R = REGISTER>
 struct Lanes {
@@ -70,12 +74,6 @@ struct Lanes {
         for (int p = 0; p < parts; ++p) a.part[p] = a.part[p] > b.part[p] ? a.part[p] : b.part[p];
         return a;
     }
-    // 1 where a > b, else 0.
-    friend Lanes above(Lanes a, Lanes b) {
-        for (int p = 0; p < parts; ++p)
-            a.part[p] = a.part[p] > b.part[p] ? T(1) - Part{} : Part{};
-        return a;
-    }
 };
 #else
 template <class T, int N, int R = REGISTER>
@@ -124,10 +122,6 @@ struct Lanes {
         for (int i = 0; i < N; ++i) a.part[i] = a.part[i] > b.part[i] ? a.part[i] : b.part[i];
         return a;
     }
-    friend Lanes above(Lanes a, Lanes b) {
-        for (int i = 0; i < N; ++i) a.part[i] = a.part[i] > b.part[i] ? T(1) : T(0);
-        return a;
-    }
 };
 #endif
 
@@ -154,11 +148,20 @@ inline int count_below(const float* numbers, float value) {
 using Eight = Lanes<float, 8>;
 using EightDoubles = Lanes<double, 8>;
 
+// Add 1 to a count where a > b.
+inline void count_above(const Eight& a, const Eight& b, Lanes<int32_t, 8>& count) {
+#if defined(__GNUC__)
+    for (int p = 0; p < Eight::parts; ++p) count.part[p] -= a.part[p] > b.part[p];
+#else
+    for (int i = 0; i < 8; ++i) count.part[i] += a.part[i] > b.part[i];
+#endif
+}
+
 // The same numbers in double precision.
 template <int N>
 Lanes<double, N> doubles(const Lanes<float, N>& a) {
     Lanes<double, N> out;
-#if defined(__GNUC__)
+#if defined(SGTB_VECTORS)
     typedef float Half __attribute__((vector_size(REGISTER / 2)));
     using Part = typename Lanes<double, N>::Part;
     for (int p = 0; p < out.parts; ++p) {

@@ -1,8 +1,330 @@
+// Text: names found in running text, pages counted, rows of decimal numbers.
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <string_view>
+
 #include "bind.hpp"
 #include "check.hpp"
+#include "interrupt.hpp"
 
 namespace sgtb {
 
-void bind_text(nb::module_& module) { (void)module; }
+namespace {
+
+std::string_view text_of(Bytes bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(bytes.size())};
+}
+
+// ---- hashes of names, made of the hashes of their words
+
+constexpr uint64_t HASH_START = 0xCBF29CE484222325, HASH_PRIME = 0x100000001B3;
+
+uint64_t with_byte(uint64_t word, uint8_t byte) { return (word ^ byte) * HASH_PRIME; }
+
+uint64_t with_word(uint64_t name, uint64_t word) {
+    uint64_t mixed = (name * HASH_PRIME) ^ word;
+    mixed = (mixed ^ (mixed >> 33)) * 0xFF51AFD7ED558CCD;
+    mixed = (mixed ^ (mixed >> 33)) * 0xC4CEB9FE1A85EC53;
+    return mixed ^ (mixed >> 33);
+}
+
+// Hash names that lie one after the other, words with single spaces.
+void hash_names(Bytes names, Longs offsets, Array<uint64_t> out) {
+    check_offsets(offsets, out.size(), names.size(), "offsets");
+    for (int64_t i = 0; i < out.size(); ++i) {
+        uint64_t name = HASH_START, word = HASH_START;
+        for (int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+            if (names[k] == ' ') {
+                name = with_word(name, word);
+                word = HASH_START;
+            } else {
+                word = with_byte(word, names[k]);
+            }
+        }
+        out[i] = with_word(name, word);
+    }
+}
+
+// ---- a hash table of bounded size: in how many pages each key occurs
+
+class PageCounter {
+public:
+    explicit PageCounter(int64_t memory) {
+        const auto slots = static_cast<uint64_t>(memory) / sizeof(Slot);
+        resize(std::max<uint64_t>(1 << 10, std::bit_floor(slots)));
+    }
+
+    // Whether so many keys more fit. An empty table grows, another has to be drained first.
+    bool make_room(uint64_t keys) {
+        // A quarter of the slots stays free so that search stays short.
+        auto room = [&] { return slots_.size() - slots_.size() / 4; };
+        if (used_ == 0)
+            while (keys > room()) resize(2 * slots_.size());
+        return used_ + keys <= room();
+    }
+
+    void begin_page() { ++page_; }
+
+    // Count a key, once per page. There must be room for it.
+    void count(uint64_t key) {
+        std::size_t at = (key * 0x9E3779B97F4A7C15) >> 32 & mask_;
+        while (slots_[at].pages != 0 && slots_[at].key != key) at = (at + 1) & mask_;
+        Slot& slot = slots_[at];
+        if (slot.pages == 0) {
+            slot.key = key;
+            ++used_;
+        } else if (slot.last == page_) {
+            return;
+        }
+        slot.last = page_;
+        ++slot.pages;
+    }
+
+    int64_t used() const { return static_cast<int64_t>(used_); }
+
+    // Write all keys and their counts, and forget them.
+    void drain(Array<uint64_t> keys, Array<uint32_t> pages) {
+        int64_t i = 0;
+        for (Slot& slot : slots_) {
+            if (slot.pages == 0) continue;
+            keys[i] = slot.key;
+            pages[i++] = slot.pages;
+            slot.pages = 0;
+        }
+        used_ = 0;
+        page_ = 0;
+    }
+
+    std::mutex guard;  // held by who counts or drains
+
+private:
+    struct Slot {
+        uint64_t key;
+        uint32_t last;   // the page that counted the key last, as its number since the last drain
+        uint32_t pages;  // 0: the slot is free
+    };
+
+    void resize(std::size_t size) {
+        slots_.assign(size, {0, 0, 0});
+        mask_ = size - 1;
+    }
+
+    std::vector<Slot> slots_;  // a power of two
+    std::size_t mask_ = 0, used_ = 0;
+    uint32_t page_ = 0;
+};
+
+PageCounter* make_page_counter(int64_t memory) {
+    check_value(memory, 0, INT64_MAX, "memory");
+    return new PageCounter(memory);
+}
+
+int64_t count_keys(PageCounter* counter) {
+    std::lock_guard lock(counter->guard);
+    return counter->used();
+}
+
+void drain_counter(PageCounter* counter, Array<uint64_t> keys, Array<uint32_t> pages) {
+    std::lock_guard lock(counter->guard);
+    check_equal(keys.size(), counter->used(), "keys");
+    check_equal(pages.size(), counter->used(), "pages");
+    counter->drain(keys, pages);
+}
+
+// Count the pairs of entities that are linked near each other, page by page: each link with up
+// to `window` of the next ones in its line. Entity -1: none.
+//
+// Counts the pages from link `first` on; returns where the page begins that found no room.
+int64_t count_pairs(PageCounter* counter, Longs page, Ints line, Ints entity, int64_t window,
+                    int64_t first) {
+    const int64_t n = page.size();
+    check_equal(line.size(), n, "line");
+    check_equal(entity.size(), n, "entity");
+    check_value(window, 0, 1 << 16, "window");
+    check_value(first, 0, n + 1, "first");
+    std::lock_guard lock(counter->guard);
+    Interrupt interrupt;
+    for (int64_t begin = first, end; begin < n; begin = end) {
+        interrupt.check();
+        for (end = begin + 1; end < n && page[end] == page[begin];) ++end;
+        if (!counter->make_room((end - begin) * window)) return begin;
+        counter->begin_page();
+        for (int64_t i = begin; i < end; ++i) {
+            if (entity[i] < 0) continue;
+            int64_t seen = 0;
+            for (int64_t j = i + 1; j < end && seen < window && line[j] == line[i]; ++j) {
+                if (entity[j] < 0) continue;
+                ++seen;
+                if (entity[j] == entity[i]) continue;
+                const uint64_t low = std::min(entity[i], entity[j]);
+                const uint64_t high = std::max(entity[i], entity[j]);
+                counter->count(low << 32 | high);
+            }
+        }
+    }
+    return n;
+}
+
+// ---- names in running text, by their hashes
+
+// A Bloom filter: `bits` say of a hash that it is no name, or that it may be one.
+constexpr int PROBES = 3;
+
+void check_filter(Bytes bits) {
+    if (!std::has_single_bit(static_cast<uint64_t>(bits.size())))
+        fail("bits", "length " + std::to_string(bits.size()) + " is no power of two");
+}
+
+uint64_t filter_bit(Bytes bits, uint64_t hash, uint64_t probe) {  // double hashing
+    const uint64_t low = hash & 0x7FFFFFFF, high = hash >> 33;
+    return (low + (high << 8) + probe * (high | 1)) & (bits.size() * 8 - 1);
+}
+
+bool may_be_name(Bytes bits, uint64_t hash) {
+    for (int probe = 0; probe < PROBES; ++probe) {
+        const uint64_t bit = filter_bit(bits, hash, probe);
+        if (!(bits[bit >> 3] >> (bit & 7) & 1)) return false;
+    }
+    return true;
+}
+
+void set_name_bits(Array<uint8_t> bits, Array<const uint64_t> hashes) {
+    check_filter(bits);
+    for (const uint64_t hash : hashes)
+        for (int probe = 0; probe < PROBES; ++probe) {
+            const uint64_t bit = filter_bit(bits, hash, probe);
+            bits[bit >> 3] |= static_cast<uint8_t>(1 << (bit & 7));
+        }
+}
+
+constexpr int64_t MAX_WORDS = 6;  // of a name
+
+// Count the names in pages of text: words with spaces between, lines ended by \n, pages by \f.
+//
+// Counts the pages from `at` on; returns where the page begins that found no room.
+int64_t find_names(PageCounter* counter, Bytes bits, Bytes text, int64_t at) {
+    check_filter(bits);
+    check_value(at, 0, text.size() + 1, "at");
+    std::lock_guard lock(counter->guard);
+    Interrupt interrupt;
+    while (at < text.size()) {
+        interrupt.check();
+        const std::string_view rest = text_of(text).substr(at);
+        const std::string_view page = rest.substr(0, rest.find('\f'));
+        const auto n_words = std::ranges::count(page, ' ') + std::ranges::count(page, '\n') + 1;
+        if (!counter->make_room(n_words * MAX_WORDS)) return at;
+        counter->begin_page();
+        uint64_t begun[MAX_WORDS];  // a ring: sequences of words that end here, by their first word
+        uint64_t word = HASH_START;
+        bool empty = true;  // the word
+        int64_t n_before = 0;  // words of the line before this one
+        const int64_t end = at + static_cast<int64_t>(std::min(page.size() + 1, rest.size()));
+        while (at < end) {
+            const uint8_t byte = text[at++];
+            if (byte != ' ' && byte != '\n' && byte != '\f') {
+                word = with_byte(word, byte);
+                empty = false;
+                continue;
+            }
+            if (!empty) {
+                begun[n_before++ % MAX_WORDS] = HASH_START;
+                for (int64_t i = 0; i < std::min(n_before, MAX_WORDS); ++i) {
+                    begun[i] = with_word(begun[i], word);
+                    if (may_be_name(bits, begun[i])) counter->count(begun[i]);
+                }
+                word = HASH_START;
+                empty = true;
+            }
+            if (byte == '\n') n_before = 0;
+        }
+    }
+    return at;
+}
+
+// ---- rows of a key and decimal numbers
+
+// Whether Python's bytes.split() splits here.
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// A decimal number as Python reads it, in single precision; nan for anything else, or for one
+// beyond double precision.
+float read_decimal(std::string_view word) {
+    const bool minus = word.starts_with('-');
+    if (minus || word.starts_with('+')) word.remove_prefix(1);
+    double value = std::numeric_limits<double>::quiet_NaN();
+    const char* const end = word.data() + word.size();
+    // Not a second sign, nor a word such as "inf".
+    const bool begins = !word.empty() && (word[0] == '.' || (word[0] >= '0' && word[0] <= '9'));
+    if (begins && std::from_chars(word.data(), end, value).ptr != end)
+        value = std::numeric_limits<double>::quiet_NaN();
+    return static_cast<float>(minus ? -value : value);
+}
+
+// Take the last word off a line.
+std::string_view take_last(std::string_view& line) {
+    while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
+    std::size_t begin = line.size();
+    while (begin > 0 && !is_space(line[begin - 1])) --begin;
+    const std::string_view word = line.substr(begin);
+    line.remove_suffix(word.size());
+    return word;
+}
+
+// Read lines of a key, which `separator` ends, and numbers; the first begins at `at`.
+//
+// Stops before the first line that is not plain: a word that is no number, a key with white space,
+// another number of values. Writes the range of each key to `keys` and returns the number of lines
+// read, and where the next one begins.
+std::tuple<int64_t, int64_t> read_decimal_rows(Bytes data, int64_t separator, int64_t at,
+                                               int64_t most, Array<int64_t, 2> keys,
+                                               Array<float, 2> out) {
+    check_value(separator, 0, 256, "separator");
+    check_value(at, 0, data.size() + 1, "at");
+    check_equal(keys.shape(0), out.shape(0), "keys");
+    check_equal(keys.shape(1), 2, "keys");
+    const std::string_view text = text_of(data);
+    Interrupt interrupt;
+    for (int64_t row = 0; row < std::min(most, out.shape(0)); ++row) {
+        if (row % 256 == 0) interrupt.check();
+        const auto end = text.find('\n', at);
+        if (end == std::string_view::npos) return {row, at};
+        std::string_view line = text.substr(at, end - at);
+        const std::string_view key = line.substr(0, line.find(static_cast<char>(separator)));
+        line.remove_prefix(key.size());
+        // From the right, so that too many values do not end up in the key unnoticed.
+        for (int64_t k = out.shape(1) - 1; k >= 0; --k) {
+            const float value = read_decimal(take_last(line));
+            if (std::isnan(value)) return {row, at};
+            out(row, k) = value;
+        }
+        if (key.empty() || !std::ranges::all_of(line, is_space)) return {row, at};
+        keys(row, 0) = at;
+        keys(row, 1) = at + static_cast<int64_t>(key.size());
+        at = static_cast<int64_t>(end) + 1;
+    }
+    return {std::clamp<int64_t>(most, 0, out.shape(0)), at};
+}
+
+}  // namespace
+
+void bind_text(nb::module_& module) {
+    bind<&hash_names>(module, "hash_names", "names", "offsets", "out");
+    nb::class_<PageCounter>(module, "PageCounter");
+    bind<&make_page_counter>(module, "make_page_counter", "memory");
+    bind<&count_keys>(module, "count_keys", "counter");
+    bind<&drain_counter>(module, "drain_counter", "counter", "keys", "pages");
+    bind<&count_pairs>(module, "count_pairs", "counter", "page", "line", "entity", "window",
+                       "first");
+    bind<&set_name_bits>(module, "set_name_bits", "bits", "hashes");
+    bind<&find_names>(module, "find_names", "counter", "bits", "text", "at");
+    bind<&read_decimal_rows>(module, "read_decimal_rows", "data", "separator", "at", "most",
+                             "keys", "out");
+    module.attr("MAX_NAME_WORDS") = MAX_WORDS;
+}
 
 }  // namespace sgtb

@@ -58,6 +58,7 @@ void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block
     const int64_t n_local = local.shape(1), n_mentions = candidate_offsets.size() - 1;
     check_offsets(candidate_offsets, n_mentions, local.shape(0), "candidate_offsets");
     check_equal(block_offsets.size(), n_mentions + 1, "block_offsets");
+    check_range(block_offsets, 0, int64_t(1) << 40, "block_offsets");  // nothing overflows
     check_value(last, 0, n_mentions + 1, "last");
     check_value(first, 0, last + 1, "first");
     check_thresholds(thresholds, n_local);
@@ -70,10 +71,7 @@ void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block
         check_equal(block_offsets[m + 1] - block_offsets[m], blocks_of(n), "block_offsets");
         widest = std::max(widest, n);
     }
-    if (first < last) {
-        check_value(block_offsets[first], 0, INT64_MAX, "block_offsets");
-        check_at_least(out.shape(0), block_offsets[last] * n_local, "out");
-    }
+    if (first < last) check_at_least(out.shape(0), block_offsets[last] * n_local, "out");
     const int64_t room = std::max(widest, AT_ONCE);
     std::vector<float> values(room);
     std::vector<int32_t> bins(room);
@@ -480,6 +478,44 @@ double sum_leaves(const AskingTrees& asking, const uint32_t* masks, const uint8_
     return (a + b) + (c + d);
 }
 
+namespace {
+
+// Add trees to the scores of n candidates of one mention under several histories, on bins.
+void add_trees_to(const Forest& forest, int64_t first, int64_t last, int64_t n,
+                  Array<const uint8_t, 2> local, Array<const uint8_t, 3> globals,
+                  Array<double, 2> scores) {
+    const int64_t n_lanes = blocks_of(n) * LANES, n_histories = scores.shape(0);
+    check_forest(forest, last, globals.shape(1));
+    check_value(first, 0, last + 1, "first");
+    check_value(n, 0, int64_t(1) << 31, "n");
+    check_equal(local.shape(0), forest.n_local, "local");
+    check_equal(globals.shape(0), n_histories, "globals");
+    check_equal(local.shape(1), n_lanes, "local");
+    check_equal(globals.shape(2), n_lanes, "globals");
+    check_equal(scores.shape(1), n_lanes, "scores");
+    std::vector<int64_t> rows;
+    for (int64_t k = 0; k < n_histories; ++k) rows.push_back(k * blocks_of(n));
+    add_trees(forest, first, last,
+              {local.data(), globals.data(), scores.data(), rows.data(), n_histories, n,
+               blocks_of(n), globals.shape(1)});
+}
+
+// The sums of all trees that depend on a history, row by row.
+void sum_leaves_of(const Forest& forest, int64_t n_trees, const AskingTrees& asking,
+                   Array<const uint32_t, 2> masks, Array<const uint8_t, 2> bins,
+                   Array<double> out) {
+    check_forest(forest, n_trees, bins.shape(1));
+    check_asking(asking, forest, n_trees, bins.shape(1));
+    check_equal(masks.shape(1), asking.left.shape(1), "masks");
+    check_equal(masks.shape(0), out.size(), "masks");
+    check_equal(bins.shape(0), out.size(), "bins");
+    std::vector<uint32_t> left(masks.shape(1));
+    for (int64_t i = 0; i < out.size(); ++i)
+        out[i] = sum_leaves(asking, masks.row(i).data(), bins.row(i).data(), 1, left.data());
+}
+
+}  // namespace
+
 void bind_trees(nb::module_& module) {
     bind<&bin_rows>(module, "bin_rows", "values", "thresholds", "out");
     bind<&bin_blocks>(module, "bin_blocks", "first", "last", "candidate_offsets", "block_offsets",
@@ -491,6 +527,10 @@ void bind_trees(nb::module_& module) {
     bind<&partition>(module, "partition", "x", "rows", "start", "stop", "feature", "bin");
     bind<&walk_rows>(module, "walk_rows", "roots", "feature", "threshold", "left", "value", "rows",
                      "scores");
+    bind<&add_trees_to>(module, "add_trees", "forest", "first", "last", "n", "local", "globals",
+                        "scores");
+    bind<&sum_leaves_of>(module, "sum_leaves", "forest", "n_trees", "asking", "masks", "bins",
+                         "out");
     bind<&mark_borders>(module, "mark_borders", "forest", "trees", "asked");
     bind<&rule_out_rows>(module, "rule_out_rows", "forest", "trees", "asked", "row", "left");
 }

@@ -13,14 +13,21 @@ its length.
 
 from collections import deque
 from dataclasses import dataclass, fields
+from functools import cache, lru_cache
+from html.entities import html5
 from itertools import repeat
 from typing import Any
 
-import numpy as np
-
-from sgtb.wiki import markup, plain, scopes, sinks
-from sgtb.wiki.lexicon import Bytes, lexicon
-from sgtb.wiki.plain import HIDDEN, IN_CAPTION, IN_LIST, IN_REF, IN_TABLE, IN_TEMPLATE
+from sgtb.native import (
+    HIDDEN,
+    IN_CAPTION,
+    IN_LIST,
+    IN_REF,
+    IN_TABLE,
+    IN_TEMPLATE,
+    Lexicon,
+    read_wikitext,
+)
 
 __all__ = [
     "HIDDEN",
@@ -75,70 +82,29 @@ def extract(wikitext: str, hidden: frozenset[str]) -> Extract:
 
 
 def _extract(wikitext: str, hidden: frozenset[str]) -> tuple[Extract, int]:
-    """Return a page's extract, and how many steps the kernels took for it."""
+    """Return a page's extract, and how many steps the passes over it took."""
     data = wikitext.encode("utf-8", "replace")
-    size = len(data)
-    source = np.frombuffer(data + bytes(scopes.PADDING), np.uint8)
-    tables = lexicon()
-    room = markup.capacity(data)
-    found, spans = np.empty((2, room, scopes.COLUMNS), np.int64)
-    stack = np.empty((room + 8, sinks.FRAME), np.int64)
-    counts = np.zeros(4, np.int64)
-    ends = np.full(len(tables.tag_kinds) + 1, -1, np.int64)
-    markup.find_spans(source, size, tables, ends, stack, found, spans, counts)
-    n_spans, n_links, n_prefixed, steps = counts.tolist()
-
-    page = sinks.Page(
-        source,
-        size,
-        spans,
-        n_spans,
-        _hidden_links(data, n_spans, found[:n_prefixed, :3].tolist(), hidden),
-        tables,
-        np.empty((3, size + size // 4 + 16), np.uint8),  # &nGt; is longer in UTF-8
-        np.zeros((3, 4), np.int64),
-        np.empty((n_links, plain.LINK_COLUMNS), np.int64),
-        np.empty((data.count(b"'''") + 1, 2), np.int64),
-        stack,
-        np.zeros(len(sinks.AT), np.int64),
+    text, columns, bold, steps = read_wikitext(
+        _lexicon(), data, lambda prefix: _normal_prefix(prefix) in hidden
     )
-    plain.write_plain(page)
-    return _strings(page), steps + int(page.now[sinks.AT.steps])
+    return Extract(text, _links(*columns), bold), steps
 
 
-def _hidden_links(
-    data: bytes, count: int, prefixed: list[list[int]], hidden: frozenset[str]
-) -> Bytes:
-    """Return for each of `count` spans 1 if it is a link with one of the prefixes."""
-    result = np.zeros(count, np.uint8)
-    known: dict[bytes, bool] = {}
-    for span, begin, end in prefixed:
-        prefix = data[begin:end]
-        if prefix not in known:
-            known[prefix] = _prefix(prefix) in hidden
-        result[span] = known[prefix]
-    return result
+_LETTERS = 0x20000
+"""No lower-case letter has a code point beyond this."""
 
 
-def _prefix(written: bytes) -> str:
+@cache
+def _lexicon() -> Any:
+    """Return the named characters of HTML and all lower-case letters."""
+    characters = {name[:-1]: text for name, text in html5.items() if name.endswith(";")}
+    lower_case = {letter for letter in map(chr, range(_LETTERS)) if letter.islower()}
+    return Lexicon(characters, lower_case)
+
+
+@lru_cache(maxsize=1 << 12)
+def _normal_prefix(written: bytes) -> str:
     return " ".join(written.decode("utf-8", "replace").replace("_", " ").split()).lower()
-
-
-def _strings(page: sinks.Page) -> Extract:
-    """Turn what the kernels wrote into strings."""
-    text, aside, targets = (
-        str(page.sinks[sink, :length].data, "utf-8", "replace")
-        for sink, length in enumerate(page.written[:, sinks.BYTES].tolist())
-    )
-    shown = text + aside
-    target, target_end, anchor, anchor_end, *places = page.links.T.tolist()
-    links = _links(
-        [targets[start:end] for start, end in zip(target, target_end, strict=True)],
-        [shown[start:end] for start, end in zip(anchor, anchor_end, strict=True)],
-        *places,
-    )
-    bold = page.bold[: page.now[sinks.AT.bolds]].tolist()
-    return Extract(text, links, tuple((start, end) for start, end in bold))
 
 
 def _links(*columns: list[Any]) -> tuple[WikiLink, ...]:

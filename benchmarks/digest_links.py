@@ -1,0 +1,117 @@
+"""Digests of linked documents: candidates, features, links, probabilities and reasons."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from benchmarks.digest import Digest
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.learn.pairs import TablePairs
+from sgtb.learn.problems import Problems
+from sgtb.linking.candidates import CandidateFinder
+from sgtb.linking.linker import BATCH, Linkable, Linker, LinkerSettings
+from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.links import Link
+from sgtb.linking.parts import cut
+from sgtb.linking.workbench import Layout, Workbench
+
+Digests = Iterator[tuple[str, str]]
+"""Names and digests."""
+CANDIDATES = 100
+"""Alternatives of a link: all that a mention can have."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What must not change any digest.
+
+    threads  of the learner; also processes of the linker and of the dump reader
+    cache    whether training scores only new trees where it met a partial sequence before
+    folder   for files that the groups write
+    """
+
+    threads: int
+    cache: bool
+    folder: Path
+
+
+def model_bytes(model: LinkerModel, folder: Path) -> bytes:
+    """Return the bytes of a model's file."""
+    path = folder / "model.safetensors"
+    model.save(path)
+    return path.read_bytes()
+
+
+def feature_digests(
+    name: str, model: LinkerModel, kb: KnowledgeBase, documents: Sequence[Linkable]
+) -> Digests:
+    """Digest the candidates and features that a model sees, and the packed problems."""
+    bench = Workbench(kb, model.background, model.schema, CandidateFinder(kb, model.candidates))
+    linker = Linker(model, kb)  # not closed: it would close the knowledge base
+    candidates, features, problems = Digest(), Digest(), Digest()
+    for batch in _batches(documents):
+        parts = chain.from_iterable(cut(linker.part(document)) for document in batch)
+        layout = bench.lay_out([part.document for part in parts])
+        table = bench.table(layout)
+        values = model.featurizer.features(table)
+        candidates.add(*_candidates(layout))
+        features.add(table.fixed, values)
+        problems.add(*_arrays(bench.pack(layout, values, model.without)))
+    yield f"{name}/candidates", candidates.hexdigest()
+    yield f"{name}/features", features.hexdigest()
+    yield f"{name}/problems", problems.hexdigest()
+
+
+def link_digests(
+    name: str,
+    model: LinkerModel,
+    kb: KnowledgeBase,
+    documents: Sequence[Linkable],
+    options: Options,
+) -> Digests:
+    """Link documents, and digest answers, probabilities and reasons."""
+    links, probabilities, reasons = Digest(), Digest(), Digest()
+    linker = Linker(model, kb, LinkerSettings(candidates=CANDIDATES, reasons=True))
+    for linked in linker.pipe(documents, options.threads):
+        links.add(linked.id, len(linked.links))
+        for link in linked.links:
+            links.add(*_answer(link))
+            probabilities.add(
+                link.confidence, link.nil, link.lead,
+                [(one.entity, one.probability, one.prior) for one in link.candidates],
+            )  # fmt: skip
+            reasons.add(link.reasons)
+    yield f"{name}/links", links.hexdigest()
+    yield f"{name}/probabilities", probabilities.hexdigest()
+    yield f"{name}/reasons", reasons.hexdigest()
+
+
+def _batches(documents: Sequence[Linkable]) -> Iterator[Sequence[Linkable]]:
+    for first in range(0, len(documents), BATCH):
+        yield documents[first : first + BATCH]
+
+
+def _candidates(layout: Layout) -> tuple[Any, ...]:
+    choices = layout.choices
+    return (
+        choices.mention_offsets, choices.candidate_offsets, choices.prior,
+        layout.facts.number[choices.entity], layout.found,
+    )  # fmt: skip
+
+
+def _arrays(problems: Problems) -> tuple[Any, ...]:
+    pairs = problems.pairs
+    assert isinstance(pairs, TablePairs)
+    return (
+        problems.mention_offsets, problems.candidate_offsets, problems.entity,
+        problems.entity_offsets, problems.local, pairs.row, *vars(pairs.table).values(),
+    )  # fmt: skip
+
+
+def _answer(link: Link) -> tuple[Any, ...]:
+    return (
+        link.start, link.end, link.text, link.entity, link.title, link.type, link.found,
+        link.fixed, link.runner_up,
+    )  # fmt: skip

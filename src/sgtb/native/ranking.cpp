@@ -1,0 +1,642 @@
+// Candidates in order: the ranker and the tagger, shortlists, the order of answers.
+#include <algorithm>
+#include <cmath>
+
+#include "bind.hpp"
+#include "check.hpp"
+#include "interrupt.hpp"
+#include "simd.hpp"
+
+namespace sgtb {
+
+namespace {
+
+using Hashes = Array<const uint32_t>;
+using Words = Array<const uint64_t>;
+
+struct HashLists {
+    Longs offsets;
+    Hashes items;
+};
+
+struct WordLists {
+    Longs offsets;
+    Words items;
+};
+
+struct Clues {
+    Longs offsets;
+    Hashes values;
+
+    Hashes row(int64_t m) const {
+        return {values.data() + offsets[m], {offsets[m + 1] - offsets[m]}};
+    }
+};
+
+// Hashes of what is crossed: see `Crosses` in linking/ranker.py.
+struct Crosses {
+    Longs kind_offsets;
+    Hashes kinds;
+    Ints n_worded, document;
+    Longs place_offsets;
+    Hashes place_clues;
+    Longs sentence_offsets;
+    Hashes sentence_clues;
+    Longs document_offsets;
+    Hashes document_clues;
+    Ints alike, worded_alike;
+
+    Hashes all_kinds(int64_t c) const { return slice(kinds, kind_offsets, c); }
+    Hashes worded_kinds(int64_t c) const {
+        return {kinds.data() + kind_offsets[c], {n_worded[c]}};
+    }
+    Hashes place(int64_t m) const { return slice(place_clues, place_offsets, m); }
+    Hashes sentence(int64_t m) const { return slice(sentence_clues, sentence_offsets, m); }
+    Hashes text(int64_t m) const { return slice(document_clues, document_offsets, document[m]); }
+
+private:
+    static Hashes slice(Hashes items, Longs offsets, int64_t i) {
+        return {items.data() + offsets[i], {offsets[i + 1] - offsets[i]}};
+    }
+};
+
+}  // namespace
+
+SGTB_RECORD(HashLists, offsets, items)
+SGTB_RECORD(WordLists, offsets, items)
+SGTB_RECORD(Clues, offsets, values)
+SGTB_RECORD(Crosses, kind_offsets, kinds, n_worded, document, place_offsets, place_clues,
+            sentence_offsets, sentence_clues, document_offsets, document_clues, alike,
+            worded_alike)
+
+namespace {
+
+// Offsets of any number of groups into `total` items.
+template <class T>
+void check_groups(Array<T> offsets, int64_t total, const char* name) {
+    check_at_least(offsets.size(), 1, name);
+    check_offsets(offsets, offsets.size() - 1, total, name);
+}
+
+// ---- kinds of candidates
+
+constexpr int64_t MARKS = 3;  // type, equality of the title, both
+
+// Write the kinds that a mention does not contain itself, then the marks, of every candidate.
+//
+// equal  hashes of whether the title equals the name, and whether it has no other words: 2 x 2
+void list_kinds(Ints candidate_offsets, Ints entity, const WordLists& names,
+                const HashLists& kind_clues, const WordLists& kind_words, Hashes type_clue,
+                Floats title_equal, Floats rest_words, int64_t no_kind, Hashes equal,
+                Array<int64_t> offsets, Array<uint32_t> kinds, Array<int32_t> n_worded) {
+    const int64_t n_entities = type_clue.size(), n_candidates = entity.size();
+    check_groups(candidate_offsets, n_candidates, "candidate_offsets");
+    check_range(entity, 0, n_entities, "entity");
+    check_offsets(names.offsets, candidate_offsets.size() - 1, names.items.size(),
+                  "names.offsets");
+    check_offsets(kind_clues.offsets, n_entities, kind_clues.items.size(), "kind_clues.offsets");
+    check_offsets(kind_words.offsets, n_entities, kind_words.items.size(), "kind_words.offsets");
+    if (!std::equal(kind_clues.offsets.begin(), kind_clues.offsets.end(),
+                    kind_words.offsets.begin()))
+        fail("kind_words.offsets", "differ from kind_clues.offsets");
+    check_equal(title_equal.size(), n_candidates, "title_equal");
+    check_equal(rest_words.size(), n_candidates, "rest_words");
+    check_equal(equal.size(), 4, "equal");
+    check_value(no_kind, 0, int64_t(1) << 32, "no_kind");
+    check_equal(offsets.size(), n_candidates + 1, "offsets");
+    check_equal(n_worded.size(), n_candidates, "n_worded");
+    int64_t most = 0;
+    for (const int32_t e : entity)
+        most += kind_clues.offsets[e + 1] - kind_clues.offsets[e] + 1 + MARKS;
+    check_at_least(kinds.size(), most, "kinds");
+    int64_t at = 0;
+    offsets[0] = 0;
+    for (int64_t m = 0; m < candidate_offsets.size() - 1; ++m) {
+        const uint64_t* const begin = names.items.data() + names.offsets[m];
+        const uint64_t* const end = names.items.data() + names.offsets[m + 1];
+        for (int64_t c = candidate_offsets[m]; c < candidate_offsets[m + 1]; ++c) {
+            const int64_t e = entity[c], first = at;
+            for (int64_t k = kind_clues.offsets[e]; k < kind_clues.offsets[e + 1]; ++k)
+                if (std::find(begin, end, kind_words.items[k]) == end)
+                    kinds[at++] = kind_clues.items[k];
+            if (at == first) kinds[at++] = static_cast<uint32_t>(no_kind);
+            n_worded[c] = static_cast<int32_t>(at - first + 1);
+            const uint32_t same = equal[2 * (title_equal[c] >= 1) + (rest_words[c] == 0)];
+            kinds[at++] = type_clue[e];
+            kinds[at++] = same;
+            kinds[at++] = type_clue[e] ^ same;
+            offsets[c + 1] = at;
+        }
+    }
+}
+
+void check_kinds(Longs offsets, Hashes kinds, Ints n_worded) {
+    check_equal(offsets.size(), n_worded.size() + 1, "offsets");
+    check_offsets(offsets, n_worded.size(), kinds.size(), "offsets");
+    for (int64_t c = 0; c < n_worded.size(); ++c)
+        check_value(n_worded[c], 0, offsets[c + 1] - offsets[c] + 1, "n_worded");
+}
+
+// Find the first candidate of each mention with the same kinds and marks, and the first of each
+// document with the same worded kinds.
+//
+// A hash table, at least half of which stays empty, holds candidates. Those of documents before
+// count as none, so it need not be cleared.
+void find_alike(Ints candidate_offsets, Ints document, Longs offsets, Hashes kinds, Ints n_worded,
+                Array<int32_t> alike, Array<int32_t> worded_alike) {
+    const int64_t n_mentions = candidate_offsets.size() - 1, n_candidates = n_worded.size();
+    check_groups(candidate_offsets, n_candidates, "candidate_offsets");
+    check_equal(document.size(), n_mentions, "document");
+    check_kinds(offsets, kinds, n_worded);
+    check_equal(alike.size(), n_candidates, "alike");
+    check_equal(worded_alike.size(), n_candidates, "worded_alike");
+    auto is_new_document = [&](int64_t m) { return m > 0 && document[m] != document[m - 1]; };
+    int64_t most = 1, here = 0;
+    for (int64_t m = 0; m < n_mentions; ++m) {
+        if (is_new_document(m)) here = candidate_offsets[m];
+        most = std::max(most, candidate_offsets[m + 1] - here);
+    }
+    int64_t size = 1;
+    while (size <= 2 * most) size *= 2;
+    const int64_t mask = size - 1;
+    std::vector<int64_t> table(size, -1);
+    auto equal = [&](int64_t i, int64_t j, int64_t n) {
+        return std::equal(kinds.data() + i, kinds.data() + i + n, kinds.data() + j);
+    };
+    here = 0;
+    for (int64_t m = 0; m < n_mentions; ++m) {
+        const int64_t begin = candidate_offsets[m];
+        if (is_new_document(m)) here = begin;
+        for (int64_t c = begin; c < candidate_offsets[m + 1]; ++c) {
+            const int64_t first = offsets[c], n = n_worded[c];
+            uint64_t hash = 0;
+            for (int64_t k = first; k < first + n; ++k)
+                hash = ((hash ^ kinds[k]) & 0x7FFFFFFF) * 0x9E3779B1 >> 16;
+            int64_t at = static_cast<int64_t>(hash) & mask;
+            while (table[at] >= here &&
+                   !(n_worded[table[at]] == n && equal(first, offsets[table[at]], n)))
+                at = (at + 1) & mask;
+            if (table[at] < here) table[at] = c;
+            const int64_t other = table[at], rest = offsets[c + 1] - first - n;
+            worded_alike[c] = static_cast<int32_t>(other);
+            int64_t own = begin;
+            while (own < c && !(worded_alike[own] == other &&
+                                offsets[own + 1] - offsets[own] - n == rest &&
+                                equal(first + n, offsets[own] + n, rest)))
+                ++own;
+            alike[c] = static_cast<int32_t>(own);
+        }
+    }
+}
+
+// ---- bins
+
+// Count the cuts below every value. All are compared, which is faster than a search.
+//
+// cuts  of each column, ascending, padded with infinity
+void count_cuts(Array<const float, 2> features, Array<const float, 2> cuts,
+                Array<uint8_t, 2> out) {
+    constexpr int64_t WIDTH = 8, ROWS = 4;  // columns and rows at a time: independent sums
+    const int64_t n_rows = features.shape(0), n_columns = features.shape(1);
+    check_equal(cuts.shape(0), n_columns, "cuts");
+    check_value(cuts.shape(1), 0, 256, "columns of cuts");
+    check_equal(out.shape(0), n_rows, "out");
+    check_equal(out.shape(1), n_columns, "out");
+    // The cuts of eight columns abreast, as far as one of them has any.
+    const int64_t n_blocks = (n_columns + WIDTH - 1) / WIDTH;
+    std::vector<float> panels;
+    std::vector<int64_t> ends(1, 0);
+    for (int64_t f = 0; f < n_columns; f += WIDTH) {
+        for (int64_t k = 0; k < cuts.shape(1); ++k) {
+            float line[WIDTH];
+            for (int64_t i = 0; i < WIDTH; ++i)
+                line[i] = f + i < n_columns ? cuts(f + i, k) : INFINITY;
+            if (*std::min_element(line, line + WIDTH) < INFINITY)
+                panels.insert(panels.end(), line, line + WIDTH);
+        }
+        ends.push_back(static_cast<int64_t>(panels.size()));
+    }
+    const int64_t width = n_blocks * WIDTH;  // of rows that are padded
+    std::vector<float> rows(ROWS * width);
+    std::vector<int32_t> counts(ROWS * width);
+    for (int64_t r = 0; r < n_rows; r += ROWS) {
+        const int64_t n = std::min(ROWS, n_rows - r);
+        for (int64_t i = 0; i < n; ++i)
+            std::copy_n(features.row(r + i).data(), n_columns, rows.data() + i * width);
+        for (int64_t b = 0; b < n_blocks; ++b) {
+            Eight x[ROWS];
+            Lanes<int32_t, WIDTH> count[ROWS];
+            for (int64_t i = 0; i < ROWS; ++i) {
+                x[i] = Eight::load(rows.data() + i * width + b * WIDTH);
+                count[i] = Lanes<int32_t, WIDTH>::all(0);
+            }
+            for (int64_t k = ends[b]; k < ends[b + 1]; k += WIDTH) {
+                const Eight cut = Eight::load(panels.data() + k);
+                for (int64_t i = 0; i < ROWS; ++i) count_above(x[i], cut, count[i]);
+            }
+            for (int64_t i = 0; i < ROWS; ++i)
+                count[i].store(counts.data() + i * width + b * WIDTH);
+        }
+        for (int64_t i = 0; i < n; ++i) {
+            const int32_t* const from = counts.data() + i * width;
+            uint8_t* __restrict to = out.row(r + i).data();
+            for (int64_t f = 0; f < n_columns; ++f) to[f] = static_cast<uint8_t>(from[f]);
+        }
+    }
+}
+
+// ---- ranker
+
+// The place of a pair's weight: multiplying spreads the bits, shifting brings high ones down.
+uint32_t place_of(uint32_t kind, uint32_t clue, uint32_t mask) {
+    const uint32_t mixed = (kind * 0x9E3779B1u) ^ (clue * 0x85EBCA6Bu);
+    return (mixed ^ (mixed >> 15)) & mask;
+}
+
+// Call visit(place) for every pair of a kind and a clue, clue by clue.
+template <class Visit>
+void each_pair(Hashes kinds, Hashes clues, uint32_t mask, Visit visit) {
+    for (const uint32_t kind : kinds)
+        for (const uint32_t clue : clues) visit(place_of(kind, clue, mask));
+}
+
+void check_crosses(Ints candidate_offsets, const Crosses& sides) {
+    const int64_t n_mentions = candidate_offsets.size() - 1, n_candidates = sides.n_worded.size();
+    check_groups(candidate_offsets, n_candidates, "candidate_offsets");
+    check_kinds(sides.kind_offsets, sides.kinds, sides.n_worded);
+    check_equal(sides.document.size(), n_mentions, "sides.document");
+    check_range(sides.document, 0, sides.document_offsets.size() - 1, "sides.document");
+    check_offsets(sides.place_offsets, n_mentions, sides.place_clues.size(),
+                  "sides.place_offsets");
+    check_offsets(sides.sentence_offsets, n_mentions, sides.sentence_clues.size(),
+                  "sides.sentence_offsets");
+    check_groups(sides.document_offsets, sides.document_clues.size(), "sides.document_offsets");
+    check_equal(sides.alike.size(), n_candidates, "sides.alike");
+    check_range(sides.alike, 0, n_candidates, "sides.alike");
+    check_equal(sides.worded_alike.size(), n_candidates, "sides.worded_alike");
+    check_range(sides.worded_alike, 0, n_candidates, "sides.worded_alike");
+}
+
+void check_bins(Array<const uint8_t, 2> bins, int64_t n_candidates,
+                Array<const double, 2> weights, const char* name) {
+    check_equal(bins.shape(0), n_candidates, name);
+    check_equal(weights.shape(0), bins.shape(1), "bin weights");
+    check_range(bins, 0, weights.shape(1), name);
+}
+
+struct AdaGrad {
+    double rate, decay, ease;
+
+    void step(double slope, double& weight, double& seen) const {
+        slope += decay * weight;
+        seen += slope * slope;
+        weight -= rate * slope / std::sqrt(seen + ease);
+    }
+};
+
+}  // namespace
+
+SGTB_RECORD(AdaGrad, rate, decay, ease)
+
+namespace {
+
+// Take one AdaGrad step per mention.
+//
+// sure  candidates whose probability is that far from wanted are not learned from
+void learn_ranks(Ints candidate_offsets, Ints gold, const Crosses& sides,
+                 Array<const uint8_t, 2> bins, Longs order, const AdaGrad& optimizer, double sure,
+                 Array<double> weights, Array<double> seen, Array<double, 2> bin_weights,
+                 Array<double, 2> bin_seen) {
+    const int64_t n_mentions = candidate_offsets.size() - 1, n_features = bins.shape(1);
+    check_crosses(candidate_offsets, sides);
+    check_equal(gold.size(), n_mentions, "gold");
+    check_range(order, 0, n_mentions, "order");
+    check_at_least(weights.size(), 1, "weights");
+    check_equal(seen.size(), weights.size(), "seen");
+    check_bins(bins, sides.n_worded.size(), bin_weights, "bins");
+    check_equal(bin_seen.shape(0), bin_weights.shape(0), "bin_seen");
+    check_equal(bin_seen.shape(1), bin_weights.shape(1), "bin_seen");
+    const auto mask = static_cast<uint32_t>(weights.size() - 1);
+    auto sum = [&](Hashes kinds, Hashes clues) {
+        double total = 0.0;
+        each_pair(kinds, clues, mask, [&](uint32_t place) { total += weights[place]; });
+        return total;
+    };
+    std::vector<double> scores;
+    Interrupt interrupt;
+    for (const int64_t m : order) {
+        interrupt.check();
+        const int64_t start = candidate_offsets[m], n = candidate_offsets[m + 1] - start;
+        scores.resize(n);
+        double top = -1e300, total = 0.0;
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t c = start + i;
+            const double near = sum(sides.all_kinds(c), sides.place(m)) +
+                                sum(sides.worded_kinds(c), sides.sentence(m));
+            scores[i] = near + sum(sides.worded_kinds(c), sides.text(m));
+            for (int64_t f = 0; f < n_features; ++f) scores[i] += bin_weights(f, bins(c, f));
+            top = std::max(top, scores[i]);
+        }
+        for (double& score : scores) total += score = std::exp(score - top);
+        for (int64_t i = 0; i < n; ++i) {
+            const double slope = scores[i] / total - (i == gold[m] ? 1.0 : 0.0);
+            if (std::abs(slope) < sure) continue;
+            const int64_t c = start + i;
+            auto step = [&](uint32_t place) {
+                optimizer.step(slope, weights[place], seen[place]);
+            };
+            each_pair(sides.all_kinds(c), sides.place(m), mask, step);
+            each_pair(sides.worded_kinds(c), sides.sentence(m), mask, step);
+            each_pair(sides.worded_kinds(c), sides.text(m), mask, step);
+            for (int64_t f = 0; f < n_features; ++f)
+                optimizer.step(slope, bin_weights(f, bins(c, f)), bin_seen(f, bins(c, f)));
+        }
+    }
+}
+
+// The scores of two rankers, or two sums.
+using Both = Lanes<double, 2, 16>;
+
+// Add the weights of bins to the scores of candidates first..last-1, four sums at a time.
+void add_bins(int64_t first, int64_t last, Array<const uint8_t, 2> bins,
+              Array<const double, 2> weights, double* scores) {
+    constexpr int AT_ONCE = 4;
+    const int64_t n_features = bins.shape(1), n_bins = weights.shape(1);
+    for (int64_t c = first; c < last; c += AT_ONCE) {
+        const uint8_t* bin[AT_ONCE];
+        double sum[AT_ONCE];
+        for (int i = 0; i < AT_ONCE; ++i) {
+            const int64_t own = std::min(c + i, last - 1);
+            bin[i] = bins.row(own).data();
+            sum[i] = scores[own];
+        }
+        const double* line = weights.data();
+        for (int64_t f = 0; f < n_features; ++f, line += n_bins)
+            for (int i = 0; i < AT_ONCE; ++i) sum[i] += line[bin[i][f]];
+        for (int i = 0; i < AT_ONCE && c + i < last; ++i) scores[c + i] = sum[i];
+    }
+}
+
+// Write the scores of the candidates of some mentions, as two rankers have them.
+//
+// local, joint  the bins that each ranker sees
+// weights       of crosses, of both rankers side by side
+void score_candidates(Ints candidate_offsets, const Crosses& sides, Array<const uint8_t, 2> local,
+                      Array<const uint8_t, 2> joint, Longs mentions,
+                      Array<const double, 2> weights, Array<const double, 2> local_weights,
+                      Array<const double, 2> joint_weights, Array<double, 2> out) {
+    const int64_t n_candidates = sides.n_worded.size();
+    check_crosses(candidate_offsets, sides);
+    check_range(mentions, 0, candidate_offsets.size() - 1, "mentions");
+    check_at_least(weights.shape(0), 1, "weights");
+    check_equal(weights.shape(1), 2, "weights");
+    check_bins(local, n_candidates, local_weights, "local");
+    check_bins(joint, n_candidates, joint_weights, "joint");
+    check_equal(out.shape(0), 2, "out");
+    check_equal(out.shape(1), n_candidates, "out");
+    const auto mask = static_cast<uint32_t>(weights.shape(0) - 1);
+    auto sum = [&](Hashes kinds, Hashes clues) {
+        Both total = Both::all(0.0);
+        each_pair(kinds, clues, mask, [&](uint32_t place) {
+            total = total + Both::load(weights.data() + 2 * int64_t(place));
+        });
+        return total;
+    };
+    // Of the first candidate with some kinds: sums around its mention, and over the document.
+    std::vector<Both> near(n_candidates), far(n_candidates);
+    std::vector<uint8_t> has_near(n_candidates), has_far(n_candidates);
+    Interrupt interrupt;
+    for (const int64_t m : mentions) {
+        interrupt.check();
+        const int64_t first = candidate_offsets[m], last = candidate_offsets[m + 1];
+        for (int64_t c = first; c < last; ++c) {
+            const int64_t own = sides.alike[c], other = sides.worded_alike[c];
+            if (!has_near[own]) {
+                near[own] = sum(sides.all_kinds(c), sides.place(m)) +
+                            sum(sides.worded_kinds(c), sides.sentence(m));
+                has_near[own] = true;
+            }
+            if (!has_far[other]) {
+                far[other] = sum(sides.worded_kinds(c), sides.text(m));
+                has_far[other] = true;
+            }
+            const Both score = near[own] + far[other];
+            out(0, c) = score[0];
+            out(1, c) = score[1];
+        }
+        add_bins(first, last, local, local_weights, out.row(0).data());
+        add_bins(first, last, joint, joint_weights, out.row(1).data());
+    }
+}
+
+// ---- tagger
+
+// Write the softmax of the weights of some clues; size of `out`: the number of tags.
+void tag_softmax(Hashes clues, Array<const double, 2> weights, Array<double> out) {
+    const auto mask = static_cast<uint32_t>(weights.shape(0) - 1);
+    std::fill(out.begin(), out.end(), 0.0);
+    for (const uint32_t clue : clues) {
+        const double* const row = weights.row(clue & mask).data();
+        for (int64_t t = 0; t < out.size(); ++t) out[t] += row[t];
+    }
+    const double top = *std::max_element(out.begin(), out.end());
+    double total = 0.0;
+    for (double& one : out) total += one = std::exp(one - top);
+    for (double& one : out) one /= total;
+}
+
+// Take one AdaGrad step per row.
+void learn_tags(const Clues& clues, Ints tags, Longs order, const AdaGrad& optimizer,
+                Array<double, 2> weights, Array<double, 2> seen) {
+    const int64_t n_tags = weights.shape(1);
+    check_groups(clues.offsets, clues.values.size(), "clues.offsets");
+    check_equal(tags.size(), clues.offsets.size() - 1, "tags");
+    check_range(order, 0, tags.size(), "order");
+    check_at_least(weights.shape(0), 1, "weights");
+    check_at_least(n_tags, 1, "weights");
+    check_equal(seen.shape(0), weights.shape(0), "seen");
+    check_equal(seen.shape(1), n_tags, "seen");
+    for (const int64_t m : order) check_value(tags[m], 0, n_tags, "tags");
+    const auto mask = static_cast<uint32_t>(weights.shape(0) - 1);
+    std::vector<double> slopes(n_tags);
+    Interrupt interrupt;
+    for (const int64_t m : order) {
+        interrupt.check();
+        tag_softmax(clues.row(m), weights, {slopes.data(), {n_tags}});
+        slopes[tags[m]] -= 1.0;
+        for (const uint32_t clue : clues.row(m))
+            for (int64_t t = 0; t < n_tags; ++t)
+                optimizer.step(slopes[t], weights(clue & mask, t), seen(clue & mask, t));
+    }
+}
+
+// Write the probabilities of the tags of every row.
+void tag_probabilities(const Clues& clues, Array<const double, 2> weights,
+                       Array<double, 2> out) {
+    check_offsets(clues.offsets, out.shape(0), clues.values.size(), "clues.offsets");
+    check_at_least(weights.shape(0), 1, "weights");
+    check_at_least(weights.shape(1), 1, "weights");
+    check_equal(out.shape(1), weights.shape(1), "out");
+    for (int64_t m = 0; m < out.shape(0); ++m)
+        tag_softmax(clues.row(m), weights, out.row(m));
+}
+
+// ---- shortlist and answers
+
+// Keep `least` candidates of each mention at least, the best; of equals, the first.
+void keep_best(Floats below, Longs offsets, int64_t least, Array<bool> kept) {
+    check_groups(offsets, below.size(), "offsets");
+    check_equal(kept.size(), below.size(), "kept");
+    for (int64_t m = 0; m < offsets.size() - 1; ++m) {
+        const int64_t first = offsets[m], last = offsets[m + 1];
+        const int64_t n = std::count(kept.data() + first, kept.data() + last, true);
+        for (int64_t i = n; i < std::min(least, last - first); ++i) {
+            int64_t best = -1;
+            for (int64_t c = first; c < last; ++c)
+                if (!kept[c] && (best < 0 || below[c] > below[best])) best = c;
+            kept[best] = true;
+        }
+    }
+}
+
+// Insert a candidate into an ordered list of them that ends at `end`, after its equals.
+template <class IsAhead>
+void insert_ordered(int64_t* begin, int64_t* end, int64_t candidate, IsAhead is_ahead) {
+    for (; end > begin && is_ahead(candidate, end[-1]); --end) *end = end[-1];
+    *end = candidate;
+}
+
+// Write the order of each mention's candidates, likeliest first, counted within it.
+//
+// Equals in probability are ordered by score, where exp made them equal, then by entity.
+void order_candidates(Longs offsets, Doubles probability, Doubles score, Ints entity,
+                      Array<int64_t> order) {
+    check_groups(offsets, probability.size(), "offsets");
+    check_equal(score.size(), probability.size(), "score");
+    check_equal(entity.size(), probability.size(), "entity");
+    check_equal(order.size(), probability.size(), "order");
+    for (int64_t m = 0; m < offsets.size() - 1; ++m) {
+        const int64_t first = offsets[m];
+        int64_t* const begin = order.data() + first;
+        auto is_ahead = [&](int64_t i, int64_t j) {
+            const int64_t a = first + i, b = first + j;
+            if (probability[a] != probability[b]) return probability[a] > probability[b];
+            if (score[a] != score[b]) return score[a] > score[b];
+            return entity[a] < entity[b];
+        };
+        for (int64_t i = 0; i < offsets[m + 1] - first; ++i)
+            insert_ordered(begin, begin + i, i, is_ahead);
+    }
+}
+
+// Write the order of each mention's candidates: as the search found, then by the ranker.
+//
+// found, searched, rows  the order of those searched, where those of each mention begin, and
+//                        which of all candidates they are
+void merge_orders(Longs found, Longs searched, Longs rows, Longs offsets, Floats below,
+                  Ints entity, Array<int64_t> order) {
+    const int64_t n_mentions = offsets.size() - 1;
+    check_groups(offsets, below.size(), "offsets");
+    check_offsets(searched, n_mentions, rows.size(), "searched");
+    check_equal(found.size(), rows.size(), "found");
+    check_equal(entity.size(), below.size(), "entity");
+    check_equal(order.size(), below.size(), "order");
+    for (int64_t m = 0; m < n_mentions; ++m) {
+        const int64_t first = offsets[m], begin = searched[m], n = searched[m + 1] - begin;
+        int64_t* at = order.data() + first;
+        for (int64_t i = begin; i < begin + n; ++i) {
+            check_value(found[i], 0, n, "found");
+            const int64_t least = i > begin ? rows[i - 1] + 1 : first;
+            check_value(rows[i], least, offsets[m + 1], "rows");
+        }
+        for (int64_t i = begin; i < begin + n; ++i) *at++ = rows[begin + found[i]] - first;
+        int64_t* const behind = at;
+        int64_t next = begin;  // of the searched ones, which are in the order of all
+        auto is_ahead = [&](int64_t i, int64_t j) {
+            const int64_t a = first + i, b = first + j;
+            return !(below[a] < below[b]) && !(below[a] == below[b] && entity[a] >= entity[b]);
+        };
+        for (int64_t c = first; c < offsets[m + 1]; ++c) {
+            if (next < begin + n && rows[next] == c)
+                ++next;
+            else
+                insert_ordered(behind, at++, c - first, is_ahead);
+        }
+    }
+}
+
+// ---- candidates and pairs of entities
+
+// Keep the `top` of each list with most in-links, then the lower number, each once.
+void keep_strongest(Longs begins, Longs in_links, int64_t top, Array<int32_t> numbers,
+                    Array<int64_t> offsets) {
+    check_groups(begins, numbers.size(), "begins");
+    check_equal(in_links.size(), numbers.size(), "in_links");
+    check_equal(offsets.size(), begins.size(), "offsets");
+    std::vector<std::pair<int64_t, int32_t>> list;  // strongest first
+    int64_t at = 0;
+    offsets[0] = 0;
+    for (int64_t r = 0; r < begins.size() - 1; ++r) {
+        list.clear();
+        for (int64_t i = begins[r]; i < begins[r + 1]; ++i)
+            list.emplace_back(~in_links[i], numbers[i]);
+        std::sort(list.begin(), list.end());
+        for (std::size_t i = 0; i < list.size() && at - offsets[r] < top; ++i)
+            if (i == 0 || list[i].second != list[i - 1].second) numbers[at++] = list[i].second;
+        offsets[r + 1] = at;
+    }
+}
+
+// Write, of each of some rows, those after it among them that it is linked with; return how many.
+int64_t list_links(Longs rows, Longs offsets, Ints columns, Array<int64_t> link_offsets,
+                   Array<int32_t> links) {
+    const int64_t n_rows = offsets.size() - 1;
+    check_groups(offsets, columns.size(), "offsets");
+    check_range(columns, 0, n_rows, "columns");
+    for (int64_t i = 0; i < rows.size(); ++i)
+        check_value(rows[i], i > 0 ? rows[i - 1] + 1 : 0, n_rows, "rows");
+    check_equal(link_offsets.size(), rows.size() + 1, "link_offsets");
+    check_at_least(links.size(), columns.size(), "links");
+    std::vector<int32_t> place(n_rows, -1);
+    for (int64_t i = 0; i < rows.size(); ++i) place[rows[i]] = static_cast<int32_t>(i);
+    int64_t at = 0;
+    link_offsets[0] = 0;
+    for (int64_t i = 0; i < rows.size(); ++i) {
+        for (int64_t k = offsets[rows[i]]; k < offsets[rows[i] + 1]; ++k) {
+            const int32_t other = place[columns[k]];
+            if (other > i) links[at++] = other;
+        }
+        link_offsets[i + 1] = at;
+    }
+    return at;
+}
+
+}  // namespace
+
+void bind_ranking(nb::module_& module) {
+    bind<&list_kinds>(module, "list_kinds", "candidate_offsets", "entity", "names", "kind_clues",
+                      "kind_words", "type_clue", "title_equal", "rest_words", "no_kind", "equal",
+                      "offsets", "kinds", "n_worded");
+    bind<&find_alike>(module, "find_alike", "candidate_offsets", "document", "offsets", "kinds",
+                      "n_worded", "alike", "worded_alike");
+    bind<&count_cuts>(module, "count_cuts", "features", "cuts", "out");
+    bind<&learn_ranks>(module, "learn_ranks", "candidate_offsets", "gold", "sides", "bins",
+                       "order", "optimizer", "sure", "weights", "seen", "bin_weights",
+                       "bin_seen");
+    bind<&score_candidates>(module, "score_candidates", "candidate_offsets", "sides", "local",
+                            "joint", "mentions", "weights", "local_weights", "joint_weights",
+                            "out");
+    bind<&learn_tags>(module, "learn_tags", "clues", "tags", "order", "optimizer", "weights",
+                      "seen");
+    bind<&tag_probabilities>(module, "tag_probabilities", "clues", "weights", "out");
+    bind<&keep_best>(module, "keep_best", "below", "offsets", "least", "kept");
+    bind<&order_candidates>(module, "order_candidates", "offsets", "probability", "score",
+                            "entity", "order");
+    bind<&merge_orders>(module, "merge_orders", "found", "searched", "rows", "offsets", "below",
+                        "entity", "order");
+    bind<&keep_strongest>(module, "keep_strongest", "begins", "in_links", "top", "numbers",
+                          "offsets");
+    bind<&list_links>(module, "list_links", "rows", "offsets", "columns", "link_offsets", "links");
+}
+
+}  // namespace sgtb

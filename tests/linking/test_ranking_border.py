@@ -1,0 +1,241 @@
+"""Arrays that the kernels of coherence and ranking refuse: an error that names them, no crash."""
+
+from collections.abc import Iterator
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sgtb.native
+from sgtb.linking import (
+    answers,
+    candidates,
+    coherence,
+    neighbours,
+    packing,
+    ranker,
+    shortlist,
+    sparse,
+    tagger,
+    votes,
+)
+from sgtb.linking.choices import listed_choices
+from sgtb.linking.repeats import Repeats
+from sgtb.linking.schema import SCHEMA
+from sgtb.linking.sparse import Sparse
+from tests.linking.builders import small_setting
+
+MODULES = (
+    answers, candidates, coherence, neighbours, packing, ranker, shortlist, sparse, tagger, votes,
+)  # fmt: skip
+KERNELS = {
+    "link_votes": "choices name prior links reach out",
+    "closeness_votes": "choices name prior vectors reach out",
+    "compare_votes": "votes log share offsets out",
+    "random_walk": "nodes place prior links n_rounds restart out",
+    "find_rows": "number offsets linked row degree",
+    "join_links": "link_offsets row degree columns offsets",
+    "multiply_sparse_f4": "offsets columns values dense out",
+    "multiply_sparse_f8": "offsets columns values dense out",
+    "list_kinds": "candidate_offsets entity names kind_clues kind_words type_clue title_equal "
+    "rest_words no_kind equal offsets kinds n_worded",
+    "find_alike": "candidate_offsets document offsets kinds n_worded alike worded_alike",
+    "count_cuts": "features cuts out",
+    "learn_ranks": "candidate_offsets gold sides bins order optimizer sure weights seen "
+    "bin_weights bin_seen",
+    "score_candidates": "candidate_offsets sides local joint mentions weights local_weights "
+    "joint_weights out",
+    "learn_tags": "clues tags order optimizer weights seen",
+    "tag_probabilities": "clues weights out",
+    "keep_best": "below offsets least kept",
+    "order_candidates": "offsets probability score entity order",
+    "merge_orders": "found searched rows offsets below entity order",
+    "keep_strongest": "begins in_links top numbers offsets",
+    "list_links": "rows offsets columns link_offsets links",
+}
+"""The kernels and the names of their arguments."""
+
+
+@cache
+def captured() -> dict[str, dict[str, Any]]:
+    """The arguments of all kernels, as Python passes them."""
+    calls: dict[str, dict[str, Any]] = {}
+
+    def keep(patch: pytest.MonkeyPatch, module: Any, kernel: str) -> None:
+        run = getattr(module, kernel)
+
+        def called(*given: Any) -> Any:
+            calls[kernel] = dict(zip(KERNELS[kernel].split(), given, strict=True))
+            return run(*given)
+
+        patch.setattr(module, kernel, called)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for kernel in KERNELS:
+            for module in MODULES:
+                if hasattr(module, kernel):
+                    keep(patch, module, kernel)
+        _run_all()
+    return calls
+
+
+def _run_all() -> None:
+    setting = small_setting()
+    table = setting.table(setting.train)
+    choices, rng = table.choices, np.random.default_rng(0)
+    everything = np.arange(len(choices.mentions))
+    cuts = ranker.Cuts.of(table.local)
+    bins = cuts.apply(table.local)
+    trained = ranker.Ranker.train(choices, table.crosses, bins, everything, rng, bits=8)
+    pair = bins, bins
+    ranker.Rankers(trained, trained).scores(choices, table.crosses, pair, everything)
+    tags = tagger.Tagger.train(table.contexts.tag_clues, table.tags, everything, rng, bits=8)
+    tags.probabilities(table.contexts.tag_clues)
+    coherence.coherence_features(Repeats.of(choices, table.contexts), setting.facts)
+    neighbours.neighbours(setting.facts.number, setting.facts.linked)
+    packing.pair_table(setting.facts, rows=np.arange(0, len(setting.facts), 2))
+    for dtype in (np.float32, np.float64):
+        Sparse.of([0, 0, 1], [1, 2, 0], [1, 2, 3], (2, 3)).times(np.ones((3, 5), dtype))
+    features = rng.random((choices.n_candidates, len(SCHEMA.names))).astype(np.float32) * 20 - 20
+    short = shortlist.shortlisted(choices, features, SCHEMA, ())
+    n, m = short.choices.n_candidates, len(choices.mentions)
+    system = SimpleNamespace(
+        decode=lambda *_, **__: SimpleNamespace(choices=np.zeros(m, np.int32)),
+        alternatives=lambda *_: SimpleNamespace(score=rng.random(n), probability=rng.random(n)),
+    )
+    decided = answers.decide(short.choices, system, np.full(m, -1, np.int32), False)
+    answers.widened(decided, short, choices)
+    rows = {"stated_in": np.arange(30), "in_links": np.arange(30)}
+    numbers = np.arange(12, dtype=np.int32)
+    candidates._strongest(SimpleNamespace(rows=rows), numbers, [5, 7], 3)
+
+
+def leaves(value: Any, path: str) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of an argument that its kernel reads, with their paths."""
+    if isinstance(value, np.ndarray):
+        yield path, value
+    for name in getattr(value, "_fields", ()):
+        if (path, name) != ("nodes", "number"):  # which no kernel of these reads
+            yield from leaves(getattr(value, name), f"{path}.{name}")
+
+
+def changed(value: Any, path: str, change: Any) -> Any:
+    """A copy of nested records in which one array is another one."""
+    name, _, rest = path.partition(".")
+    if not name:
+        return change(value)
+    inner = changed(getattr(value, name), rest, change)
+    if hasattr(value, "_replace"):
+        return value._replace(**{name: inner})
+    return type(value)(**{**vars(value), name: inner})
+
+
+def refused(kernel: str, path: str, change: Any, error: Any, match: str | None = None) -> None:
+    call = {name: _copied(value) for name, value in captured()[kernel].items()}
+    argument, _, rest = path.partition(".")
+    call[argument] = changed(call[argument], rest, change)
+    with pytest.raises(error, match=match):
+        getattr(sgtb.native, kernel)(*call.values())
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_arrays_of_another_type_or_layout_are_refused(kernel):
+    getattr(sgtb.native, kernel)(*map(_copied, captured()[kernel].values()))
+    for name, value in captured()[kernel].items():
+        for path, array in leaves(value, name):
+            assert array.size > 1, path
+            other = np.float32 if array.dtype == np.float64 else np.float64
+            refused(kernel, path, lambda a, other=other: a.astype(other), TypeError, path)
+            refused(kernel, path, lambda a: np.repeat(a, 2, axis=-1)[..., ::2], TypeError, path)
+            refused(kernel, path, lambda a: a[None], TypeError, path)
+
+
+ANY_LENGTH = {
+    "learn_ranks.order", "learn_tags.order", "score_candidates.mentions",
+    "score_candidates.weights", "random_walk.place", "tag_probabilities.weights",
+    "list_kinds.kinds", "list_links.links", "multiply_sparse_f4.dense", "multiply_sparse_f8.dense",
+    "closeness_votes.vectors",
+}  # fmt: skip
+"""Arrays whose length nothing else says, or that may be longer than needed."""
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_arrays_that_are_too_short_are_refused(kernel):
+    for name, value in captured()[kernel].items():
+        for path, _ in leaves(value, name):
+            if f"{kernel}.{path}" not in ANY_LENGTH:
+                refused(kernel, path, lambda array: array[:-1].copy(), ValueError)
+                refused(kernel, path, lambda array: array[:0].copy(), ValueError)
+
+
+def put(place: Any, number: float) -> Any:
+    def change(array: np.ndarray) -> np.ndarray:
+        other = array.copy()
+        other[place] = number
+        return other
+
+    return change
+
+
+MUCH = 1 << 30
+
+
+@pytest.mark.parametrize("number", [-7, MUCH])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "link_votes.choices.entity", "link_votes.choices.mention_offsets", "link_votes.name",
+        "link_votes.choices.candidate_offsets", "link_votes.links.offsets",
+        "link_votes.links.columns", "closeness_votes.choices.entity", "closeness_votes.name",
+        "compare_votes.offsets", "random_walk.nodes.offsets", "random_walk.nodes.entity",
+        "random_walk.nodes.place", "random_walk.place", "random_walk.links.columns",
+        "find_rows.offsets", "join_links.link_offsets", "join_links.row", "join_links.degree",
+        "multiply_sparse_f4.offsets", "multiply_sparse_f8.columns",
+        "list_kinds.candidate_offsets", "list_kinds.entity", "list_kinds.names.offsets",
+        "list_kinds.kind_clues.offsets", "list_kinds.kind_words.offsets",
+        "find_alike.candidate_offsets", "find_alike.offsets", "find_alike.n_worded",
+        "learn_ranks.candidate_offsets", "learn_ranks.order", "learn_ranks.sides.kind_offsets",
+        "learn_ranks.sides.n_worded", "learn_ranks.sides.document",
+        "learn_ranks.sides.place_offsets", "learn_ranks.sides.sentence_offsets",
+        "learn_ranks.sides.document_offsets", "score_candidates.sides.alike",
+        "score_candidates.sides.worded_alike", "score_candidates.mentions",
+        "learn_tags.clues.offsets", "learn_tags.tags", "learn_tags.order",
+        "tag_probabilities.clues.offsets", "keep_best.offsets", "order_candidates.offsets",
+        "merge_orders.found", "merge_orders.searched", "merge_orders.rows",
+        "merge_orders.offsets", "keep_strongest.begins", "list_links.rows", "list_links.offsets",
+        "list_links.columns",
+    ],
+)  # fmt: skip
+def test_indices_beyond_their_arrays_are_refused(path, number):
+    kernel, _, rest = path.partition(".")
+    name = rest.rpartition(".")[2].replace("kind_offsets", "offsets")
+    refused(kernel, rest, put(1, number), ValueError, name)
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "match"),
+    [
+        ("learn_ranks.bins", put((0, 0), 255), "bins"),
+        ("score_candidates.joint", put((0, 0), 24), "joint"),
+        ("link_votes.reach", lambda _: -1, "reach"),
+        ("list_kinds.no_kind", lambda _: -1, "no_kind"),
+        ("list_links.rows", lambda rows: rows[::-1].copy(), "rows"),
+        ("merge_orders.rows", lambda rows: rows[::-1].copy(), "rows"),
+    ],
+)
+def test_other_values_that_are_refused(path, change, match):
+    kernel, _, rest = path.partition(".")
+    refused(kernel, rest, change, ValueError, match)
+
+
+def test_records_lack_no_field():
+    choices = listed_choices((), small_setting().entities)
+    given = {**captured()["link_votes"], "choices": SimpleNamespace(entity=choices.entity)}
+    with pytest.raises(TypeError, match=r"choices\.mention_offsets: is missing"):
+        sgtb.native.link_votes(*given.values())
