@@ -38,4 +38,4 @@ class TextWords:
         n = number_distinct(words, len(vocabulary), place, distinct)
         known = vocabulary[distinct[:n]]
         names = ("number", "weight", "is_digit", "is_stop", "s", "h", "d")
-        return cls(place, *(np.ascontiguousarray(known[name]) for name in names))
+        return cls(place, *(known[name].copy() for name in names))
