@@ -25,7 +25,7 @@ $(VENV)/.tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build-requires.txt
-	$(PIP) --requirement $(VENV)/build-requires.txt
+	$(PIP) 'cmake>=3.26' 'ninja>=1.11' --requirement $(VENV)/build-requires.txt
 	touch $@
 
 # The package alone, for those who only look at the demo.
@@ -72,14 +72,14 @@ $(SANITIZED)/.ready: $(VENV)/.ready
 # or exceptions would go past the sanitizer.
 test-sanitized: export PYTHONMALLOC := malloc
 test-sanitized: export SGTB_SANITIZED := 1
-test-sanitized: export ASAN_OPTIONS := detect_leaks=0:log_path=$(abspath $(SANITIZED))/report
-test-sanitized: export UBSAN_OPTIONS := print_stacktrace=1:log_path=$(abspath $(SANITIZED))/report
+test-sanitized: export ASAN_OPTIONS := detect_leaks=0
+test-sanitized: export UBSAN_OPTIONS := print_stacktrace=1
+# Captured by pytest, what a sanitizer says before it ends the process would be lost.
 test-sanitized: $(SANITIZED)/.ready
-	@rm -f $(SANITIZED)/report.*
 	@export LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)"; \
-	run() { echo "$$@"; $(SANITIZED)/venv/bin/python "$$@" || { cat $(SANITIZED)/report.* 2>/dev/null; exit 1; }; }; \
-	run -m pytest $(SIDE_BY_SIDE) -m 'not slow' $(wildcard $(SANITIZED_TESTS)); \
-	for fuzzer in $(FUZZERS); do run -m tests.fuzz.$$fuzzer --seconds $(FUZZ_SECONDS); done
+	set -ex; python=$(SANITIZED)/venv/bin/python; \
+	$$python -m pytest --capture=sys $(SIDE_BY_SIDE) -m 'not slow' $(SANITIZED_TESTS); \
+	for fuzzer in $(FUZZERS); do $$python -m tests.fuzz.$$fuzzer --seconds $(FUZZ_SECONDS); done
 
 # The knowledge base and model that ship, from the entities and texts beside them.
 starter: setup

@@ -133,6 +133,14 @@ class KnowledgeBase:
         """Return an entity's number; None: there is no such entity."""
         return self._number(id.encode("utf-8", "surrogatepass"))
 
+    def numbers(self, ids: Sequence[str]) -> list[int | None]:
+        """Return the numbers of many entities; None: there is no such entity."""
+        keys = [id.encode("utf-8", "surrogatepass") for id in ids]
+        with self._reading() as (tables, transaction):
+            get, table, unpack = transaction.get, tables.ids, NUMBER.unpack
+            values = (get(key, None, table) if 0 < len(key) <= MAX_KEY else None for key in keys)
+            return [None if value is None else unpack(value)[0] for value in values]
+
     def id_of(self, number: int) -> str:
         """Return the id of an entity number."""
         return self._text(number, 0)
@@ -144,6 +152,10 @@ class KnowledgeBase:
     def description_of(self, number: int) -> str:
         """Return the description of an entity number."""
         return self._text(number, 2)
+
+    def ids_of(self, numbers: Longs) -> Texts:
+        """Return the ids of many entities."""
+        return self._texts(numbers, "id_size")
 
     def titles(self, numbers: Longs) -> Texts:
         """Return the titles of many entities."""

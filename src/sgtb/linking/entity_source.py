@@ -164,7 +164,8 @@ class KbSource:
         """Return what is known about some entities."""
         kb, rows = self._kb, self._kb.rows[numbers]
         return EntityRows(
-            kb.titles(numbers), kb.descriptions(numbers), [TYPES[type_] for type_ in rows["type"].tolist()],
+            kb.titles(numbers), kb.descriptions(numbers),
+            [TYPES[type_] for type_ in rows["type"].tolist()],
             np.where(rows["stated_in"] >= 0, rows["stated_in"], rows["in_links"]).astype(np.int32),
             np.where(rows["stated_out"] >= 0, rows["stated_out"], rows["links"]).astype(np.int32),
             rows["popularity"].astype(np.float32),
@@ -179,8 +180,9 @@ class KbSource:
 
     def degrees(self, numbers: Longs) -> Longs:
         """Return only how many links they have, out or in, whichever is more."""
-        rows = self._kb.rows[numbers]
-        degrees: Longs = np.maximum(rows["links"], rows["in_links"]).astype(np.int64)
+        rows = self._kb.rows
+        degrees: Longs = np.maximum(rows["links"][numbers], rows["in_links"][numbers])
+        degrees = degrees.astype(np.int64)
         return degrees
 
     def least_popularity(self) -> float:

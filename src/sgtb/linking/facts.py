@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from itertools import chain
 from zlib import crc32
 
 import numpy as np
@@ -17,10 +18,10 @@ import numpy.typing as npt
 from sgtb.entities import EntityTable
 from sgtb.learn.dtypes import Floats, Ints, Longs, Words
 from sgtb.linking.background import Background
-from sgtb.linking.descriptions import bags, descriptions
+from sgtb.linking.descriptions import bag_matrix, bags, descriptions
 from sgtb.linking.entity_source import EntitySource, TableSource
 from sgtb.linking.lexicon import Lexicon
-from sgtb.linking.name_prints import NamePrints, name_prints, string_number
+from sgtb.linking.name_prints import NamePrints, name_prints, string_numbers
 from sgtb.linking.neighbours import neighbours
 from sgtb.linking.sparse import Sparse
 from sgtb.ragged import Ragged
@@ -98,10 +99,12 @@ class EntityFacts:
         titles = rows.titles.strings()
         split = [split_title(title) for title in titles]
         brackets = [inside for _, inside in split]
-        kinds = [sorted(_kinds(*parts)) for parts in split]
-        title_words = bags(lexicon, rows.titles)
-        bracket_words = bags(lexicon, Texts.of(brackets))
-        kind_words = bags(lexicon, _phrases(kinds), in_normal_form=True)
+        kinds = [_kinds(*parts) for parts in split]
+        title_words = bag_matrix(lexicon, bags(lexicon, rows.titles))
+        bracket_words = bag_matrix(lexicon, bags(lexicon, Texts.of(brackets)))
+        kind_words = bag_matrix(lexicon, bags(lexicon, _phrases(kinds), in_normal_form=True))
+        prints = name_prints([normal_phrase(name) for name, _ in split])
+        clues = Ragged.of(([*map(kind_clue, own)] for own in kinds), np.uint32)
         described = descriptions(rows, source, lexicon)
         worded = title_words.with_values(lexicon.rarity[title_words.columns])
         popularity = np.where(
@@ -116,11 +119,10 @@ class EntityFacts:
             np.log1p(rows.in_links).astype(np.float32),
             np.log1p(rows.out_links).astype(np.float32),
             popularity.astype(np.float32), np.log1p(rows.degree).astype(np.float32),
-            name_prints([normal_phrase(name) for name, _ in split]),
-            np.array([string_number(normal_phrase(title)) for title in titles], np.uint64),
+            prints, _whole_titles(prints, titles, brackets),
             title_words,
-            Ragged.of(([kind_clue(k) for k in own] for own in kinds), np.uint32),
-            Ragged.of(([string_number(k) for k in own] for own in kinds), np.uint64),
+            clues,
+            Ragged(clues.offsets, string_numbers(Texts.of([*chain.from_iterable(kinds)]))),
             rows.linked, described, background.topic_vectors(described),
             _worded(worded, lexicon), _worded(bracket_words, lexicon),
             _worded(kind_words, lexicon), _worded(described, lexicon), rows.vectors,
@@ -154,18 +156,26 @@ def split_title(title: str) -> tuple[str, str]:
     return (title[: found.start()], found[1]) if found else (title, "")
 
 
-def _kinds(name: str, brackets: str) -> set[str]:
-    """Return the words of a title that no name is made of."""
-    written = name.split()
-    kinds = [word for part in written[1:] if part[0].islower() for word in normal_words(part)]
-    kinds += normal_words(brackets)
-    kinds += [word for word in normal_words(name) if word in _CLUB_WORDS]
-    kinds = [kind for kind in kinds if kind not in STOP_WORDS]
+def _kinds(name: str, brackets: str) -> Sequence[str]:
+    """Return the words of a title that no name is made of, by alphabet."""
+    kinds = {
+        word for part in name.split()[1:] if part[0].islower() for word in normal_words(part)
+    }
+    kinds.update(normal_words(brackets), _CLUB_WORDS.intersection(normal_words(name)))
+    kinds -= STOP_WORDS
     if "," in name:
-        kinds.append(_PLACE)
+        kinds.add(_PLACE)
     if _YEAR.search(name):
-        kinds.append(_EDITION)
-    return set(kinds)
+        kinds.add(_EDITION)
+    return sorted(kinds) if kinds else ()
+
+
+def _whole_titles(prints: NamePrints, titles: Sequence[str], brackets: Sequence[str]) -> Words:
+    """Return the numbers of whole titles; most have no brackets."""
+    whole = prints.whole.copy()
+    rows = [row for row, inside in enumerate(brackets) if inside]
+    whole[rows] = string_numbers(Texts.of([normal_phrase(titles[row]) for row in rows]))
+    return whole
 
 
 def _phrases(kinds: Iterable[Sequence[str]]) -> Texts:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
+from sgtb.learn.dtypes import Doubles, Floats, Ints, Words
+from sgtb.linking.name_prints import string_numbers
 from sgtb.linking.vocabulary import Vocabulary
 from sgtb.native import fill_word_table
 from sgtb.records import Document
@@ -22,11 +23,10 @@ model holds the words, and its size should not be that of the knowledge base."""
 
 
 class WordTable(NamedTuple):
-    """Words one after the other in UTF-8, and a hash table of their numbers, -1: empty."""
+    """A hash table of the numbers of words, -1 where a place is empty, by hashes of the words."""
 
-    text: Bytes
-    offsets: Longs
-    slots: Ints
+    hashes: Words
+    numbers: Ints
 
 
 @dataclass(frozen=True)
@@ -91,19 +91,23 @@ class Lexicon:
         return rarity
 
     @cached_property
+    def description_weight(self) -> Doubles:
+        """f8[V]: the weight of words in descriptions, the lesser of the two above."""
+        return np.minimum(self.weight, self.rarity)
+
+    @cached_property
     def number(self) -> dict[str, int]:
         """The number of each word."""
         return {word: i for i, word in enumerate(self.words)}
 
     @cached_property
     def table(self) -> WordTable:
-        """The same for kernels, stop words left out."""
-        text, _, ends = Texts.of(self.words)
-        offsets = np.concatenate([[0], ends])
-        words = np.flatnonzero([word not in STOP_WORDS for word in self.words]).astype(np.int32)
-        slots = np.full(1 << (2 * len(words)).bit_length(), -1, np.int32)
-        fill_word_table(text, offsets, words, slots)
-        return WordTable(text, offsets, slots)
+        """The numbers of words but stop words, for kernels."""
+        size = 1 << (2 * len(self.words)).bit_length()
+        table = WordTable(np.zeros(size, np.uint64), np.full(size, -1, np.int32))
+        left_out = np.array([word in STOP_WORDS for word in self.words], np.bool_)
+        fill_word_table(string_numbers(Texts.of(self.words)), left_out, *table)
+        return table
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

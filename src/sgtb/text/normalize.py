@@ -7,7 +7,8 @@ from functools import lru_cache
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _SILENT = str.maketrans("", "", ".'’")
-_ASCII_WORDS = bytes(ord(chr(c).lower() if chr(c).isalnum() else " ") for c in range(128)).ljust(256)
+_ASCII_WORDS = "".join(c.lower() if c.isalnum() else " " for c in map(chr, range(128))).encode()
+_ASCII_WORDS = _ASCII_WORDS.ljust(256)  # what becomes of each byte
 
 STOP_WORDS = frozenset(
     "the a an of in on at to and or for by with from is was were be been as it its he she his her "
