@@ -41,8 +41,7 @@ KERNELS = {
     "context_sizes": "mentions scenes window",
     "number_distinct": "words n_vocabulary place distinct",
     "describe_contexts": "mentions scenes window names topics words settings out",
-    "compare_texts": "candidate_offsets repeats contexts facts lexicon cosine_of description_of "
-    "out",
+    "compare_texts": "candidate_offsets repeats contexts facts lexicon pairs out",
 }
 """The kernels and the names of their arguments."""
 UNREAD = {
@@ -154,10 +153,7 @@ LONG_ENOUGH = {
     *(f"describe_contexts.out.{kind}_clues.values" for kind in ("sentence", "document")),
 }  # fmt: skip
 """Arrays that may be longer than needed."""
-ANY_LENGTH = {
-    *LONG_ENOUGH, "compare_texts.cosine_of", "compare_texts.description_of",
-    "fill_columns.parts.columns",
-}  # fmt: skip
+ANY_LENGTH = {*LONG_ENOUGH, "fill_columns.parts.columns"}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -209,7 +205,7 @@ def put(place: Any, number: float) -> Any:
         "compare_texts.contexts.window_bag.columns", "compare_texts.contexts.headline_bag.columns",
         "compare_texts.contexts.document_bag.columns", "compare_texts.facts.title_words.columns",
         "compare_texts.facts.description.columns", "compare_texts.facts.kind_clues.offsets",
-        "compare_texts.cosine_of", "compare_texts.description_of",
+        "compare_texts.pairs",
     ],
 )  # fmt: skip
 def test_indices_beyond_their_arrays_are_refused(path, number):

@@ -38,15 +38,14 @@ _TEXTS = ("mention", "window", "sentence", "headline", "document")
 
 
 def _pairs(names: Sequence[str]) -> Longs:
-    """Return the side and the text that each feature compares."""
+    """Return the side and the text that each cosine is of."""
     sides = [name.split("_") for name in names]
     return np.array([(_SIDES.index(side), _TEXTS.index(text)) for side, text in sides], np.int64)
 
 
-COSINE_OF = _pairs(COSINES)
 _LINKED = 3
-"""So many of DESCRIPTIONS compare word by word; the others are products of vectors."""
-DESCRIPTION_OF = _pairs(DESCRIPTIONS[_LINKED:])
+"""So many of DESCRIPTIONS compare word by word; the others are cosines, too."""
+PAIRS = _pairs((*COSINES, *DESCRIPTIONS[_LINKED:]))
 
 
 class Similarities(NamedTuple):
@@ -68,7 +67,5 @@ def similarities(
     """Compare every candidate with the texts around its mention."""
     widths = map(len, (OVERLAPS, COSINES, DESCRIPTIONS))
     out = Similarities(*(np.empty((choices.n_candidates, n), np.float32) for n in widths))
-    compare_texts(
-        choices.candidate_offsets, repeats, contexts, facts, lexicon, COSINE_OF, DESCRIPTION_OF, out
-    )
+    compare_texts(choices.candidate_offsets, repeats, contexts, facts, lexicon, PAIRS, out)
     return out

@@ -527,7 +527,8 @@ void fill_learned(Array<const double, 2> tags, Array<const double, 2> name_tags,
                 *to++ = scores.odds(s, c) / std::max(total[s], 1e-300);
             }
             float* const row = out.row(c).data() + first;
-            for (int64_t i = 0; i < wanted.size(); ++i) row[i] = static_cast<float>(line[wanted[i]]);
+            for (int64_t i = 0; i < wanted.size(); ++i)
+                row[i] = static_cast<float>(line[wanted[i]]);
         }
     }
 }

@@ -12,7 +12,7 @@ namespace sgtb {
 
 namespace {
 
-// What an entity is represented by, and the texts it is compared with; the order of the Python side.
+// What represents an entity, and the texts it is compared with; in the order of similarity.py.
 enum Side { TITLE, DESCRIPTION, KIND, BRACKET, REST, N_SIDES };
 enum Text { MENTION, WINDOW, SENTENCE, HEADLINE, DOCUMENT, N_TEXTS };
 
@@ -123,11 +123,10 @@ struct Matches {
 class Comparison {
 public:
     Comparison(const Contexts& contexts, const Facts& facts, const Lexicon& lexicon,
-               Array<const int64_t, 2> cosine_of, Array<const int64_t, 2> description_of,
-               const Similarities& out)
-        : contexts_(contexts), facts_(facts), lexicon_(lexicon), cosine_of_(cosine_of),
-          description_of_(description_of), out_(out), width_(lexicon.vectors.shape(1)),
-          sum_(width_), shared_(2 * width_) {}
+               Array<const int64_t, 2> pairs, const Similarities& out)
+        : contexts_(contexts), facts_(facts), lexicon_(lexicon), pairs_(pairs), out_(out),
+          width_(lexicon.vectors.shape(1)), sum_(width_), shared_(2 * width_),
+          lanes_(pairs.shape(0)) {}
 
     void set_document(int64_t d) {
         const auto words = row(contexts_.document_bag, d);
@@ -153,17 +152,14 @@ public:
         rest_ends_.assign(1, 0);
         put(contexts_.name_bag, first, in_name_);
         for (int64_t c = 0; c < n; ++c) {
-            const int64_t e = entities[c], next = entities[std::min(c + 1, n - 1)];
-            const auto words = Comparison::row(facts_.description, next);
-            prefetch(words.data(), words.size());
-            prefetch(Comparison::row(facts_.title_words, next).data(), 1);
-            prefetch(&facts_.shape(next, 0), 1);
+            const int64_t e = entities[c];
+            prefetch_words(entities[std::min(c + 1, n - 1)]);
             compare_title(e, row + c);
             compare_description(e, row + c);
             add_side(c, TITLE, facts_.title_words.offsets, e, facts_.title_vector);
             add_side(c, DESCRIPTION, facts_.description.offsets, e, facts_.description_vector);
             add_side(c, KIND, facts_.kind_clues.offsets, e, facts_.kind_vector);
-            if (facts_.shape(e, 0) != 0.0f) 
+            if (facts_.shape(e, 0) != 0.0f)
                 add_side(c, BRACKET, facts_.bracket_vector.row(e).data());
         }
         remove(contexts_.name_bag, first, in_name_);
@@ -193,6 +189,13 @@ private:
 #else
         (void)from, (void)n;
 #endif
+    }
+
+    void prefetch_words(int64_t e) const {
+        const auto words = row(facts_.description, e);
+        prefetch(words.data(), words.size());
+        prefetch(row(facts_.title_words, e).data(), 1);
+        prefetch(facts_.shape.row(e).data(), 1);
     }
 
     void put(const SparseRows& bag, int64_t r, Values& values) {
@@ -301,22 +304,11 @@ private:
                 const float w = lexicon_.weight[rest_words_[i]];
                 for (int64_t k = 0; k < width_; ++k) rest[k] += w * vector[k];
             }
+            float square = 0.0f;
+            for (int64_t k = 0; k < width_; ++k) square += rest[k] * rest[k];
+            const float scale = 1.0f / std::sqrt(std::max(square, 1e-12f));
+            for (int64_t k = 0; k < width_; ++k) rest[k] *= scale;
             add_side(c, REST, rest);
-        }
-        constexpr int64_t AT_ONCE = 4;  // sums, each in its order
-        for (int64_t c = 0; c < n; c += AT_ONCE) {
-            const int64_t size = std::min(AT_ONCE, n - c);
-            const float* rows[AT_ONCE];
-            for (int64_t i = 0; i < AT_ONCE; ++i)
-                rows[i] = rests_.data() + (c + std::min(i, size - 1)) * width_;
-            float square[AT_ONCE] = {};
-            for (int64_t k = 0; k < width_; ++k)
-                for (int64_t i = 0; i < AT_ONCE; ++i) square[i] += rows[i][k] * rows[i][k];
-            for (int64_t i = 0; i < size; ++i) {
-                const float scale = 1.0f / std::sqrt(std::max(square[i], 1e-12f));
-                float* __restrict const rest = rests_.data() + (c + i) * width_;
-                for (int64_t k = 0; k < width_; ++k) rest[k] *= scale;
-            }
         }
     }
 
@@ -356,22 +348,18 @@ private:
                          products_.data() + stride_, stride_);
     }
 
-    // Where the products of each feature are found for the i-th mention.
+    // Where the products of all pairs are found for the i-th mention.
     void find_lanes(int64_t i) {
         const int64_t lanes[N_TEXTS] = {0, N_SHARED + 2 * i, N_SHARED + 2 * i + 1, 1, 2};
-        lanes_.clear();
-        for (const auto& pairs : {cosine_of_, description_of_})
-            for (int64_t k = 0; k < pairs.shape(0); ++k)
-                lanes_.push_back({pairs(k, 0), lanes[pairs(k, 1)]});
+        for (int64_t k = 0; k < pairs_.shape(0); ++k) lanes_[k] = lanes[pairs_(k, 1)];
     }
 
     // Write the row of candidate c for a mention; `shared` is its row for the first one.
     void write(int64_t c, int64_t shared, int64_t to) {
         float *const overlaps = &out_.overlaps(to, 0), *const described = &out_.descriptions(to, 0);
         if (to != shared) {
-            std::memcpy(overlaps, &out_.overlaps(shared, 0), out_.overlaps.shape(1) * sizeof(float));
-            described[0] = out_.descriptions(shared, 0);
-            described[1] = out_.descriptions(shared, 1);
+            std::copy_n(&out_.overlaps(shared, 0), 6, overlaps);
+            std::copy_n(&out_.descriptions(shared, 0), 2, described);
         }
         float in_title = 0.0f, in_description = 0.0f;
         for (int64_t k = in_titles_.ends[c]; k < in_titles_.ends[c + 1]; ++k)
@@ -383,18 +371,18 @@ private:
         overlaps[4] = in_title;
         described[2] = in_description;
         auto product = [&](int64_t k) {
-            return products_[place_[c][lanes_[k].side] * stride_ + lanes_[k].lane];
+            return products_[place_[c][pairs_(k, 0)] * stride_ + lanes_[k]];
         };
-        const int64_t n_cosines = cosine_of_.shape(0), n_described = description_of_.shape(0);
+        const int64_t n_cosines = out_.cosines.shape(1), n_pairs = pairs_.shape(0);
         float* const cosines = out_.cosines.row(to).data();
         for (int64_t k = 0; k < n_cosines; ++k) cosines[k] = product(k);
-        for (int64_t k = 0; k < n_described; ++k) described[3 + k] = product(n_cosines + k);
+        for (int64_t k = n_cosines; k < n_pairs; ++k) described[3 + k - n_cosines] = product(k);
     }
 
     const Contexts& contexts_;
     const Facts& facts_;
     const Lexicon& lexicon_;
-    Array<const int64_t, 2> cosine_of_, description_of_;
+    Array<const int64_t, 2> pairs_;  // a side and a text for every cosine
     const Similarities& out_;
     const int64_t width_;
     std::vector<double> sum_;
@@ -405,33 +393,17 @@ private:
     std::vector<int64_t> likely_, rest_ends_;
     std::vector<int32_t> rest_words_;
     std::vector<const float*> sides_;
-    struct Lane {
-        int64_t side, lane;
-    };
-    std::vector<Lane> lanes_;  // of each feature that is a product
+    std::vector<int64_t> lanes_;  // of pairs, among the products
     std::vector<std::array<int64_t, N_SIDES>> place_;  // row of products; 0: no such side
     Panels panels_;
     int64_t stride_ = 0;
 };
 
-void check_pairs(Array<const int64_t, 2> pairs, int64_t n, const char* name) {
-    check_equal(pairs.shape(0), n, name);
-    check_equal(pairs.shape(1), 2, name);
-    for (int64_t k = 0; k < n; ++k) {
-        check_value(pairs(k, 0), 0, N_SIDES, name);
-        check_value(pairs(k, 1), 0, N_TEXTS, name);
-    }
-}
-
-void check_table(Array<float, 2> table, int64_t n_rows, int64_t least, const char* name) {
-    check_equal(table.shape(0), n_rows, name);
-    check_at_least(table.shape(1), least, name);
-}
-
-// Fill the tables of all candidates; cosine_of and description_of are pairs of a side and a text.
+// Fill the tables of all candidates. Pairs of a side and a text are what cosines are of: those of
+// out.cosines, then those of out.descriptions from the fourth column on.
 void compare_texts(Ints candidate_offsets, const Repeats& repeats, const Contexts& contexts,
-                   const Facts& facts, const Lexicon& lexicon, Array<const int64_t, 2> cosine_of,
-                   Array<const int64_t, 2> description_of, const Similarities& out) {
+                   const Facts& facts, const Lexicon& lexicon, Array<const int64_t, 2> pairs,
+                   const Similarities& out) {
     const Lists& once = repeats.once;
     const int64_t n_mentions = candidate_offsets.size() - 1;
     const int64_t n_documents = once.mention_offsets.size() - 1;
@@ -466,13 +438,17 @@ void compare_texts(Ints candidate_offsets, const Repeats& repeats, const Context
         check_equal(vectors.shape(0), n_entities, "facts.*_vector");
         check_equal(vectors.shape(1), lexicon.vectors.shape(1), "facts.*_vector");
     }
-    const int64_t n = out.overlaps.shape(0);
-    check_table(out.overlaps, n, 6, "out.overlaps");
-    check_table(out.cosines, n, cosine_of.shape(0), "out.cosines");
-    check_table(out.descriptions, n, 3 + description_of.shape(0), "out.descriptions");
-    check_pairs(cosine_of, cosine_of.shape(0), "cosine_of");
-    check_pairs(description_of, description_of.shape(0), "description_of");
-    Comparison comparison(contexts, facts, lexicon, cosine_of, description_of, out);
+    for (const auto& table : {out.overlaps, out.cosines, out.descriptions})
+        check_equal(table.shape(0), out.overlaps.shape(0), "out");
+    check_equal(out.overlaps.shape(1), 6, "out.overlaps");
+    check_equal(out.cosines.shape(1) + out.descriptions.shape(1) - 3, pairs.shape(0), "pairs");
+    check_at_least(out.descriptions.shape(1), 3, "out.descriptions");
+    check_equal(pairs.shape(1), 2, "pairs");
+    for (int64_t k = 0; k < pairs.shape(0); ++k) {
+        check_value(pairs(k, 0), 0, N_SIDES, "pairs");
+        check_value(pairs(k, 1), 0, N_TEXTS, "pairs");
+    }
+    Comparison comparison(contexts, facts, lexicon, pairs, out);
     Interrupt interrupt;
     for (int64_t d = 0; d < n_documents; ++d) {
         interrupt.check();
@@ -491,7 +467,7 @@ void compare_texts(Ints candidate_offsets, const Repeats& repeats, const Context
 
 void bind_similarity(nb::module_& module) {
     bind<&compare_texts>(module, "compare_texts", "candidate_offsets", "repeats", "contexts",
-                         "facts", "lexicon", "cosine_of", "description_of", "out");
+                         "facts", "lexicon", "pairs", "out");
 }
 
 }  // namespace sgtb
