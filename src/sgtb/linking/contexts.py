@@ -108,14 +108,21 @@ class Contexts:
         describe_contexts(
             scenes, spots, of_names, _topics(documents), words, _settings(scenes), out
         )
-        bags = (
-            out.name_bag, out.sentence_bag, out.window_bag, out.document_bag, out.headline_bag,
-        )  # fmt: skip
-        lists = out.place_clues, out.sentence_clues, out.tag_clues, out.document_clues
+        n_words = len(lexicon.words)
         return cls(
-            names, tuple(full_names), *(_cut_bag(bag, len(lexicon.words)) for bag in bags),
-            out.place, *map(_cut_clues, lists),
-        )  # fmt: skip
+            names=names,
+            full_names=tuple(full_names),
+            name_bag=_cut_bag(out.name_bag, n_words),
+            sentence_bag=_cut_bag(out.sentence_bag, n_words),
+            window_bag=_cut_bag(out.window_bag, n_words),
+            document_bag=_cut_bag(out.document_bag, n_words),
+            headline_bag=_cut_bag(out.headline_bag, n_words),
+            place=out.place,
+            place_clues=_cut_clues(out.place_clues),
+            sentence_clues=_cut_clues(out.sentence_clues),
+            tag_clues=_cut_clues(out.tag_clues),
+            document_clues=_cut_clues(out.document_clues),
+        )
 
 
 def _cut_bag(bag: Sparse, n_columns: int) -> Sparse:

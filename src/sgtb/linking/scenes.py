@@ -99,16 +99,17 @@ class Spots(NamedTuple):
     def of(cls, scenes: Scenes, choices: Choices, window: int) -> "Spots":
         """Find the mentions; a window has so many tokens on either side."""
         n = len(choices.mentions)
-        columns = np.empty((8, n), np.int64)
-        spots = cls(*columns, np.empty((n, 4), np.int64), np.empty(3, np.int64))
-        first = np.fromiter(map(attrgetter("first"), choices.mentions), np.int64, n)
-        stop = np.fromiter(map(attrgetter("stop"), choices.mentions), np.int64, n)
-        find_spots(first, stop, choices.mention_offsets, scenes, window, spots)
+        document, first, stop, begin, end, low, high, sentence = np.empty((8, n), np.int64)
+        sides, room = np.empty((n, 4), np.int64), np.empty(3, np.int64)
+        spots = cls(document, first, stop, begin, end, low, high, sentence, sides, room)
+        given_first = np.fromiter(map(attrgetter("first"), choices.mentions), np.int64, n)
+        given_stop = np.fromiter(map(attrgetter("stop"), choices.mentions), np.int64, n)
+        find_spots(given_first, given_stop, choices.mention_offsets, scenes, window, spots)
         return spots
 
 
 def topic_of(document: Document) -> str:
-    """Return the topic word of an agency headline: "SOCCER - …" or "NBA BASKETBALL - …"; else ""."""
+    """Return the topic word of an agency headline, "SOCCER - …" or "NBA BASKETBALL - …"; or ""."""
     for before, word in pairwise(document.tokens.texts[:3]):
         if word == "-":
             return before.lower()
