@@ -40,13 +40,12 @@ def test_the_reader_of_imports_sees_all_forms():
 
 
 BASE = (
-    "sgtb.errors", "sgtb.files", "sgtb.kernels", "sgtb.native", "sgtb.records", "sgtb.entities",
+    "sgtb.errors", "sgtb.files", "sgtb.native", "sgtb.records", "sgtb.entities",
     "sgtb.ragged", "sgtb.workers", "sgtb.stages",
 )  # fmt: skip
 MAY_IMPORT = {
     "sgtb.errors": (),
     "sgtb.files": (),
-    "sgtb.kernels": (),
     "sgtb.native": ("sgtb.native", "sgtb.errors"),
     "sgtb.records": (),
     "sgtb.entities": (),
@@ -59,7 +58,6 @@ MAY_IMPORT = {
         "sgtb.bars",
         "sgtb.errors",
         "sgtb.files",
-        "sgtb.kernels",
         "sgtb.native",
     ),
     "sgtb.text": ("sgtb.text", *BASE),

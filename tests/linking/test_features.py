@@ -270,7 +270,6 @@ def test_a_thousand_mentions_of_thirty_candidates_take_linear_memory():
     assert peak < 150 * 2**20, f"{peak / 2**20:.0f} MB"
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("columns", [[], [2], [1, 2, 3], [0, 2, 4]])
 def test_columns_are_copied(columns):
     values = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
@@ -282,7 +281,6 @@ def test_columns_are_copied(columns):
     np.testing.assert_array_equal(out, expected)
 
 
-@pytest.mark.nojit
 def test_means_are_those_of_a_name_in_a_document():
     values = np.array([[1.0, 0.0], [3.0, 1.0], [5.0, 2.0], [7.0, 3.0]])
     mean = np.zeros_like(values)
@@ -291,7 +289,6 @@ def test_means_are_those_of_a_name_in_a_document():
     assert mean.tolist() == [[3, 1], [3, 1], [3, 1], [7, 3]]
 
 
-@pytest.mark.nojit
 def test_learned_columns_are_those_of_the_twin():
     rng = np.random.default_rng(2)
     offsets, entity = np.array([0, 3, 3, 7], np.int32), rng.integers(0, 5, 7).astype(np.int32)

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from sgtb.linking.scenes import Scenes, Spots
 from sgtb.linking.vocabulary import Vocabulary
@@ -30,7 +29,6 @@ def spots_of(sentences, mentions):
     return Spots.of(scenes, SimpleNamespace(mentions=asked, mention_offsets=offsets))
 
 
-@pytest.mark.nojit
 def test_where_mentions_stand():
     spots = spots_of([[4, 6, 9], [3]], [[(0, 1), (3, 5), (8, 9)], [(1, 2)]])
     assert spots.document.tolist() == [0, 0, 0, 1]
@@ -46,7 +44,6 @@ def test_where_mentions_stand():
     ]  # fmt: skip
 
 
-@pytest.mark.nojit
 def test_mentions_beyond_their_document_stand_at_its_end():
     spots = spots_of([[2, 4], [3]], [[(3, 9), (7, 9), (2, 1)], [(-9, 1)]])
     assert spots.first.tolist() == [3, 4, 2, 4]
@@ -66,6 +63,5 @@ def test_sentences_beyond_their_document_end_with_it():
     assert scenes.sentences.tolist() == [[0, 2], [2, 4], [3, 3], [4, 4], [4, 8]]
 
 
-@pytest.mark.nojit
 def test_no_mentions_stand_nowhere():
     assert len(spots_of([[2]], [[]]).first) == 0

@@ -34,7 +34,6 @@ def test_groups_by_hand():
     assert share(np.array([1.0, 2.0, 5.0, 4.0]), OFFSETS).tolist() == [1 / 8, 2 / 8, 5 / 8, 1]
 
 
-@pytest.mark.nojit
 def test_relatives_are_those_of_each_column():
     values = np.random.default_rng(3).normal(size=(4, 3)).astype(np.float32)
     found = relatives(values, np.array([2, 0]), OFFSETS)

@@ -7,7 +7,6 @@ from sgtb.linking.slices import sliced
 from sgtb.ragged import gathered
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.float32, np.int64, np.uint64, float])
 def test_slices_are_copied(dtype):
     rng = np.random.default_rng(1)
@@ -20,7 +19,6 @@ def test_slices_are_copied(dtype):
     assert not np.shares_memory(found.items, items)
 
 
-@pytest.mark.nojit
 def test_no_slices():
     nothing = np.zeros(0, np.int64)
     found = sliced(np.zeros(3, np.int32), nothing, nothing)

@@ -15,7 +15,6 @@ def vocabulary_of(numbers, weights):
     return known
 
 
-@pytest.mark.nojit
 def test_words_are_looked_up_once():
     vocabulary = vocabulary_of([5, UNKNOWN, 3, 7], [1, 0, 2, 0.5])
     words = TextWords.of(np.array([2, 0, 2, 1, 0], np.int32), vocabulary)
@@ -25,7 +24,6 @@ def test_words_are_looked_up_once():
     assert len(TextWords.of(np.zeros(0, np.int32), vocabulary).number) == 0
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(3))
 def test_counts_are_those_of_the_twin(seed):
     rng = np.random.default_rng(seed)

@@ -24,8 +24,10 @@ from sgtb.kb.place import data_folder
 from sgtb.kb.spellings import NameValue, Spelling, unpack_name, unpack_spellings
 from sgtb.ragged import Ragged, gathered
 from sgtb.text.normalize import normal_name
+from sgtb.text.texts import Texts
 
 Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 TOP = 30
@@ -37,6 +39,7 @@ _PAIR = struct.Struct("<if")  # as CANDIDATE
 # Where the text of an entity lies: one number, and four in a row.
 _TEXT_AT = struct.Struct("<q")
 _TEXT_SIZES = struct.Struct("<4i")
+_TEXT_PARTS = ("id_size", "title_size", "description_size", "spellings_size")
 _TEXT_AT_OFFSET = ROW.fields["text_at"][1]  # type: ignore[index]
 _TEXT_SIZES_OFFSET = ROW.fields["id_size"][1]  # type: ignore[index]
 
@@ -130,6 +133,14 @@ class KnowledgeBase:
         """Return an entity's number; None: there is no such entity."""
         return self._number(id.encode("utf-8", "surrogatepass"))
 
+    def numbers(self, ids: Sequence[str]) -> list[int | None]:
+        """Return the numbers of many entities; None: there is no such entity."""
+        keys = [id.encode("utf-8", "surrogatepass") for id in ids]
+        with self._reading() as (tables, transaction):
+            get, table, unpack = transaction.get, tables.ids, NUMBER.unpack
+            values = (get(key, None, table) if 0 < len(key) <= MAX_KEY else None for key in keys)
+            return [None if value is None else unpack(value)[0] for value in values]
+
     def id_of(self, number: int) -> str:
         """Return the id of an entity number."""
         return self._text(number, 0)
@@ -141,6 +152,18 @@ class KnowledgeBase:
     def description_of(self, number: int) -> str:
         """Return the description of an entity number."""
         return self._text(number, 2)
+
+    def ids_of(self, numbers: Longs) -> Texts:
+        """Return the ids of many entities."""
+        return self._texts(numbers, "id_size")
+
+    def titles(self, numbers: Longs) -> Texts:
+        """Return the titles of many entities."""
+        return self._texts(numbers, "title_size")
+
+    def descriptions(self, numbers: Longs) -> Texts:
+        """Return the descriptions of many entities."""
+        return self._texts(numbers, "description_size")
 
     def spellings_of(self, number: int) -> tuple[Spelling, ...]:
         """Return the spellings of an entity number, sources as numbers."""
@@ -439,6 +462,15 @@ class KnowledgeBase:
         at, sizes = _text_place(rows, number)
         at += sum(sizes[:part])
         return bytes(text[at : at + sizes[part]])
+
+    def _texts(self, numbers: Longs, part: str) -> Texts:
+        """Return a part of the texts of many entities, by the name of its size."""
+        with self._guard:
+            rows, text = self.rows, self.text
+        starts = rows["text_at"][numbers]
+        for size in _TEXT_PARTS[: _TEXT_PARTS.index(part)]:
+            starts = starts + rows[size][numbers]
+        return Texts(text, starts, starts + rows[part][numbers])
 
     def _text(self, number: int, part: int) -> str:
         return self._bytes(number, part).decode()

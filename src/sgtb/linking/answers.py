@@ -1,6 +1,6 @@
 """Answers: decided problems as links, with probabilities, alternatives and reasons."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -45,18 +45,21 @@ class Cards:
         """Drop what was read."""
         self._known = {}
 
-    def of(self, numbers: Sequence[int]) -> list[Card]:
+    def of(self, numbers: Longs) -> list[Card]:
         """Return the cards of some entities."""
-        known = self._known
-        return [known.get(number) or self._read(number) for number in numbers]
+        known, asked = self._known, numbers.tolist()
+        new = [number for number in asked if number not in known]
+        if new:
+            if len(known) + len(new) > _REMEMBERED:
+                self._known = known = {}
+                new = asked
+            known.update(zip(new, self._read(np.array(new, np.int64)), strict=True))
+        return [known[number] for number in asked]
 
-    def _read(self, number: int) -> Card:
+    def _read(self, numbers: Longs) -> Iterator[Card]:
         kb = self._kb
-        card = kb.id_of(number), kb.title_of(number), TYPES[kb.rows["type"][number]]
-        if len(self._known) >= _REMEMBERED:
-            self._known = {}
-        self._known[number] = card
-        return card
+        types = [TYPES[type_] for type_ in kb.rows["type"][numbers].tolist()]
+        return zip(kb.ids_of(numbers).strings(), kb.titles(numbers).strings(), types, strict=True)
 
 
 @dataclass(frozen=True)
@@ -224,7 +227,7 @@ class Answers:
         used = np.zeros(len(number), np.bool_)
         used[rows] = True
         (rows,) = used.nonzero()
-        cards = self._cards.of(number[rows].tolist())
+        cards = self._cards.of(number[rows])
         return dict(zip(rows.tolist(), cards, strict=True)) | {_NO_ROW: NIL_CARD}
 
     def _reasons(

@@ -8,6 +8,7 @@ popularity.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -61,8 +62,8 @@ class Background:
             met = known = np.arange(source.size)
         else:
             known = np.union1d(met, source.rows(met).linked.items).astype(np.int64)
-        described = source.rows(met).descriptions if description_words else ()
-        lexicon = Lexicon.build(texts, source.titles(known), words, described)
+        described = source.rows(met).descriptions.strings() if description_words else ()
+        lexicon = Lexicon.build(texts, source.titles(known).strings(), words, described)
         return cls.of(lexicon, source, met, topic_width, digits)
 
     @classmethod
@@ -83,12 +84,20 @@ class Background:
 
     def topic_vectors(self, described: Sparse) -> Floats:
         """Return unit vectors of descriptions, or zero: their part of each topic."""
-        known = np.isin(described.columns, self.topic_words)
-        rows = described.rows[known]
-        offsets = np.searchsorted(rows, np.arange(described.n_rows + 1)).astype(np.int64)
-        columns = np.searchsorted(self.topic_words, described.columns[known]).astype(np.int32)
-        own = Sparse(offsets, columns, described.values[known], len(self.topic_words))
+        columns = self._topic_row[described.columns]
+        known = columns >= 0
+        before = np.concatenate([[0], np.cumsum(known)])
+        own = Sparse(
+            before[described.offsets], columns[known], described.values[known], len(self.topics)
+        )
         return _rounded(unit(own.times(self.topics)))
+
+    @cached_property
+    def _topic_row(self) -> Ints:
+        """i4[V]: the row of each word of the lexicon in `topics`, -1: it has none."""
+        row = np.full(len(self.lexicon.words), -1, np.int32)
+        row[self.topic_words] = np.arange(len(self.topic_words))
+        return row
 
 
 def _settled(directions: Doubles, digits: int) -> Doubles:

@@ -5,10 +5,10 @@ longer name of the same person, in the same document; as an acronym, of the name
 there; at last of names spelt nearly so.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from sgtb.linking.links import Found
 from sgtb.linking.name_sharing import longer_names, written_out
 from sgtb.linking.near_names import NearNames
 from sgtb.native import keep_strongest
-from sgtb.records import Document, Mention
+from sgtb.records import Document
 from sgtb.text.normalize import normal_name
 
 _PERSON = TYPES.index("PER")
@@ -133,42 +133,25 @@ class CandidateFinder:
         row: dict[tuple[str, ...], int] = {}
         rows = [None if ids is None else row.setdefault(ids, len(row)) for ids in given]
         try:
-            every = map(self._numbers.__getitem__, chain.from_iterable(row))
-            numbers = np.fromiter(every, np.int32)
+            numbers = _looked_up(self._numbers, row)
         except KeyError:
-            numbers = np.array(self._looked_up(documents), np.int32)
+            numbers = _looked_up(self._with_new(documents, row), row)
         return _strongest(self._kb, numbers, [*map(len, row)], self.settings.top), rows
 
-    def _looked_up(self, documents: Iterable[Document]) -> list[int]:
-        """Return the numbers of the ids that mentions were given, each list of them once."""
-        numbers: list[int] = []
-        seen: set[tuple[str, ...]] = set()
-        for document in documents:
-            for mention in document.mentions:
-                ids = () if mention.candidates is None else tuple(mention.candidates)
-                if ids not in seen:
-                    seen.add(ids)
-                    numbers += self._numbers_of(document, mention, ids)
-        return numbers
-
-    def _numbers_of(self, document: Document, mention: Mention, ids: Sequence[str]) -> list[int]:
-        known = [*map(self._numbers.get, ids)]
-        if None not in known:  # mostly
-            return cast(list[int], known)
-        found: list[int] = []
-        for id_, number in zip(ids, known, strict=True):
+    def _with_new(
+        self, documents: Iterable[Document], lists: Iterable[Sequence[str]]
+    ) -> dict[str, int]:
+        """Return the numbers of ids, those of some lists among them, and remember them."""
+        ids, known = dict.fromkeys(chain.from_iterable(lists)), self._numbers
+        if len(known) + len(ids) > _REMEMBERED:
+            self._numbers = known = {}
+        new = [id_ for id_ in ids if id_ not in known]
+        found = dict(zip(new, self._kb.numbers(new), strict=True))
+        for id_, number in found.items():
             if number is None:
-                number = self._kb.number(id_)
-                if number is None:
-                    raise RequestError(
-                        f"document {document.id!r}: candidate {id_!r} of {mention.text!r} at "
-                        f"{mention.start} is not in {self._kb.path}"
-                    )
-                if len(self._numbers) >= _REMEMBERED:
-                    self._numbers = {}
-                self._numbers[id_] = number
-            found.append(number)
-        return found
+                raise _unknown(id_, documents, self._kb)
+            known[id_] = number
+        return known
 
     def _shared(
         self,
@@ -244,6 +227,24 @@ class CandidateFinder:
                 self._near_found = {}
             self._near_found[name] = near
         return near
+
+
+def _looked_up(number: Mapping[str, int], lists: Iterable[Sequence[str]]) -> Ints:
+    return np.fromiter(map(number.__getitem__, chain.from_iterable(lists)), np.int32)
+
+
+def _unknown(id_: str, documents: Iterable[Document], kb: KnowledgeBase) -> RequestError:
+    """Return the error about an id that the knowledge base does not have."""
+    document, mention = next(
+        (document, mention)
+        for document in documents
+        for mention in document.mentions
+        if id_ in (mention.candidates or ())
+    )
+    return RequestError(
+        f"document {document.id!r}: candidate {id_!r} of {mention.text!r} at {mention.start} is "
+        f"not in {kb.path}"
+    )
 
 
 def _texts(documents: Iterable[Document]) -> set[str]:

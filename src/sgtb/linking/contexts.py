@@ -97,26 +97,35 @@ class Contexts:
         clues = [name_clues(m.text, texts[first:stop]) for m, first, stop in bounds]
         names = tuple([own.name for own in clues])
         full_names, same_name = list[str](), list[int]()
-        for document, (a, b) in zip(documents, pairwise(choices.mention_offsets.tolist()), strict=True):
-            known, own = Names(document), names[a:b]
+        borders = pairwise(choices.mention_offsets.tolist())
+        for document, (first, last) in zip(documents, borders, strict=True):
+            known, own = Names(document), names[first:last]
             full_names += map(known.longest.__getitem__, own)
             same_name += map(known.count.__getitem__, own)
+        of_names = _mention_names(clues, same_name)
         words = TextWords.of(scenes.word, scenes.kinds.word)
-        out = _room(scenes, spots, sum(len(own.words) for own in clues))
+        out = _room(scenes, spots, len(of_names.words.items))
         describe_contexts(
-            scenes, spots, _mention_names(clues, same_name), _topics(documents), words,
-            _settings(scenes), out,
-        )  # fmt: skip
+            scenes, spots, of_names, _topics(documents), words, _settings(scenes), out
+        )
         bags = (
-            Sparse(bag.offsets, bag.columns[: bag.offsets[-1]], bag.values[: bag.offsets[-1]],
-                   len(lexicon.words))
-            for bag in (out.name_bag, out.sentence_bag, out.window_bag, out.document_bag, out.headline_bag)
-        )
-        lists = (
-            Clues(clues.offsets, clues.values[: clues.offsets[-1]])
-            for clues in (out.place_clues, out.sentence_clues, out.tag_clues, out.document_clues)
-        )
-        return cls(names, tuple(full_names), *bags, out.place, *lists)
+            out.name_bag, out.sentence_bag, out.window_bag, out.document_bag, out.headline_bag,
+        )  # fmt: skip
+        lists = out.place_clues, out.sentence_clues, out.tag_clues, out.document_clues
+        return cls(
+            names, tuple(full_names), *(_cut_bag(bag, len(lexicon.words)) for bag in bags),
+            out.place, *map(_cut_clues, lists),
+        )  # fmt: skip
+
+
+def _cut_bag(bag: Sparse, n_columns: int) -> Sparse:
+    """Return a bag without the room that was not used."""
+    end = bag.offsets[-1]
+    return Sparse(bag.offsets, bag.columns[:end], bag.values[:end], n_columns)
+
+
+def _cut_clues(clues: Clues) -> Clues:
+    return Clues(clues.offsets, clues.values[: clues.offsets[-1]])
 
 
 class _MentionNames(NamedTuple):
@@ -140,10 +149,11 @@ def _mention_names(clues: Sequence[NameClues], same_name: Sequence[int]) -> _Men
         looks[name].copy() for name in ("is_upper", "length", "ending", "shape")
     )
     words = [own.words for own in clues]
-    offsets = np.cumsum([0, *map(len, words)]) // np.dtype(np.uint32).itemsize
+    offsets = np.zeros(len(words) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=offsets[1:])
     return _MentionNames(
         is_upper, length, np.array(same_name, np.int64), ending, shape,
-        Ragged(offsets, np.frombuffer(b"".join(words), np.uint32)),
+        Ragged(offsets // 4, np.frombuffer(b"".join(words), np.uint32)),
     )  # fmt: skip
 
 
@@ -212,8 +222,8 @@ class _Tables(NamedTuple):
     headline_bag: Sparse
 
 
-def _room(scenes: Scenes, spots: Spots, n_bytes: int) -> _Tables:
-    """Return room for the contexts of mentions, given the size of their names' clues."""
+def _room(scenes: Scenes, spots: Spots, n_clues: int) -> _Tables:
+    """Return room for the contexts of mentions, given how many clues their names have."""
     n, d, n_words = len(spots.document), len(scenes.token_offsets) - 1, len(scenes.word)
     in_names, in_sentences, in_windows = spots.room.tolist()
 
@@ -226,7 +236,7 @@ def _room(scenes: Scenes, spots: Spots, n_bytes: int) -> _Tables:
 
     return _Tables(
         np.empty((n, len(PLACES)), np.float32), clues(n, _PLACE_CLUES * n),
-        clues(n, in_sentences), clues(n, _TAG_CLUES * n + n_bytes // 4), clues(d, 2 * n_words),
+        clues(n, in_sentences), clues(n, _TAG_CLUES * n + n_clues), clues(d, 2 * n_words),
         bag(n, in_names), bag(n, in_sentences), bag(n, in_windows), bag(d, n_words),
         bag(d, n_words),
     )  # fmt: skip

@@ -4,14 +4,16 @@ These are the words of its own one-line description and of the titles that it is
 are all the description there is where pages have no text.
 """
 
-from collections.abc import Iterable
-
 import numpy as np
 
+from sgtb.learn.dtypes import Bytes
 from sgtb.linking.entity_source import EntityRows, EntitySource
 from sgtb.linking.lexicon import Lexicon
 from sgtb.linking.sparse import Sparse
-from sgtb.text.normalize import STOP_WORDS, normal_words
+from sgtb.native import number_words, sum_words
+from sgtb.ragged import Ragged
+from sgtb.text.normalize import normal_phrase
+from sgtb.text.texts import Texts
 
 
 def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> Sparse:
@@ -20,33 +22,50 @@ def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> Sp
     A hub says little about those it is linked with.
     """
     neighbours, where = np.unique(rows.linked.items, return_inverse=True)
-    titles = bags(lexicon, map(normal_words, source.titles(neighbours.astype(np.int64))))
-    modest = 1 / np.log(2 + source.degrees(neighbours.astype(np.int64)))
-    sizes = np.diff(titles.offsets)[where]
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if len(ends) else 0
-    positions = np.repeat(titles.offsets[:-1][where] - (ends - sizes), sizes) + np.arange(total)
-    n = len(rows.titles)
-    row = np.repeat(np.arange(n), np.diff(rows.linked.offsets))
-    own = bags(lexicon, map(normal_words, rows.descriptions))
-    bag = Sparse.of(
-        np.concatenate([np.repeat(row, sizes), own.rows]),
-        np.concatenate([titles.columns[positions], own.columns]),
-        np.concatenate([np.repeat(modest[where], sizes), own.values]),
-        (n, len(lexicon.words)),
+    numbers, n = neighbours.astype(np.int64), len(rows.types)
+    titles, own = bags(lexicon, source.titles(numbers)), bags(lexicon, rows.descriptions)
+    modest = 1 / np.log(2 + source.degrees(numbers))
+    most = int(np.diff(titles.offsets)[where].sum()) + len(own.items)
+    offsets, columns = np.empty(n + 1, np.int64), np.empty(most, np.int32)
+    values = np.empty(most, np.float32)
+    linked = Ragged(rows.linked.offsets, where.astype(np.int32))
+    size = sum_words(linked, titles, modest, own, offsets, columns, values)
+    columns, values = columns[:size].copy(), values[:size]
+    weighted = np.log1p(values) * lexicon.description_weight[columns]
+    bag = Sparse(offsets, columns, values, len(lexicon.words))
+    return bag.with_values(weighted).unit_rows()
+
+
+def bag_matrix(lexicon: Lexicon, words: Ragged) -> Sparse:
+    """Return bags of words as a matrix over the lexicon."""
+    return Sparse(
+        words.offsets, words.items, np.ones(len(words.items), np.float32), len(lexicon.words)
     )
-    weight = np.minimum(lexicon.weight, lexicon.rarity)
-    return bag.with_values(np.log1p(bag.values) * weight[bag.columns]).unit_rows()
 
 
-def bags(lexicon: Lexicon, texts: Iterable[Iterable[str]]) -> Sparse:
+def bags(lexicon: Lexicon, texts: Texts, in_normal_form: bool = False) -> Ragged:
     """Return the words of texts by number, each once, stop words left out."""
-    number = lexicon.number
-    found = [
-        sorted({number[word] for word in text if word in number and word not in STOP_WORDS})
-        for text in texts
-    ]
-    offsets = np.zeros(len(found) + 1, np.int64)
-    np.cumsum([len(one) for one in found], out=offsets[1:])
-    columns = np.fromiter((word for one in found for word in one), np.int32, int(offsets[-1]))
-    return Sparse(offsets, columns, np.ones(len(columns), np.float32), len(lexicon.words))
+    words, skipped = _numbered(lexicon, texts, in_normal_form)
+    (others,) = skipped.nonzero()
+    if not len(others):
+        return words
+    # Those that are not ASCII.
+    strings = Texts(texts.data, texts.starts[others], texts.ends[others]).strings()
+    more, _ = _numbered(lexicon, Texts.of([*map(normal_phrase, strings)]), in_normal_form=True)
+    place = np.arange(len(skipped))
+    place[others] = len(skipped) + np.arange(len(others))
+    both = Ragged(
+        np.concatenate([words.offsets, more.offsets[1:] + words.offsets[-1]]),
+        np.concatenate([words.items, more.items]),
+    )
+    return both.take(place)
+
+
+def _numbered(lexicon: Lexicon, texts: Texts, in_normal_form: bool) -> tuple[Ragged, Bytes]:
+    """Return the numbers of the words of texts, and which texts were skipped: not ASCII."""
+    n = len(texts.starts)
+    most = int((texts.ends - texts.starts + 1).sum()) // 2
+    offsets, skipped = np.empty(n + 1, np.int64), np.empty(n, np.uint8)
+    numbers = np.empty(most, np.int32)
+    size = number_words(lexicon.table, texts, in_normal_form, offsets, numbers, skipped)
+    return Ragged(offsets, numbers[:size].copy()), skipped

@@ -15,6 +15,7 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.learn.dtypes import Floats, Ints, Longs
 from sgtb.linking.sparse import Sparse
 from sgtb.ragged import Ragged
+from sgtb.text.texts import Texts
 
 LINKS, DESCRIPTIONS, KNOWN_TYPES = "links", "descriptions", "types"
 POPULARITY, ENTITY_VECTORS = "popularity", "entity vectors"
@@ -39,8 +40,8 @@ class EntityRows(NamedTuple):
     vectors              f4[n, D]  unit length, or zero; D is 0 without entity vectors
     """
 
-    titles: list[str]
-    descriptions: list[str]
+    titles: Texts
+    descriptions: Texts
     types: list[str]
     in_links: Ints
     out_links: Ints
@@ -64,7 +65,7 @@ class EntitySource(Protocol):
     def rows(self, numbers: Longs) -> EntityRows:
         """Return what is known about some entities."""
 
-    def titles(self, numbers: Longs) -> list[str]:
+    def titles(self, numbers: Longs) -> Texts:
         """Return only their titles."""
 
     def degrees(self, numbers: Longs) -> Longs:
@@ -112,14 +113,14 @@ class TableSource:
         table, n = self._table, len(numbers)
         linked = Ragged(self._linked.offsets, self._linked.columns)
         return EntityRows(
-            self.titles(numbers), [""] * n, [table.types[i] for i in numbers],
+            self.titles(numbers), Texts.of([""] * n), [table.types[i] for i in numbers],
             table.in_links[numbers], table.out_links[numbers], table.popularity[numbers],
             self.degrees(numbers), linked.take(numbers), np.zeros((n, 0), np.float32),
         )  # fmt: skip
 
-    def titles(self, numbers: Longs) -> list[str]:
+    def titles(self, numbers: Longs) -> Texts:
         """Return only their titles."""
-        return [self._table.titles[i] for i in numbers]
+        return Texts.of([self._table.titles[i] for i in numbers.tolist()])
 
     def degrees(self, numbers: Longs) -> Longs:
         """Return only how many links they have."""
@@ -163,7 +164,7 @@ class KbSource:
         """Return what is known about some entities."""
         kb, rows = self._kb, self._kb.rows[numbers]
         return EntityRows(
-            self.titles(numbers), [kb.description_of(int(i)) for i in numbers],
+            kb.titles(numbers), kb.descriptions(numbers),
             [TYPES[type_] for type_ in rows["type"].tolist()],
             np.where(rows["stated_in"] >= 0, rows["stated_in"], rows["in_links"]).astype(np.int32),
             np.where(rows["stated_out"] >= 0, rows["stated_out"], rows["links"]).astype(np.int32),
@@ -173,15 +174,15 @@ class KbSource:
             kb.vectors(numbers.astype(np.int32)),
         )  # fmt: skip
 
-    def titles(self, numbers: Longs) -> list[str]:
+    def titles(self, numbers: Longs) -> Texts:
         """Return only their titles."""
-        title_of = self._kb.title_of
-        return [title_of(i) for i in numbers.tolist()]
+        return self._kb.titles(numbers)
 
     def degrees(self, numbers: Longs) -> Longs:
         """Return only how many links they have, out or in, whichever is more."""
-        rows = self._kb.rows[numbers]
-        degrees: Longs = np.maximum(rows["links"], rows["in_links"]).astype(np.int64)
+        rows = self._kb.rows
+        degrees: Longs = np.maximum(rows["links"][numbers], rows["in_links"][numbers])
+        degrees = degrees.astype(np.int64)
         return degrees
 
     def least_popularity(self) -> float:

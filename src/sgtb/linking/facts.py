@@ -6,9 +6,10 @@ or in lower case, say what kind of thing is meant ("Chicago Bulls", "Jonathan St
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from itertools import chain
 from zlib import crc32
 
 import numpy as np
@@ -17,14 +18,15 @@ import numpy.typing as npt
 from sgtb.entities import EntityTable
 from sgtb.learn.dtypes import Floats, Ints, Longs, Words
 from sgtb.linking.background import Background
-from sgtb.linking.descriptions import bags, descriptions
+from sgtb.linking.descriptions import bag_matrix, bags, descriptions
 from sgtb.linking.entity_source import EntitySource, TableSource
 from sgtb.linking.lexicon import Lexicon
-from sgtb.linking.name_prints import NamePrints, name_prints, string_number
+from sgtb.linking.name_prints import NamePrints, name_prints, string_numbers
 from sgtb.linking.neighbours import neighbours
 from sgtb.linking.sparse import Sparse
 from sgtb.ragged import Ragged
 from sgtb.text.normalize import STOP_WORDS, normal_phrase, normal_words
+from sgtb.text.texts import Texts
 from sgtb.text.word_vectors import unit
 
 _BRACKETS = re.compile(r"\s*\(([^()]*)\)\s*$")
@@ -94,10 +96,15 @@ class EntityFacts:
     ) -> "EntityFacts":
         """Prepare some entities of a source; numbers ascend."""
         lexicon, rows = background.lexicon, source.rows(numbers)
-        split = [split_title(title) for title in rows.titles]
-        kinds = [sorted(_kinds(*parts)) for parts in split]
-        title_words = bags(lexicon, map(normal_words, rows.titles))
-        bracket_words = bags(lexicon, (normal_words(inside) for _, inside in split))
+        titles = rows.titles.strings()
+        split = [split_title(title) for title in titles]
+        brackets = [inside for _, inside in split]
+        kinds = [_kinds(*parts) for parts in split]
+        title_words = bag_matrix(lexicon, bags(lexicon, rows.titles))
+        bracket_words = bag_matrix(lexicon, bags(lexicon, Texts.of(brackets)))
+        kind_words = bag_matrix(lexicon, bags(lexicon, _phrases(kinds), in_normal_form=True))
+        prints = name_prints([normal_phrase(name) for name, _ in split])
+        clues = Ragged.of(([*map(kind_clue, own)] for own in kinds), np.uint32)
         described = descriptions(rows, source, lexicon)
         worded = title_words.with_values(lexicon.rarity[title_words.columns])
         popularity = np.where(
@@ -106,20 +113,19 @@ class EntityFacts:
         return cls(
             numbers.astype(np.int32), rows.in_links,
             np.array([type_clue(type_) for type_ in rows.types], np.uint32),
-            _shape(rows.titles, [inside for _, inside in split]),
+            _shape(titles, brackets),
             np.array([[own in names for names in _TYPES] for own in rows.types], np.float32)
             .reshape(-1, len(_TYPES)),
             np.log1p(rows.in_links).astype(np.float32),
             np.log1p(rows.out_links).astype(np.float32),
             popularity.astype(np.float32), np.log1p(rows.degree).astype(np.float32),
-            name_prints([normal_phrase(name) for name, _ in split]),
-            np.array([string_number(normal_phrase(t)) for t in rows.titles], np.uint64),
+            prints, _whole_titles(prints, titles, brackets),
             title_words,
-            Ragged.of(([crc32(f"kind:{k}".encode()) for k in own] for own in kinds), np.uint32),
-            Ragged.of(([string_number(k) for k in own] for own in kinds), np.uint64),
+            clues,
+            Ragged(clues.offsets, string_numbers(Texts.of([*chain.from_iterable(kinds)]))),
             rows.linked, described, background.topic_vectors(described),
             _worded(worded, lexicon), _worded(bracket_words, lexicon),
-            _worded(bags(lexicon, kinds), lexicon), _worded(described, lexicon), rows.vectors,
+            _worded(kind_words, lexicon), _worded(described, lexicon), rows.vectors,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -138,24 +144,44 @@ def type_clue(type_: str) -> int:
     return crc32(f"type:{known}".encode())
 
 
+@lru_cache(maxsize=1 << 12)
+def kind_clue(kind: str) -> int:
+    """Return a hash of a kind."""
+    return crc32(f"kind:{kind}".encode())
+
+
 def split_title(title: str) -> tuple[str, str]:
     """Return a title without its brackets, and what stands in them."""
-    found = _BRACKETS.search(title)
+    found = _BRACKETS.search(title) if ")" in title else None
     return (title[: found.start()], found[1]) if found else (title, "")
 
 
-def _kinds(name: str, brackets: str) -> set[str]:
-    """Return the words of a title that no name is made of."""
-    written = name.split()
-    kinds = [word for part in written[1:] if part[0].islower() for word in normal_words(part)]
-    kinds += normal_words(brackets)
-    kinds += [w for part in written for w in normal_words(part) if w in _CLUB_WORDS]
-    kinds = [kind for kind in kinds if kind not in STOP_WORDS]
+def _kinds(name: str, brackets: str) -> Sequence[str]:
+    """Return the words of a title that no name is made of, by alphabet."""
+    kinds = {
+        word for part in name.split()[1:] if part[0].islower() for word in normal_words(part)
+    }
+    kinds.update(normal_words(brackets), _CLUB_WORDS.intersection(normal_words(name)))
+    kinds -= STOP_WORDS
     if "," in name:
-        kinds.append(_PLACE)
+        kinds.add(_PLACE)
     if _YEAR.search(name):
-        kinds.append(_EDITION)
-    return set(kinds)
+        kinds.add(_EDITION)
+    return sorted(kinds) if kinds else ()
+
+
+def _whole_titles(prints: NamePrints, titles: Sequence[str], brackets: Sequence[str]) -> Words:
+    """Return the numbers of whole titles; most have no brackets."""
+    whole = prints.whole.copy()
+    rows = [row for row, inside in enumerate(brackets) if inside]
+    whole[rows] = string_numbers(Texts.of([normal_phrase(titles[row]) for row in rows]))
+    return whole
+
+
+def _phrases(kinds: Iterable[Sequence[str]]) -> Texts:
+    """Return kinds as texts, those left out that have no word of their own."""
+    worded = ((kind for kind in own if kind not in (_PLACE, _EDITION)) for own in kinds)
+    return Texts.of([" ".join(own) for own in worded])
 
 
 def _worded(bag: Sparse, lexicon: Lexicon) -> Floats:
@@ -165,7 +191,7 @@ def _worded(bag: Sparse, lexicon: Lexicon) -> Floats:
 def _shape(titles: Sequence[str], brackets: Sequence[str]) -> Floats:
     return np.array(
         [
-            (bool(inside), "," in title, any(c.isdigit() for c in title), len(normal_words(title)))
+            (bool(inside), "," in title, any(map(str.isdigit, title)), len(normal_words(title)))
             for title, inside in zip(titles, brackets, strict=True)
         ],
         np.float32,

@@ -26,7 +26,7 @@ from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, Rankers, crosses
 from sgtb.linking.repeats import Repeats, numbered
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
 from sgtb.linking.segments import group_of, relative
-from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
+from sgtb.linking.similarity import OVERLAPS, similarities
 from sgtb.linking.tagger import TAGS, Tagger
 from sgtb.native import average_by_name, fill_columns, join_columns
 
@@ -118,7 +118,9 @@ class _Part(NamedTuple):
     below_best: bool
 
 
-def _columns(groups: Mapping[str, tuple[Longs, Sequence[Floats]]], schema: Schema, offsets: Ints) -> Floats:
+def _columns(
+    groups: Mapping[str, tuple[Longs, Sequence[Floats]]], schema: Schema, offsets: Ints
+) -> Floats:
     """Return the columns of the schema, out of the columns of FIXED.
 
     groups  per group, which row of its tables each candidate has, and the tables

@@ -4,18 +4,29 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.learn.dtypes import Doubles, Floats, Ints
+from sgtb.learn.dtypes import Doubles, Floats, Ints, Words
+from sgtb.linking.name_prints import string_numbers
 from sgtb.linking.vocabulary import Vocabulary
+from sgtb.native import fill_word_table
 from sgtb.records import Document
 from sgtb.text.normalize import STOP_WORDS, normal_words
+from sgtb.text.texts import Texts
 from sgtb.text.word_vectors import WordVectors
 
 DESCRIPTIONS_PER_WORD = 10_000
 """Up to so many descriptions all their words are known, of twice as many those that two have: a
 model holds the words, and its size should not be that of the knowledge base."""
+
+
+class WordTable(NamedTuple):
+    """A hash table of the numbers of words, -1 where a place is empty, by hashes of the words."""
+
+    hashes: Words
+    numbers: Ints
 
 
 @dataclass(frozen=True)
@@ -80,9 +91,23 @@ class Lexicon:
         return rarity
 
     @cached_property
+    def description_weight(self) -> Doubles:
+        """f8[V]: the weight of words in descriptions, the lesser of the two above."""
+        return np.minimum(self.weight, self.rarity)
+
+    @cached_property
     def number(self) -> dict[str, int]:
         """The number of each word."""
         return {word: i for i, word in enumerate(self.words)}
+
+    @cached_property
+    def table(self) -> WordTable:
+        """The numbers of words but stop words, for kernels."""
+        size = 1 << (2 * len(self.words)).bit_length()
+        table = WordTable(np.zeros(size, np.uint64), np.full(size, -1, np.int32))
+        left_out = np.array([word in STOP_WORDS for word in self.words], np.bool_)
+        fill_word_table(string_numbers(Texts.of(self.words)), left_out, *table)
+        return table
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

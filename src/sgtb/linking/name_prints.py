@@ -5,88 +5,58 @@ sorted set of its runs of three letters, one for its initials and one for how it
 strings have equal numbers; different strings have different ones but for a chance of 2⁻⁶⁴.
 """
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from hashlib import blake2b
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sgtb.learn.dtypes import Words
+from sgtb.native import hash_texts, print_names
 from sgtb.ragged import Ragged
+from sgtb.text.texts import Texts
 
 BEGINNING = 3
 """Letters that a beginning has."""
-_LETTER_BITS = 21  # of a code point
-
-
-class NamePrint(NamedTuple):
-    """One name."""
-
-    whole: int
-    squeezed: int  # without spaces
-    initials: int
-    beginning: tuple[int, int, int]  # of its first letter, its first two, its first three
-    words: Words  # in their order
-    trigrams: Words  # sorted, each once
 
 
 class NamePrints(NamedTuple):
-    """Several names."""
+    """The prints of n names.
+
+    whole      u8[n]  the name
+    squeezed   u8[n]  the name without spaces
+    initials   u8[n]  the first letters of its words
+    beginning  u8[n, BEGINNING]  its first letter, its first two, its first three
+    words      u8  in their order
+    trigrams   u8  runs of three letters with a space before and after the name; sorted, each once
+    """
 
     whole: Words
     squeezed: Words
     initials: Words
-    beginning: Words  # [n, BEGINNING]
+    beginning: Words
     words: Ragged
     trigrams: Ragged
 
 
-@lru_cache(maxsize=1 << 15)
-def string_number(text: str) -> int:
-    """Return the number of a string."""
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+def string_numbers(texts: Texts) -> Words:
+    """Return the numbers of strings."""
+    numbers = np.empty(len(texts.starts), np.uint64)
+    hash_texts(texts, numbers)
+    return numbers
 
 
-def name_print(name: str) -> NamePrint:
-    """Return the print of a name in normal form."""
-    words = name.split()
-    return NamePrint(
-        string_number(name),
-        string_number("".join(words)),
-        string_number("".join(word[0] for word in words)),
-        tuple(string_number(name[: i + 1]) for i in range(BEGINNING)),  # type: ignore[arg-type]
-        np.array([string_number(word) for word in words], np.uint64),
-        _trigrams(name),
-    )
-
-
-@lru_cache(maxsize=1 << 13)
-def known_print(name: str) -> NamePrint:
-    """Return the same, for names in texts: they occur again and again, titles are met once."""
-    return name_print(name)
-
-
-def name_prints(
-    names: Sequence[str], print_of: Callable[[str], NamePrint] = name_print
-) -> NamePrints:
+def name_prints(names: Sequence[str]) -> NamePrints:
     """Return the prints of names in normal form."""
-    prints = [print_of(name) for name in names]
-    return NamePrints(
-        np.array([p.whole for p in prints], np.uint64),
-        np.array([p.squeezed for p in prints], np.uint64),
-        np.array([p.initials for p in prints], np.uint64),
-        np.array([p.beginning for p in prints], np.uint64).reshape(-1, BEGINNING),
-        Ragged.joined([p.words for p in prints], np.uint64),
-        Ragged.joined([p.trigrams for p in prints], np.uint64),
+    texts = Texts.of(names)
+    n, size = len(names), len(texts.data)
+    room = np.empty(n + size // 2, np.uint64), np.empty(size, np.uint64)
+    prints = NamePrints(
+        *np.empty((3, n), np.uint64), np.empty((n, BEGINNING), np.uint64),
+        *(Ragged(np.empty(n + 1, np.int64), items) for items in room),
+    )  # fmt: skip
+    n_words, n_trigrams = print_names(texts, prints)
+    words, trigrams = prints.words, prints.trigrams
+    return prints._replace(
+        words=Ragged(words.offsets, words.items[:n_words].copy()),
+        trigrams=Ragged(trigrams.offsets, trigrams.items[:n_trigrams].copy()),
     )
-
-
-def _trigrams(name: str) -> Words:
-    padded = f" {name} ".encode("utf-32-le", "surrogatepass")
-    letters = np.frombuffer(padded, np.uint32).astype(np.uint64)
-    if len(letters) < 3:
-        return np.zeros(0, np.uint64)
-    first, second = np.uint64(2 * _LETTER_BITS), np.uint64(_LETTER_BITS)
-    found: Words = np.unique((letters[:-2] << first) | (letters[1:-1] << second) | letters[2:])
-    return found

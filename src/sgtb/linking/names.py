@@ -7,7 +7,7 @@ import numpy as np
 from sgtb.learn.dtypes import Floats
 from sgtb.linking.choices import Choices
 from sgtb.linking.facts import EntityFacts
-from sgtb.linking.name_prints import BEGINNING, known_print, name_prints
+from sgtb.linking.name_prints import BEGINNING, name_prints
 from sgtb.native import compare_names
 
 NAMES = (
@@ -27,7 +27,7 @@ def name_features(
     number = dict(zip(distinct, range(len(distinct)), strict=True))
     compare_names(
         choices.candidate_offsets, choices.entity, np.array([*map(number.get, names)], np.int64),
-        np.array([*map(number.get, full_names)], np.int64), name_prints(distinct, known_print),
+        np.array([*map(number.get, full_names)], np.int64), name_prints(distinct),
         np.array([min(len(name), BEGINNING) for name in distinct], np.int32),
         facts.prints, facts.whole_title, out,
     )  # fmt: skip

@@ -21,10 +21,9 @@ from sgtb.linking.adagrad import AdaGrad
 from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.facts import EntityFacts
-from sgtb.linking.name_prints import known_print
+from sgtb.linking.name_prints import name_prints
 from sgtb.linking.segments import group_of
 from sgtb.native import count_cuts, find_alike, learn_ranks, list_kinds, score_candidates
-from sgtb.ragged import Ragged
 
 BITS = 18
 BINS = 24
@@ -70,7 +69,7 @@ def crosses(
     rest_words: Floats,
 ) -> Crosses:
     """Prepare the sides of all crosses. The last two are features: says the title more?"""
-    names = Ragged.joined([known_print(name).words for name in contexts.names], np.uint64)
+    names = name_prints(contexts.names).words
     most = int(np.diff(facts.kind_clues.offsets)[choices.entity].sum())
     offsets = np.zeros(choices.n_candidates + 1, np.int64)
     kinds = np.zeros(most + (_MARKS + 1) * choices.n_candidates, np.uint32)

@@ -38,7 +38,8 @@ class Repeats:
     def of(cls, choices: Choices, contexts: Contexts) -> "Repeats":
         """Find the repeats."""
         bag, n = contexts.name_bag, len(choices.mentions)
-        first, members, of_group = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n + 1, np.int64)
+        first, members = np.empty((2, n), np.int64)
+        of_group = np.empty(n + 1, np.int64)
         place = np.empty(choices.n_candidates, np.int64)
         n_groups = group_repeats(
             choices.mention_offsets,
@@ -54,14 +55,14 @@ class Repeats:
         entity = sliced(choices.entity, begins[own], begins[own + 1])
         firsts = own.tolist()
         once = Choices(
-            choices.documents, tuple(choices.mentions[m] for m in firsts),
+            choices.documents, tuple(map(choices.mentions.__getitem__, firsts)),
             np.searchsorted(own, choices.mention_offsets).astype(np.int32),
             entity.offsets.astype(np.int32), entity.items, choices.gold[own],
             sliced(choices.prior, begins[own], begins[own + 1]).items,
         )  # fmt: skip
         return cls(
-            once, tuple(contexts.names[m] for m in firsts),
-            tuple(contexts.full_names[m] for m in firsts),
+            once, tuple(map(contexts.names.__getitem__, firsts)),
+            tuple(map(contexts.full_names.__getitem__, firsts)),
             Ragged(of_group[: n_groups + 1], members), place,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ one more: what is seen beyond the ends of a sentence.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain, pairwise
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import NamedTuple
 
 import numpy as np
@@ -125,16 +125,22 @@ class Names:
     """
 
     def __init__(self, document: Document) -> None:
-        self.count = Counter(map(normal_phrase, [m.text for m in document.mentions]))
-        several = [f" {name} " for name in self.count if " " in name]
-        every = "\n".join(several)
-        self.longest = {name: name for name in self.count}
-        for name in self.count if several else ():
-            own = f" {name} "
-            if every.count(own) > (" " in name):  # one of several words contains itself
-                containing = [other for other in several if own in other]
-                self.longest[name] = max(containing, key=_n_spaces)[1:-1]
+        self.count = Counter(map(normal_phrase, map(attrgetter("text"), document.mentions)))
+        several = [(name, name.split()) for name in self.count if " " in name]
+        size: dict[str, int] = {}  # of each word's longest name
+        containing: dict[str, str] = {}
+        for name, words in several:
+            n = len(words)
+            for word in words:
+                if word not in size or n > size[word]:
+                    size[word] = n
+                    containing[word] = name
+        self.longest = {name: containing.get(name, name) for name in self.count}
+        for name, words in several:
+            if len(words) < size[words[0]]:
+                own = f" {name} "
+                longer = [other for other, _ in several if own in f" {other} "]
+                self.longest[name] = max(longer, key=_n_spaces)
 
 
-def _n_spaces(name: str) -> int:
-    return name.count(" ")
+_n_spaces = methodcaller("count", " ")

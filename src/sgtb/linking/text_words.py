@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.learn.dtypes import Bools, Floats, Ints, Longs, Masks
-from sgtb.native import number_words
+from sgtb.native import number_distinct
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TextWords:
     def of(cls, words: Ints, vocabulary: npt.NDArray[Any]) -> "TextWords":
         """Look up words, given by their places in a vocabulary, which is larger than a text."""
         place, distinct = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
-        n = number_words(words, len(vocabulary), place, distinct)
+        n = number_distinct(words, len(vocabulary), place, distinct)
         known = vocabulary[distinct[:n]]
         names = ("number", "weight", "is_digit", "is_stop", "s", "h", "d")
-        return cls(place, *(np.ascontiguousarray(known[name]) for name in names))
+        return cls(place, *(known[name].copy() for name in names))

@@ -40,6 +40,7 @@ class Mark(IntFlag):
     VERSUS = auto()
 
 
+_NUMBER, _CAPITAL, _DATE_MARK = int(Mark.NUMBER), int(Mark.CAPITAL), int(Mark.DATE)
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?$")
 _MARKS = {
     "(": Mark.OPENING,
@@ -57,6 +58,9 @@ WORD = np.dtype(
 """What is known of a word: its number in the lexicon or UNKNOWN, its weight there or 0, whether it
 is all digits, whether a stop word; and the hashes of clues that it is in a mention's sentence, in
 the headline or in the document."""
+
+
+_CLUES = {name: clue(f"{name}:") for name in ("s", "h", "d")}
 
 
 class Kinds(NamedTuple):
@@ -125,16 +129,15 @@ class _Met:
         spelt = [_spelling(text) for text in new]
         words = [w for one in spelt for w in one.words if w not in self._place]
         words = [*dict.fromkeys(words)]
-        numbers = [number.get(word, UNKNOWN) for word in words]
-        self._word.extend(
-            [
-                (
-                    i, weight[i] if i != UNKNOWN else 0, word.isdigit(), word in STOP_WORDS,
-                    clue(f"s:{word}"), clue(f"h:{word}"), clue(f"d:{word}"),
-                )
-                for word, i in zip(words, numbers, strict=True)
-            ]
-        )  # fmt: skip
+        column = np.zeros(len(words), WORD)
+        column["number"] = [number.get(word, UNKNOWN) for word in words]
+        known = column["number"] != UNKNOWN
+        column["weight"][known] = weight[column["number"][known]]
+        column["is_digit"] = [*map(str.isdigit, words)]
+        column["is_stop"] = [*map(STOP_WORDS.__contains__, words)]
+        for name, begun in _CLUES.items():
+            column[name] = [clue(word, begun) for word in words]
+        self._word.extend(column)
         self._place.update(zip(words, range(len(self._place), self._word.size), strict=True))
         first = self._marks.size
         self._append(spelt)
@@ -193,10 +196,11 @@ _OUTSIDE = _Spelling(b"<>", 0, ())
 
 def _spelling(text: str) -> _Spelling:
     low = text.lower()
-    is_number = any(character.isdigit() for character in low)
+    is_number = any(map(str.isdigit, low))
     near = b"0" if is_number else low.encode("utf-8", "surrogatepass")
     marks = int(_MARKS.get(low, 0))
-    marks |= Mark.NUMBER * is_number
-    marks |= Mark.CAPITAL * text[:1].isupper()
-    marks |= Mark.DATE * (_DATE.match(low) is not None)
-    return _Spelling(near, int(marks), normal_words(text))
+    if is_number:
+        marks |= _NUMBER | (_DATE_MARK if _DATE.match(low) else 0)
+    if text[:1].isupper():
+        marks |= _CAPITAL
+    return _Spelling(near, marks, normal_words(text))

@@ -388,7 +388,7 @@ void describe_mentions(const Scenes& scenes, const Spots<const int64_t>& spots, 
 // ---- words of texts
 
 // Number words in the order they first come; return how many there are.
-int64_t number_words(Ints words, int64_t n_vocabulary, Array<int64_t> place,
+int64_t number_distinct(Ints words, int64_t n_vocabulary, Array<int64_t> place,
                      Array<int32_t> distinct) {
     check_value(n_vocabulary, 0, INT32_MAX, "n_vocabulary");
     check_range(words, 0, n_vocabulary, "words");
@@ -594,7 +594,7 @@ void describe_contexts(const Scenes& scenes, const Spots<const int64_t>& spots,
 void bind_contexts(nb::module_& module) {
     bind<&find_spots>(module, "find_spots", "first", "stop", "mention_offsets", "scenes", "window",
                       "spots");
-    bind<&number_words>(module, "number_words", "words", "n_vocabulary", "place", "distinct");
+    bind<&number_distinct>(module, "number_distinct", "words", "n_vocabulary", "place", "distinct");
     bind<&describe_contexts>(module, "describe_contexts", "scenes", "spots", "names", "topics",
                              "words", "settings", "out");
 }

@@ -68,7 +68,9 @@ namespace {
 using Numbers = std::span<const uint64_t>;
 
 bool contains(Numbers words, uint64_t word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
+    bool found = false;
+    for (uint64_t other : words) found |= other == word;
+    return found;
 }
 
 int64_t count_distinct(Numbers words) {
@@ -84,46 +86,61 @@ int64_t count_common(Numbers words, Numbers others) {
     return n;
 }
 
+float ratio(int64_t a, int64_t b) {
+    return static_cast<float>(static_cast<double>(a) / static_cast<double>(b));
+}
+
 // A name of a mention, prepared for the comparison with many titles.
 class Name {
 public:
-    Name(const NamePrints& prints, int64_t i)
-        : whole_(prints.whole[i]), words_(prints.words[i]), trigrams_(prints.trigrams[i]),
-          n_distinct_(count_distinct(words_)) {
-        for (uint64_t trigram : trigrams_) filter_ |= bit_of(trigram);
+    void assign(const NamePrints& prints, int64_t i) {
+        whole = prints.whole[i];
+        words = prints.words[i];
+        n_distinct = count_distinct(words);
+        trigrams_ = prints.trigrams[i];
+        for (shift_ = 58; (std::size_t(1) << (64 - shift_)) < 16 * trigrams_.size();) --shift_;
+        slots_.assign((std::size_t(1) << (64 - shift_)) + 1, NONE);
+        others_.clear();
+        for (uint64_t trigram : trigrams_) {
+            uint64_t* const slot = slots_.data() + slot_of(trigram);
+            if (slot[0] == NONE)
+                slot[0] = trigram;
+            else if (slot[1] == NONE)
+                slot[1] = trigram;
+            else
+                others_.push_back(trigram);
+        }
     }
-
-    uint64_t whole() const { return whole_; }
-    Numbers words() const { return words_; }
-    int64_t n_distinct() const { return n_distinct_; }
 
     // The share of common words among all words of both.
     float overlap(int64_t n_common, int64_t n_title) const {
-        const int64_t total = n_distinct_ + n_title - n_common;
-        return ratio(n_common, std::max<int64_t>(total, 1));
+        return ratio(n_common, std::max<int64_t>(n_distinct + n_title - n_common, 1));
     }
 
     // The number of common trigrams against the mean of both.
     float dice(Numbers trigrams) const {
         int64_t common = 0;
-        for (uint64_t trigram : trigrams)
-            if (filter_ & bit_of(trigram)) common += contains(trigrams_, trigram);
+        for (uint64_t trigram : trigrams) {
+            const uint64_t* const slot = slots_.data() + slot_of(trigram);
+            common += (slot[0] == trigram) | (slot[1] == trigram);
+        }
+        for (uint64_t trigram : others_) common += contains(trigrams, trigram);
         const int64_t total = static_cast<int64_t>(trigrams_.size() + trigrams.size());
         return ratio(2 * common, std::max<int64_t>(total, 1));
     }
 
-private:
-    static float ratio(int64_t a, int64_t b) {
-        return static_cast<float>(static_cast<double>(a) / static_cast<double>(b));
-    }
-    static uint64_t bit_of(uint64_t trigram) {
-        return uint64_t(1) << (trigram * 0x9E3779B97F4A7C15u >> 58);
-    }
+    uint64_t whole;
+    Numbers words;
+    int64_t n_distinct;
 
-    uint64_t whole_;
-    Numbers words_, trigrams_;
-    int64_t n_distinct_;
-    uint64_t filter_ = 0;  // a bit for every trigram
+private:
+    std::size_t slot_of(uint64_t trigram) const { return trigram * 0x9E3779B97F4A7C15u >> shift_; }
+
+    static constexpr uint64_t NONE = ~uint64_t(0);  // no three code points
+    Numbers trigrams_;
+    std::vector<uint64_t> slots_;  // a hash table: a trigram is in its slot or the next one,
+    std::vector<uint64_t> others_;  // or rarely here
+    int shift_ = 58;
 };
 
 void check_prints(const NamePrints& prints, const char* name) {
@@ -155,12 +172,14 @@ void compare_names(Ints candidate_offsets, Ints entity, Longs name, Longs full_n
     check_equal(whole_title.size(), titles.whole.size(), "whole_title");
     check_equal(out.shape(0), entity.size(), "out");
     check_equal(out.shape(1), N_NAME_FEATURES, "out");
+    Name own, full;
     Interrupt interrupt;
     for (int64_t m = 0; m < n_mentions; ++m) {
         if (m % 256 == 0) interrupt.check();
-        const Name own(names, name[m]), full(names, full_name[m]);
+        own.assign(names, name[m]);
         const bool is_full = name[m] == full_name[m];
-        const Numbers words = own.words();
+        if (!is_full) full.assign(names, full_name[m]);
+        const Numbers words = own.words;
         const int64_t n = static_cast<int64_t>(words.size()), n_letters = length[name[m]];
         for (int64_t c = candidate_offsets[m]; c < candidate_offsets[m + 1]; ++c) {
             const int64_t e = entity[c];
@@ -168,24 +187,30 @@ void compare_names(Ints candidate_offsets, Ints entity, Longs name, Longs full_n
             const int64_t n_title = count_distinct(title);
             const int64_t common = count_common(words, title);
             float* const to = &out(c, 0);
-            to[0] = titles.whole[e] == own.whole();
-            to[1] = whole_title[e] == own.whole();
+            to[0] = titles.whole[e] == own.whole;
+            to[1] = whole_title[e] == own.whole;
             to[4] = own.overlap(common, n_title);
             to[6] = own.dice(titles.trigrams[e]);
-            to[2] = titles.whole[e] == full.whole();
-            to[3] = whole_title[e] == full.whole();
-            to[5] = is_full ? to[4] : full.overlap(count_common(full.words(), title), n_title);
-            to[7] = is_full ? to[6] : full.dice(titles.trigrams[e]);
-            to[8] = common == own.n_distinct();
+            if (is_full) {
+                to[2] = to[0], to[3] = to[1], to[5] = to[4], to[7] = to[6];
+            } else {
+                to[2] = titles.whole[e] == full.whole;
+                to[3] = whole_title[e] == full.whole;
+                to[5] = full.overlap(count_common(full.words, title), n_title);
+                to[7] = full.dice(titles.trigrams[e]);
+            }
+            to[8] = common == own.n_distinct;
             const int64_t last = static_cast<int64_t>(title.size()) - n;
             auto is_at = [&](int64_t k) {
-                return std::equal(words.begin(), words.end(), title.begin() + k);
+                bool same = true;
+                for (int64_t i = 0; i < n; ++i) same &= words[i] == title[k + i];
+                return same;
             };
             to[9] = to[10] = to[12] = 0.0f;
             if (last >= 0 && (n > 0 || last == 0)) {
                 to[9] = is_at(0);
                 to[10] = is_at(last);
-                for (int64_t k = 0; k <= last && to[12] == 0.0f; ++k) to[12] = is_at(k);
+                for (int64_t k = 0; k <= last; ++k) to[12] = std::max(to[12], float(is_at(k)));
             }
             to[11] = titles.initials[e] == names.squeezed[name[m]];
             to[13] = n_letters == 0 || titles.beginning(e, n_letters - 1) ==

@@ -11,6 +11,7 @@ void bind_similarity(nanobind::module_&);
 void bind_coherence(nanobind::module_&);
 void bind_ranking(nanobind::module_&);
 void bind_text(nanobind::module_&);
+void bind_words(nanobind::module_&);
 void bind_wikitext(nanobind::module_&);
 
 // Whether there is a build for x86-64-v3 and this processor can run it.
@@ -27,6 +28,7 @@ static bool supports_v3() {
 }  // namespace sgtb
 
 NB_MODULE(SGTB_MODULE, module) {
+    nanobind::set_leak_warnings(false);  // objects held at exit are no defect
     sgtb::bind_trees(module);
     sgtb::bind_search(module);
     sgtb::bind_explanation(module);
@@ -36,6 +38,7 @@ NB_MODULE(SGTB_MODULE, module) {
     sgtb::bind_coherence(module);
     sgtb::bind_ranking(module);
     sgtb::bind_text(module);
+    sgtb::bind_words(module);
     sgtb::bind_wikitext(module);
     module.def("supports_v3", &sgtb::supports_v3);
 }

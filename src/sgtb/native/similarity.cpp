@@ -60,21 +60,29 @@ namespace {
 class WordNumbers {
 public:
     void assign(std::span<const int32_t> words) {
-        uint32_t size = 16;
-        for (shift_ = 28; size < 4 * words.size(); size *= 2) --shift_;
-        slots_.assign(size, Slot{-1, 0});
+        check_value(words.size(), 0, 1 << 24, "words of a document");
+        for (shift_ = 28; (uint64_t(1) << (32 - shift_)) < 4 * words.size();) --shift_;
+        slots_.assign(std::size_t(1) << (32 - shift_), Slot{-1, 0});
+        filter_.assign(slots_.size() / 4, 0);
         int32_t n = 0;
         for (int32_t word : words) {
-            uint32_t at = first_slot(word);
-            while (slots_[at].word >= 0) at = (at + 1) & (size - 1);
+            const uint32_t hash = hash_of(word);
+            std::size_t at = hash >> shift_;
+            while (slots_[at].word >= 0) at = (at + 1) & (slots_.size() - 1);
             slots_[at] = {word, ++n};
+            filter_[bit_of(hash) / 64] |= uint64_t(1) << (bit_of(hash) % 64);
         }
     }
 
+    // Whether the document may have a word: false is certain.
+    bool may_have(int32_t word) const {
+        const uint32_t bit = bit_of(hash_of(word));
+        return filter_[bit / 64] >> (bit % 64) & 1;
+    }
+
     int32_t operator[](int32_t word) const {
-        const uint32_t last = static_cast<uint32_t>(slots_.size()) - 1;
-        uint32_t at = first_slot(word);
-        while (slots_[at].word != word && slots_[at].word >= 0) at = (at + 1) & last;
+        std::size_t at = hash_of(word) >> shift_;
+        while (slots_[at].word != word && slots_[at].word >= 0) at = (at + 1) & (slots_.size() - 1);
         return slots_[at].number;  // 0 in an empty slot
     }
 
@@ -83,11 +91,11 @@ private:
         int32_t word, number;
     };
 
-    uint32_t first_slot(int32_t word) const {
-        return static_cast<uint32_t>(word) * 0x9E3779B1u >> shift_;
-    }
+    static uint32_t hash_of(int32_t word) { return static_cast<uint32_t>(word) * 0x9E3779B1u; }
+    uint32_t bit_of(uint32_t hash) const { return hash >> (shift_ - 4); }  // 16 bits per slot
 
     std::vector<Slot> slots_;
+    std::vector<uint64_t> filter_;
     int shift_ = 28;
 };
 
@@ -141,11 +149,16 @@ public:
         in_descriptions_.clear();
         sides_.clear();
         place_.assign(n, {});
-        rests_.resize(n * width_);
+        rest_words_.clear();
+        rest_ends_.assign(1, 0);
         put(contexts_.name_bag, first, in_name_);
         for (int64_t c = 0; c < n; ++c) {
-            const int64_t e = entities[c];
-            compare_title(e, c, row + c);
+            const int64_t e = entities[c], next = entities[std::min(c + 1, n - 1)];
+            const auto words = Comparison::row(facts_.description, next);
+            prefetch(words.data(), words.size());
+            prefetch(Comparison::row(facts_.title_words, next).data(), 1);
+            prefetch(&facts_.shape(next, 0), 1);
+            compare_title(e, row + c);
             compare_description(e, row + c);
             add_side(c, TITLE, facts_.title_words.offsets, e, facts_.title_vector);
             add_side(c, DESCRIPTION, facts_.description.offsets, e, facts_.description_vector);
@@ -154,11 +167,13 @@ public:
                 add_side(c, BRACKET, facts_.bracket_vector.row(e).data());
         }
         remove(contexts_.name_bag, first, in_name_);
+        add_rests(n);
         multiply(mentions);
         for (int64_t i = 0; i < static_cast<int64_t>(mentions.size()); ++i) {
             const int64_t m = mentions[i];
             put(contexts_.sentence_bag, m, in_sentence_);
-            for (int64_t c = 0; c < n; ++c) write(c, i, row + c, candidate_offsets[m] + c);
+            find_lanes(i);
+            for (int64_t c = 0; c < n; ++c) write(c, row + c, candidate_offsets[m] + c);
             remove(contexts_.sentence_bag, m, in_sentence_);
         }
     }
@@ -169,6 +184,15 @@ private:
 
     static std::span<const int32_t> row(const SparseRows& bag, int64_t r) {
         return {bag.columns.data() + bag.offsets[r], bag.columns.data() + bag.offsets[r + 1]};
+    }
+
+    template <class T>
+    static void prefetch(const T* from, int64_t n) {
+#if defined(__GNUC__)
+        for (int64_t k = 0; k < n; k += 64 / sizeof(T)) __builtin_prefetch(from + k);
+#else
+        (void)from, (void)n;
+#endif
     }
 
     void put(const SparseRows& bag, int64_t r, Values& values) {
@@ -185,6 +209,7 @@ private:
     void unit_vector(const SparseRows& bag, int64_t r, float* __restrict out) {
         double* __restrict const sum = sum_.data();
         std::fill(sum_.begin(), sum_.end(), 0.0);
+        for (int32_t word : row(bag, r)) prefetch(lexicon_.vectors.row(word).data(), width_);
         for (int64_t i = bag.offsets[r]; i < bag.offsets[r + 1]; ++i) {
             const float* __restrict const vector =
                 lexicon_.vectors.row(bag.columns[i]).data();
@@ -210,16 +235,16 @@ private:
         return even + odd;
     }
 
-    // Compare the words of a title that the name lacks, one by one; sum up their vectors.
-    void compare_title(int64_t e, int64_t c, int64_t row) {
-        float* __restrict const rest = rests_.data() + c * width_;
-        std::memset(rest, 0, width_ * sizeof(float));
+    // Compare the words of a title that the name lacks, one by one.
+    void compare_title(int64_t e, int64_t row) {
         int64_t n = 0;
         float found = 0.0f, missing = 0.0f, in_headline = 0.0f;
         for (int32_t word : Comparison::row(facts_.title_words, e)) {
             const int32_t number = numbers_[word];
             if (in_name_[number] != 0.0f) continue;
             ++n;
+            rest_words_.push_back(word);
+            prefetch(lexicon_.vectors.row(word).data(), width_);
             const float w = lexicon_.weight[word];
             if (in_document_[number] != 0.0f) {
                 in_titles_.add(number, w);
@@ -228,9 +253,8 @@ private:
                 missing += w;
             }
             if (in_headline_[number] != 0.0f) in_headline += w;
-            const float* __restrict const vector = lexicon_.vectors.row(word).data();
-            for (int64_t k = 0; k < width_; ++k) rest[k] += w * vector[k];
         }
+        rest_ends_.push_back(static_cast<int64_t>(rest_words_.size()));
         const int64_t n_found = in_titles_.close();
         float* const out = &out_.overlaps(row, 0);
         out[0] = static_cast<float>(n);
@@ -238,30 +262,66 @@ private:
         out[2] = found;
         out[3] = missing;
         out[5] = in_headline;
-        if (n == 0) return;
-        float square = 0.0f;
-        for (int64_t k = 0; k < width_; ++k) square += rest[k] * rest[k];
-        const float scale = 1.0f / std::sqrt(std::max(square, 1e-12f));
-        for (int64_t k = 0; k < width_; ++k) rest[k] *= scale;
-        add_side(c, REST, rest);
     }
 
     void compare_description(int64_t e, int64_t row) {
-        const SparseRows& bag = facts_.description;
+        const int32_t* const words = facts_.description.columns.data();
+        const float* const values = facts_.description.values.data();
+        const int64_t first = facts_.description.offsets[e];
+        const int64_t last = facts_.description.offsets[e + 1];
+        if (static_cast<int64_t>(likely_.size()) < last - first) likely_.resize(last - first);
+        int64_t n = 0;
+        for (int64_t i = first; i < last; ++i) {  // without a branch: few words pass
+            likely_[n] = i;
+            n += numbers_.may_have(words[i]);
+        }
         float in_document = 0.0f, in_headline = 0.0f;
-        for (int64_t i = bag.offsets[e]; i < bag.offsets[e + 1]; ++i) {
-            const int32_t number = numbers_[bag.columns[i]];
+        for (int64_t k = 0; k < n; ++k) {
+            const int64_t i = likely_[k];
+            const int32_t number = numbers_[words[i]];
             if (in_document_[number] == 0.0f) continue;
-            in_descriptions_.add(number, bag.values[i]);
-            in_document += bag.values[i] * in_document_[number];
-            in_headline += bag.values[i] * in_headline_[number];
+            in_descriptions_.add(number, values[i]);
+            in_document += values[i] * in_document_[number];
+            in_headline += values[i] * in_headline_[number];
         }
         in_descriptions_.close();
         out_.descriptions(row, 0) = in_document;
         out_.descriptions(row, 1) = in_headline;
     }
 
+    // Sum up the vectors of the words that names lack, and scale the sums to length one.
+    void add_rests(int64_t n) {
+        rests_.resize(n * width_);
+        for (int64_t c = 0; c < n; ++c) {
+            if (rest_ends_[c] == rest_ends_[c + 1]) continue;
+            float* __restrict const rest = rests_.data() + c * width_;
+            std::memset(rest, 0, width_ * sizeof(float));
+            for (int64_t i = rest_ends_[c]; i < rest_ends_[c + 1]; ++i) {
+                const float* __restrict const vector = lexicon_.vectors.row(rest_words_[i]).data();
+                const float w = lexicon_.weight[rest_words_[i]];
+                for (int64_t k = 0; k < width_; ++k) rest[k] += w * vector[k];
+            }
+            add_side(c, REST, rest);
+        }
+        constexpr int64_t AT_ONCE = 4;  // sums, each in its order
+        for (int64_t c = 0; c < n; c += AT_ONCE) {
+            const int64_t size = std::min(AT_ONCE, n - c);
+            const float* rows[AT_ONCE];
+            for (int64_t i = 0; i < AT_ONCE; ++i)
+                rows[i] = rests_.data() + (c + std::min(i, size - 1)) * width_;
+            float square[AT_ONCE] = {};
+            for (int64_t k = 0; k < width_; ++k)
+                for (int64_t i = 0; i < AT_ONCE; ++i) square[i] += rows[i][k] * rows[i][k];
+            for (int64_t i = 0; i < size; ++i) {
+                const float scale = 1.0f / std::sqrt(std::max(square[i], 1e-12f));
+                float* __restrict const rest = rests_.data() + (c + i) * width_;
+                for (int64_t k = 0; k < width_; ++k) rest[k] *= scale;
+            }
+        }
+    }
+
     void add_side(int64_t c, Side side, const float* vector) {
+        prefetch(vector, width_);
         sides_.push_back(vector);
         place_[c][side] = static_cast<int64_t>(sides_.size());
     }
@@ -296,16 +356,17 @@ private:
                          products_.data() + stride_, stride_);
     }
 
-    // The product of a candidate's side with a text of the i-th mention.
-    float product(int64_t c, int64_t side, int64_t text, int64_t i) const {
-        int64_t lane = 0;
-        if (text == HEADLINE || text == DOCUMENT) lane = text - HEADLINE + 1;
-        if (text == WINDOW || text == SENTENCE) lane = N_SHARED + 2 * i + text - WINDOW;
-        return products_[place_[c][side] * stride_ + lane];
+    // Where the products of each feature are found for the i-th mention.
+    void find_lanes(int64_t i) {
+        const int64_t lanes[N_TEXTS] = {0, N_SHARED + 2 * i, N_SHARED + 2 * i + 1, 1, 2};
+        lanes_.clear();
+        for (const auto& pairs : {cosine_of_, description_of_})
+            for (int64_t k = 0; k < pairs.shape(0); ++k)
+                lanes_.push_back({pairs(k, 0), lanes[pairs(k, 1)]});
     }
 
-    // Write the row of candidate c for the i-th mention; `shared` is its row for the first one.
-    void write(int64_t c, int64_t i, int64_t shared, int64_t to) {
+    // Write the row of candidate c for a mention; `shared` is its row for the first one.
+    void write(int64_t c, int64_t shared, int64_t to) {
         float *const overlaps = &out_.overlaps(to, 0), *const described = &out_.descriptions(to, 0);
         if (to != shared) {
             std::memcpy(overlaps, &out_.overlaps(shared, 0), out_.overlaps.shape(1) * sizeof(float));
@@ -321,10 +382,13 @@ private:
         }
         overlaps[4] = in_title;
         described[2] = in_description;
-        for (int64_t k = 0; k < cosine_of_.shape(0); ++k)
-            out_.cosines(to, k) = product(c, cosine_of_(k, 0), cosine_of_(k, 1), i);
-        for (int64_t k = 0; k < description_of_.shape(0); ++k)
-            described[3 + k] = product(c, description_of_(k, 0), description_of_(k, 1), i);
+        auto product = [&](int64_t k) {
+            return products_[place_[c][lanes_[k].side] * stride_ + lanes_[k].lane];
+        };
+        const int64_t n_cosines = cosine_of_.shape(0), n_described = description_of_.shape(0);
+        float* const cosines = out_.cosines.row(to).data();
+        for (int64_t k = 0; k < n_cosines; ++k) cosines[k] = product(k);
+        for (int64_t k = 0; k < n_described; ++k) described[3 + k] = product(n_cosines + k);
     }
 
     const Contexts& contexts_;
@@ -338,7 +402,13 @@ private:
     WordNumbers numbers_;
     Values in_document_, in_headline_, in_sentence_, in_name_;  // by number of a word
     Matches in_titles_, in_descriptions_;
+    std::vector<int64_t> likely_, rest_ends_;
+    std::vector<int32_t> rest_words_;
     std::vector<const float*> sides_;
+    struct Lane {
+        int64_t side, lane;
+    };
+    std::vector<Lane> lanes_;  // of each feature that is a product
     std::vector<std::array<int64_t, N_SIDES>> place_;  // row of products; 0: no such side
     Panels panels_;
     int64_t stride_ = 0;

@@ -446,20 +446,22 @@ void check_asking(const AskingTrees& asking, const Forest& forest, int64_t n_tre
     check_equal(asking.value.size(), asking.left.shape(1) * LEAVES, "asking.value");
 }
 
-double sum_leaves(const AskingTrees& asking, const uint32_t* __restrict masks,
-                  const uint8_t* bins, int64_t step, uint32_t* __restrict left) {
+double sum_leaves(const AskingTrees& asking, const uint32_t* masks, const uint8_t* bins,
+                  int64_t step, uint32_t* left) {
+    using Words = Lanes<uint32_t, 8>;
+    constexpr int64_t AT_ONCE = 16;  // features
     const int64_t n = asking.left.shape(1), n_global = asking.row.shape(0);
-    const uint32_t* const rows = asking.left.data();
-    std::copy_n(masks, n, left);
-    // Four features at a time; the last one again where fewer are left.
-    for (int64_t g = 0; g < n_global; g += 4) {
-        const uint32_t* row[4];
-        for (int64_t i = 0; i < 4; ++i) {
-            const int64_t f = std::min(g + i, n_global - 1);
-            row[i] = rows + asking.row(f, bins[f * step]) * n;
+    for (int64_t first = 0; first == 0 || first < n_global; first += AT_ONCE) {
+        const uint32_t* row[AT_ONCE];
+        const int64_t n_here = std::min(AT_ONCE, n_global - first);
+        for (int64_t i = 0; i < n_here; ++i)
+            row[i] = asking.left.data() + asking.row(first + i, bins[(first + i) * step]) * n;
+        const uint32_t* const from = first == 0 ? masks : left;
+        for (int64_t j = 0; j < n; j += 8) {
+            auto words = Words::load(from + j);
+            for (int64_t i = 0; i < n_here; ++i) words = words & Words::load(row[i] + j);
+            words.store(left + j);
         }
-        for (int64_t j = 0; j < n; ++j)
-            left[j] &= row[0][j] & row[1][j] & row[2][j] & row[3][j];
     }
     // Sums of leaf values are exact in any order; four of them are independent additions.
     // A power of two times a De Bruijn number has its own five top bits: a leaf's place.

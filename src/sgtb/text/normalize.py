@@ -7,6 +7,8 @@ from functools import lru_cache
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _SILENT = str.maketrans("", "", ".'’")
+_ASCII_WORDS = "".join(c.lower() if c.isalnum() else " " for c in map(chr, range(128))).encode()
+_ASCII_WORDS = _ASCII_WORDS.ljust(256)  # what becomes of each byte
 
 STOP_WORDS = frozenset(
     "the a an of in on at to and or for by with from is was were be been as it its he she his her "
@@ -21,8 +23,11 @@ def normal_words(text: str) -> tuple[str, ...]:
 
     Full stops and apostrophes join what they stand in, so that "U.S." is one word.
     """
-    if text.isascii() and text.isalpha():  # nearly every token
-        return (text.lower(),)
+    if text.isascii():
+        if text.isalpha():  # nearly every token
+            return (text.lower(),)
+        plain = _POSSESSIVE.sub("", text) if "'" in text else text
+        return tuple(plain.encode().translate(_ASCII_WORDS, b".'").decode().split())
     plain = unicodedata.normalize("NFKD", _POSSESSIVE.sub("", text))
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     return tuple(_WORD.findall(plain.translate(_SILENT).lower()))

@@ -1,0 +1,305 @@
+// Words of short texts: their normal form, their numbers in a lexicon, names as numbers.
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "bind.hpp"
+#include "check.hpp"
+#include "interrupt.hpp"
+
+namespace sgtb {
+
+namespace {
+
+// The hash of a string, byte by byte.
+class Hash {
+public:
+    Hash& add(uint8_t byte) {
+        state_ = (state_ ^ byte) * 0x100000001B3;
+        return *this;
+    }
+    Hash& add(std::string_view text) {
+        for (const char byte : text) add(static_cast<uint8_t>(byte));
+        return *this;
+    }
+    uint64_t value() const {
+        const uint64_t mixed = (state_ ^ (state_ >> 33)) * 0xFF51AFD7ED558CCD;
+        return mixed ^ (mixed >> 33);
+    }
+
+private:
+    uint64_t state_ = 0xCBF29CE484222325;
+};
+
+struct Texts {
+    Bytes data;
+    Longs starts, ends;
+
+    int64_t size() const { return starts.size(); }
+
+    std::string_view text(int64_t i) const {
+        check_value(ends[i], 0, data.size() + 1, "texts.ends");
+        check_value(starts[i], 0, ends[i] + 1, "texts.starts");
+        return {reinterpret_cast<const char*>(data.data()) + starts[i],
+                static_cast<std::size_t>(ends[i] - starts[i])};
+    }
+};
+
+struct NumberLists {
+    Longs offsets;
+    Ints items;
+};
+
+struct WordLists {
+    Array<int64_t> offsets;
+    Array<uint64_t> items;
+};
+
+// See linking/name_prints.py.
+struct NamePrints {
+    Array<uint64_t> whole, squeezed, initials;
+    Array<uint64_t, 2> beginning;
+    WordLists words, trigrams;
+};
+
+// A hash table of the numbers of words, by the hashes of these; -1: an empty place.
+struct WordTable {
+    Array<const uint64_t> hashes;
+    Ints numbers;
+
+    // The place of a word, or the empty one where it would be.
+    int64_t place(uint64_t hash) const {
+        const auto mask = static_cast<uint64_t>(numbers.size() - 1);
+        uint64_t at = hash & mask;
+        for (int64_t probes = 0; probes < numbers.size(); ++probes, at = (at + 1) & mask)
+            if (numbers[at] < 0 || hashes[at] == hash) return static_cast<int64_t>(at);
+        fail("table.numbers", "no place is empty");
+    }
+};
+
+}  // namespace
+
+SGTB_RECORD(Texts, data, starts, ends)
+SGTB_RECORD(NumberLists, offsets, items)
+SGTB_RECORD(WordLists, offsets, items)
+SGTB_RECORD(NamePrints, whole, squeezed, initials, beginning, words, trigrams)
+SGTB_RECORD(WordTable, hashes, numbers)
+
+namespace {
+
+void check_table(const WordTable& table) {
+    check_at_least(table.numbers.size(), 1, "table.numbers");
+    if (table.numbers.size() & (table.numbers.size() - 1))
+        fail("table.numbers", "the length is no power of two");
+    check_equal(table.hashes.size(), table.numbers.size(), "table.hashes");
+}
+
+// Enter the hashes of words, by number, into an empty hash table; `left_out` is not entered.
+void fill_word_table(Array<const uint64_t> words, Bytes left_out, Array<uint64_t> hashes,
+                     Array<int32_t> numbers) {
+    const WordTable table{hashes, numbers};
+    check_table(table);
+    check_value(words.size(), 0, numbers.size(), "length of words");
+    check_equal(left_out.size(), words.size(), "left_out");
+    for (int64_t i = 0; i < words.size(); ++i) {
+        if (left_out[i]) continue;
+        const int64_t at = table.place(words[i]);
+        hashes[at] = words[i];
+        numbers[at] = static_cast<int32_t>(i);
+    }
+}
+
+bool is_letter(uint8_t c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
+}
+
+// Call visit(word) for the words of an ASCII text or of one in normal form: lower case, without
+// possessives; full stops and apostrophes join what they stand in.
+template <class Visit>
+void each_word(std::string_view text, std::string& word, Visit visit) {
+    word.clear();
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (is_letter(c)) {
+            word.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c);
+        } else if (c == '\'' && i + 1 < text.size() && text[i + 1] == 's' &&
+                   (i + 2 == text.size() || !(is_letter(text[i + 2]) || text[i + 2] == '_'))) {
+            ++i;
+        } else if (c != '.' && c != '\'' && !word.empty()) {
+            visit(word);
+            word.clear();
+        }
+    }
+    if (!word.empty()) visit(word);
+}
+
+// Write the numbers of the words of texts, ascending and each once; return how many there are.
+//
+// in_normal_form  otherwise, texts that are not ASCII are skipped and marked in `skipped`
+int64_t number_words(const WordTable& table, const Texts& texts, bool in_normal_form,
+                     Array<int64_t> offsets, Array<int32_t> numbers, Array<uint8_t> skipped) {
+    const int64_t n = texts.size();
+    check_table(table);
+    check_equal(texts.ends.size(), n, "texts.ends");
+    check_equal(offsets.size(), n + 1, "offsets");
+    check_equal(skipped.size(), n, "skipped");
+    std::vector<int32_t> found;
+    std::string word;
+    int64_t at = 0;
+    offsets[0] = 0;
+    Interrupt interrupt;
+    for (int64_t i = 0; i < n; ++i) {
+        if (i % 1024 == 0) interrupt.check();
+        const std::string_view own = texts.text(i);
+        skipped[i] = !in_normal_form &&
+                     std::any_of(own.begin(), own.end(), [](uint8_t c) { return c >= 0x80; });
+        found.clear();
+        if (!skipped[i])
+            each_word(own, word, [&](std::string_view one) {
+                const int32_t number = table.numbers[table.place(Hash().add(one).value())];
+                if (number >= 0) found.push_back(number);
+            });
+        std::sort(found.begin(), found.end());
+        found.erase(std::unique(found.begin(), found.end()), found.end());
+        check_at_least(numbers.size(), at + static_cast<int64_t>(found.size()), "numbers");
+        at = std::copy(found.begin(), found.end(), numbers.data() + at) - numbers.data();
+        offsets[i + 1] = at;
+    }
+    return at;
+}
+
+// Sum the words of texts that are linked with each row, and those of its own text, which count 1.
+// Columns ascend; sums are in the order of links. Returns the number of entries.
+//
+// linked  of each row, the numbers of texts
+// weight  of each text
+int64_t sum_words(const NumberLists& linked, const NumberLists& texts, Doubles weight,
+                  const NumberLists& own, Array<int64_t> offsets, Array<int32_t> columns,
+                  Array<float> values) {
+    const int64_t n = linked.offsets.size() - 1, n_texts = weight.size();
+    check_offsets(linked.offsets, n, linked.items.size(), "linked.offsets");
+    check_range(linked.items, 0, n_texts, "linked.items");
+    check_offsets(texts.offsets, n_texts, texts.items.size(), "texts.offsets");
+    check_offsets(own.offsets, n, own.items.size(), "own.offsets");
+    check_equal(offsets.size(), n + 1, "offsets");
+    check_equal(values.size(), columns.size(), "values");
+    std::vector<std::pair<int32_t, double>> words;
+    int64_t at = 0;
+    offsets[0] = 0;
+    for (int64_t r = 0; r < n; ++r) {
+        words.clear();
+        for (int64_t k = linked.offsets[r]; k < linked.offsets[r + 1]; ++k) {
+            const int64_t t = linked.items[k];
+            for (int64_t i = texts.offsets[t]; i < texts.offsets[t + 1]; ++i)
+                words.emplace_back(texts.items[i], weight[t]);
+        }
+        for (int64_t i = own.offsets[r]; i < own.offsets[r + 1]; ++i)
+            words.emplace_back(own.items[i], 1.0);
+        std::stable_sort(words.begin(), words.end(),
+                         [](const auto& a, const auto& b) { return a.first < b.first; });
+        check_at_least(columns.size(), at + static_cast<int64_t>(words.size()), "columns");
+        for (auto word = words.begin(); word != words.end(); ++at) {
+            double sum = 0.0;
+            columns[at] = word->first;
+            while (word != words.end() && word->first == columns[at]) sum += (word++)->second;
+            values[at] = static_cast<float>(sum);
+        }
+        offsets[r + 1] = at;
+    }
+    return at;
+}
+
+// ---- names as numbers
+
+void hash_texts(const Texts& texts, Array<uint64_t> out) {
+    check_equal(texts.ends.size(), texts.size(), "texts.ends");
+    check_equal(out.size(), texts.size(), "out");
+    for (int64_t i = 0; i < texts.size(); ++i) out[i] = Hash().add(texts.text(i)).value();
+}
+
+// The bytes of the first letter of a text in UTF-8.
+std::string_view first_letter(std::string_view text) {
+    std::size_t n = std::min<std::size_t>(text.size(), 1);
+    while (n < text.size() && (text[n] & 0xC0) == 0x80) ++n;
+    return text.substr(0, n);
+}
+
+// The code point of a letter; of damaged bytes, any number of 21 bits.
+uint64_t code_point(std::string_view letter) {
+    const auto c = static_cast<uint8_t>(letter[0]);
+    uint64_t code = c < 0x80 ? c : c & (c >= 0xF0 ? 0x07 : c >= 0xE0 ? 0x0F : 0x1F);
+    for (const char next : letter.substr(1)) code = (code << 6 | (next & 0x3F)) & 0x1FFFFF;
+    return code;
+}
+
+// Write the prints of names in normal form; return the numbers of words and of trigrams.
+std::tuple<int64_t, int64_t> print_names(const Texts& names, const NamePrints& out) {
+    const int64_t n = names.size();
+    check_equal(names.ends.size(), n, "names.ends");
+    check_equal(out.whole.size(), n, "out.whole");
+    check_equal(out.squeezed.size(), n, "out.squeezed");
+    check_equal(out.initials.size(), n, "out.initials");
+    check_equal(out.beginning.shape(0), n, "out.beginning");
+    check_equal(out.words.offsets.size(), n + 1, "out.words.offsets");
+    check_equal(out.trigrams.offsets.size(), n + 1, "out.trigrams.offsets");
+    std::vector<uint64_t> letters, runs;
+    int64_t n_words = 0, n_trigrams = 0;
+    out.words.offsets[0] = out.trigrams.offsets[0] = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const std::string_view name = names.text(i);
+        const auto size = static_cast<int64_t>(name.size());
+        check_at_least(out.words.items.size(), n_words + (size + 1) / 2, "out.words.items");
+        check_at_least(out.trigrams.items.size(), n_trigrams + size, "out.trigrams.items");
+        out.whole[i] = Hash().add(name).value();
+        letters.assign(1, ' ');
+        Hash beginning;
+        for (std::string_view rest = name; !rest.empty();) {
+            const std::string_view letter = first_letter(rest);
+            rest.remove_prefix(letter.size());
+            letters.push_back(code_point(letter));
+            beginning.add(letter);
+            const auto place = static_cast<int64_t>(letters.size()) - 2;
+            if (place < out.beginning.shape(1)) out.beginning(i, place) = beginning.value();
+        }
+        for (auto place = static_cast<int64_t>(letters.size()) - 1;
+             place < out.beginning.shape(1); ++place)
+            out.beginning(i, place) = beginning.value();
+        letters.push_back(' ');
+        Hash squeezed, initials;
+        for (std::string_view rest = name; !rest.empty();) {
+            const std::string_view word = rest.substr(0, rest.find(' '));
+            rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+            if (word.empty()) continue;
+            out.words.items[n_words++] = Hash().add(word).value();
+            squeezed.add(word);
+            initials.add(first_letter(word));
+        }
+        out.words.offsets[i + 1] = n_words;
+        out.squeezed[i] = squeezed.value();
+        out.initials[i] = initials.value();
+        runs.clear();
+        for (std::size_t k = 2; k < letters.size(); ++k)
+            runs.push_back(letters[k - 2] << 42 | letters[k - 1] << 21 | letters[k]);
+        std::sort(runs.begin(), runs.end());
+        runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+        std::copy(runs.begin(), runs.end(), out.trigrams.items.data() + n_trigrams);
+        n_trigrams += static_cast<int64_t>(runs.size());
+        out.trigrams.offsets[i + 1] = n_trigrams;
+    }
+    return {n_words, n_trigrams};
+}
+
+}  // namespace
+
+void bind_words(nb::module_& module) {
+    bind<&fill_word_table>(module, "fill_word_table", "words", "left_out", "hashes",
+                           "numbers");
+    bind<&number_words>(module, "number_words", "table", "texts", "in_normal_form", "offsets",
+                        "numbers", "skipped");
+    bind<&sum_words>(module, "sum_words", "linked", "texts", "weight", "own", "offsets",
+                     "columns", "values");
+    bind<&hash_texts>(module, "hash_texts", "texts", "out");
+    bind<&print_names>(module, "print_names", "names", "out");
+}
+
+}  // namespace sgtb
