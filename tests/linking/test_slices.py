@@ -24,3 +24,10 @@ def test_no_slices():
     found = sliced(np.zeros(3, np.int32), nothing, nothing)
     assert found.offsets.tolist() == [0]
     assert len(found.items) == 0
+
+
+@pytest.mark.parametrize("bounds", [(-1, 1), (2, 4), (4, 5), (2, 1)])
+def test_slices_beyond_the_array_are_refused(bounds):
+    start, end = (np.array([0, bound, 0]) for bound in bounds)
+    with pytest.raises(ValueError, match=r"^(starts|offsets): |negative"):
+        sliced(np.zeros(3, np.int32), start, end)

@@ -7,11 +7,12 @@ the ranker learn weights for clues; a feature that trees can use is made of thos
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.learn.dtypes import Bools, Floats, Longs
+from sgtb.learn.dtypes import Bools, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.clue_hashes import (
     LOOKS,
@@ -23,11 +24,11 @@ from sgtb.linking.clue_hashes import (
     topic_clues,
 )
 from sgtb.linking.lexicon import Lexicon
-from sgtb.linking.scenes import Names, Scenes, Spots, topic_of
+from sgtb.linking.scenes import Names, Scenes, topic_of
 from sgtb.linking.sparse import Sparse
 from sgtb.linking.text_words import TextWords
 from sgtb.linking.vocabulary import Mark
-from sgtb.native import describe_contexts
+from sgtb.native import context_sizes, describe_contexts
 from sgtb.ragged import Ragged
 from sgtb.records import Document
 
@@ -90,32 +91,41 @@ class Contexts:
     def build(cls, choices: Choices, lexicon: Lexicon) -> "Contexts":
         """Describe the surroundings of all mentions."""
         documents = choices.documents
-        scenes = Scenes.of(documents, lexicon.vocabulary)
-        spots = Spots.of(scenes, choices, WINDOW)
-        texts = scenes.texts
-        bounds = zip(choices.mentions, spots.first.tolist(), spots.stop.tolist(), strict=True)
-        clues = [name_clues(m.text, texts[first:stop]) for m, first, stop in bounds]
-        names = tuple([own.name for own in clues])
-        full_names, same_name = list[str](), list[int]()
+        scenes, mentions = Scenes.of(documents, lexicon.vocabulary), _Mentions.of(choices)
+        clues: list[NameClues] = []
+        full_names: list[str] = []
+        same_name: list[int] = []
         borders = pairwise(choices.mention_offsets.tolist())
         for document, (first, last) in zip(documents, borders, strict=True):
-            known, own = Names(document), names[first:last]
-            full_names += map(known.longest.__getitem__, own)
-            same_name += map(known.count.__getitem__, own)
-        of_names = _mention_names(clues, same_name)
+            known, texts = Names(document), document.tokens.texts
+            own = [
+                name_clues(m.text, texts[max(m.first, 0) : max(m.stop, 0)])
+                for m in choices.mentions[first:last]
+            ]
+            clues += own
+            full_names += [known.longest[one.name] for one in own]
+            same_name += [known.count[one.name] for one in own]
+        names = _mention_names(clues, same_name)
         words = TextWords.of(scenes.word, scenes.kinds.word)
-        out = _room(scenes, spots, len(of_names.words.items))
+        out = _room(mentions, scenes, len(names.words.items))
         describe_contexts(
-            scenes, spots, of_names, _topics(documents), words, _settings(scenes), out
+            mentions, scenes, WINDOW, names, _topics(documents), words, _settings(scenes), out
         )
-        bags = (
-            out.name_bag, out.sentence_bag, out.window_bag, out.document_bag, out.headline_bag,
-        )  # fmt: skip
-        lists = out.place_clues, out.sentence_clues, out.tag_clues, out.document_clues
+        n = len(lexicon.words)
         return cls(
-            names, tuple(full_names), *(_cut_bag(bag, len(lexicon.words)) for bag in bags),
-            out.place, *map(_cut_clues, lists),
-        )  # fmt: skip
+            names=tuple([one.name for one in clues]),
+            full_names=tuple(full_names),
+            name_bag=_cut_bag(out.name_bag, n),
+            sentence_bag=_cut_bag(out.sentence_bag, n),
+            window_bag=_cut_bag(out.window_bag, n),
+            document_bag=_cut_bag(out.document_bag, n),
+            headline_bag=_cut_bag(out.headline_bag, n),
+            place=out.place,
+            place_clues=out.place_clues,
+            sentence_clues=_cut_clues(out.sentence_clues),
+            tag_clues=out.tag_clues,
+            document_clues=_cut_clues(out.document_clues),
+        )
 
 
 def _cut_bag(bag: Sparse, n_columns: int) -> Sparse:
@@ -126,6 +136,23 @@ def _cut_bag(bag: Sparse, n_columns: int) -> Sparse:
 
 def _cut_clues(clues: Clues) -> Clues:
     return Clues(clues.offsets, clues.values[: clues.offsets[-1]])
+
+
+class _Mentions(NamedTuple):
+    """Tokens of mentions, counted in their documents, and how the documents share the mentions."""
+
+    first: Longs
+    stop: Longs
+    offsets: Ints
+
+    @classmethod
+    def of(cls, choices: Choices) -> "_Mentions":
+        n = len(choices.mentions)
+        return cls(
+            np.fromiter(map(attrgetter("first"), choices.mentions), np.int64, n),
+            np.fromiter(map(attrgetter("stop"), choices.mentions), np.int64, n),
+            choices.mention_offsets,
+        )
 
 
 class _MentionNames(NamedTuple):
@@ -222,10 +249,10 @@ class _Tables(NamedTuple):
     headline_bag: Sparse
 
 
-def _room(scenes: Scenes, spots: Spots, n_clues: int) -> _Tables:
+def _room(mentions: _Mentions, scenes: Scenes, n_clues: int) -> _Tables:
     """Return room for the contexts of mentions, given how many clues their names have."""
-    n, d, n_words = len(spots.document), len(scenes.token_offsets) - 1, len(scenes.word)
-    in_names, in_sentences, in_windows = spots.room.tolist()
+    n, d, n_words = len(mentions.first), len(scenes.token_offsets) - 1, len(scenes.word)
+    in_names, in_sentences, in_windows = context_sizes(mentions, scenes, WINDOW)
 
     def clues(rows: int, size: int) -> Clues:
         return Clues(np.empty(rows + 1, np.int64), np.empty(size, np.uint32))

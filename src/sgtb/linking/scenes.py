@@ -1,7 +1,7 @@
-"""Scenes: documents in columns, while their mentions are looked at.
+"""Scenes: documents in columns.
 
-Tokens, words and sentences are numbered through all documents at hand. Behind the last token stands
-one more: what is seen beyond the ends of a sentence.
+Tokens, words and sentences are numbered through all documents at hand. After the last token comes
+one more, which stands for what is outside of a sentence.
 """
 
 from collections import Counter
@@ -13,10 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.learn.dtypes import Bytes, Ints, Longs
-from sgtb.linking.choices import Choices
 from sgtb.linking.slices import sliced
 from sgtb.linking.vocabulary import OUTSIDE, Kinds, Vocabulary
-from sgtb.native import find_spots
 from sgtb.records import Document
 from sgtb.text.normalize import normal_phrase
 
@@ -24,7 +22,6 @@ from sgtb.text.normalize import normal_phrase
 class Scenes(NamedTuple):
     """The tokens, words and sentences of D documents.
 
-    texts            of the tokens
     kind             i4  of each token
     kinds            what is known of these
     marks            u1  what each token is
@@ -35,7 +32,6 @@ class Scenes(NamedTuple):
     sentences        i8[S, 2]  where each begins and ends
     """
 
-    texts: tuple[str, ...]
     kind: Ints
     kinds: Kinds
     marks: Bytes
@@ -63,7 +59,7 @@ class Scenes(NamedTuple):
         flat = np.clip(flat + token_offsets[own], token_offsets[own], token_offsets[own + 1])
         flat[:, 1] = flat.max(axis=1)
         return cls(
-            texts, kind, kinds, kinds.marks[kind], word, word_offsets,
+            kind, kinds, kinds.marks[kind], word, word_offsets,
             token_offsets, sentence_offsets, flat,
         )  # fmt: skip
 
@@ -72,43 +68,8 @@ def _offsets(sizes: Iterable[int]) -> Longs:
     return np.array([0, *accumulate(sizes)], np.int64)
 
 
-class Spots(NamedTuple):
-    """Tokens of M mentions and around them; always inside of their documents.
-
-    document      of each mention
-    first, stop   its own tokens
-    begin, end    those of its sentence
-    low, high     those of the window around it
-    sentence      the number of its sentence in the document
-    sides         i8[M, 4]  the tokens beside it: second before, before, after, second after
-    room          i8[3]  total number of words in mentions, sentences and windows
-    """
-
-    document: Longs
-    first: Longs
-    stop: Longs
-    begin: Longs
-    end: Longs
-    low: Longs
-    high: Longs
-    sentence: Longs
-    sides: Longs
-    room: Longs
-
-    @classmethod
-    def of(cls, scenes: Scenes, choices: Choices, window: int) -> "Spots":
-        """Find the mentions; a window has so many tokens on either side."""
-        n = len(choices.mentions)
-        columns = np.empty((8, n), np.int64)
-        spots = cls(*columns, np.empty((n, 4), np.int64), np.empty(3, np.int64))
-        first = np.fromiter(map(attrgetter("first"), choices.mentions), np.int64, n)
-        stop = np.fromiter(map(attrgetter("stop"), choices.mentions), np.int64, n)
-        find_spots(first, stop, choices.mention_offsets, scenes, window, spots)
-        return spots
-
-
 def topic_of(document: Document) -> str:
-    """Return the topic word of an agency headline: "SOCCER - …" or "NBA BASKETBALL - …"; else ""."""
+    """Return the topic word of an agency headline, "SOCCER - …" or "NBA BASKETBALL - …", or ""."""
     for before, word in pairwise(document.tokens.texts[:3]):
         if word == "-":
             return before.lower()

@@ -33,10 +33,9 @@ struct Scenes {  // tokens of all documents; one more stands for what is outside
     }
 };
 
-template <class T>
-struct Spots {  // T: int64_t to fill them, const int64_t to read them
-    Array<T> document, first, stop, begin, end, low, high, sentence, room;
-    Array<T, 2> sides;
+struct Mentions {
+    Longs first, stop;  // tokens, counted in the document
+    Ints offsets;       // per document
 };
 
 struct Bits {
@@ -91,9 +90,7 @@ struct ContextTables {
 
 SGTB_RECORD(TokenKinds, near)
 SGTB_RECORD(Scenes, kind, kinds, marks, word_offsets, token_offsets, sentence_offsets, sentences)
-SGTB_RECORD(Spots<int64_t>, document, first, stop, begin, end, low, high, sentence, room, sides)
-SGTB_RECORD(Spots<const int64_t>, document, first, stop, begin, end, low, high, sentence, room,
-            sides)
+SGTB_RECORD(Mentions, first, stop, offsets)
 SGTB_RECORD(Bits, number, capital, date, opening, closing, preposition, versus)
 SGTB_RECORD(MentionNames, is_upper, length, same_name, ending, shape, words)
 SGTB_RECORD(Topics, clues, given)
@@ -107,7 +104,14 @@ SGTB_RECORD(ContextTables, place, place_clues, sentence_clues, tag_clues, docume
 
 namespace {
 
-enum Around { SECOND_BEFORE, BEFORE, AFTER, SECOND_AFTER, N_SIDES };  // tokens beside a mention
+enum Beside { SECOND_BEFORE, BEFORE, AFTER, SECOND_AFTER, N_BESIDE };  // tokens next to a mention
+
+// Tokens of a mention, of its sentence, of the window around it; inside of its document.
+struct Spot {
+    int64_t document, first, stop, begin, end, low, high;
+    int64_t sentence;  // its number in the document
+    int64_t beside[N_BESIDE];
+};
 
 // ---- checks
 
@@ -137,36 +141,6 @@ void check_scenes(const Scenes& scenes) {
     }
 }
 
-template <class T>
-int64_t check_lengths(const Spots<T>& spots) {
-    const int64_t n = spots.document.size();
-    for (const auto& column : {spots.first, spots.stop, spots.begin, spots.end, spots.low,
-                               spots.high, spots.sentence})
-        check_equal(column.size(), n, "spots");
-    check_equal(spots.sides.shape(0), n, "spots.sides");
-    check_equal(spots.sides.shape(1), N_SIDES, "spots.sides");
-    check_equal(spots.room.size(), 3, "spots.room");
-    return n;
-}
-
-void check_spots(const Spots<const int64_t>& spots, const Scenes& scenes) {
-    const int64_t n = check_lengths(spots);
-    check_range(spots.document, 0, scenes.n_documents(), "spots.document");
-    check_range(spots.sides, 0, scenes.kind.size(), "spots.sides");
-    for (int64_t m = 0; m < n; ++m) {
-        const int64_t d = spots.document[m];
-        const int64_t begin = scenes.token_offsets[d], end = scenes.token_offsets[d + 1];
-        check_value(spots.first[m], begin, end + 1, "spots.first");
-        check_value(spots.stop[m], spots.first[m], end + 1, "spots.stop");
-        check_value(spots.begin[m], begin, spots.first[m] + 1, "spots.begin");
-        check_value(spots.end[m], spots.stop[m], end + 1, "spots.end");
-        check_value(spots.low[m], begin, spots.first[m] + 1, "spots.low");
-        check_value(spots.high[m], spots.stop[m], end + 1, "spots.high");
-        check_value(spots.sentence[m], 0, INT64_MAX, "spots.sentence");
-        if (m > 0) check_value(d, spots.document[m - 1], INT64_MAX, "spots.document");
-    }
-}
-
 // ---- places
 
 // The last sentence of a document that begins at or before a token, else its first.
@@ -182,44 +156,49 @@ int64_t sentence_of(int64_t token, int64_t low, int64_t high, Array<const int64_
     return std::max(low - 1, first);
 }
 
-// Find the tokens of mentions, given as first and stop in their documents, and of what is around.
-void find_spots(Longs first, Longs stop, Ints mention_offsets, const Scenes& scenes,
-                int64_t window, const Spots<int64_t>& spots) {
+std::vector<Spot> find_spots(const Mentions& mentions, const Scenes& scenes, int64_t window) {
+    const int64_t n = mentions.first.size(), outside = scenes.kind.size() - 1;
     check_scenes(scenes);
-    const int64_t n = check_lengths(spots);
-    check_equal(first.size(), n, "first");
-    check_equal(stop.size(), n, "stop");
+    check_equal(mentions.stop.size(), n, "mentions.stop");
+    check_offsets(mentions.offsets, scenes.n_documents(), n, "mentions.offsets");
     check_value(window, 0, 1 << 20, "window");
-    check_offsets(mention_offsets, scenes.n_documents(), n, "mention_offsets");
-    const int64_t outside = scenes.kind.size() - 1;
-    std::fill(spots.room.begin(), spots.room.end(), 0);
+    std::vector<Spot> spots(n);
     for (int64_t d = 0; d < scenes.n_documents(); ++d) {
         const int64_t start = scenes.token_offsets[d], last = scenes.token_offsets[d + 1];
         const int64_t s0 = scenes.sentence_offsets[d], s1 = scenes.sentence_offsets[d + 1];
-        for (int64_t m = mention_offsets[d]; m < mention_offsets[d + 1]; ++m) {
-            const int64_t here = start + std::clamp<int64_t>(first[m], 0, last - start);
-            const int64_t after = start + std::clamp(stop[m], here - start, last - start);
-            const int64_t opening = sentence_of(here, s0, s1, scenes.sentences);
+        for (int64_t m = mentions.offsets[d]; m < mentions.offsets[d + 1]; ++m) {
+            const int64_t size = last - start;
+            const int64_t first = start + std::clamp<int64_t>(mentions.first[m], 0, size);
+            const int64_t stop = start + std::clamp(mentions.stop[m], first - start, size);
+            const int64_t opening = sentence_of(first, s0, s1, scenes.sentences);
             const int64_t closing =
-                sentence_of(std::max(here, after - 1), s0, s1, scenes.sentences);
-            const int64_t begin = std::min(scenes.sentences(opening, 0), here);
-            const int64_t end = std::max(scenes.sentences(closing, 1), after);
-            spots.document[m] = d;
-            spots.first[m] = here;
-            spots.stop[m] = after;
-            spots.begin[m] = begin;
-            spots.end[m] = end;
-            spots.low[m] = std::max(here - window, start);
-            spots.high[m] = std::min(after + window, last);
-            spots.sentence[m] = opening - s0;
-            const int64_t beside[N_SIDES] = {here - 2, here - 1, after, after + 1};
-            for (int i = 0; i < N_SIDES; ++i)
-                spots.sides(m, i) = beside[i] >= begin && beside[i] < end ? beside[i] : outside;
-            spots.room[0] += scenes.n_words(here, after);
-            spots.room[1] += scenes.n_words(begin, end);
-            spots.room[2] += scenes.n_words(spots.low[m], spots.high[m]);
+                sentence_of(std::max(first, stop - 1), s0, s1, scenes.sentences);
+            const int64_t begin = std::min(scenes.sentences(opening, 0), first);
+            const int64_t end = std::max(scenes.sentences(closing, 1), stop);
+            auto token = [&](int64_t t) { return t >= begin && t < end ? t : outside; };
+            spots[m] = {d, first, stop, begin, end, std::max(first - window, start),
+                        std::min(stop + window, last), opening - s0,
+                        {token(first - 2), token(first - 1), token(stop), token(stop + 1)}};
         }
     }
+    return spots;
+}
+
+using Sizes = std::tuple<int64_t, int64_t, int64_t>;
+
+// The total numbers of words in mentions, sentences and windows.
+Sizes count_words(const std::vector<Spot>& spots, const Scenes& scenes) {
+    int64_t in_names = 0, in_sentences = 0, in_windows = 0;
+    for (const Spot& spot : spots) {
+        in_names += scenes.n_words(spot.first, spot.stop);
+        in_sentences += scenes.n_words(spot.begin, spot.end);
+        in_windows += scenes.n_words(spot.low, spot.high);
+    }
+    return {in_names, in_sentences, in_windows};
+}
+
+Sizes context_sizes(const Mentions& mentions, const Scenes& scenes, int64_t window) {
+    return count_words(find_spots(mentions, scenes, window), scenes);
 }
 
 // ---- clues: observations as text, hashed by their CRC-32, which can be continued
@@ -273,9 +252,9 @@ std::span<const uint8_t> token_bytes(const Scenes& scenes, int64_t token) {
 }
 
 // Write the features and clues of a mention's place, and the clues to its type.
-void describe_mentions(const Scenes& scenes, const Spots<const int64_t>& spots, const Bits& bit,
+void describe_mentions(const Scenes& scenes, const std::vector<Spot>& spots, const Bits& bit,
                        const MentionNames& names, const Topics& topics, const ContextTables& out) {
-    const int64_t n = spots.document.size(), n_documents = scenes.n_documents();
+    const int64_t n = static_cast<int64_t>(spots.size()), n_documents = scenes.n_documents();
     check_equal(names.is_upper.size(), n, "names.is_upper");
     check_equal(names.length.size(), n, "names.length");
     check_range(names.length, 0, N_LENGTHS, "names.length");
@@ -297,7 +276,7 @@ void describe_mentions(const Scenes& scenes, const Spots<const int64_t>& spots, 
         numbers[t + 1] = numbers[t] + ((scenes.marks[t] & bit.number) > 0);
         capitals[t + 1] = capitals[t] + ((scenes.marks[t] & bit.capital) > 0);
     }
-    for (int64_t m = 0; m < n; ++m) ++mentions[spots.document[m]];
+    for (const Spot& spot : spots) ++mentions[spot.document];
     auto share = [](const std::vector<int64_t>& counts, int64_t first, int64_t last) {
         return static_cast<double>(counts[last] - counts[first]) /
                static_cast<double>(std::max<int64_t>(last - first, 1));
@@ -305,11 +284,12 @@ void describe_mentions(const Scenes& scenes, const Spots<const int64_t>& spots, 
     Interrupt interrupt;
     for (int64_t m = 0; m < n; ++m) {
         if (m % 1024 == 0) interrupt.check();
-        const int64_t d = spots.document[m], begin = spots.begin[m], end = spots.end[m];
-        const int64_t before = scenes.marks[spots.sides(m, BEFORE)];
-        const int64_t after = scenes.marks[spots.sides(m, AFTER)];
+        const Spot& spot = spots[m];
+        const int64_t d = spot.document, begin = spot.begin, end = spot.end;
+        const int64_t before = scenes.marks[spot.beside[BEFORE]];
+        const int64_t after = scenes.marks[spot.beside[AFTER]];
         bool is_dated = false;
-        for (int64_t t = spots.stop[m]; t < std::min(spots.stop[m] + DATE_REACH, end); ++t)
+        for (int64_t t = spot.stop; t < std::min(spot.stop + DATE_REACH, end); ++t)
             is_dated |= (scenes.marks[t] & bit.date) > 0;
         const bool in_brackets = (before & bit.opening) > 0 && (after & bit.closing) > 0;
         const double digits = share(numbers, begin, end);
@@ -323,25 +303,25 @@ void describe_mentions(const Scenes& scenes, const Spots<const int64_t>& spots, 
             double((before & bit.preposition) > 0),
             double(((before | after) & bit.versus) > 0),
             double(topics.given[d]),
-            double(spots.sentence[m] == 0),
+            double(spot.sentence == 0),
             digits,
             share(capitals, begin, end),
             share(numbers, scenes.token_offsets[d], scenes.token_offsets[d + 1]),
             double(end - begin),
-            double(spots.sentence[m]) / n_sentences,
+            double(spot.sentence) / n_sentences,
             double(names.is_upper[m]),
             double(names.same_name[m]),
             double(mentions[d]),
         };
         for (int64_t k = 0; k < N_PLACES; ++k) out.place(m, k) = static_cast<float>(place[k]);
 
-        auto with = [&](uint32_t begun, Around side) {
-            return clue(begun, token_bytes(scenes, spots.sides(m, side)));
+        auto with = [&](uint32_t begun, Beside side) {
+            return clue(begun, token_bytes(scenes, spot.beside[side]));
         };
         auto bar = [](uint32_t begun) { return clue(begun, std::string_view("|")); };
         const uint32_t* const topic = &topics.clues(d, 0);
         const int64_t table = static_cast<int64_t>(4 * digits), length = names.length[m];
-        const bool opens = spots.first[m] == begin;
+        const bool opens = spot.first == begin;
         const uint32_t clues[N_PLACE_CLUES] = {
             clue("always"),
             topic[TOPIC],
@@ -354,7 +334,7 @@ void describe_mentions(const Scenes& scenes, const Spots<const int64_t>& spots, 
             with(bar(with(clue("after2:"), AFTER)), SECOND_AFTER),
             names.ending[m],
             clue("upper:", bool(names.is_upper[m])),
-            clue("sentence:", std::min(spots.sentence[m], N_SENTENCES - 1)),
+            clue("sentence:", std::min(spot.sentence, N_SENTENCES - 1)),
             clue("table:", table),
             topic[WITH_TABLE + table],
         };
@@ -502,9 +482,9 @@ void check_bag(const Bag& bag, int64_t n, int64_t room, const char* name) {
 }
 
 // Write the bags of names, sentences, windows, documents and headlines, and the clues of words.
-void read_texts(const Scenes& scenes, const Spots<const int64_t>& spots, const TextWords& words,
+void read_texts(const Scenes& scenes, const std::vector<Spot>& spots, const TextWords& words,
                 const ContextSettings& settings, const ContextTables& out) {
-    const int64_t n = spots.document.size(), n_documents = scenes.n_documents();
+    const int64_t n = static_cast<int64_t>(spots.size()), n_documents = scenes.n_documents();
     const int64_t n_distinct = words.number.size();
     check_at_least(words.place.size(), scenes.n_words(0, scenes.kind.size() - 1), "words.place");
     check_range(words.place, 0, n_distinct, "words.place");
@@ -513,26 +493,23 @@ void read_texts(const Scenes& scenes, const Spots<const int64_t>& spots, const T
     check_equal(words.is_stop.size(), n_distinct, "words.is_stop");
     for (const Hashes& clues : {words.sentence_clue, words.headline_clue, words.document_clue})
         check_equal(clues.size(), n_distinct, "words.*_clue");
-    int64_t rooms[5] = {};
-    for (int64_t m = 0; m < n; ++m) {
-        rooms[0] += scenes.n_words(spots.first[m], spots.stop[m]);
-        rooms[1] += scenes.n_words(spots.begin[m], spots.end[m]);
-        rooms[2] += scenes.n_words(spots.low[m], spots.high[m]);
-    }
+    const auto [in_names, in_sentences, in_windows] = count_words(spots, scenes);
     auto headline = [&](int64_t d) { return &scenes.sentences(scenes.sentence_offsets[d], 0); };
+    int64_t in_documents = 0, in_headlines = 0;
     for (int64_t d = 0; d < n_documents; ++d) {
         const int64_t size = scenes.n_words(scenes.token_offsets[d], scenes.token_offsets[d + 1]);
         check_at_least(settings.damping.size(), size, "settings.damping");
-        rooms[3] += size;
-        rooms[4] += scenes.n_words(headline(d)[0], headline(d)[1]);
+        in_documents += size;
+        in_headlines += scenes.n_words(headline(d)[0], headline(d)[1]);
     }
-    check_bag(out.name_bag, n, rooms[0], "out.name_bag");
-    check_bag(out.sentence_bag, n, rooms[1], "out.sentence_bag");
-    check_bag(out.window_bag, n, rooms[2], "out.window_bag");
-    check_bag(out.document_bag, n_documents, rooms[3], "out.document_bag");
-    check_bag(out.headline_bag, n_documents, rooms[4], "out.headline_bag");
-    check_clues(out.sentence_clues, n, rooms[1], "out.sentence_clues");
-    check_clues(out.document_clues, n_documents, rooms[3] + rooms[4], "out.document_clues");
+    check_bag(out.name_bag, n, in_names, "out.name_bag");
+    check_bag(out.sentence_bag, n, in_sentences, "out.sentence_bag");
+    check_bag(out.window_bag, n, in_windows, "out.window_bag");
+    check_bag(out.document_bag, n_documents, in_documents, "out.document_bag");
+    check_bag(out.headline_bag, n_documents, in_headlines, "out.headline_bag");
+    check_clues(out.sentence_clues, n, in_sentences, "out.sentence_clues");
+    check_clues(out.document_clues, n_documents, in_documents + in_headlines,
+                "out.document_clues");
 
     auto in_sentence = [&](int64_t word) { return !words.is_stop[word] && !words.is_digit[word]; };
     auto in_headline = [&](int64_t word) { return words.weight[word] > 0; };
@@ -559,12 +536,12 @@ void read_texts(const Scenes& scenes, const Spots<const int64_t>& spots, const T
                          [&](int64_t word) { return in_document(word) && left-- > 0; },
                          words.document_clue, out.document_clues, at_document);
         out.document_clues.offsets[d + 1] = at_document;
-        for (; m < n && spots.document[m] == d; ++m) {
-            const int64_t first = spots.first[m], stop = spots.stop[m];
-            writer.count(first, stop);
+        for (; m < n && spots[m].document == d; ++m) {
+            const Spot& spot = spots[m];
+            writer.count(spot.first, spot.stop);
             writer.add_row(out.name_bag, m);
             writer.begin_row();
-            const int64_t parts[2][2] = {{spots.begin[m], first}, {stop, spots.end[m]}};
+            const int64_t parts[2][2] = {{spot.begin, spot.first}, {spot.stop, spot.end}};
             for (const auto& part : parts) {
                 writer.count(part[0], part[1]);
                 writer.add_clues(writer.places(part[0], part[1]), in_sentence,
@@ -572,19 +549,18 @@ void read_texts(const Scenes& scenes, const Spots<const int64_t>& spots, const T
             }
             writer.add_row(out.sentence_bag, m);
             out.sentence_clues.offsets[m + 1] = at;
-            writer.count(spots.low[m], first);
-            writer.count(stop, spots.high[m]);
+            writer.count(spot.low, spot.first);
+            writer.count(spot.stop, spot.high);
             writer.add_row(out.window_bag, m);
         }
     }
 }
 
-// Fill all tables of contexts.
-void describe_contexts(const Scenes& scenes, const Spots<const int64_t>& spots,
+// Fill all tables of contexts; `context_sizes` tells how much room they need.
+void describe_contexts(const Mentions& mentions, const Scenes& scenes, int64_t window,
                        const MentionNames& names, const Topics& topics, const TextWords& words,
                        const ContextSettings& settings, const ContextTables& out) {
-    check_scenes(scenes);
-    check_spots(spots, scenes);
+    const std::vector<Spot> spots = find_spots(mentions, scenes, window);
     describe_mentions(scenes, spots, settings.bit, names, topics, out);
     read_texts(scenes, spots, words, settings, out);
 }
@@ -592,11 +568,11 @@ void describe_contexts(const Scenes& scenes, const Spots<const int64_t>& spots,
 }  // namespace
 
 void bind_contexts(nb::module_& module) {
-    bind<&find_spots>(module, "find_spots", "first", "stop", "mention_offsets", "scenes", "window",
-                      "spots");
-    bind<&number_distinct>(module, "number_distinct", "words", "n_vocabulary", "place", "distinct");
-    bind<&describe_contexts>(module, "describe_contexts", "scenes", "spots", "names", "topics",
-                             "words", "settings", "out");
+    bind<&context_sizes>(module, "context_sizes", "mentions", "scenes", "window");
+    bind<&number_distinct>(module, "number_distinct", "words", "n_vocabulary", "place",
+                           "distinct");
+    bind<&describe_contexts>(module, "describe_contexts", "mentions", "scenes", "window", "names",
+                             "topics", "words", "settings", "out");
 }
 
 }  // namespace sgtb

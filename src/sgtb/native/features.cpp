@@ -380,7 +380,7 @@ void subtract_best(Doubles values, Longs offsets, Array<double> out) {
     for (int64_t g = 0; g + 1 < offsets.size(); ++g) {
         double best = LOWEST;
         for (int64_t r = offsets[g]; r < offsets[g + 1]; ++r)
-            if (!(values[r] <= best)) best = values[r];  // NaN stays
+            if (!(values[r] <= best) && best == best) best = values[r];  // NaN stays
         for (int64_t r = offsets[g]; r < offsets[g + 1]; ++r) out[r] = values[r] - best;
     }
 }
