@@ -86,6 +86,13 @@ fuzz-wikitext: $(VENV)/.tools
 	mkdir -p build/fuzz/corpus
 	build/fuzz/wikitext_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=4096 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/ -dict=tests/fuzz/wikitext.dict build/fuzz/corpus tests/fuzz/wikitext_seeds
 
+# A wheel made of the source distribution, tried in an environment that has nothing else.
+check-wheel: setup
+	rm -rf build/wheel
+	$(BIN)/python -c 'from scikit_build_core.build import build_sdist; build_sdist("build/wheel")' >/dev/null
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheel build/wheel/sgtb-*.tar.gz
+	SGTB_WHEEL=$$(echo build/wheel/sgtb-*.whl) $(BIN)/python -m pytest tests/test_wheel.py
+
 # The knowledge base and model that ship, from the entities and texts beside them.
 starter: setup
 	$(BIN)/python -m sgtb.reproduce.starter
