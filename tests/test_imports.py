@@ -40,20 +40,26 @@ def test_the_reader_of_imports_sees_all_forms():
 
 
 BASE = (
-    "sgtb.errors", "sgtb.files", "sgtb.kernels", "sgtb.records", "sgtb.entities", "sgtb.ragged",
-    "sgtb.workers", "sgtb.stages",
+    "sgtb.errors", "sgtb.files", "sgtb.native", "sgtb.records", "sgtb.entities",
+    "sgtb.ragged", "sgtb.workers", "sgtb.stages",
 )  # fmt: skip
 MAY_IMPORT = {
     "sgtb.errors": (),
     "sgtb.files": (),
-    "sgtb.kernels": (),
+    "sgtb.native": ("sgtb.native", "sgtb.errors"),
     "sgtb.records": (),
     "sgtb.entities": (),
     "sgtb.ragged": (),
     "sgtb.workers": (),
     "sgtb.stages": (),
     "sgtb.bars": (),
-    "sgtb.learn": ("sgtb.learn", "sgtb.bars", "sgtb.errors", "sgtb.files", "sgtb.kernels"),
+    "sgtb.learn": (
+        "sgtb.learn",
+        "sgtb.bars",
+        "sgtb.errors",
+        "sgtb.files",
+        "sgtb.native",
+    ),
     "sgtb.text": ("sgtb.text", *BASE),
     "sgtb.wiki": ("sgtb.wiki", "sgtb.text", *BASE),
     "sgtb.kb": ("sgtb.kb", "sgtb.corpora", "sgtb.text", *BASE),

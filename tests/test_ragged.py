@@ -31,7 +31,6 @@ def test_large_numbers_stay_whole():
     assert packed.row(1).tolist() == numbers
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("rows", [[], [1], [4, 0, 3], [2, 2], [0, 1, 2, 3, 4]])
 def test_some_lists_in_the_order_asked_for(rows):
     taken = Ragged.of(LISTS, np.int32).take(np.array(rows, np.int64))
@@ -39,7 +38,6 @@ def test_some_lists_in_the_order_asked_for(rows):
     assert taken.items.dtype == np.int32
 
 
-@pytest.mark.nojit
 def test_slices_of_an_array_may_overlap():
     items = np.arange(10, dtype=np.float32)
     starts, ends = np.array([2, 0, 2, 9]), np.array([5, 0, 4, 10])

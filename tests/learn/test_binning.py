@@ -25,7 +25,6 @@ def thresholds_of(binner: Binner, feature: int = 0) -> np.ndarray:
     return binner.thresholds[feature, : binner.n_bins[feature] - 1]
 
 
-@pytest.mark.nojit
 @given(columns, columns, st.integers(2, 255))
 def test_a_bin_answers_as_its_value_does(fitted, asked, max_bins):
     binner = Binner.fit(fitted, max_bins)
@@ -34,7 +33,6 @@ def test_a_bin_answers_as_its_value_does(fitted, asked, max_bins):
         np.testing.assert_array_equal(asked[:, 0] <= threshold, bins <= b)
 
 
-@pytest.mark.nojit
 @given(columns, st.integers(2, 255))
 def test_thresholds_rise_and_every_bin_has_members(values, max_bins):
     binner = Binner.fit(values, max_bins)

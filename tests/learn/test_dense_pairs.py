@@ -47,7 +47,6 @@ def naive(pairs, offsets):
     return np.array(values, np.float32)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(4))
 def test_blocks_hold_what_the_table_says(seed):
     rng = np.random.default_rng(seed)
@@ -69,7 +68,6 @@ def problems_of(pairs, n=4):
     )  # fmt: skip
 
 
-@pytest.mark.nojit
 def test_tables_become_blocks_and_blocks_stay(monkeypatch):
     problems = problems_of(TablePairs(np.array([3, 9, 1, 20], np.int32), table_of(0)))
     dense = with_dense_pairs(problems)

@@ -118,6 +118,7 @@ OF_CONTRIBUTIONS = [
     ("mentions", shorter, "rivals"),
     ("rivals", put(0, 4), "rivals"),
     ("rivals", put(1, -1), "rivals"),
+    ("replay.search.forest.depth", lambda depth: depth - 1, "forest.depth"),
     ("out.local", shorter, "out.local"),
     ("out.offsets", put(0, 1), "out.offsets"),
     ("out.offsets", put(1, 1), "out.offsets"),

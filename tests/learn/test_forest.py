@@ -92,7 +92,6 @@ def assert_same(a: Forest, b: Forest) -> None:
         assert getattr(a, name).tobytes() == getattr(b, name).tobytes(), name
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("depth", range(1, 9))
 @pytest.mark.parametrize("seed", range(2))
 def test_raw_numbers_and_bins_score_the_same(depth, seed):

@@ -68,7 +68,6 @@ def their_structure(tree, values):
     return structure(tree.feature, tree.threshold, tree.children_left, tree.children_right, values)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize(
     ("depth", "min_leaf", "n"), [(1, 1, 40), (3, 1, 150), (3, 20, 300), (5, 7, 200), (8, 2, 300)]
 )
@@ -96,7 +95,6 @@ def test_tree_on_many_rows_and_255_distinct_values_equals_scikit_learns(seed):
     np.testing.assert_allclose(forest.predict(values), theirs.predict(values), rtol=0, atol=1e-6)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("settings", [{}, {"l2": 3.0}, {"l2": 0.5, "min_leaf": 4}, {"min_gain": 9}])
 @pytest.mark.parametrize("seed", range(3))
 def test_root_split_and_leaves_follow_the_formula(settings, seed):
@@ -123,7 +121,6 @@ def test_root_split_and_leaves_follow_the_formula(settings, seed):
         assert forest.value[node] == pytest.approx(mean, abs=SCORE_GRID)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("asked", [[4], [1, 3], [0, 2], [1, 2, 3, 4]])
 @pytest.mark.parametrize("seed", range(3))
 def test_tree_of_some_features_is_that_of_their_columns_alone(asked, seed):
@@ -208,7 +205,6 @@ def test_nothing_to_grow_on():
     assert (featureless.feature.tolist(), featureless.value.tolist()) == ([-1], [1.0])
 
 
-@pytest.mark.nojit
 def test_leaf_values_are_on_the_grid():
     values, residuals = sample(1, 80, n_features=3, n_distinct=30)
     tree, _ = grown(values, residuals / 7, learning_rate=0.1)

@@ -36,7 +36,6 @@ residuals_of = arrays(
 )
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize(("n", "n_features"), [(0, 8), (1, 8), (37, 3), (90, 21)])
 def test_histogram_equals_the_double_loop(n, n_features):
     x, residuals, rows = random_rows(n, n, n_features)
@@ -57,7 +56,6 @@ def test_threads_add_up_to_the_same_bits(threads):
     np.testing.assert_array_equal(alone.sum(axis=1), packed.sum())
 
 
-@pytest.mark.nojit
 def test_a_sibling_is_its_parent_minus_the_other_one():
     x, residuals, rows = random_rows(1, 60, 9)
     packed = pack_all(residuals).packed

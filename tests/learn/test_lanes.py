@@ -9,7 +9,6 @@ from sgtb.learn.lanes import LANES, bin_local, block_offsets
 from tests.learn.builders import random_problems
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("max_candidates", [4, 40])
 @pytest.mark.parametrize("n_thresholds", [0, 1, 6, 64, 65, 200, 254])
 @pytest.mark.parametrize("threads", [1, 3])

@@ -372,7 +372,6 @@ def test_rows_of_a_table_must_exist():
 # Nothing to decide
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("name", PLANS)
 def test_empty_documents_and_mentions_without_candidates(name):
     rng = np.random.default_rng(7)

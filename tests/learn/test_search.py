@@ -61,7 +61,6 @@ def assert_epochs_agree(problems, plan, n_epochs, remember=True, threads=1, dept
             )
 
 
-@pytest.mark.nojit
 @every_plan
 @pytest.mark.parametrize("source", ["block", "table"])
 def test_points_of_every_epoch_equal_the_twins(plan, source):
@@ -79,14 +78,12 @@ def test_points_of_larger_documents_equal_the_twins(plan, seed):
     assert_epochs_agree(problems, plan, 12, remember=seed != 2, threads=1 + seed % 3)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("name", PLANS)
 def test_points_of_deep_trees_equal_the_twins(name):
     problems = random_problems(np.random.default_rng(12), max_mentions=6, n_documents=4)
     assert_epochs_agree(problems, SearchPlan(name), 6, depth=5)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("n_candidates", [15, 16, 17, 35])
 def test_points_of_mentions_that_fill_lane_blocks_equal_the_twins(name, n_candidates):
@@ -96,14 +93,12 @@ def test_points_of_mentions_that_fill_lane_blocks_equal_the_twins(name, n_candid
     assert_epochs_agree(problems, SearchPlan(name), 4)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("name", PLANS)
 def test_points_without_pair_features_equal_the_twins(name):
     problems = random_problems(np.random.default_rng(14), source="none")
     assert_epochs_agree(problems, SearchPlan(name, beam_width=2), 5)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("name", PLANS)
 def test_points_without_local_features_equal_the_twins(name):
     problems = random_problems(np.random.default_rng(15), n_local=0)
@@ -174,7 +169,6 @@ def random_clamp(rng, problems) -> np.ndarray:
     return np.where((rng.random(len(sizes)) < 0.4) & (sizes > 0), chosen, -1)
 
 
-@pytest.mark.nojit
 @every_plan
 @pytest.mark.parametrize("source", ["block", "table"])
 def test_decoding_equals_the_twins(plan, source):
@@ -201,7 +195,6 @@ def test_decoding_larger_documents_equals_the_twins(plan, seed):
         assert_decoded_alike(problems, fitted, plan, random_clamp(rng, problems))
 
 
-@pytest.mark.nojit
 def test_local_n_best_are_the_most_probable_of_all():
     problems = random_problems(np.random.default_rng(22), n_documents=1, max_mentions=3)
     fitted = estimator(SearchPlan("local"), n_trees=5, learning_rate=0.3).fit(problems)

@@ -52,7 +52,6 @@ def first_accuracy(problems: Problems, plan: SearchPlan) -> float:
 # Leaks
 
 
-@pytest.mark.nojit
 @every_plan
 @pytest.mark.parametrize("width", [1, 4])
 def test_before_the_first_tree_only_the_tie_break_decides(name, width):
@@ -85,7 +84,6 @@ def test_before_the_first_tree_accuracy_is_chance(name):
     assert accuracy == pytest.approx(0.25, abs=0.04)
 
 
-@pytest.mark.nojit
 @every_plan
 def test_order_of_candidates_does_not_matter(name, tmp_path):
     problems = random_problems(np.random.default_rng(1), n_documents=6)
@@ -121,7 +119,6 @@ def test_labels_at_random_teach_nothing(name):
 # The same bytes
 
 
-@pytest.mark.nojit
 @every_plan
 def test_threads_and_cache_do_not_matter_on_tiny_documents(name, tmp_path):
     problems = generate(CorpusShape.tiny(), seed=5)
@@ -174,7 +171,6 @@ def forest_bytes(fitted: StructuredGradientBoosting) -> bytes:
     return b"".join(getattr(forest, name).tobytes() for name in ("feature", "threshold", "value"))
 
 
-@pytest.mark.nojit
 def test_draws_do_not_depend_on_threads_and_cache_on_tiny_documents(tmp_path):
     problems = generate(CorpusShape.tiny(), seed=5)
     settings = {"n_trees": 6, "feature_share": 0.4}
@@ -203,7 +199,6 @@ def test_draws_do_not_depend_on_threads_and_cache(tmp_path):
     assert len(found) == 1
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("share", [0.1, 0.4])
 def test_a_tree_asks_about_what_was_drawn_for_its_number(share):
     problems = random_problems(np.random.default_rng(13), n_documents=8, n_local=6)
@@ -220,7 +215,6 @@ def test_a_tree_asks_about_what_was_drawn_for_its_number(share):
     assert len(asked_at_all) > round(share * n)  # drawn anew for each tree
 
 
-@pytest.mark.nojit
 def test_the_seed_decides_what_is_drawn():
     problems = random_problems(np.random.default_rng(14), n_documents=8, n_local=6)
 

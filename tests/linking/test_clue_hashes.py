@@ -5,7 +5,6 @@ import re
 import zlib
 
 import numpy as np
-import pytest
 
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import Contexts
@@ -114,7 +113,6 @@ def assert_like_the_twin(texts, entities):
     assert rows(found.tag_clues) == [hashed(tag) for _, _, tag in told]
 
 
-@pytest.mark.nojit
 def test_clues_of_the_small_world():
     assert_like_the_twin(documents(4), world())
 
@@ -145,7 +143,6 @@ def any_document(seed: int) -> Document:
     return Document(str(seed), text, tuple(tokens), sentences, tuple(mentions))
 
 
-@pytest.mark.nojit
 def test_clues_of_any_text():
     entities = entity_table(["Orlan", "Élan (play)"])
     assert_like_the_twin([any_document(seed) for seed in range(12)], entities)

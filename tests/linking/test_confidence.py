@@ -8,9 +8,6 @@ from sgtb.linking.calibrator import Observed, fit_confidence, log_loss
 from sgtb.linking.confidence import KINDS, MAX_POINTS, SAME, Confidence, Curve, share_out
 from sgtb.linking.isotonic import falling_curve, pool_violators, rising_curve
 
-pytestmark = pytest.mark.nojit
-
-
 # Curves
 
 

@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 import zlib
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from sgtb.linking.choices import listed_choices
 from sgtb.linking.contexts import PLACES, WINDOW, Clues, Contexts
 from sgtb.records import Document
+from sgtb.text.normalize import normal_words
 from tests.linking.builders import (
     assert_same_arrays,
     document,
@@ -136,6 +138,71 @@ def test_bags_by_hand():
     assert row(found.document_bag, lexicon, 0) == expected(
         rain=rain, hail=once, fog=fog, snow=twice
     )
+
+
+def naive_bag(texts, lexicon):
+    """The twin: words of tokens, weighted and scaled to length one."""
+    counts = Counter(lexicon.number.get(word) for text in texts for word in normal_words(text))
+    raw = {
+        lexicon.words[number]: (1 + math.log(count)) * float(lexicon.weight[number])
+        for number, count in counts.items()
+        if number is not None and lexicon.weight[number] > 0
+    }
+    length = math.hypot(*raw.values())
+    return pytest.approx({word: value / length for word, value in raw.items()}, rel=1e-5)
+
+
+def naive_spot(text, mention):
+    """The twin: the tokens of a mention and those of its sentence, whatever the mention says."""
+    n = len(text.tokens)
+    first = min(max(mention.first, 0), n)
+    stop = min(max(mention.stop, first), n)
+    sentences = text.sentences or ((0, n),)
+
+    def sentence_of(token):
+        return max([i for i, (begin, _) in enumerate(sentences) if begin <= token], default=0)
+
+    number, last = sentence_of(first), sentence_of(max(first, stop - 1))
+    return first, stop, min(sentences[number][0], first), max(sentences[last][1], stop), number
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bags_and_places_are_those_of_the_twin(seed):
+    rng = np.random.default_rng(seed)
+    (mention,) = asked("1", "[Orlan]").mentions
+    texts = []
+    for i in range(4):
+        lines = [
+            " ".join(rng.choice("rain snow hail fog the 7 new-snow".split(), rng.integers(1, 12)))
+            for _ in range(rng.integers(1, 5))
+        ]
+        text = document(str(i), *lines)
+        bounds = rng.integers(-3, len(text.tokens) + 3, (6, 2)).tolist()
+        mentions = tuple(replace(mention, first=a, stop=b) for a, b in bounds)
+        texts.append(replace(text, mentions=mentions))
+    lexicon = lexicon_of([*texts, document("5", "sun"), document("6", "sun")], ENTITIES)
+    found = Contexts.build(listed_choices(texts, ENTITIES), lexicon)
+    bags = (found.name_bag, found.sentence_bag, found.window_bag)
+    m = 0
+    for d, text in enumerate(texts):
+        tokens = text.tokens.texts
+        assert row(found.document_bag, lexicon, d) == naive_bag(tokens, lexicon)
+        head = tokens[slice(*text.sentences[0])]
+        assert row(found.headline_bag, lexicon, d) == naive_bag(head, lexicon)
+        for mention in text.mentions:
+            first, stop, begin, end, number = naive_spot(text, mention)
+            window = tokens[max(first - WINDOW, 0) : first] + tokens[stop : stop + WINDOW]
+            sentence = tokens[begin:first] + tokens[stop:end]
+            own = (tokens[first:stop], sentence, window)
+            for bag, some in zip(bags, own, strict=True):
+                assert row(bag, lexicon, m) == naive_bag(some, lexicon)
+            place = dict(zip(PLACES, found.place[m].tolist(), strict=True))
+            assert place["sentence_length"] == end - begin
+            assert place["sentence_place"] == pytest.approx(number / len(text.sentences))
+            m += 1
+    for bag in (*bags, found.document_bag, found.headline_bag):
+        for r in range(bag.n_rows):
+            assert (np.diff(bag.columns[bag.offsets[r] : bag.offsets[r + 1]]) > 0).all()
 
 
 def test_the_window_ends_after_some_tokens_and_may_leave_the_sentence():

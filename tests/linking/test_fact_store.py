@@ -66,7 +66,6 @@ ORDERS = [
 ]
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("order", ORDERS)
 def test_in_any_order_of_asking(order):
     side = Side()

@@ -2,6 +2,7 @@
 
 import re
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,12 +19,13 @@ from sgtb.linking.entity_source import (
     WORD_VECTORS,
 )
 from sgtb.linking.facts import EntityFacts
-from sgtb.linking.features import Featurizer, Table, average_by_name, copy_rows, join_columns
+from sgtb.linking.features import Featurizer, Table
 from sgtb.linking.folds import deal_by_topic
 from sgtb.linking.packing import pack, pair_table
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, LEARNED, SCHEMA, Schema
 from sgtb.linking.segments import group_of, group_sum, relative, share
 from sgtb.linking.tagger import TAGS
+from sgtb.native import average_by_name, fill_columns, fill_learned
 from tests.linking.builders import (
     KINDS,
     document,
@@ -67,6 +69,15 @@ def test_the_table_is_as_wide_as_the_schema(trained):
     dev = trained.featurizer.features(trained.setting.table(trained.setting.dev))
     assert dev.shape[1] == len(SCHEMA.features)
     np.testing.assert_array_equal(trained.features[:, :fixed], trained.table.fixed)
+
+
+def test_a_table_may_be_completed_in_place(trained):
+    table = trained.setting.table(trained.setting.dev)
+    expected = trained.featurizer.features(table)
+    assert not np.shares_memory(expected, table.columns)
+    found = trained.featurizer.features(table, reuse=True)
+    assert found is table.columns
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_column_stands_where_the_schema_says(trained):
@@ -270,41 +281,47 @@ def test_a_thousand_mentions_of_thirty_candidates_take_linear_memory():
     assert peak < 150 * 2**20, f"{peak / 2**20:.0f} MB"
 
 
-@pytest.mark.nojit
-@pytest.mark.parametrize("columns", [[], [2], [1, 2, 3], [0, 2, 4]])
-def test_columns_are_copied(columns):
-    values = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
-    rows, columns = np.array([5, 0, 0, 3]), np.array(columns, np.int64)
-    out = np.zeros((4, 7), np.float32)
-    copy_rows(values, rows, columns, 2, out)
-    expected = np.zeros_like(out)
-    expected[:, 2 : 2 + len(columns)] = values[rows][:, columns]
+@pytest.mark.parametrize("columns", [[], [2], [1, 2, 3], [0, 2, 4], [4, 0]])
+def test_columns_are_those_of_the_twin(columns):
+    rng = np.random.default_rng(0)
+    offsets, columns = np.array([0, 0, 3, 4], np.int32), np.array(columns, np.int64)
+    tables = [rng.standard_normal((6, 5)).astype(np.float32) for _ in range(2)]
+    rows = [rng.integers(0, 6, 4) for _ in tables]
+    parts = [
+        SimpleNamespace(values=table, rows=own, columns=columns, below_best=below)
+        for table, own, below in zip(tables, rows, (False, True), strict=True)
+    ]
+    out = np.zeros((4, 2 * len(columns)), np.float32)
+    fill_columns(offsets, parts, out)
+    plain, other = (table[own][:, columns] for table, own in zip(tables, rows, strict=True))
+    below = [relative(column, offsets).astype(np.float32) for column in other.T]
+    expected = np.concatenate([plain.T, *(column[None] for column in below)]).T
     np.testing.assert_array_equal(out, expected)
 
 
-@pytest.mark.nojit
 def test_means_are_those_of_a_name_in_a_document():
     values = np.array([[1.0, 0.0], [3.0, 1.0], [5.0, 2.0], [7.0, 3.0]])
-    mean = np.zeros_like(values)
+    mean = np.empty_like(values)
     offsets, names = np.array([0, 0, 3, 4], np.int32), np.array([0, 1, 0, 0])
-    average_by_name(offsets, names, values, np.full(4, -1), np.zeros(4, np.int64), mean)
+    average_by_name(offsets, names, values, mean)
     assert mean.tolist() == [[3, 1], [3, 1], [3, 1], [7, 3]]
 
 
-@pytest.mark.nojit
 def test_learned_columns_are_those_of_the_twin():
     rng = np.random.default_rng(2)
     offsets, entity = np.array([0, 3, 3, 7], np.int32), rng.integers(0, 5, 7).astype(np.int32)
     fixed, types = (rng.random(shape).astype(np.float32) for shape in ((7, 4), (5, 3)))
-    typed, ranked = rng.random((3, 2 * len(TAGS))), rng.standard_normal((2, 7))
-    below = np.stack([relative(score, offsets) for score in ranked])
-    of, odds = group_of(offsets), np.exp(below)
-    agree = (typed[of, :3] * types[entity]).sum(axis=1)
-    ranks = [(ranked[s], below[s], share(odds[s], offsets)) for s in range(2)]
-    everything = np.stack([*typed[of].T, agree, *ranks[0], *ranks[1]], axis=1)
+    tags, by_name = rng.random((2, 3, len(TAGS)))
+    own = rng.standard_normal((2, 7))
+    below = np.stack([relative(score, offsets) for score in own])
+    scores = SimpleNamespace(own=own, below=below, odds=np.exp(below))
+    of = group_of(offsets)
+    agree = (tags[of, :3] * types[entity]).sum(axis=1)
+    ranks = [(own[s], below[s], share(scores.odds[s], offsets)) for s in range(2)]
+    everything = np.stack([*tags[of].T, *by_name[of].T, agree, *ranks[0], *ranks[1]], axis=1)
     learned = np.array([0, 2, *range(2 * len(TAGS), 2 * len(TAGS) + 7)])
     out = np.zeros((7, 4 + len(learned)), np.float32)
-    room = np.zeros(2), np.zeros(2 * len(TAGS) + 7)
-    join_columns(fixed, typed, types, entity, offsets, ranked, below, odds, learned, *room, out)
+    out[:, :4] = fixed
+    fill_learned(tags, by_name, types, entity, offsets, scores, learned, 4, out)
     np.testing.assert_array_equal(out[:, :4], fixed)
     np.testing.assert_allclose(out[:, 4:], everything[:, learned], rtol=1e-6)

@@ -141,7 +141,6 @@ def random_names(seed):
     return texts, entities
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(4))
 def test_against_the_twin(seed):
     assert_like_the_twin(*random_names(seed))

@@ -30,7 +30,6 @@ ALL = 1000
 # Rules and thresholds
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(40))
 def test_thresholds_agree_with_trying_all(seed):
     rng = np.random.default_rng(seed)
@@ -54,7 +53,6 @@ def test_thresholds_agree_with_trying_all(seed):
         assert answers[levels[0]] == max(answers.values())
 
 
-@pytest.mark.nojit
 def test_thresholds_without_links():
     with pytest.raises(ProblemsError, match="there are 0 confidences"):
         choose_threshold(np.zeros(0), np.zeros(0, bool), 0.9)
@@ -62,7 +60,6 @@ def test_thresholds_without_links():
         choose_threshold(np.ones(1), np.ones(1, bool), 1.1)
 
 
-@pytest.mark.nojit
 def test_what_rules_link():
     confidence, nil = np.array([0.2, 0.6, 0.9, 0.9]), np.array([False, False, False, True])
     assert NilRule().links(confidence, nil).tolist() == [True] * 4
@@ -76,7 +73,6 @@ def test_what_rules_link():
         assert NilRule.from_dict(one.to_dict()) == one
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
@@ -91,7 +87,6 @@ def test_impossible_rules(change, complaint):
         NilRule(**change)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [

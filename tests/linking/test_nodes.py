@@ -32,12 +32,10 @@ def assert_like_the_twin(given, n_entities):
     assert found.entity[found.place].tolist() == listed
 
 
-@pytest.mark.nojit
 def test_entities_are_numbered_in_ascending_order():
     assert_like_the_twin([[[4, 2], [2, 0]], [], [[], [4]], [[2, 2]]], 5)
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("given", [[], [[]], [[[]], []]])
 def test_nothing_has_no_nodes(given):
     assert_like_the_twin(given, 0)

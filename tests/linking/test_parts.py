@@ -10,8 +10,6 @@ from sgtb.linking.links import Request, Span
 from sgtb.linking.parts import MOST, Part, cut, document_of, of_document
 from sgtb.records import Document, Mention, Token
 
-pytestmark = pytest.mark.nojit
-
 
 class NoNames:
     """A finder that finds the words given."""

@@ -25,7 +25,7 @@ ENTITIES = entity_table(
 def features(*lines):
     choices = listed_choices([document("1", *lines)], ENTITIES)
     facts = EntityFacts.build(ENTITIES, lexicon_of([], ENTITIES))
-    known, prior = popularity_features(choices, facts), prior_features(choices, facts)
+    known, prior = popularity_features(facts)[choices.entity], prior_features(choices, facts)
     assert known.dtype == prior.dtype == np.float32
     return (
         dict(zip(POPULARITIES, known.T, strict=True)),

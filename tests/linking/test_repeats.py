@@ -65,7 +65,6 @@ def test_another_prior_is_no_repeat():
     assert len(Repeats.of(told, contexts).once.mentions) == 2
 
 
-@pytest.mark.nojit
 def test_lists_of_one_name_may_take_turns():
     entities = entity_table(["Orlan", "Orlan (city)"])
     lists = ["e100", "e100,e101", "e100", "e101", "e100,e101", "e100"]
@@ -76,7 +75,6 @@ def test_lists_of_one_name_may_take_turns():
     assert repeats.once.mention_offsets.tolist() == [0, 3, 6]
 
 
-@pytest.mark.nojit
 def test_nothing_is_repeated_where_nothing_is():
     entities = entity_table(["Orlan"])
     repeats = Repeats.of(*sides_of([document("1", "Nobody won .")], entities))

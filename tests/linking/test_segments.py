@@ -14,7 +14,6 @@ from sgtb.linking.segments import (
     group_sum,
     rank,
     relative,
-    relatives,
     share,
     spread,
 )
@@ -34,12 +33,16 @@ def test_groups_by_hand():
     assert share(np.array([1.0, 2.0, 5.0, 4.0]), OFFSETS).tolist() == [1 / 8, 2 / 8, 5 / 8, 1]
 
 
-@pytest.mark.nojit
-def test_relatives_are_those_of_each_column():
-    values = np.random.default_rng(3).normal(size=(4, 3)).astype(np.float32)
-    found = relatives(values, np.array([2, 0]), OFFSETS)
-    expected = [relative(values[:, column], OFFSETS) for column in (2, 0)]
-    assert (found == np.stack(expected, axis=1).astype(np.float32)).all()
+def test_the_best_of_a_group_may_be_not_a_number():
+    found = relative(np.array([1.0, np.nan, 3.0, np.inf, 2.0]), np.array([0, 3, 5], np.int32))
+    np.testing.assert_array_equal(found, [np.nan, np.nan, np.nan, np.nan, -np.inf])
+
+
+@pytest.mark.parametrize("function", [relative, rank])
+@pytest.mark.parametrize("offsets", [[0, 3, 2, 4], [1, 4], [0, 5], [0, 3]])
+def test_offsets_that_do_not_fit_are_refused(function, offsets):
+    with pytest.raises(ValueError, match=r"^offsets: "):
+        function(VALUES, np.array(offsets, np.int32))
 
 
 def test_the_share_of_nothing_is_nothing():

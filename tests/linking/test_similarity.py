@@ -117,7 +117,6 @@ def assert_like_the_twin(sides):
     return found
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(3))
 def test_against_the_twin(seed):
     texts, entities = random_texts(seed)

@@ -7,7 +7,6 @@ from sgtb.linking.slices import sliced
 from sgtb.ragged import gathered
 
 
-@pytest.mark.nojit
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.float32, np.int64, np.uint64, float])
 def test_slices_are_copied(dtype):
     rng = np.random.default_rng(1)
@@ -20,9 +19,15 @@ def test_slices_are_copied(dtype):
     assert not np.shares_memory(found.items, items)
 
 
-@pytest.mark.nojit
 def test_no_slices():
     nothing = np.zeros(0, np.int64)
     found = sliced(np.zeros(3, np.int32), nothing, nothing)
     assert found.offsets.tolist() == [0]
     assert len(found.items) == 0
+
+
+@pytest.mark.parametrize("bounds", [(-1, 1), (2, 4), (4, 5), (2, 1)])
+def test_slices_beyond_the_array_are_refused(bounds):
+    start, end = (np.array([0, bound, 0]) for bound in bounds)
+    with pytest.raises(ValueError, match=r"^(starts|offsets): |negative"):
+        sliced(np.zeros(3, np.int32), start, end)

@@ -40,7 +40,7 @@ def digest() -> str:
 
 
 def test_the_same_bytes_with_any_number_of_threads():
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     command = "from tests.reproduce.test_threads import digest; print(digest())"
     others = [
         subprocess.Popen(

@@ -70,7 +70,7 @@ def test_the_unit_holds_together():
     service = unit["Service"]
     assert service["ExecReload"].endswith("-HUP $MAINPID")
     assert float(service["TimeoutStopSec"]) > ServeSettings().request_seconds
-    assert service["Environment"] == f"NUMBA_CACHE_DIR=/var/cache/{service['CacheDirectory']}"
+    assert "Environment" not in service
     if shutil.which("systemd-analyze"):
         told = subprocess.run(
             ["systemd-analyze", "verify", ROOT / "packaging" / "sgtb.service"],

@@ -1,6 +1,7 @@
 """Wikitext that nobody meant: any input gives a sound result, in steps linear in its length."""
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -120,6 +121,17 @@ def test_the_whole_page_and_all_its_beginnings():
     for length in range(len(PAGE) + 1):
         check(PAGE[:length])
         check(PAGE[length:])
+
+
+SEEDS = sorted((Path(__file__).parents[1] / "fuzz" / "wikitext_seeds").glob("*.txt"))
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.stem)
+def test_the_seeds_of_the_fuzzer_and_all_their_beginnings(seed):
+    page = seed.read_bytes().decode()
+    for length in range(len(page) + 1):
+        check(page[:length])
+        check(page[length:])
 
 
 def test_a_page_gives_the_same_every_time():

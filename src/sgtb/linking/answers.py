@@ -45,7 +45,7 @@ class Cards:
         """Drop what was read."""
         self._known = {}
 
-    def of(self, numbers: Longs) -> list[Card]:
+    def of(self, numbers: Ints | Longs) -> list[Card]:
         """Return the cards of some entities."""
         known, asked = self._known, numbers.tolist()
         new = [number for number in asked if number not in known]

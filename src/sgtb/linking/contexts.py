@@ -7,31 +7,30 @@ the ranker learn weights for clues; a feature that trees can use is made of thos
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from sgtb.kernels import kernel
-from sgtb.learn.dtypes import Bools, Bytes, Doubles, Floats, Longs
+from sgtb.learn.dtypes import Bools, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.clue_hashes import (
     LOOKS,
+    TOPIC_CLUES,
     Hashes,
     NameClues,
-    Sights,
     clue,
-    mention_clues,
     name_clues,
+    topic_clues,
 )
 from sgtb.linking.lexicon import Lexicon
-from sgtb.linking.scenes import Names, Scenes, Spots
+from sgtb.linking.scenes import Names, Scenes, topic_of
 from sgtb.linking.sparse import Sparse
 from sgtb.linking.text_words import TextWords
 from sgtb.linking.vocabulary import Mark
+from sgtb.native import context_sizes, describe_contexts
 from sgtb.ragged import Ragged
-
-Looks = npt.NDArray[Any]
+from sgtb.records import Document
 
 WINDOW = 5
 """Tokens on either side of a mention that are its near context."""
@@ -43,9 +42,10 @@ PLACES = (
     "document_mentions",
 )  # fmt: skip
 
-_DATE_REACH = 5
 _COMMON, _RARE, _MOST_WORDS = 1.0, 5.0, 150
 """Document words serve as clues if their weight lies between these; so many at most."""
+_PLACE_CLUES, _TAG_CLUES = 14, 21
+"""Clues of a mention's place, and of its type without those of its name."""
 
 
 @dataclass(frozen=True)
@@ -89,51 +89,125 @@ class Contexts:
 
     @classmethod
     def build(cls, choices: Choices, lexicon: Lexicon) -> "Contexts":
-        """Look around every mention asked about."""
-        scenes = Scenes.of(choices.documents, lexicon.vocabulary)
-        spots = Spots.of(scenes, choices)
-        texts = scenes.texts
-        bounds = zip(choices.mentions, spots.first.tolist(), spots.stop.tolist(), strict=True)
-        told = [name_clues(m.text, texts[first:stop]) for m, first, stop in bounds]
-        own = [Names(document) for document in choices.documents]
-        names = [own[document] for document in spots.document.tolist()]
-        topics = [scenes.topic(document) for document in range(len(choices.documents))]
-        looks = np.frombuffer(b"".join([mention.looks for mention in told]), LOOKS)
-        place = _place(scenes, spots, told, looks, names, topics)
+        """Describe the surroundings of all mentions."""
+        documents = choices.documents
+        scenes, mentions = Scenes.of(documents, lexicon.vocabulary), _Mentions.of(choices)
+        borders = [*pairwise(choices.mention_offsets.tolist())]
+        clues = _name_clues(choices, mentions, borders)
+        own_names = tuple([own.name for own in clues])
+        full_names: list[str] = []
+        same_name: list[int] = []
+        for document, (first, last) in zip(documents, borders, strict=True):
+            known, own = Names(document), own_names[first:last]
+            full_names += map(known.longest.__getitem__, own)
+            same_name += map(known.count.__getitem__, own)
+        names = _mention_names(clues, same_name)
         words = TextWords.of(scenes.word, scenes.kinds.word)
-        bags = _bags(scenes, spots, words, lexicon)
-        place_clues, tag_clues = _mention_clues(scenes, spots, place, told, looks, topics)
+        out = _room(mentions, scenes, len(names.words.items))
+        describe_contexts(
+            mentions, scenes, WINDOW, names, _topics(documents), words, _settings(scenes), out
+        )
+        n = len(lexicon.words)
         return cls(
-            tuple(mention.name for mention in told),
-            tuple(known.longest(mention.name) for known, mention in zip(names, told, strict=True)),
-            *bags,
-            place.astype(np.float32),
-            place_clues,
-            _sentence_clues(scenes, spots, words),
-            tag_clues,
-            _document_clues(scenes, words, bags.document),
+            names=own_names,
+            full_names=tuple(full_names),
+            name_bag=_cut_bag(out.name_bag, n),
+            sentence_bag=_cut_bag(out.sentence_bag, n),
+            window_bag=_cut_bag(out.window_bag, n),
+            document_bag=_cut_bag(out.document_bag, n),
+            headline_bag=_cut_bag(out.headline_bag, n),
+            place=out.place,
+            place_clues=out.place_clues,
+            sentence_clues=_cut_clues(out.sentence_clues),
+            tag_clues=out.tag_clues,
+            document_clues=_cut_clues(out.document_clues),
         )
 
 
-def _place(
-    scenes: Scenes, spots: Spots, told: Sequence[NameClues], looks: Looks,
-    names: Sequence[Names], topics: Sequence[str],
-) -> Doubles:  # fmt: skip
-    """Return f8[M, len(PLACES)]."""
-    place = np.empty((len(told), len(PLACES)))
-    see_places(
-        spots, scenes.marks, _BITS, scenes.token_offsets, scenes.sentence_offsets,
-        np.array([topic != "" for topic in topics], np.bool_),
-        looks["is_upper"].copy(),
-        np.array([own.count[m.name] for own, m in zip(names, told, strict=True)], np.int64),
-        np.bincount(spots.document, minlength=1),
-        np.zeros((2, len(scenes.marks) + 1), np.int64), place,
+def _cut_bag(bag: Sparse, n_columns: int) -> Sparse:
+    """Return a bag without the room that was not used."""
+    end = bag.offsets[-1]
+    return Sparse(bag.offsets, bag.columns[:end], bag.values[:end], n_columns)
+
+
+def _cut_clues(clues: Clues) -> Clues:
+    return Clues(clues.offsets, clues.values[: clues.offsets[-1]])
+
+
+class _Mentions(NamedTuple):
+    """Tokens of mentions, counted in their documents, and how the documents share the mentions."""
+
+    first: Longs
+    stop: Longs
+    offsets: Ints
+
+    @classmethod
+    def of(cls, choices: Choices) -> "_Mentions":
+        n = len(choices.mentions)
+        return cls(
+            np.fromiter(map(attrgetter("first"), choices.mentions), np.int64, n),
+            np.fromiter(map(attrgetter("stop"), choices.mentions), np.int64, n),
+            choices.mention_offsets,
+        )
+
+
+def _name_clues(
+    choices: Choices, mentions: _Mentions, borders: Sequence[tuple[int, int]]
+) -> list[NameClues]:
+    """Return the clues of the texts of mentions; borders are those of documents."""
+    first, stop = (np.maximum(some, 0).tolist() for some in (mentions.first, mentions.stop))
+    tokens: list[tuple[str, ...]] = []
+    for document, (begin, end) in zip(choices.documents, borders, strict=True):
+        texts = document.tokens.texts
+        tokens += [texts[a:b] for a, b in zip(first[begin:end], stop[begin:end], strict=True)]
+    return [*map(name_clues, map(attrgetter("text"), choices.mentions), tokens)]
+
+
+class _MentionNames(NamedTuple):
+    """Clues of the texts of mentions, one row per mention.
+
+    same_name  how often the document has the name
+    words      the hashed clues
+    """
+
+    is_upper: Bools
+    length: Longs
+    same_name: Longs
+    ending: Hashes
+    shape: Hashes
+    words: Ragged
+
+
+def _mention_names(clues: Sequence[NameClues], same_name: Sequence[int]) -> _MentionNames:
+    looks = np.frombuffer(b"".join([own.looks for own in clues]), LOOKS)
+    is_upper, length, ending, shape = (
+        looks[name].copy() for name in ("is_upper", "length", "ending", "shape")
+    )
+    words = [own.words for own in clues]
+    offsets = np.zeros(len(words) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=offsets[1:])
+    return _MentionNames(
+        is_upper, length, np.array(same_name, np.int64), ending, shape,
+        Ragged(offsets // 4, np.frombuffer(b"".join(words), np.uint32)),
     )  # fmt: skip
-    return place
+
+
+class _Topics(NamedTuple):
+    """Clues of the topics of documents, and whether they have one."""
+
+    clues: Hashes
+    given: Bools
+
+
+def _topics(documents: Sequence[Document]) -> _Topics:
+    topics = [topic_of(document) for document in documents]
+    clues = np.frombuffer(b"".join(map(topic_clues, topics)), np.uint32)
+    given = np.array([topic != "" for topic in topics], np.bool_)
+    return _Topics(clues.reshape(-1, TOPIC_CLUES), given)
 
 
 class _Bits(NamedTuple):
-    """The values of `Mark`. Given, not compiled in: no stamp of kernels covers where they are."""
+    """The values of `Mark`."""
 
     number: int
     capital: int
@@ -144,118 +218,60 @@ class _Bits(NamedTuple):
     versus: int
 
 
+class _Settings(NamedTuple):
+    """Settings of the compiled core.
+
+    common, rare  words of documents are clues if their weight lies between these,
+    most_words    so many at most
+    damping       f4  of the n-th occurrence of a word in a bag
+    """
+
+    bit: _Bits
+    common: float
+    rare: float
+    most_words: int
+    damping: Floats
+
+
 _BITS = _Bits(*(int(Mark[name.upper()]) for name in _Bits._fields))
 
 
-@kernel
-def see_places(
-    spots: Spots, marks: Bytes, bit: _Bits, token_offsets: Longs, sentence_offsets: Longs,
-    has_topic: Bools, is_upper: Bools, same_name: Longs, n_mentions: Longs, counted: Longs,
-    out: Doubles,
-) -> None:  # fmt: skip
-    """Write PLACES of all mentions.
-
-    has_topic, n_mentions  per document
-    is_upper, same_name    per mention
-    counted                scratch, zero: how many tokens before each are numbers, or have capitals
-    """
-    for t in range(marks.shape[0]):
-        counted[0, t + 1] = counted[0, t] + ((marks[t] & bit.number) > 0)
-        counted[1, t + 1] = counted[1, t] + ((marks[t] & bit.capital) > 0)
-    for m in range(out.shape[0]):
-        d, begin, end, stop = spots.document[m], spots.begin[m], spots.end[m], spots.stop[m]
-        before, after = marks[spots.sides[m, 1]], marks[spots.sides[m, 2]]
-        start, last = token_offsets[d], token_offsets[d + 1]
-        is_dated = False
-        for t in range(stop, min(stop + _DATE_REACH, end)):
-            is_dated = is_dated or (marks[t] & bit.date) > 0
-        n, place = end - begin, out[m]
-        place[0] = is_dated
-        place[1] = (before & bit.opening) > 0 and (after & bit.closing) > 0
-        place[2] = (after & bit.number) > 0
-        place[3] = (before & bit.number) > 0
-        place[4] = (before & bit.preposition) > 0
-        place[5] = ((before | after) & bit.versus) > 0
-        place[6] = has_topic[d]
-        place[7] = spots.sentence[m] == 0
-        place[8] = (counted[0, end] - counted[0, begin]) / max(n, 1)
-        place[9] = (counted[1, end] - counted[1, begin]) / max(n, 1)
-        place[10] = (counted[0, last] - counted[0, start]) / max(last - start, 1)
-        place[11] = n
-        place[12] = spots.sentence[m] / (sentence_offsets[d + 1] - sentence_offsets[d])
-        place[13] = is_upper[m]
-        place[14] = same_name[m]
-        place[15] = n_mentions[d]
+def _settings(scenes: Scenes) -> _Settings:
+    longest = int(np.diff(scenes.word_offsets[scenes.token_offsets]).max(initial=0))
+    damping = 1 + np.log(np.arange(1, longest + 1, dtype=np.float32))
+    return _Settings(_BITS, _COMMON, _RARE, _MOST_WORDS, damping)
 
 
-class _Bags(NamedTuple):
-    """Words of texts, weighted by rarity and damped count, rows scaled to length one."""
+class _Tables(NamedTuple):
+    """What the compiled core fills; arrays have room for more than is used."""
 
-    name: Sparse
-    sentence: Sparse
-    window: Sparse
-    document: Sparse
-    headline: Sparse
-
-
-def _bags(scenes: Scenes, spots: Spots, words: TextWords, lexicon: Lexicon) -> _Bags:
-    """Return all bags, made at once as one matrix, for most of them are small."""
-    start = scenes.token_offsets
-    low = np.maximum(spots.first - WINDOW, start[spots.document])
-    high = np.minimum(spots.stop + WINDOW, start[spots.document + 1])
-    n, d = len(spots.document), len(start) - 1
-    rows = [0, n, 2 * n, 3 * n, 3 * n + d, 3 * n + 2 * d]
-    tokens = np.zeros((rows[-1], 2, 2), np.int64)
-    name, sentence, window, document, headline = (tokens[a:b] for a, b in pairwise(rows))
-    name[:, 0, 0], name[:, 0, 1] = spots.first, spots.stop
-    for around, begin, end in ((sentence, spots.begin, spots.end), (window, low, high)):
-        around[:, 0, 0], around[:, 0, 1] = begin, spots.first
-        around[:, 1, 0], around[:, 1, 1] = spots.stop, end
-    document[:, 0, 0], document[:, 0, 1] = start[:-1], start[1:]
-    headline[:, 0] = scenes.headlines
-    counts = words.counted(scenes.word_offsets[tokens], len(lexicon.words))
-    weight = (1 + np.log(counts.values)) * lexicon.weight[counts.columns]
-    matrix = counts.with_values(weight).unit_rows()
-    return _Bags(*(matrix.part(first, last) for first, last in pairwise(rows)))
+    place: Floats
+    place_clues: Clues
+    sentence_clues: Clues
+    tag_clues: Clues
+    document_clues: Clues
+    name_bag: Sparse
+    sentence_bag: Sparse
+    window_bag: Sparse
+    document_bag: Sparse
+    headline_bag: Sparse
 
 
-def _mention_clues(
-    scenes: Scenes, spots: Spots, place: Doubles, told: Sequence[NameClues], looks: Looks,
-    topics: Sequence[str],
-) -> tuple[Clues, Clues]:  # fmt: skip
-    """Return clues to the meaning of mentions and to their tags."""
-    length, is_upper, ending, shape = (
-        looks[name].copy() for name in ("length", "is_upper", "ending", "shape")
-    )
-    words = [mention.words for mention in told]
-    offsets = np.cumsum([0, *map(len, words)]) // np.dtype(np.uint32).itemsize
-    sights = Sights(
-        spots.document, scenes.kind[spots.sides].astype(np.int64), spots.sentence,
-        (4 * place[:, PLACES.index("sentence_digits")]).astype(np.int64), length,
-        place[:, PLACES.index("dateline")] > 0, place[:, PLACES.index("in_brackets")] > 0,
-        is_upper, spots.first == spots.begin, ending, shape,
-        Ragged(offsets, np.frombuffer(bytearray().join(words), np.uint32)),
+def _room(mentions: _Mentions, scenes: Scenes, n_clues: int) -> _Tables:
+    """Return room for the contexts of mentions, given how many clues their names have."""
+    n, d, n_words = len(mentions.first), len(scenes.token_offsets) - 1, len(scenes.word)
+    in_names, in_sentences, in_windows = context_sizes(mentions, scenes, WINDOW)
+
+    def clues(rows: int, size: int) -> Clues:
+        return Clues(np.empty(rows + 1, np.int64), np.empty(size, np.uint32))
+
+    def bag(rows: int, size: int) -> Sparse:
+        columns, values = np.empty(size, np.int32), np.empty(size, np.float32)
+        return Sparse(np.empty(rows + 1, np.int64), columns, values, 0)
+
+    return _Tables(
+        np.empty((n, len(PLACES)), np.float32), clues(n, _PLACE_CLUES * n),
+        clues(n, in_sentences), clues(n, _TAG_CLUES * n + n_clues), clues(d, 2 * n_words),
+        bag(n, in_names), bag(n, in_sentences), bag(n, in_windows), bag(d, n_words),
+        bag(d, n_words),
     )  # fmt: skip
-    of_place, of_tag = mention_clues(sights, scenes.kinds.near, topics)
-    return Clues(*of_place), Clues(*of_tag)
-
-
-def _sentence_clues(scenes: Scenes, spots: Spots, words: TextWords) -> Clues:
-    """Return the telling words of sentences, without those of the mention."""
-    tokens = np.stack([spots.begin, spots.first, spots.stop, spots.end], axis=1)
-    telling = ~(words.is_stop | words.is_digit)
-    return Clues(*words.clues("s", words.place, scenes.word_offsets[tokens], telling))
-
-
-def _document_clues(scenes: Scenes, words: TextWords, bag: Sparse) -> Clues:
-    """Return the words of headlines, and those of documents that are of middling frequency."""
-    heads = words.clues("h", words.place, scenes.word_offsets[scenes.headlines], words.weight > 0)
-    # The words of a bag stand in the order of the lexicon, which is that of the alphabet.
-    order = np.argsort(words.number, kind="stable")
-    place = order[np.searchsorted(words.number[order], bag.columns)]
-    rows = np.stack([bag.offsets[:-1], bag.offsets[1:]], axis=1)
-    middling = (words.weight > _COMMON) & (words.weight < _RARE) & ~words.is_digit
-    telling = words.clues("d", place, rows, middling, _MOST_WORDS)
-    both = [part.row(d) for d in range(bag.n_rows) for part in (heads, telling)]
-    values = np.concatenate([np.zeros(0, np.uint32), *both])
-    return Clues(heads.offsets + telling.offsets, values)

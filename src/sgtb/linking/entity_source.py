@@ -181,7 +181,7 @@ class KbSource:
     def degrees(self, numbers: Longs) -> Longs:
         """Return only how many links they have, out or in, whichever is more."""
         rows = self._kb.rows
-        degrees: Ints = np.maximum(rows["links"][numbers], rows["in_links"][numbers])
+        degrees: Longs = np.maximum(rows["links"][numbers], rows["in_links"][numbers])
         return degrees.astype(np.int64)
 
     def least_popularity(self) -> float:

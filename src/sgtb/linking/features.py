@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.errors import ProblemsError
-from sgtb.kernels import kernel
 from sgtb.learn.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.linking.choices import Choices
 from sgtb.linking.coherence import coherence_features
@@ -26,16 +25,17 @@ from sgtb.linking.priors import name_prior_features, popularity_features, prior_
 from sgtb.linking.ranker import BITS, Crosses, Cuts, Ranker, Rankers, crosses
 from sgtb.linking.repeats import Repeats, numbered
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
-from sgtb.linking.segments import group_of, relative, relatives
-from sgtb.linking.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
+from sgtb.linking.segments import group_of, relative
+from sgtb.linking.similarity import OVERLAPS, similarities
 from sgtb.linking.tagger import TAGS, Tagger
+from sgtb.native import average_by_name, fill_columns, fill_learned
 
 
 @dataclass(frozen=True)
 class Table:
     """The candidates of some documents with what is known of them without training.
 
-    fixed    f4[C, F]  the columns of FIXED that the schema has, in its order
+    columns  f4[C, F]  all columns of the schema; those that need training are not filled
     crosses            what the ranker looks at
     """
 
@@ -43,7 +43,7 @@ class Table:
     contexts: Contexts
     facts: EntityFacts
     schema: Schema
-    fixed: Floats
+    columns: Floats
     crosses: Crosses
 
     @classmethod
@@ -56,26 +56,31 @@ class Table:
         once, offsets = repeats.once, choices.candidate_offsets
         similar = similarities(choices, contexts, repeats, facts, lexicon)
         names = name_features(once, repeats.names, repeats.full_names, facts)
+        place, entity = repeats.place, choices.entity.astype(np.int64)
+        each = np.arange(choices.n_candidates)
         groups = {
-            "popularity": [popularity_features(once, facts)],
-            "prior": [prior_features(once, facts)],
-            "name prior": [name_prior_features(once)],
-            "name": [names],
-            "title": [facts.shape[once.entity], facts.type[once.entity]],
-            "place": [contexts.place],
-            "overlap": _with_relatives(similar.overlaps, OVERLAPS, offsets),
-            "similarity": _with_relatives(similar.cosines, COSINES, offsets),
-            "description": _with_relatives(similar.descriptions, DESCRIPTIONS, offsets),
-            "coherence": [coherence_features(repeats, facts)],
+            "popularity": (entity, [popularity_features(facts)]),
+            "prior": (place, [prior_features(once, facts)]),
+            "name prior": (place, [name_prior_features(once)]),
+            "name": (place, [names]),
+            "title": (entity, [facts.shape, facts.type]),
+            "place": (group_of(offsets), [contexts.place]),
+            "overlap": (each, [similar.overlaps]),
+            "similarity": (each, [similar.cosines]),
+            "description": (each, [similar.descriptions]),
+            "coherence": (place, [coherence_features(repeats, facts)]),
         }
-        rows = {**dict.fromkeys(FIXED, repeats.place), "place": group_of(offsets)}
-        rows |= dict.fromkeys(("overlap", "similarity", "description"), np.arange(offsets[-1]))
-        fixed = _columns(groups, rows, schema)
+        columns = _columns(groups, schema, offsets)
         sides = crosses(
             choices, contexts, facts, names[repeats.place, NAMES.index("title_equal")],
             similar.overlaps[:, OVERLAPS.index("rest_words")],
         )  # fmt: skip
-        return cls(choices, contexts, facts, schema, fixed, sides)
+        return cls(choices, contexts, facts, schema, columns, sides)
+
+    @property
+    def fixed(self) -> Floats:
+        """The columns that need no training, those of FIXED."""
+        return self.columns[:, : len(self.schema.fixed)]
 
     @property
     def local(self) -> Floats:
@@ -85,7 +90,7 @@ class Table:
     @cached_property
     def local_columns(self) -> Longs:
         """The places of these columns."""
-        own = self.schema.features[: self.fixed.shape[1]]
+        own = self.schema.features[: len(self.schema.fixed)]
         return np.flatnonzero([feature.group not in BEYOND_THE_MENTION for feature in own])
 
     @property
@@ -104,43 +109,49 @@ _TAG = {tag: i for i, tag in enumerate(TAGS)}
 _TAG_OF_CLUE = {type_clue(tag): i for i, tag in enumerate(TAGS)}
 
 
-def _with_relatives(values: Floats, names: Sequence[str], offsets: Ints) -> list[Floats]:
-    """Return columns, and some of them once more as the distance to the mention's best."""
-    columns = np.array([i for i, name in enumerate(names) if name in RELATIVES], np.int64)
-    return [values, relatives(values, columns, offsets)]
+class _Part(NamedTuple):
+    """Columns of a table.
+
+    rows        i8[C]  which of its rows each candidate has
+    columns     those that the schema has
+    below_best  whether the distance to the mention's best candidate is wanted
+    """
+
+    values: Floats
+    rows: Longs
+    columns: Longs
+    below_best: bool
 
 
 def _columns(
-    groups: Mapping[str, Sequence[Floats]], rows: Mapping[str, Longs], schema: Schema
+    groups: Mapping[str, tuple[Longs, Sequence[Floats]]], schema: Schema, offsets: Ints
 ) -> Floats:
-    """Return the columns of the schema, out of the columns of FIXED.
+    """Return a table of the schema's columns, those of FIXED filled.
 
-    rows  of each group, which of its rows each candidate has
+    groups  per group, which row of its tables each candidate has, and the tables
     """
     own = np.array(schema.fixed, np.int64)
-    table = np.empty((len(rows["overlap"]), len(own)), np.float32)
+    parts = list[_Part]()
     start = 0
-    for name in FIXED:
-        for part in groups[name]:
-            first, last = np.searchsorted(own, [start, start + part.shape[1]])
-            copy_rows(part, rows[name], own[first:last] - start, first, table)
-            start += part.shape[1]
+    for group, names in FIXED.items():
+        rows, tables = groups[group]
+        end = start + len(names)
+        for values in tables:
+            parts.append(_Part(values, rows, _within(own, start, values.shape[1]), False))
+            start += values.shape[1]
+        if start < end:  # some of the columns once more
+            again = np.array([i for i, name in enumerate(names) if name in RELATIVES], np.int64)
+            parts.append(_Part(tables[0], rows, again[_within(own, start, len(again))], True))
+            start = end
+    table = np.empty((int(offsets[-1]), len(schema.features)), np.float32)
+    fill_columns(offsets, [part for part in parts if len(part.columns)], table)
     return table
 
 
-@kernel
-def copy_rows(values: Floats, rows: Longs, columns: Longs, first: int, out: Floats) -> None:
-    """Write some columns of some rows, from column `first` on; columns ascend."""
-    n = columns.shape[0]
-    if n > 0 and columns[n - 1] - columns[0] == n - 1:  # mostly: they stand side by side
-        for r in range(rows.shape[0]):
-            some, copied = values[rows[r], columns[0] : columns[0] + n], out[r, first : first + n]
-            for i in range(n):
-                copied[i] = some[i]
-        return
-    for r in range(rows.shape[0]):
-        for i in range(n):
-            out[r, first + i] = values[rows[r], columns[i]]
+def _within(columns: Longs, start: int, n: int) -> Longs:
+    """Return which of n columns from `start` on are among those given, which ascend."""
+    first, last = np.searchsorted(columns, [start, start + n])
+    return columns[first:last] - start
 
 
 class _Scores(NamedTuple):
@@ -233,14 +244,17 @@ class Featurizer:
         full = cls(FeatureModels.train(table, bins, everything, (seed, 0), bits), *cuts)
         return full, _joined(table, cross_fitted)
 
-    def features(self, table: Table) -> Floats:
-        """Return the features of documents that took no part in `fit`: f4[C, F]."""
+    def features(self, table: Table, reuse: bool = False) -> Floats:
+        """Return the features of documents that took no part in `fit`: f4[C, F].
+
+        reuse  fill the table's own array and return it, instead of a copy
+        """
         bins = self._bins(table)
         everything = np.arange(len(table.choices.mentions))
-        return _joined(table, self.models.scores(table, bins, everything))
+        return _joined(table, self.models.scores(table, bins, everything), reuse)
 
     def _bins(self, table: Table) -> _Bins:
-        joint, own = self.joint_cuts.apply(table.fixed), table.local_columns
+        joint, own = self.joint_cuts.apply(table.columns), table.local_columns
         if np.array_equal(self.joint_cuts.values[own], self.local_cuts.values):
             return _Bins(_some_columns(joint, own), joint)  # the same columns, cut alike
         return _Bins(self.local_cuts.apply(table.local), joint)
@@ -253,87 +267,26 @@ def _some_columns(table: Bytes, columns: Longs) -> Bytes:
     return np.take(table, columns, axis=1)
 
 
-def _joined(table: Table, scores: _Scores) -> Floats:
+class _RankerScores(NamedTuple):
+    """Scores of the rankers f8[2, C], how far they are below the mention's best, exp of that."""
+
+    own: Doubles
+    below: Doubles
+    odds: Doubles
+
+
+def _joined(table: Table, scores: _Scores, reuse: bool = False) -> Floats:
     """Return the fixed columns and the learned ones, in the order of the schema."""
-    choices, (n, width) = table.choices, table.fixed.shape
-    offsets, learned = choices.candidate_offsets, np.array(table.schema.learned, np.int64)
-    ranked = np.stack([scores.local, scores.joint])
-    below = np.stack([relative(score, offsets) for score in ranked])
-    joined = np.empty((n, width + len(learned)), np.float32)
-    join_columns(
-        table.fixed, np.concatenate([scores.tags, _by_name(table, scores.tags)], axis=1),
-        table.facts.type, choices.entity, offsets, ranked, below, np.exp(below), learned,
-        np.zeros(2), np.zeros(2 * len(TAGS) + 7), joined,
+    choices, schema = table.choices, table.schema
+    offsets = choices.candidate_offsets
+    own = np.stack([scores.local, scores.joint])
+    below = np.stack([relative(score, offsets) for score in own])
+    by_name = np.empty_like(scores.tags)
+    average_by_name(choices.mention_offsets, numbered(table.contexts.names), scores.tags, by_name)
+    joined = table.columns if reuse else table.columns.copy()
+    fill_learned(
+        scores.tags, by_name, table.facts.type, choices.entity, offsets,
+        _RankerScores(own, below, np.exp(below)), np.array(schema.learned, np.int64),
+        len(schema.fixed), joined,
     )  # fmt: skip
     return joined
-
-
-@kernel
-def join_columns(
-    fixed: Floats, typed: Doubles, type_of: Floats, entity: Ints, offsets: Ints, ranked: Doubles,
-    below: Doubles, odds: Doubles, learned: Longs, total: Doubles, line: Doubles, out: Floats,
-) -> None:  # fmt: skip
-    """Write the fixed columns of each candidate, then those of the learned ones that are wanted.
-
-    typed    of each mention, how likely it is of each type, by itself and by its name
-    type_of  of each entity
-    odds     of the rankers, against the mention's best
-    total    scratch: all odds of each ranker
-    line     scratch: all that was learned of a candidate
-    """
-    width, n = fixed.shape[1], typed.shape[1]
-    for m in range(offsets.shape[0] - 1):
-        for k in range(n):
-            line[k] = typed[m, k]
-        for s in range(ranked.shape[0]):
-            total[s] = 0.0
-            for c in range(offsets[m], offsets[m + 1]):
-                total[s] += odds[s, c]
-        for c in range(offsets[m], offsets[m + 1]):
-            types = type_of[entity[c]]
-            line[n] = line[0] * types[0] + line[1] * types[1] + line[2] * types[2]
-            for s in range(ranked.shape[0]):
-                at = n + 1 + 3 * s
-                line[at], line[at + 1] = ranked[s, c], below[s, c]
-                line[at + 2] = odds[s, c] / max(total[s], 1e-300)
-            for i in range(width):
-                out[c, i] = fixed[c, i]
-            for i in range(learned.shape[0]):
-                out[c, width + i] = np.float32(line[learned[i]])
-
-
-def _by_name(table: Table, tags: Doubles) -> Doubles:
-    """Return the mean over the mentions of the same name in the same document."""
-    name = numbered(table.contexts.names)
-    mean = np.zeros_like(tags)
-    average_by_name(
-        table.choices.mention_offsets, name, tags, np.full(len(name), -1, np.int64),
-        np.zeros(len(name), np.int64), mean,
-    )  # fmt: skip
-    return mean
-
-
-@kernel
-def average_by_name(
-    mention_offsets: Ints, name: Longs, values: Doubles, first: Longs, count: Longs, mean: Doubles
-) -> None:
-    """Write the mean over the mentions of each name of a document.
-
-    first  scratch, -1: per name, the first mention of the document that has it
-    count  scratch, zero: per first mention, how many there are
-    """
-    for d in range(mention_offsets.shape[0] - 1):
-        begin, end = mention_offsets[d], mention_offsets[d + 1]
-        for m in range(begin, end):
-            if first[name[m]] < begin:
-                first[name[m]] = m
-            count[first[name[m]]] += 1
-            for k in range(values.shape[1]):
-                mean[first[name[m]], k] += values[m, k]
-        for m in range(begin, end):
-            own = first[name[m]]
-            for k in range(values.shape[1]):
-                if own == m:
-                    mean[m, k] /= count[m]
-                else:
-                    mean[m, k] = mean[own, k]

@@ -1,34 +1,31 @@
-"""Repeats: a name that comes again in a document brings the same candidates along.
+"""Repeats: mentions of a document that have the same name and the same candidates.
 
-A third of all mentions do. What depends on the name, the document and the candidates is told once
-and said again; what depends on the sentence is told each time.
+A third of all mentions repeat another. Features of the name, the document and the candidates are
+computed for the first mention and copied; features of the sentence are computed for each.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from sgtb.kernels import inner, int64, kernel
-from sgtb.learn.dtypes import Ints, Longs
+from sgtb.learn.dtypes import Ints, Longs, Masks
 from sgtb.linking.choices import Choices
 from sgtb.linking.contexts import Contexts
 from sgtb.linking.slices import sliced
+from sgtb.native import group_repeats
 from sgtb.ragged import Ragged
-
-Bits = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """Mentions of a document that have the name, the full name, the words and the candidates alike.
+    """Groups of mentions of a document with equal name, full name, words and candidates.
 
-    once               the choices of the first of each
-    names, full_names  theirs
-    mentions           of each, itself and its repeats, by place among all mentions
-    place              i8[C]  of each candidate of any mention, its place among those told once
+    once               the choices of the first mention of each group
+    names, full_names  of each group
+    mentions           the mentions of each group, by place among all mentions
+    place              i8[C]  of each candidate of any mention, its place among those of `once`
     """
 
     once: Choices
@@ -39,102 +36,52 @@ class Repeats:
 
     @classmethod
     def of(cls, choices: Choices, contexts: Contexts) -> "Repeats":
-        """Find who repeats whom."""
-        bag = contexts.name_bag
-        first = np.empty(len(choices.mentions), np.int64)
-        name = numbered(contexts.names)
-        find_first(
-            choices.mention_offsets, name,
-            _Told(
-                numbered(contexts.full_names), choices.candidate_offsets, choices.entity,
-                choices.prior.view(np.uint32), bag.offsets, bag.columns, bag.values.view(np.uint32),
+        """Find the repeats."""
+        bag, n = contexts.name_bag, len(choices.mentions)
+        first, members = np.empty((2, n), np.int64)
+        of_group = np.empty(n + 1, np.int64)
+        place = np.empty(choices.n_candidates, np.int64)
+        n_groups = group_repeats(
+            choices.mention_offsets,
+            _Keys(
+                numbered(contexts.names), numbered(contexts.full_names),
+                choices.candidate_offsets, choices.entity, choices.prior.view(np.uint32),
+                bag.offsets, bag.columns, bag.values.view(np.uint32),
             ),
-            np.full(len(name), -1, np.int64), np.empty(len(name), np.int64), first,
+            first, of_group, members, place,
         )  # fmt: skip
-        is_first = first == np.arange(len(first))
-        before = np.concatenate([[0], np.cumsum(is_first)])
-        group, own = before[first], is_first.nonzero()[0]
-        of_group = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(own)))])
+        own = first[:n_groups]
         begins = choices.candidate_offsets.astype(np.int64)
         entity = sliced(choices.entity, begins[own], begins[own + 1])
-        shift = entity.offsets[group] - begins[:-1]
         firsts = own.tolist()
         once = Choices(
-            choices.documents, tuple(choices.mentions[m] for m in firsts),
-            before[choices.mention_offsets].astype(np.int32), entity.offsets.astype(np.int32),
-            entity.items, choices.gold[own],
+            choices.documents, tuple(map(choices.mentions.__getitem__, firsts)),
+            np.searchsorted(own, choices.mention_offsets).astype(np.int32),
+            entity.offsets.astype(np.int32), entity.items, choices.gold[own],
             sliced(choices.prior, begins[own], begins[own + 1]).items,
         )  # fmt: skip
         return cls(
-            once, tuple(contexts.names[m] for m in firsts),
-            tuple(contexts.full_names[m] for m in firsts),
-            Ragged(of_group, np.argsort(group, kind="stable")),
-            np.repeat(shift, np.diff(begins)) + np.arange(begins[-1]),
+            once, tuple(map(contexts.names.__getitem__, firsts)),
+            tuple(map(contexts.full_names.__getitem__, firsts)),
+            Ragged(of_group[: n_groups + 1], members), place,
         )  # fmt: skip
 
 
 def numbered(names: Sequence[str]) -> Longs:
-    """Return the names as numbers, in the order they come first."""
-    number: dict[str, int] = {}
-    return np.array([number.setdefault(name, len(number)) for name in names], np.int64)
+    """Return the names as numbers, in the order of their first occurrence."""
+    distinct = dict.fromkeys(names)
+    number = dict(zip(distinct, range(len(distinct)), strict=True))
+    return np.fromiter(map(number.__getitem__, names), np.int64, len(names))
 
 
-class _Told(NamedTuple):
-    """What makes a mention a repeat of another of its name; floats are compared by their bits."""
+class _Keys(NamedTuple):
+    """What mentions of a document must share to be repeats; floats are compared by their bits."""
 
+    name: Longs
     full_name: Longs
     candidate_offsets: Ints
     entity: Ints
-    prior: Bits
+    prior: Masks
     word_offsets: Longs
     words: Ints
-    values: Bits
-
-
-@kernel
-def find_first(
-    mention_offsets: Ints, name: Longs, told: _Told, last: Longs, before: Longs, first: Longs
-) -> None:
-    """Write of each mention the first of its document that it is like: mostly itself.
-
-    last    scratch, -1: the last mention of each name that was no repeat
-    before  scratch: the one before that in the document, -1: none
-    """
-    for d in range(mention_offsets.shape[0] - 1):
-        begin = int64(mention_offsets[d])
-        for m in range(begin, mention_offsets[d + 1]):
-            other = last[name[m]]
-            before[m] = other if other >= begin else -1
-            other = before[m]
-            while other >= 0 and not _is_like(m, other, told):
-                other = before[other]
-            first[m] = other if other >= 0 else m
-            if other < 0:
-                last[name[m]] = m
-
-
-@inner
-def _is_like(m: int, other: int, told: _Told) -> bool:
-    if told.full_name[m] != told.full_name[other]:
-        return False
-    a, b = int64(told.candidate_offsets[m]), int64(told.candidate_offsets[other])
-    n = int64(told.candidate_offsets[m + 1]) - a
-    if n != int64(told.candidate_offsets[other + 1]) - b:
-        return False
-    i, k = told.word_offsets[m], told.word_offsets[other]
-    n_words = told.word_offsets[m + 1] - i
-    return bool(
-        n_words == told.word_offsets[other + 1] - k
-        and _equal(told.entity[a : a + n], told.entity[b : b + n])
-        and _equal(told.prior[a : a + n], told.prior[b : b + n])
-        and _equal(told.words[i : i + n_words], told.words[k : k + n_words])
-        and _equal(told.values[i : i + n_words], told.values[k : k + n_words])
-    )
-
-
-@inner
-def _equal(some: npt.NDArray[Any], others: npt.NDArray[Any]) -> bool:
-    for i in range(some.shape[0]):  # noqa: SIM110 (kernels have no generators)
-        if some[i] != others[i]:
-            return False
-    return True
+    values: Masks

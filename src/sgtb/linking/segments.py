@@ -8,8 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.kernels import int64, kernel
-from sgtb.learn.dtypes import Doubles, Floats, Ints, Longs
+from sgtb.native import count_above, subtract_best
 
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.floating]
@@ -43,27 +42,9 @@ def group_max(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
 
 def relative(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
     """Return how far each row is below the best of its group: 0 for the best."""
-    return values - spread(group_max(values, offsets), offsets)
-
-
-def relatives(values: Floats, columns: Longs, offsets: Ints) -> Floats:
-    """Return the same of some columns of a table."""
-    below = np.zeros((len(values), len(columns)), np.float32)
-    find_relatives(values, columns, offsets, below)
-    return below
-
-
-@kernel
-def find_relatives(values: Floats, columns: Longs, offsets: Ints, out: Floats) -> None:
-    """Write how far rows are below the best of their group, as `relative` has it."""
-    for g in range(offsets.shape[0] - 1):
-        for i in range(columns.shape[0]):
-            f = columns[i]
-            best = -np.inf
-            for r in range(offsets[g], offsets[g + 1]):
-                best = max(best, float(values[r, f]))
-            for r in range(offsets[g], offsets[g + 1]):
-                out[r, i] = np.float32(float(values[r, f]) - best)
+    result = np.empty(len(values))
+    subtract_best(np.asarray(values, np.float64), np.asarray(offsets, np.int64), result)
+    return result
 
 
 def share(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
@@ -76,15 +57,3 @@ def rank(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
     result = np.empty(len(values))
     count_above(np.asarray(values, np.float64), np.asarray(offsets, np.int64), result)
     return result
-
-
-@kernel
-def count_above(values: Doubles, offsets: Longs, out: Doubles) -> None:
-    """Compare all rows of a group with each other: groups are small, and sorting is slow."""
-    for g in range(offsets.shape[0] - 1):
-        group = values[offsets[g] : offsets[g + 1]]
-        for r in range(group.shape[0]):
-            n = 0
-            for i in range(group.shape[0]):
-                n += int64(group[i] > group[r])
-            out[offsets[g] + r] = n

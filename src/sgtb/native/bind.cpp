@@ -26,7 +26,7 @@ const Py_buffer& Buffers::get(PyObject* object, const Path& path, bool writable,
     if (buffer.ndim != rank || !fits(buffer))
         path.fail("a " + std::to_string(rank) + "-dimensional array of " + type_name +
                   " is needed");
-    if (reinterpret_cast<std::uintptr_t>(buffer.buf) % buffer.itemsize != 0)
+    if (buffer.len > 0 && reinterpret_cast<std::uintptr_t>(buffer.buf) % buffer.itemsize != 0)
         path.fail("an aligned array is needed");
     return held_.back();
 }

@@ -120,6 +120,22 @@ struct Reader<Array<T, N>> {
 
 nb::object get_field(PyObject* object, const Path& path);
 
+// A list or tuple.
+template <class T>
+struct Reader<std::vector<T>> {
+    static void read(Buffers& buffers, PyObject* object, const Path& path, std::vector<T>& out) {
+        const Py_ssize_t n = PySequence_Size(object);
+        PyErr_Clear();
+        if (n < 0) path.fail("a sequence is needed");
+        out.resize(n);
+        for (Py_ssize_t i = 0; i < n; ++i) {
+            nb::object item = nb::steal(PySequence_GetItem(object, i));
+            if (!item.is_valid()) throw nb::python_error();
+            Reader<T>::read(buffers, item.ptr(), path, out[i]);
+        }
+    }
+};
+
 template <class T>
 void read_field(Buffers& buffers, PyObject* object, const char* name, const Path& parent, T& out) {
     Path path{name, &parent};

@@ -106,9 +106,9 @@ public:
           sums_(blocks_of(room) * LANES),
           tops_(blocks_of(room) * LANES),
           bins_(2 * n_pair_ * room),
-          row_(s_.n_local + 2 * n_pair_) {
-        if (!answers) list_trees();
-    }
+          row_(s_.n_local + 2 * n_pair_),
+          low_(2 * n_pair_),
+          high_(2 * n_pair_) {}
 
     // Begin a document; the lanes of its choices begin at `lane`.
     void start(int64_t d, const DocumentLinks* links, int64_t lane) {
@@ -251,48 +251,58 @@ private:
             row_change_[k] = answers_->sum(lane, rows_[k], 1) - own;
     }
 
-    // The changes of distinct rows, from walks; only through trees with a question about one of
-    // the features that differ.
+    // The changes of distinct rows, from walks. A row reaches the leaf of the choice's own where
+    // its bins are on the same side of all borders on the way.
     void walk(int64_t mention, int64_t choice) {
         const Forest& forest = s_.forest;
-        const int64_t n_global = 2 * n_pair_, stride = blocks_of(s_.n_candidates(mention)) * LANES;
-        for (int64_t f = 0; f < s_.n_local; ++f)
-            row_[f] = s_.local_of(mention)[f * stride + choice];
-        uint8_t* const globals = row_.data() + s_.n_local;
-        differing_.assign(rows_.size(), 0);
-        for (std::size_t k = 0; k < rows_.size(); ++k)
-            for (int64_t g = 0; g < n_global; ++g)
-                differing_[k] |= uint64_t(rows_[k][g] != choice_.bins[g]) << g % 64;
-        for (const auto& [tree, features] : trees_) {
+        const int64_t n_local = s_.n_local, n_global = 2 * n_pair_;
+        const int64_t stride = blocks_of(s_.n_candidates(mention)) * LANES;
+        for (int64_t f = 0; f < n_local; ++f) row_[f] = s_.local_of(mention)[f * stride + choice];
+        uint8_t* const globals = row_.data() + n_local;
+        list_differences();
+        for (int64_t t = 0; t < replay_.n_trees; ++t) {
             std::memcpy(globals, choice_.bins.data(), n_global);
-            const int64_t root = forest.roots[tree];
-            const double own = forest.value[find_leaf(forest, root, forest.depth, row_.data())];
+            std::fill(low_.begin(), low_.end(), 0);
+            std::fill(high_.begin(), high_.end(), 255);
+            int64_t node = forest.roots[t];
+            for (int64_t i = 0; i < forest.depth; ++i) {
+                const int64_t word = forest.nodes[node], f = feature_of(word);
+                const bool right = row_[f] > border_of(word);
+                if (const int64_t g = f - n_local; g >= 0 && right)
+                    low_[g] = std::max<uint8_t>(low_[g], border_of(word) + 1);
+                else if (g >= 0)
+                    high_[g] = std::min(high_[g], border_of(word));
+                node = child_of(word) + right;
+            }
+            const double own = forest.value[node];
             for (std::size_t k = 0; k < rows_.size(); ++k) {
-                if (!(differing_[k] & features)) continue;
+                bool same = true;
+                for (int32_t i = first_difference_[k]; i < first_difference_[k + 1]; ++i) {
+                    const auto [g, bin] = differences_[i];
+                    same &= low_[g] <= bin && bin <= high_[g];
+                }
+                if (same) continue;
                 std::memcpy(globals, rows_[k], n_global);
-                const int64_t leaf = find_leaf(forest, root, forest.depth, row_.data());
+                const int64_t leaf = find_leaf(forest, forest.roots[t], forest.depth, row_.data());
                 row_change_[k] += forest.value[leaf] - own;
             }
         }
     }
 
-    // List the trees with questions about global features, and these features as bits.
-    void list_trees() {
-        const Forest& forest = s_.forest;
-        for (int64_t t = 0; t < replay_.n_trees; ++t) {
-            uint64_t features = 0;
-            const int64_t end = forest.roots[t + 1];
-            for (int64_t node = forest.roots[t]; node < end; ++node) {
-                const int64_t word = forest.nodes[node], g = feature_of(word) - s_.n_local;
-                if (child_of(word) != node && g >= 0) features |= uint64_t(1) << g % 64;
-            }
-            if (features) trees_.push_back({t, features});
+    // List the bins of distinct rows that are not those of the choice's own.
+    void list_differences() {
+        differences_.clear();
+        first_difference_.assign(1, 0);
+        for (const uint8_t* const row : rows_) {
+            for (int64_t g = 0; g < 2 * n_pair_; ++g)
+                if (row[g] != choice_.bins[g]) differences_.push_back({g, row[g]});
+            first_difference_.push_back(static_cast<int32_t>(differences_.size()));
         }
     }
 
-    struct GlobalTree {
-        int64_t tree;
-        uint64_t features;
+    struct Difference {
+        int64_t feature;
+        uint8_t bin;
     };
 
     const Replay& replay_;
@@ -306,12 +316,12 @@ private:
     std::vector<float> values_;
     std::vector<double> sums_;
     std::vector<float> tops_;
-    std::vector<uint8_t> bins_, row_;
+    std::vector<uint8_t> bins_, row_, low_, high_;
     std::vector<int32_t> table_, distinct_;  // distinct_: the row of each replacement, -1: own
     std::vector<const uint8_t*> rows_;
     std::vector<double> row_change_, change_;
-    std::vector<uint64_t> differing_;
-    std::vector<GlobalTree> trees_;
+    std::vector<Difference> differences_;
+    std::vector<int32_t> first_difference_;
 };
 
 // Replay documents one after the other: visit(d, counterfactuals), with at most `room`
@@ -431,6 +441,7 @@ public:
           follows_(n_features),
           differing_(forest.depth),
           weight_((forest.depth + 1) * (forest.depth + 1)) {
+        check_depth();
         for (int64_t u = 1; u <= forest.depth; ++u) {
             double ways = 1.0;  // (u+v)! / (u! v!)
             for (int64_t v = 0; u + v <= forest.depth; ++v) {
@@ -468,6 +479,20 @@ public:
 private:
     enum : int32_t { NEITHER, Y, R };
 
+    // Raise if a tree is deeper than the forest: paths are kept in arrays of its depth.
+    void check_depth() const {
+        const int64_t n_nodes = n_trees_ ? forest_.roots[n_trees_] : 0;
+        std::vector<int8_t> level(n_nodes);
+        for (int64_t i = 0; i < n_nodes; ++i) {
+            const int64_t child = child_of(forest_.nodes[i]);
+            if (child == i) continue;
+            if (level[i] == forest_.depth) fail("forest.depth", "a tree is deeper");
+            const auto below = static_cast<int8_t>(level[i] + 1);
+            level[child] = std::max(level[child], below);
+            level[child + 1] = std::max(level[child + 1], below);
+        }
+    }
+
     // Share out the values of the leaves below a node; `n` features differ, `n_y` follow y.
     void share(int64_t node, int64_t n, int64_t n_y) {
         int64_t word = forest_.nodes[node];
@@ -489,9 +514,8 @@ private:
         if (first_ < 0) first_ = node;
         last_ = node;
         const double value = forest_.value[node];
-        const double gain = value * weight(n_y, n - n_y), loss = value * weight(n - n_y, n_y);
-        for (int64_t i = 0; i < n; ++i)
-            part_[differing_[i]] += follows_[differing_[i]] == Y ? gain : -loss;
+        const double addend[] = {0.0, value * weight(n_y, n - n_y), -value * weight(n - n_y, n_y)};
+        for (int64_t i = 0; i < n; ++i) part_[differing_[i]] += addend[follows_[differing_[i]]];
     }
 
     double weight(int64_t u, int64_t v) const { return weight_[u * (forest_.depth + 1) + v]; }

@@ -1,8 +1,553 @@
-#include "bind.hpp"
+// Features of candidates: names, priors, repeated mentions, and the columns of their table.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
 #include "check.hpp"
+#include "interrupt.hpp"
+#include "ragged.hpp"
 
 namespace sgtb {
 
-void bind_features(nb::module_& module) { (void)module; }
+namespace {
+
+using Words = Array<const uint64_t>;
+
+struct NamePrints {
+    Words whole, squeezed, initials;
+    Array<const uint64_t, 2> beginning;
+    Ragged<uint64_t> words, trigrams;
+};
+
+struct MentionKeys {  // what mentions of one name must share to be repeats; floats by their bits
+    Longs name, full_name;
+    Ints candidate_offsets, entity;
+    Array<const uint32_t> prior;
+    Longs word_offsets;
+    Ints words;
+    Array<const uint32_t> values;
+};
+
+struct Nodes {
+    Array<int64_t> offsets;
+    Array<int32_t> entity, number;
+    Array<int64_t> place;
+};
+
+struct PriorFacts {
+    Ints in_links;
+    Floats log_in_links, log_out_links, popularity;
+};
+
+struct Part {  // columns of a table, and which row of it each candidate has
+    Array<const float, 2> values;
+    Longs rows, columns;
+    bool below_best;
+};
+
+struct Scores {  // of two rankers: f8[2, C], how far below the mention's best, and exp of that
+    Array<const double, 2> own, below, odds;
+};
+
+}  // namespace
+
+SGTB_RECORD(NamePrints, whole, squeezed, initials, beginning, words, trigrams)
+SGTB_RECORD(MentionKeys, name, full_name, candidate_offsets, entity, prior, word_offsets, words,
+            values)
+SGTB_RECORD(Nodes, offsets, entity, number, place)
+SGTB_RECORD(PriorFacts, in_links, log_in_links, log_out_links, popularity)
+SGTB_RECORD(Part, values, rows, columns, below_best)
+SGTB_RECORD(Scores, own, below, odds)
+
+namespace {
+
+// ---- names
+
+using Numbers = std::span<const uint64_t>;
+
+bool contains(Numbers words, uint64_t word) {
+    bool found = false;
+    for (uint64_t other : words) found |= other == word;
+    return found;
+}
+
+int64_t count_distinct(Numbers words) {
+    int64_t n = 0;
+    for (std::size_t i = 0; i < words.size(); ++i) n += !contains(words.first(i), words[i]);
+    return n;
+}
+
+int64_t count_common(Numbers words, Numbers others) {
+    int64_t n = 0;
+    for (std::size_t i = 0; i < words.size(); ++i)
+        n += !contains(words.first(i), words[i]) && contains(others, words[i]);
+    return n;
+}
+
+float ratio(int64_t a, int64_t b) {
+    return static_cast<float>(static_cast<double>(a) / static_cast<double>(b));
+}
+
+// A name of a mention, prepared for the comparison with many titles.
+class Name {
+public:
+    void assign(const NamePrints& prints, int64_t i) {
+        whole = prints.whole[i];
+        words = prints.words[i];
+        n_distinct = count_distinct(words);
+        trigrams_ = prints.trigrams[i];
+        for (shift_ = 58; (std::size_t(1) << (64 - shift_)) < 16 * trigrams_.size();) --shift_;
+        slots_.assign((std::size_t(1) << (64 - shift_)) + 1, NONE);
+        others_.clear();
+        for (uint64_t trigram : trigrams_) {
+            uint64_t* const slot = slots_.data() + slot_of(trigram);
+            if (slot[0] == NONE)
+                slot[0] = trigram;
+            else if (slot[1] == NONE)
+                slot[1] = trigram;
+            else
+                others_.push_back(trigram);
+        }
+    }
+
+    // The share of common words among all words of both.
+    float overlap(int64_t n_common, int64_t n_title) const {
+        return ratio(n_common, std::max<int64_t>(n_distinct + n_title - n_common, 1));
+    }
+
+    // The number of common trigrams against the mean of both.
+    float dice(Numbers trigrams) const {
+        int64_t common = 0;
+        for (uint64_t trigram : trigrams) {
+            const uint64_t* const slot = slots_.data() + slot_of(trigram);
+            common += (slot[0] == trigram) | (slot[1] == trigram);
+        }
+        for (uint64_t trigram : others_) common += contains(trigrams, trigram);
+        const int64_t total = static_cast<int64_t>(trigrams_.size() + trigrams.size());
+        return ratio(2 * common, std::max<int64_t>(total, 1));
+    }
+
+    uint64_t whole;
+    Numbers words;
+    int64_t n_distinct;
+
+private:
+    std::size_t slot_of(uint64_t trigram) const { return trigram * 0x9E3779B97F4A7C15u >> shift_; }
+
+    static constexpr uint64_t NONE = ~uint64_t(0);  // no three code points
+    Numbers trigrams_;
+    std::vector<uint64_t> slots_;  // a hash table: a trigram is in its slot or the next one,
+    std::vector<uint64_t> others_;  // or rarely here
+    int shift_ = 58;
+};
+
+void check_prints(const NamePrints& prints, const char* name) {
+    const int64_t n = prints.whole.size();
+    check_equal(prints.squeezed.size(), n, name);
+    check_equal(prints.initials.size(), n, name);
+    check_equal(prints.beginning.shape(0), n, name);
+    check_ragged(prints.words, n, name);
+    check_ragged(prints.trigrams, n, name);
+}
+
+constexpr int64_t N_NAME_FEATURES = 14;
+
+// Compare the names of mentions with the titles of their candidates.
+void compare_names(Ints candidate_offsets, Ints entity, Longs name, Longs full_name,
+                   const NamePrints& names, Ints length, const NamePrints& titles,
+                   Words whole_title, Array<float, 2> out) {
+    const int64_t n_mentions = name.size(), n_names = names.whole.size();
+    check_offsets(candidate_offsets, n_mentions, entity.size(), "candidate_offsets");
+    check_range(entity, 0, titles.whole.size(), "entity");
+    check_range(name, 0, n_names, "name");
+    check_equal(full_name.size(), n_mentions, "full_name");
+    check_range(full_name, 0, n_names, "full_name");
+    check_prints(names, "names");
+    check_prints(titles, "titles");
+    check_equal(titles.beginning.shape(1), names.beginning.shape(1), "titles.beginning");
+    check_equal(length.size(), n_names, "length");
+    check_range(length, 0, names.beginning.shape(1) + 1, "length");
+    check_equal(whole_title.size(), titles.whole.size(), "whole_title");
+    check_equal(out.shape(0), entity.size(), "out");
+    check_equal(out.shape(1), N_NAME_FEATURES, "out");
+    Name own, full;
+    Interrupt interrupt;
+    for (int64_t m = 0; m < n_mentions; ++m) {
+        if (m % 256 == 0) interrupt.check();
+        own.assign(names, name[m]);
+        const bool is_full = name[m] == full_name[m];
+        if (!is_full) full.assign(names, full_name[m]);
+        const Numbers words = own.words;
+        const int64_t n = static_cast<int64_t>(words.size()), n_letters = length[name[m]];
+        for (int64_t c = candidate_offsets[m]; c < candidate_offsets[m + 1]; ++c) {
+            const int64_t e = entity[c];
+            const Numbers title = titles.words[e];
+            const int64_t n_title = count_distinct(title);
+            const int64_t common = count_common(words, title);
+            float* const to = &out(c, 0);
+            to[0] = titles.whole[e] == own.whole;
+            to[1] = whole_title[e] == own.whole;
+            to[4] = own.overlap(common, n_title);
+            to[6] = own.dice(titles.trigrams[e]);
+            if (is_full) {
+                to[2] = to[0], to[3] = to[1], to[5] = to[4], to[7] = to[6];
+            } else {
+                to[2] = titles.whole[e] == full.whole;
+                to[3] = whole_title[e] == full.whole;
+                to[5] = full.overlap(count_common(full.words, title), n_title);
+                to[7] = full.dice(titles.trigrams[e]);
+            }
+            to[8] = common == own.n_distinct;
+            const int64_t last = static_cast<int64_t>(title.size()) - n;
+            auto is_at = [&](int64_t k) {
+                bool same = true;
+                for (int64_t i = 0; i < n; ++i) same &= words[i] == title[k + i];
+                return same;
+            };
+            to[9] = to[10] = to[12] = 0.0f;
+            if (last >= 0 && (n > 0 || last == 0)) {
+                to[9] = is_at(0);
+                to[10] = is_at(last);
+                for (int64_t k = 0; k <= last; ++k) to[12] = std::max(to[12], float(is_at(k)));
+            }
+            to[11] = titles.initials[e] == names.squeezed[name[m]];
+            to[13] = n_letters == 0 || titles.beginning(e, n_letters - 1) ==
+                                           names.beginning(name[m], n_letters - 1);
+        }
+    }
+}
+
+// ---- repeats
+
+bool is_repeat(const MentionKeys& keys, int64_t a, int64_t b) {
+    if (keys.full_name[a] != keys.full_name[b]) return false;
+    const int64_t n = keys.candidate_offsets[a + 1] - keys.candidate_offsets[a];
+    const int64_t n_words = keys.word_offsets[a + 1] - keys.word_offsets[a];
+    if (n != keys.candidate_offsets[b + 1] - keys.candidate_offsets[b]) return false;
+    if (n_words != keys.word_offsets[b + 1] - keys.word_offsets[b]) return false;
+    auto same = [](const auto& items, int64_t i, int64_t j, int64_t size) {
+        return std::equal(items.begin() + i, items.begin() + i + size, items.begin() + j);
+    };
+    const int64_t i = keys.candidate_offsets[a], j = keys.candidate_offsets[b];
+    const int64_t k = keys.word_offsets[a], l = keys.word_offsets[b];
+    return same(keys.entity, i, j, n) && same(keys.prior, i, j, n) &&
+           same(keys.words, k, l, n_words) && same(keys.values, k, l, n_words);
+}
+
+// Group the mentions of each document that repeat each other; return the number of groups.
+// first, group_offsets and members are the mentions of groups, place is each candidate's place
+// among those of first mentions.
+int64_t group_repeats(Ints mention_offsets, const MentionKeys& keys, Array<int64_t> first,
+                      Array<int64_t> group_offsets, Array<int64_t> members, Array<int64_t> place) {
+    const int64_t n = keys.name.size(), n_documents = mention_offsets.size() - 1;
+    check_offsets(mention_offsets, n_documents, n, "mention_offsets");
+    check_range(keys.name, 0, n, "keys.name");
+    check_equal(keys.full_name.size(), n, "keys.full_name");
+    check_offsets(keys.candidate_offsets, n, keys.entity.size(), "keys.candidate_offsets");
+    check_equal(keys.prior.size(), keys.entity.size(), "keys.prior");
+    check_offsets(keys.word_offsets, n, keys.words.size(), "keys.word_offsets");
+    check_equal(keys.values.size(), keys.words.size(), "keys.values");
+    check_equal(first.size(), n, "first");
+    check_equal(group_offsets.size(), n + 1, "group_offsets");
+    check_equal(members.size(), n, "members");
+    check_equal(place.size(), keys.entity.size(), "place");
+    // The last group of each name, and the group before it of the same name and document.
+    std::vector<int64_t> last(n, -1), before(n, -1), at(n), group(n);
+    int64_t n_groups = 0, n_once = 0;
+    group_offsets[0] = 0;
+    for (int64_t d = 0; d < n_documents; ++d) {
+        const int64_t first_group = n_groups;
+        for (int64_t m = mention_offsets[d]; m < mention_offsets[d + 1]; ++m) {
+            int64_t& newest = last[keys.name[m]];
+            int64_t g = newest >= first_group ? newest : -1;
+            while (g >= 0 && !is_repeat(keys, m, first[g])) g = before[g];
+            if (g < 0) {
+                g = n_groups++;
+                before[g] = newest >= first_group ? newest : -1;
+                newest = g;
+                first[g] = m;
+                at[g] = n_once;
+                group_offsets[g + 1] = 0;
+                n_once += keys.candidate_offsets[m + 1] - keys.candidate_offsets[m];
+            }
+            group[m] = g;
+            ++group_offsets[g + 1];
+            int64_t to = at[g];
+            for (int64_t c = keys.candidate_offsets[m]; c < keys.candidate_offsets[m + 1]; ++c)
+                place[c] = to++;
+        }
+    }
+    for (int64_t g = 0; g < n_groups; ++g) {
+        group_offsets[g + 1] += group_offsets[g];
+        at[g] = group_offsets[g];
+    }
+    for (int64_t m = 0; m < n; ++m) members[at[group[m]]++] = m;
+    return n_groups;
+}
+
+// Write the mean of values over the mentions of each name of a document.
+void average_by_name(Ints mention_offsets, Longs name, Array<const double, 2> values,
+                     Array<double, 2> mean) {
+    const int64_t n = name.size(), n_documents = mention_offsets.size() - 1;
+    const int64_t width = values.shape(1);
+    check_offsets(mention_offsets, n_documents, n, "mention_offsets");
+    check_range(name, 0, n, "name");
+    check_equal(values.shape(0), n, "values");
+    check_equal(mean.shape(0), n, "mean");
+    check_equal(mean.shape(1), width, "mean");
+    std::vector<int64_t> first(n, -1), count(n, 0);
+    std::fill(mean.begin(), mean.end(), 0.0);
+    for (int64_t d = 0; d < n_documents; ++d) {
+        const int64_t begin = mention_offsets[d], end = mention_offsets[d + 1];
+        for (int64_t m = begin; m < end; ++m) {
+            if (first[name[m]] < begin) first[name[m]] = m;
+            const int64_t own = first[name[m]];
+            ++count[own];
+            for (int64_t k = 0; k < width; ++k) mean(own, k) += values(m, k);
+        }
+        for (int64_t m = begin; m < end; ++m) {
+            const int64_t own = first[name[m]];
+            for (int64_t k = 0; k < width; ++k)
+                mean(m, k) = own == m ? mean(m, k) / static_cast<double>(count[m]) : mean(own, k);
+        }
+    }
+}
+
+// ---- nodes
+
+// Number the distinct entities of each document in ascending order.
+void number_nodes(Longs borders, Ints entity, int64_t n_entities, const Nodes& nodes) {
+    const int64_t n_documents = borders.size() - 1, n = entity.size();
+    check_offsets(borders, n_documents, n, "borders");
+    check_value(n_entities, 0, INT32_MAX, "n_entities");
+    check_range(entity, 0, n_entities, "entity");
+    check_equal(nodes.offsets.size(), n_documents + 1, "nodes.offsets");
+    check_equal(nodes.entity.size(), n, "nodes.entity");
+    check_equal(nodes.number.size(), n, "nodes.number");
+    check_equal(nodes.place.size(), n, "nodes.place");
+    // Candidates in the order of their entities: so each document has its own in this order, too.
+    std::vector<int64_t> starts(n_entities + 1), order(n);
+    std::vector<int32_t> document(n), last(n_documents, -1);
+    for (int64_t d = 0; d < n_documents; ++d)
+        for (int64_t c = borders[d]; c < borders[d + 1]; ++c) {
+            document[c] = static_cast<int32_t>(d);
+            ++starts[entity[c] + 1];
+        }
+    for (int64_t e = 0; e < n_entities; ++e) starts[e + 1] += starts[e];
+    for (int64_t c = 0; c < n; ++c) order[starts[entity[c]]++] = c;
+    std::fill(nodes.offsets.begin(), nodes.offsets.end(), 0);
+    for (int64_t c : order) {
+        const int64_t d = document[c];
+        if (last[d] != entity[c]) {
+            last[d] = entity[c];
+            ++nodes.offsets[d + 1];
+        }
+        nodes.number[c] = static_cast<int32_t>(nodes.offsets[d + 1] - 1);
+    }
+    for (int64_t d = 0; d < n_documents; ++d) {
+        nodes.offsets[d + 1] += nodes.offsets[d];
+        for (int64_t c = borders[d]; c < borders[d + 1]; ++c) {
+            nodes.place[c] = nodes.offsets[d] + nodes.number[c];
+            nodes.entity[nodes.place[c]] = entity[c];
+        }
+    }
+}
+
+// ---- slices
+
+// Copy slices of items, which are `size` bytes each, to where they begin in `out`.
+void copy_slices(Bytes items, int64_t size, Longs starts, Longs offsets, Array<uint8_t> out) {
+    check_value(size, 1, 1 << 20, "size");
+    const int64_t n_items = items.size() / size;
+    check_offsets(offsets, starts.size(), out.size() / size, "offsets");
+    for (int64_t r = 0; r < starts.size(); ++r) {
+        const int64_t n = offsets[r + 1] - offsets[r];
+        check_value(starts[r], 0, n_items - n + 1, "starts");
+        if (n) std::memcpy(&out[offsets[r] * size], &items[starts[r] * size], n * size);
+    }
+}
+
+// ---- priors and relatives
+
+constexpr double LOWEST = -std::numeric_limits<double>::infinity();
+
+// How far values are below the best of their group.
+void subtract_best(Doubles values, Longs offsets, Array<double> out) {
+    check_offsets(offsets, offsets.size() - 1, values.size(), "offsets");
+    check_equal(out.size(), values.size(), "out");
+    for (int64_t g = 0; g + 1 < offsets.size(); ++g) {
+        double best = LOWEST;
+        for (int64_t r = offsets[g]; r < offsets[g + 1]; ++r)
+            if (!(values[r] <= best) && best == best) best = values[r];  // NaN stays
+        for (int64_t r = offsets[g]; r < offsets[g + 1]; ++r) out[r] = values[r] - best;
+    }
+}
+
+// How many rows of its group each row is below.
+void count_above(Doubles values, Longs offsets, Array<double> out) {
+    check_offsets(offsets, offsets.size() - 1, values.size(), "offsets");
+    check_equal(out.size(), values.size(), "out");
+    for (int64_t g = 0; g + 1 < offsets.size(); ++g)
+        for (int64_t r = offsets[g]; r < offsets[g + 1]; ++r) {
+            int64_t n = 0;
+            for (int64_t i = offsets[g]; i < offsets[g + 1]; ++i) n += values[i] > values[r];
+            out[r] = static_cast<double>(n);
+        }
+}
+
+// Compare the popularity of a mention's candidates; odds are against the most popular.
+void compare_priors(Ints offsets, Ints entity, const PriorFacts& facts, Doubles odds,
+                    Array<float, 2> out) {
+    const int64_t n_entities = facts.in_links.size();
+    check_offsets(offsets, offsets.size() - 1, entity.size(), "offsets");
+    check_range(entity, 0, n_entities, "entity");
+    check_equal(facts.log_in_links.size(), n_entities, "facts.log_in_links");
+    check_equal(facts.log_out_links.size(), n_entities, "facts.log_out_links");
+    check_equal(facts.popularity.size(), n_entities, "facts.popularity");
+    check_equal(odds.size(), entity.size(), "odds");
+    check_equal(out.shape(0), entity.size(), "out");
+    check_equal(out.shape(1), 8, "out");
+    std::vector<float> log_in, popularity;  // of a mention's candidates
+    for (int64_t m = 0; m + 1 < offsets.size(); ++m) {
+        const int64_t first = offsets[m], n = offsets[m + 1] - first;
+        log_in.resize(n);
+        popularity.resize(n);
+        double links = 0.0, total = 0.0, best_in = LOWEST, best_out = LOWEST, best = LOWEST;
+        for (int64_t c = 0; c < n; ++c) {
+            const int64_t e = entity[first + c];
+            log_in[c] = facts.log_in_links[e];
+            popularity[c] = facts.popularity[e];
+            links += facts.in_links[e] + 1.0;
+            total += odds[first + c];
+            best_in = std::max(best_in, double(log_in[c]));
+            best_out = std::max(best_out, double(facts.log_out_links[e]));
+            best = std::max(best, double(popularity[c]));
+        }
+        for (int64_t c = 0; c < n; ++c) {
+            const int64_t e = entity[first + c];
+            int32_t in_rank = 0, rank = 0;
+            for (int64_t i = 0; i < n; ++i) {
+                in_rank += log_in[i] > log_in[c];
+                rank += popularity[i] > popularity[c];
+            }
+            const double values[8] = {
+                double(n), (facts.in_links[e] + 1.0) / std::max(links, 1e-300),
+                odds[first + c] / std::max(total, 1e-300), log_in[c] - best_in,
+                facts.log_out_links[e] - best_out, popularity[c] - best, double(in_rank),
+                double(rank)};
+            for (int64_t k = 0; k < 8; ++k) out(first + c, k) = static_cast<float>(values[k]);
+        }
+    }
+}
+
+// ---- the table of candidates
+
+// Fill the first columns of a table, part by part; some are distances to the mention's best.
+void fill_columns(Ints offsets, const std::vector<Part>& parts, Array<float, 2> out) {
+    const int64_t n = out.shape(0), width = out.shape(1);
+    check_offsets(offsets, offsets.size() - 1, n, "offsets");
+    int64_t total = 0;
+    for (const Part& part : parts) {
+        check_equal(part.rows.size(), n, "parts.rows");
+        check_range(part.rows, 0, part.values.shape(0), "parts.rows");
+        check_range(part.columns, 0, part.values.shape(1), "parts.columns");
+        total += part.columns.size();
+    }
+    check_at_least(width, total, "out");
+    Interrupt interrupt;
+    for (int64_t m = 0; m + 1 < offsets.size(); ++m) {
+        if (m % 256 == 0) interrupt.check();
+        const int64_t first = offsets[m], last = offsets[m + 1];
+        float* column = out.data();
+        for (const Part& part : parts) {
+            const int64_t size = part.columns.size();
+            const int64_t* const columns = part.columns.data();
+            const bool is_run = size > 0 && columns[size - 1] - columns[0] == size - 1;
+            for (int64_t c = first; c < last; ++c) {
+                const float* __restrict const from = part.values.row(part.rows[c]).data();
+                float* __restrict const to = column + c * width;
+                if (is_run)
+                    for (int64_t k = 0; k < size; ++k) to[k] = from[columns[0] + k];
+                else
+                    for (int64_t k = 0; k < size; ++k) to[k] = from[columns[k]];
+            }
+            for (int64_t k = 0; part.below_best && k < size; ++k) {
+                double best = LOWEST;
+                for (int64_t c = first; c < last; ++c)
+                    best = std::max(best, double(column[c * width + k]));
+                for (int64_t c = first; c < last; ++c)
+                    column[c * width + k] = static_cast<float>(column[c * width + k] - best);
+            }
+            column += size;
+        }
+    }
+}
+
+// Write the wanted ones of the learned columns, from column `first` on.
+void fill_learned(Array<const double, 2> tags, Array<const double, 2> name_tags,
+                  Array<const float, 2> types, Ints entity, Ints offsets, const Scores& scores,
+                  Longs wanted, int64_t first, Array<float, 2> out) {
+    const int64_t n = entity.size(), n_mentions = offsets.size() - 1;
+    const int64_t n_tags = tags.shape(1), n_rankers = scores.own.shape(0);
+    const int64_t n_values = 2 * n_tags + 1 + 3 * n_rankers;
+    check_offsets(offsets, n_mentions, n, "offsets");
+    check_equal(tags.shape(0), n_mentions, "tags");
+    check_at_least(n_tags, 3, "tags");
+    check_equal(name_tags.shape(0), n_mentions, "name_tags");
+    check_equal(name_tags.shape(1), n_tags, "name_tags");
+    check_range(entity, 0, types.shape(0), "entity");
+    check_equal(types.shape(1), 3, "types");
+    for (const auto& table : {scores.own, scores.below, scores.odds}) {
+        check_equal(table.shape(0), n_rankers, "scores");
+        check_equal(table.shape(1), n, "scores");
+    }
+    check_range(wanted, 0, n_values, "wanted");
+    check_equal(out.shape(0), n, "out");
+    check_value(first, 0, out.shape(1) + 1, "first");
+    check_equal(out.shape(1) - first, wanted.size(), "wanted");
+    std::vector<double> line(n_values), total(n_rankers);  // all values of a candidate
+    for (int64_t m = 0; m < n_mentions; ++m) {
+        for (int64_t k = 0; k < n_tags; ++k) {
+            line[k] = tags(m, k);
+            line[n_tags + k] = name_tags(m, k);
+        }
+        for (int64_t s = 0; s < n_rankers; ++s) {
+            total[s] = 0.0;
+            for (int64_t c = offsets[m]; c < offsets[m + 1]; ++c) total[s] += scores.odds(s, c);
+        }
+        for (int64_t c = offsets[m]; c < offsets[m + 1]; ++c) {
+            const float* const type = &types(entity[c], 0);
+            double* to = &line[2 * n_tags];
+            *to++ = line[0] * type[0] + line[1] * type[1] + line[2] * type[2];
+            for (int64_t s = 0; s < n_rankers; ++s) {
+                *to++ = scores.own(s, c);
+                *to++ = scores.below(s, c);
+                *to++ = scores.odds(s, c) / std::max(total[s], 1e-300);
+            }
+            float* const row = out.row(c).data() + first;
+            for (int64_t i = 0; i < wanted.size(); ++i) row[i] = static_cast<float>(line[wanted[i]]);
+        }
+    }
+}
+
+}  // namespace
+
+void bind_features(nb::module_& module) {
+    bind<&compare_names>(module, "compare_names", "candidate_offsets", "entity", "name",
+                         "full_name", "names", "length", "titles", "whole_title", "out");
+    bind<&group_repeats>(module, "group_repeats", "mention_offsets", "keys", "first",
+                         "group_offsets", "members", "place");
+    bind<&average_by_name>(module, "average_by_name", "mention_offsets", "name", "values", "mean");
+    bind<&number_nodes>(module, "number_nodes", "borders", "entity", "n_entities", "nodes");
+    bind<&copy_slices>(module, "copy_slices", "items", "size", "starts", "offsets", "out");
+    bind<&subtract_best>(module, "subtract_best", "values", "offsets", "out");
+    bind<&count_above>(module, "count_above", "values", "offsets", "out");
+    bind<&compare_priors>(module, "compare_priors", "offsets", "entity", "facts", "odds", "out");
+    bind<&fill_columns>(module, "fill_columns", "offsets", "parts", "out");
+    bind<&fill_learned>(module, "fill_learned", "tags", "name_tags", "types", "entity", "offsets",
+                        "scores", "wanted", "first", "out");
+}
 
 }  // namespace sgtb

@@ -6,6 +6,8 @@ void bind_trees(nanobind::module_&);
 void bind_search(nanobind::module_&);
 void bind_explanation(nanobind::module_&);
 void bind_features(nanobind::module_&);
+void bind_contexts(nanobind::module_&);
+void bind_similarity(nanobind::module_&);
 void bind_coherence(nanobind::module_&);
 void bind_ranking(nanobind::module_&);
 void bind_text(nanobind::module_&);
@@ -26,10 +28,13 @@ static bool supports_v3() {
 }  // namespace sgtb
 
 NB_MODULE(SGTB_MODULE, module) {
+    nanobind::set_leak_warnings(false);  // objects held at exit are no defect
     sgtb::bind_trees(module);
     sgtb::bind_search(module);
     sgtb::bind_explanation(module);
     sgtb::bind_features(module);
+    sgtb::bind_contexts(module);
+    sgtb::bind_similarity(module);
     sgtb::bind_coherence(module);
     sgtb::bind_ranking(module);
     sgtb::bind_text(module);

@@ -1,6 +1,7 @@
 // Trees: binning, histograms, splits, and scoring of candidates by a forest.
 #include "trees.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -58,6 +59,7 @@ void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block
     const int64_t n_local = local.shape(1), n_mentions = candidate_offsets.size() - 1;
     check_offsets(candidate_offsets, n_mentions, local.shape(0), "candidate_offsets");
     check_equal(block_offsets.size(), n_mentions + 1, "block_offsets");
+    check_range(block_offsets, 0, int64_t(1) << 40, "block_offsets");  // nothing overflows
     check_value(last, 0, n_mentions + 1, "last");
     check_value(first, 0, last + 1, "first");
     check_thresholds(thresholds, n_local);
@@ -70,10 +72,7 @@ void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block
         check_equal(block_offsets[m + 1] - block_offsets[m], blocks_of(n), "block_offsets");
         widest = std::max(widest, n);
     }
-    if (first < last) {
-        check_value(block_offsets[first], 0, INT64_MAX, "block_offsets");
-        check_at_least(out.shape(0), block_offsets[last] * n_local, "out");
-    }
+    if (first < last) check_at_least(out.shape(0), block_offsets[last] * n_local, "out");
     const int64_t room = std::max(widest, AT_ONCE);
     std::vector<float> values(room);
     std::vector<int32_t> bins(room);
@@ -447,20 +446,22 @@ void check_asking(const AskingTrees& asking, const Forest& forest, int64_t n_tre
     check_equal(asking.value.size(), asking.left.shape(1) * LEAVES, "asking.value");
 }
 
-double sum_leaves(const AskingTrees& asking, const uint32_t* __restrict masks,
-                  const uint8_t* bins, int64_t step, uint32_t* __restrict left) {
+double sum_leaves(const AskingTrees& asking, const uint32_t* masks, const uint8_t* bins,
+                  int64_t step, uint32_t* left) {
+    using Words = Lanes<uint32_t, 8>;
+    constexpr int64_t AT_ONCE = 16;  // features
     const int64_t n = asking.left.shape(1), n_global = asking.row.shape(0);
-    const uint32_t* const rows = asking.left.data();
-    std::memcpy(left, masks, n * sizeof(uint32_t));
-    // Four features at a time; the last one again where fewer are left.
-    for (int64_t g = 0; g < n_global; g += 4) {
-        const uint32_t* row[4];
-        for (int64_t i = 0; i < 4; ++i) {
-            const int64_t f = std::min(g + i, n_global - 1);
-            row[i] = rows + asking.row(f, bins[f * step]) * n;
+    for (int64_t first = 0; first == 0 || first < n_global; first += AT_ONCE) {
+        const uint32_t* row[AT_ONCE];
+        const int64_t n_here = std::min(AT_ONCE, n_global - first);
+        for (int64_t i = 0; i < n_here; ++i)
+            row[i] = asking.left.data() + asking.row(first + i, bins[(first + i) * step]) * n;
+        const uint32_t* const from = first == 0 ? masks : left;
+        for (int64_t j = 0; j < n; j += 8) {
+            auto words = Words::load(from + j);
+            for (int64_t i = 0; i < n_here; ++i) words = words & Words::load(row[i] + j);
+            words.store(left + j);
         }
-        for (int64_t j = 0; j < n; ++j)
-            left[j] &= row[0][j] & row[1][j] & row[2][j] & row[3][j];
     }
     // Sums of leaf values are exact in any order; four of them are independent additions.
     // A power of two times a De Bruijn number has its own five top bits: a leaf's place.

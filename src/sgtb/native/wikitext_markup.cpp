@@ -35,8 +35,8 @@ constexpr Place LONGEST_TARGET = 2048;  // bytes; titles have 255, but comments 
 int tag_number(std::string_view name) {
     std::string wanted(name);
     for (char& c : wanted) c = static_cast<char>(small(c));
-    const Tag* found = std::ranges::lower_bound(TAGS, wanted, {}, &Tag::name);
-    return found < std::end(TAGS) && found->name == wanted ? static_cast<int>(found - TAGS) : N_TAGS;
+    const auto number = std::ranges::lower_bound(TAGS, wanted, {}, &Tag::name) - TAGS;
+    return number < N_TAGS && TAGS[number].name == wanted ? static_cast<int>(number) : N_TAGS;
 }
 
 enum class Mark : uint8_t { SCOPE, BRACES, VARIANT, TARGET, ANCHOR, EXTERNAL };
@@ -45,7 +45,7 @@ enum class Mark : uint8_t { SCOPE, BRACES, VARIANT, TARGET, ANCHOR, EXTERNAL };
 struct Open {
     Mark mark;
     int span;
-    // Braces: those left to close. Anchors: their single brackets. Scopes: whether they hold a link.
+    // Braces: how many are left. Anchors: their single brackets. Scopes: whether they hold a link.
     int count = 0;
     Place limit = 0;  // of scopes: the limit outside; of external links: the line they stand in
     int base = -1;    // of scopes: the scope outside

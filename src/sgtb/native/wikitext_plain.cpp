@@ -278,8 +278,8 @@ private:
         Place at = frame.resume;
         if (ends_anchor) {
             // Small letters that follow a link are shown as part of it.
-            while (at < stop() && lexicon_.lower_case.contains(s_.text.substr(at, point_at(s_, at).width)))
-                at = copy_point(at);
+            auto letter = [&] { return s_.text.substr(at, point_at(s_, at).width); };
+            while (at < stop() && lexicon_.lower_case.contains(letter())) at = copy_point(at);
             end_anchor();
         }
         anchors_ -= frame.anchor;
