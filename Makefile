@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test test-sanitized check-wheel docs starter bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
+.PHONY: setup demo test test-sanitized fuzz-wikitext check-wheel docs starter bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
 
 setup: $(VENV)/.ready
 
@@ -59,7 +59,6 @@ test: setup
 # It is installed into an environment of its own, which has all else from the other.
 SANITIZED       := build/sanitized
 SANITIZED_TESTS := tests/native tests/learn tests/linking tests/text tests/wiki tests/wiki_kb tests/kb/test_check.py tests/kb/test_damage.py
-FUZZERS         := model_files
 FUZZ_SECONDS    ?= 20
 
 $(SANITIZED)/.ready: $(VENV)/.ready
@@ -68,18 +67,31 @@ $(SANITIZED)/.ready: $(VENV)/.ready
 	$(BIN)/python -m pip --python $(SANITIZED)/venv/bin/python install --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings=build-dir=$(SANITIZED)/cmake --config-settings=cmake.define.SGTB_SANITIZE=ON --editable .
 	touch $@
 
-# Python allocates with malloc here, and its own leaks are none of ours. libstdc++ is loaded first,
-# or exceptions would go past the sanitizer.
-test-sanitized: export PYTHONMALLOC := malloc
-test-sanitized: export SGTB_SANITIZED := 1
-test-sanitized: export ASAN_OPTIONS := detect_leaks=0
-test-sanitized: export UBSAN_OPTIONS := print_stacktrace=1
-# Captured by pytest, what a sanitizer says before it ends the process would be lost.
+# Python allocates with malloc, and its own leaks are none of ours. libstdc++ is loaded first, or
+# exceptions would go past the sanitizer. pytest must not capture what is printed before an abort.
+SANITIZED_PYTHON = env SGTB_SANITIZED=1 PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
+	$(SANITIZED)/venv/bin/python
+
 test-sanitized: $(SANITIZED)/.ready
-	@export LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)"; \
-	set -ex; python=$(SANITIZED)/venv/bin/python; \
-	$$python -m pytest --capture=sys $(SIDE_BY_SIDE) -m 'not slow' $(SANITIZED_TESTS); \
-	for fuzzer in $(FUZZERS); do $$python -m tests.fuzz.$$fuzzer --seconds $(FUZZ_SECONDS); done
+	$(SANITIZED_PYTHON) -m pytest --capture=sys $(SIDE_BY_SIDE) -m 'not slow' $(SANITIZED_TESTS)
+	$(SANITIZED_PYTHON) -m tests.fuzz.model_files --seconds $(FUZZ_SECONDS)
+	@if $(HAS_FUZZER); then $(MAKE) fuzz-wikitext; else echo 'no clang++ with libFuzzer: wikitext is not fuzzed'; fi
+
+HAS_FUZZER := echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' | clang++ -fsanitize=fuzzer -x c++ - -o /dev/null 2>/dev/null
+
+fuzz-wikitext: $(VENV)/.tools
+	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_CXX_COMPILER=clang++ -DSGTB_FUZZ=ON >/dev/null
+	$(BIN)/cmake --build build/fuzz
+	mkdir -p build/fuzz/corpus
+	build/fuzz/wikitext_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=4096 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/ -dict=tests/fuzz/wikitext.dict build/fuzz/corpus tests/fuzz/wikitext_seeds
+
+# A wheel made of the source distribution, tried in an environment that has nothing else.
+check-wheel: setup
+	rm -rf build/wheel
+	$(BIN)/python -c 'from scikit_build_core.build import build_sdist; build_sdist("build/wheel")' >/dev/null
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheel build/wheel/sgtb-*.tar.gz
+	SGTB_WHEEL=$$(echo build/wheel/sgtb-*.whl) $(BIN)/python -m pytest tests/test_wheel.py
 
 # The knowledge base and model that ship, from the entities and texts beside them.
 starter: setup

@@ -45,7 +45,7 @@ class Cards:
         """Drop what was read."""
         self._known = {}
 
-    def of(self, numbers: Longs) -> list[Card]:
+    def of(self, numbers: Ints | Longs) -> list[Card]:
         """Return the cards of some entities."""
         known, asked = self._known, numbers.tolist()
         new = [number for number in asked if number not in known]
@@ -227,7 +227,7 @@ class Answers:
         used = np.zeros(len(number), np.bool_)
         used[rows] = True
         (rows,) = used.nonzero()
-        cards = self._cards.of(number[rows])
+        cards = self._cards.of(number[rows].astype(np.int64))
         return dict(zip(rows.tolist(), cards, strict=True)) | {_NO_ROW: NIL_CARD}
 
     def _reasons(

@@ -182,8 +182,7 @@ class KbSource:
         """Return only how many links they have, out or in, whichever is more."""
         rows = self._kb.rows
         degrees: Longs = np.maximum(rows["links"][numbers], rows["in_links"][numbers])
-        degrees = degrees.astype(np.int64)
-        return degrees
+        return degrees.astype(np.int64)
 
     def least_popularity(self) -> float:
         """Return the lowest among the entities looked at."""

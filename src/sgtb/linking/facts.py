@@ -158,9 +158,7 @@ def split_title(title: str) -> tuple[str, str]:
 
 def _kinds(name: str, brackets: str) -> Sequence[str]:
     """Return the words of a title that no name is made of, by alphabet."""
-    kinds = {
-        word for part in name.split()[1:] if part[0].islower() for word in normal_words(part)
-    }
+    kinds = {word for part in name.split()[1:] if part[0].islower() for word in normal_words(part)}
     kinds.update(normal_words(brackets), _CLUB_WORDS.intersection(normal_words(name)))
     kinds -= STOP_WORDS
     if "," in name:

@@ -50,10 +50,10 @@ def name_prints(names: Sequence[str]) -> NamePrints:
     texts = Texts.of(names)
     n, size = len(names), len(texts.data)
     room = np.empty(n + size // 2, np.uint64), np.empty(size, np.uint64)
-    prints = NamePrints(
-        *np.empty((3, n), np.uint64), np.empty((n, BEGINNING), np.uint64),
-        *(Ragged(np.empty(n + 1, np.int64), items) for items in room),
-    )  # fmt: skip
+    whole, squeezed, initials = np.empty((3, n), np.uint64)
+    words, trigrams = (Ragged(np.empty(n + 1, np.int64), items) for items in room)
+    beginning = np.empty((n, BEGINNING), np.uint64)
+    prints = NamePrints(whole, squeezed, initials, beginning, words, trigrams)
     n_words, n_trigrams = print_names(texts, prints)
     words, trigrams = prints.words, prints.trigrams
     return prints._replace(

@@ -10,12 +10,14 @@
 #ifdef SGTB_CHECKED  // the sanitized build
 #include <cstdio>
 #include <cstdlib>
-#define SGTB_ASSERT(condition)                                                      \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
+extern "C" void __sanitizer_print_stack_trace();
+#define SGTB_ASSERT(condition)                                                            \
+    do {                                                                                  \
+        if (!(condition)) {                                                               \
             std::fprintf(stderr, "%s:%d: %s is false\n", __FILE__, __LINE__, #condition); \
-            std::abort();                                                           \
-        }                                                                           \
+            __sanitizer_print_stack_trace();                                              \
+            std::abort();                                                                 \
+        }                                                                                 \
     } while (false)
 #else
 #define SGTB_ASSERT(condition) \

@@ -614,7 +614,7 @@ private:
         residuals_[at] = residual;
         if (ids_[at] == id) return nullptr;
         ids_[at] = id;
-        uint8_t* const row = &rows_(at, 0);
+        uint8_t* const row = rows_.row(at).data();
         std::memcpy(row, local_rows_.data() + id.candidate * s_.n_local, s_.n_local);
         return row;
     }

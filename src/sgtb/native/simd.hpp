@@ -127,7 +127,7 @@ struct Lanes {
 
 // Count how many of fifteen numbers are below `value`.
 inline int count_below(const float* numbers, float value) {
-#if defined(__GNUC__)
+#if defined(SGTB_VECTORS)
     typedef float Four __attribute__((vector_size(16)));
     typedef int32_t Counts __attribute__((vector_size(16)));
     auto below = [&](int i) -> Counts {
@@ -150,7 +150,7 @@ using EightDoubles = Lanes<double, 8>;
 
 // Add 1 to a count where a > b.
 inline void count_above(const Eight& a, const Eight& b, Lanes<int32_t, 8>& count) {
-#if defined(__GNUC__)
+#if defined(SGTB_VECTORS)
     for (int p = 0; p < Eight::parts; ++p) count.part[p] -= a.part[p] > b.part[p];
 #else
     for (int i = 0; i < 8; ++i) count.part[i] += a.part[i] > b.part[i];

@@ -1,8 +1,10 @@
 // Text: names found in running text, pages counted, rows of decimal numbers.
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -251,17 +253,31 @@ int64_t find_names(PageCounter* counter, Bytes bits, Bytes text, int64_t at) {
 // Whether Python's bytes.split() splits here.
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+// Read a number that takes the whole word; nan if it does not, or is beyond double precision.
+double read_whole(std::string_view word) {
+    double value = std::numeric_limits<double>::quiet_NaN();
+#if defined(__cpp_lib_to_chars)
+    const char* const end = word.data() + word.size();
+    if (std::from_chars(word.data(), end, value).ptr == end) return value;
+#else  // libc++ of older systems
+    const std::string copy(word);
+    char* end = nullptr;
+    errno = 0;
+    value = std::strtod(copy.c_str(), &end);
+    const bool whole = end == copy.c_str() + copy.size() && copy.find_first_of("xX") == copy.npos;
+    if (whole && errno != ERANGE) return value;
+#endif
+    return std::numeric_limits<double>::quiet_NaN();
+}
+
 // A decimal number as Python reads it, in single precision; nan for anything else, or for one
 // beyond double precision.
 float read_decimal(std::string_view word) {
     const bool minus = word.starts_with('-');
     if (minus || word.starts_with('+')) word.remove_prefix(1);
-    double value = std::numeric_limits<double>::quiet_NaN();
-    const char* const end = word.data() + word.size();
     // Not a second sign, nor a word such as "inf".
     const bool begins = !word.empty() && (word[0] == '.' || (word[0] >= '0' && word[0] <= '9'));
-    if (begins && std::from_chars(word.data(), end, value).ptr != end)
-        value = std::numeric_limits<double>::quiet_NaN();
+    const double value = begins ? read_whole(word) : std::numeric_limits<double>::quiet_NaN();
     return static_cast<float>(minus ? -value : value);
 }
 
