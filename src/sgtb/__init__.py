@@ -15,8 +15,8 @@ __all__ = [
 ]  # fmt: skip
 __version__ = "0.1.0"
 
-# Names are imported when they are first used: looking up names in a knowledge base needs no
-# compiler, which would be most of the time and memory that an import takes.
+# Names are imported when they are first used: looking up names in a knowledge base needs no linker,
+# which would be most of the time and memory that an import takes.
 _HOMES = {
     "KnowledgeBase": "sgtb.kb",
     "Link": "sgtb.linking.links",

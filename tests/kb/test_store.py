@@ -191,6 +191,16 @@ def test_links_of_many_entities(kb):
     assert kb.link_lists(np.zeros(0, np.int32)).offsets.tolist() == [0]
 
 
+@pytest.mark.parametrize("numbers", [[0, 1, 2], [2, 0, 2], []])
+def test_texts_and_numbers_of_many_entities(kb, numbers):
+    asked = np.array(numbers, np.int64)
+    ids = [kb.id_of(i) for i in numbers]
+    assert kb.ids_of(asked).strings() == ids
+    assert kb.titles(asked).strings() == [kb.title_of(i) for i in numbers]
+    assert kb.descriptions(asked).strings() == [kb.description_of(i) for i in numbers]
+    assert kb.numbers([*ids, "Q4", "", "x" * 9999]) == [*numbers, None, None, None]
+
+
 def test_pairs_vectors_words_and_pages(tmp_path):
     records = [
         {"id": "a", "name": "A", "vector": [3, 4]},

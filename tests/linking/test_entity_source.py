@@ -38,8 +38,8 @@ def kb(tmp_path_factory, table):
 def test_both_say_the_same(table, kb, numbers):
     asked = np.array(numbers, np.int64)
     a, b = TableSource(table).rows(asked), KbSource(kb).rows(asked)
-    assert a.titles == b.titles == [table.titles[i] for i in asked]
-    assert a.descriptions == b.descriptions == [""] * len(asked)
+    assert a.titles.strings() == b.titles.strings() == [table.titles[i] for i in asked]
+    assert a.descriptions.strings() == b.descriptions.strings() == [""] * len(asked)
     assert [_LOC.get(t, t) for t in a.types] == b.types
     for name in ("in_links", "out_links", "popularity", "degree", "vectors"):
         first, second = getattr(a, name), getattr(b, name)
@@ -57,7 +57,7 @@ def test_parts_are_those_of_whole_rows(table, kb):
     for source in (TableSource(table), KbSource(kb)):
         rows = source.rows(asked)
         assert source.size == len(table)
-        assert source.titles(asked) == rows.titles
+        assert source.titles(asked).strings() == rows.titles.strings()
         np.testing.assert_array_equal(source.degrees(asked), rows.degree)
         assert source.least_popularity() == np.nanmin(table.popularity) == 0
 
@@ -98,8 +98,8 @@ def test_what_else_a_knowledge_base_knows(tmp_path):
     ]
     with KnowledgeBase.open(build(tmp_path, records)) as kb:
         rows = KbSource(kb).rows(np.arange(2))
-    assert rows.titles == ["A", "B (letter)"]
-    assert rows.descriptions == ["a letter", ""]
+    assert rows.titles.strings() == ["A", "B (letter)"]
+    assert rows.descriptions.strings() == ["a letter", ""]
     assert rows.types == ["", "MISC"]
     assert rows.vectors.tolist() == [[0, 1], [0, 0]]
     assert (rows.popularity[1], rows.vectors.dtype) == (2.5, np.float32)
@@ -154,5 +154,5 @@ def test_numbers_of_removed_entities_stay_taken(tmp_path):
         source = KbSource(kb)
         assert (len(kb), source.size) == (3, 4)
         rows = source.rows(np.array([0, 3]))
-    assert rows.titles == ["E0", "E9"]
+    assert rows.titles.strings() == ["E0", "E9"]
     assert rows.linked.row(1).tolist() == [0]

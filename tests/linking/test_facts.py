@@ -12,7 +12,6 @@ from sgtb.linking.contexts import Clues
 from sgtb.linking.entity_source import KbSource, TableSource
 from sgtb.linking.facts import EntityFacts
 from sgtb.linking.lexicon import Lexicon
-from sgtb.linking.name_prints import name_print, string_number
 from sgtb.text.word_vectors import WordVectors
 from tests.linking.builders import (
     arrays_of,
@@ -24,6 +23,7 @@ from tests.linking.builders import (
     relabelled,
     small_setting,
 )
+from tests.linking.test_name_prints import string_number
 
 TITLES = (
     "Orlan",
@@ -89,7 +89,7 @@ def test_a_comma_and_a_year_are_kinds_of_their_own():
 
 def test_names_with_and_without_brackets():
     r = TITLES.index("Anna Meck (tennis player)")
-    assert PLAIN.prints.whole[r] == name_print("anna meck").whole
+    assert PLAIN.prints.whole[r] == string_number("anna meck")
     assert PLAIN.prints.words.row(r).tolist() == [string_number(w) for w in ("anna", "meck")]
     assert PLAIN.whole_title[r] == string_number("anna meck tennis player")
     r = TITLES.index("O'Brien's (band)")

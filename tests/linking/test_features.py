@@ -25,7 +25,7 @@ from sgtb.linking.packing import pack, pair_table
 from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, LEARNED, SCHEMA, Schema
 from sgtb.linking.segments import group_of, group_sum, relative, share
 from sgtb.linking.tagger import TAGS
-from sgtb.native import average_by_name, fill_columns, join_columns
+from sgtb.native import average_by_name, fill_columns, fill_learned
 from tests.linking.builders import (
     KINDS,
     document,
@@ -69,6 +69,15 @@ def test_the_table_is_as_wide_as_the_schema(trained):
     dev = trained.featurizer.features(trained.setting.table(trained.setting.dev))
     assert dev.shape[1] == len(SCHEMA.features)
     np.testing.assert_array_equal(trained.features[:, :fixed], trained.table.fixed)
+
+
+def test_a_table_may_be_completed_in_place(trained):
+    table = trained.setting.table(trained.setting.dev)
+    expected = trained.featurizer.features(table)
+    assert not np.shares_memory(expected, table.columns)
+    found = trained.featurizer.features(table, reuse=True)
+    assert found is table.columns
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_column_stands_where_the_schema_says(trained):
@@ -312,6 +321,7 @@ def test_learned_columns_are_those_of_the_twin():
     everything = np.stack([*tags[of].T, *by_name[of].T, agree, *ranks[0], *ranks[1]], axis=1)
     learned = np.array([0, 2, *range(2 * len(TAGS), 2 * len(TAGS) + 7)])
     out = np.zeros((7, 4 + len(learned)), np.float32)
-    join_columns(fixed, tags, by_name, types, entity, offsets, scores, learned, out)
+    out[:, :4] = fixed
+    fill_learned(tags, by_name, types, entity, offsets, scores, learned, 4, out)
     np.testing.assert_array_equal(out[:, :4], fixed)
     np.testing.assert_allclose(out[:, 4:], everything[:, learned], rtol=1e-6)

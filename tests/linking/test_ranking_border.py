@@ -1,4 +1,4 @@
-"""Arrays that the kernels of coherence and ranking refuse: an error that names them, no crash."""
+"""Arrays that the kernels of coherence, ranking and words refuse: an error that names them."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -13,6 +13,9 @@ from sgtb.linking import (
     answers,
     candidates,
     coherence,
+    descriptions,
+    lexicon,
+    name_prints,
     neighbours,
     packing,
     ranker,
@@ -22,13 +25,15 @@ from sgtb.linking import (
     votes,
 )
 from sgtb.linking.choices import listed_choices
+from sgtb.linking.entity_source import TableSource
 from sgtb.linking.repeats import Repeats
 from sgtb.linking.schema import SCHEMA
 from sgtb.linking.sparse import Sparse
 from tests.linking.builders import small_setting
 
 MODULES = (
-    answers, candidates, coherence, neighbours, packing, ranker, shortlist, sparse, tagger, votes,
+    answers, candidates, coherence, descriptions, lexicon, name_prints, neighbours, packing,
+    ranker, shortlist, sparse, tagger, votes,
 )  # fmt: skip
 KERNELS = {
     "link_votes": "choices name prior links reach out",
@@ -54,6 +59,11 @@ KERNELS = {
     "merge_orders": "found searched rows offsets below entity order",
     "keep_strongest": "begins in_links top numbers offsets",
     "list_links": "rows offsets columns link_offsets links",
+    "fill_word_table": "words left_out hashes numbers",
+    "number_words": "table texts in_normal_form offsets numbers skipped",
+    "sum_words": "linked texts weight own offsets columns values",
+    "hash_texts": "texts out",
+    "print_names": "names out",
 }
 """The kernels and the names of their arguments."""
 
@@ -107,6 +117,10 @@ def _run_all() -> None:
     )
     decided = answers.decide(short.choices, system, np.full(m, -1, np.int32), False)
     answers.widened(decided, short, choices)
+    source = TableSource(setting.entities)
+    some = source.rows(np.arange(5))
+    some = some._replace(descriptions=some.titles)
+    descriptions.descriptions(some, source, setting.lexicon)
     rows = {"stated_in": np.arange(30), "in_links": np.arange(30)}
     numbers = np.arange(12, dtype=np.int32)
     candidates._strongest(SimpleNamespace(rows=rows), numbers, [5, 7], 3)
@@ -160,7 +174,8 @@ ANY_LENGTH = {
     "learn_ranks.order", "learn_tags.order", "score_candidates.mentions",
     "score_candidates.weights", "random_walk.place", "tag_probabilities.weights",
     "list_kinds.kinds", "list_links.links", "multiply_sparse_f4.dense", "multiply_sparse_f8.dense",
-    "closeness_votes.vectors",
+    "closeness_votes.vectors", "number_words.numbers", "sum_words.columns",
+    "print_names.out.words.items", "print_names.out.trigrams.items",
 }  # fmt: skip
 """Arrays whose length nothing else says, or that may be longer than needed."""
 
@@ -209,7 +224,10 @@ MUCH = 1 << 30
         "tag_probabilities.clues.offsets", "keep_best.offsets", "order_candidates.offsets",
         "merge_orders.found", "merge_orders.searched", "merge_orders.rows",
         "merge_orders.offsets", "keep_strongest.begins", "list_links.rows", "list_links.offsets",
-        "list_links.columns",
+        "list_links.columns", "number_words.texts.starts", "number_words.texts.ends",
+        "sum_words.linked.offsets", "sum_words.linked.items", "sum_words.texts.offsets",
+        "sum_words.own.offsets", "hash_texts.texts.starts", "hash_texts.texts.ends",
+        "print_names.names.starts", "print_names.names.ends",
     ],
 )  # fmt: skip
 def test_indices_beyond_their_arrays_are_refused(path, number):
@@ -227,6 +245,12 @@ def test_indices_beyond_their_arrays_are_refused(path, number):
         ("list_kinds.no_kind", lambda _: -1, "no_kind"),
         ("list_links.rows", lambda rows: rows[::-1].copy(), "rows"),
         ("merge_orders.rows", lambda rows: rows[::-1].copy(), "rows"),
+        ("number_words.table", lambda t: type(t)(t.hashes[:-1], t.numbers[:-1]), "numbers"),
+        ("number_words.table", lambda t: type(t)(*map(np.zeros_like, t)), "no place is empty"),
+        ("number_words.numbers", lambda numbers: numbers[:1].copy(), "numbers"),
+        ("sum_words.columns", lambda columns: columns[:1].copy(), "values"),
+        ("print_names.out.words.items", lambda items: items[:1].copy(), "out.words.items"),
+        ("print_names.out.trigrams.items", lambda items: items[:1].copy(), "out.trigrams.items"),
     ],
 )
 def test_other_values_that_are_refused(path, change, match):

@@ -110,9 +110,6 @@ class Watch:
     ) -> None:
         pass
 
-    def compiling(self) -> None:
-        """Kernels are compiled, or loaded from their cache."""
-
     def begin(self, seed: int, plan: PlanName) -> None:
         """A training begins."""
 
@@ -126,8 +123,6 @@ class Watch:
 def run_demo(settings: DemoSettings, watch: Watch | None = None) -> DemoResult:
     """Train every plan on the corpus of every seed; dev chooses how many trees are kept."""
     watch = watch or Watch()
-    watch.compiling()
-    _warm_up(settings)
     runs = []
     for seed in settings.seeds:
         splits = demo_splits(settings.n_documents, seed)
@@ -155,14 +150,6 @@ def _run(
         seed, plan, model.model.forest.n_trees, model.score(splits.dev), model.score(splits.test),
         seconds,
     )  # fmt: skip
-
-
-def _warm_up(settings: DemoSettings) -> None:
-    """Have all kernels compiled, so that the times are those of training."""
-    tiny = generate_splits(CorpusShape.tiny(), 0, dev=1, test=1)
-    for plan in settings.plans:
-        model = _model(replace(settings, training=TrainingSettings(n_trees=2)), plan)
-        model.fit(tiny.train, tiny.dev)
 
 
 def _model(settings: DemoSettings, plan: PlanName) -> StructuredGradientBoosting:

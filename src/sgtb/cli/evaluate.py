@@ -153,7 +153,7 @@ def evaluate(
         check_pair(None, kb)
     if format is not None and format not in FORMATS:
         raise typer.BadParameter(f"there is no format {format!r}, but {', '.join(FORMATS)}")
-    # Not at the top: with them comes a compiler, and `sgtb --help` should not wait for that.
+    # Not at the top: `sgtb --help` should not wait for them.
     from sgtb.judging import EvaluationSettings, data_sets, evaluate_linkers
     from sgtb.judging.choosers import baselines_of
 
@@ -187,14 +187,13 @@ def _open(
 ) -> dict[str, "Linker"]:
     """Open all linkers under the names of their files; where two have one name, under paths."""
     if not models:
-        return {STARTER: open_linker(None, None, settings, quiet)}
+        return {STARTER: open_linker(None, None, settings)}
     times = Counter(model.stem for model in models)
     names = [model.stem if times[model.stem] == 1 else str(model) for model in models]
     if len(set(names)) < len(names):
         raise SettingsError("a model is given twice; give each once")
     return {
-        name: open_linker(model, kb, settings, quiet)
-        for name, model in zip(names, models, strict=True)
+        name: open_linker(model, kb, settings) for name, model in zip(names, models, strict=True)
     }
 
 

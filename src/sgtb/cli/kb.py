@@ -174,7 +174,7 @@ def build_from_wiki(
 
     Example: [bold]sgtb kb build wiki simplewiki-latest-pages-articles.xml.bz2 -o simple[/bold]
     """
-    from sgtb.wiki_kb.build import build_wiki  # with a compiler: not for every look-up
+    from sgtb.wiki_kb.build import build_wiki  # not for every look-up
 
     settings = WikiSettings(
         workers=workers,

@@ -141,7 +141,7 @@ def link(
     if spacy is not None:
         requests = _with_spacy(spacy, requests)
     counter = Counter(quiet or single)
-    with open_linker(model, kb, settings, quiet) as linker:
+    with open_linker(model, kb, settings) as linker:
         documents = counter.passing(_linked(linker, requests, jobs))
         if html is not None:
             _write_page(html, _printed(documents) if as_json else documents, linker)

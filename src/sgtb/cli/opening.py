@@ -2,9 +2,6 @@
 
 import json
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,8 +51,6 @@ Nil = Annotated[
         help="Link no name with less confidence; 0 links all. Without: as the model learned to.",
     ),
 ]  # fmt: skip
-_PATIENCE = 5.0
-_COMPILING = "compiling for the first time; that takes about a minute, once"
 MIN_LINK_PROBABILITY = MentionSettings().min_link_probability
 
 
@@ -76,7 +71,7 @@ def linker_settings(
     nil: float | None = None,
 ) -> "LinkerSettings":
     """Return the settings that options ask for; what they leave open is as in the library."""
-    # Not at the top: with it comes a compiler, and `sgtb --help` should not wait for that.
+    # Not at the top: `sgtb --help` should not wait for it.
     imported("sgtb.linking.linker")
     from sgtb.linking.linker import LinkerSettings
 
@@ -89,10 +84,8 @@ def linker_settings(
     )
 
 
-def open_linker(
-    model: Path | None, kb: Path | None, settings: "LinkerSettings", quiet: bool = False
-) -> "Linker":
-    """Open the linker of a model and a knowledge base, or the starter; have it compiled."""
+def open_linker(model: Path | None, kb: Path | None, settings: "LinkerSettings") -> "Linker":
+    """Open the linker of a model and a knowledge base, or the starter."""
     from sgtb.linking.linker import Linker
 
     if model is None:
@@ -102,21 +95,7 @@ def open_linker(
     else:
         assert kb is not None, "see check_pair"
         linker = Linker.load(model, kb, settings)
-    with nullcontext() if quiet else patience():
-        linker.link("")
     return linker
-
-
-@contextmanager
-def patience() -> Iterator[Callable[[], None]]:
-    """Say what takes so long, if it does; call what it gives when that is over."""
-    timer = threading.Timer(_PATIENCE, print, [_COMPILING], {"file": sys.stderr, "flush": True})
-    timer.daemon = True
-    timer.start()
-    try:
-        yield timer.cancel
-    finally:
-        timer.cancel()
 
 
 def print_json(record: dict[str, Any]) -> None:

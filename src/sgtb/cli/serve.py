@@ -14,7 +14,6 @@ from sgtb.cli.opening import (
     MinLinkProbability,
     Model,
     check_pair,
-    patience,
 )
 from sgtb.errors import MissingExtraError
 from sgtb.linking.mentions import MentionSettings
@@ -137,13 +136,11 @@ def serve(
     )
     mentions = MentionSettings(capitals=not any_case, min_link_probability=min_link_probability)
     work = Work(Source(model, kb, mentions, fuzzy), settings, host, port, log_requests)
-    with patience() as enough:
 
-        def ready(address: str) -> None:
-            enough()
-            print(f"serving on {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    def ready(address: str) -> None:
+        print(f"serving on {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
 
-        run(work, workers, ready)
+    run(work, workers, ready)
 
 
 def _check_installed() -> None:

@@ -25,15 +25,6 @@ class DemoWatch(Barred, Watch):
             total = len(settings.seeds) * len(settings.plans) * self._n_trees
             self._task = self._bar.add_task("", total=total)
 
-    def compiling(self) -> None:
-        """Say why nothing happens for a while."""
-        if self._bar is not None:
-            self._bar.update(self._task, description="loading kernels (the first time: compiling)")
-        else:
-            self._say(
-                "loading kernels (after an install they are compiled first, which takes a while)"
-            )
-
     def begin(self, seed: int, plan: PlanName) -> None:
         """Say what is being trained."""
         if self._bar is not None:

@@ -42,7 +42,7 @@ class Source:
 
     def open(self, settings: "LinkerSettings") -> "Linker":
         """Load the linker."""
-        # Not at the top: spaCy imports components that nobody asks for, and this brings a compiler.
+        # Not at the top: spaCy imports components that nobody asks for.
         from sgtb.linking.linker import Linker
 
         if self.model is None:

@@ -227,7 +227,7 @@ class Answers:
         used = np.zeros(len(number), np.bool_)
         used[rows] = True
         (rows,) = used.nonzero()
-        cards = self._cards.of(number[rows])
+        cards = self._cards.of(number[rows].astype(np.int64))
         return dict(zip(rows.tolist(), cards, strict=True)) | {_NO_ROW: NIL_CARD}
 
     def _reasons(

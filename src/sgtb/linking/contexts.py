@@ -92,19 +92,15 @@ class Contexts:
         """Describe the surroundings of all mentions."""
         documents = choices.documents
         scenes, mentions = Scenes.of(documents, lexicon.vocabulary), _Mentions.of(choices)
-        clues: list[NameClues] = []
+        borders = [*pairwise(choices.mention_offsets.tolist())]
+        clues = _name_clues(choices, mentions, borders)
+        own_names = tuple([own.name for own in clues])
         full_names: list[str] = []
         same_name: list[int] = []
-        borders = pairwise(choices.mention_offsets.tolist())
         for document, (first, last) in zip(documents, borders, strict=True):
-            known, texts = Names(document), document.tokens.texts
-            own = [
-                name_clues(m.text, texts[max(m.first, 0) : max(m.stop, 0)])
-                for m in choices.mentions[first:last]
-            ]
-            clues += own
-            full_names += [known.longest[one.name] for one in own]
-            same_name += [known.count[one.name] for one in own]
+            known, own = Names(document), own_names[first:last]
+            full_names += map(known.longest.__getitem__, own)
+            same_name += map(known.count.__getitem__, own)
         names = _mention_names(clues, same_name)
         words = TextWords.of(scenes.word, scenes.kinds.word)
         out = _room(mentions, scenes, len(names.words.items))
@@ -113,7 +109,7 @@ class Contexts:
         )
         n = len(lexicon.words)
         return cls(
-            names=tuple([one.name for one in clues]),
+            names=own_names,
             full_names=tuple(full_names),
             name_bag=_cut_bag(out.name_bag, n),
             sentence_bag=_cut_bag(out.sentence_bag, n),
@@ -153,6 +149,18 @@ class _Mentions(NamedTuple):
             np.fromiter(map(attrgetter("stop"), choices.mentions), np.int64, n),
             choices.mention_offsets,
         )
+
+
+def _name_clues(
+    choices: Choices, mentions: _Mentions, borders: Sequence[tuple[int, int]]
+) -> list[NameClues]:
+    """Return the clues of the texts of mentions; borders are those of documents."""
+    first, stop = (np.maximum(some, 0).tolist() for some in (mentions.first, mentions.stop))
+    tokens: list[tuple[str, ...]] = []
+    for document, (begin, end) in zip(choices.documents, borders, strict=True):
+        texts = document.tokens.texts
+        tokens += [texts[a:b] for a, b in zip(first[begin:end], stop[begin:end], strict=True)]
+    return [*map(name_clues, map(attrgetter("text"), choices.mentions), tokens)]
 
 
 class _MentionNames(NamedTuple):

@@ -28,14 +28,14 @@ from sgtb.linking.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Sc
 from sgtb.linking.segments import group_of, relative
 from sgtb.linking.similarity import OVERLAPS, similarities
 from sgtb.linking.tagger import TAGS, Tagger
-from sgtb.native import average_by_name, fill_columns, join_columns
+from sgtb.native import average_by_name, fill_columns, fill_learned
 
 
 @dataclass(frozen=True)
 class Table:
     """The candidates of some documents with what is known of them without training.
 
-    fixed    f4[C, F]  the columns of FIXED that the schema has, in its order
+    columns  f4[C, F]  all columns of the schema; those that need training are not filled
     crosses            what the ranker looks at
     """
 
@@ -43,7 +43,7 @@ class Table:
     contexts: Contexts
     facts: EntityFacts
     schema: Schema
-    fixed: Floats
+    columns: Floats
     crosses: Crosses
 
     @classmethod
@@ -70,12 +70,17 @@ class Table:
             "description": (each, [similar.descriptions]),
             "coherence": (place, [coherence_features(repeats, facts)]),
         }
-        fixed = _columns(groups, schema, offsets)
+        columns = _columns(groups, schema, offsets)
         sides = crosses(
             choices, contexts, facts, names[repeats.place, NAMES.index("title_equal")],
             similar.overlaps[:, OVERLAPS.index("rest_words")],
         )  # fmt: skip
-        return cls(choices, contexts, facts, schema, fixed, sides)
+        return cls(choices, contexts, facts, schema, columns, sides)
+
+    @property
+    def fixed(self) -> Floats:
+        """The columns that need no training, those of FIXED."""
+        return self.columns[:, : len(self.schema.fixed)]
 
     @property
     def local(self) -> Floats:
@@ -85,7 +90,7 @@ class Table:
     @cached_property
     def local_columns(self) -> Longs:
         """The places of these columns."""
-        own = self.schema.features[: self.fixed.shape[1]]
+        own = self.schema.features[: len(self.schema.fixed)]
         return np.flatnonzero([feature.group not in BEYOND_THE_MENTION for feature in own])
 
     @property
@@ -121,7 +126,7 @@ class _Part(NamedTuple):
 def _columns(
     groups: Mapping[str, tuple[Longs, Sequence[Floats]]], schema: Schema, offsets: Ints
 ) -> Floats:
-    """Return the columns of the schema, out of the columns of FIXED.
+    """Return a table of the schema's columns, those of FIXED filled.
 
     groups  per group, which row of its tables each candidate has, and the tables
     """
@@ -138,7 +143,7 @@ def _columns(
             again = np.array([i for i, name in enumerate(names) if name in RELATIVES], np.int64)
             parts.append(_Part(tables[0], rows, again[_within(own, start, len(again))], True))
             start = end
-    table = np.empty((int(offsets[-1]), len(own)), np.float32)
+    table = np.empty((int(offsets[-1]), len(schema.features)), np.float32)
     fill_columns(offsets, [part for part in parts if len(part.columns)], table)
     return table
 
@@ -239,14 +244,17 @@ class Featurizer:
         full = cls(FeatureModels.train(table, bins, everything, (seed, 0), bits), *cuts)
         return full, _joined(table, cross_fitted)
 
-    def features(self, table: Table) -> Floats:
-        """Return the features of documents that took no part in `fit`: f4[C, F]."""
+    def features(self, table: Table, reuse: bool = False) -> Floats:
+        """Return the features of documents that took no part in `fit`: f4[C, F].
+
+        reuse  fill the table's own array and return it, instead of a copy
+        """
         bins = self._bins(table)
         everything = np.arange(len(table.choices.mentions))
-        return _joined(table, self.models.scores(table, bins, everything))
+        return _joined(table, self.models.scores(table, bins, everything), reuse)
 
     def _bins(self, table: Table) -> _Bins:
-        joint, own = self.joint_cuts.apply(table.fixed), table.local_columns
+        joint, own = self.joint_cuts.apply(table.columns), table.local_columns
         if np.array_equal(self.joint_cuts.values[own], self.local_cuts.values):
             return _Bins(_some_columns(joint, own), joint)  # the same columns, cut alike
         return _Bins(self.local_cuts.apply(table.local), joint)
@@ -267,17 +275,18 @@ class _RankerScores(NamedTuple):
     odds: Doubles
 
 
-def _joined(table: Table, scores: _Scores) -> Floats:
+def _joined(table: Table, scores: _Scores, reuse: bool = False) -> Floats:
     """Return the fixed columns and the learned ones, in the order of the schema."""
-    choices, (n, width) = table.choices, table.fixed.shape
-    offsets, learned = choices.candidate_offsets, np.array(table.schema.learned, np.int64)
+    choices, schema = table.choices, table.schema
+    offsets = choices.candidate_offsets
     own = np.stack([scores.local, scores.joint])
     below = np.stack([relative(score, offsets) for score in own])
-    joined = np.empty((n, width + len(learned)), np.float32)
     by_name = np.empty_like(scores.tags)
     average_by_name(choices.mention_offsets, numbered(table.contexts.names), scores.tags, by_name)
-    join_columns(
-        table.fixed, scores.tags, by_name, table.facts.type, choices.entity, offsets,
-        _RankerScores(own, below, np.exp(below)), learned, joined,
+    joined = table.columns if reuse else table.columns.copy()
+    fill_learned(
+        scores.tags, by_name, table.facts.type, choices.entity, offsets,
+        _RankerScores(own, below, np.exp(below)), np.array(schema.learned, np.int64),
+        len(schema.fixed), joined,
     )  # fmt: skip
     return joined

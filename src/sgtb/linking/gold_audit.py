@@ -150,7 +150,7 @@ class GoldAudit:
 
 
 def _near_names(kb: KnowledgeBase) -> "NearNames | None":
-    # Not at the top: with it comes a compiler, and most corpora need none.
+    # Not at the top: most corpora do not need it.
     from sgtb.linking.near_names import NearNames
 
     try:

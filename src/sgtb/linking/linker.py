@@ -321,7 +321,7 @@ class Linker:
     def _pack(self, parts: Sequence[Part]) -> tuple[Layout, Shortlist, Problems]:
         bench, model = self._bench, self.model
         layout = bench.lay_out([part.document for part in parts])
-        features = model.featurizer.features(bench.table(layout))
+        features = model.featurizer.features(bench.table(layout), reuse=True)
         shortlist = shortlisted(layout.choices, features, model.schema, model.without)
         searched = replace(layout, choices=shortlist.choices)
         problems = bench.pack(searched, features[shortlist.rows], model.without)

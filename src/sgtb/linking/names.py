@@ -21,14 +21,17 @@ def name_features(
     choices: Choices, names: Sequence[str], full_names: Sequence[str], facts: EntityFacts
 ) -> Floats:
     """Compare every mention's names with the titles of its candidates: f4[C, len(NAMES)]."""
-    out = np.zeros((choices.n_candidates, len(NAMES)), np.float32)
-    # A name comes again in other documents, and mostly is its own full name.
+    out = np.empty((choices.n_candidates, len(NAMES)), np.float32)
+    # Names recur in other documents, and most are their own full name.
     distinct = [*dict.fromkeys((*names, *full_names))]
     number = dict(zip(distinct, range(len(distinct)), strict=True))
+    own, full = (
+        np.fromiter(map(number.__getitem__, some), np.int64, len(some))
+        for some in (names, full_names)
+    )
+    length = np.fromiter(map(len, distinct), np.int32, len(distinct))
     compare_names(
-        choices.candidate_offsets, choices.entity, np.array([*map(number.get, names)], np.int64),
-        np.array([*map(number.get, full_names)], np.int64), name_prints(distinct),
-        np.array([min(len(name), BEGINNING) for name in distinct], np.int32),
-        facts.prints, facts.whole_title, out,
+        choices.candidate_offsets, choices.entity, own, full, name_prints(distinct),
+        np.minimum(length, BEGINNING), facts.prints, facts.whole_title, out,
     )  # fmt: skip
     return out

@@ -121,8 +121,8 @@ class Cuts:
         return cls(values)
 
     def apply(self, features: Floats) -> Bytes:
-        """Return the bin of every value: the number of cuts below it."""
-        out = np.empty(features.shape, np.uint8)
+        """Return the bins of the first columns: the number of cuts below every value."""
+        out = np.empty((len(features), len(self.values)), np.uint8)
         count_cuts(np.ascontiguousarray(features), self.values, out)
         return out
 

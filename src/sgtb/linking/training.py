@@ -197,7 +197,7 @@ def prepare(
     held = None
     if dev:
         laid = bench.lay_out(_in_parts(dev)[0])
-        held = Featured(laid, featurizer.features(bench.table(laid)))
+        held = Featured(laid, featurizer.features(bench.table(laid), reuse=True))
     return Prepared(bench, featurizer, Featured(layout, features), held)
 
 

@@ -444,7 +444,7 @@ void compare_priors(Ints offsets, Ints entity, const PriorFacts& facts, Doubles 
 
 // ---- the table of candidates
 
-// Fill the columns of the table, part by part; those of some are the distance to the mention's best.
+// Fill the first columns of a table, part by part; some are distances to the mention's best.
 void fill_columns(Ints offsets, const std::vector<Part>& parts, Array<float, 2> out) {
     const int64_t n = out.shape(0), width = out.shape(1);
     check_offsets(offsets, offsets.size() - 1, n, "offsets");
@@ -455,7 +455,7 @@ void fill_columns(Ints offsets, const std::vector<Part>& parts, Array<float, 2> 
         check_range(part.columns, 0, part.values.shape(1), "parts.columns");
         total += part.columns.size();
     }
-    check_equal(total, width, "out");
+    check_at_least(width, total, "out");
     Interrupt interrupt;
     for (int64_t m = 0; m + 1 < offsets.size(); ++m) {
         if (m % 256 == 0) interrupt.check();
@@ -485,15 +485,14 @@ void fill_columns(Ints offsets, const std::vector<Part>& parts, Array<float, 2> 
     }
 }
 
-// Write the fixed columns of each candidate, then the learned ones that are wanted.
-void join_columns(Array<const float, 2> fixed, Array<const double, 2> tags,
-                  Array<const double, 2> name_tags, Array<const float, 2> types, Ints entity,
-                  Ints offsets, const Scores& scores, Longs learned, Array<float, 2> out) {
-    const int64_t n = entity.size(), n_mentions = offsets.size() - 1, width = fixed.shape(1);
+// Write the wanted ones of the learned columns, from column `first` on.
+void fill_learned(Array<const double, 2> tags, Array<const double, 2> name_tags,
+                  Array<const float, 2> types, Ints entity, Ints offsets, const Scores& scores,
+                  Longs wanted, int64_t first, Array<float, 2> out) {
+    const int64_t n = entity.size(), n_mentions = offsets.size() - 1;
     const int64_t n_tags = tags.shape(1), n_rankers = scores.own.shape(0);
     const int64_t n_values = 2 * n_tags + 1 + 3 * n_rankers;
     check_offsets(offsets, n_mentions, n, "offsets");
-    check_equal(fixed.shape(0), n, "fixed");
     check_equal(tags.shape(0), n_mentions, "tags");
     check_at_least(n_tags, 3, "tags");
     check_equal(name_tags.shape(0), n_mentions, "name_tags");
@@ -504,10 +503,11 @@ void join_columns(Array<const float, 2> fixed, Array<const double, 2> tags,
         check_equal(table.shape(0), n_rankers, "scores");
         check_equal(table.shape(1), n, "scores");
     }
-    check_range(learned, 0, n_values, "learned");
+    check_range(wanted, 0, n_values, "wanted");
     check_equal(out.shape(0), n, "out");
-    check_equal(out.shape(1), width + learned.size(), "out");
-    std::vector<double> line(n_values), total(n_rankers);  // all learned values of a candidate
+    check_value(first, 0, out.shape(1) + 1, "first");
+    check_equal(out.shape(1) - first, wanted.size(), "wanted");
+    std::vector<double> line(n_values), total(n_rankers);  // all values of a candidate
     for (int64_t m = 0; m < n_mentions; ++m) {
         for (int64_t k = 0; k < n_tags; ++k) {
             line[k] = tags(m, k);
@@ -526,10 +526,8 @@ void join_columns(Array<const float, 2> fixed, Array<const double, 2> tags,
                 *to++ = scores.below(s, c);
                 *to++ = scores.odds(s, c) / std::max(total[s], 1e-300);
             }
-            float* const row = out.row(c).data();
-            if (width) std::memcpy(row, fixed.row(c).data(), width * sizeof(float));
-            for (int64_t i = 0; i < learned.size(); ++i)
-                row[width + i] = static_cast<float>(line[learned[i]]);
+            float* const row = out.row(c).data() + first;
+            for (int64_t i = 0; i < wanted.size(); ++i) row[i] = static_cast<float>(line[wanted[i]]);
         }
     }
 }
@@ -548,8 +546,8 @@ void bind_features(nb::module_& module) {
     bind<&count_above>(module, "count_above", "values", "offsets", "out");
     bind<&compare_priors>(module, "compare_priors", "offsets", "entity", "facts", "odds", "out");
     bind<&fill_columns>(module, "fill_columns", "offsets", "parts", "out");
-    bind<&join_columns>(module, "join_columns", "fixed", "tags", "name_tags", "types", "entity",
-                        "offsets", "scores", "learned", "out");
+    bind<&fill_learned>(module, "fill_learned", "tags", "name_tags", "types", "entity", "offsets",
+                        "scores", "wanted", "first", "out");
 }
 
 }  // namespace sgtb

@@ -193,12 +193,12 @@ void find_alike(Ints candidate_offsets, Ints document, Longs offsets, Hashes kin
 
 // Count the cuts below every value. All are compared, which is faster than a search.
 //
-// cuts  of each column, ascending, padded with infinity
+// cuts  of each of the first columns, ascending, padded with infinity
 void count_cuts(Array<const float, 2> features, Array<const float, 2> cuts,
                 Array<uint8_t, 2> out) {
     constexpr int64_t WIDTH = 8, ROWS = 4;  // columns and rows at a time: independent sums
-    const int64_t n_rows = features.shape(0), n_columns = features.shape(1);
-    check_equal(cuts.shape(0), n_columns, "cuts");
+    const int64_t n_rows = features.shape(0), n_columns = cuts.shape(0);
+    check_at_least(features.shape(1), n_columns, "features");
     check_value(cuts.shape(1), 0, 256, "columns of cuts");
     check_equal(out.shape(0), n_rows, "out");
     check_equal(out.shape(1), n_columns, "out");

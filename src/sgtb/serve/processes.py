@@ -118,7 +118,7 @@ def _run_processes(work: Work, count: int, ready: Callable[[], None]) -> None:
     handled = [getattr(signal, f"SIG{name}") for name in ("TERM", "INT", "HUP")]
     before = {sign: signal.signal(sign, lambda sign, _: signals.append(sign)) for sign in handled}
     try:
-        # The first one alone: it finds what is wrong, and compiles what the others then load.
+        # The first one alone: it finds what is wrong, and reports it once.
         for row in range(count):
             workers.append(_Worker(work, counts, row))
             if row == 0 and not workers[0].wait_until_ready(lambda: _is_over(signals)):

@@ -8,7 +8,7 @@ from sgtb.errors import SettingsError
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions import MentionSettings
 
-if TYPE_CHECKING:  # with it comes a compiler, and who only minds workers needs none
+if TYPE_CHECKING:  # the parent of workers does not need the linker
     from sgtb.linking.linker import Linker
 
 Path = str | os.PathLike[str]
