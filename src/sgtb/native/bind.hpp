@@ -191,7 +191,8 @@ struct Call {
             run();
             return nb::none();
         } else {
-            return nb::cast(run());
+            // A pointer is an object made for the caller, which frees it with the last reference.
+            return nb::cast(run(), nb::rv_policy::take_ownership);
         }
     }
 };
