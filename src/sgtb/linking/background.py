@@ -95,7 +95,8 @@ class Background:
     @cached_property
     def _topic_row(self) -> Ints:
         """i4[V]: the row of each word of the lexicon in `topics`, -1: it has none."""
-        row = np.full(len(self.lexicon.words), -1, np.int32)
+        size = max(len(self.lexicon.words), int(self.topic_words.max(initial=-1)) + 1)
+        row = np.full(size, -1, np.int32)
         row[self.topic_words] = np.arange(len(self.topic_words))
         return row
 
