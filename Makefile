@@ -95,13 +95,13 @@ check-wheel: setup
 
 # The knowledge base and model that ship, from the entities and texts beside them.
 starter: setup
-	$(BIN)/python -m sgtb.reproduce.starter
+	$(BIN)/python -m experiments.starter
 
 # What the pages show of commands and code, as it is today. Read the difference before committing.
 docs: setup
 	$(BIN)/python -m sgtb.cli.reference > docs/cli.md
 	$(BIN)/python -m sgtb.cli.api_reference > docs/api.md
-	$(BIN)/python -m sgtb.cli.decision_picture > docs/decision.svg
+	$(BIN)/python -m sgtb.cli.views.decision_picture > docs/decision.svg
 	$(BIN)/python -m tests.refresh_docs
 
 bench: setup
@@ -119,7 +119,7 @@ export SGTB_BASELINE_PYTHON ?= $(wildcard $(BASELINE)/.venv/bin/python)
 baseline-env:
 	git worktree add --force --detach $(BASELINE) $(REV)
 	$(PYTHON) -m venv $(BASELINE)/.venv
-	$(BASELINE)/.venv/bin/python -m pip install --quiet --disable-pip-version-check '$(BASELINE)[reproduce]'
+	$(BASELINE)/.venv/bin/python -m pip install --quiet --disable-pip-version-check '$(BASELINE)[experiments]'
 
 bench-versions: setup
 	$(BIN)/python -m benchmarks.versions

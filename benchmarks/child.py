@@ -18,10 +18,10 @@ _SHAPES: dict[str, dict[str, Any]] = {
 
 
 def _train(plan: Any, n_trees: int, shape: str, n_documents: list[int]) -> dict[str, Any]:
+    from benchmarks.generated_corpus import CorpusShape, generate
     from benchmarks.measure import CORES, seconds_of
     from benchmarks.sample import choose_sample
-    from sgtb.learn import StructuredGradientBoosting, TrainingSettings
-    from sgtb.learn.generated import CorpusShape, generate
+    from sgtb.boosting import StructuredGradientBoosting, TrainingSettings
 
     corpus = generate(CorpusShape(**_SHAPES[shape]))
     warm = TrainingSettings(n_trees=1, threads=CORES)
@@ -40,9 +40,9 @@ def _train(plan: Any, n_trees: int, shape: str, n_documents: list[int]) -> dict[
 def _large(model_path: str, document_path: str) -> dict[str, float]:
     import psutil
 
+    from benchmarks.generated_corpus import CorpusShape, generate
     from benchmarks.measure import seconds_of
-    from sgtb.learn import Problems, StructuredGradientBoosting
-    from sgtb.learn.generated import CorpusShape, generate
+    from sgtb.boosting import Problems, StructuredGradientBoosting
 
     model = StructuredGradientBoosting.load(model_path)
     document = Problems.load(document_path)
@@ -61,7 +61,7 @@ def _large(model_path: str, document_path: str) -> dict[str, float]:
 
 def _cold(model_path: str, document_path: str) -> dict[str, float]:
     begin = time.perf_counter()
-    from sgtb.learn import Problems, StructuredGradientBoosting
+    from sgtb.boosting import Problems, StructuredGradientBoosting
 
     StructuredGradientBoosting.load(model_path).predict(Problems.load(document_path))
     return {"seconds": time.perf_counter() - begin}

@@ -23,13 +23,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.child import peak_mb
-from sgtb.corpora.annotated import Annotation, annotated_document
-from sgtb.corpora.complaints import Complaints
-from sgtb.corpora.conversion import convert
-from sgtb.corpora.formats import read_documents, write_documents
-from sgtb.corpora.survey import survey
-from sgtb.errors import CorpusError
-from sgtb.records import Document
+from sgtb.core.errors import CorpusError
+from sgtb.core.records import Document
+from sgtb.formats.annotated import Annotation, annotated_document
+from sgtb.formats.complaints import Complaints
+from sgtb.formats.conversion import convert
+from sgtb.formats.registry import read_documents, write_documents
+from sgtb.formats.survey import survey
 
 _SENTENCE = "{} went from {} to Orlan, where {} and others sat by the river all day. "
 _BYTES_A_DOCUMENT = 4590

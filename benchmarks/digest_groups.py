@@ -8,29 +8,29 @@ from unittest.mock import patch
 from benchmarks.digest import digest_lines, digest_of
 from benchmarks.digest_links import Digests, Options, feature_digests, link_digests, model_bytes
 from benchmarks.dump_repeated import data_folder
-from sgtb.corpora.wned import read_wned
+from experiments import starter
+from experiments.aida_data import AidaData
+from experiments.aida_linker import WAYS, Trial, settings_of
+from experiments.folds import deal_by_topic
+from experiments.starter_data import read_contrast, read_starter
+from experiments.wned import prepare as prepare_wned
+from sgtb.boosting import PLANS
+from sgtb.boosting.search.plan import PlanName
+from sgtb.core.records import Document
+from sgtb.formats.codecs.wned_corpus import read_wned
+from sgtb.kb.build.list_build import build_list
+from sgtb.kb.build.pprforned_build import build_pprforned
 from sgtb.kb.export import export_lines
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.kb.list_build import build_list
-from sgtb.kb.pprforned_build import build_pprforned
-from sgtb.learn import PLANS
-from sgtb.learn.plan import PlanName
-from sgtb.linking.folds import deal_by_topic
 from sgtb.linking.linker import Linkable
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.nil_choice import NilWish
-from sgtb.linking.training import LinkerTraining, Prepared, fit_linker, prepare
-from sgtb.records import Document
-from sgtb.reproduce import starter
-from sgtb.reproduce.aida_data import AidaData
-from sgtb.reproduce.aida_linker import WAYS, Trial, settings_of
-from sgtb.reproduce.starter_data import read_contrast, read_starter
-from sgtb.reproduce.wned import prepare as prepare_wned
+from sgtb.linking.training.linker_training import LinkerTraining, Prepared, fit_linker, prepare
+from sgtb.linking.training.nil_selection import NilWish
 from sgtb.starter import ENTITIES, KB, MODEL
 from sgtb.text.word_vectors import WordVectors
-from sgtb.wiki.dump import ChunkPages, map_chunks, open_dump
-from sgtb.wiki.wikitext import extract
-from sgtb.wiki_kb.build import WikiSettings, build_wiki
+from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
+from sgtb.wikipedia.dump.dump_reader import ChunkPages, map_chunks, open_dump
+from sgtb.wikipedia.wikitext.markup import extract
 
 TREES = 40
 """Trees of the models trained on AIDA: enough for two checks on dev, few enough for minutes."""

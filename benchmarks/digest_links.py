@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.digest import Digest
+from sgtb.boosting.data.pairs import TablePairs
+from sgtb.boosting.data.problems import Problems
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.learn.pairs import TablePairs
-from sgtb.learn.problems import Problems
-from sgtb.linking.candidates import CandidateFinder
+from sgtb.linking.candidates.candidate_lookup import CandidateFinder
 from sgtb.linking.linker import BATCH, Linkable, Linker, LinkerSettings
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Link
-from sgtb.linking.parts import cut
-from sgtb.linking.workbench import Layout, Workbench
+from sgtb.linking.mentions.chunks import cut
+from sgtb.linking.pipeline import Layout, Workbench
 
 Digests = Iterator[tuple[str, str]]
 """Names and digests."""

@@ -5,9 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.generated_corpus import CorpusShape, generate
 from benchmarks.measure import CORES, fit_exponent, seconds_of
-from sgtb.learn import Problems, Progress, SearchPlan, StructuredGradientBoosting, TrainingSettings
-from sgtb.learn.generated import CorpusShape, generate
+from sgtb.boosting import (
+    Problems,
+    Progress,
+    SearchPlan,
+    StructuredGradientBoosting,
+    TrainingSettings,
+)
 
 
 @dataclass(frozen=True)

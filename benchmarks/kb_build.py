@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.dump_generated import DumpShape, write_dump
 from benchmarks.dump_repeated import real_dump, write_repeated
 from benchmarks.probes import ask, watch
-from sgtb.wiki_kb.settings import LEAST_MEMORY
+from sgtb.wikipedia.build.build_settings import LEAST_MEMORY
 
 Say = Callable[[str], None]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.measure import seconds_of
 from sgtb.kb import update
-from sgtb.kb.entity_lines import EntityList
+from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.knowledge_base import KnowledgeBase
 
 _ROUNDS = 5

@@ -33,7 +33,7 @@ def bare() -> dict[str, Any]:
 
 def build(path: str, place: str) -> dict[str, Any]:
     """Build a knowledge base from a list."""
-    from sgtb.kb.list_build import build_list
+    from sgtb.kb.build.list_build import build_list
 
     begin, processor = time.perf_counter(), time.process_time()
     report = build_list(Path(path), Path(place))
@@ -46,7 +46,7 @@ def build(path: str, place: str) -> dict[str, Any]:
 
 def build_pprforned(archive: str, place: str) -> dict[str, Any]:
     """Build the knowledge base of PPRforNED."""
-    from sgtb.kb.pprforned_build import build_pprforned as build_it
+    from sgtb.kb.build.pprforned_build import build_pprforned as build_it
 
     begin = time.perf_counter()
     report = build_it(Path(archive), Path(place))
@@ -56,8 +56,8 @@ def build_pprforned(archive: str, place: str) -> dict[str, Any]:
 def sizes(place: str) -> dict[str, Any]:
     """Count what is in a knowledge base, and the bytes that it takes, by what they are for."""
     from sgtb.kb.environment import acquired
+    from sgtb.kb.kb_folder import data_folder
     from sgtb.kb.layout import COLUMNS, HEADER
-    from sgtb.kb.place import data_folder
 
     folder = data_folder(Path(place))
     with KnowledgeBase(place) as kb, acquired(folder) as env, env.lmdb.begin() as transaction:
@@ -231,7 +231,7 @@ _held: KnowledgeBase | None = None
 
 def _as_written(kb: KnowledgeBase, name: str) -> str:
     """Return a spelling of a name in normal form."""
-    from sgtb.text.normalize import normal_name
+    from sgtb.text.normalization import normal_name
 
     number = kb.candidates(name, 1)[0].number
     return next(s.text for s in kb.spellings_of(number) if normal_name(s.text) == name)

@@ -23,15 +23,15 @@ import typer
 from rich.console import Console
 
 from benchmarks.fresh import cold_start, large_document, train
+from benchmarks.generated_corpus import CorpusShape, generate
 from benchmarks.growth import Effort, draw, exponents, measure_growth
 from benchmarks.measure import CORES, median_seconds, rounded, seconds_of
 from benchmarks.naive_timing import Task, time_naive_twin
 from benchmarks.sample import choose_sample
 from benchmarks.table import print_table
 from benchmarks.trees import Rows, collected_rows, compare
-from sgtb.learn import SearchPlan, StructuredGradientBoosting, TrainingSettings
-from sgtb.learn.generated import CorpusShape, generate
-from sgtb.learn.problems import Problems
+from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings
+from sgtb.boosting.data.problems import Problems
 from sgtb.native import BUILD
 
 PLAN = SearchPlan("bsg", beam_width=4)

@@ -32,9 +32,9 @@ from benchmarks.linker_speed import Subject, latency, median_document, throughpu
 from benchmarks.linker_stages import stages
 from benchmarks.linker_table import print_tables
 from benchmarks.measure import rounded
-from sgtb.errors import CorpusError
+from experiments.aida_data import AidaData, default_cache
+from sgtb.core.errors import CorpusError
 from sgtb.native import BUILD
-from sgtb.reproduce.aida_data import AidaData, default_cache
 
 _talk = Console(stderr=True, highlight=False)
 _BEGIN = time.perf_counter()
@@ -58,7 +58,7 @@ OF_AIDA = (Part.spans, Part.texts, Part.latency, Part.stages)
 class Extent:
     """How much to measure.
 
-    train   documents of AIDA that models are trained on; None: all, as `sgtb reproduce linker` does
+    train   documents of AIDA that models are trained on; None: all, as `python -m experiments linker` does
     test    documents that are linked; None: all
     passes  over these, after a first one
     """

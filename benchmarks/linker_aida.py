@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.linker_speed import Subject
-from sgtb.linking.choices import listed_choices
-from sgtb.records import Document
-from sgtb.reproduce.aida_data import AidaData
-from sgtb.reproduce.aida_linker import WAYS, Trial, kept_model
-from sgtb.reproduce.linker_cache import LinkerCache
+from experiments.aida_data import AidaData
+from experiments.aida_linker import WAYS, Trial, kept_model
+from experiments.linker_cache import LinkerCache
+from sgtb.core.records import Document
+from sgtb.linking.candidates.candidate_table import listed_choices
 
 TRIAL = Trial("bsg", 0)
 _OTHERS = 3
@@ -29,7 +29,7 @@ class AidaSubjects:
 def aida_subjects(
     data: AidaData, cache: Path, train: int | None, test: int | None, say: Callable[[str], None]
 ) -> AidaSubjects:
-    """Return linkers with the models of `sgtb reproduce linker`, trained if they are not kept.
+    """Return linkers with the models of `python -m experiments linker`, trained if they are not kept.
 
     train  documents trained on, without dev; None: all, and dev chooses the number of trees
     test   documents to be linked; None: all

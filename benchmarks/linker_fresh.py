@@ -13,7 +13,7 @@ from benchmarks.kb_generated import ListShape
 from benchmarks.kb_lookups import generated_list
 from benchmarks.measure import seconds_of
 from benchmarks.probes import ask
-from sgtb.errors import SgtbError
+from sgtb.core.errors import SgtbError
 from sgtb.kb import KnowledgeBase
 from sgtb.starter import DOCUMENTS, KB, MODEL
 

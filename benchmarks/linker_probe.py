@@ -16,9 +16,9 @@ from benchmarks.resident import resident
 def train(place: str, path: str, documents: str) -> dict[str, Any]:
     """Train a small linker on generated documents about a knowledge base."""
     from benchmarks.linker_texts import written
+    from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
     from sgtb.kb import KnowledgeBase
-    from sgtb.learn import SearchPlan, TrainingSettings, TreeSettings
-    from sgtb.linking.training import LinkerTraining, train_linker
+    from sgtb.linking.training.linker_training import LinkerTraining, train_linker
 
     settings = LinkerTraining(
         SearchPlan("bsg", beam_width=4), TreeSettings(min_leaf=20), TrainingSettings(n_trees=100)
@@ -42,7 +42,7 @@ def write(place: str, path: str, documents: str) -> dict[str, Any]:
 
 def starter_texts(documents: str, path: str) -> dict[str, Any]:
     """Write the texts of the starter's documents."""
-    from sgtb.reproduce.starter_data import read_starter
+    from experiments.starter_data import read_starter
 
     splits = read_starter(Path(documents)).values()
     texts = [document.text for split in splits for document in split]
@@ -81,7 +81,7 @@ def aida(folder: str, train: str, test: str, passes: str) -> dict[str, Any]:
     from benchmarks.dump_repeated import data_folder
     from benchmarks.linker_aida import aida_subjects
     from benchmarks.linker_speed import throughput
-    from sgtb.reproduce.aida_data import AidaData
+    from experiments.aida_data import AidaData
 
     data = AidaData.read(data_folder())
     place = Path(folder)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import seconds_of
+from sgtb.core.records import Document
 from sgtb.linking.linker import Linkable, Linker, LinkerSettings
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.records import Document
 
 CANDIDATES = 5
 

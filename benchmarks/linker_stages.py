@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.linker_speed import Subject, exhaust
-from sgtb.learn.dense_pairs import with_dense_pairs
+from sgtb.boosting.data.dense_pairs import with_dense_pairs
 from sgtb.linking.answers import Decided, decide, widened
 from sgtb.linking.linker import BATCH, Linkable, Linker
-from sgtb.linking.parts import cut
+from sgtb.linking.mentions.chunks import cut
 from sgtb.linking.shortlist import shortlisted
 
 

@@ -8,10 +8,10 @@ from itertools import cycle
 
 import numpy as np
 
+from sgtb.core.records import Document, Mention
 from sgtb.kb import KnowledgeBase
-from sgtb.linking.mentions import token_range
-from sgtb.records import Document, Mention
-from sgtb.text.tokenize import sentences, tokenize
+from sgtb.linking.mentions.mention_detection import token_range
+from sgtb.text.tokenization import sentences, tokenize
 
 NAMES = 16
 """Names in a document."""

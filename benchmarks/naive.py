@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-from sgtb.learn.pairs import BlockPairs, TablePairs
-from sgtb.learn.plan import SearchPlan
-from sgtb.learn.problems import Problems
+from sgtb.boosting.data.pairs import BlockPairs, TablePairs
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.search.plan import SearchPlan
 
 FORWARD, BACKWARD = 0, 1
 

@@ -38,10 +38,10 @@ from benchmarks.naive import (
     score_row,
 )
 from benchmarks.sample import Sample, choose_sample
-from sgtb.learn.dtypes import Bytes, Doubles, Ints
-from sgtb.learn.forest import Forest
-from sgtb.learn.plan import SearchPlan
-from sgtb.learn.problems import Problems
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.trees.forest import Forest
+from sgtb.core.dtypes import Bytes, Doubles, Ints
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
-from sgtb.text.normalize import normal_name
+from sgtb.text.normalization import normal_name
 
 Rows = list[tuple[int, float]]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgtb.learn.dtypes import Longs
-from sgtb.learn.problems import Problems
+from sgtb.boosting.data.problems import Problems
+from sgtb.core.dtypes import Longs
 
 
 @dataclass(frozen=True)

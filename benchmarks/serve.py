@@ -37,11 +37,11 @@ from benchmarks.linker_aida import aida_subjects
 from benchmarks.linker_texts import written
 from benchmarks.measure import rounded, seconds_of
 from benchmarks.serve_clients import ask, post_of
-from sgtb.corpora.aida import read_aida
-from sgtb.errors import CorpusError
+from experiments.aida_data import AidaData, default_cache
+from experiments.starter_data import read_starter
+from sgtb.core.errors import CorpusError
+from sgtb.formats.codecs.aida_conll import read_aida
 from sgtb.linking.linker import Linker
-from sgtb.reproduce.aida_data import AidaData, default_cache
-from sgtb.reproduce.starter_data import read_starter
 
 MB = 1e6
 _START = 180.0

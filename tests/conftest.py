@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from sgtb.corpora.aida import read_aida
-from sgtb.corpora.pprforned import PprForNed, read_pprforned, with_candidates
-from sgtb.records import Document
+from sgtb.core.records import Document
+from sgtb.formats.codecs.aida_conll import read_aida
+from sgtb.formats.codecs.pprforned import PprForNed, read_pprforned, with_candidates
 from sgtb.text.word_vectors import WordVectors
-from tests.linking.builders import Setting, narrow_topics
-from tests.linking.sample import take_sample
+from tests.helpers.linking_builders import Setting, narrow_topics
+from tests.helpers.linking_sample import take_sample
 
 REPOSITORY = Path(__file__).parents[1]
 

@@ -14,10 +14,10 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from sgtb.cli.link_view import GROUPS as GROUPS_IN_WORDS
+from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
 from sgtb.cli.main import app
-from sgtb.learn import SearchPlan, TrainingSettings, TreeSettings
-from sgtb.linking.schema import GROUPS
+from sgtb.cli.views.link_view import GROUPS as GROUPS_IN_WORDS
+from sgtb.linking.features.schema import GROUPS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sgtb.text.normalize import normal_name
+from sgtb.text.normalization import normal_name
 
 FOLDER = Path(__file__).parent.parent / "docs" / "tutorial"
 TEXTS = ("train.jsonl", "test.jsonl")

@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sgtb.boosting import Problems, SearchPlan, StructuredGradientBoosting
     from sgtb.kb import KnowledgeBase
-    from sgtb.learn import Problems, SearchPlan, StructuredGradientBoosting
     from sgtb.linking.linker import Linker, LinkerSettings
     from sgtb.linking.links import Link, LinkedDocument, Request, Span
 
@@ -23,11 +23,11 @@ _HOMES = {
     "LinkedDocument": "sgtb.linking.links",
     "Linker": "sgtb.linking.linker",
     "LinkerSettings": "sgtb.linking.linker",
-    "Problems": "sgtb.learn",
+    "Problems": "sgtb.boosting",
     "Request": "sgtb.linking.links",
-    "SearchPlan": "sgtb.learn",
+    "SearchPlan": "sgtb.boosting",
     "Span": "sgtb.linking.links",
-    "StructuredGradientBoosting": "sgtb.learn",
+    "StructuredGradientBoosting": "sgtb.boosting",
 }
 
 

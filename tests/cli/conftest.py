@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sgtb.cli import explain, link
+from sgtb.cli.commands import explain, link
 from sgtb.cli.main import app
-from tests.cli.fakes import FakeLinker
+from tests.helpers.cli_answers import FakeLinker
 
 
 @pytest.fixture

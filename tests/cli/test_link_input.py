@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sgtb.cli import link
+from sgtb.cli.commands import link
 from sgtb.cli.link_input import InputError, Placed, read_requests, request_of, sources_of
-from sgtb.errors import RequestError
+from sgtb.core.errors import RequestError
 from sgtb.linking.links import Request, Span
-from tests.cli.fakes import answer
+from tests.helpers.cli_answers import answer
 
 TEXT = "Jordan won six rings with the Bulls."
 LIMIT = 5_000_000
@@ -180,8 +180,8 @@ def test_what_the_linker_refuses_has_a_place(run, tmp_path, monkeypatch, ahead):
         while batch := list(islice(requests, ahead)):
             yield from [self.link(request) for request in batch]
 
-    monkeypatch.setattr("tests.cli.fakes.FakeLinker.link", refuse_two)
-    monkeypatch.setattr("tests.cli.fakes.FakeLinker.pipe", pipe)
+    monkeypatch.setattr("tests.helpers.cli_answers.FakeLinker.link", refuse_two)
+    monkeypatch.setattr("tests.helpers.cli_answers.FakeLinker.pipe", pipe)
     file = tmp_path / "a.txt"
     file.write_text("zero\none\ntwo\nthree\n")
     result = run("link", file, "--lines", "--json", code=1)

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from sgtb.cli.explain_view import print_explanation
-from sgtb.cli.link_page import page_parts
-from sgtb.cli.link_view import print_links
+from sgtb.cli.views.explain_view import print_explanation
+from sgtb.cli.views.link_page import page_parts
+from sgtb.cli.views.link_view import print_links
+from sgtb.core.records import NIL
 from sgtb.linking.links import LinkedDocument, Reason, Request
-from sgtb.records import NIL
-from tests.cli.fakes import DESCRIPTIONS, answer
+from tests.helpers.cli_answers import DESCRIPTIONS, answer
 
 TEXT = "Jordan won."
 (LINKED,) = answer(Request(TEXT)).links

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgtb.errors import ProblemsError, SettingsError
+from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.evaluation import bootstrap, interval, paired_bootstrap, ratio_interval
-from tests.evaluation.builders import accuracy
-from tests.evaluation.strategies import two_systems
+from tests.helpers.answer_builders import accuracy
+from tests.helpers.strategies import two_systems
 
 A = accuracy([1, 0, 3, 2, 5], [2, 4, 3, 2, 9])
 B = accuracy([2, 2, 2, 1, 9], [2, 4, 3, 2, 9])

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from sgtb.errors import SettingsError
+from sgtb.core.errors import SettingsError
+from sgtb.core.records import NIL, Token
 from sgtb.evaluation import Answers, Slice, breakdown, in_kb_accuracy
-from sgtb.records import NIL, Token
-from tests.evaluation.builders import document, mention, perfect
-from tests.evaluation.strategies import answered
+from tests.helpers.answer_builders import document, mention, perfect
+from tests.helpers.strategies import answered
 
 
 def with_candidates(n: int):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from sgtb.errors import ProblemsError
+from sgtb.core.errors import ProblemsError
+from sgtb.core.records import NIL
 from sgtb.evaluation import (
     Accuracy,
     Answers,
@@ -17,9 +18,8 @@ from sgtb.evaluation import (
     candidate_recall,
     in_kb_accuracy,
 )
-from sgtb.records import NIL
-from tests.evaluation.builders import accuracy, document, mention, perfect
-from tests.evaluation.strategies import answered
+from tests.helpers.answer_builders import accuracy, document, mention, perfect
+from tests.helpers.strategies import answered
 
 
 def titles(gold, said, **options) -> TitleScore:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgtb.errors import ProblemsError
+from sgtb.core.errors import ProblemsError
+from sgtb.core.records import NIL
 from sgtb.evaluation import (
     Answers,
     NilScores,
@@ -16,9 +17,8 @@ from sgtb.evaluation import (
     nil_curve,
     nil_scores,
 )
-from sgtb.records import NIL
-from tests.evaluation.builders import document
-from tests.evaluation.strategies import answered
+from tests.helpers.answer_builders import document
+from tests.helpers.strategies import answered
 
 
 def test_every_kind_of_answer_counts_where_it_should():

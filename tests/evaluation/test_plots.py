@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgtb.errors import MissingExtraError, SettingsError
-from sgtb.evaluation import canvas, plots
+from sgtb.core.errors import MissingExtraError, SettingsError
+from sgtb.evaluation import plot_canvas as canvas
+from sgtb.evaluation import plots
 from sgtb.evaluation.plots import ablation, training_curves
 
 CURVES = {

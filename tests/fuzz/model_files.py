@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from sgtb.errors import ModelFileError
+from sgtb.boosting import SearchPlan
+from sgtb.core.errors import ModelFileError
 from sgtb.kb import KnowledgeBase
-from sgtb.learn import SearchPlan
 from sgtb.starter import KB, MODEL
-from tests.learn import test_model_file as learner
-from tests.learn.builders import estimator, random_problems
+from tests.boosting import test_model_file as learner
+from tests.helpers.problem_builders import estimator, random_problems
 from tests.linking import test_linker_model as linker
 
 FOLDER = Path("build/fuzz")

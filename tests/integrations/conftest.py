@@ -3,7 +3,7 @@
 import pytest
 import spacy
 
-from sgtb.reproduce.starter_data import read_contrast, read_starter
+from experiments.starter_data import read_contrast, read_starter
 
 TEXT = (
     "Jordan passed, Pippen scored, and the Bulls beat Utah again in 1997. In Amman the king of "

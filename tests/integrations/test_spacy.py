@@ -13,7 +13,7 @@ import spacy
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
-from sgtb.errors import MissingExtraError, RequestError, SettingsError, SgtbError
+from sgtb.core.errors import MissingExtraError, RequestError, SettingsError, SgtbError
 from sgtb.integrations.component_folder import Source
 from sgtb.integrations.spacy import ComponentSettings, SgtbLinker, make_linker, score_links
 from sgtb.linking.linker import Linker, LinkerSettings

@@ -9,10 +9,10 @@ import pytest
 import spacy
 import srsly
 
-from sgtb.errors import ModelFileError
+from sgtb.core.errors import ModelFileError
 from sgtb.integrations import component_folder
 from sgtb.linking.links import Request, Span
-from sgtb.linking.spacy_mentions import trimmed
+from sgtb.linking.mentions.spacy_mentions import trimmed
 from sgtb.starter import KB, MODEL
 from tests.integrations.conftest import TEXT, starter_documents
 

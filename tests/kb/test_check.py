@@ -10,13 +10,13 @@ from contextlib import redirect_stdout
 import numpy as np
 import pytest
 
-from sgtb.errors import KnowledgeBaseError
+from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import update
+from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.check import MAX_PROBLEMS, CheckReport, check, main
-from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.layout import COLUMNS, HEADER, NUMBER, PATCH
-from tests.kb.tampering import column, items, patched_row, state, tables
-from tests.kb.worlds import build, write_lines
+from tests.helpers.kb_worlds import build, write_lines
+from tests.helpers.tampering import column, items, patched_row, state, tables
 
 RECORDS = [
     {"id": "a", "name": "A", "aliases": ["x"], "links": ["b", "c"], "vector": [3, 4]},

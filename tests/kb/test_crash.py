@@ -8,17 +8,17 @@ from random import Random
 
 import pytest
 
-from sgtb.errors import KnowledgeBaseError
+from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import KnowledgeBase, update
+from sgtb.kb.build.entity_lines import EntityList
+from sgtb.kb.build.kb_writer import KbWriter
+from sgtb.kb.build.list_build import build_list
 from sgtb.kb.check import check
 from sgtb.kb.columns import Appender
-from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.environment import Environment
 from sgtb.kb.export import export_lines
-from sgtb.kb.list_build import build_list
-from sgtb.kb.writer import KbWriter
-from tests.kb.processes import forked
-from tests.kb.worlds import build, write_lines
+from tests.helpers.kb_processes import forked
+from tests.helpers.kb_worlds import build, write_lines
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 MOMENTS = 10

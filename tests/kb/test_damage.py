@@ -8,16 +8,16 @@ from random import Random
 
 import pytest
 
-from sgtb.errors import KnowledgeBaseError
+from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import KnowledgeBase, update
+from sgtb.kb.build.entity_lines import EntityList
+from sgtb.kb.build.list_build import build_list
 from sgtb.kb.check import check
-from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.export import export_lines
 from sgtb.kb.layout import COLUMNS, HEADER
-from sgtb.kb.list_build import build_list
-from tests.kb.processes import contents, fill, forked, small_disk
-from tests.kb.tampering import data_of
-from tests.kb.worlds import build, random_world, write_lines
+from tests.helpers.kb_processes import contents, fill, forked, small_disk
+from tests.helpers.kb_worlds import build, random_world, write_lines
+from tests.helpers.tampering import data_of
 
 FILES = ("names.mdb", *(f"{column}.bin" for column in COLUMNS))
 PAGE = 4096

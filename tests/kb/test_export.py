@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from sgtb.kb import KnowledgeBase, update
+from sgtb.kb.build.entity_lines import EntityList
+from sgtb.kb.build.kb_writer import KbWriter
+from sgtb.kb.build.list_build import build_list
 from sgtb.kb.check import check
-from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.export import export_lines
-from sgtb.kb.list_build import build_list
-from sgtb.kb.spellings import Spelling
+from sgtb.kb.name_index import Spelling
 from sgtb.kb.unit_vectors import unit_halves
-from sgtb.kb.writer import KbWriter
-from tests.kb.processes import contents
-from tests.kb.worlds import assert_shows, build, random_world, write_lines
+from tests.helpers.kb_processes import contents
+from tests.helpers.kb_worlds import assert_shows, build, random_world, write_lines
 
 WHOLE = [
     {"kind": "kb", "sources": ["web", "given"], "dimensions": 2, "origin": {"by": ["é", 1]}},

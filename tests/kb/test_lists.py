@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgtb.errors import KnowledgeBaseError
+from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import Alias, KnowledgeBase, update
-from sgtb.kb.entity_lines import EntityLine, EntityList
-from sgtb.kb.list_build import build_list
-from tests.kb.processes import contents
+from sgtb.kb.build.entity_lines import EntityLine, EntityList
+from sgtb.kb.build.list_build import build_list
+from tests.helpers.kb_processes import contents
 
 ONE = b'{"id": "Q1", "name": "One"}\n'
 

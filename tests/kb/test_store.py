@@ -16,15 +16,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from sgtb.errors import KnowledgeBaseError
+from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import Alias, KnowledgeBase, update
-from sgtb.kb.entity_lines import EntityList
+from sgtb.kb.build.entity_lines import EntityList
+from sgtb.kb.build.kb_writer import KbWriter
+from sgtb.kb.build.list_build import build_list
 from sgtb.kb.layout import COLUMNS
-from sgtb.kb.list_build import build_list
-from sgtb.kb.spellings import Spelling
-from sgtb.kb.writer import KbWriter
-from tests.kb.processes import contents, forked
-from tests.kb.worlds import (
+from sgtb.kb.name_index import Spelling
+from tests.helpers.kb_processes import contents, forked
+from tests.helpers.kb_worlds import (
     assert_batch_is_single,
     assert_shows,
     build,

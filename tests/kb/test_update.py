@@ -9,15 +9,16 @@ from random import Random
 import numpy as np
 import pytest
 
-from sgtb.errors import KnowledgeBaseError
-from sgtb.kb import KnowledgeBase, place, update
+from sgtb.core.errors import KnowledgeBaseError
+from sgtb.kb import KnowledgeBase, update
+from sgtb.kb import kb_folder as place
+from sgtb.kb.build.entity_lines import EntityList
+from sgtb.kb.build.list_build import build_list
 from sgtb.kb.check import check
-from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.export import export_lines
-from sgtb.kb.list_build import build_list
 from sgtb.kb.update import UpdateReport, read_ids
-from tests.kb.processes import contents
-from tests.kb.worlds import (
+from tests.helpers.kb_processes import contents
+from tests.helpers.kb_worlds import (
     assert_shows,
     build,
     candidate_of,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from experiments.starter_data import read_contrast, read_starter
+from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
 from sgtb.kb import KnowledgeBase
-from sgtb.kb.list_build import build_list
-from sgtb.learn import SearchPlan, TrainingSettings, TreeSettings
+from sgtb.kb.build.list_build import build_list
 from sgtb.linking.linker import Linker, LinkerSettings
-from sgtb.linking.training import LinkerTraining, train_linker
-from sgtb.reproduce.starter_data import read_contrast, read_starter
+from sgtb.linking.training.linker_training import LinkerTraining, train_linker
 from sgtb.starter import ENTITIES
 
 QUICK = LinkerTraining(

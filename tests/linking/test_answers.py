@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sgtb.errors import RequestError
+from sgtb.core.errors import RequestError
 from sgtb.linking import linker as linker_module
 from sgtb.linking.answers import decide, widened
 from sgtb.linking.links import Request, Span

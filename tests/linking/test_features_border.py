@@ -9,20 +9,15 @@ import numpy as np
 import pytest
 
 import sgtb.native
-from sgtb.linking import (
-    contexts,
-    features,
-    names,
-    nodes,
-    priors,
-    repeats,
-    segments,
-    similarity,
-    slices,
-    text_words,
-)
-from sgtb.linking.folds import deal_by_topic
-from tests.linking.builders import small_setting
+from experiments.folds import deal_by_topic
+from sgtb.core import array_slices as slices
+from sgtb.core import segments
+from sgtb.linking.candidates import entity_nodes as nodes
+from sgtb.linking.features import contexts, priors, similarity, text_words
+from sgtb.linking.features import feature_matrix as features
+from sgtb.linking.features import name_similarity as names
+from sgtb.linking.features import repeated_mentions as repeats
+from tests.helpers.linking_builders import small_setting
 
 MODULES = (
     contexts, features, names, nodes, priors, repeats, segments, similarity, slices, text_words,

@@ -11,16 +11,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from sgtb.learn import Problems, StructuredGradientBoosting, TrainingSettings, TreeSettings
-from sgtb.learn.pairs import PairTable
-from sgtb.linking.choices import Choices
-from sgtb.linking.features import Featurizer, Table
-from sgtb.linking.folds import deal_by_topic, topic_of
-from sgtb.linking.packing import pack, pair_table
-from sgtb.linking.schema import LEARNED, SCHEMA
-from sgtb.linking.segments import group_of
-from sgtb.records import NIL, Document, Mention
-from tests.linking.builders import Setting, documents, relabelled, small_setting, with_mentions
+from experiments.folds import deal_by_topic, topic_of
+from sgtb.boosting import Problems, StructuredGradientBoosting, TrainingSettings, TreeSettings
+from sgtb.boosting.data.pairs import PairTable
+from sgtb.core.records import NIL, Document, Mention
+from sgtb.core.segments import group_of
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.features.feature_matrix import Featurizer, Table
+from sgtb.linking.features.schema import LEARNED, SCHEMA
+from sgtb.linking.problem_packing import pack, pair_table
+from tests.helpers.linking_builders import (
+    Setting,
+    documents,
+    relabelled,
+    small_setting,
+    with_mentions,
+)
 
 N_FOLDS = 3
 

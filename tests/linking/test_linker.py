@@ -12,14 +12,14 @@ from random import Random
 
 import pytest
 
-from sgtb.errors import RequestError, SettingsError, SgtbError
+from sgtb.core.errors import RequestError, SettingsError, SgtbError
 from sgtb.kb import KnowledgeBase
-from sgtb.kb.entity_lines import EntityList
+from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add, remove, update
 from sgtb.linking import linker as module
 from sgtb.linking.linker import BATCH, Linker, LinkerSettings
 from sgtb.linking.links import Request, Span
-from tests.kb.worlds import write_lines
+from tests.helpers.kb_worlds import write_lines
 from tests.linking.test_reasons import spans_of
 
 BAD = Request("Paris", (Span(0, 99),), "the bad one")

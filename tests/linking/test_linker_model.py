@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from sgtb.errors import KnowledgeBaseError, ModelFileError
+from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings
+from sgtb.core.errors import KnowledgeBaseError, ModelFileError
+from sgtb.core.tensor_file import read_tensors, write_tensors
 from sgtb.kb import KnowledgeBase
-from sgtb.learn import SearchPlan, StructuredGradientBoosting, TrainingSettings
-from sgtb.learn.tensor_file import read_tensors, write_tensors
-from sgtb.linking.confidence import Confidence, Curve
+from sgtb.linking.calibration.confidence import Confidence, Curve
+from sgtb.linking.calibration.nil_rule import NilRule
 from sgtb.linking.linker import Linker, LinkerSettings
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Request, Span
-from sgtb.linking.nil import NilRule
-from sgtb.linking.training import train_linker
-from tests.kb.worlds import build
-from tests.learn.test_model_file import (
+from sgtb.linking.training.linker_training import train_linker
+from tests.boosting.test_model_file import (
     cut_or_stuff,
     edit_header,
     edit_length,
@@ -28,6 +27,7 @@ from tests.learn.test_model_file import (
     flip_bits,
     split,
 )
+from tests.helpers.kb_worlds import build
 from tests.linking.conftest import QUICK
 
 load = LinkerModel.load

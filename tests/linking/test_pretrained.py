@@ -7,15 +7,15 @@ import threading
 
 import pytest
 
-from sgtb.errors import KnowledgeBaseError, ModelFileError, SgtbError
-from sgtb.judging import evaluate_linkers
+from sgtb.core.errors import KnowledgeBaseError, ModelFileError, SgtbError
+from sgtb.evaluation.linkers import evaluate_linkers
+from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.check import check
-from sgtb.kb.entity_lines import EntityList
 from sgtb.kb.update import add
 from sgtb.linking import pretrained
 from sgtb.linking.linker import Linker, LinkerSettings
 from sgtb.linking.model_card import model_card
-from tests.kb.worlds import build, write_lines
+from tests.helpers.kb_worlds import build, write_lines
 
 TEXT = "Jordan passed, Pippen scored, and the Bulls beat Utah. Amman is in Jordan."
 

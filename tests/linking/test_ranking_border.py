@@ -9,27 +9,19 @@ import numpy as np
 import pytest
 
 import sgtb.native
-from sgtb.linking import (
-    answers,
-    candidates,
-    coherence,
-    descriptions,
-    lexicon,
-    name_prints,
-    neighbours,
-    packing,
-    ranker,
-    shortlist,
-    sparse,
-    tagger,
-    votes,
-)
-from sgtb.linking.choices import listed_choices
-from sgtb.linking.entity_source import TableSource
-from sgtb.linking.repeats import Repeats
-from sgtb.linking.schema import SCHEMA
-from sgtb.linking.sparse import Sparse
-from tests.linking.builders import small_setting
+from sgtb.core import sparse_matrix as sparse
+from sgtb.core.sparse_matrix import Sparse
+from sgtb.linking import answers, shortlist
+from sgtb.linking import problem_packing as packing
+from sgtb.linking.candidates import candidate_lookup as candidates
+from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.entities import descriptions, lexicon, neighbours
+from sgtb.linking.entities import fingerprints as name_prints
+from sgtb.linking.entities.entity_source import TableSource
+from sgtb.linking.features import coherence, ranker, tagger, votes
+from sgtb.linking.features.repeated_mentions import Repeats
+from sgtb.linking.features.schema import SCHEMA
+from tests.helpers.linking_builders import small_setting
 
 MODULES = (
     answers, candidates, coherence, descriptions, lexicon, name_prints, neighbours, packing,

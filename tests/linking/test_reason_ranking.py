@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgtb.learn.contributions import Contributions
+from sgtb.boosting.explain.contributions import Contributions
 from sgtb.native import rank_reasons
 
 N_GROUPS, LEAST = 3, 1e-12

@@ -7,13 +7,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from sgtb.learn import StructuredGradientBoosting
+from sgtb.boosting import StructuredGradientBoosting
 from sgtb.linking import linker as module
-from sgtb.linking.candidates import CandidateFinder
+from sgtb.linking.candidates.candidate_lookup import CandidateFinder
+from sgtb.linking.features.schema import BEYOND_THE_MENTION, GROUPS
 from sgtb.linking.links import Request, Span
-from sgtb.linking.parts import cut
-from sgtb.linking.schema import BEYOND_THE_MENTION, GROUPS
-from sgtb.linking.workbench import Workbench
+from sgtb.linking.mentions.chunks import cut
+from sgtb.linking.pipeline import Workbench
 
 PLANS = ("local", "bs", "bsg", "bibsg")
 ALL = 1000

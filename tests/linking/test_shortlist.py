@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sgtb.linking import shortlist as module
-from sgtb.linking.choices import Choices
-from sgtb.linking.schema import SCHEMA
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.shortlist import LEAST, shortlisted
 
 

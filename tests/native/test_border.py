@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from sgtb import native
-from sgtb.learn import SearchPlan
+from sgtb.boosting import SearchPlan
 from sgtb.native import bin_rows, mark_borders, pack_rows, partition, walk_rows
-from tests.learn.builders import estimator, random_problems
+from tests.helpers.problem_builders import estimator, random_problems
 
 N, F, BORDERS = 5, 3, 255
 

@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from sgtb.learn import PLANS, SearchPlan
+from sgtb.boosting import PLANS, SearchPlan
 from sgtb.native import _baseline
 from tests.conftest import REPOSITORY
-from tests.learn.builders import estimator, random_problems
+from tests.helpers.problem_builders import estimator, random_problems
 
 pytestmark = pytest.mark.skipif(not _baseline.supports_v3(), reason="there is one build only")
 

@@ -46,7 +46,7 @@ def test_an_unknown_build_is_refused():
 def test_a_missing_core_is_explained():
     code = (
         "import sys; sys.modules['sgtb.native._baseline'] = None\n"  # as if it could not be found
-        "from sgtb.errors import SgtbError\n"
+        "from sgtb.core.errors import SgtbError\n"
         "try:\n    import sgtb.native\n"
         "except SgtbError as error:\n    print(isinstance(error, ImportError), error)"
     )

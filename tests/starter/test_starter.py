@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sgtb.kb import KnowledgeBase
+from sgtb.kb.build.list_build import build_list
 from sgtb.kb.check import check
-from sgtb.kb.list_build import build_list
 
 STARTER = Path(str(files("sgtb.starter")))
 MENTION = re.compile(r"\[\[([^|\]]+)(?:\|([^\]]+))?\]\]")

@@ -13,7 +13,7 @@ from gensim.models import KeyedVectors
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgtb.errors import KnowledgeBaseError, SettingsError
+from sgtb.core.errors import KnowledgeBaseError, SettingsError
 from sgtb.text import vector_file
 from sgtb.text.vector_file import entity_title, open_vectors
 

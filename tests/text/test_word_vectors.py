@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sgtb.errors import CorpusError, MissingExtraError
+from sgtb.core.errors import CorpusError, MissingExtraError
 from sgtb.text import word_vectors
 from sgtb.text.word_vectors import WordVectors, unit
 

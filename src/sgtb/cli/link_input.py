@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
-from sgtb.errors import RequestError
-from sgtb.files import open_unpacked
+from sgtb.core.errors import RequestError
+from sgtb.core.files import open_unpacked
 from sgtb.linking.links import Request, Span
 
 Form = Literal["whole", "lines", "jsonl"]

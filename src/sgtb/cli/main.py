@@ -11,32 +11,20 @@ from typer.core import TyperGroup
 
 import sgtb
 from sgtb.cli.importing import imported
-from sgtb.errors import SgtbError
+from sgtb.core.errors import SgtbError
 
 COMMANDS = ("link", "explain", "serve", "train", "tune", "evaluate", "pack", "convert")
-GROUPS = ("corpus", "kb", "learner", "reproduce")
-"""Commands, and groups of them, each a module of its name; imported when it is asked for."""
+GROUPS = ("corpus", "kb", "learner")
+"""Commands and groups of commands; imported when one of them is called."""
+_MODULES = {"kb": "kb_group"}
+"""Modules whose name differs from that of their command."""
 
 INTERRUPTED = 130
 """The exit code of a program ended by Ctrl-C: 128 and the signal's number."""
 
 
 class CleanGroup(TyperGroup):
-    """A group whose commands end in one line on standard error, never in a traceback."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of commands and groups."""
-        return [*COMMANDS, *GROUPS]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Load a command: who looks up a name should not wait for the learner."""
-        if cmd_name not in (*COMMANDS, *GROUPS):
-            return None
-        app = imported(f"sgtb.cli.{cmd_name}").app
-        make = typer.main.get_group if cmd_name in GROUPS else typer.main.get_command
-        command = make(app)
-        command.name = cmd_name
-        return command
+    """A group whose commands report errors in one line on standard error, without a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command asked for."""
@@ -56,6 +44,24 @@ class CleanGroup(TyperGroup):
             _fail(f"a bug in sgtb: {_line(error)} (SGTB_DEBUG=1 shows where)")
 
 
+class LazyGroup(CleanGroup):
+    """The group of all commands; a command's module is imported when the command is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of commands and groups."""
+        return [*COMMANDS, *GROUPS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load a command: who looks up a name should not wait for the learner."""
+        if cmd_name not in (*COMMANDS, *GROUPS):
+            return None
+        app = imported(f"sgtb.cli.commands.{_MODULES.get(cmd_name, cmd_name)}").app
+        make = typer.main.get_group if cmd_name in GROUPS else typer.main.get_command
+        command = make(app)
+        command.name = cmd_name
+        return command
+
+
 class Program(typer.Typer):
     """The program, which has a process of its own."""
 
@@ -73,7 +79,7 @@ def _leave() -> None:
 
 app = Program(
     name="sgtb",
-    cls=CleanGroup,
+    cls=LazyGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -105,8 +111,7 @@ def main(
     [bold]sgtb convert[/bold] writes annotated documents in another format,
     [bold]sgtb corpus[/bold] looks for what is wrong with them,
     [bold]sgtb kb[/bold] builds and changes knowledge bases,
-    [bold]sgtb learner[/bold] trains and predicts documents of joint choices,
-    [bold]sgtb reproduce[/bold] repeats the paper's experiments.
+    [bold]sgtb learner[/bold] trains and predicts documents of joint choices.
 
     Example: [bold]sgtb link "Jordan won six rings with the Bulls."[/bold]
     """

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sgtb.corpora.formats import FORMATS, read_documents
-from sgtb.errors import ModelFileError, ProblemsError
-from sgtb.records import Document
+from sgtb.core.errors import ModelFileError, ProblemsError
+from sgtb.core.records import Document
+from sgtb.formats.registry import FORMATS, read_documents
 
 if TYPE_CHECKING:
     from sgtb.kb.knowledge_base import KnowledgeBase
-    from sgtb.linking.training import LinkerTraining
-    from sgtb.linking.training_data import TrainingData
+    from sgtb.linking.training.linker_training import LinkerTraining
+    from sgtb.linking.training.training_data import TrainingData
     from sgtb.text.word_vectors import WordVectors
 
 TrainFiles = Annotated[
@@ -133,8 +133,8 @@ class Asked:
         """Return settings that fit the data, but for what is asked for."""
         from dataclasses import replace
 
-        from sgtb.learn.plan import SearchPlan
-        from sgtb.linking.training_data import settings_for
+        from sgtb.boosting.search.plan import SearchPlan
+        from sgtb.linking.training.training_data import settings_for
 
         base = settings_for(given.train.n_known, len(given.train.documents))
         trees = _stated(depth=self.depth, learning_rate=self.eta, min_leaf=self.min_leaf)
@@ -170,7 +170,7 @@ def from_files(
     quiet: bool,
 ) -> Given:
     """Read annotated documents; without dev documents, split some off."""
-    from sgtb.linking.training_data import DEV_SHARE, TrainingData, split_off_dev
+    from sgtb.linking.training.training_data import DEV_SHARE, TrainingData, split_off_dev
 
     if format is not None and format not in FORMATS:
         raise typer.BadParameter(f"there is no format {format!r}, but {', '.join(FORMATS)}")
@@ -206,8 +206,8 @@ def from_links(
     kb: "KnowledgeBase", dumps: Sequence[Path], most: int, workers: int, quiet: bool, progress: Any
 ) -> Given:
     """Take the links of pages held out of a knowledge base."""
-    from sgtb.linking.training_data import TrainingData
-    from sgtb.wiki_kb.link_documents import read_link_documents
+    from sgtb.linking.training.training_data import TrainingData
+    from sgtb.wikipedia.build.link_documents import read_link_documents
 
     read = read_link_documents(dumps, kb, most, workers, progress)
     train, dev = (TrainingData.of(kb, read.documents[split]) for split in ("train", "dev"))

@@ -1,6 +1,5 @@
 """Evaluation: how good answers are, how sure that is, and how to show it. It knows records."""
 
-from sgtb.evaluation.answers import Answers
 from sgtb.evaluation.bootstrap import (
     Difference,
     Interval,
@@ -9,7 +8,7 @@ from sgtb.evaluation.bootstrap import (
     ratio_interval,
 )
 from sgtb.evaluation.breakdown import Slice, breakdown
-from sgtb.evaluation.calibration import Calibration, calibration
+from sgtb.evaluation.markdown import markdown_table
 from sgtb.evaluation.metrics import (
     Accuracy,
     Ambiguity,
@@ -21,7 +20,8 @@ from sgtb.evaluation.metrics import (
     in_kb_accuracy,
 )
 from sgtb.evaluation.nil_scores import NilCurve, NilScores, PrecisionRecall, nil_curve, nil_scores
-from sgtb.evaluation.report import markdown_table
+from sgtb.evaluation.reliability import Calibration, calibration
+from sgtb.evaluation.system_answers import Answers
 
 __all__ = [
     "Accuracy",

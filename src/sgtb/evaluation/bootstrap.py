@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.errors import ProblemsError, SettingsError
+from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.evaluation.metrics import Accuracy, Longs
 
 Doubles = npt.NDArray[np.float64]

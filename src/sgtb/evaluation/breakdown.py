@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-from sgtb.errors import SettingsError
-from sgtb.evaluation.answers import Answers
-from sgtb.evaluation.candidates import Candidates, candidates_of
+from sgtb.core.errors import SettingsError
+from sgtb.core.records import Document, Mention
+from sgtb.evaluation.candidate_lists import Candidates, candidates_of
 from sgtb.evaluation.metrics import share
-from sgtb.records import Document, Mention
+from sgtb.evaluation.system_answers import Answers
 
 By = Literal["ambiguity", "type", "length", "words", "frequency"]
 UNTYPED = "?"

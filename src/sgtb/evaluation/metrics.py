@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.errors import ProblemsError
-from sgtb.evaluation.answers import Answers
-from sgtb.evaluation.candidates import Candidates, candidates_of
-from sgtb.evaluation.titles import resolve
-from sgtb.records import NIL, Document, Mention
+from sgtb.core.errors import ProblemsError
+from sgtb.core.records import NIL, Document, Mention
+from sgtb.evaluation.candidate_lists import Candidates, candidates_of
+from sgtb.evaluation.page_titles import resolve
+from sgtb.evaluation.system_answers import Answers
 
 Longs = npt.NDArray[np.int64]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.errors import ProblemsError
-from sgtb.evaluation.answers import Answers
+from sgtb.core.errors import ProblemsError
+from sgtb.core.records import NIL, Document
 from sgtb.evaluation.metrics import share
-from sgtb.records import NIL, Document
+from sgtb.evaluation.system_answers import Answers
 
 Doubles = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgtb.errors import SettingsError
-from sgtb.evaluation.canvas import COLOURS, GREY, INK, figure_file, plain
+from sgtb.core.errors import SettingsError
+from sgtb.evaluation.plot_canvas import COLOURS, GREY, INK, figure_file, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

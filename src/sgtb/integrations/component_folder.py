@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import srsly
 
-from sgtb.errors import ModelFileError, SettingsError
-from sgtb.files import write_whole
+from sgtb.core.errors import ModelFileError, SettingsError
+from sgtb.core.files import write_whole
 
 if TYPE_CHECKING:
     from sgtb.linking.linker import Linker, LinkerSettings

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgtb.errors import MissingExtraError, SettingsError, SgtbError
+from sgtb.core.errors import MissingExtraError, SettingsError, SgtbError
 
 try:
     from spacy.language import Language
@@ -24,6 +24,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import registry
 
+from sgtb.core.records import NIL
 from sgtb.integrations.component_folder import (
     Source,
     pack_folder,
@@ -34,8 +35,7 @@ from sgtb.integrations.component_folder import (
 from sgtb.integrations.doc_links import clear, put, register
 from sgtb.linking.links import LinkedDocument, Request
 from sgtb.linking.links import Span as Place
-from sgtb.linking.spacy_mentions import AMOUNTS, trimmed
-from sgtb.records import NIL
+from sgtb.linking.mentions.spacy_mentions import AMOUNTS, trimmed
 
 if TYPE_CHECKING:
     from sgtb.linking.linker import Linker, LinkerSettings

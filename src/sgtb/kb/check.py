@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.errors import KnowledgeBaseError
+from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.progress import Progress
+from sgtb.kb.build.kb_writer import DEFAULT_MEMORY, fame, grouped_names, name_record
+from sgtb.kb.build.sorted_runs import SortedRuns
 from sgtb.kb.columns import column_path
 from sgtb.kb.entity import TYPES
+from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.layout import COLUMNS, HEADER, item_size
-from sgtb.kb.place import data_folder
-from sgtb.kb.sorting import SortedRuns
-from sgtb.kb.spellings import by_name, pack_name, unpack_name
-from sgtb.kb.writer import DEFAULT_MEMORY, fame, grouped_names, name_record
-from sgtb.stages import Progress
+from sgtb.kb.name_index import by_name, pack_name, unpack_name
 
 MAX_PROBLEMS = 20
 _LENGTH = 2e-3

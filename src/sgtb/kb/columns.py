@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.errors import KnowledgeBaseError
+from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.layout import FORMAT, HEADER, MAGIC, NEAR, ROW, item_size
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import lmdb
 
-from sgtb.errors import KnowledgeBaseError
+from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.columns import Extent
 from sgtb.kb.layout import COLUMNS, FORMAT, MAX_DIMENSIONS, NAMES
 

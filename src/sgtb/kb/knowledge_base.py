@@ -13,18 +13,18 @@ import lmdb
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.errors import KnowledgeBaseError
+from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.ragged import Ragged, gathered
 from sgtb.kb import environment
 from sgtb.kb.columns import columns_size, map_column
 from sgtb.kb.entity import TYPES, Alias, Candidate, CandidateLists, Entity, NameHeads
 from sgtb.kb.environment import Environment, State
+from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.layout import CANDIDATE, COLUMNS, FORMAT, MAX_KEY, NAME_PAGES, NUMBER, PATCH, ROW
-from sgtb.kb.pages import release_array, release_file
-from sgtb.kb.place import data_folder
-from sgtb.kb.spellings import NameValue, Spelling, unpack_name, unpack_spellings
-from sgtb.ragged import Ragged, gathered
-from sgtb.text.normalize import normal_name
-from sgtb.text.texts import Texts
+from sgtb.kb.mapped_pages import release_array, release_file
+from sgtb.kb.name_index import NameValue, Spelling, unpack_name, unpack_spellings
+from sgtb.text.normalization import normal_name
+from sgtb.text.text_arrays import Texts
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

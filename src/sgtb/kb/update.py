@@ -15,18 +15,18 @@ import lmdb
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.errors import KnowledgeBaseError
+from sgtb.core.errors import KnowledgeBaseError
+from sgtb.kb.build.entity_lines import GIVEN, EntityLine, EntityList
+from sgtb.kb.build.kb_writer import fame, pack_entity
+from sgtb.kb.build.list_build import spellings_of
 from sgtb.kb.columns import Appender
 from sgtb.kb.entity import TYPES
-from sgtb.kb.entity_lines import GIVEN, EntityLine, EntityList
 from sgtb.kb.environment import Environment, acquired, write_error
+from sgtb.kb.kb_folder import data_folder, writing
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.layout import NUMBER, PATCH, ROW
-from sgtb.kb.list_build import spellings_of
-from sgtb.kb.place import data_folder, writing
-from sgtb.kb.spellings import Counts, Spelling, by_name, merged, pack_name, unpack_name
+from sgtb.kb.name_index import Counts, Spelling, by_name, merged, pack_name, unpack_name
 from sgtb.kb.unit_vectors import unit_halves
-from sgtb.kb.writer import fame, pack_entity
 
 Ints = npt.NDArray[np.int32]
 

@@ -9,22 +9,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.estimator import StructuredGradientBoosting
+from sgtb.boosting.explain.contributions import Contributions
+from sgtb.core.dtypes import Doubles, Ints, Longs
+from sgtb.core.records import NIL
+from sgtb.core.segments import Scalar
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.learn.contributions import Contributions
-from sgtb.learn.dtypes import Doubles, Ints, Longs
-from sgtb.learn.estimator import StructuredGradientBoosting
-from sgtb.learn.problems import Problems
-from sgtb.linking.choices import Choices
-from sgtb.linking.confidence import Bools
+from sgtb.linking.calibration.confidence import Bools
+from sgtb.linking.calibration.decision_policy import NIL_RIVAL, NO_RIVAL, PLAIN, Trust
+from sgtb.linking.candidates.candidate_table import Choices
 from sgtb.linking.links import NIL_CARD, Card, LinkColumns
-from sgtb.linking.parts import Part
-from sgtb.linking.segments import Scalar
+from sgtb.linking.mentions.chunks import Part
+from sgtb.linking.pipeline import Layout
 from sgtb.linking.shortlist import Shortlist
-from sgtb.linking.trust import NIL_RIVAL, NO_RIVAL, PLAIN, Trust
-from sgtb.linking.workbench import Layout
 from sgtb.native import merge_orders, order_candidates, rank_reasons
-from sgtb.records import NIL
 
 MARGIN = 4.0
 """What scores that much less is hopeless, at odds of 1 to 55: what it would do to later decisions

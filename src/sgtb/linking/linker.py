@@ -14,25 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from sgtb.errors import RequestError, SettingsError, SgtbError
+from sgtb.boosting.data.dense_pairs import with_dense_pairs
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.estimator import StructuredGradientBoosting
+from sgtb.core.errors import RequestError, SettingsError, SgtbError
+from sgtb.core.records import Document, Question
+from sgtb.core.workers import submit, worker_pool
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.learn.dense_pairs import with_dense_pairs
-from sgtb.learn.estimator import StructuredGradientBoosting
-from sgtb.learn.problems import Problems
 from sgtb.linking.answers import Answers, Cards, decide, widened
-from sgtb.linking.candidates import CandidateFinder
-from sgtb.linking.confidence import check_share
-from sgtb.linking.entity_source import KbSource
+from sgtb.linking.calibration.confidence import check_share
+from sgtb.linking.calibration.decision_policy import Trust
+from sgtb.linking.candidates.candidate_lookup import CandidateFinder
+from sgtb.linking.entities.entity_source import KbSource
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import LinkColumns, LinkedDocument, Request, joined, linked
-from sgtb.linking.mentions import MentionSettings, NameFinder
+from sgtb.linking.mentions.chunks import Part, cut, document_of, of_document
+from sgtb.linking.mentions.mention_detection import MentionSettings, NameFinder
 from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil
-from sgtb.linking.parts import Part, cut, document_of, of_document
+from sgtb.linking.pipeline import Layout, Workbench
 from sgtb.linking.shortlist import Shortlist, shortlisted
-from sgtb.linking.trust import Trust
-from sgtb.linking.workbench import Layout, Workbench
-from sgtb.records import Document, Question
-from sgtb.workers import submit, worker_pool
 
 BATCH = 64
 """Documents linked at a time: enough that arrays, not calls, are what takes the time."""

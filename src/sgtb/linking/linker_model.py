@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from sgtb.errors import KnowledgeBaseError, ModelFileError, SgtbError
-from sgtb.learn.model_file import Model, model_of, model_record, model_tensors
-from sgtb.learn.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
-from sgtb.linking.background import Background
-from sgtb.linking.candidates import CandidateSettings
-from sgtb.linking.confidence import Confidence
-from sgtb.linking.entity_source import (
+from sgtb.boosting.model_file import Model, model_of, model_record, model_tensors
+from sgtb.core.errors import KnowledgeBaseError, ModelFileError, SgtbError
+from sgtb.core.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
+from sgtb.linking.calibration.confidence import Confidence
+from sgtb.linking.calibration.nil_rule import NilRule
+from sgtb.linking.candidates.candidate_lookup import CandidateSettings
+from sgtb.linking.entities.background import Background
+from sgtb.linking.entities.entity_source import (
     DESCRIPTIONS,
     ENTITY_VECTORS,
     KNOWN_TYPES,
@@ -30,14 +31,13 @@ from sgtb.linking.entity_source import (
     WORD_VECTORS,
     Evidence,
 )
-from sgtb.linking.features import FeatureModels, Featurizer
-from sgtb.linking.lexicon import Lexicon
-from sgtb.linking.memory import Memory
-from sgtb.linking.nil import NilRule
+from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
+from sgtb.linking.features.ranker import BINS, Cuts, Ranker
+from sgtb.linking.features.schema import BEYOND_THE_MENTION, VERSION, Schema
+from sgtb.linking.features.tagger import TAGS, Tagger
+from sgtb.linking.features.training_counts import Memory
 from sgtb.linking.nil_candidate import NIL_FEATURES
-from sgtb.linking.ranker import BINS, Cuts, Ranker
-from sgtb.linking.schema import BEYOND_THE_MENTION, VERSION, Schema
-from sgtb.linking.tagger import TAGS, Tagger
 
 KIND = "linker"
 FORMAT = 2

@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise, repeat
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from sgtb.records import Record, from_columns
+from sgtb.core.records import Record, from_columns
 
 Found = Literal["given", "exact", "longer name", "acronym", "near name", "nothing"]
 """How the candidates of a mention were found: brought along by the document, by its very name, by

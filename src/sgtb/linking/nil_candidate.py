@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.errors import ProblemsError
-from sgtb.learn.dtypes import Floats, Longs
-from sgtb.learn.pairs import PairTable, TablePairs
-from sgtb.learn.problems import Problems
-from sgtb.linking.choices import Choices
-from sgtb.linking.schema import Schema
-from sgtb.linking.segments import group_of
+from sgtb.boosting.data.pairs import PairTable, TablePairs
+from sgtb.boosting.data.problems import Problems
+from sgtb.core.dtypes import Floats, Longs
+from sgtb.core.errors import ProblemsError
+from sgtb.core.segments import group_of
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.features.schema import Schema
 
 Bools = npt.NDArray[np.bool_]
 

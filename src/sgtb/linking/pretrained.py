@@ -18,9 +18,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sgtb.errors import ModelFileError, SgtbError
-from sgtb.files import sync_folder, write_whole
-from sgtb.kb.duplicate import duplicate
+from sgtb.core.errors import ModelFileError, SgtbError
+from sgtb.core.files import sync_folder, write_whole
+from sgtb.kb.kb_copy import duplicate
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.model_card import model_card

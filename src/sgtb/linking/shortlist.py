@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.learn.dtypes import Bools, Floats, Longs
-from sgtb.linking.choices import Choices
-from sgtb.linking.schema import LEARNED, Schema
+from sgtb.core.dtypes import Bools, Floats, Longs
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.features.schema import LEARNED, Schema
 from sgtb.native import keep_best
 
 MARGIN = 8.0

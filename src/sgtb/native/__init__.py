@@ -8,7 +8,7 @@ import os
 from importlib import import_module
 from typing import Any
 
-from sgtb.errors import MissingExtraError, SettingsError
+from sgtb.core.errors import MissingExtraError, SettingsError
 
 
 def _load() -> Any:

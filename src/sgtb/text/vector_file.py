@@ -27,8 +27,8 @@ from typing import BinaryIO, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.errors import KnowledgeBaseError, SettingsError
-from sgtb.files import open_unpacked
+from sgtb.core.errors import KnowledgeBaseError, SettingsError
+from sgtb.core.files import open_unpacked
 from sgtb.text.decimal_rows import DecimalRows
 
 Format = Literal["word2vec text", "word2vec binary", "GloVe text", "wikipedia2vec text"]

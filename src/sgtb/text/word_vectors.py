@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.errors import CorpusError, MissingExtraError
-from sgtb.text.normalize import normal_name
+from sgtb.core.errors import CorpusError, MissingExtraError
+from sgtb.text.normalization import normal_name
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,221 @@
+"""AidaData: AIDA-CoNLL with PPRforNED's candidates, read, featured and packed, split by split.
+
+Packing is cached under a fingerprint of the files read and of the code that packs them.
+"""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+import sgtb
+from experiments.folds import deal_by_topic
+from sgtb.boosting.data.pairs import PairTable
+from sgtb.boosting.data.problems import Problems
+from sgtb.core.dtypes import Floats, Ints
+from sgtb.core.entities import EntityTable
+from sgtb.core.errors import CorpusError, ModelFileError
+from sgtb.core.records import Document
+from sgtb.core.tensor_file import read_tensors, write_tensors
+from sgtb.evaluation.system_answers import Answers
+from sgtb.formats.codecs.aida_conll import ANNOTATIONS, TEXTS, read_aida
+from sgtb.formats.codecs.pprforned import read_pprforned, with_candidates
+from sgtb.linking.candidates.candidate_table import Choices, listed_choices
+from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.linking.features.feature_matrix import Featurizer, Table
+from sgtb.linking.features.schema import SCHEMA
+from sgtb.linking.problem_packing import pack, pair_table
+from sgtb.text.word_vectors import WordVectors
+
+SPLITS = ("train", "dev", "test")
+FOLDS = 8
+"""Folds in which the learned features of training documents are made."""
+
+_VERSION = 1
+_PACKING_CODE = ("corpora", "text", "linking")
+Say = Callable[[str], None]
+
+
+def silent(message: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True)
+class AidaData:
+    """The documents of every split with their choices; features are made for a seed."""
+
+    folder: Path
+    entities: EntityTable
+    choices: dict[str, Choices]
+    fingerprint: str
+    seconds: float = 0.0
+    """What reading took."""
+
+    @classmethod
+    def read(cls, folder: Path, say: Say = silent) -> "AidaData":
+        """Read the corpus and its candidates from a folder with `aida` and `pprforned` in it."""
+        archive = folder / "pprforned" / "pprforned.tar.xz"
+        names = (ANNOTATIONS, *(name for name, _ in TEXTS))
+        files = [folder / "aida" / name for name in names] + [archive]
+        for file in files:
+            if not file.exists():
+                raise CorpusError(
+                    f"{file}: there is no such file; --data names the folder that holds "
+                    "aida/ and pprforned/"
+                )
+        say("reading AIDA-CoNLL and PPRforNED")
+        begin = time.perf_counter()
+        ppr = read_pprforned(archive)
+        documents = with_candidates(read_aida(folder / "aida"), ppr)
+        choices = {
+            split: listed_choices([d for d in documents if d.split == split], ppr.entities)
+            for split in SPLITS
+        }
+        stamp = _fingerprint(files)
+        return cls(folder, ppr.entities, choices, stamp, time.perf_counter() - begin)
+
+    def documents(self, split: str) -> tuple[Document, ...]:
+        """Return the documents of a split."""
+        return self.choices[split].documents
+
+    def answers(self, split: str, places: Ints) -> Answers:
+        """Return what was chosen for the mentions of a split, as places among candidates."""
+        return answers_of(self.choices[split], self.entities, places)
+
+
+def answers_of(choices: Choices, entities: EntityTable, places: Ints) -> Answers:
+    """Return choices, as places among candidates, as entity ids for every mention."""
+    ids = entities.ids
+    given = iter(zip(places.tolist(), choices.candidate_offsets[:-1].tolist(), strict=True))
+    rows = []
+    for document in choices.documents:
+        row: list[str | None] = []
+        for mention in document.mentions:
+            place, start = next(given) if mention.in_kb else (-1, 0)
+            row.append(ids[choices.entity[start + place]] if place >= 0 else None)
+        rows.append(row)
+    return Answers.of(choices.documents, rows)
+
+
+@dataclass(frozen=True)
+class PackedAida:
+    """The features of all splits for one seed, and what pairs of candidates have in common."""
+
+    choices: dict[str, Choices]
+    features: dict[str, Floats]
+    pairs: PairTable
+
+    def problems(self, split: str, without: Collection[str] = ()) -> Problems:
+        """Return the problems of a split, some feature groups left out."""
+        return pack(self.choices[split], self.features[split], self.pairs, without)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of words and entities before any training."""
+
+    lexicon: Lexicon
+    facts: EntityFacts
+
+    def table(self, choices: Choices) -> Table:
+        """Return what a featurizer looks at, be the choices AIDA's or those of other documents."""
+        return Table.build(choices, self.facts, self.lexicon)
+
+
+class Packer:
+    """Makes features, once for all seeds what no seed changes; keeps them in a cache folder."""
+
+    def __init__(self, data: AidaData, cache: Path | None, say: Say = silent) -> None:
+        self._data, self._cache, self._say = data, cache, say
+        self._tables: dict[str, Table] = {}
+
+    def pack(self, seed: int) -> PackedAida:
+        """Return the features for a seed."""
+        found = self._cached(seed)
+        if found is None:
+            found, _ = self.make(seed)
+            self._keep(seed, found)
+        return found
+
+    def make(self, seed: int) -> tuple[PackedAida, Featurizer]:
+        """Return the features for a seed, made anew, and what makes them for other documents."""
+        data = self._data
+        for split in SPLITS:
+            if split not in self._tables:
+                self._say(f"features of {split}")
+                self._tables[split] = self.known.table(data.choices[split])
+        self._say(f"tagger and ranker, seed {seed}")
+        folds = deal_by_topic(data.documents("train"), FOLDS, seed)
+        featurizer, train = Featurizer.fit(self._tables["train"], folds, seed)
+        others = {name: featurizer.features(self._tables[name]) for name in ("dev", "test")}
+        features = {"train": train, **others}
+        return PackedAida(data.choices, features, pair_table(self.known.facts)), featurizer
+
+    @cached_property
+    def known(self) -> Known:
+        """What no seed changes, prepared when first asked for."""
+        self._say("preparing what is known of words and entities")
+        data, words = self._data, WordVectors.glove()
+        lexicon = Lexicon.build(data.documents("train"), data.entities.titles, words)
+        return Known(lexicon, EntityFacts.build(data.entities, lexicon))
+
+    def _path(self, seed: int) -> Path | None:
+        if self._cache is None:
+            return None
+        return self._cache / f"aida-{self._data.fingerprint[:16]}-{seed}.safetensors"
+
+    def _cached(self, seed: int) -> PackedAida | None:
+        path = self._path(seed)
+        if path is None or not path.exists():
+            return None
+        try:
+            tensors, record = read_tensors(path, "aida features", _VERSION, 1 << 34)
+            features = {split: tensors.pop(f"features {split}") for split in SPLITS}
+            whole = all(
+                array.shape == (self._data.choices[split].n_candidates, len(SCHEMA.features))
+                for split, array in features.items()
+            )
+            if record.get("fingerprint") != self._data.fingerprint or not whole:
+                return None
+            packed = PackedAida(self._data.choices, features, PairTable(**tensors))
+        except (ModelFileError, ValueError, KeyError, TypeError):
+            return None  # a damaged file of the cache is made anew
+        self._say(f"features, seed {seed}: from {path}")
+        return packed
+
+    def _keep(self, seed: int, packed: PackedAida) -> None:
+        path = self._path(seed)
+        if path is None:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tensors = {f"features {split}": array for split, array in packed.features.items()}
+        record = {
+            "kind": "aida features", "version": _VERSION, "fingerprint": self._data.fingerprint,
+        }  # fmt: skip
+        write_tensors(path, {**tensors, **vars(packed.pairs)}, record)
+
+
+def default_cache() -> Path:
+    """Return the folder for what can be made again: $XDG_CACHE_HOME/sgtb or ~/.cache/sgtb."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "sgtb"
+
+
+def _fingerprint(files: Collection[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    package = Path(sgtb.__file__).parent
+    for part in _PACKING_CODE:
+        for source in sorted((package / part).glob("*.py")):
+            digest.update(source.read_bytes())
+    schema = [SCHEMA.version, *SCHEMA.names, *SCHEMA.pairs, FOLDS, np.__version__]
+    digest.update(json.dumps(schema).encode())
+    return digest.hexdigest()

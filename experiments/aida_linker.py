@@ -1,0 +1,244 @@
+"""The linker on AIDA-CoNLL: trained and asked as any user would, beside the experiment's own path.
+
+`python -m experiments aida` packs features of tables in memory. A linker reads a knowledge base, keeps a
+model file, and is given documents. Both are to decide alike. Then the same with less help: the
+candidates of a document are no longer those listed for it, but what the knowledge base knows by
+that name.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from experiments import aida, aida_data
+from experiments.aida import Watch, unwatched
+from experiments.aida_data import AidaData, Packer, Say, silent
+from experiments.folds import deal_by_topic
+from experiments.linker_cache import LinkerCache
+from experiments.name_table import NameTable
+from sgtb.boosting.search.plan import PlanName
+from sgtb.core.records import Document
+from sgtb.evaluation import Accuracy, Answers, Recall, candidate_recall, in_kb_accuracy
+from sgtb.evaluation.metrics import share
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.candidates.candidate_lookup import CandidateSettings
+from sgtb.linking.candidates.candidate_table import TOP, listed_choices
+from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.training.linker_training import LinkerTraining, train_linker
+from sgtb.linking.training.nil_selection import NilWish
+from sgtb.text.word_vectors import WordVectors
+
+TESTED = ("dev", "test")
+
+KNOWS = (
+    "The knowledge base was built from PPRforNED, so it was made for these documents, test "
+    "included: an entity has its title and every name under which a document of AIDA lists it as "
+    "a candidate. Names carry no counts and no gold, but nearly every name of test is in it."
+)
+"""What must stand beside the figures of candidates looked up by name."""
+
+
+def with_lists(document: Document) -> Document:
+    """Return a document whose linked mentions have the candidates that PPRforNED lists for them.
+
+    The others keep their place in the text, without candidates: nobody is asked about them.
+    """
+    return replace(
+        document,
+        mentions=tuple(
+            mention if mention.in_kb else replace(mention, candidates=())
+            for mention in document.mentions
+        ),
+    )
+
+
+def without_lists(document: Document) -> Document:
+    """Return a document whose mentions all go by what the knowledge base knows of their names."""
+    return replace(document, mentions=tuple(replace(m, candidates=None) for m in document.mentions))
+
+
+class Way(NamedTuple):
+    """How mentions get their candidates: what documents are given as, and the most to keep."""
+
+    given: Callable[[Document], Document]
+    top: int
+
+
+WAYS: Mapping[str, Way] = {"listed": Way(with_lists, TOP), "by name": Way(without_lists, 100)}
+"""From the lists of their document, or looked up. PPRforNED does not say how often a name means an
+entity, so names cannot be cut to the likeliest 30: looked up, a mention has all there are."""
+
+
+class Trial(NamedTuple):
+    """What is trained; without a number of trees, as many as `python -m experiments aida` grows."""
+
+    plan: PlanName
+    seed: int
+    n_trees: int | None = None
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What a linker answered on a split; recall tells how often it could have been right."""
+
+    answers: Answers
+    accuracy: Accuracy
+    recall: Recall
+    seconds: float
+
+    @property
+    def on_recalled(self) -> float:
+        """Accuracy on the mentions whose gold is among their candidates."""
+        return share(self.accuracy.correct, self.recall.found)
+
+
+@dataclass(frozen=True)
+class LinkerRun:
+    """A linker trained on AIDA-train with one way to get candidates, tested on dev and test."""
+
+    n_trees: int
+    tested: Mapping[str, Tested]
+
+
+class Reproduced(NamedTuple):
+    """The same plan and seed through `python -m experiments aida`: accuracy, and answers on test."""
+
+    n_trees: int
+    accuracy: Mapping[str, Accuracy]
+    test: Answers
+
+
+@dataclass(frozen=True)
+class LinkerResult:
+    """Linkers by the way their mentions get candidates, beside the experiment's own path.
+
+    known_before  recall on test if names came from titles, train and dev alone
+    """
+
+    trial: Trial
+    kb: Mapping[str, Any]
+    runs: Mapping[str, LinkerRun]
+    reproduced: Reproduced
+    differing: int
+    known_before: Recall
+    seconds: float
+
+
+def settings_of(way: str, trial: Trial, nil: NilWish = "never") -> LinkerTraining:
+    """Return the settings of the AIDA experiment, as a linker is trained with them.
+
+    The paper's systems always link, and so do these, unless another NIL rule is asked for.
+    """
+    chosen = aida.estimator(*trial).get_params(deep=False)
+    return LinkerTraining(
+        chosen["plan"], chosen["trees"], chosen["training"], CandidateSettings(WAYS[way].top),
+        folds=aida_data.FOLDS, seed=trial.seed, nil=nil,
+    )  # fmt: skip
+
+
+def kept_model(
+    data: AidaData,
+    cache: LinkerCache,
+    kb: KnowledgeBase,
+    way: str,
+    trial: Trial,
+    watch: Watch = unwatched,
+    nil: NilWish = "never",
+) -> LinkerModel:
+    """Return a linker of an earlier run, or train it."""
+    settings = settings_of(way, trial, nil)
+    train = partial(_train, data, kb, way, settings, watch)
+    return cache.model(f"candidates {way}", data, kb, settings, train)
+
+
+def _train(
+    data: AidaData, kb: KnowledgeBase, way: str, settings: LinkerTraining, watch: Watch
+) -> LinkerModel:
+    """Train on AIDA-train; dev chooses how many trees are kept."""
+    train, dev = ([*map(WAYS[way].given, data.documents(split))] for split in ("train", "dev"))
+    with watch(f"linker, candidates {way}") as callback:
+        return train_linker(
+            kb, train, dev, settings, words=WordVectors.glove(), deal=deal_by_topic,
+            callbacks=[] if callback is None else [callback],
+            origin={"corpus": "AIDA-CoNLL, train", "candidates": way, "seed": settings.seed},
+        )  # fmt: skip
+
+
+def run_linker(
+    data: AidaData,
+    packer: Packer,
+    cache: LinkerCache,
+    kb: KnowledgeBase,
+    trial: Trial,
+    watch: Watch = unwatched,
+    say: Say = silent,
+) -> LinkerResult:
+    """Train linkers, link dev and test with them, and do the same on the experiment's own path."""
+    begin = time.perf_counter()
+    runs = {}
+    for way in WAYS:
+        model = kept_model(data, cache, kb, way, trial, watch)
+        say(f"linking dev and test, candidates {way}")
+        runs[way] = _run(data, kb, way, model)
+    reproduced = _reproduced(data, packer, trial, watch)
+    return LinkerResult(
+        trial, kb.info(), runs, reproduced,
+        _differing(data, runs["listed"].tested["test"].answers, reproduced.test),
+        _known_before(data), time.perf_counter() - begin,
+    )  # fmt: skip
+
+
+def _run(data: AidaData, kb: KnowledgeBase, way: str, model: LinkerModel) -> LinkerRun:
+    # All candidates are asked for, because they are what recall is counted from.
+    linker = Linker(model, kb, LinkerSettings(candidates=WAYS[way].top))
+    tested = {split: _tested(linker, data.documents(split), WAYS[way].given) for split in TESTED}
+    return LinkerRun(model.forest.forest.n_trees, tested)
+
+
+def _tested(
+    linker: Linker, documents: tuple[Document, ...], given: Callable[[Document], Document]
+) -> Tested:
+    begin = time.perf_counter()
+    linked = list(linker.pipe(map(given, documents)))
+    seconds = time.perf_counter() - begin
+    answers = Answers.of(documents, [[link.entity for link in one.links] for one in linked])
+    candidates = [[[c.entity for c in link.candidates] for link in one.links] for one in linked]
+    return Tested(
+        answers, in_kb_accuracy(documents, answers), candidate_recall(documents, candidates),
+        seconds,
+    )  # fmt: skip
+
+
+def _reproduced(data: AidaData, packer: Packer, trial: Trial, watch: Watch) -> Reproduced:
+    plan, seed, _ = trial
+    packed = packer.pack(seed)
+    problems = {s: packed.problems(s, aida.left_out(plan)) for s in aida_data.SPLITS}
+    system = aida.estimator(*trial)
+    with watch(f"python -m experiments aida, {plan}, seed {seed}") as callback:
+        system.fit(
+            problems["train"], problems["dev"], callbacks=[] if callback is None else [callback]
+        )
+    answers = {split: data.answers(split, system.predict(problems[split])) for split in TESTED}
+    accuracy = {split: in_kb_accuracy(data.documents(split), answers[split]) for split in TESTED}
+    return Reproduced(system.model.forest.n_trees, accuracy, answers["test"])
+
+
+def _differing(data: AidaData, some: Answers, others: Answers) -> int:
+    """Count the linked mentions of test that two answer differently."""
+    documents = data.documents("test")
+    return sum(
+        mention.in_kb and one != other
+        for document, ones, rest in zip(documents, some.entities, others.entities, strict=True)
+        for mention, one, other in zip(document.mentions, ones, rest, strict=True)
+    )
+
+
+def _known_before(data: AidaData) -> Recall:
+    """Return what recall on test were without the lists of test, which the names come from too."""
+    seen = (document for split in ("train", "dev") for document in data.documents(split))
+    names = NameTable.build(seen, data.entities)
+    choices = listed_choices([*map(names.listed, data.documents("test"))], data.entities)
+    return Recall(int((choices.gold >= 0).sum()), len(choices.mentions))

@@ -1,0 +1,76 @@
+"""The report of the AIDA experiment: Markdown, JSON and pictures in a folder."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from experiments.aida import PAPER, SYSTEMS, AidaResult
+from sgtb.core.files import write_whole
+from sgtb.evaluation import markdown_table, plots
+
+
+def table_2(record: dict[str, Any]) -> str:
+    """Return the paper's Table 2, PPRforNED's half, beside ours, as Markdown."""
+    rows = []
+    for plan, system in record["systems"].items():
+        paper = PAPER.get(plan)
+        rows.append(
+            (
+                SYSTEMS[plan], f"`{plan}`", "" if paper is None else f"{paper:.1f}",
+                *(_spread(system[split], record["seeds"]) for split in ("test", "dev")),
+                f"{system['seconds']:.0f} s",
+            )
+        )  # fmt: skip
+    return markdown_table(
+        ("system", "plan", "paper, test", "sgtb, test", "sgtb, dev", "training"), rows
+    )
+
+
+def differences(record: dict[str, Any]) -> str:
+    """Return the comparisons of plans on test, as Markdown."""
+    rows = [
+        (
+            f"`{d['from']}` to `{d['to']}`", f"{d['points']:+.2f}",
+            f"{d['low']:+.2f} to {d['high']:+.2f}", f"{d['p']:.4f}",
+        )
+        for d in record["differences"]
+    ]  # fmt: skip
+    return markdown_table(("plans", "points on test", "95 % interval", "p"), rows)
+
+
+def write_report(result: AidaResult, record: dict[str, Any], folder: Path) -> None:
+    """Write aida.md, aida.json, curves.png and, if groups were removed, ablation.png."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "aida.json", (json.dumps(record, indent=2) + "\n").encode())
+    parts = [
+        "# AIDA-CoNLL with PPRforNED's candidates: in-KB accuracy\n",
+        table_2(record),
+        "\nMean and standard deviation over "
+        f"{record['seeds']} seed(s). Packing {record['packing_seconds']} s, all "
+        f"{record['seconds']} s, at most {record['peak_megabytes']} MB.\n",
+    ]
+    if record["differences"]:
+        parts += ["\n## Differences between plans\n", differences(record), "\n"]
+    curves = {
+        plan: [
+            (check.n_trees, check.train_accuracy, check.dev_accuracy)
+            for check in result.of(plan)[0].checks
+        ]
+        for plan in result.plans
+    }
+    plots.training_curves(curves, folder / "curves.png")
+    parts.append("\n## Training\n\n![Accuracy by number of trees](curves.png)\n")
+    if result.removals:
+        bars = [
+            (removal.group, removal.difference.value,
+             (removal.difference.high - removal.difference.low) / 2)
+            for removal in result.removals
+        ]  # fmt: skip
+        plots.ablation(bars, result.removals[0].whole, folder / "ablation.png")
+        parts.append("\n## Without each group of features\n\n![Change on dev](ablation.png)\n")
+    write_whole(folder / "aida.md", "\n".join(parts).encode())
+
+
+def _spread(values: dict[str, float], seeds: int) -> str:
+    mean = f"{values['mean']:.2f}"
+    return mean if seeds == 1 else f"{mean} ± {values['std']:.2f}"

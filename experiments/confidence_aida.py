@@ -1,0 +1,176 @@
+"""Confidence on AIDA-CoNLL: are answers right as often as they are sure, and what is NIL?
+
+Two settings. *listed* is the paper's: linked mentions with the candidates that PPRforNED lists for
+them. There is no NIL in it, and nobody may learn NIL there: linked mentions have a list each, with
+the gold in it, and NIL mentions mostly none. *by name* looks up all mentions, NIL ones too, and
+knows nothing of lists. Everything is trained on train and chosen on dev; test is linked last.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from experiments.aida import Watch, unwatched
+from experiments.aida_data import AidaData, Say, silent
+from experiments.aida_linker import WAYS, Trial, kept_model
+from experiments.linker_cache import LinkerCache
+from sgtb.core.records import NIL, Document, Mention
+from sgtb.evaluation import (
+    Answers,
+    Calibration,
+    NilCurve,
+    NilScores,
+    calibration,
+    nil_curve,
+    nil_scores,
+)
+from sgtb.evaluation.metrics import share
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.calibration.confidence import Confidence
+from sgtb.linking.calibration.nil_rule import NilKind, NilRule
+from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.links import Link
+from sgtb.linking.training.calibrator import Calibrated, calibrate
+
+TESTED = ("dev", "test")
+LISTED, THRESHOLD, CANDIDATE, PRECISE = (
+    "listed", "by name, threshold", "by name, candidate", "by name, precise",
+)  # fmt: skip
+PRECISION = 0.95
+"""What is wanted of the links of PRECISE, which is otherwise the better of the two before it."""
+
+Pairs = Sequence[tuple[Mention, Link]]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a linker answered on a split.
+
+    before, after  of the mentions with candidates, trusting the search, and calibrated
+    scores         of all annotated mentions
+    decided        of those with candidates: the others are NIL without any decision
+    in_kb, always  accuracy on linked mentions, and what it were if all were linked
+    curve          what other thresholds would do; None where nothing is NIL
+    """
+
+    before: Calibration
+    after: Calibration
+    scores: NilScores
+    decided: NilScores
+    in_kb: float
+    always: float
+    curve: NilCurve | None
+
+
+@dataclass(frozen=True)
+class System:
+    """A model with its rule, what dev said when that was chosen, and what came of it."""
+
+    model: LinkerModel
+    dev: Calibrated | None
+    judged: Mapping[str, Judged]
+
+
+@dataclass(frozen=True)
+class ConfidenceResult:
+    """All systems; `chosen` is the rule that dev prefers."""
+
+    trial: Trial
+    systems: Mapping[str, System]
+    chosen: str
+    seconds: float
+
+
+def run_confidence(
+    data: AidaData,
+    cache: LinkerCache,
+    kb: KnowledgeBase,
+    trial: Trial,
+    watch: Watch = unwatched,
+    say: Say = silent,
+) -> ConfidenceResult:
+    """Train, calibrate on dev, and link dev and test."""
+    begin = time.perf_counter()
+    dev = [*map(WAYS["by name"].given, data.documents("dev"))]
+    listed = kept_model(data, cache, kb, "listed", trial, watch)
+    plain = kept_model(data, cache, kb, "by name", trial, watch)
+    own = kept_model(data, cache, kb, "by name", trial, watch, "candidate")
+    say("calibrating on dev")
+    threshold = calibrate(plain, kb, dev, "threshold")
+    candidate = calibrate(own, kb, dev, "candidate")
+    better = max(threshold, candidate, key=lambda one: one.right)
+    precise = calibrate(better.model, kb, dev, better.model.nil.kind, PRECISION)
+    systems = {}
+    for name, way, model, fitted in (
+        (LISTED, "listed", listed, None),
+        (THRESHOLD, "by name", threshold.model, threshold),
+        (CANDIDATE, "by name", candidate.model, candidate),
+        (PRECISE, "by name", precise.model, precise),
+    ):
+        say(f"linking dev and test, {name}")
+        judged = {split: judge(model, kb, way, data.documents(split)) for split in TESTED}
+        systems[name] = System(model, fitted, judged)
+    chosen = CANDIDATE if better is candidate else THRESHOLD
+    return ConfidenceResult(trial, systems, chosen, time.perf_counter() - begin)
+
+
+def judge(model: LinkerModel, kb: KnowledgeBase, way: str, documents: Sequence[Document]) -> Judged:
+    """Link documents, once as trained and once trusting the search."""
+    given = [*map(WAYS[way].given, documents)]
+    kind: NilKind = "candidate" if model.nil.kind == "candidate" else "never"
+    trusting = replace(model, confidence=Confidence(), nil=NilRule(kind))
+    raw, linked = (_linked(one, kb, given) for one in (trusting, model))
+    answers = [[link.entity for link in links] for links in linked]
+    scores = nil_scores(documents, Answers.of(documents, answers))
+    asked = [_decided(*pair) for pair in zip(documents, linked, strict=True)]
+    decided = nil_scores(asked, Answers.of(asked, answers))
+    pairs = _pairs(documents, linked)
+    best = [_best(link) for _, link in pairs]
+    right = np.array([entity == m.gold for (m, _), (entity, _) in zip(pairs, best, strict=True)])
+    outside = np.array([mention.gold == NIL for mention, _ in pairs])
+    curve = nil_curve(np.array([sure for _, sure in best]), right, outside)
+    return Judged(
+        _calibration(_pairs(documents, raw)), _calibration(pairs), scores, decided,
+        share(scores.links.right, scores.links.gold), share(int(right.sum()), scores.links.gold),
+        curve if decided.nil.gold else None,
+    )  # fmt: skip
+
+
+def _linked(
+    model: LinkerModel, kb: KnowledgeBase, documents: Sequence[Document]
+) -> list[tuple[Link, ...]]:
+    linker = Linker(model, kb, LinkerSettings(candidates=2))
+    return [document.links for document in linker.pipe(documents)]
+
+
+def _pairs(documents: Sequence[Document], linked: Sequence[Sequence[Link]]) -> Pairs:
+    """Return the annotated mentions with what was answered."""
+    return [
+        (mention, link)
+        for document, links in zip(documents, linked, strict=True)
+        for mention, link in zip(document.mentions, links, strict=True)
+        if mention.gold is not None
+    ]
+
+
+def _decided(document: Document, links: Sequence[Link]) -> Document:
+    """Return a document that asks only about mentions with candidates."""
+    pairs = zip(document.mentions, links, strict=True)
+    asked = (m if link.candidates else replace(m, gold=None) for m, link in pairs)
+    return replace(document, mentions=tuple(asked))
+
+
+def _best(link: Link) -> tuple[str | None, float]:
+    """Return what a mention would be linked to, and how sure that is; -1 without candidates."""
+    entity = link.runner_up if link.entity is None else link.entity
+    sure = [other.probability for other in link.candidates if other.entity == entity]
+    return entity, sure[0] if sure else -1.0
+
+
+def _calibration(pairs: Pairs) -> Calibration:
+    some = [(m, link) for m, link in pairs if link.candidates]
+    right = [(link.entity or NIL) == mention.gold for mention, link in some]
+    return calibration(np.array([link.confidence for _, link in some]), np.array(right))

@@ -1,0 +1,165 @@
+"""The report of confidence on AIDA-CoNLL: plain data, the tables that people read, and figures."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from experiments.aida_linker import KNOWS
+from experiments.confidence_aida import (
+    CANDIDATE,
+    LISTED,
+    PRECISE,
+    PRECISION,
+    TESTED,
+    THRESHOLD,
+    ConfidenceResult,
+    Judged,
+    System,
+)
+from sgtb.core.files import write_whole
+from sgtb.evaluation.markdown import markdown_table
+from sgtb.evaluation.nil_scores import NilScores, PrecisionRecall
+from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability
+
+Rows = Iterator[tuple[str, ...]]
+
+SURE_HEADINGS = ("candidates, NIL", "mentions", "right", "ECE before", "ECE", "log loss")
+NIL_HEADINGS = (
+    "NIL", "split", "all right", "in KB", "lost", "links right", "NIL P", "NIL R", "NIL F1",
+)  # fmt: skip
+
+
+def as_json(result: ConfidenceResult) -> dict[str, Any]:
+    """Return the result as plain data; shares in percent, calibration errors as they are."""
+    return {
+        "plan": result.trial.plan,
+        "seed": result.trial.seed,
+        "chosen_on_dev": result.chosen,
+        "precision_wanted": 100 * PRECISION,
+        "systems": {name: _system(system) for name, system in result.systems.items()},
+        "note": KNOWS,
+        "seconds": round(result.seconds, 1),
+    }
+
+
+def _system(system: System) -> dict[str, Any]:
+    return {
+        "confidence": system.model.confidence.to_dict(),
+        "nil": system.model.nil.to_dict(),
+        "calibrated": None if system.dev is None else system.dev.to_dict(),
+        "trees": system.model.forest.forest.n_trees,
+        **{split: _judged(system.judged[split]) for split in TESTED},
+    }
+
+
+def _judged(judged: Judged) -> dict[str, Any]:
+    return {
+        "mentions_with_candidates": judged.after.n,
+        "right": _percent(judged.after.accuracy),
+        "ece_before": round(judged.before.ece, 4),
+        "ece": round(judged.after.ece, 4),
+        "log_loss_before": round(judged.before.log_loss, 4),
+        "log_loss": round(judged.after.log_loss, 4),
+        "in_kb_accuracy": _percent(judged.in_kb),
+        "in_kb_accuracy_if_all_linked": _percent(judged.always),
+        "in_kb_accuracy_lost": _percent(judged.always - judged.in_kb),
+        "all_mentions": _scores(judged.scores),
+        "mentions_decided": _scores(judged.decided),
+        "best_threshold_f1": None if judged.curve is None else _percent(judged.curve.f1.max()),
+    }
+
+
+def _scores(scores: NilScores) -> dict[str, Any]:
+    return {
+        "accuracy": _percent(scores.accuracy),
+        "links": _retrieval(scores.links),
+        "nil": _retrieval(scores.nil),
+    }
+
+
+def _retrieval(counts: PrecisionRecall) -> dict[str, Any]:
+    return {
+        "right": counts.right, "said": counts.said, "gold": counts.gold,
+        "precision": _percent(counts.precision), "recall": _percent(counts.recall),
+        "f1": _percent(counts.f1),
+    }  # fmt: skip
+
+
+def sure_rows(record: dict[str, Any]) -> Rows:
+    """Yield how sure answers on test are, under SURE_HEADINGS."""
+    for name, system in record["systems"].items():
+        test = system["test"]
+        yield (
+            name, f"{test['mentions_with_candidates']:,}", _two(test["right"]),
+            f"{test['ece_before']:.3f}", f"{test['ece']:.3f}", f"{test['log_loss']:.3f}",
+        )  # fmt: skip
+
+
+def nil_rows(record: dict[str, Any]) -> Rows:
+    """Yield what becomes of NIL, over the mentions with candidates, under NIL_HEADINGS."""
+    for name in (THRESHOLD, CANDIDATE, PRECISE):
+        for split in TESTED:
+            judged = record["systems"][name][split]
+            scores = judged["mentions_decided"]
+            nil, links = scores["nil"], scores["links"]
+            yield (
+                name.partition(", ")[2], split, _two(scores["accuracy"]),
+                _two(judged["in_kb_accuracy"]), _two(judged["in_kb_accuracy_lost"]),
+                _two(links["precision"]), _two(nil["precision"]), _two(nil["recall"]),
+                _two(nil["f1"]),
+            )  # fmt: skip
+
+
+def notes(record: dict[str, Any]) -> tuple[str, ...]:
+    """Return what must be read with the tables."""
+    test = record["systems"][record["chosen_on_dev"]]["test"]
+    nil, rest = test["all_mentions"]["nil"], test["mentions_decided"]["nil"]
+    rule = record["systems"][PRECISE]["nil"]
+    return (
+        f"Plan {record['plan']}, seed {record['seed']}. Trained on train, calibrated and chosen "
+        f"on dev, which prefers: {record['chosen_on_dev']}. All shares in percent, of mentions "
+        "that have candidates; ECE with 10 bins of equal width. before: the search's own "
+        "probabilities. lost: points of in-KB accuracy that linking every name would have more.",
+        f"{LISTED}: the paper's setting, linked mentions with PPRforNED's lists. Their gold is "
+        "always listed, and NIL mentions mostly have no list, so NIL is not to be learned there. "
+        f"by name: all mentions, looked up by their names. {record['note']}",
+        f"Of the {nil['gold']:,} NIL mentions of test, {nil['gold'] - rest['gold']:,} have no "
+        f"candidate by their names and are NIL without a decision. With them, NIL has precision "
+        f"{_two(nil['precision'])}, recall {_two(nil['recall'])} and F1 {_two(nil['f1'])}.",
+        f"precise: the threshold, {rule['threshold']:.3f}, from which on "
+        f"{record['precision_wanted']:.0f} % of the links on dev are right. "
+        f"{record['seconds']:.0f} s.",
+    )
+
+
+def write_report(result: ConfidenceResult, record: dict[str, Any], folder: Path) -> None:
+    """Write JSON, Markdown and figures to a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "confidence.json", (json.dumps(record, indent=2) + "\n").encode())
+    parts = [
+        markdown_table(SURE_HEADINGS, [*sure_rows(record)]),
+        markdown_table(NIL_HEADINGS, [*nil_rows(record)]),
+        "\n\n".join(notes(record)),
+    ]
+    write_whole(folder / "confidence.md", ("\n".join(parts) + "\n").encode())
+    test = {name: system.judged["test"] for name, system in result.systems.items()}
+    drawn = {f"{LISTED}, before": test[LISTED].before, LISTED: test[LISTED].after}
+    chosen = test[result.chosen]
+    drawn |= {"by name, before": chosen.before, result.chosen: chosen.after}
+    reliability(drawn, folder / "reliability.png")
+    curves = {name: test[name].curve for name in (THRESHOLD, CANDIDATE)}
+    nil_precision_recall(
+        {name: curve for name, curve in curves.items() if curve is not None},
+        {name: test[name].scores.nil for name in curves},
+        folder / "nil.png",
+    )
+
+
+def _percent(value: float) -> float | None:
+    """Return a share in percent; None for a share of nothing: JSON has no NaN."""
+    return None if value != value else round(100 * float(value), 2)
+
+
+def _two(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

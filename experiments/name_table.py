@@ -1,0 +1,59 @@
+"""NameTable: the entities that a name may stand for, gathered without looking at any gold."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from sgtb.core.entities import EntityTable
+from sgtb.core.records import Document
+from sgtb.linking.entities.entity_facts import split_title
+from sgtb.text.normalization import normal_phrase
+
+Ids = frozenset[str]
+
+
+@dataclass(frozen=True)
+class NameTable:
+    """The ids of entities by the normal form of a name.
+
+    A name stands for what was a candidate of that name in any of some documents, and for the
+    entities with that title, brackets aside.
+    """
+
+    ids: Mapping[str, Ids]
+
+    @classmethod
+    def build(cls, documents: Iterable[Document], entities: EntityTable) -> "NameTable":
+        """Gather names from the candidates that documents bring along, and from titles."""
+        ids: dict[str, set[str]] = {}
+        for document in documents:
+            for mention in document.mentions:
+                ids.setdefault(normal_phrase(mention.text), set()).update(mention.candidates or ())
+        for id_, title in zip(entities.ids, entities.titles, strict=True):
+            for name in (split_title(title)[0], title):
+                ids.setdefault(normal_phrase(name), set()).add(id_)
+        # What is all punctuation has no name: it would stand for everything else of that kind.
+        return cls({name: frozenset(known) for name, known in ids.items() if name and known})
+
+    def listed(self, document: Document) -> Document:
+        """Return the document with candidates for every mention, none where nothing is known.
+
+        A name that stands for nothing by itself takes the candidates of the longest mention that
+        contains it as words: "Meck" those of "Anna Meck". That is the paper's heuristic for
+        persons. Who is one is not asked: a name that has candidates of its own keeps to them.
+        """
+        names = [normal_phrase(mention.text) for mention in document.mentions]
+        full = sorted(  # by words, most first; sorting leaves equals in the document's order
+            (name for name in dict.fromkeys(names) if name in self.ids),
+            key=lambda name: -name.count(" "),
+        )
+        mentions = (
+            replace(mention, candidates=tuple(sorted(self._ids_of(name, full))))
+            for mention, name in zip(document.mentions, names, strict=True)
+        )
+        return replace(document, mentions=tuple(mentions))
+
+    def _ids_of(self, name: str, full: Iterable[str]) -> Ids:
+        if name in self.ids:
+            return self.ids[name]
+        longest = next((other for other in full if f" {name} " in f" {other} "), None)
+        return self.ids[longest] if longest and name else frozenset()

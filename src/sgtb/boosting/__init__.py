@@ -1,0 +1,29 @@
+"""The structured learner: documents of joint choices, trees, beams. It knows only arrays."""
+
+from sgtb.boosting.data.pairs import BlockPairs, PairTable, TablePairs
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.estimator import StructuredGradientBoosting
+from sgtb.boosting.explain.contributions import Contribution, Contributions
+from sgtb.boosting.explain.counterfactuals import Alternatives
+from sgtb.boosting.search.decoder import Decoding
+from sgtb.boosting.search.plan import PLANS, SearchPlan
+from sgtb.boosting.trainer import Check, Progress, TrainingSettings
+from sgtb.boosting.trees.grower import TreeSettings
+
+__all__ = [
+    "PLANS",
+    "Alternatives",
+    "BlockPairs",
+    "Check",
+    "Contribution",
+    "Contributions",
+    "Decoding",
+    "PairTable",
+    "Problems",
+    "Progress",
+    "SearchPlan",
+    "StructuredGradientBoosting",
+    "TablePairs",
+    "TrainingSettings",
+    "TreeSettings",
+]

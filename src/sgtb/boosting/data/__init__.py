@@ -1,0 +1,1 @@
+"""Training and prediction data: problems, pair features, binning."""

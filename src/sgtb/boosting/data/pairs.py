@@ -1,0 +1,289 @@
+"""Pair sources: φ_E(a, b), the features of two candidates chosen together, asked on demand.
+
+A source answers for two entities of one document, by their document-local numbers, and
+gives the same answer for (a, b) and (b, a). There are two kinds:
+
+    BlockPairs   every document brings a dense block, entities × entities × features.
+                 Simple, fast, and quadratic in memory: for small documents.
+    TablePairs   one table for all documents: vectors (a feature is a dot product) and
+                 sparse link counts (a feature is a count, 0 where there is none).
+                 Documents only hold row numbers, so a document may have any size.
+
+Kernels see either as one `PairArrays`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.dtypes import Floats, Ints, Longs
+from sgtb.core.errors import ProblemsError
+
+_BLOCK, _TABLE = 0, 1
+
+
+class PairArrays(NamedTuple):
+    """What kernels see of a pair source; the fields of the other kind are empty."""
+
+    kind: int
+    n_features: int
+    entity_offsets: Longs
+    block_offsets: Longs
+    block: Floats
+    row: Ints
+    vectors: Floats
+    space_offsets: Longs
+    link_offsets: Longs
+    link_targets: Ints
+    link_counts: Floats
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Vectors and sparse link counts of all entities, shared by all documents.
+
+    vectors        f4[N, W]      the vector spaces side by side
+    space_offsets  i8[S+1]       the columns of each space
+    link_offsets   i8[R, N+1]    per relation, the slice of links of each row
+    link_targets   i4[...]       the other row, never lower than its own, ascending
+    link_counts    f4[...]
+    """
+
+    vectors: Floats
+    space_offsets: Longs
+    link_offsets: Longs
+    link_targets: Ints
+    link_counts: Floats
+
+    def __post_init__(self) -> None:
+        _check_table(self)
+
+    @classmethod
+    def build(
+        cls,
+        n_rows: int,
+        spaces: Sequence[npt.ArrayLike] = (),
+        links: Sequence[tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]] = (),
+    ) -> "PairTable":
+        """Make a table of `n_rows` entities.
+
+        `spaces` are matrices of one row per entity; scale the rows to unit length to make
+        the feature a cosine. Each of `links` is (rows, other rows, counts); direction does
+        not matter, and the counts of a pair named twice are added.
+        """
+        columns, offsets = [], [0]
+        for s, given in enumerate(spaces):
+            space = np.asarray(given, dtype=np.float32)
+            if space.ndim != 2 or space.shape[0] != n_rows:
+                raise ProblemsError(
+                    f"vector space {s} has shape {space.shape}; it needs {n_rows} rows"
+                )
+            columns.append(space)
+            offsets.append(offsets[-1] + space.shape[1])
+        vectors = np.concatenate(columns, axis=1) if columns else np.zeros((n_rows, 0), np.float32)
+
+        starts, targets, counts = [], [], []
+        base = 0
+        for r, (rows, others, weights) in enumerate(links):
+            start, target, count = _sorted_links(n_rows, r, rows, others, weights)
+            starts.append(start + base)
+            targets.append(target)
+            counts.append(count)
+            base += len(target)
+        return cls(
+            np.ascontiguousarray(vectors),
+            np.array(offsets, np.int64),
+            np.array(starts, np.int64).reshape(len(starts), n_rows + 1),
+            np.concatenate([*targets, np.zeros(0, np.int32)]).astype(np.int32),
+            np.concatenate([*counts, np.zeros(0, np.float32)]).astype(np.float32),
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of entities."""
+        return int(self.vectors.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """One feature per vector space, then one per relation."""
+        return len(self.space_offsets) - 1 + len(self.link_offsets)
+
+
+@dataclass(frozen=True)
+class BlockPairs:
+    """A dense block of pair features per document.
+
+    `block` holds, document after document, the n × n × `n_features` values of its n
+    entities, flattened.
+    """
+
+    block: Floats
+    n_features: int
+
+    def check(self, entity_offsets: Longs) -> None:
+        """Raise if the blocks do not fit the documents' entities."""
+        if self.n_features < 0 or self.block.ndim != 1 or self.block.dtype != np.float32:
+            raise ProblemsError("a pair block is one flat array of float32 with n_features >= 0")
+        offsets = self._offsets(entity_offsets)
+        if offsets[-1] != len(self.block):
+            raise ProblemsError(
+                f"the pair blocks hold {len(self.block)} values, but the documents' entities "
+                f"need {offsets[-1]} (entities² × {self.n_features} per document)"
+            )
+        sizes = np.diff(entity_offsets)
+        for d, n in enumerate(sizes):
+            values = self.block[offsets[d] : offsets[d + 1]].reshape(n, n, self.n_features)
+            if not np.isfinite(values).all():
+                raise ProblemsError(f"document {d}: a pair feature is NaN or infinite")
+            if not np.array_equal(values, values.transpose(1, 0, 2)):
+                raise ProblemsError(
+                    f"document {d}: pair features are not symmetric; f(a, b) must equal f(b, a)"
+                )
+
+    def arrays(self, entity_offsets: Longs) -> PairArrays:
+        """Return the kernels' view."""
+        return PairArrays(
+            _BLOCK, self.n_features, entity_offsets, self._offsets(entity_offsets), self.block,
+            *_NO_TABLE,
+        )  # fmt: skip
+
+    def take(self, documents: Longs, entity_offsets: Longs) -> "BlockPairs":
+        """Return the pairs of some documents."""
+        offsets = self._offsets(entity_offsets)
+        return BlockPairs(self.block[_slices(offsets, documents)], self.n_features)
+
+    def _offsets(self, entity_offsets: Longs) -> Longs:
+        sizes = np.diff(entity_offsets) ** 2 * self.n_features
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+@dataclass(frozen=True)
+class TablePairs:
+    """Pair features looked up in a shared table; `row` maps every document's entities to it."""
+
+    row: Ints
+    table: PairTable
+
+    @property
+    def n_features(self) -> int:
+        """Number of pair features."""
+        return self.table.n_features
+
+    def check(self, entity_offsets: Longs) -> None:
+        """Raise if a row number is missing or outside the table."""
+        if self.row.ndim != 1 or self.row.dtype != np.int32:
+            raise ProblemsError("the rows of entities must be one flat array of int32")
+        if len(self.row) != entity_offsets[-1]:
+            raise ProblemsError(
+                f"{len(self.row)} table rows are given for {entity_offsets[-1]} entities"
+            )
+        bad = np.flatnonzero((self.row < 0) | (self.row >= self.table.n_rows))
+        if len(bad):
+            document = int(np.searchsorted(entity_offsets, bad[0], side="right")) - 1
+            raise ProblemsError(
+                f"document {document}: entity {bad[0] - entity_offsets[document]} points to row "
+                f"{self.row[bad[0]]} of a pair table with {self.table.n_rows} rows"
+            )
+
+    def arrays(self, entity_offsets: Longs) -> PairArrays:
+        """Return the kernels' view."""
+        table = self.table
+        return PairArrays(
+            _TABLE, self.n_features, entity_offsets, np.zeros(1, np.int64), np.zeros(0, np.float32),
+            self.row, table.vectors, table.space_offsets, table.link_offsets,
+            table.link_targets, table.link_counts,
+        )  # fmt: skip
+
+    def take(self, documents: Longs, entity_offsets: Longs) -> "TablePairs":
+        """Return the pairs of some documents; the table is shared, not copied."""
+        return TablePairs(self.row[_slices(entity_offsets, documents)], self.table)
+
+
+PairSource: TypeAlias = BlockPairs | TablePairs
+
+_NO_TABLE = (
+    np.zeros(0, np.int32), np.zeros((0, 0), np.float32), np.zeros(1, np.int64),
+    np.zeros((0, 1), np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32),
+)  # fmt: skip
+
+
+def no_pairs() -> BlockPairs:
+    """Return a source of no features: choices that do not depend on each other."""
+    return BlockPairs(np.zeros(0, np.float32), 0)
+
+
+def concatenate_pairs(sources: Sequence[PairSource]) -> PairSource:
+    """Join the sources of consecutive groups of documents."""
+    blocks = [s for s in sources if isinstance(s, BlockPairs)]
+    tables = [s for s in sources if isinstance(s, TablePairs)]
+    if len({s.n_features for s in sources}) > 1:
+        raise ProblemsError("problems with different numbers of pair features cannot be joined")
+    if not tables:
+        return BlockPairs(np.concatenate([s.block for s in blocks]), blocks[0].n_features)
+    first = tables[0].table
+    if blocks or any(not _equal_tables(first, s.table) for s in tables):
+        raise ProblemsError(
+            "only problems with equal pair tables, or all with dense blocks, can be joined"
+        )
+    return TablePairs(np.concatenate([s.row for s in tables]), first)
+
+
+def _equal_tables(a: PairTable, b: PairTable) -> bool:
+    return a is b or all(
+        np.array_equal(getattr(a, name), getattr(b, name)) for name in a.__dataclass_fields__
+    )
+
+
+def _slices(offsets: Ints | Longs, groups: Longs) -> Longs:
+    """Return the positions of all members of `groups`, whose slices `offsets` delimit."""
+    sizes = (offsets[1:] - offsets[:-1])[groups].astype(np.int64)
+    starts = offsets[:-1][groups].astype(np.int64)
+    ends = np.cumsum(sizes)
+    return np.repeat(starts - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
+
+
+def _sorted_links(
+    n_rows: int, relation: int, rows: npt.ArrayLike, others: npt.ArrayLike, counts: npt.ArrayLike
+) -> tuple[Longs, Ints, Floats]:
+    a, b = np.asarray(rows, np.int64), np.asarray(others, np.int64)
+    weight = np.asarray(counts, np.float64)
+    if not a.shape == b.shape == weight.shape or a.ndim != 1:
+        raise ProblemsError(f"links {relation}: rows, other rows and counts differ in length")
+    if len(a) and (min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= n_rows):
+        raise ProblemsError(f"links {relation}: a row number is outside 0..{n_rows - 1}")
+    key, where = np.unique(np.minimum(a, b) * n_rows + np.maximum(a, b), return_inverse=True)
+    total = np.bincount(where, weights=weight, minlength=len(key))
+    starts = np.searchsorted(key // max(n_rows, 1), np.arange(n_rows + 1))
+    return (
+        starts.astype(np.int64),
+        (key % max(n_rows, 1)).astype(np.int32),
+        total.astype(np.float32),
+    )
+
+
+def _check_table(table: PairTable) -> None:
+    """Raise unless kernels may read the table without looking twice."""
+    spaces, links, targets = table.space_offsets, table.link_offsets, table.link_targets
+    types = [array.dtype for array in vars(table).values()]
+    if types != [np.float32, np.int64, np.int64, np.int32, np.float32]:
+        raise ProblemsError("a pair table's arrays have the wrong types; use PairTable.build")
+    if table.vectors.ndim != 2 or spaces.ndim != 1 or links.ndim != 2:
+        raise ProblemsError("a pair table's arrays have the wrong number of dimensions")
+    n = table.n_rows
+    widths = np.diff(spaces)
+    if len(spaces) < 1 or spaces[0] != 0 or spaces[-1] != table.vectors.shape[1]:
+        raise ProblemsError("the vector spaces of a pair table do not add up to its columns")
+    if (widths < 0).any():
+        raise ProblemsError("the space offsets of a pair table go down")
+    if links.shape[1] != n + 1 or len(targets) != len(table.link_counts):
+        raise ProblemsError("the links of a pair table do not fit its rows")
+    flat = links.ravel()
+    if len(flat) and (flat.min() < 0 or flat.max() > len(targets) or (np.diff(links) < 0).any()):
+        raise ProblemsError("the link offsets of a pair table do not add up")
+    if len(targets) and (targets.min() < 0 or targets.max() >= n):
+        raise ProblemsError(f"a link of a pair table leads outside its {n} rows")
+    if not np.isfinite(table.vectors).all() or not np.isfinite(table.link_counts).all():
+        raise ProblemsError("a pair table holds a NaN or infinite value")

@@ -1,0 +1,1 @@
+"""Explanations: rescoring, counterfactuals, contributions."""

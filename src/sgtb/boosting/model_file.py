@@ -1,0 +1,242 @@
+"""The model file: a trained model in one safetensors file, validated to the last index.
+
+A checkpoint is such a file too, with all trees grown so far and a fingerprint of the job.
+"""
+
+import hashlib
+import json
+import math
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgtb.boosting.data.binning import Binner
+from sgtb.boosting.data.pairs import BlockPairs
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.trainer import Check, Job, Trained, TrainingSettings
+from sgtb.boosting.trees.forest import MAX_FEATURES, Forest, ForestArrays
+from sgtb.boosting.trees.grower import MAX_DEPTH, TreeSettings
+from sgtb.core.dtypes import MAX_BINS
+from sgtb.core.errors import ModelFileError, SgtbError
+from sgtb.core.settings import from_dict, to_dict
+from sgtb.core.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
+
+VERSION = 1
+_TENSORS = {
+    "roots": (np.int32, 1), "feature": (np.int32, 1), "threshold": (np.float32, 1),
+    "left": (np.int32, 1), "value": (np.float64, 1),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A trained model: the forest, how to search with it, and how it came about."""
+
+    forest: Forest
+    plan: SearchPlan
+    trees: TreeSettings
+    training: TrainingSettings
+    n_local: int
+    n_pair: int
+    checks: tuple[Check, ...]
+
+    @property
+    def n_features(self) -> int:
+        """Length of a row: local features, then means, then maxima."""
+        return self.n_local + (2 * self.n_pair if self.plan.uses_history else 0)
+
+    @cached_property
+    def compiled(self) -> tuple[ForestArrays, Binner, Binner]:
+        """The forest on bins, and the binners of local and global features."""
+        arrays, binner = self.forest.compiled(self.n_local, self.n_features)
+        return arrays, *binner.split(self.n_local)
+
+
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model; equal models give equal bytes."""
+    write_tensors(path, model_tensors(model), {**model_record(model), "kind": "model"})
+
+
+def load_model(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Model:
+    """Read a model, or raise ModelFileError."""
+    tensors, record = read_tensors(path, "model", VERSION, max_bytes)
+    return model_of(tensors, record, path)
+
+
+def model_tensors(model: Model) -> Tensors:
+    """Return the arrays of a model, for a file; `model_record` has the rest."""
+    return {name: getattr(model.forest, name) for name in _TENSORS}
+
+
+def model_record(model: Model) -> dict[str, Any]:
+    """Return all that a model is beside its arrays, as JSON can hold it."""
+    return {
+        "version": VERSION,
+        "plan": to_dict(model.plan),
+        "trees": to_dict(model.trees),
+        "training": _lasting(model.training),
+        "n_local": model.n_local,
+        "n_pair": model.n_pair,
+        "checks": [list(check) for check in model.checks],
+    }
+
+
+def model_of(tensors: Tensors, record: dict[str, Any], path: object) -> Model:
+    """Make a model of `model_tensors` and `model_record`, or raise a ModelFileError on `path`.
+
+    The tensors must be the model's and no others; further entries of the record are left alone.
+    """
+    if record.get("version") != VERSION:
+        raise ModelFileError(
+            f"{path}: a model of format version {record.get('version')!r}; "
+            f"this release reads {VERSION}"
+        )
+    take(tensors, _TENSORS, path)
+    forest = Forest(**tensors)
+    try:
+        model = Model(
+            forest,
+            from_dict(SearchPlan, record["plan"]),
+            from_dict(TreeSettings, record["trees"]),
+            from_dict(TrainingSettings, record["training"]),
+            _count(record, "n_local"),
+            _count(record, "n_pair"),
+            tuple(_check(entry) for entry in record["checks"]),
+        )
+        check_forest(forest, model.n_features)
+    except SgtbError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"{path}: its record is incomplete or malformed ({error})") from None
+    return model
+
+
+class Checkpoint:
+    """A file that a training keeps its state in, and finds it again after being killed."""
+
+    def __init__(self, path: str | os.PathLike[str], job: Job) -> None:
+        self._path, self._job, self._fingerprint = Path(path), job, fingerprint(job)
+
+    def resume(self) -> Trained | None:
+        """Return the state an earlier run of the same job left; None if there is none."""
+        if not self._path.exists():
+            return None
+        tensors, record = read_tensors(self._path, "checkpoint", VERSION)
+        if record.get("fingerprint") != self._fingerprint:
+            raise ModelFileError(
+                f"{self._path}: this checkpoint is of other documents or settings; "
+                "delete it, or name another file"
+            )
+        model = model_of(tensors, record, self._path)
+        n_trees = model.forest.n_trees
+        if (
+            not model.checks
+            or not model.checks[-1].n_trees == n_trees <= self._job.training.n_trees
+        ):
+            raise ModelFileError(f"{self._path}: its checks and its trees do not fit; delete it")
+        return Trained(model.forest, model.checks, model.forest.n_trees)
+
+    def keep(self, trained: Trained) -> None:
+        """Write the state."""
+        job = self._job
+        model = Model(
+            trained.forest, job.plan, job.trees, job.training, job.train.n_local, job.train.n_pair,
+            trained.checks,
+        )  # fmt: skip
+        record = {**model_record(model), "kind": "checkpoint", "fingerprint": self._fingerprint}
+        write_tensors(self._path, model_tensors(model), record)
+
+
+def fingerprint(job: Job) -> str:
+    """Return a digest of everything that has a say in the result of a training."""
+    digest = hashlib.sha256()
+    told = {
+        "plan": to_dict(job.plan),
+        "trees": to_dict(job.trees),
+        "training": _lasting(job.training),
+    }
+    digest.update(json.dumps(told, sort_keys=True).encode())
+    for problems in (job.train, job.dev):
+        for array in _arrays_of(problems):
+            digest.update(f"{array.dtype}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _arrays_of(problems: Problems | None) -> list[np.ndarray[Any, Any]]:
+    if problems is None:
+        return []
+    own: list[np.ndarray[Any, Any]] = [
+        problems.mention_offsets, problems.candidate_offsets, problems.gold, problems.entity,
+        problems.entity_offsets, problems.local,
+    ]  # fmt: skip
+    pairs = problems.pairs
+    if isinstance(pairs, BlockPairs):
+        return [*own, pairs.block, np.array([pairs.n_features])]
+    return [*own, pairs.row, *vars(pairs.table).values()]
+
+
+def _lasting(training: TrainingSettings) -> dict[str, Any]:
+    """Return the settings that have a say in the result; threads and caching have none."""
+    kept = to_dict(training)
+    return {key: kept[key] for key in ("n_trees", "check_every", "patience", "seed")}
+
+
+def _count(record: dict[str, Any], key: str) -> int:
+    value = record[key]
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_FEATURES:
+        raise ModelFileError(f"{key} is {value!r}; it must be a whole number up to {MAX_FEATURES}")
+    return value
+
+
+def _check(entry: Any) -> Check:
+    n_trees, train, dev = entry
+    numbers = [train] if dev is None else [train, dev]
+    if not isinstance(n_trees, int) or not all(
+        isinstance(n, int | float) and math.isfinite(n) for n in numbers
+    ):
+        raise ModelFileError(f"a check of its history is {entry!r}")
+    return Check(n_trees, float(train), None if dev is None else float(dev))
+
+
+def check_forest(forest: Forest, n_features: int) -> None:
+    """Raise unless every walk through every tree stays inside it and comes to an end."""
+    roots, feature, left = forest.roots, forest.feature, forest.left
+    n_nodes = len(feature)
+    if any(len(array) != n_nodes for array in (forest.threshold, left, forest.value)):
+        raise ModelFileError("its node arrays differ in length")
+    sizes = np.diff(roots.astype(np.int64))  # in 32 bits it might wrap around
+    if len(roots) == 0 or roots[0] != 0 or roots[-1] != n_nodes or (sizes < 1).any():
+        raise ModelFileError("its root offsets do not add up")
+    if n_nodes and (feature.min() < -1 or feature.max() >= n_features):
+        raise ModelFileError(f"a node asks for a feature that is not among the {n_features}")
+    if not np.isfinite(forest.threshold).all() or not np.isfinite(forest.value).all():
+        raise ModelFileError("a threshold or a leaf value is NaN or infinite")
+    _check_links(forest)
+    asked = np.unique(np.stack([feature, forest.threshold.view(np.int32)])[:, feature >= 0], axis=1)
+    if asked.shape[1] and np.bincount(asked[0]).max() >= MAX_BINS:
+        raise ModelFileError(f"a feature has more than {MAX_BINS - 1} thresholds")
+
+
+def _check_links(forest: Forest) -> None:
+    """Raise unless the children's links make every tree a tree."""
+    node = np.arange(len(forest.left))
+    wide = forest.roots.astype(np.int64)
+    end = np.repeat(forest.roots[1:], wide[1:] - wide[:-1])
+    inside = forest.feature >= 0
+    if forest.left[~inside].any() or forest.value[inside].any():
+        raise ModelFileError("a leaf has children, or an inner node a value")
+    left = forest.left[inside].astype(np.int64)
+    # A child stands after its parent, which rules out cycles, and in the same tree.
+    if (left <= node[inside]).any() or (left + 1 >= end[inside]).any():
+        raise ModelFileError("a child index is out of range")
+    children = np.sort(np.concatenate([left, left + 1, forest.roots[:-1]]))
+    if not np.array_equal(children, node):
+        raise ModelFileError("a node has no parent, or more than one")
+    if forest.depth() > MAX_DEPTH:
+        raise ModelFileError(f"a tree is deeper than {MAX_DEPTH} levels")

@@ -1,0 +1,1 @@
+"""Beam search over the mentions of a document."""

@@ -1,0 +1,51 @@
+"""SearchPlan: which partial sequences are visited, and which of them become training points."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from sgtb.core.errors import SettingsError
+
+PlanName = Literal["local", "bs", "laso", "bsg", "bibsg"]
+PLANS: tuple[PlanName, ...] = get_args(PlanName)
+
+MAX_BEAM_WIDTH = 4096
+
+
+def whole_number(name: str, value: object, low: int, high: int) -> None:
+    """Raise unless a setting is a whole number in its range."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise SettingsError(f"{name} is {value!r}; it must be a whole number, {low} to {high}")
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """How sequences are searched, in training and afterwards.
+
+    name        local   every mention alone, local features only
+                bs      beam search, early update: stop when the gold prefix leaves the beam
+                laso    as bs, but go on from the gold prefix after an error
+                bsg     beam search with the gold path kept in every beam
+                bibsg   bsg in both directions, each guided by the other
+    beam_width  hypotheses kept at each step (the gold path comes on top)
+    rounds      pairs of forward and backward passes; bibsg only
+    """
+
+    name: PlanName = "bsg"
+    beam_width: int = 4
+    rounds: int = 2
+
+    def __post_init__(self) -> None:
+        if self.name not in PLANS:
+            raise SettingsError(f"unknown plan {self.name!r}; choose one of {', '.join(PLANS)}")
+        whole_number("beam_width", self.beam_width, 1, MAX_BEAM_WIDTH)
+        whole_number("rounds", self.rounds, 1, 100)
+
+    @property
+    def uses_history(self) -> bool:
+        """Whether a choice sees the choices before it."""
+        return self.name != "local"
+
+    @property
+    def bidirectional(self) -> bool:
+        """Whether mentions are also visited from last to first."""
+        return self.name == "bibsg"

@@ -1,0 +1,205 @@
+"""The trainer: search, residuals, one more tree; dev checks, early stopping, checkpoints."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from sgtb.boosting.data.binning import Binner
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.search.candidate_blocks import bin_local
+from sgtb.boosting.search.collector import Collector, choose_bins
+from sgtb.boosting.search.decoder import decode
+from sgtb.boosting.search.plan import SearchPlan, whole_number
+from sgtb.boosting.trees.forest import Forest, ForestBuilder
+from sgtb.boosting.trees.grower import TreeSettings, draw_features, grow
+from sgtb.boosting.trees.tree_masks import asking_trees
+from sgtb.core.dtypes import Bytes, Ints
+from sgtb.core.errors import ProblemsError
+from sgtb.core.thread_pool import Crew
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How long and in what manner to train.
+
+    n_trees      trees to grow at most
+    check_every  trees between two checks (of dev, and of the checkpoint)
+    patience     stop after so many checks without a better dev accuracy; None: never
+    threads      None: all cores. The result does not depend on it
+    incremental  score only new trees where a partial sequence was met before. Without it
+                 training is slow and the result the same
+    seed         of the draw of features, where TreeSettings.feature_share is below 1
+    """
+
+    n_trees: int = 250
+    check_every: int = 25
+    patience: int | None = 6
+    threads: int | None = None
+    incremental: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number("n_trees", self.n_trees, 1, 100_000)
+        whole_number("check_every", self.check_every, 1, 2**31)
+        for name in ("patience", "threads"):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), 1, 2**31)
+        whole_number("seed", self.seed, 0, 2**31)
+
+
+class Check(NamedTuple):
+    """A look at the model after so many trees.
+
+    train_accuracy is a by-product of the search that led to the last tree: of the best
+    sequences in beams that keep the gold path, and so a little too high.
+    """
+
+    n_trees: int
+    train_accuracy: float
+    dev_accuracy: float | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What callbacks are told after every tree; they return True to end training here."""
+
+    n_trees: int
+    n_trees_wanted: int
+    train_accuracy: float
+    checks: tuple[Check, ...]
+    seconds: float
+    seconds_left: float
+
+
+Callback = Callable[[Progress], bool | None]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished training: all trees grown, the checks, and how many trees were best."""
+
+    forest: Forest
+    checks: tuple[Check, ...]
+    best: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to train on, and how."""
+
+    train: Problems
+    dev: Problems | None
+    plan: SearchPlan
+    trees: TreeSettings
+    training: TrainingSettings
+
+    def __post_init__(self) -> None:
+        if not (self.train.gold >= 0).any():
+            raise ProblemsError(
+                "no mention of the training documents has a gold choice among its candidates"
+            )
+        if self.dev is not None:
+            for name in ("n_local", "n_pair"):
+                ours, theirs = getattr(self.train, name), getattr(self.dev, name)
+                if ours != theirs:
+                    raise ProblemsError(
+                        f"dev has {theirs} {name[2:]} features, the training documents have {ours}"
+                    )
+
+
+class Store(Protocol):
+    """Where a training leaves what it has at every check, and finds what an earlier run left."""
+
+    def resume(self) -> Trained | None:
+        """Return what an earlier run of the same job left."""
+
+    def keep(self, trained: Trained) -> None:
+        """Keep the training so far."""
+
+
+def train(job: Job, callbacks: Sequence[Callback] = (), store: Store | None = None) -> Trained:
+    """Boost until the wanted number of trees, the end of patience or a callback's word."""
+    settings = job.training
+    earlier = store.resume() if store is not None else None
+    with Crew(settings.threads) as crew:
+        binner = choose_bins(job.train, job.plan, job.trees.max_bins)
+        forest = ForestBuilder(settings.n_trees, job.trees.depth, job.train.n_local, binner)
+        checks: list[Check] = []
+        if earlier is not None:
+            forest.extend(earlier.forest)
+            checks += earlier.checks
+        collector = Collector(
+            job.train, job.plan, binner, forest, crew, remember=settings.incremental
+        )
+        dev = _Dev(job, binner, forest, crew)
+        begin, resumed_at = time.perf_counter(), forest.n_trees
+        stop = _out_of_patience(checks, settings.patience)
+        while forest.n_trees < settings.n_trees and not stop:
+            epoch = collector.collect()
+            n_bins = _drawn_bins(job, binner, forest.n_trees)
+            tree = grow(epoch.rows, epoch.residuals, n_bins, job.trees, crew, epoch.points)
+            forest.append(tree)
+            n = forest.n_trees
+            if n % settings.check_every == 0 or n == settings.n_trees:
+                checks.append(Check(n, epoch.accuracy, dev.accuracy()))
+                stop = _out_of_patience(checks, settings.patience)
+                if store is not None:
+                    store.keep(Trained(forest.finished(), tuple(checks), best_of(checks)))
+            seconds = time.perf_counter() - begin
+            left = seconds / (n - resumed_at) * (settings.n_trees - n)
+            told = Progress(n, settings.n_trees, epoch.accuracy, tuple(checks), seconds, left)
+            asked = [callback(told) for callback in callbacks]
+            stop = stop or any(asked)
+        if not checks or checks[-1].n_trees != forest.n_trees:  # ended between two checks
+            checks.append(Check(forest.n_trees, epoch.accuracy, dev.accuracy()))
+    return Trained(forest.finished(), tuple(checks), best_of(checks))
+
+
+def best_of(checks: Sequence[Check]) -> int:
+    """Return the number of trees with the best dev accuracy, the fewest of equals."""
+    if checks[-1].dev_accuracy is None:
+        return checks[-1].n_trees
+    return max(checks, key=lambda check: (check.dev_accuracy or 0.0, -check.n_trees)).n_trees
+
+
+def accuracy_of(choices: np.ndarray[tuple[int], np.dtype[np.int32]], problems: Problems) -> float:
+    """Return the share of mentions decided right; a mention without its gold counts as wrong."""
+    if problems.n_mentions == 0:
+        return 0.0
+    return float(((choices == problems.gold) & (problems.gold >= 0)).mean())
+
+
+def _out_of_patience(checks: Sequence[Check], patience: int | None) -> bool:
+    if patience is None or not checks or checks[-1].dev_accuracy is None:
+        return False
+    best = best_of(checks)
+    return sum(check.n_trees > best for check in checks) >= patience
+
+
+def _drawn_bins(job: Job, binner: Binner, tree: int) -> Ints:
+    """Return the bins of the features that the tree of this number may ask about."""
+    # A generator of its own: a resumed training has not drawn for the trees it was given.
+    rng = np.random.default_rng((job.training.seed, tree))
+    return draw_features(binner.n_bins, job.trees.feature_share, rng)
+
+
+class _Dev:
+    """The dev documents, binned once."""
+
+    def __init__(self, job: Job, binner: Binner, forest: ForestBuilder, crew: Crew) -> None:
+        self._job, self._forest, self._crew = job, forest, crew
+        local, self._pooled = binner.split(job.train.n_local)
+        self._local: Bytes | None = bin_local(job.dev, local, crew) if job.dev is not None else None
+
+    def accuracy(self) -> float | None:
+        if self._job.dev is None or self._local is None:
+            return None
+        forest, n_trees = self._forest.arrays, self._forest.n_trees
+        decoding = decode(
+            self._job.dev, self._local, self._pooled.thresholds, forest, n_trees, self._job.plan,
+            self._crew, asking=asking_trees(forest, n_trees, self._pooled.n_features),
+        )  # fmt: skip
+        return accuracy_of(decoding.choices, self._job.dev)

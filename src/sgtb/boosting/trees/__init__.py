@@ -1,0 +1,1 @@
+"""Regression trees: histograms, grower, forest."""

@@ -1,0 +1,223 @@
+"""The forest: F(row) = Σ η·h_m(row), all trees in flat node arrays with root offsets.
+
+    trees      0                      1
+    nodes      0   1   2   3   4      5   6   7       roots [0, 5, 8]
+    left       1   0   3   0   0      6   0   0       right = left + 1; 0 in a leaf
+
+Kernels compare bins; the forest that leaves the learner holds real thresholds. `compiled`
+goes from the one to the other: the thresholds in use become the bins' borders.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from sgtb.boosting.data.binning import Binner
+from sgtb.boosting.trees.grower import Tree
+from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
+from sgtb.native import walk_rows
+
+MAX_FEATURES = 2**16
+
+
+class ForestArrays(NamedTuple):
+    """What kernels see: trees on bins, in one of two forms.
+
+    Deep trees are walked. A node is one word, so that one load brings it, and a leaf is its
+    own left child, so that every walk may take `depth` steps:
+
+        63        32 31       8 7     0
+        | left child |  feature |  bin  |
+
+    Shallow trees, those of MASKED_DEPTH or less, are asked all their questions at once, in
+    no order. A question answered "right" rules out the leaves on its left; the first leaf not
+    ruled out is the one a walk would end in. The leaves are the bits of up to four bytes, the
+    planes, so sixteen candidates answer a question in a few vector instructions, and the answers
+    to questions about local features are common to all histories. A leaf above the lowest
+    level stands for all leaves that could be below it, so that the leaves on the left of a
+    question are whole planes, or some of one plane. A question is one word for every plane that
+    it speaks of, local ones first:
+
+        42  40 39            32 31       8 7     0
+        | plane | leaves allowed |  feature |  bin  |
+    """
+
+    depth: int
+    planes: int
+    words: int  # room for the questions of a tree
+    n_local: int
+    roots: Ints
+    nodes: Longs
+    value: Doubles
+    questions: Longs
+    local_questions: Ints
+    global_questions: Ints
+    leaf_value: Doubles
+
+
+_PLANE_DEPTH = 3
+_PLANE = 2**_PLANE_DEPTH  # leaves that are the bits of a byte
+_ALL = 2**_PLANE - 1
+MASKED_DEPTH = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees with real thresholds: go left if value <= threshold.
+
+    roots      i4[M+1]  where each tree's nodes begin
+    feature    i4[N]    the feature asked about, -1 in a leaf
+    threshold  f4[N]
+    left       i4[N]    the left child, the right one follows it; 0 in a leaf
+    value      f8[N]    a leaf's value, 0 elsewhere
+    """
+
+    roots: Ints
+    feature: Ints
+    threshold: Floats
+    left: Ints
+    value: Doubles
+
+    @property
+    def n_trees(self) -> int:
+        """M."""
+        return len(self.roots) - 1
+
+    def first(self, n_trees: int) -> Self:
+        """Return the forest of the first trees: what boosting had after so many steps."""
+        n = self.roots[n_trees]
+        return type(self)(
+            self.roots[: n_trees + 1], self.feature[:n], self.threshold[:n], self.left[:n],
+            self.value[:n],
+        )  # fmt: skip
+
+    def compiled(self, n_local: int, n_features: int) -> tuple[ForestArrays, Binner]:
+        """Return what kernels need: the trees on bins, and the binner these belong to."""
+        cuts = [np.unique(self.threshold[self.feature == f]) for f in range(n_features)]
+        bins = np.zeros(len(self.feature), np.uint8)
+        for f, cut in enumerate(cuts):
+            asked = self.feature == f
+            bins[asked] = np.searchsorted(cut, self.threshold[asked])
+        arrays = _empty_arrays(self.n_trees, len(bins), self.depth(), n_local)
+        arrays.roots[:] = self.roots
+        for t in range(self.n_trees):
+            a, b = int(self.roots[t]), int(self.roots[t + 1])
+            left = np.where(self.left[a:b] > 0, self.left[a:b] - a, 0)
+            _write_tree(arrays, t, Tree(self.feature[a:b], bins[a:b], left, self.value[a:b]))
+        return arrays, Binner.of(cuts)
+
+    def depth(self) -> int:
+        """Return the number of questions on the longest way to a leaf."""
+        levels = np.zeros(len(self.left), np.int64)
+        for node in np.flatnonzero(self.left):  # parents come before their children
+            levels[self.left[node]] = levels[self.left[node] + 1] = levels[node] + 1
+        return int(levels.max(initial=0))
+
+    def predict(self, rows: Floats) -> Doubles:
+        """Return F of raw feature rows: one plain walk per row and tree."""
+        scores = np.zeros(len(rows))
+        walk_rows(self.roots, self.feature, self.threshold, self.left, self.value, rows, scores)
+        return scores
+
+
+def _empty_arrays(n_trees: int, n_nodes: int, depth: int, n_local: int) -> ForestArrays:
+    masked = n_trees if depth <= MASKED_DEPTH else 0
+    planes = 1 << max(depth - _PLANE_DEPTH, 0)
+    words = (1 << depth) - 1 + max(planes // 2 - 1, 0)  # the topmost speaks of half the planes
+    return ForestArrays(
+        depth, planes, words, n_local, np.zeros(n_trees + 1, np.int32),
+        np.zeros(n_nodes, np.int64), np.zeros(n_nodes), np.zeros(masked * words, np.int64),
+        np.zeros(masked, np.int32), np.zeros(masked, np.int32),
+        np.zeros((masked, _PLANE * planes)),
+    )  # fmt: skip
+
+
+def _write_tree(arrays: ForestArrays, t: int, tree: Tree) -> None:
+    """Write a tree to the place that begins at roots[t], in both forms."""
+    start, n = int(arrays.roots[t]), len(tree.feature)
+    inside = tree.left > 0
+    child = np.where(inside, tree.left, np.arange(n)).astype(np.int64) + start
+    asked = np.where(inside, tree.feature, 0).astype(np.int64)
+    border = np.where(inside, tree.bin, 255).astype(np.int64)
+    arrays.nodes[start : start + n] = (child << 32) | (asked << 8) | border
+    arrays.value[start : start + n] = tree.value
+    if arrays.depth <= MASKED_DEPTH:
+        _write_questions(arrays, t, tree)
+
+
+def _write_questions(arrays: ForestArrays, t: int, tree: Tree) -> None:
+    locals_: list[int] = []
+    globals_: list[int] = []
+
+    def visit(node: int, first: int, size: int) -> None:
+        """Write what is below a node: `size` leaves from number `first` on."""
+        left = int(tree.left[node])
+        if left == 0:
+            arrays.leaf_value[t, first : first + size] = tree.value[node]
+            return
+        feature = int(tree.feature[node])
+        is_local = feature < arrays.n_local
+        own = feature if is_local else feature - arrays.n_local
+        half = size // 2
+        for plane in range(first // _PLANE, (first + half - 1) // _PLANE + 1):
+            begin = max(first - plane * _PLANE, 0)
+            end = min(first + half - plane * _PLANE, _PLANE)
+            ruled_out = (1 << end) - (1 << begin)
+            word = (plane << 40) | ((_ALL & ~ruled_out) << 32) | (own << 8) | int(tree.bin[node])
+            (locals_ if is_local else globals_).append(word)
+        visit(left, first, half)
+        visit(left + 1, first + half, half)
+
+    visit(0, 0, arrays.leaf_value.shape[1])
+    words = locals_ + globals_
+    arrays.questions[t * arrays.words : t * arrays.words + len(words)] = words
+    arrays.local_questions[t] = len(locals_)
+    arrays.global_questions[t] = len(globals_)
+
+
+class ForestBuilder:
+    """A forest under construction: room for all trees is taken at once, kernels see it grow."""
+
+    def __init__(self, n_trees: int, depth: int, n_local: int, binner: Binner) -> None:
+        room = n_trees * (2 ** (depth + 1) - 1)
+        self._binner = binner
+        self.n_trees = 0
+        self.feature = np.full(room, -1, np.int32)
+        self.threshold = np.zeros(room, np.float32)
+        self.left = np.zeros(room, np.int32)
+        self.arrays = _empty_arrays(n_trees, room, depth, n_local)
+
+    def append(self, tree: Tree) -> None:
+        """Add a tree grown on the builder's bins."""
+        start = int(self.arrays.roots[self.n_trees])
+        stop = start + len(tree.feature)
+        inner = tree.feature >= 0
+        left = np.where(inner, tree.left + start, 0).astype(np.int32)
+        self.feature[start:stop] = tree.feature
+        self.threshold[start:stop][inner] = self._binner.thresholds[
+            tree.feature[inner], tree.bin[inner].astype(np.int64)
+        ]
+        self.left[start:stop] = left
+        _write_tree(self.arrays, self.n_trees, tree)
+        self.n_trees += 1
+        self.arrays.roots[self.n_trees] = stop
+
+    def extend(self, forest: Forest) -> None:
+        """Add the trees of an earlier run on the same bins."""
+        for t in range(forest.n_trees):
+            a, b = int(forest.roots[t]), int(forest.roots[t + 1])
+            feature, threshold = forest.feature[a:b], forest.threshold[a:b]
+            bins = np.zeros(b - a, np.uint8)
+            for i in np.flatnonzero(feature >= 0):
+                bins[i] = np.searchsorted(self._binner.thresholds[feature[i]], threshold[i])
+            left = np.where(feature >= 0, forest.left[a:b] - a, 0).astype(np.int32)
+            self.append(Tree(feature, bins, left, forest.value[a:b]))
+
+    def finished(self) -> Forest:
+        """Return the trees so far, as a forest of its own."""
+        n = int(self.arrays.roots[self.n_trees])
+        return Forest(
+            self.arrays.roots[: self.n_trees + 1].copy(), self.feature[:n].copy(),
+            self.threshold[:n].copy(), self.left[:n].copy(), self.arrays.value[:n].copy(),
+        )  # fmt: skip

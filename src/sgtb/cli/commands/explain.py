@@ -1,0 +1,123 @@
+"""The command `sgtb explain`: one mention in full, why it means what it means."""
+
+from typing import Annotated, Any
+
+import typer
+
+from sgtb.cli.link_input import read_requests, sources_of, texts_of
+from sgtb.cli.linker_options import (
+    MIN_LINK_PROBABILITY,
+    AnyCase,
+    AsText,
+    Fuzzy,
+    Kb,
+    MinLinkProbability,
+    Model,
+    Nil,
+    check_pair,
+    linker_settings,
+    open_linker,
+    print_json,
+)
+from sgtb.cli.views.explain_view import print_explanation
+from sgtb.cli.views.link_view import harmless
+from sgtb.core.errors import RequestError
+from sgtb.linking.links import Link, LinkedDocument
+
+_ALL = 1000
+"""More candidates than a mention has."""
+_LISTED = 20
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command()
+def explain(
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT|FILE|-", help="A text, a file, or - for standard input.")
+    ],
+    mention: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[MENTION]", show_default=False, help="The name as it stands there."
+        ),
+    ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option(
+            "--at",
+            metavar="CHARACTER",
+            min=0,
+            show_default=False,
+            help="The name at this character, counted from 0: if it stands there several times.",
+        ),
+    ] = None,
+    model: Model = None,
+    kb: Kb = None,
+    as_text: AsText = False,
+    fuzzy: Fuzzy = False,
+    any_case: AnyCase = False,
+    min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
+    nil: Nil = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Tell why a name means what it means: all its candidates, and every reason.
+
+    Reasons compare the chosen candidate with the runner-up. Their values are parts of a score,
+    and add up to its lead.
+
+    \b
+    Examples:
+      sgtb explain "Jordan won six rings with the Bulls." Jordan
+      sgtb explain article.txt Paris
+      sgtb explain article.txt --at 120 --json
+    """  # fmt: skip
+    check_pair(model, kb)
+    if mention is None and at is None:
+        raise typer.BadParameter("give a mention, or --at and where it stands")
+    source = texts_of([text]) if as_text else sources_of([text], "whole")
+    if not source[0].single:
+        raise typer.BadParameter(f"{text} has many documents; give the text of one")
+    settings = linker_settings(_ALL, True, fuzzy, any_case, min_link_probability, nil)
+    placed = next(read_requests(source, settings.max_characters))
+    with open_linker(model, kb, settings) as linker:
+        document = linker.link(placed.request)
+        link = _the_link(document, mention, at)
+        about = {}
+        for id in dict.fromkeys([link.entity, *(other.entity for other in link.candidates)]):
+            number = None if id is None else linker.kb.number(id)
+            if id is not None and number is not None:
+                about[id] = linker.kb.description_of(number)
+    if as_json:
+        print_json(_as_json(link, about))
+    else:
+        print_explanation(document, link, about)
+
+
+def _the_link(document: LinkedDocument, mention: str | None, at: int | None) -> Link:
+    """Return the link asked for; of several the first, spelt exactly so if one is."""
+    here = [link for link in document.links if at is None or link.start <= at < link.end]
+    if mention is not None:
+        exact = [link for link in here if link.text == mention]
+        here = exact or [link for link in here if link.text.casefold() == mention.casefold()]
+    if here:
+        return here[0]
+    wanted = [] if mention is None else [repr(harmless(mention))]
+    if at is not None:
+        wanted.append(f"at character {at}")
+    raise RequestError(f"no mention {' '.join(wanted)}; {_found(document)}")
+
+
+def _found(document: LinkedDocument) -> str:
+    if not document.links:
+        return "none was found in the text"
+    shown = [f"{harmless(link.text)!r} at {link.start}" for link in document.links[:_LISTED]]
+    more = len(document.links) - len(shown)
+    return f"found were {', '.join(shown)}{f' and {more:,} more' if more else ''}"
+
+
+def _as_json(link: Link, about: dict[str, str]) -> dict[str, Any]:
+    record = link.to_dict()
+    for other in record["candidates"]:
+        other["description"] = about.get(other["entity"], "")
+    return record

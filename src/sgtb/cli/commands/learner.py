@@ -1,0 +1,242 @@
+"""The commands `sgtb learner …`: train, predict, info."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import numpy as np
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from sgtb.boosting import (
+    PLANS,
+    Decoding,
+    Problems,
+    SearchPlan,
+    StructuredGradientBoosting,
+    TrainingSettings,
+    TreeSettings,
+)
+from sgtb.boosting.model_file import Model
+from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.trainer import accuracy_of
+from sgtb.core.errors import ModelFileError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The structured learner: train, predict, inspect.",
+    rich_markup_mode="rich",
+)
+
+_PLAN, _TREES, _TRAINING = SearchPlan(), TreeSettings(), TrainingSettings()
+_NAMES = ", ".join(PLANS)
+
+
+# Options that several commands have.
+BeamWidth = Annotated[int, typer.Option(help="Hypotheses kept at each step.")]
+Trees = Annotated[int, typer.Option(help="Trees to grow at most.")]
+LearningRate = Annotated[float, typer.Option(help="Weight of each new tree.")]
+Depth = Annotated[int, typer.Option(help="Levels of splits in a tree.")]
+MinLeaf = Annotated[int, typer.Option(help="Fewest rows a leaf may have.")]
+CheckEvery = Annotated[int, typer.Option(help="Trees between two checks.")]
+Patience = Annotated[
+    int | None, typer.Option(help="Stop after so many checks without a better dev accuracy.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(help="Threads to use; all cores by default. The result is the same."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+ModelFile = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
+ProblemsFile = Annotated[Path, typer.Argument(help="A problems file.", show_default=False)]
+
+
+@app.command()
+def train(
+    problems: ProblemsFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The model file to write.", show_default=False)
+    ],
+    dev: Annotated[
+        Path | None,
+        typer.Option(help="Problems that choose how many trees are kept.", show_default=False),
+    ] = None,
+    plan: Annotated[str, typer.Option(help=f"One of {_NAMES}.")] = _PLAN.name,
+    beam_width: BeamWidth = _PLAN.beam_width,
+    rounds: Annotated[
+        int, typer.Option(help="Pairs of forward and backward passes; bibsg only.")
+    ] = _PLAN.rounds,
+    trees: Trees = _TRAINING.n_trees,
+    learning_rate: LearningRate = _TREES.learning_rate,
+    depth: Depth = _TREES.depth,
+    min_leaf: MinLeaf = _TREES.min_leaf,
+    l2: Annotated[
+        float, typer.Option(help="Pulls the values of small leaves to zero.")
+    ] = _TREES.l2,
+    feature_share: Annotated[
+        float, typer.Option(help="Share of the features each tree may ask about.")
+    ] = _TREES.feature_share,
+    seed: Annotated[int, typer.Option(help="Seed of the draw of features.")] = _TRAINING.seed,
+    check_every: CheckEvery = _TRAINING.check_every,
+    patience: Patience = _TRAINING.patience,
+    threads: Threads = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep the state in this file; a killed training goes on from it.",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Train a model on a problems file.
+
+    \b
+    Examples:
+      sgtb learner train train.problems -o bsg.model
+      sgtb learner train train.problems -o bsg.model --dev dev.problems
+      sgtb learner train train.problems -o bibsg.model --plan bibsg
+      sgtb learner train train.problems -o bsg.model --checkpoint state
+    """
+    for path in (output, checkpoint):
+        if path is not None:
+            _check_folder(path)
+    model = StructuredGradientBoosting(
+        SearchPlan(cast(PlanName, plan), beam_width, rounds),
+        TreeSettings(learning_rate, depth, min_leaf, l2, feature_share=feature_share),
+        TrainingSettings(trees, check_every, patience, threads, seed=seed),
+    )
+    model.fit(
+        Problems.load(problems),
+        None if dev is None else Problems.load(dev),
+        checkpoint=checkpoint,
+        progress=not quiet,
+    )
+    model.save(output)
+    kept = model.model.forest.n_trees
+    check = next(check for check in model.history if check.n_trees == kept)
+    found = f", dev accuracy {check.dev_accuracy:.2%}" if check.dev_accuracy is not None else ""
+    print(f"{output}: {plan}, {kept} trees{found}")
+
+
+@app.command()
+def predict(model: ModelFile, problems: ProblemsFile, as_json: AsJson = False) -> None:
+    """Decide all documents of a problems file.
+
+    Prints how many choices are right, where the file says which are. With --json also every
+    choice, counted from 0 within its mention (-1: no candidates), and its probability.
+
+    \b
+    Examples:
+      sgtb learner predict bsg.model test.problems
+      sgtb learner predict bsg.model test.problems --json > choices.json
+    """
+    documents = Problems.load(problems)
+    decoding = StructuredGradientBoosting.load(model).decode(documents)
+    known = bool((documents.gold >= 0).any())
+    accuracy = accuracy_of(decoding.choices, documents) if known else None
+    if as_json:
+        _print_json(_decoding_json(decoding, accuracy))
+        return
+    print(_size_of(documents))
+    print(
+        f"accuracy {accuracy:.2%}" if accuracy is not None else "accuracy unknown: no gold choices"
+    )
+
+
+@app.command()
+def info(model: ModelFile, as_json: AsJson = False) -> None:
+    """Show what a model file holds.
+
+    \b
+    Examples:
+      sgtb learner info bsg.model
+      sgtb learner info bsg.model --json
+    """
+    told = _model_json(StructuredGradientBoosting.load(model).model, model)
+    if as_json:
+        _print_json(told)
+        return
+    history = told.pop("history")
+    console = Console()
+    console.print(_info_table(told))
+    console.print(_history_table(history))
+
+
+def _check_folder(path: Path) -> None:
+    """Raise before the work, not after it, if a file cannot be written."""
+    if not path.parent.is_dir():
+        raise ModelFileError(f"{path}: there is no folder {path.parent}; create it first")
+    if path.is_dir():
+        raise ModelFileError(f"{path}: this is a folder; name a file")
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    print(json.dumps(value, allow_nan=False))
+
+
+def _size_of(problems: Problems) -> str:
+    return (
+        f"{problems.n_documents:,} documents, {problems.n_mentions:,} mentions, "
+        f"{problems.n_candidates:,} candidates"
+    )
+
+
+def _decoding_json(decoding: Decoding, accuracy: float | None) -> dict[str, Any]:
+    parts = [decoding.document(d) for d in range(len(decoding.mention_offsets) - 1)]
+    return {
+        "accuracy": accuracy,
+        "documents": [
+            {
+                "choices": part.choices.tolist(),
+                "probability": np.round(part.probability, 6).tolist(),
+            }
+            for part in parts
+        ],
+    }
+
+
+def _model_json(model: Model, path: Path) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "n_trees": model.forest.n_trees,
+        "n_nodes": len(model.forest.feature),
+        "n_local": model.n_local,
+        "n_pair": model.n_pair,
+        "plan": dataclasses.asdict(model.plan),
+        "trees": dataclasses.asdict(model.trees),
+        "history": [check._asdict() for check in model.checks],
+    }
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i else "left")
+    return table
+
+
+def _info_table(told: dict[str, Any]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for key, value in told.items():
+        fields = value.items() if isinstance(value, dict) else ()
+        text = ", ".join(f"{name} {field}" for name, field in fields) or str(value)
+        table.add_row(key, text)
+    return table
+
+
+def _history_table(history: list[dict[str, Any]]) -> Table:
+    table = _table("trees", "train accuracy", "dev accuracy")
+    for check in history:
+        dev = check["dev_accuracy"]
+        table.add_row(
+            str(check["n_trees"]),
+            f"{check['train_accuracy']:.2%}",
+            "-" if dev is None else f"{dev:.2%}",
+        )
+    return table

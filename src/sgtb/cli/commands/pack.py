@@ -1,0 +1,73 @@
+"""The command `sgtb pack`: model, knowledge base and model card as one folder."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sgtb.core.errors import SgtbError
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command()
+def pack(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder to write; a new one, or its like.")
+    ],
+    model: Annotated[
+        Path,
+        typer.Option("--model", metavar="FILE", exists=True, dir_okay=False, help="The model."),
+    ],
+    kb: Annotated[
+        Path,
+        typer.Option(
+            "--kb", metavar="DIR", exists=True, file_okay=False, help="Its knowledge base."
+        ),
+    ],
+    evaluation: Annotated[
+        Path | None,
+        typer.Option(
+            "--evaluation",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+            help="What `sgtb evaluate --json` printed, for the model card.",
+        ),
+    ] = None,
+    with_kb: Annotated[
+        bool,
+        typer.Option("--with-kb/--without-kb", help="Whether the knowledge base goes along."),
+    ] = True,
+) -> None:
+    """Write a folder that holds all of a linker and can be put on a model hub as it is.
+
+    `sgtb link --model FOLDER` uses it, as does Linker.from_pretrained. The model card, README.md,
+    says what the linker is, what it was trained on and how good it is; a licence is yours to add.
+
+    \b
+    Example:
+      sgtb pack --model news.model --kb simple --evaluation scores.json news-linker
+    """  # fmt: skip
+    measured = None if evaluation is None else _read(evaluation)
+    from sgtb.linking.linker import Linker
+
+    with Linker.load(model, kb) as linker:
+        linker.save_pretrained(folder, measured, kb=with_kb)
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    print(f"{folder}: {size / 1e6:,.1f} MB", file=sys.stderr)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise SgtbError(f"{path}: this is no JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise SgtbError(
+            f"{path}: an evaluation is a JSON object; `sgtb evaluate --json` prints one"
+        )
+    return record

@@ -1,0 +1,321 @@
+"""The command `sgtb train`: a linker of one's own, from annotated documents or from a dump."""
+
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sgtb.cli.linker_options import print_json
+from sgtb.cli.train_input import (
+    AsJson,
+    Asked,
+    Beam,
+    Depth,
+    DevFiles,
+    Eta,
+    Folds,
+    FormatName,
+    Given,
+    MinLeaf,
+    NilPrecision,
+    Output,
+    Plan,
+    Quiet,
+    Seed,
+    Threads,
+    TrainFiles,
+    Trees,
+    Vectors,
+    Without,
+    check_output,
+    from_files,
+    from_links,
+    say,
+    word_vectors,
+)
+from sgtb.cli.views.stage_bars import Stages
+from sgtb.cli.views.train_view import print_accuracy, print_model
+from sgtb.core.progress import silent
+from sgtb.core.records import Document
+
+if TYPE_CHECKING:
+    from sgtb.kb.knowledge_base import KnowledgeBase
+    from sgtb.linking.linker_model import LinkerModel
+    from sgtb.linking.training.linker_training import LinkerTraining, Prepared
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+_FEW_LINKS = 200
+
+
+@app.command()
+def train(
+    output: Output,
+    kb: Annotated[
+        Path | None,
+        typer.Option(
+            "--kb",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            show_default=False,
+            help="The folder of a knowledge base.",
+        ),
+    ] = None,
+    train: TrainFiles = None,
+    dev: DevFiles = None,
+    from_dump: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from-links",
+            metavar="DUMP",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+            help="Learn from the links of a Wikipedia dump: no annotated documents are needed.",
+        ),
+    ] = None,
+    build_kb: Annotated[
+        Path | None,
+        typer.Option(
+            "--build-kb",
+            metavar="DIR",
+            show_default=False,
+            help="With --from-links: build the knowledge base first, in this folder.",
+        ),
+    ] = None,
+    hold_out: Annotated[
+        float,
+        typer.Option(
+            "--hold-out",
+            min=0.01,
+            max=0.9,
+            help="With --build-kb: share of pages to learn from and to test with.",
+        ),
+    ] = 0.4,
+    red_links: Annotated[
+        int,
+        typer.Option(
+            "--red-links",
+            min=0,
+            help="With --build-kb: linked titles without a page are entities, too, if this many "
+            "pages link them; 0: they are not.",
+        ),
+    ] = 0,
+    pages: Annotated[
+        int, typer.Option("--pages", min=3, help="With --from-links: pages to take at most.")
+    ] = 800,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, max=256, help="Processes that read dumps."),
+    ] = 1,
+    write_test: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-test",
+            metavar="FILE",
+            dir_okay=False,
+            show_default=False,
+            help="With --from-links: write the test pages as JSON Lines, for `sgtb evaluate`.",
+        ),
+    ] = None,
+    format: FormatName = None,
+    plan: Plan = "bsg",
+    beam: Beam = 4,
+    depth: Depth = None,
+    eta: Eta = None,
+    trees: Trees = None,
+    min_leaf: MinLeaf = None,
+    folds: Folds = None,
+    without: Without = None,
+    vectors: Vectors = "none",
+    nil_precision: NilPrecision = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FILE",
+            dir_okay=False,
+            show_default=False,
+            help="Keep the trees in this file as they grow; a killed training goes on from it.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a linker for a knowledge base.
+
+    From annotated documents; or, with --from-links, from the links of a dump, tested on pages
+    that neither the knowledge base nor the training has seen. Settings that are not given depend
+    on how much there is to learn from.
+
+    \b
+    Examples:
+      sgtb train --kb my.kb --train train.jsonl -o my.model
+      sgtb train --kb my.kb --train train.jsonl --dev dev.jsonl -o my.model --plan bibsg
+      sgtb train --from-links simplewiki.xml.bz2 --build-kb simple -o simple.model
+    """  # fmt: skip
+    begin = time.perf_counter()
+    _check_options(kb, train, from_dump, build_kb, write_test)
+    check_output(output, checkpoint, write_test)
+    asked = Asked(
+        plan, beam, depth, eta, trees, min_leaf, folds, tuple(without or ()), nil_precision,
+        seed, threads,
+    )  # fmt: skip
+    from sgtb.kb.knowledge_base import KnowledgeBase
+
+    if from_dump and build_kb is not None:
+        _build(from_dump, build_kb, hold_out, red_links, workers, quiet)
+    place = build_kb if kb is None else kb
+    assert place is not None, "see _check_options"
+    with KnowledgeBase.open(place) as opened:
+        if from_dump:
+            with Stages(quiet) as stages:
+                given = from_links(opened, from_dump, pages, workers, quiet, stages)
+            _advise(given, red_links, quiet)
+        else:
+            given = from_files(opened, train or (), dev or (), format, seed, quiet)
+        if write_test is not None:
+            _write_test(given, write_test, quiet)
+        settings = asked.settings(given)
+        prepared = prepare_given(opened, given, settings, vectors, quiet)
+        model = grow(prepared, settings, given, checkpoint, quiet)
+        model.save(output)
+        result = report(output, model, given, opened, prepared, time.perf_counter() - begin)
+        tested = None if not given.test else asked_about(opened, model, given.test)
+    if as_json:
+        print_json({**result, **({} if tested is None else {"test": tested})})
+        return
+    print_model(result)
+    if tested is not None:
+        print_accuracy("test", tested)
+
+
+def prepare_given(
+    kb: "KnowledgeBase", given: Given, settings: "LinkerTraining", vectors: str, quiet: bool
+) -> "Prepared":
+    """Make features, and say how much can be learned from."""
+    from sgtb.linking.training.linker_training import prepare
+
+    with Stages(quiet) as stages:
+        prepared = prepare(
+            kb, given.train.documents, given.dev.documents, settings,
+            words=word_vectors(vectors), say=stages,
+        )  # fmt: skip
+    learnable = int((prepared.train.layout.choices.gold >= 0).sum())
+    say(
+        f"{learnable:,} mentions can be learned from: what they mean is among their candidates",
+        quiet,
+    )
+    return prepared
+
+
+def grow(
+    prepared: "Prepared",
+    settings: "LinkerTraining",
+    given: Given,
+    checkpoint: Path | None,
+    quiet: bool,
+) -> "LinkerModel":
+    """Grow trees, with a bar."""
+    from sgtb.boosting.training_progress import TrainingBar
+    from sgtb.linking.training.linker_training import fit_linker
+
+    with nullcontext() if quiet else TrainingBar(settings.plan.name) as bar:
+        return fit_linker(
+            prepared, settings, callbacks=() if bar is None else (bar,), checkpoint=checkpoint,
+            origin=given.origin, say=silent if bar is None else bar.stage,
+        )  # fmt: skip
+
+
+def report(
+    output: Path,
+    model: "LinkerModel",
+    given: Given,
+    kb: "KnowledgeBase",
+    prepared: "Prepared",
+    seconds: float,
+) -> dict[str, Any]:
+    """Return what was trained, as plain data."""
+    forest = model.forest
+    dev = asked_about(kb, model, given.dev.documents) if given.dev.n_known else None
+    return {
+        "model": str(output),
+        "bytes": output.stat().st_size,
+        "plan": forest.plan.name,
+        "beam": forest.plan.beam_width,
+        "depth": forest.trees.depth,
+        "eta": forest.trees.learning_rate,
+        "trees": forest.forest.n_trees,
+        "documents": {"train": len(given.train.documents), "dev": len(given.dev.documents)},
+        "mentions": {"train": given.train.n_mentions, "dev": given.dev.n_mentions},
+        "learnable": int((prepared.train.layout.choices.gold >= 0).sum()),
+        "unknown": dict(given.train.unknown + given.dev.unknown),
+        "nil": {"kind": model.nil.kind, "threshold": round(model.nil.threshold, 6)},
+        "confidence": model.confidence.kind,
+        "dev": dev,
+        "origin": model.origin,
+        "seconds": round(seconds, 1),
+    }
+
+
+def _check_options(
+    kb: Path | None,
+    train: list[Path] | None,
+    from_dump: list[Path] | None,
+    build_kb: Path | None,
+    write_test: Path | None,
+) -> None:
+    if bool(train) == bool(from_dump):
+        raise typer.BadParameter("give either --train, or --from-links")
+    if (kb is None) == (build_kb is None):
+        raise typer.BadParameter("give --kb; with --from-links, --kb or --build-kb")
+    if not from_dump and (build_kb is not None or write_test is not None):
+        raise typer.BadParameter("--build-kb and --write-test go with --from-links")
+
+
+def _build(
+    dumps: list[Path], place: Path, hold_out: float, red_links: int, workers: int, quiet: bool
+) -> None:
+    from sgtb.wikipedia.build.build_settings import WikiSettings
+    from sgtb.wikipedia.build.dump_build import build_wiki
+    from sgtb.wikipedia.build.hold_out import HoldOut
+
+    settings = WikiSettings(workers=workers, red_links=red_links, hold_out=HoldOut(hold_out))
+    with Stages(quiet) as stages:
+        built = build_wiki(dumps, place, settings, stages)
+    say(
+        f"{place}: {built.entities:,} entities, {built.names.names:,} names, "
+        f"{built.entity_links:,} links; {built.held_out:,} pages held out",
+        quiet,
+    )
+
+
+def _advise(given: Given, red_links: int, quiet: bool) -> None:
+    """Say what helps where a dump is a small part of a wiki."""
+    if given.train.n_known < _FEW_LINKS and not red_links:
+        say(
+            f"only {given.train.n_known} links lead to an entity: of a small part of a wiki most "
+            "lead outside. With --build-kb and --red-links 1 linked titles are entities, too",
+            quiet,
+        )
+
+
+def _write_test(given: Given, path: Path, quiet: bool) -> None:
+    from sgtb.formats.registry import write_documents
+
+    count = write_documents(given.test, path, "jsonl")
+    say(f"{path}: {count:,} documents to test with", quiet)
+
+
+def asked_about(
+    kb: "KnowledgeBase", model: "LinkerModel", documents: Sequence[Document]
+) -> dict[str, Any]:
+    """Return how often a model is right, beside baselines, where it has to choose."""
+    from sgtb.evaluation.linkers.link_scores import ask_links, figures_of
+
+    return figures_of(ask_links(kb, {model.forest.plan.name: model}, documents))

@@ -1,0 +1,151 @@
+"""The command `sgtb tune`: settings for a linker, searched for within a budget."""
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sgtb.cli.commands.train import grow, prepare_given, report
+from sgtb.cli.linker_options import print_json
+from sgtb.cli.train_input import (
+    AsJson,
+    Asked,
+    DevFiles,
+    Folds,
+    FormatName,
+    MinLeaf,
+    NilPrecision,
+    Output,
+    Quiet,
+    Seed,
+    Threads,
+    TrainFiles,
+    Vectors,
+    Without,
+    check_output,
+    from_files,
+    say,
+)
+from sgtb.cli.views.train_view import print_model, print_trials
+from sgtb.cli.views.trial_watch import TrialWatch
+
+if TYPE_CHECKING:
+    from sgtb.linking.training.tuning import Outcome
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+@app.command()
+def tune(
+    output: Output,
+    kb: Annotated[
+        Path,
+        typer.Option(
+            "--kb",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            show_default=False,
+            help="The folder of a knowledge base.",
+        ),
+    ],
+    train: TrainFiles = None,
+    dev: DevFiles = None,
+    budget: Annotated[
+        str,
+        typer.Option(
+            "--budget",
+            metavar="TIME",
+            help="How long to search: 90s, 10m, 2h. Trials of an earlier run count.",
+        ),
+    ] = "10m",
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            "--trials", min=1, show_default=False, help="How many trials to make at most."
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            "--state",
+            metavar="FILE",
+            dir_okay=False,
+            show_default="MODEL.trials.jsonl",
+            help="Where finished trials are kept; a search that was stopped goes on from it.",
+        ),
+    ] = None,
+    format: FormatName = None,
+    min_leaf: MinLeaf = None,
+    folds: Folds = None,
+    without: Without = None,
+    vectors: Vectors = "none",
+    nil_precision: NilPrecision = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search for the plan, beam, depth, η and number of trees that do best on dev.
+
+    Starts with what `sgtb train` takes by itself. Prints all trials, and writes a model trained
+    with the best. Started again, it goes on where it was stopped.
+
+    \b
+    Examples:
+      sgtb tune --kb my.kb --train train.jsonl --dev dev.jsonl -o my.model --budget 10m
+      sgtb tune --kb my.kb --train train.jsonl -o my.model --trials 20
+    """  # fmt: skip
+    begin = time.perf_counter()
+    if not train:
+        raise typer.BadParameter("give documents to learn from: --train FILE")
+    seconds = seconds_of(budget)
+    state = output.with_name(f"{output.name}.trials.jsonl") if state is None else state
+    check_output(output, state)
+    asked = Asked(
+        "bsg", 4, None, None, None, min_leaf, folds, tuple(without or ()), nil_precision,
+        seed, threads,
+    )  # fmt: skip
+    from sgtb.kb.knowledge_base import KnowledgeBase
+    from sgtb.linking.training.trial_file import TrialFile
+    from sgtb.linking.training.tuning import Budget, best_of, tune_linker
+
+    with KnowledgeBase.open(kb) as opened:
+        given = from_files(opened, train, dev or (), format, seed, quiet)
+        settings = asked.settings(given)
+        prepared = prepare_given(opened, given, settings, vectors, quiet)
+        outcomes: list[Outcome] = []
+        with TrialWatch(quiet) as watch:
+            limits = Budget(seconds, trials)
+            for outcome in tune_linker(prepared, settings, limits, TrialFile(state), watch):
+                outcomes.append(outcome)
+                watch.end(len(outcomes), outcome)
+        best = best_of(outcomes)
+        say(f"training with the best of {len(outcomes)} trials", quiet)
+        chosen = best.trial.settings(settings)
+        given.origin["tuned"] = {"trials": len(outcomes), "seed": seed}
+        model = grow(prepared, chosen, given, None, quiet)
+        model.save(output)
+        result = report(output, model, given, opened, prepared, time.perf_counter() - begin)
+    if as_json:
+        print_json({**result, "trials": _plain(outcomes), "state": str(state)})
+        return
+    print_trials(outcomes, best)
+    print_model(result)
+
+
+def seconds_of(written: str) -> float:
+    """Return a time such as 90s, 10m or 1.5h in seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", written.strip())
+    if found is None or not float(found[1]):
+        raise typer.BadParameter(f"{written!r} is no time; write 90s, 10m or 2h")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _plain(outcomes: Sequence["Outcome"]) -> list[dict[str, object]]:
+    return [asdict(outcome) for outcome in outcomes]

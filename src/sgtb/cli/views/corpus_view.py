@@ -1,0 +1,96 @@
+"""What `sgtb corpus` prints: what a file holds, and what is wrong with it."""
+
+import math
+
+from rich.console import Console
+from rich.table import Table
+
+from sgtb.formats.survey import Problems, Survey
+from sgtb.linking.training.gold_audit import GoldReport, UnknownEntity
+
+
+def print_check(found: Survey, report: GoldReport | None, most: int) -> None:
+    """Print what a file holds, what is wrong with it, and what a knowledge base knows of it."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"{found.path}: {found.format}", style="bold", markup=False)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column()
+    for name, value, remark in (*_counts(found), *(_known(report) if report else ())):
+        table.add_row(f"  {name}", value, remark)
+    console.print(table)
+    for title, problems in (
+        ("cannot be read, or does not match the text", found.unreadable),
+        ("overlaps", found.overlaps),
+        ("ids that occur again", found.repeated),
+        ("did not match the text, but was found near it", found.repaired),
+    ):
+        _print_problems(console, title, problems, most)
+    if report is not None and report.entities:
+        _print_unknown(console, report, most)
+    if not found.errors:
+        console.print("no errors", markup=False)
+
+
+def _counts(found: Survey) -> list[tuple[str, str, str]]:
+    return [
+        ("documents", f"{found.documents:,}", f"{found.characters:,} characters"),
+        ("mentions", f"{found.mentions:,}", f"{found.unannotated:,} not annotated"),
+        ("  with an entity", f"{found.linked:,}", f"{found.entities:,} different ones"),
+        ("  without: NIL", f"{found.nil:,}", _share(found.nil_share)),
+    ]
+
+
+def _known(report: GoldReport) -> list[tuple[str, str, str]]:
+    share = report.known / report.linked if report.linked else math.nan
+    return [
+        ("in the knowledge base", f"{report.known:,}", _share(share)),
+        ("  among candidates", f"{report.recalled:,}", _share(report.recall)),
+        ("  name unknown", f"{report.without:,}", ""),
+        (
+            "  candidates, mean",
+            "–" if math.isnan(report.ambiguity) else f"{report.ambiguity:.1f}",
+            "",
+        ),
+    ]
+
+
+def _print_problems(console: Console, title: str, problems: Problems, most: int) -> None:
+    if not problems.total:
+        return
+    console.print(f"{title}: {problems.total:,}", style="bold", markup=False)
+    for line in problems.listed[:most]:
+        console.print(f"  {line}", markup=False)
+    if problems.total > most:
+        console.print(f"  … and {problems.total - most:,} more", markup=False)
+
+
+def _print_unknown(console: Console, report: GoldReport, most: int) -> None:
+    console.print(f"not in the knowledge base: {report.entities:,} entities", style="bold")
+    for entity in report.unknown[:most]:
+        console.print(f"  {_unknown(entity)}", markup=False)
+    if report.entities > most:
+        console.print(f"  … and {report.entities - most:,} more", markup=False)
+    if not report.near:
+        console.print(
+            "  names spelt nearly so are found with: pip install 'sgtb[fuzzy]'", markup=False
+        )
+
+
+def _unknown(entity: UnknownEntity) -> str:
+    title = "" if entity.title in (None, entity.gold) else f" ({entity.title})"
+    times = "1 mention" if entity.mentions == 1 else f"{entity.mentions:,} mentions"
+    line = f"{entity.gold}{title}, {times}"
+    if not entity.suggestions:
+        return line
+    why = entity.suggestions[0].why
+    others = ", ".join(
+        other.id if other.id == other.title else f"{other.id} ({other.title})"
+        for other in entity.suggestions
+    )
+    return f"{line}; {why}: {others}"
+
+
+def _share(share: float) -> str:
+    return "" if math.isnan(share) else f"{share:.1%}"

@@ -1,0 +1,159 @@
+"""What `sgtb kb` prints: counts, cards and candidates, for people or as JSON."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from sgtb.kb.build.list_build import ListReport
+from sgtb.kb.entity import Candidate, Entity
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.kb.update import UpdateReport
+from sgtb.wikipedia.build.build_report import WikiReport
+
+_TEXT_SHOWN = 100
+_DROPPED_SHOWN = 10
+
+
+def print_info(counts: dict[str, Any]) -> None:
+    """Print how much a knowledge base holds."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    for key, value in counts.items():
+        table.add_row(key, _shown(value))
+    _console().print(table)
+
+
+def say_built(report: ListReport, out: Path, as_json: bool) -> None:
+    """Say what a list became, or give it to a program."""
+    if as_json:
+        print(json.dumps(asdict(report)))
+        return
+    print(f"{out}: {report.entities:,} entities, {report.names:,} names, {report.links:,} links")
+    if report.unknown_links:
+        print(f"left out: {report.unknown_links:,} links to unknown ids")
+
+
+def say_wiki(report: WikiReport, out: Path) -> None:
+    """Say what became of every page and link of dumps."""
+    pages, links, redirects, names = report.pages, report.links, report.redirects, report.names
+    held = f", {links.held_out:,} on {report.held_out:,} pages held out" if links.held_out else ""
+    rows = {
+        "pages": (
+            pages.pages,
+            f"{pages.articles:,} articles, {pages.redirects:,} redirects, "
+            f"{pages.disambiguation:,} lists of meanings, "
+            f"{pages.other_namespaces:,} of other namespaces, {pages.repeated:,} repeated, "
+            f"{pages.dropped:,} dropped",
+        ),
+        "redirects": (
+            pages.redirects,
+            f"{redirects.resolved:,} lead to an entity, {redirects.disambiguation:,} to a list of "
+            f"meanings, {redirects.broken:,} nowhere, {redirects.cycles:,} in circles",
+        ),
+        "links": (
+            links.found,
+            f"{links.resolved:,} to entities, {links.missing:,} to pages that are not there, "
+            f"{links.disambiguation:,} to lists of meanings, {links.other_namespaces:,} to other "
+            f"namespaces, {links.own_page:,} to their own page, {links.listed:,} in lists of "
+            f"meanings, {links.left_out:,} on pages left out{held}",
+        ),
+        "entities": (report.entities, f"{report.entity_links:,} links, {report.pairs:,} pairs"),
+        "names": (names.names, f"{names.spellings:,} spellings"),
+    }
+    if report.vectors.dimensions:
+        words = f"of {report.vectors.dimensions} dimensions, and {report.vectors.words:,} words"
+        rows["vectors"] = (report.vectors.entities, words)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column()
+    for key, (count, text) in rows.items():
+        table.add_row(key, f"{count:,}", text)
+    _console().print(table)
+    for given in (*report.pageviews, *report.types, *report.priors):
+        bad = f", {given.bad:,} that cannot be read" if given.bad else ""
+        print(
+            f"{given.file}: {given.lines:,} lines, {given.used:,} used, "
+            f"{given.unknown_titles:,} of unknown titles{bad}"
+        )
+    for page in report.dropped[:_DROPPED_SHOWN]:
+        title = f"{page.title!r}: " if page.title else ""
+        print(f"dropped: {page.file}, line {page.line}: {title}{page.reason}")
+    if (more := len(report.dropped) + report.dropped_beyond - _DROPPED_SHOWN) > 0:
+        print(f"dropped: {more:,} more")
+    print(f"built {out} in {report.seconds:.1f} s")
+
+
+def say_changed(report: UpdateReport, as_json: bool) -> None:
+    """Say what a change did, or give it to a program."""
+    if as_json:
+        print(json.dumps(asdict(report)))
+        return
+    did = {"added": report.added, "changed": report.changed, "removed": report.removed}
+    parts = [f"{count:,} {what}" for what, count in did.items() if count]
+    print(f"{', '.join(parts) or 'nothing to do'}; now {report.entities:,} entities")
+    if report.unknown_links:
+        print(f"left out: {report.unknown_links:,} links to unknown ids")
+
+
+def print_card(entity: Entity) -> None:
+    """Print all that is known about an entity."""
+    table = Table(title=entity.title, box=None, show_header=False, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    rows = {
+        "id": entity.id,
+        "type": entity.type,
+        "description": entity.description,
+        "popularity": "" if math.isnan(entity.popularity) else f"{entity.popularity:g}",
+        "names": ", ".join(dict.fromkeys(alias.name for alias in entity.aliases)),
+        "links": f"{entity.out_links:,} from it, {entity.in_links:,} to it",
+        "links to": _cut(", ".join(entity.links)),
+    }
+    for key, value in rows.items():
+        if value:
+            table.add_row(key, value)
+    _console().print(table)
+
+
+def print_candidates(
+    kb: KnowledgeBase, candidates: Sequence[Candidate], probability: float
+) -> None:
+    """Print what a name may mean, likeliest first."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("prior", justify="right")
+    table.add_column("id", overflow="fold")
+    table.add_column("title", no_wrap=True)
+    table.add_column("description")
+    for source in kb.sources:
+        table.add_column(source, justify="right")
+    for c in candidates:
+        about = _cut(kb.description_of(c.number), 60)
+        table.add_row(f"{c.prior:.3f}", c.id, c.title, about, *map(str, c.counts))
+    _console().print(table)
+    if not math.isnan(probability):
+        print(f"a link on {probability:.1%} of the pages that hold it")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict | list):
+        return json.dumps(value)
+    return str(value)
+
+
+def _cut(text: str, size: int = _TEXT_SHOWN) -> str:
+    return text if len(text) <= size else f"{text[: size - 1]}…"
+
+
+def _console() -> Console:
+    return Console(highlight=False, markup=False, soft_wrap=False)

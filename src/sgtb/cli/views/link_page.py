@@ -1,0 +1,106 @@
+"""The page of linked documents: one HTML file that asks nothing of the network."""
+
+from collections.abc import Callable, Iterable, Iterator
+from html import escape
+from typing import Any
+
+from sgtb.cli.views.link_view import FOUND, NOT_THERE, percent, reason_words, unsure
+from sgtb.cli.views.page_files import inline_json, page_files
+from sgtb.linking.links import Link, LinkedDocument
+
+Describe = Callable[[str], str]
+"""Tells what is known about the entity of an id, in words."""
+
+_KINDS = {"PER": "people", "ORG": "organisations", "LOC": "places", "MISC": "other names"}
+_SHADES = 10
+
+
+def page_parts(documents: Iterable[LinkedDocument], describe: Describe) -> Iterator[str]:
+    """Yield the page in parts, each document as it comes."""
+    yield _head()
+    for number, document in enumerate(documents):
+        yield _section(document, number, describe)
+    yield _TAIL.format(script=page_files("link_page").script)
+
+
+def _head() -> str:
+    page = page_files("link_page")
+    legend = "".join(f'<li class="{kind}"><i></i>{words}</li>' for kind, words in _KINDS.items())
+    return _HEAD.format(policy=page.policy, style=page.style, legend=legend)
+
+
+def _section(document: LinkedDocument, number: int, describe: Describe) -> str:
+    heading = f"<h2>{escape(document.id)}</h2>" if document.id else ""
+    nothing = "" if document.links else '<p class="none-found">no mentions found</p>'
+    return (
+        f'<section class="document" id="document-{number}">{heading}'
+        f'<p class="text" dir="auto">{_marked(document)}</p>{nothing}'
+        f'<script type="application/json">{_data(document, describe)}</script></section>\n'
+    )
+
+
+def _marked(document: LinkedDocument) -> str:
+    """Return the text with its mentions marked."""
+    parts, at = [], 0
+    for i, link in enumerate(document.links):
+        parts.append(escape(document.text[at : link.start]))
+        parts.append(
+            f'<span class="{_classes(link)}" tabindex="0" role="button" data-at="{i}" '
+            f'title="{escape(_tip(link))}">{escape(document.text[link.start : link.end])}</span>'
+        )
+        at = link.end
+    parts.append(escape(document.text[at:]))
+    return "".join(parts)
+
+
+def _classes(link: Link) -> str:
+    kind = link.type if link.type in _KINDS else "none"
+    if link.entity is None:
+        return f"m {kind} c0 nil"
+    return f"m {kind} c{round(_SHADES * min(1.0, max(0.0, link.confidence)))}"
+
+
+def _tip(link: Link) -> str:
+    answer = NOT_THERE if link.entity is None else link.title
+    return answer if unsure(link) else f"{answer}, {percent(link.confidence)}"
+
+
+def _data(document: LinkedDocument, describe: Describe) -> str:
+    """Return what the panel shows, as JSON."""
+    links: list[dict[str, Any]] = []
+    about: dict[str, str] = {}
+    for link in document.links:
+        record = link.to_dict()
+        record["how"] = f"found {FOUND[link.found]}"
+        for reason, told in zip(link.reasons, record["reasons"], strict=True):
+            told["words"] = reason_words(reason)
+        links.append(record)
+        for id in (link.entity, *(other.entity for other in link.candidates)):
+            if id is not None and id not in about:
+                about[id] = describe(id)
+    return inline_json({"links": links, "about": about})
+
+
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>Linked text</title>
+<style>{style}</style>
+</head>
+<body>
+<header><h1>Linked text</h1><ul class="legend">{legend}<li>stronger colour: surer</li></ul></header>
+<main>
+<div>
+"""
+
+_TAIL = """</div>
+<aside id="panel" aria-live="polite" aria-label="The name pointed at"><p class="hint">Point at a \
+name, or go to it with Tab and the arrow keys. A click keeps it; Escape lets go.</p></aside>
+</main>
+<script>{script}</script>
+</body>
+</html>
+"""

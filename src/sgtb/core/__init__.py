@@ -1,0 +1,1 @@
+"""Errors, files, records and arrays shared by all packages."""

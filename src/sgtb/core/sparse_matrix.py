@@ -1,0 +1,107 @@
+"""Sparse: a matrix of rows with few entries, and the directions that factorising it gives."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
+from sgtb.native import multiply_sparse_f4, multiply_sparse_f8
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Row r has `values` at `columns` from offsets[r] to offsets[r + 1] - 1, columns ascending."""
+
+    offsets: Longs
+    columns: Ints
+    values: Floats
+    n_columns: int
+
+    @classmethod
+    def of(
+        cls, rows: npt.ArrayLike, columns: npt.ArrayLike, values: npt.ArrayLike,
+        shape: tuple[int, int],
+    ) -> "Sparse":  # fmt: skip
+        """Collect entries; those given twice are added."""
+        key = np.asarray(rows, np.int64) * shape[1] + np.asarray(columns, np.int64)
+        key, where = np.unique(key, return_inverse=True)
+        total = np.bincount(where, np.asarray(values, np.float64), len(key))
+        offsets = np.searchsorted(key // max(shape[1], 1), np.arange(shape[0] + 1))
+        return cls(
+            offsets.astype(np.int64),
+            (key % max(shape[1], 1)).astype(np.int32),
+            total.astype(np.float32),
+            shape[1],
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.offsets) - 1
+
+    @property
+    def rows(self) -> Longs:
+        """The row of every entry."""
+        return np.repeat(np.arange(self.n_rows), np.diff(self.offsets))
+
+    def with_values(self, values: npt.NDArray[np.floating]) -> "Sparse":
+        """Return a matrix with other values in the same places."""
+        return Sparse(self.offsets, self.columns, values.astype(np.float32), self.n_columns)
+
+    def unit_rows(self) -> "Sparse":
+        """Return the rows scaled to length one."""
+        square = np.bincount(self.rows, self.values.astype(np.float64) ** 2, self.n_rows)
+        length = np.maximum(np.sqrt(square), 1e-12)
+        return self.with_values(self.values / length[self.rows])
+
+    def part(self, first: int, last: int) -> "Sparse":
+        """Return rows `first` to `last` - 1."""
+        begin, end = self.offsets[first], self.offsets[last]
+        offsets = self.offsets[first : last + 1] - begin
+        return Sparse(offsets, self.columns[begin:end], self.values[begin:end], self.n_columns)
+
+    def compact(self) -> "Sparse":
+        """Return the matrix without its empty columns."""
+        used, columns = np.unique(self.columns, return_inverse=True)
+        return Sparse(self.offsets, columns.astype(np.int32), self.values, len(used))
+
+    def transposed(self) -> "Sparse":
+        """Return columns as rows."""
+        return Sparse.of(self.columns, self.rows, self.values, (self.n_columns, self.n_rows))
+
+    def times(self, dense: Doubles | Floats) -> Doubles:
+        """Return the product with a dense matrix, summed in float64 and in the order of entries."""
+        out = np.zeros((self.n_rows, dense.shape[1]))
+        multiply = multiply_sparse_f4 if dense.dtype == np.float32 else multiply_sparse_f8
+        multiply(self.offsets, self.columns, self.values, np.ascontiguousarray(dense), out)
+        return out
+
+
+_SPARE = 16
+_ROUNDS = 6
+
+
+def latent_directions(matrix: Sparse, width: int, seed: int) -> tuple[Ints, Doubles]:
+    """Return the columns in use, ascending, and their part of the `width` strongest directions.
+
+    A row's latent vector is the row times the directions: i4[U] and f8[U, width]. A random start,
+    a few rounds of multiplication, and the small problem that remains is solved exactly. Rounds
+    beyond these no longer change the cosines that matter.
+    """
+    used = np.unique(matrix.columns)
+    matrix = matrix.compact()
+    width = min(width, matrix.n_rows, matrix.n_columns)
+    back = matrix.transposed()
+    rng = np.random.default_rng(seed)
+    guess = rng.standard_normal((matrix.n_columns, min(width + _SPARE, matrix.n_columns)))
+    for _ in range(_ROUNDS):
+        guess = _orthogonal(back.times(matrix.times(guess)))
+    image = matrix.times(guess)
+    _, directions = np.linalg.eigh(image.T @ image)  # the weakest first
+    return used, guess @ directions[:, ::-1][:, :width]
+
+
+def _orthogonal(columns: Doubles) -> Doubles:
+    result: Doubles = np.linalg.qr(columns)[0]
+    return result

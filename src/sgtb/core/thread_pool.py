@@ -1,0 +1,92 @@
+"""A crew: threads that run kernels side by side; kernels release the GIL."""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.dtypes import Ints
+from sgtb.core.errors import SettingsError
+
+
+class Crew:
+    """`n_threads` threads, the calling one included; None takes every core of the process."""
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        if n_threads is not None and n_threads < 1:
+            raise SettingsError(
+                f"threads is {n_threads}; it must be at least 1, or None for all cores"
+            )
+        self.n_threads = n_threads or _cores()
+        # Two bare queues: handing over to an executor takes several times as long, and trees
+        # are grown in pieces of less than a millisecond.
+        self._inbox: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._outbox: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._serve, daemon=True) for _ in range(self.n_threads - 1)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for _ in self._threads:
+            self._inbox.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def run(self, tasks: Sequence[Callable[[], None]]) -> None:
+        """Run all tasks; whoever is free takes the next one in order."""
+        helpers = min(self.n_threads, len(tasks)) - 1
+        waiting = iter(tasks)
+
+        def work() -> None:
+            # next() on a list iterator is atomic: two threads never get the same task
+            for task in waiting:
+                task()
+
+        for _ in range(helpers):
+            self._inbox.put(work)
+        errors: list[BaseException | None] = []
+        try:
+            work()
+        finally:  # nobody may still be at work when the caller goes on
+            errors += [self._outbox.get() for _ in range(helpers)]
+        for error in errors:
+            if error is not None:
+                raise error
+
+    def _serve(self) -> None:
+        while (work := self._inbox.get()) is not None:
+            try:
+                work()
+                self._outbox.put(None)
+            except BaseException as error:
+                self._outbox.put(error)
+
+    def shares(self, costs: npt.ArrayLike) -> list[Ints]:
+        """Deal items out in shares of about equal cost, the largest items and shares first.
+
+        A single thread gets a single share. More threads get several shares each, so that
+        one that is held up does not hold up the rest.
+        """
+        order = np.argsort(-np.asarray(costs), kind="stable").astype(np.int32)
+        n = 1 if self.n_threads == 1 else min(4 * self.n_threads, max(len(order), 1))
+        return [np.ascontiguousarray(order[i::n]) for i in range(n)]
+
+
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,0 +1,18 @@
+"""Judging: how good linkers are on documents with gold, and what they get wrong."""
+
+from sgtb.evaluation.linkers.data_sets import CorpusFile, data_sets
+from sgtb.evaluation.linkers.linker_evaluation import EvaluationSettings, evaluate_linkers
+from sgtb.evaluation.linkers.mistakes import Mistake, find_mistakes
+from sgtb.evaluation.linkers.scores import Evaluation, SetScores, SystemScores
+
+__all__ = [
+    "CorpusFile",
+    "Evaluation",
+    "EvaluationSettings",
+    "Mistake",
+    "SetScores",
+    "SystemScores",
+    "data_sets",
+    "evaluate_linkers",
+    "find_mistakes",
+]

@@ -1,0 +1,133 @@
+"""Mistakes: mentions that a linker got wrong, each with what it was, what it was not, and why."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sgtb.core.records import NIL, Document, Mention, Record
+from sgtb.evaluation.linkers.linked_passes import linked, twin
+from sgtb.evaluation.linkers.resolved_gold import Asked
+from sgtb.evaluation.linkers.scores import Evaluation
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.linker import Linker
+from sgtb.linking.links import Link
+
+Kind = Literal["not among candidates", "wrong candidate", "NIL missed", "NIL invented"]
+"""The gold was no candidate; it was one, and another was chosen; a link where nothing in the
+knowledge base is meant; no link where something is, though it was a candidate."""
+
+AROUND = 320
+"""Characters of text given on either side of a mention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake(Record):
+    """A mention that was answered wrong.
+
+    system, data  who, and in which data set
+    document      the id of the document
+    before        the text before the mention; `after`, that behind it
+    gold          the id of the entity meant; None: nothing, or nothing that is known
+    gold_title    its title; where the knowledge base lacks it, what the annotation says
+    link          what was answered, with all candidates and reasons
+    """
+
+    system: str
+    data: str
+    document: str
+    kind: Kind
+    before: str
+    after: str
+    gold: str | None
+    gold_title: str
+    link: Link
+
+
+def find_mistakes(
+    linkers: Mapping[str, Linker],
+    data: Mapping[str, Iterable[Document]],
+    evaluation: Evaluation,
+    *,
+    most: int = 1000,
+    jobs: int = 1,
+) -> Iterator[Mistake]:
+    """Link once more, with reasons, the documents in which an evaluation found mistakes.
+
+    most  of each linker and data set; of more, some are taken at even distances
+    """
+    for name, linker in linkers.items():
+        with twin(linker, reasons=True) as own:
+            for title, documents in data.items():
+                wanted = _wanted(evaluation, title, name, most)
+                labels = {one.split: one.name for one in evaluation.sets if one.data == title}
+                for asked, t, link in _relinked(own, documents, wanted, jobs):
+                    yield _mistake(own.kb, name, labels[asked.inside.split], asked, t, link)
+
+
+def kind_of(mention: Mention, link: Link) -> Kind:
+    """Tell what kind of mistake a wrong answer is."""
+    if not mention.in_kb:
+        return "NIL missed"
+    if all(other.entity != mention.gold for other in link.candidates):
+        return "not among candidates"
+    return "NIL invented" if link.entity is None else "wrong candidate"
+
+
+Wanted = Mapping[str, Mapping[int, tuple[int, ...]]]
+"""By split, then by the place of the document in it: mentions."""
+
+
+def _wanted(evaluation: Evaluation, title: str, system: str, most: int) -> Wanted:
+    wanted: dict[str, dict[int, tuple[int, ...]]] = {}
+    for scores in evaluation.sets:
+        if scores.data != title:
+            continue
+        wrong = scores.systems[system].wrong
+        if len(wrong) > most:
+            wrong = wrong[np.linspace(0, len(wrong) - 1, most).round().astype(np.int64)]
+        places = wanted.setdefault(scores.split, {})
+        for document, mention in wrong.tolist():
+            places[document] = (*places.get(document, ()), mention)
+    return wanted
+
+
+def _relinked(
+    linker: Linker, documents: Iterable[Document], wanted: Wanted, jobs: int
+) -> Iterator[tuple[Asked, int, Link]]:
+    """Yield the mentions wanted, with their documents and links."""
+    mentions: list[tuple[int, ...]] = []
+
+    def chosen() -> Iterator[Document]:
+        met = dict.fromkeys(wanted, 0)
+        for document in documents:
+            place = met.get(document.split, 0)
+            met[document.split] = place + 1
+            asked_for = wanted.get(document.split, {}).get(place)
+            if asked_for is not None:
+                mentions.append(asked_for)
+                yield document
+
+    for i, (asked, found) in enumerate(linked(linker, chosen(), jobs)):
+        for t in mentions[i]:
+            yield asked, t, found.links[t]
+
+
+def _mistake(
+    kb: KnowledgeBase, system: str, data: str, asked: Asked, t: int, link: Link
+) -> Mistake:
+    document, annotated = asked.inside, asked.annotated.mentions[t]
+    mention = document.mentions[t]
+    gold = mention.gold if mention.in_kb else None
+    number = None if gold is None else kb.number(gold)
+    if number is not None:
+        gold_title = kb.title_of(number)
+    else:
+        gold_title = "" if annotated.gold in (None, NIL) else annotated.title or str(annotated.gold)
+    text = document.text
+    return Mistake(
+        system, data, document.id, kind_of(mention, link),
+        text[max(0, mention.start - AROUND) : mention.start],
+        text[mention.end : mention.end + AROUND], gold, gold_title, link,
+    )  # fmt: skip

@@ -1,0 +1,141 @@
+"""DocBin: spaCy's own files of annotated texts; needs the extra `spacy`.
+
+The entities of a Doc are the mentions: `kb_id_` is what is meant, "NIL" that nothing in the
+knowledge base is, and an empty one that the mention is not annotated; `label_` is the type. spaCy
+drops entities without a label, so that a mention without type gets "ENTITY". A Doc has no id of its
+own: it is kept with the split in `user_data`, under "id" and "split".
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from sgtb.core.errors import CorpusError, MissingExtraError
+from sgtb.core.records import Document
+from sgtb.formats.annotated import SPLITS, Annotation, annotated_document
+from sgtb.formats.capacity import Capacity
+from sgtb.formats.complaints import Complaints
+from sgtb.formats.corpus_source import packing, read_source, shown
+
+_NO_TYPE = "ENTITY"
+_ATTRIBUTES = ("ENT_IOB", "ENT_TYPE", "ENT_KB_ID")
+
+
+def read_docbin(path: Path, complaints: Complaints) -> Iterator[Document]:
+    """Yield the documents of a file, which is read as a whole."""
+    tokens, vocab = _spacy()
+    data = read_source(path).data
+    docs = _damaged_or(path, lambda: tokens.DocBin().from_bytes(data).get_docs(vocab))
+    number = 0
+    while (doc := _damaged_or(path, lambda: next(docs, None))) is not None:
+        number += 1
+        where = f"{path}, document {number}"
+        try:
+            document = _document(doc, number, where, complaints)
+        except CorpusError as error:
+            complaints.wrong(error)
+            continue
+        yield document
+
+
+def write_docbin(documents: Iterable[Document], path: Path) -> int:
+    """Write documents; return how many."""
+    tokens, vocab = _spacy()
+    packed = tokens.DocBin(attrs=_ATTRIBUTES, store_user_data=True)
+    for document in documents:
+        packed.add(doc_of(document, vocab))
+    with packing(path) as stream:
+        stream.write(packed.to_bytes())
+    return len(packed)
+
+
+def doc_of(document: Document, vocab: Any) -> Any:
+    """Return a document whose mentions do not overlap as a spaCy Doc."""
+    words, spaces = _words(document)
+    doc = import_module("spacy.tokens").Doc(vocab, words=words, spaces=spaces)
+    doc.user_data.update(id=document.id, split=document.split)
+    doc.set_ents(
+        [
+            doc.char_span(m.start, m.end, label=m.type or _NO_TYPE, kb_id=m.gold or "")
+            for m in document.mentions
+        ]
+    )
+    return doc
+
+
+def _words(document: Document) -> tuple[list[str], list[bool]]:
+    """Return the text in words, each with whether a space follows; together they are all of it.
+
+    Words are cut where mentions begin or end. Other white space than a single space is a word.
+    """
+    text = document.text
+    starts = {mention.start for mention in document.mentions}
+    ends = {mention.end for mention in document.mentions}
+    tokens = document.tokens
+    borders = {0, len(text), *starts, *ends, *tokens.starts, *tokens.ends}
+    words: list[str] = []
+    spaces: list[bool] = []
+    for start, end in pairwise(sorted(borders)):
+        word = text[start:end]
+        own = start in starts or (end in ends and end == start + 1)  # part of a mention
+        if word[0] == " " and words and not spaces[-1] and not own:
+            spaces[-1] = True
+            word = word[1:]
+        if word:
+            words.append(word)
+            spaces.append(False)
+    return words, spaces
+
+
+def _document(doc: Any, number: int, where: str, complaints: Complaints) -> Document:
+    def error(message: str) -> CorpusError:
+        return CorpusError(f"{where}: {message}")
+
+    id_, split = doc.user_data.get("id", str(number)), doc.user_data.get("split", "")
+    if not isinstance(id_, str) or split not in SPLITS:
+        raise error(
+            f"id {shown(str(id_))} and split {shown(str(split))} are not what they should be"
+        )
+    annotations = [
+        Annotation(ent.start_char, ent.end_char, ent.kb_id_ or None, type=_type(ent.label_))
+        for ent in doc.ents
+    ]
+    return annotated_document(
+        id_, doc.text, annotations, split=split, error=error, complaints=complaints
+    )
+
+
+def _type(label: str) -> str | None:
+    return None if label in ("", _NO_TYPE) else label
+
+
+def _damaged_or(path: Path, read: Callable[[], Any]) -> Any:
+    """Return what is read; whatever spaCy raises says that the file is no DocBin."""
+    try:
+        return read()
+    except Exception as error:
+        why = " ".join(str(error).split())
+        raise CorpusError(
+            f"{path}: not a DocBin of spaCy, or damaged: {type(error).__name__}: {shown(why)}"
+        ) from None
+
+
+def _spacy() -> tuple[Any, Any]:
+    """Return `spacy.tokens` and a new vocabulary."""
+    try:
+        return import_module("spacy.tokens"), import_module("spacy.vocab").Vocab()
+    except ImportError as error:
+        raise MissingExtraError(
+            f"DocBin files need the package {error.name or 'spacy'}: pip install 'sgtb[spacy]'"
+        ) from None
+
+
+def _adjust(document: Document) -> Document:
+    mentions = tuple(replace(m, type=_type(m.type or "")) for m in document.mentions)
+    return replace(document, mentions=mentions)
+
+
+CAPACITY = Capacity(titles=False, candidates=False, overlaps="none", adjust=_adjust)

@@ -1,0 +1,121 @@
+"""ELEVANT: one article a line, with ground truth labels.
+
+    {"id": 7, "title": "A game", "text": "Orlan won.", "evaluation_span": [0, 10],
+     "labels": [{"id": 0, "span": [0, 5], "entity_id": "Q7", "name": "Orlan", "parent": null,
+                 "children": [], "optional": false, "type": "Q43229"}]}
+
+An entity id that begins with "Unknown" is one that the knowledge base does not have.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sgtb.core.errors import CorpusError
+from sgtb.core.records import NIL, Document, Mention
+from sgtb.formats.annotated import Annotation, annotated_document
+from sgtb.formats.capacity import Capacity
+from sgtb.formats.complaints import Complaints
+from sgtb.formats.json_lines import (
+    Line,
+    checked_text,
+    id_text,
+    json_shown,
+    number_or_text,
+    read_lines,
+    span_of,
+    write_lines,
+)
+
+_UNKNOWN = "Unknown"
+
+
+def read_elevant(path: Path, complaints: Complaints) -> Iterator[Document]:
+    """Yield the articles of a file."""
+    return read_lines(path, lambda line: _document(line, complaints), complaints)
+
+
+def write_elevant(documents: Iterable[Document], path: Path) -> int:
+    """Write documents; return how many."""
+    return write_lines(path, documents, lambda document: (_fields(document),))
+
+
+def _fields(document: Document) -> dict[str, Any]:
+    labels = [_label(i, mention) for i, mention in enumerate(document.mentions)]
+    for child, parent in _nested(document.mentions):
+        labels[child]["parent"] = parent
+        labels[parent]["children"].append(child)
+    return {
+        "id": number_or_text(document.id),
+        "title": document.id,
+        "text": document.text,
+        "evaluation_span": [0, len(document.text)],
+        "labels": labels,
+    }
+
+
+def _label(i: int, mention: Mention) -> dict[str, Any]:
+    known = mention.gold != NIL
+    return {
+        "id": i,
+        "span": [mention.start, mention.end],
+        "entity_id": mention.gold if known else _UNKNOWN,
+        "name": (mention.title or "") if known else _UNKNOWN,
+        "parent": None,
+        "children": [],
+        "optional": False,
+        "type": mention.type or "",
+    }
+
+
+def _nested(mentions: tuple[Mention, ...]) -> Iterator[tuple[int, int]]:
+    """Yield the place of every mention within another, and that of the smallest such other."""
+    around: list[int] = []
+    for i in sorted(range(len(mentions)), key=lambda i: (mentions[i].start, -mentions[i].end)):
+        while around and mentions[around[-1]].end < mentions[i].end:
+            around.pop()
+        if around:
+            yield i, around[-1]
+        around.append(i)
+
+
+def _document(line: Line, complaints: Complaints) -> Document:
+    annotations = []
+    for i, label in enumerate(line.required_items("labels"), 1):
+        try:
+            annotations.append(_annotation(line, i, label))
+        except CorpusError as error:
+            complaints.wrong(error)
+    return annotated_document(
+        line.id(), line.text("text"), annotations, error=line.error, complaints=complaints
+    )
+
+
+def _annotation(line: Line, i: int, label: Any) -> Annotation:
+    def error(message: str) -> CorpusError:
+        return line.error(f"label {i}: {message}")
+
+    def text(key: str) -> str | None:
+        return checked_text(label, key, error) if label.get(key) not in (None, "") else None
+
+    if not isinstance(label, dict):
+        raise error(f"not an object with span and entity_id, but {json_shown(label)}")
+    span = span_of(label.get("span"), "span", error)
+    entity = id_text(label.get("entity_id"), "entity_id", error)
+    if entity.startswith(_UNKNOWN):
+        return Annotation(*span, NIL, None, text("type"))
+    return Annotation(*span, entity, text("name"), text("type"))
+
+
+def _adjust(document: Document) -> Document:
+    """Return a document in which what ELEVANT would take for unknown is so."""
+    mentions = tuple(
+        replace(mention, gold=NIL, title=None) if (mention.gold or "").startswith(_UNKNOWN)
+        else mention
+        for mention in document.mentions
+    )  # fmt: skip
+    return replace(document, mentions=mentions)
+
+
+CAPACITY = Capacity(candidates=False, splits=False, unannotated=False, adjust=_adjust)

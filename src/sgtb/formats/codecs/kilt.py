@@ -1,0 +1,103 @@
+"""KILT: one mention a line, marked in its text, with the Wikipedia page that is meant.
+
+    {"id": "7:0", "input": "In [START_ENT] Orlan [END_ENT] it rained.",
+     "output": [{"answer": "Orlan", "provenance": [{"wikipedia_id": "14", "title": "Orlan"}]}],
+     "meta": {"left_context": "In", "mention": "Orlan", "right_context": "it rained."}}
+
+The text is taken from "meta", as that of "input" is cut where it is long. A mention without
+"output" is not annotated.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from sgtb.core.records import Document, Mention
+from sgtb.formats.capacity import Capacity
+from sgtb.formats.complaints import Complaints
+from sgtb.formats.json_lines import Line, checked_text, id_text, json_shown
+from sgtb.formats.passages import (
+    Passage,
+    document_of,
+    is_exact,
+    mention_id,
+    read_passages,
+    write_passages,
+)
+
+CAPACITY = Capacity(types=False, candidates=False, splits=False, nil=False, empty=False)
+_START, _END = "[START_ENT]", "[END_ENT]"
+_UNIQUE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}_")
+_PARTS = ("left_context", "mention", "right_context")
+
+
+def read_kilt(path: Path, complaints: Complaints) -> Iterator[Document]:
+    """Yield the documents of a file."""
+    return read_passages(path, _passage, complaints)
+
+
+def write_kilt(documents: Iterable[Document], path: Path) -> int:
+    """Write documents; return how many."""
+    return write_passages(documents, path, _fields)
+
+
+def _fields(document: Document, i: int, mention: Mention) -> dict[str, Any]:
+    left, right = document.text[: mention.start], document.text[mention.end :]
+    return {
+        "id": mention_id(document, i),
+        "input": f"{left.strip()} {_START} {mention.text} {_END} {right.strip()}",
+        "output": [] if mention.gold is None else [_output(mention)],
+        "meta": {
+            "left_context": left,
+            "mention": mention.text,
+            "right_context": right,
+            "start": mention.start,
+        },
+    }
+
+
+def _output(mention: Mention) -> dict[str, Any]:
+    page = {"wikipedia_id": mention.gold}
+    if mention.title is None:
+        return {"provenance": [page]}
+    return {"answer": mention.title, "provenance": [{**page, "title": mention.title}]}
+
+
+def _passage(line: Line) -> Passage:
+    meta = line.fields.get("meta")
+    if isinstance(meta, dict) and isinstance(meta.get("mention"), str):
+        left, mention, right = (checked_text(meta, key, line.error) for key in _PARTS)
+        exact = is_exact(line, meta, left)
+    else:
+        left, mention, right = _marked(line)
+        exact = False
+    id_ = line.id() if "id" in line.fields else None
+    if id_ is not None and not exact:
+        id_ = _UNIQUE.sub("", id_, 1)
+    return Passage(line, document_of(id_), left, mention, right, exact, *_meaning(line))
+
+
+def _marked(line: Line) -> tuple[str, str, str]:
+    left, start, rest = line.text("input").partition(_START)
+    mention, end, right = rest.partition(_END)
+    if not start or not end:
+        raise line.error(f'no "meta" with the mention, nor {_START} and {_END} in "input"')
+    return left, mention, right
+
+
+def _meaning(line: Line) -> tuple[str | None, str | None]:
+    """Return gold and title: of several answers the first that names a page."""
+    for output in line.items("output"):
+        pages = output.get("provenance") if isinstance(output, dict) else None
+        if pages is None:
+            continue
+        if not isinstance(pages, list) or not all(isinstance(page, dict) for page in pages):
+            raise line.error(f'"provenance" should be a list of pages, not {json_shown(pages)}')
+        for page in pages:
+            if page.get("wikipedia_id") is not None:
+                gold = id_text(page["wikipedia_id"], "wikipedia_id", line.error)
+                named = page if page.get("title") else output
+                key = "title" if named is page else "answer"
+                return gold, checked_text(named, key, line.error) if named.get(key) else None
+    return None, None

@@ -1,0 +1,248 @@
+"""NIF: texts and mentions as RDF, in Turtle; needs the extra `nif`.
+
+    <http://example.org/d1#offset_0_10> a nif:Context ; nif:isString "Orlan won." .
+    <http://example.org/d1#offset_0_5> a nif:Phrase ;
+        nif:referenceContext <http://example.org/d1#offset_0_10> ;
+        nif:beginIndex "0"^^xsd:nonNegativeInteger ; nif:endIndex "5"^^xsd:nonNegativeInteger ;
+        nif:anchorOf "Orlan" ; itsrdf:taIdentRef <http://dbpedia.org/resource/Orlan> .
+
+Entities are IRIs. An id that is none is written as one that begins with `urn:sgtb:`, that of
+Wikidata as Wikidata does, and both are read back as they were. What begins with
+`http://aksw.org/notInWiki` is not in the knowledge base, as GERBIL has it.
+"""
+
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from sgtb.core.errors import CorpusError, MissingExtraError
+from sgtb.core.records import NIL, Document, Mention
+from sgtb.formats.annotated import Annotation, annotated_document
+from sgtb.formats.capacity import Capacity
+from sgtb.formats.complaints import Complaints, ErrorAt
+from sgtb.formats.corpus_source import Source, packing, read_source, shown
+
+CAPACITY = Capacity(titles=False, candidates=False, splits=False, overlaps="not the same span")
+NIF = "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"
+_ITS = "http://www.w3.org/2005/11/its/rdf#"
+_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_NOT_IN_KB = "http://aksw.org/notInWiki"
+_WIKIDATA = "http://www.wikidata.org/entity/"
+_OWN = "urn:sgtb:"
+_HEAD = f"@prefix nif: <{NIF}> .\n@prefix itsrdf: <{_ITS}> .\n@prefix xsd: <{_XSD}> .\n"
+_FRAGMENT = re.compile(r"#(?:char=[0-9]+,[0-9]*|offset_[0-9]+_[0-9]+)\Z")
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\x00-\x20<>\"{}|\\^`#]+")
+_ITEM = re.compile(r"Q[1-9][0-9]*")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_ESCAPES = re.compile(r'[\x00-\x1f\x7f"\\]')
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+
+
+def write_nif(documents: Iterable[Document], path: Path) -> int:
+    """Write documents; return how many."""
+    seen: set[str] = set()
+    with packing(path) as stream:
+        stream.write(_HEAD.encode())
+        for document in documents:
+            if document.id in seen:
+                raise CorpusError(
+                    f"{path}: a second document {shown(document.id)}; each needs an id of its own"
+                )
+            seen.add(document.id)
+            stream.write("".join(_statements(document)).encode())
+    return len(seen)
+
+
+def _statements(document: Document) -> Iterator[str]:
+    base = _iri(document.id, "document")
+    context = _place(base, 0, len(document.text))
+    yield (
+        f"\n{context}\n\ta nif:OffsetBasedString , nif:Context ;\n"
+        f"\tnif:beginIndex {_index(0)} ;\n\tnif:endIndex {_index(len(document.text))} ;\n"
+        f'\tnif:isString "{_escaped(document.text)}" .\n'
+    )
+    for mention in document.mentions:
+        yield (
+            f"\n{_place(base, mention.start, mention.end)}\n"
+            "\ta nif:OffsetBasedString , nif:Phrase ;\n"
+            f"\tnif:referenceContext {context} ;\n"
+            f"\tnif:beginIndex {_index(mention.start)} ;\n\tnif:endIndex {_index(mention.end)} ;\n"
+            f"{_meaning(mention)}"
+            f'\tnif:anchorOf "{_escaped(mention.text)}" .\n'
+        )
+
+
+def _meaning(mention: Mention) -> str:
+    type_ = (
+        "" if mention.type is None else f"\titsrdf:taClassRef <{_iri(mention.type, 'type')}> ;\n"
+    )
+    if mention.gold is None:
+        return type_
+    name = quote(mention.text.replace(" ", "_"))
+    entity = f"{_NOT_IN_KB}/{name}" if mention.gold == NIL else _iri(mention.gold, "entity")
+    return f"{type_}\titsrdf:taIdentRef <{entity}> ;\n"
+
+
+def _place(base: str, start: int, end: int) -> str:
+    return f"<{base}#offset_{start}_{end}>"
+
+
+def _index(value: int) -> str:
+    return f'"{value}"^^xsd:nonNegativeInteger'
+
+
+def _escaped(text: str) -> str:
+    return _ESCAPES.sub(lambda m: _SHORT.get(m[0], f"\\u{ord(m[0]):04X}"), text)
+
+
+def _iri(id: str, kind: str) -> str:
+    """Return an id as an IRI from which `_id` can make it again."""
+    if kind == "entity" and _ITEM.fullmatch(id):
+        return _WIKIDATA + id
+    if _IRI.fullmatch(id) and _id(id, kind) == id and not id.startswith(_NOT_IN_KB):
+        return id
+    return f"{_OWN}{kind}:{quote(id, safe='')}"
+
+
+def _id(iri: str, kind: str) -> str:
+    own = f"{_OWN}{kind}:"
+    if iri.startswith(own):
+        return unquote(iri.removeprefix(own))
+    item = iri.removeprefix(_WIKIDATA)
+    return item if kind == "entity" and _ITEM.fullmatch(item) else iri
+
+
+def read_nif(path: Path, complaints: Complaints) -> Iterator[Document]:
+    """Yield the documents of a file, in its order; the file is read as a whole."""
+    source = read_source(path)
+    graph = _Graph(source, path.name)
+    annotations: dict[str, list[Annotation]] = {iri: [] for iri in graph.contexts}
+    for iri in graph.mentions():
+        try:
+            context, annotation = graph.annotation(iri)
+            annotations[context].append(annotation)
+        except CorpusError as error:
+            complaints.wrong(error)
+    for iri in graph.contexts:
+        try:
+            text = graph.one(iri, NIF + "isString")
+        except CorpusError as error:
+            complaints.wrong(error)
+            continue
+        id_ = _id(_FRAGMENT.sub("", iri), "document")
+        yield annotated_document(
+            id_, text, annotations[iri], error=graph.error_at(iri), complaints=complaints
+        )
+
+
+class _Graph:
+    """The statements of a file: values by subject and predicate, in the order of the file."""
+
+    def __init__(self, source: Source, name: str) -> None:
+        self._text = source.text().removeprefix("\ufeff")
+        self._source = source
+        self._values: dict[str, dict[str, list[str]]] = {}
+        for subject, predicate, value in _triples(source, self._text, name):
+            self._values.setdefault(subject, {}).setdefault(predicate, []).append(value)
+        self.contexts = [
+            iri for iri, values in self._values.items()
+            if NIF + "Context" in values.get(_TYPE, ()) or NIF + "isString" in values
+        ]  # fmt: skip
+        if not self.contexts:
+            raise source.error(1, "no nif:Context in it")
+
+    def mentions(self) -> Iterator[str]:
+        """Yield what is annotated: phrases, and other parts of a text that have an entity."""
+        for iri, values in self._values.items():
+            phrase = NIF + "Phrase" in values.get(_TYPE, ())
+            if NIF + "referenceContext" in values and (phrase or _ITS + "taIdentRef" in values):
+                yield iri
+
+    def annotation(self, iri: str) -> tuple[str, Annotation]:
+        """Return the context of a mention, and what is said about it."""
+        values, error = self._values[iri], self.error_at(iri)
+        context = self.one(iri, NIF + "referenceContext")
+        if context not in self._values or NIF + "isString" not in self._values[context]:
+            raise error(f"the context {shown(context)} has no nif:isString")
+        start, end = (self._number(iri, NIF + key) for key in ("beginIndex", "endIndex"))
+        # Of several entities the lowest: they mean the same, and their order means nothing.
+        entity = min(values.get(_ITS + "taIdentRef", ()), default=None)
+        type_ = min(values.get(_ITS + "taClassRef", ()), default=None)
+        return context, Annotation(
+            start,
+            end,
+            None if entity is None else _gold(entity),
+            type=None if type_ is None else _id(type_, "type"),
+            text=self.one(iri, NIF + "anchorOf") if NIF + "anchorOf" in values else None,
+            error=error,
+        )
+
+    def one(self, iri: str, predicate: str) -> str:
+        """Return the only value there should be."""
+        values = self._values[iri].get(predicate, [])
+        if len(set(values)) != 1:
+            name = predicate.removeprefix(NIF)
+            raise self.error_at(iri)(f"{len(values)} values of nif:{name}; there should be one")
+        return values[0]
+
+    def _number(self, iri: str, predicate: str) -> int:
+        value = self.one(iri, predicate)
+        if not _NUMBER.fullmatch(value):
+            name = predicate.removeprefix(NIF)
+            raise self.error_at(iri)(f"nif:{name} is {shown(value)}, which is no number")
+        return int(value)
+
+    def error_at(self, iri: str) -> ErrorAt:
+        """Return what makes errors that name the line on which a subject first stands."""
+
+        def error(message: str) -> CorpusError:
+            at = self._text.find(f"<{iri}>")
+            if at < 0:  # written with a prefix
+                at = max(self._text.find(re.split(r"[#/]", iri)[-1]), 0)
+            line = self._text.count("\n", 0, at) + 1
+            return self._source.error(line, f"{shown(iri)}: {message}")
+
+        return error
+
+
+def _gold(entity: str) -> str:
+    return NIL if entity.startswith(_NOT_IN_KB) else _id(entity, "entity")
+
+
+def _triples(source: Source, text: str, name: str) -> list[tuple[str, str, str]]:
+    """Return the statements of a file in its order."""
+    try:
+        rdflib = import_module("rdflib")
+    except ImportError:
+        raise MissingExtraError(
+            "reading NIF needs the package rdflib: pip install 'sgtb[nif]'"
+        ) from None
+    found: list[tuple[str, str, str]] = []
+    graph: Any = rdflib.Graph()
+    # Taken on the way in: a graph itself knows no order, and would hold all of it once more.
+    graph.add = lambda triple: found.append((str(triple[0]), str(triple[1]), str(triple[2])))
+    with _quiet(logging.getLogger("rdflib.term")):
+        try:
+            graph.parse(data=text, format="turtle", publicID=f"file:///{quote(name)}")
+        except Exception as error:  # it raises whatever a damaged file leads to
+            line = getattr(error, "lines", 0) + 1
+            why = str(getattr(error, "_why", "")) or f"{type(error).__name__}: {error}"
+            raise source.error(line, f"not Turtle: {shown(why, 100)}") from None
+    return found
+
+
+@contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Keep a logger from telling of numbers and IRIs that are checked here anyway."""
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before

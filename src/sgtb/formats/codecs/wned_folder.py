@@ -1,0 +1,183 @@
+"""WNED folder: any corpus in the form of WNED, read and written.
+
+    corpus/corpus.xml      the annotations of all documents
+    corpus/RawText/…       a file for each text
+
+A folder or an archive of several such sets is read as one corpus, the name of the set and a slash
+before the ids of its documents; documents with such ids are written as several sets. What is meant
+is a title here: there are no other ids of entities.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+from xml.sax.saxutils import escape, quoteattr
+
+from sgtb.core.errors import CorpusError
+from sgtb.core.records import NIL, Document, Mention
+from sgtb.formats.capacity import Capacity
+from sgtb.formats.codecs.wned_corpus import WnedCorpus, find_sets, read_set
+from sgtb.formats.complaints import Complaints
+from sgtb.formats.corpus_source import shown
+
+RAW_TEXT = "RawText"
+_LONGEST_NAME = 255
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f/\\]")
+_SET = re.compile(r"(?!RawText)[A-Za-z0-9_-]{1,60}")
+_DOTS = (".", "..", "")
+
+
+def read_wned_folder(path: Path, complaints: Complaints) -> Iterator[Document]:
+    """Yield the documents of all sets in a folder or an archive, or of one XML file."""
+    for name, corpus in read_wned_sets(path, complaints):
+        for document in corpus:
+            yield replace(document, id=f"{name}/{document.id}") if name else document
+
+
+def read_wned_sets(
+    path: Path, complaints: Complaints
+) -> Iterator[tuple[str, tuple[Document, ...]]]:
+    """Yield the sets, those of WNED first; a folder that is a set itself has no name."""
+    found = find_sets(path.parent if path.suffix == ".xml" else path)
+    if path.suffix == ".xml":
+        found = [files for files in found if files.xml.name == str(path)]
+    if not found:
+        raise CorpusError(f"{path}: no XML file beside a folder {RAW_TEXT} in it")
+    for files in found:
+        corpus = read_set(files)
+        _complain(corpus, complaints)
+        yield files.name if files.folder else "", corpus.documents
+
+
+def write_wned_folder(documents: Iterable[Document], path: Path) -> int:
+    """Write documents to a new folder, whole or not at all; return how many."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise CorpusError(f"{path}: is there already; remove it, or name another folder")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent} to write it to")
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.mkdir()
+        count = _write(documents, draft, path.name)
+        os.replace(draft, path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return count
+
+
+def _complain(corpus: WnedCorpus, complaints: Complaints) -> None:
+    for mismatch in corpus.mismatches:
+        error = CorpusError(
+            f"{mismatch.file}, line {mismatch.line}: the mention {shown(mismatch.expected)} is "
+            f"{shown(mismatch.found)} at its offset; {mismatch.action}"
+        )
+        if mismatch.action.startswith("dropped"):
+            complaints.wrong(error)
+        else:
+            complaints.repaired(error)
+
+
+def _write(documents: Iterable[Document], folder: Path, name: str) -> int:
+    """Write sets below a folder; documents without a set's name belong to that itself."""
+    count = 0
+    with ExitStack() as open_files:
+        files: dict[str, BinaryIO] = {}
+        for document in documents:
+            set_, _, own = document.id.rpartition("/")
+            if set_ not in files:
+                files[set_] = open_files.enter_context(_set_file(folder / set_, set_ or name))
+            text = folder / set_ / RAW_TEXT / own
+            if text.exists():
+                raise CorpusError(
+                    f"a second document {shown(document.id)}; each needs an id of its own, as "
+                    "its text becomes a file of that name"
+                )
+            text.write_bytes(document.text.encode())
+            files[set_].write(_annotations(document, own).encode())
+            count += 1
+        if not files:
+            open_files.enter_context(_set_file(folder, name))
+    return count
+
+
+@contextmanager
+def _set_file(folder: Path, name: str) -> Iterator[BinaryIO]:
+    """Give the XML file of a set, between its first and its last line."""
+    (folder / RAW_TEXT).mkdir(parents=True)
+    with open(folder / f"{name}.xml", "wb") as file:
+        file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<{_element(name)}>\n'.encode())
+        yield file
+        file.write(f"</{_element(name)}>\n".encode())
+
+
+def _element(name: str) -> str:
+    """Return the name of the outermost element, which may not have every sign in it."""
+    word = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    return f"{word if word[:1].isalpha() else f'_{word}'}.entityAnnotation"
+
+
+def _annotations(document: Document, name: str) -> str:
+    rows = "".join(
+        "\t\t<annotation>\n"
+        f"\t\t\t<mention>{_text(mention.text)}</mention>\n"
+        f"\t\t\t<wikiName>{_text(mention.gold or NIL)}</wikiName>\n"
+        f"\t\t\t<offset>{mention.start}</offset>\n"
+        f"\t\t\t<length>{mention.end - mention.start}</length>\n"
+        "\t\t</annotation>\n"
+        for mention in document.mentions
+    )
+    return f"\t<document docName={quoteattr(name)}>\n{rows}\t</document>\n"
+
+
+def _text(text: str) -> str:
+    # XML reads CR LF as LF, unless the CR is a reference.
+    return escape(text, {"\r": "&#13;"})
+
+
+def _adjust(document: Document) -> Document:
+    """Return a document with titles for ids, trimmed mentions, and an id that can name a file."""
+    set_, _, own = document.id.rpartition("/")
+    if _SET.fullmatch(set_):
+        id_ = f"{set_}/{_file_name(own)}"
+    else:
+        id_ = _file_name(document.id)
+    mentions = [_titled(document, mention) for mention in document.mentions]
+    mentions.sort(key=lambda mention: (mention.start, mention.end))
+    return replace(document, id=id_, mentions=tuple(mentions))
+
+
+def _file_name(name: str) -> str:
+    name = _NOT_XML.sub("_", _NOT_IN_NAMES.sub("_", name))
+    name = name.encode()[:_LONGEST_NAME].decode(errors="ignore")
+    return f"_{name}" if name in _DOTS else name
+
+
+def _titled(document: Document, mention: Mention) -> Mention:
+    text = mention.text
+    start = mention.start + len(text) - len(text.lstrip())
+    text = text.strip()
+    title = (mention.title or mention.gold or "").replace("_", " ").strip()
+    if _NOT_XML.search(text) or _NOT_XML.search(title):
+        raise CorpusError(
+            f"document {shown(document.id)}: the mention {shown(text)} has a sign that XML cannot "
+            "hold; write another format"
+        )
+    known = mention.gold != NIL and title not in ("", NIL)
+    return replace(
+        mention,
+        start=start,
+        end=start + len(text),
+        text=text,
+        gold=title if known else NIL,
+        title=title if known else None,
+    )
+
+
+CAPACITY = Capacity(types=False, candidates=False, splits=False, unannotated=False, adjust=_adjust)

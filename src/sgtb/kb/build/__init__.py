@@ -1,0 +1,1 @@
+"""Builders of knowledge bases from lists and corpora."""

@@ -1,0 +1,381 @@
+"""KbWriter: writes the data folder of a new knowledge base, stream by stream, in bounded memory."""
+
+import hashlib
+import math
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain, groupby, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import lmdb
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.progress import Progress
+from sgtb.kb import environment
+from sgtb.kb.build.sorted_runs import SortedRuns
+from sgtb.kb.build.usable_names import is_id
+from sgtb.kb.columns import Extent, column_path, pack_header
+from sgtb.kb.entity import TYPES
+from sgtb.kb.environment import State
+from sgtb.kb.layout import (
+    COLUMNS,
+    HEADER,
+    MAX_KEY,
+    MAX_TEXT,
+    NAMES,
+    NEAR,
+    NUMBER,
+    ROW,
+    item_size,
+)  # fmt: skip
+from sgtb.kb.name_index import Counts, Spelling, by_name, merged, pack_name, pack_spellings
+from sgtb.kb.unit_vectors import unit_halves
+
+Ints = npt.NDArray[np.int32]
+
+_NAME_TAIL = struct.Struct(">IBI")
+_BATCH = 20_000
+_NO_BUILD = bytes(16)
+DEFAULT_MEMORY = 256 << 20
+
+
+class KbWriter:
+    """Takes entities in the order of their numbers, then links, co-occurrence and vectors.
+
+    Nothing in `folder` is a knowledge base before `finish` has returned; whoever makes the folder
+    valid does it after that.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        entities: int,
+        sources: Sequence[str],
+        dimensions: int,
+        origin: Mapping[str, Any],
+        *,
+        memory: int = DEFAULT_MEMORY,
+        progress: Progress | None = None,
+    ) -> None:
+        self.folder = folder
+        self.entities = entities
+        self.sources = tuple(sources)
+        self.dimensions = dimensions
+        self.origin = dict(origin)
+        self._memory = memory
+        self._say = progress or (lambda stage, done, total: None)
+        self._files: dict[str, BinaryIO] = {}
+        for column in COLUMNS:
+            file = self._files[column] = open(column_path(folder, column), "wb")  # noqa: SIM115
+            file.write(pack_header(column, item_size(column, dimensions), _NO_BUILD))
+        self._names = SortedRuns(folder, "names", memory * 3 // 4)
+        self._ids = SortedRuns(folder, "ids", memory // 4)
+        self._count = self._text_at = self._aliases = 0
+        self._links_at = self._near_at = self._vectors_at = 0
+        self._words: SortedRuns | None = None
+        self._words_at = 0
+        self._rows: npt.NDArray[np.void] | None = None
+        self._in_links: Ints = np.zeros(0, np.int32)
+        self._name_count = -1
+
+    def entity(
+        self,
+        id: str,
+        title: str,
+        description: str,
+        type: str,
+        popularity: float,
+        spellings: Sequence[Spelling],
+        stated_in: int = -1,
+        stated_out: int = -1,
+    ) -> None:
+        """Take the next entity. Spellings without a normal form are refused, not dropped."""
+        number, spelled = self._count, merged(spellings)
+        text, row = pack_entity(id, title, description, type, popularity, spelled)
+        names = by_name(spelled)
+        if not all(0 < len(name) <= MAX_KEY for name, _ in names):
+            raise KnowledgeBaseError(
+                f"entity {id!r}: a name has 1 to {MAX_KEY} bytes in its normal form"
+            )
+        row["text_at"], row["stated_in"], row["stated_out"] = self._text_at, stated_in, stated_out
+        self._files["text"].write(text)
+        self._files["entities"].write(row.tobytes())
+        for (name, source), count in names.items():
+            self._names.add(name_record(name, number, source, count))
+        self._ids.add(id.encode() + b"\0" + NUMBER.pack(number))
+        self._text_at += len(text)
+        self._aliases += len(spelled)
+        self._count += 1
+
+    def links(self, source: Ints, target: Ints) -> None:
+        """Take links, sorted by source and target, each once; a source goes on where it stopped."""
+        rows = self._all_rows()
+        _count_runs(rows, "links", source, self._links_at)
+        self._in_links += np.bincount(target, minlength=self.entities).astype(np.int32)
+        self._files["links"].write(target.astype("<i4").tobytes())
+        self._links_at += len(target)
+
+    def near(self, source: Ints, other: Ints, count: npt.NDArray[np.uint32]) -> None:
+        """Take co-occurrence counts, both directions, sorted by source and other."""
+        _count_runs(self._all_rows(), "near", source, self._near_at)
+        items = np.empty(len(other), NEAR)
+        items["other"], items["count"] = other, count
+        self._files["near"].write(items.tobytes())
+        self._near_at += len(other)
+
+    def vectors(self, number: Ints, matrix: npt.NDArray[np.float32]) -> None:
+        """Take vectors of entities; they get unit length."""
+        self._all_rows()["vector"][number] = self._vectors_at + np.arange(len(number))
+        self._files["vectors"].write(unit_halves(matrix).tobytes())
+        self._vectors_at += len(number)
+
+    def words(self, words: Sequence[str], matrix: npt.NDArray[np.float32]) -> None:
+        """Take vectors of words, each word once; a word too long for a key is left out."""
+        if self._words is None:
+            self._words = SortedRuns(self.folder, "words", self._memory // 4)
+        kept = [i for i, word in enumerate(words) if 0 < len(word.encode()) <= MAX_KEY]
+        for at, i in enumerate(kept, self._words_at):
+            self._words.add(words[i].encode() + b"\0" + NUMBER.pack(at))
+        self._files["words"].write(unit_halves(matrix[kept]).tobytes())
+        self._words_at += len(kept)
+
+    def names(self) -> Iterator[str]:
+        """Yield every name in normal form, in the order of its bytes; after the last entity."""
+        count = 0
+        for name, _ in groupby(self._names, lambda record: record[: -_NAME_TAIL.size - 1]):
+            yield name.decode()
+            count += 1
+        self._name_count = count
+
+    def finish(self, name_pages: npt.NDArray[np.uint32] | None = None) -> State:
+        """Write the index of names and all that is left, flush everything, return the state."""
+        rows = self._all_rows()
+        rows["in_links"] = self._in_links
+        _flush(rows)
+        for file in self._files.values():
+            file.close()
+        columns = {column: self._extent(column) for column in COLUMNS}
+        env = environment.create(self.folder / NAMES)
+        try:
+            digest = hashlib.blake2b(repr(sorted(columns.items())).encode(), digest_size=16)
+            digest.update(repr((self.sources, self.origin)).encode())
+            names = self._index(env, name_pages, digest)
+            state = State(
+                build=digest.hexdigest(),
+                generation=0,
+                fingerprint=digest.hexdigest(),
+                sources=self.sources,
+                dimensions=self.dimensions,
+                columns=columns,
+                entities=self._count,
+                names=names,
+                aliases=self._aliases,
+                links=self._links_at,
+                origin=self.origin,
+            )
+            with env.begin(write=True) as transaction:
+                transaction.put(b"state", state.pack())
+            env.sync(True)
+        finally:
+            env.close()
+        self._sign(bytes.fromhex(state.build))
+        self.close()
+        return state
+
+    def close(self) -> None:
+        """Let go of all files, also after something went wrong."""
+        for file in self._files.values():
+            # A full disk has been reported by now; what is in the buffer is of no use.
+            with suppress(OSError):
+                file.close()
+        for runs in (self._names, self._ids, self._words):
+            if runs is not None:
+                runs.close()
+
+    def _all_rows(self) -> npt.NDArray[np.void]:
+        """Return the rows of all entities, as they lie in the file."""
+        if self._rows is None:
+            if self._count != self.entities:
+                raise ValueError(f"{self._count} of {self.entities} entities were given")
+            self._files["entities"].flush()
+            path = column_path(self.folder, "entities")
+            self._rows = (
+                np.memmap(path, ROW, "r+", HEADER.size, (self.entities,))
+                if self.entities
+                else np.zeros(0, ROW)
+            )
+            self._in_links = np.zeros(self.entities, np.int32)
+        return self._rows
+
+    def _index(
+        self,
+        env: lmdb.Environment,
+        pages: npt.NDArray[np.uint32] | None,
+        digest: "hashlib.blake2b",
+    ) -> int:
+        """Write ids, names and words into LMDB, in order, which is how it is fastest."""
+
+        def put(table: bytes, items: Iterable[tuple[bytes, bytes]], total: int) -> None:
+            _put_all(env, table, items, digest, self._told(table.decode(), total))
+
+        put(b"ids", _unique("id", _split(self._ids)), self.entities)
+        put(b"words", _unique("word", _split(self._words or ())), self._words_at)
+        tie = self._tie()
+        total = 0
+        no_pages = (0, 0)
+
+        def values() -> Iterator[tuple[bytes, bytes]]:
+            nonlocal total
+            size = len(self.sources)
+            for name, counts in grouped_names(self._names, size):
+                seen = no_pages if pages is None else tuple(map(int, pages[total]))
+                total += 1
+                yield name, pack_name(counts, size, seen, tie)  # type: ignore[arg-type]
+
+        put(b"names", values(), max(self._name_count, 0))
+        return total
+
+    def _told(self, stage: str, total: int) -> Callable[[int], None]:
+        return lambda done: self._say(stage, done, max(total, done))
+
+    def _tie(self) -> Callable[[int], tuple[float, bytes]]:
+        rows = self._all_rows()
+        path = column_path(self.folder, "text")
+        text = np.memmap(path, "u1", "r", HEADER.size) if self._text_at else np.zeros(0, "u1")
+
+        def tie(number: int) -> tuple[float, bytes]:
+            row = rows[number]
+            at, size = int(row["text_at"]), int(row["id_size"])
+            return fame(float(row["popularity"])), text[at : at + size].tobytes()
+
+        return tie
+
+    def _extent(self, column: str) -> Extent:
+        size = item_size(column, self.dimensions)
+        path = column_path(self.folder, column)
+        crc, length = 0, 0
+        with open(path, "rb") as file:
+            file.seek(HEADER.size)
+            while block := file.read(1 << 20):
+                crc = zlib.crc32(block, crc)
+                length += len(block)
+        return Extent(length // size if size else 0, crc)
+
+    def _sign(self, build: bytes) -> None:
+        """Write the build's name into every column, and all to disk."""
+        for column in COLUMNS:
+            with open(column_path(self.folder, column), "r+b") as file:
+                file.write(pack_header(column, item_size(column, self.dimensions), build))
+                file.flush()
+                os.fsync(file.fileno())
+
+
+def pack_entity(
+    id: str,
+    title: str,
+    description: str,
+    type: str,
+    popularity: float,
+    spelled: Sequence[Spelling],
+) -> tuple[bytes, npt.NDArray[np.void]]:
+    """Return an entity's bytes for text.bin and its row, which lies nowhere yet."""
+    parts = (id.encode(), title.encode(), description.encode(), pack_spellings(spelled))
+    if not is_id(id):
+        raise KnowledgeBaseError(
+            f"id {id[:40]!r}: an id has 1 to {MAX_KEY} bytes and no control characters"
+        )
+    if max(map(len, parts)) > MAX_TEXT:
+        raise KnowledgeBaseError(
+            f"entity {id!r}: title, description and names may have {MAX_TEXT:,} bytes each"
+        )
+    row = np.zeros((), ROW)
+    row["id_size"], row["title_size"], row["description_size"], row["spellings_size"] = map(
+        len, parts
+    )
+    row["popularity"] = popularity
+    row["type"] = TYPES.index(type)
+    row["alive"] = 1
+    row["vector"] = row["stated_in"] = row["stated_out"] = -1
+    return b"".join(parts), row
+
+
+def fame(popularity: float) -> float:
+    """Return what sorts the popular first and those without a known popularity last."""
+    return math.inf if math.isnan(popularity) else -popularity
+
+
+def _count_runs(rows: npt.NDArray[np.void], column: str, source: Ints, at: int) -> None:
+    """Note for each source where its items begin and how many they are."""
+    if not len(source):
+        return
+    begins = np.flatnonzero(np.diff(source, prepend=source[0] - 1))
+    owners = source[begins]
+    new = rows[column][owners] == 0  # else the list goes on from the call before
+    rows[f"{column}_at"][owners[new]] = at + begins[new]
+    rows[column][owners] += np.diff(begins, append=len(source)).astype(np.int32)
+
+
+def _split(records: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    tail = NUMBER.size
+    return ((record[: -tail - 1], record[-tail:]) for record in records)
+
+
+def _unique(what: str, items: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+    before = None
+    for key, value in items:
+        if key == before:
+            raise KnowledgeBaseError(f"{what} {key.decode()!r} is given twice")
+        before = key
+        yield key, value
+
+
+def name_record(name: bytes, number: int, source: int, count: int) -> bytes:
+    """Return what sorts by name, entity and source."""
+    return name + b"\0" + _NAME_TAIL.pack(number, source, count)
+
+
+def grouped_names(records: Iterable[bytes], sources: int) -> Iterator[tuple[bytes, Counts]]:
+    """Yield each name with the counts of its entities."""
+    size = _NAME_TAIL.size
+    before, counts = b"", {}  # type: tuple[bytes, Counts]
+    for record in records:
+        name = record[: -size - 1]
+        number, source, count = _NAME_TAIL.unpack_from(record, len(record) - size)
+        if name != before:
+            if counts:
+                yield before, counts
+            before, counts = name, {}
+        row = counts.get(number)
+        if row is None:
+            row = counts[number] = [0] * sources
+        row[source] += count
+    if counts:
+        yield before, counts
+
+
+def _put_all(
+    env: lmdb.Environment,
+    database: bytes,
+    items: Iterable[tuple[bytes, bytes]],
+    digest: "hashlib.blake2b",
+    told: Callable[[int], None],
+) -> None:
+    handle = env.open_db(database)
+    items, done = iter(items), 0
+    while batch := list(islice(items, _BATCH)):
+        with env.begin(write=True, db=handle) as transaction:
+            transaction.cursor().putmulti(batch, append=True)
+        digest.update(b"".join(chain.from_iterable(batch)))
+        done += len(batch)
+        told(done)
+
+
+def _flush(rows: npt.NDArray[np.void]) -> None:
+    if isinstance(rows, np.memmap):
+        rows.flush()

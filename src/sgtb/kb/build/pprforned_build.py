@@ -1,0 +1,70 @@
+"""PPRforNED builds: a knowledge base from the entities, links and lists of that corpus."""
+
+import re
+from pathlib import Path
+
+from sgtb.core.progress import Progress
+from sgtb.formats.codecs.pprforned import read_pprforned
+from sgtb.kb.build.entity_lines import GIVEN
+from sgtb.kb.build.kb_writer import KbWriter
+from sgtb.kb.build.list_build import ListReport
+from sgtb.kb.kb_folder import building
+from sgtb.kb.layout import MAX_KEY
+from sgtb.kb.name_index import Spelling
+from sgtb.text.normalization import normal_name
+
+SOURCES = (GIVEN, "titles", "lists")
+"""Titles with and without their brackets; the names under which documents list an entity."""
+_TYPE = {"PER": "PER", "ORG": "ORG", "GPE": "LOC"}
+_BRACKET = re.compile(r"\s*\([^()]*\)$")
+
+
+def build_pprforned(archive: Path, place: Path, *, progress: Progress | None = None) -> ListReport:
+    """Build a knowledge base from PPRforNED's archive, its folder, or the folder it lies in.
+
+    A name counts once for every entity it is listed with. How often it is would tell which
+    documents there are, and so what their labels may be.
+    """
+    say = progress or (lambda stage, done, total: None)
+    packed = archive / "pprforned.tar.xz"
+    say("reading", 0, 1)
+    ppr = read_pprforned(packed if packed.is_file() else archive)
+    say("reading", 1, 1)
+    entities = ppr.entities
+    names: list[set[tuple[str, int]]] = [
+        {(title, 1), (_BRACKET.sub("", title) or title, 1)} for title in entities.titles
+    ]
+    for document in ppr.documents.values():
+        for mention in document:
+            name = " ".join(mention.text.split())
+            if 0 < len(normal_name(name).encode()) <= MAX_KEY:
+                for id_ in mention.candidates:
+                    names[entities.number[id_]].add((name, 2))
+    with building(place) as folder:
+        writer = KbWriter(
+            folder,
+            len(entities),
+            SOURCES,
+            0,
+            {"built from": "pprforned", "file": archive.name},
+            progress=progress,
+        )
+        try:
+            for number, id_ in enumerate(entities.ids):
+                type_ = entities.types[number]
+                writer.entity(
+                    id_,
+                    entities.titles[number],
+                    "",
+                    _TYPE.get(type_, ""),
+                    float(entities.popularity[number]),
+                    [Spelling(name, source, 1) for name, source in sorted(names[number])],
+                    int(entities.in_links[number]),
+                    int(entities.out_links[number]),
+                )
+            different = entities.link_source != entities.link_target
+            writer.links(entities.link_source[different], entities.link_target[different])
+            state = writer.finish()
+        finally:
+            writer.close()
+    return ListReport(state.entities, state.names, state.aliases, state.links, 0, state.fingerprint)

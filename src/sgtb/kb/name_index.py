@@ -1,0 +1,138 @@
+"""Spellings: the names of an entity as they are written, and the index from name to entities."""
+
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.errors import KnowledgeBaseError
+from sgtb.kb.layout import CANDIDATE, MAX_SPELLING, NAME_PAGES, SPELLING
+from sgtb.text.normalization import normal_name
+
+MAX_COUNT = 0xFFFFFFFF
+
+Counts = dict[int, list[int]]
+"""Entity number -> count per source."""
+Ties = Callable[[int], tuple[float, bytes]]
+"""What decides between entities of equal prior: minus the popularity, then the id."""
+
+
+class Spelling(NamedTuple):
+    """A name as it is written; the source is a number."""
+
+    text: str
+    source: int
+    times: int
+
+
+def merged(spellings: Iterable[Spelling]) -> tuple[Spelling, ...]:
+    """Return spellings each once, their counts added up, in order of text and source."""
+    counts: dict[tuple[str, int], int] = {}
+    for text, source, count in spellings:
+        key = (text, source)
+        counts[key] = min(counts.get(key, 0) + count, MAX_COUNT)
+    return tuple(Spelling(*key, counts[key]) for key in sorted(counts))
+
+
+def pack_spellings(spellings: Iterable[Spelling]) -> bytes:
+    """Return the bytes that text.bin keeps for the spellings of an entity."""
+    parts: list[bytes] = []
+    for text, source, count in spellings:
+        data = text.encode()
+        if len(data) > MAX_SPELLING or count < 1:
+            raise KnowledgeBaseError(
+                f"name {text[:40]!r}: a name has at most {MAX_SPELLING:,} bytes, a count at least 1"
+            )
+        parts += (SPELLING.pack(source, count, len(data)), data)
+    return b"".join(parts)
+
+
+def unpack_spellings(data: bytes) -> tuple[Spelling, ...]:
+    """Read them again; ValueError where the bytes do not hold together."""
+    found: list[Spelling] = []
+    at = 0
+    while at < len(data):
+        if at + SPELLING.size > len(data):
+            raise ValueError("spellings break off")
+        source, count, size = SPELLING.unpack_from(data, at)
+        at += SPELLING.size
+        text = data[at : at + size]
+        if len(text) < size:
+            raise ValueError("spellings break off")
+        found.append(Spelling(text.decode(), source, count))
+        at += size
+    return tuple(found)
+
+
+def by_name(spellings: Iterable[Spelling]) -> dict[tuple[bytes, int], int]:
+    """Return the counts of an entity's names in normal form, by name and source."""
+    counts: dict[tuple[bytes, int], int] = {}
+    for text, source, count in spellings:
+        key = (normal_name(text).encode(), source)
+        counts[key] = min(counts.get(key, 0) + count, MAX_COUNT)
+    return counts
+
+
+def priors(counts: Mapping[int, Sequence[int]], sources: int) -> dict[int, float]:
+    """Return P(entity | name): each source normalised, the mean over the sources that know it."""
+    if len(counts) == 1:
+        return dict.fromkeys(counts, 1.0)
+    totals = [sum(row[s] for row in counts.values()) for s in range(sources)]
+    known = [s for s in range(sources) if totals[s]]
+    return {
+        entity: sum(row[s] / totals[s] for s in known) / len(known)
+        for entity, row in counts.items()
+    }
+
+
+def pack_name(
+    counts: Mapping[int, Sequence[int]],
+    sources: int,
+    pages: tuple[int, int],
+    tie: Ties,
+) -> bytes:
+    """Return the value of a name: pages, then (entity, prior) likeliest first, then counts.
+
+    Ties in the prior go to the more popular entity, then to the lower id.
+    """
+    if len(counts) == 1:
+        ((only, row),) = counts.items()
+        return _one(sources).pack(*pages, only, 1.0, *row)
+    prior = np.fromiter(priors(counts, sources).values(), np.float32, len(counts))
+    entity = list(counts)
+    order = sorted(range(len(entity)), key=lambda i: (-float(prior[i]), *tie(entity[i])))
+    packed = np.empty(len(entity), CANDIDATE)
+    packed["entity"] = [entity[i] for i in order]
+    packed["prior"] = prior[order]
+    table = np.array([counts[entity[i]] for i in order], "<u4")
+    return NAME_PAGES.pack(*pages) + packed.tobytes() + table.tobytes()
+
+
+@cache
+def _one(sources: int) -> struct.Struct:
+    """Return the layout of a name with one candidate: nearly all of them."""
+    return struct.Struct(f"<IIif{sources}I")
+
+
+class NameValue(NamedTuple):
+    """A name's value, taken apart; `counts` is u4[candidates, sources]."""
+
+    linked: int
+    pages: int
+    candidates: npt.NDArray[np.void]
+    counts: npt.NDArray[np.uint32]
+
+
+def unpack_name(data: bytes | memoryview, sources: int) -> NameValue:
+    """Read a name's value; ValueError where its length fits no number of candidates."""
+    size, rest = divmod(len(data) - NAME_PAGES.size, CANDIDATE.itemsize + 4 * sources)
+    if rest or size < 1:
+        raise ValueError("a name's value has a length that fits no number of candidates")
+    linked, pages = NAME_PAGES.unpack_from(data)
+    candidates = np.frombuffer(data, CANDIDATE, size, NAME_PAGES.size)
+    at = NAME_PAGES.size + CANDIDATE.itemsize * size
+    counts = np.frombuffer(data, "<u4", size * sources, at).reshape(size, sources)
+    return NameValue(linked, pages, candidates, counts)

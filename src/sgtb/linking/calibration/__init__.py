@@ -1,0 +1,1 @@
+"""Confidence, NIL rule and decision policy."""

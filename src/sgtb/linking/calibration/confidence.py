@@ -1,0 +1,176 @@
+"""Confidence: from what a search thinks of its choices to how often such choices are right.
+
+A search gives every candidate a probability, as if the right one were always among them and as if
+its trees were trained to be sure of themselves just so. Documents that took no part in training
+tell how often it is right indeed. See `calibration.py` for how that is learned.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.dtypes import Doubles, Ints, Longs
+from sgtb.core.errors import SettingsError
+from sgtb.core.segments import group_sum, spread
+
+Bools = npt.NDArray[np.bool_]
+Kind = Literal["plain", "temperature", "isotonic"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MAX_POINTS = 1000
+"""A curve has no more points."""
+_WARMEST = 100.0
+
+
+def check_share(name: str, value: object) -> None:
+    """Raise unless a value is a number from 0 to 1."""
+    if not number(value) or not 0 <= value <= 1:  # type: ignore[operator]
+        raise SettingsError(f"{name} must be a number from 0 to 1, not {value!r:.80}")
+
+
+def number(value: object) -> bool:
+    """Tell whether a value is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def no_more(given: dict[str, Any], what: str) -> None:
+    """Raise if anything is left over."""
+    if given:
+        raise SettingsError(f"{sorted(given)[0]!r:.80} is unknown to {what}")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A function from [0, 1] to [0, 1] that only rises or only falls.
+
+    It goes straight from point to point, and is level beyond the first and the last.
+    """
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.x) == len(self.y) <= MAX_POINTS:
+            raise SettingsError(
+                f"a curve has 1 to {MAX_POINTS} points, not {len(self.x)} and {len(self.y)}"
+            )
+        for value in (*self.x, *self.y):
+            check_share("a curve's point", value)
+        steps = np.diff(self.y)
+        if (np.diff(self.x) <= 0).any() or ((steps < 0).any() and (steps > 0).any()):
+            raise SettingsError("a curve's points are not in order, or it both rises and falls")
+
+    def __call__(self, x: Doubles) -> Doubles:
+        """Return the values at some places."""
+        return np.asarray(np.interp(x, self.x, self.y), np.float64)
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Return plain data."""
+        return {"x": list(self.x), "y": list(self.y)}
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> "Curve":
+        """Return the curve of plain data."""
+        x, y = given.pop("x"), given.pop("y")
+        no_more(given, "a curve")
+        if not isinstance(x, list) or not isinstance(y, list):
+            raise SettingsError("the points of a curve are no lists")
+        return cls(tuple(x), tuple(y))
+
+
+SAME = Curve((0.0, 1.0), (0.0, 1.0))
+NEVER = Curve((0.0,), (0.0,))
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure answers are.
+
+    kind         plain: as sure as the search is. temperature: its probabilities to the power of
+                 1 / temperature. isotonic: its probability for the chosen candidate, by a curve
+    temperature  above 1 where the search is too sure of itself, below 1 where not enough
+    single       the confidence where there is one candidate only, to which a search gives 1
+    entity       isotonic: the curve for entities chosen among several candidates
+    nil          isotonic: the curve for NIL, where it is a candidate of its own
+    """
+
+    kind: Kind = "plain"
+    temperature: float = 1.0
+    single: float = 1.0
+    entity: Curve = field(default=SAME)
+    nil: Curve = field(default=SAME)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise SettingsError(f"there is no confidence {self.kind!r}, only {', '.join(KINDS)}")
+        warm = number(self.temperature) and 1 / _WARMEST <= self.temperature <= _WARMEST
+        if not warm:
+            raise SettingsError(
+                f"temperature must lie between {1 / _WARMEST} and {_WARMEST:.0f}, not "
+                f"{self.temperature!r}"
+            )
+        check_share("single", self.single)
+        for name in ("entity", "nil"):
+            if getattr(self, name).y[0] > getattr(self, name).y[-1]:
+                raise SettingsError(f"the curve {name} of a confidence falls")
+
+    def probabilities(self, probability: Doubles, offsets: Longs) -> Doubles:
+        """Return the probabilities of all candidates, made more or less sure by temperature.
+
+        offsets  i8[M+1]  the candidates of each mention
+        """
+        if self.kind != "temperature":
+            return probability
+        warmed = probability ** (1 / self.temperature)
+        return np.asarray(warmed / spread(group_sum(warmed, offsets), offsets), np.float64)
+
+    def of_chosen(self, probability: Doubles, several: Bools, nil: Bools) -> Doubles:
+        """Return how sure the choices at M mentions are.
+
+        probability  f8[M]  what `probabilities` gives them
+        several      b1[M]  whether there was another candidate
+        nil          b1[M]  whether the choice is NIL
+        """
+        if self.kind == "isotonic":
+            probability = np.where(nil, self.nil(probability), self.entity(probability))
+        return np.where(several, probability, self.single)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "kind": self.kind, "temperature": self.temperature, "single": self.single,
+            "entity": self.entity.to_dict(), "nil": self.nil.to_dict(),
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> "Confidence":
+        """Return the confidence of plain data; whatever does not belong there is an error."""
+        entity, nil = (Curve.from_dict(given.pop(name)) for name in ("entity", "nil"))
+        return cls(**given, entity=entity, nil=nil)
+
+
+def share_out(
+    probability: Doubles, offsets: Longs, choice: Ints, chosen: Doubles, taken: Doubles
+) -> Doubles:
+    """Return probabilities of all candidates that agree with those of the chosen ones.
+
+    The others keep their proportions, and get what is left. But none overtakes the chosen one: what
+    nobody may have is the probability that the right entity is not among the candidates.
+
+    chosen  f8[M]  the probability of each mention's choice
+    taken   f8[M]  what is neither for the choice nor for the others
+    """
+    places = offsets[:-1] + choice
+    before = probability[places]
+    rest = np.ones(len(before))
+    some = before < 1
+    rest[some] = np.maximum(1 - chosen[some] - taken[some], 0) / (1 - before[some])
+    some = before > 0
+    rest[some] = np.minimum(rest[some], chosen[some] / before[some])
+    result: Doubles = probability * spread(rest, offsets)
+    behind = probability <= spread(before, offsets)  # by the rounding error of a quotient
+    result = np.where(behind, np.minimum(result, spread(chosen, offsets)), result)
+    result[places] = chosen
+    return result

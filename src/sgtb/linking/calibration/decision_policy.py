@@ -1,0 +1,110 @@
+"""Trust: how sure decisions are, and which of them are no link."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.core.dtypes import Doubles, Ints, Longs
+from sgtb.core.segments import spread
+from sgtb.linking.calibration.confidence import Bools, Confidence, share_out
+from sgtb.linking.calibration.nil_rule import NilRule
+
+NO_RIVAL, NIL_RIVAL = -1, -2
+
+
+class Verdict(NamedTuple):
+    """Decided mentions; candidates are entities, and NIL is none of them.
+
+    choice       i4[M]  the best entity, counted within its mention; where NIL was chosen among
+                        them, the likeliest
+    linked       b1[M]  whether it is the answer; else NIL is
+    order        i8[C]  per mention its candidates, likeliest first, counted within it
+    probability  f8[C]
+    nil          f8[M]  the probability of NIL
+    rival        i8[M]  what the answer is compared with, counted within the mention
+    sign         i1[M]  what the difference between the search's choice and its runner-up says of
+                        the answer: 1 for it, -1 against it, 0 nothing
+    """
+
+    choice: Ints
+    linked: Bools
+    order: Longs
+    probability: Doubles
+    nil: Doubles
+    rival: Longs
+    sign: Longs
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What a model knows about its own decisions.
+
+    threshold  links below this confidence become NIL, whatever the rule; None: by the rule
+    """
+
+    confidence: Confidence = field(default_factory=Confidence)
+    rule: NilRule = field(default_factory=NilRule)
+    threshold: float | None = None
+
+    @property
+    def nil_is_a_candidate(self) -> bool:
+        """Whether the last candidate of every mention is NIL."""
+        return self.rule.kind == "candidate"
+
+    def weigh(
+        self, probability: Doubles, offsets: Longs, choice: Ints, free: Bools
+    ) -> tuple[Doubles, Doubles]:
+        """Return calibrated probabilities, f8[C], and what is kept for NIL beside them, f8[M].
+
+        probability  f8[C]    those of the search
+        offsets      i8[M+1]  the candidates of each mention
+        choice       i4[M]    what the search chose, counted within the mention
+        free         b1[M]    whether it had a choice; what is fixed is certain
+        """
+        sizes = np.diff(offsets)
+        probability = self.confidence.probabilities(probability, offsets)
+        before = probability[offsets[:-1] + choice]
+        nil = self._is_nil(choice, sizes)
+        chosen = np.where(free, self.confidence.of_chosen(before, sizes > 1, nil), before)
+        taken = np.zeros(len(chosen))
+        if not self.nil_is_a_candidate:
+            taken = np.where(free, self.rule.share_of(chosen), 0.0)
+        return share_out(probability, offsets, choice, chosen, taken), taken
+
+    def judge(
+        self, choice: Ints, order: Longs, probability: Doubles, taken: Doubles, rival: Longs,
+        offsets: Longs, free: Bools,
+    ) -> Verdict:  # fmt: skip
+        """Tell links from NIL, and take NIL out of the candidates where it is one.
+
+        probability, taken  those that `weigh` gave
+        order, rival        of the candidates by these probabilities, NIL among them
+        """
+        sizes = np.diff(offsets)
+        nil, last = self._is_nil(choice, sizes), sizes - 1
+        if self.nil_is_a_candidate:
+            taken = probability[offsets[1:] - 1]
+            entity = order != spread(last, offsets)
+            stay = np.ones(len(order), np.bool_)
+            stay[offsets[1:] - 1] = False
+            order, probability = order[entity], probability[stay]
+            offsets = offsets - np.arange(len(offsets))
+            rival = np.where(rival == last, NIL_RIVAL, rival)
+            choice = np.where(nil, order[offsets[:-1]], choice).astype(np.int32)
+        linked = self.rule.links(probability[offsets[:-1] + choice], nil, self.threshold) | ~free
+        against = np.where(nil, NIL_RIVAL, rival)
+        sign = np.where(nil, np.where(linked, -1, 1), np.where(linked, 1, 0))
+        sign[rival == NO_RIVAL] = 0
+        return Verdict(
+            choice, linked, order, probability, taken,
+            np.where(linked, against, choice).astype(np.int64), sign.astype(np.int64),
+        )  # fmt: skip
+
+    def _is_nil(self, choice: Ints, sizes: Longs) -> Bools:
+        if not self.nil_is_a_candidate:
+            return np.zeros(len(choice), np.bool_)
+        return np.asarray(choice == sizes - 1, np.bool_)
+
+
+PLAIN = Trust()

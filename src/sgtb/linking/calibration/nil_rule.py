@@ -1,0 +1,124 @@
+"""NIL: names that mean nothing in the knowledge base, and the rule that tells them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from sgtb.core.dtypes import Doubles
+from sgtb.core.errors import ProblemsError, SettingsError
+from sgtb.core.records import NIL, Document, Mention
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.calibration.confidence import NEVER, Bools, Curve, check_share
+
+NilKind = Literal["never", "threshold", "candidate"]
+NIL_KINDS: tuple[str, ...] = get_args(NilKind)
+
+
+@dataclass(frozen=True)
+class NilRule:
+    """When a mention that has candidates means none of them.
+
+    kind       never: it always means one. threshold: none, where the confidence in the best is too
+               low. candidate: NIL is a candidate of its own in the search
+    threshold  the least confidence that a link is given with
+    shares     by the confidence in the best candidate, how often such mentions are NIL; falls.
+               Where NIL is a candidate, the search tells
+    nothing    how often mentions without any candidate are NIL: the confidence in that answer;
+               0 where no document told
+    """
+
+    kind: NilKind = "never"
+    threshold: float = 0.0
+    shares: Curve = field(default=NEVER)
+    nothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in NIL_KINDS:
+            raise SettingsError(f"there is no NIL rule {self.kind!r}, only {', '.join(NIL_KINDS)}")
+        check_share("the NIL threshold", self.threshold)
+        check_share("nothing", self.nothing)
+        if self.shares.y[0] < self.shares.y[-1]:
+            raise SettingsError("the share of NIL rises with the confidence in a link")
+
+    def share_of(self, confidence: Doubles) -> Doubles:
+        """Return how likely mentions are NIL, given the confidence in their best candidates."""
+        return np.minimum(self.shares(confidence), 1 - confidence)
+
+    def links(self, confidence: Doubles, nil: Bools, threshold: float | None = None) -> Bools:
+        """Tell which mentions are linked.
+
+        confidence  f8[M]  in the best entity of each
+        nil         b1[M]  whether the search chose NIL
+        threshold   to be used instead of the rule: no link below it, and 0 links always
+        """
+        if threshold is not None:
+            return np.asarray(confidence >= threshold, np.bool_)
+        if self.kind == "never":
+            return np.ones(len(confidence), np.bool_)
+        return np.asarray((confidence >= self.threshold) & ~nil, np.bool_)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "kind": self.kind, "threshold": self.threshold, "shares": self.shares.to_dict(),
+            "nothing": self.nothing,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> "NilRule":
+        """Return the rule of plain data; whatever does not belong there is an error."""
+        shares = Curve.from_dict(given.pop("shares"))
+        return cls(**given, shares=shares)
+
+
+def choose_threshold(confidence: Doubles, right: Bools, precision: float) -> float:
+    """Return the lowest threshold from which on links are right as often as wanted.
+
+    confidence  f8[K]  in K links
+    right       b1[K]  whether they are
+    precision   the share of right ones wanted. Where no threshold reaches it: that which comes
+                nearest, and of several the lowest
+    """
+    check_share("the precision wanted", precision)
+    levels, right_above, above = _from_each_level(confidence, right)
+    reached = right_above / above
+    enough = np.flatnonzero(reached >= precision)
+    return float(levels[enough[0] if len(enough) else reached.argmax()])
+
+
+def best_threshold(confidence: Doubles, right: Bools, outside: Bools) -> float:
+    """Return the threshold with most right answers, links and NIL; the lowest of several.
+
+    outside  b1[K]  whether NIL is the right answer
+    """
+    levels, right_above, above = _from_each_level(confidence, right)
+    order = np.argsort(confidence, kind="stable")
+    nil_below = np.append(0, np.cumsum(outside[order]))[len(confidence) - above]
+    right_answers = right_above + nil_below
+    most = int(right_answers.argmax())
+    return 0.0 if right_answers[most] == right_answers[0] else float(levels[most])
+
+
+def _from_each_level(confidence: Doubles, right: Bools) -> tuple[Doubles, Doubles, Any]:
+    """Return the distinct confidences, and of the links from each on: how many are right; all."""
+    if not len(confidence) or len(confidence) != len(right):
+        raise ProblemsError(
+            f"a threshold needs links to be chosen by; there are {len(confidence)} confidences "
+            f"and {len(right)} answers"
+        )
+    order = np.argsort(confidence, kind="stable")
+    levels, first = np.unique(confidence[order], return_index=True)
+    sums = np.append(0, np.cumsum(right[order]))
+    return levels, sums[-1] - sums[first], len(confidence) - first
+
+
+def unknown_as_nil(kb: KnowledgeBase, documents: Iterable[Document]) -> list[Document]:
+    """Return documents in which a gold that the knowledge base does not have is NIL."""
+
+    def known(mention: Mention) -> Mention:
+        lacking = mention.in_kb and kb.number(mention.gold or "") is None
+        return replace(mention, gold=NIL) if lacking else mention
+
+    return [replace(d, mentions=tuple(map(known, d.mentions))) for d in documents]

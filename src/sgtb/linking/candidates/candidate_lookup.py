@@ -1,0 +1,302 @@
+"""Candidates: the entities that mentions may mean, looked up in a knowledge base.
+
+A mention goes by the candidates that its document gives it. Otherwise by those of its name; of a
+longer name of the same person, in the same document; as an acronym, of the name written out
+there; at last of names spelt nearly so.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.core.dtypes import Bools, Floats, Ints, Longs
+from sgtb.core.errors import RequestError, SettingsError
+from sgtb.core.records import Document
+from sgtb.kb.entity import TYPES, CandidateLists
+from sgtb.kb.knowledge_base import TOP, KnowledgeBase
+from sgtb.linking.candidates.fuzzy_names import NearNames
+from sgtb.linking.candidates.name_sharing import longer_names, written_out
+from sgtb.linking.links import Found
+from sgtb.native import keep_strongest
+from sgtb.text.normalization import normal_name
+
+_PERSON = TYPES.index("PER")
+_REMEMBERED = 1 << 18
+"""Numbers of given ids, and near names, kept in memory at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSettings:
+    """How candidates are looked for.
+
+    top           how many a mention has at most
+    longer_names  the paper's heuristic: names go by a person's longer name that contains them
+    acronyms      acronyms that are no names go by the names they stand for
+    near_names    names that nothing else was found for go by names spelt nearly so
+    """
+
+    top: int = TOP
+    longer_names: bool = True
+    acronyms: bool = True
+    near_names: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.top, bool) or not isinstance(self.top, int) or self.top < 1:
+            raise SettingsError(f"top must be a whole number from 1 up, not {self.top!r}")
+        for name in ("longer_names", "acronyms", "near_names"):
+            if not isinstance(getattr(self, name), bool):
+                raise SettingsError(f"{name} must be true or false, not {getattr(self, name)!r}")
+
+
+class CandidateTable(NamedTuple):
+    """The candidates of M mentions: those of mention i are items offsets[i] to offsets[i + 1].
+
+    offsets  i4[M+1]
+    entity   i4[C]  numbers; likeliest first, given ones by their in-links
+    prior    f4[C]  of the name alone; NaN where the document gave the candidates
+    found    how those of each mention were found
+    """
+
+    offsets: Ints
+    entity: Ints
+    prior: Floats
+    found: tuple[Found, ...]
+
+
+class CandidateFinder:
+    """Finds the candidates of mentions, for several threads if need be.
+
+    What it remembers is of one state of the knowledge base. It forgets when that was refreshed,
+    which must not happen while somebody is looking for candidates.
+    """
+
+    def __init__(self, kb: KnowledgeBase, settings: CandidateSettings | None = None) -> None:
+        self.settings = settings or CandidateSettings()
+        self._kb = kb
+        self._near = NearNames(kb) if self.settings.near_names else None
+        self._numbers: dict[str, int] = {}
+        self._near_found: dict[str, tuple[Ints, Floats]] = {}
+        self._seen = self._state()
+
+    def forget(self) -> None:
+        """Drop what is remembered of the knowledge base."""
+        self._numbers, self._near_found = {}, {}
+        if self._near is not None:
+            self._near.forget()
+
+    def find(self, documents: Sequence[Document]) -> CandidateTable:
+        """Find the candidates of all mentions of some documents, one document after the other.
+
+        Raises a RequestError for a given candidate that the knowledge base does not have.
+        """
+        self._notice_changes()
+        mentions = [mention for document in documents for mention in document.mentions]
+        normal = {text: normal_name(text) for text in _texts(documents)}
+        names = [normal.get(mention.text, "") for mention in mentions]
+        looked_up = [n for n, m in zip(names, mentions, strict=True) if m.candidates is None]
+        row_of = {name: row for row, name in enumerate(dict.fromkeys(looked_up))}
+        lists, given = self._given(documents)
+        lists = _joined(self._kb.candidate_lists(list(row_of), self.settings.top), lists)
+        rows = [
+            row_of[name] if row is None else len(row_of) + row
+            for name, row in zip(names, given, strict=True)
+        ]
+        found = self._shared(documents, names, rows, lists)
+        if self._near is not None:
+            lists = self._with_near_names(self._near, names, rows, found, lists)
+        return _gathered(lists, rows, found)
+
+    def _notice_changes(self) -> None:
+        """Forget by oneself if somebody refreshed the knowledge base."""
+        state = self._state()
+        if state != self._seen:
+            self.forget()
+            self._seen = state
+
+    def _state(self) -> tuple[str, int]:
+        return self._kb.state.build, self._kb.state.generation
+
+    def _given(self, documents: Sequence[Document]) -> tuple[CandidateLists, list[int | None]]:
+        """Return the candidates that mentions were given, the `top` of most in-links, and whose
+        they are.
+
+        Mentions of one name mostly are given the same ones, which are looked at once.
+        """
+        given = [
+            None if (ids := mention.candidates) is None else tuple(ids)
+            for document in documents
+            for mention in document.mentions
+        ]
+        row: dict[tuple[str, ...], int] = {}
+        rows = [None if ids is None else row.setdefault(ids, len(row)) for ids in given]
+        try:
+            numbers = _looked_up(self._numbers, row)
+        except KeyError:
+            numbers = _looked_up(self._with_new(documents, row), row)
+        return _strongest(self._kb, numbers, [*map(len, row)], self.settings.top), rows
+
+    def _with_new(
+        self, documents: Iterable[Document], lists: Iterable[Sequence[str]]
+    ) -> dict[str, int]:
+        """Return the numbers of ids, those of some lists among them, and remember them."""
+        ids, known = dict.fromkeys(chain.from_iterable(lists)), self._numbers
+        if len(known) + len(ids) > _REMEMBERED:
+            self._numbers = known = {}
+        new = [id_ for id_ in ids if id_ not in known]
+        found = dict(zip(new, self._kb.numbers(new), strict=True))
+        for id_, number in found.items():
+            if number is None:
+                raise _unknown(id_, documents, self._kb)
+            known[id_] = number
+        return known
+
+    def _shared(
+        self,
+        documents: Iterable[Document],
+        names: Sequence[str],
+        rows: list[int],
+        lists: CandidateLists,
+    ) -> list[Found]:
+        """Apply the rules within documents: change `rows` where they do, and tell how it was."""
+        known = (np.diff(lists.offsets) > 0).tolist()
+        person = _persons(self._kb, lists).tolist()
+        found: list[Found] = []
+        end = 0
+        for document in documents:
+            begin, end = end, end + len(document.mentions)
+            free = [mention.candidates is None for mention in document.mentions]
+            if not any(free):
+                found += ["given"] * len(free)
+                continue
+            own, here = rows[begin:end], names[begin:end]
+            places = range(len(own))
+            longer = (
+                longer_names(here, [person[row] for row in own])
+                if self.settings.longer_names
+                else places
+            )
+            taken = [own[longer[i]] if free[i] else own[i] for i in places]
+            has = [known[row] for row in taken]
+            full = written_out(document, here, has) if self.settings.acronyms else places
+            for i in places:
+                how: Found = "exact" if has[i] else "nothing"
+                if not free[i]:
+                    how = "given"
+                elif longer[i] != i:
+                    how = "longer name"
+                elif full[i] != i:
+                    how, taken[i] = "acronym", taken[full[i]]
+                found.append(how)
+            rows[begin:end] = taken
+        return found
+
+    def _with_near_names(
+        self,
+        near_names: NearNames,
+        names: Sequence[str],
+        rows: list[int],
+        found: list[Found],
+        lists: CandidateLists,
+    ) -> CandidateLists:
+        """Look for names spelt nearly as those that nothing was found for."""
+        added: dict[str, int] = {}
+        more: list[tuple[Ints, Floats]] = []
+        for i, name in enumerate(names):
+            if found[i] != "nothing":
+                continue
+            near = self._remembered(near_names, name)
+            if not len(near[0]):
+                continue
+            if name not in added:
+                added[name] = len(lists.offsets) - 1 + len(more)
+                more.append(near)
+            rows[i], found[i] = added[name], "near name"
+        offsets = np.cumsum([0, *(len(entity) for entity, _ in more)])
+        entity = np.concatenate([np.zeros(0, np.int32), *(entity for entity, _ in more)])
+        prior = np.concatenate([np.zeros(0, np.float32), *(prior for _, prior in more)])
+        return _joined(lists, CandidateLists(offsets, entity, prior))
+
+    def _remembered(self, near_names: NearNames, name: str) -> tuple[Ints, Floats]:
+        near = self._near_found.get(name)
+        if near is None:
+            near = near_names.candidates(name, self.settings.top)
+            if len(self._near_found) >= _REMEMBERED:
+                self._near_found = {}
+            self._near_found[name] = near
+        return near
+
+
+def _looked_up(number: Mapping[str, int], lists: Iterable[Sequence[str]]) -> Ints:
+    return np.fromiter(map(number.__getitem__, chain.from_iterable(lists)), np.int32)
+
+
+def _unknown(id_: str, documents: Iterable[Document], kb: KnowledgeBase) -> RequestError:
+    """Return the error about an id that the knowledge base does not have."""
+    document, mention = next(
+        (document, mention)
+        for document in documents
+        for mention in document.mentions
+        if id_ in (mention.candidates or ())
+    )
+    return RequestError(
+        f"document {document.id!r}: candidate {id_!r} of {mention.text!r} at {mention.start} is "
+        f"not in {kb.path}"
+    )
+
+
+def _texts(documents: Iterable[Document]) -> set[str]:
+    """Return the texts of mentions, of documents that give not all of them candidates.
+
+    Nobody asks for the names of the others.
+    """
+    return {
+        mention.text
+        for document in documents
+        if any(mention.candidates is None for mention in document.mentions)
+        for mention in document.mentions
+    }
+
+
+def _persons(kb: KnowledgeBase, lists: CandidateLists) -> Bools:
+    """Tell of each list whether its likeliest candidate is a person."""
+    first = lists.offsets[:-1]
+    some = np.flatnonzero(np.diff(lists.offsets))
+    persons = np.zeros(len(first), np.bool_)
+    persons[some] = kb.rows["type"][lists.entity[first[some]]] == _PERSON
+    return persons
+
+
+def _strongest(kb: KnowledgeBase, numbers: Ints, sizes: Sequence[int], top: int) -> CandidateLists:
+    """Return the `top` of each list that have most in-links, then the lower number, each once."""
+    stated = kb.rows["stated_in"][numbers]
+    in_links = np.where(stated >= 0, stated, kb.rows["in_links"][numbers]).astype(np.int64)
+    begins, offsets = np.zeros((2, len(sizes) + 1), np.int64)
+    np.cumsum(sizes, out=begins[1:])
+    kept = numbers.copy()
+    keep_strongest(begins, in_links, top, kept, offsets)
+    n = int(offsets[-1])
+    return CandidateLists(offsets, kept[:n], np.full(n, np.nan, np.float32))
+
+
+def _joined(some: CandidateLists, others: CandidateLists) -> CandidateLists:
+    return CandidateLists(
+        np.concatenate([some.offsets, others.offsets[1:] + some.offsets[-1]]),
+        np.concatenate([some.entity, others.entity]),
+        np.concatenate([some.prior, others.prior]),
+    )
+
+
+def _gathered(lists: CandidateLists, rows: Sequence[int], found: Sequence[Found]) -> CandidateTable:
+    """Return the list of each mention, behind each other."""
+    row = np.array(rows, np.int64)
+    starts = lists.offsets[row]
+    sizes = lists.offsets[row + 1] - starts
+    offsets: Longs = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    index = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return CandidateTable(
+        offsets.astype(np.int32), lists.entity[index], lists.prior[index], tuple(found)
+    )

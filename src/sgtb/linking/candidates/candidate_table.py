@@ -1,0 +1,94 @@
+"""Choices: the mentions asked about and their candidates, in flat arrays by entity number."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sgtb.core.dtypes import Floats, Ints
+from sgtb.core.entities import EntityTable
+from sgtb.core.errors import ProblemsError
+from sgtb.core.records import Document, Mention
+
+TOP = 30
+"""Candidates kept per mention, as in the paper."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """D documents, M mentions asked about, C candidates.
+
+    documents
+    mentions           the mentions asked about, document after document
+    mention_offsets    i4[D+1]
+    candidate_offsets  i4[M+1]
+    entity             i4[C]    entity number, or its row among the entities at hand
+    gold               i4[M]    place of the right candidate within its mention, -1: not there
+    prior              f4[C]    how likely the name alone makes it; NaN where nothing tells
+    """
+
+    documents: tuple[Document, ...]
+    mentions: tuple[Mention, ...]
+    mention_offsets: Ints
+    candidate_offsets: Ints
+    entity: Ints
+    gold: Ints
+    prior: Floats
+
+    @property
+    def n_candidates(self) -> int:
+        """C."""
+        return len(self.entity)
+
+
+def listed_choices(
+    documents: Sequence[Document],
+    entities: EntityTable,
+    asked: Callable[[Mention], bool] = lambda mention: mention.in_kb,
+    top: int = TOP,
+) -> Choices:
+    """Take the candidates that documents bring along, the `top` with most in-links of each mention.
+
+    Those of a mention come with the most in-links first, then the lower id.
+    Neither the order of a list nor the gold has a say in what is kept.
+    """
+    mentions: list[Mention] = []
+    mention_offsets, candidate_offsets = [0], [0]
+    entity: list[Ints] = []
+    gold: list[int] = []
+    for document in documents:
+        for mention in filter(asked, document.mentions):
+            chosen = _strongest(document, mention, entities, top)
+            mentions.append(mention)
+            entity.append(chosen)
+            candidate_offsets.append(candidate_offsets[-1] + len(chosen))
+            number = entities.number.get(mention.gold or "", -1)
+            gold.append(_place(chosen, number))
+        mention_offsets.append(len(mentions))
+    return Choices(
+        tuple(documents), tuple(mentions),
+        np.array(mention_offsets, np.int32), np.array(candidate_offsets, np.int32),
+        np.concatenate([*entity, np.zeros(0, np.int32)]).astype(np.int32),
+        np.array(gold, np.int32),
+        np.full(candidate_offsets[-1], np.nan, np.float32),
+    )  # fmt: skip
+
+
+def _strongest(document: Document, mention: Mention, entities: EntityTable, top: int) -> Ints:
+    if mention.candidates is None:
+        raise ProblemsError(
+            f"document {document.id}: {mention.text!r} at {mention.start} brings no candidates"
+        )
+    try:
+        numbers = np.unique(entities.numbers(mention.candidates))
+    except KeyError as unknown:
+        raise ProblemsError(
+            f"document {document.id}: candidate {unknown} of {mention.text!r} is no known entity"
+        ) from None
+    order = np.lexsort((numbers, -entities.in_links[numbers]))
+    return numbers[order][:top].astype(np.int32)
+
+
+def _place(chosen: Ints, number: int) -> int:
+    found = np.flatnonzero(chosen == number)
+    return int(found[0]) if len(found) else -1

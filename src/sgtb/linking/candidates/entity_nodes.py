@@ -1,0 +1,36 @@
+"""Nodes: the distinct entities of documents, each once in every document that has it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.core.dtypes import Ints, Longs
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.native import number_nodes
+
+
+class Nodes(NamedTuple):
+    """The entities of D documents.
+
+    offsets  i8[D + 1]
+    entity   i4  ascending within a document
+    number   i4[C]  of each candidate, which of its document's it is
+    place    i8[C]  which of all it is
+    """
+
+    offsets: Longs
+    entity: Ints
+    number: Ints
+    place: Longs
+
+    @classmethod
+    def of(cls, choices: Choices, n_entities: int) -> "Nodes":
+        """Number the entities of each document."""
+        borders = choices.candidate_offsets[choices.mention_offsets].astype(np.int64)
+        n, d = choices.n_candidates, len(choices.documents)
+        nodes = cls(
+            np.empty(d + 1, np.int64), np.empty(n, np.int32), np.empty(n, np.int32),
+            np.empty(n, np.int64),
+        )  # fmt: skip
+        number_nodes(borders, choices.entity, n_entities, nodes)
+        return nodes._replace(entity=nodes.entity[: nodes.offsets[-1]])

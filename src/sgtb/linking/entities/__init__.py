@@ -1,0 +1,1 @@
+"""What is known about entities: facts, descriptions, vocabulary."""

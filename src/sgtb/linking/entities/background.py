@@ -1,0 +1,119 @@
+"""Background: what is known of words and of a knowledge base as a whole, fixed by training.
+
+An entity's own facts are read from the knowledge base whenever they are needed, so that an entity
+added a second ago has them too. What puts them in proportion must not change under a trained
+model: which words there are and how rare, which topics there are, and what stands for an unknown
+popularity.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
+from sgtb.core.records import Document
+from sgtb.core.sparse_matrix import Sparse, latent_directions
+from sgtb.linking.entities.descriptions import descriptions
+from sgtb.linking.entities.entity_source import EntitySource
+from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.text.word_vectors import WordVectors, unit
+
+TOPIC_WIDTH = 96
+ALL_TITLES = 200_000
+"""In a knowledge base of up to so many entities all titles are counted and all descriptions make
+topics; in a larger one those of the entities that training meets, and whom they are linked with."""
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Background:
+    """Words, topics, and the least popularity.
+
+    topic_words  i4[U]     the words, by number in the lexicon, that topics are told by; ascending
+    topics       f8[U, W]  what each of them says of each topic
+    """
+
+    lexicon: Lexicon
+    topic_words: Ints
+    topics: Doubles
+    least_popularity: float
+
+    @classmethod
+    def build(
+        cls,
+        source: EntitySource,
+        texts: Sequence[Document],
+        words: WordVectors | None = None,
+        met: Longs | None = None,
+        topic_width: int = TOPIC_WIDTH,
+        digits: int | None = None,
+        description_words: bool = False,
+    ) -> "Background":
+        """Count words and find topics.
+
+        texts   documents of training
+        met     the numbers of the entities that are candidates there; None: all entities
+        digits  topics are rounded to so many decimals; None: not at all
+        description_words  whether words that stand in descriptions alone are known, too
+        """
+        if met is None or source.size <= ALL_TITLES:
+            met = known = np.arange(source.size)
+        else:
+            known = np.union1d(met, source.rows(met).linked.items).astype(np.int64)
+        described = source.rows(met).descriptions.strings() if description_words else ()
+        lexicon = Lexicon.build(texts, source.titles(known).strings(), words, described)
+        return cls.of(lexicon, source, met, topic_width, digits)
+
+    @classmethod
+    def of(
+        cls,
+        lexicon: Lexicon,
+        source: EntitySource,
+        met: Longs,
+        topic_width: int = TOPIC_WIDTH,
+        digits: int | None = None,
+    ) -> "Background":
+        """Find the topics of some entities; the words are counted already."""
+        described = descriptions(source.rows(met), source, lexicon)
+        columns, directions = latent_directions(described, topic_width, _SEED)
+        if digits is not None:
+            directions = _settled(directions, digits)
+        return cls(lexicon, columns, directions, source.least_popularity())
+
+    def topic_vectors(self, described: Sparse) -> Floats:
+        """Return unit vectors of descriptions, or zero: their part of each topic."""
+        columns = self._topic_row[described.columns]
+        known = columns >= 0
+        before = np.concatenate([[0], np.cumsum(known)])
+        own = Sparse(
+            before[described.offsets], columns[known], described.values[known], len(self.topics)
+        )
+        return _rounded(unit(own.times(self.topics)))
+
+    @cached_property
+    def _topic_row(self) -> Ints:
+        """i4[V]: the row of each word of the lexicon in `topics`, -1: it has none."""
+        size = max(len(self.lexicon.words), int(self.topic_words.max(initial=-1)) + 1)
+        row = np.full(size, -1, np.int32)
+        row[self.topic_words] = np.arange(len(self.topic_words))
+        return row
+
+
+def _settled(directions: Doubles, digits: int) -> Doubles:
+    """Return rounded directions, the largest part of each positive: the same on any machine.
+
+    Libraries for matrices differ in their last digits, and in which way a direction points.
+    """
+    rounded = np.round(directions, digits)
+    if not len(rounded):  # there are neither links nor descriptions to make topics of
+        return rounded
+    largest = np.abs(rounded).argmax(axis=0)  # the first of equals, once rounding made them equal
+    signs = np.where(rounded[largest, np.arange(rounded.shape[1])] < 0, -1.0, 1.0)
+    return rounded * signs + 0.0  # no negative zero
+
+
+def _rounded(vectors: Floats) -> Floats:
+    """Return vectors on a grid far finer than their meaning and coarser than rounding errors."""
+    return np.round(vectors, 5).astype(np.float32)

@@ -1,0 +1,71 @@
+"""Descriptions: the words that tell what an entity is about, weighted.
+
+These are the words of its own one-line description and of the titles that it is linked with, which
+are all the description there is where pages have no text.
+"""
+
+import numpy as np
+
+from sgtb.core.dtypes import Bytes
+from sgtb.core.ragged import Ragged
+from sgtb.core.sparse_matrix import Sparse
+from sgtb.linking.entities.entity_source import EntityRows, EntitySource
+from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.native import number_words, sum_words
+from sgtb.text.normalization import normal_phrase
+from sgtb.text.text_arrays import Texts
+
+
+def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> Sparse:
+    """Return the words that describe some entities: unit rows over the lexicon.
+
+    A hub says little about those it is linked with.
+    """
+    neighbours, where = np.unique(rows.linked.items, return_inverse=True)
+    numbers, n = neighbours.astype(np.int64), len(rows.types)
+    titles, own = bags(lexicon, source.titles(numbers)), bags(lexicon, rows.descriptions)
+    modest = 1 / np.log(2 + source.degrees(numbers))
+    most = int(np.diff(titles.offsets)[where].sum()) + len(own.items)
+    offsets, columns = np.empty(n + 1, np.int64), np.empty(most, np.int32)
+    values = np.empty(most, np.float32)
+    linked = Ragged(rows.linked.offsets, where.astype(np.int32))
+    size = sum_words(linked, titles, modest, own, offsets, columns, values)
+    columns, values = columns[:size].copy(), values[:size]
+    weighted = np.log1p(values) * lexicon.description_weight[columns]
+    bag = Sparse(offsets, columns, values, len(lexicon.words))
+    return bag.with_values(weighted).unit_rows()
+
+
+def bag_matrix(lexicon: Lexicon, words: Ragged) -> Sparse:
+    """Return bags of words as a matrix over the lexicon."""
+    return Sparse(
+        words.offsets, words.items, np.ones(len(words.items), np.float32), len(lexicon.words)
+    )
+
+
+def bags(lexicon: Lexicon, texts: Texts, in_normal_form: bool = False) -> Ragged:
+    """Return the words of texts by number, each once, stop words left out."""
+    words, skipped = _numbered(lexicon, texts, in_normal_form)
+    (others,) = skipped.nonzero()
+    if not len(others):
+        return words
+    # Those that are not ASCII.
+    strings = Texts(texts.data, texts.starts[others], texts.ends[others]).strings()
+    more, _ = _numbered(lexicon, Texts.of([*map(normal_phrase, strings)]), in_normal_form=True)
+    place = np.arange(len(skipped))
+    place[others] = len(skipped) + np.arange(len(others))
+    both = Ragged(
+        np.concatenate([words.offsets, more.offsets[1:] + words.offsets[-1]]),
+        np.concatenate([words.items, more.items]),
+    )
+    return both.take(place)
+
+
+def _numbered(lexicon: Lexicon, texts: Texts, in_normal_form: bool) -> tuple[Ragged, Bytes]:
+    """Return the numbers of the words of texts, and which texts were skipped: not ASCII."""
+    n = len(texts.starts)
+    most = int((texts.ends - texts.starts + 1).sum()) // 2
+    offsets, skipped = np.empty(n + 1, np.int64), np.empty(n, np.uint8)
+    numbers = np.empty(most, np.int32)
+    size = number_words(lexicon.table, texts, in_normal_form, offsets, numbers, skipped)
+    return Ragged(offsets, numbers[:size].copy()), skipped

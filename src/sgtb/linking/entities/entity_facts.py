@@ -1,0 +1,196 @@
+"""EntityFacts: what features ask about the entities of some documents, in columns.
+
+Nothing here has seen a label. A title tells more than a name: the words behind it, in brackets
+or in lower case, say what kind of thing is meant ("Chicago Bulls", "Jonathan Stark (tennis)",
+"Japan national football team").
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from itertools import chain
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.dtypes import Floats, Ints, Longs, Words
+from sgtb.core.entities import EntityTable
+from sgtb.core.ragged import Ragged
+from sgtb.core.sparse_matrix import Sparse
+from sgtb.linking.entities.background import Background
+from sgtb.linking.entities.descriptions import bag_matrix, bags, descriptions
+from sgtb.linking.entities.entity_source import EntitySource, TableSource
+from sgtb.linking.entities.fingerprints import NamePrints, name_prints, string_numbers
+from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.linking.entities.neighbours import neighbours
+from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
+from sgtb.text.text_arrays import Texts
+from sgtb.text.word_vectors import unit
+
+_BRACKETS = re.compile(r"\s*\(([^()]*)\)\s*$")
+_YEAR = re.compile(r"\b(1[5-9]|20)\d\d\b")
+_CLUB_WORDS = frozenset("fc afc sc ac cf fk sv vfb vfl bk hc kk united club".split())
+_PLACE, _EDITION = "a place, its region", "an edition of a year"
+"""Kinds without a word of their own: a title with a comma, and one with a year."""
+
+_TYPES = (("PER",), ("ORG",), ("GPE", "LOC"))
+"""What a knowledge base calls LOC was GPE in the corpus that the features grew up with."""
+
+
+@dataclass(frozen=True)
+class EntityFacts:
+    """N entities, by row in ascending order of their numbers; vectors have unit norm, or zero.
+
+    number             i4[N]  in the knowledge base
+    in_links           i4[N]
+    type_clue          u4[N]  a hash of the type
+    shape              f4[N, 4]  brackets, comma, digit in the title; number of words
+    type               f4[N, 3]  a person, an organisation, a place, or none
+    log_in_links, log_out_links, popularity, log_degree   f4[N]
+    prints             the title without brackets
+    whole_title        u8[N]  the number of the whole title in normal form
+    title_words        the words of the title that are in the lexicon, stop words left out
+    kind_clues         u4  hashes of the words that say what kind of thing it is, by alphabet
+    kind_words         u8  the numbers of the same words
+    linked             i4  the numbers of the entities it is linked with
+    description        the words that describe it, unit rows
+    topic_vector       f4[N, W]  from the description
+    title_vector, bracket_vector, kind_vector, description_vector   f4[N, D]  of words
+    entity_vector      f4[N, E]  as the knowledge base has it
+    """
+
+    number: Ints
+    in_links: Ints
+    type_clue: npt.NDArray[np.uint32]
+    shape: Floats
+    type: Floats
+    log_in_links: Floats
+    log_out_links: Floats
+    popularity: Floats
+    log_degree: Floats
+    prints: NamePrints
+    whole_title: Words
+    title_words: Sparse
+    kind_clues: Ragged
+    kind_words: Ragged
+    linked: Ragged
+    description: Sparse
+    topic_vector: Floats
+    title_vector: Floats
+    bracket_vector: Floats
+    kind_vector: Floats
+    description_vector: Floats
+    entity_vector: Floats
+
+    @classmethod
+    def build(cls, entities: EntityTable, lexicon: Lexicon) -> "EntityFacts":
+        """Prepare all entities of a table; its own descriptions make the topics."""
+        source, numbers = TableSource(entities), np.arange(len(entities))
+        return cls.describe(source, Background.of(lexicon, source, numbers), numbers)
+
+    @classmethod
+    def describe(
+        cls, source: EntitySource, background: Background, numbers: Longs
+    ) -> "EntityFacts":
+        """Prepare some entities of a source; numbers ascend."""
+        lexicon, rows = background.lexicon, source.rows(numbers)
+        titles = rows.titles.strings()
+        split = [split_title(title) for title in titles]
+        brackets = [inside for _, inside in split]
+        kinds = [_kinds(*parts) for parts in split]
+        title_words = bag_matrix(lexicon, bags(lexicon, rows.titles))
+        bracket_words = bag_matrix(lexicon, bags(lexicon, Texts.of(brackets)))
+        kind_words = bag_matrix(lexicon, bags(lexicon, _phrases(kinds), in_normal_form=True))
+        prints = name_prints([normal_phrase(name) for name, _ in split])
+        clues = Ragged.of(([*map(kind_clue, own)] for own in kinds), np.uint32)
+        described = descriptions(rows, source, lexicon)
+        worded = title_words.with_values(lexicon.rarity[title_words.columns])
+        popularity = np.where(
+            np.isnan(rows.popularity), background.least_popularity, rows.popularity
+        )
+        return cls(
+            numbers.astype(np.int32), rows.in_links,
+            np.array([type_clue(type_) for type_ in rows.types], np.uint32),
+            _shape(titles, brackets),
+            np.array([[own in names for names in _TYPES] for own in rows.types], np.float32)
+            .reshape(-1, len(_TYPES)),
+            np.log1p(rows.in_links).astype(np.float32),
+            np.log1p(rows.out_links).astype(np.float32),
+            popularity.astype(np.float32), np.log1p(rows.degree).astype(np.float32),
+            prints, _whole_titles(prints, titles, brackets),
+            title_words,
+            clues,
+            Ragged(clues.offsets, string_numbers(Texts.of([*chain.from_iterable(kinds)]))),
+            rows.linked, described, background.topic_vectors(described),
+            _worded(worded, lexicon), _worded(bracket_words, lexicon),
+            _worded(kind_words, lexicon), _worded(described, lexicon), rows.vectors,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @cached_property
+    def links(self) -> Sparse:
+        """Who of these entities is linked with whom, either way, by row."""
+        return neighbours(self.number, self.linked)
+
+
+@cache
+def type_clue(type_: str) -> int:
+    """Return a hash of a type, the same for the names that a type has."""
+    known = next((names[0] for names in _TYPES if type_ in names), type_)
+    return crc32(f"type:{known}".encode())
+
+
+@lru_cache(maxsize=1 << 12)
+def kind_clue(kind: str) -> int:
+    """Return a hash of a kind."""
+    return crc32(f"kind:{kind}".encode())
+
+
+def split_title(title: str) -> tuple[str, str]:
+    """Return a title without its brackets, and what stands in them."""
+    found = _BRACKETS.search(title) if ")" in title else None
+    return (title[: found.start()], found[1]) if found else (title, "")
+
+
+def _kinds(name: str, brackets: str) -> Sequence[str]:
+    """Return the words of a title that no name is made of, by alphabet."""
+    kinds = {word for part in name.split()[1:] if part[0].islower() for word in normal_words(part)}
+    kinds.update(normal_words(brackets), _CLUB_WORDS.intersection(normal_words(name)))
+    kinds -= STOP_WORDS
+    if "," in name:
+        kinds.add(_PLACE)
+    if _YEAR.search(name):
+        kinds.add(_EDITION)
+    return sorted(kinds) if kinds else ()
+
+
+def _whole_titles(prints: NamePrints, titles: Sequence[str], brackets: Sequence[str]) -> Words:
+    """Return the numbers of whole titles; most have no brackets."""
+    whole = prints.whole.copy()
+    rows = [row for row, inside in enumerate(brackets) if inside]
+    whole[rows] = string_numbers(Texts.of([normal_phrase(titles[row]) for row in rows]))
+    return whole
+
+
+def _phrases(kinds: Iterable[Sequence[str]]) -> Texts:
+    """Return kinds as texts, those left out that have no word of their own."""
+    worded = ((kind for kind in own if kind not in (_PLACE, _EDITION)) for own in kinds)
+    return Texts.of([" ".join(own) for own in worded])
+
+
+def _worded(bag: Sparse, lexicon: Lexicon) -> Floats:
+    return unit(bag.times(lexicon.vectors))
+
+
+def _shape(titles: Sequence[str], brackets: Sequence[str]) -> Floats:
+    return np.array(
+        [
+            (bool(inside), "," in title, any(map(str.isdigit, title)), len(normal_words(title)))
+            for title, inside in zip(titles, brackets, strict=True)
+        ],
+        np.float32,
+    ).reshape(-1, 4)

@@ -1,0 +1,182 @@
+"""FactStore: the facts of entities met before, kept so that they are made once.
+
+What is kept never changes a result, only the time it takes. When the room is used up the store
+starts anew: the entities of the documents at hand are soon back.
+"""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sgtb.core.array_slices import sliced
+from sgtb.core.dtypes import Longs
+from sgtb.core.ragged import Items, Ragged
+from sgtb.core.sparse_matrix import Sparse
+from sgtb.linking.entities.background import Background
+from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.entity_source import EntitySource
+from sgtb.linking.entities.fingerprints import NamePrints
+
+ROOM = 1 << 15
+"""Entities kept: about 1.5 kB each with word vectors of 50 dimensions."""
+_AT_A_TIME = 512
+"""Entities described at a time. Each brings the titles of all that it is linked with."""
+
+
+class FactStore:
+    """Facts of a source's entities, made when they are first asked for; threads may share it."""
+
+    def __init__(self, source: EntitySource, background: Background, room: int = ROOM) -> None:
+        self._source, self._background, self._room = source, background, room
+        self._guard = threading.Lock()
+        self._start_anew()
+
+    def forget(self) -> None:
+        """Drop everything: the source has changed."""
+        with self._guard:
+            self._start_anew()
+
+    def _start_anew(self) -> None:
+        self._slot = np.full(self._source.size, -1, np.int32)
+        self._columns: _Columns | None = None
+        self._read = 0
+
+    def facts(self, numbers: Longs) -> EntityFacts:
+        """Return the facts of some entities; numbers ascend, each once."""
+        with self._guard:
+            slots = self._slot[numbers]
+            if (slots < 0).any():
+                if self._kept + int((slots < 0).sum()) > self._room:
+                    self._start_anew()
+                    slots = self._slot[numbers]
+                self._add(numbers[slots < 0])
+                slots = self._slot[numbers]
+            if self._columns is None:
+                return EntityFacts.describe(self._source, self._background, numbers)
+            return self._columns.take(slots.astype(np.int64))
+
+    @property
+    def _kept(self) -> int:
+        return 0 if self._columns is None else self._columns.size
+
+    def _add(self, numbers: Longs) -> None:
+        for start in range(0, len(numbers), _AT_A_TIME):
+            some = numbers[start : start + _AT_A_TIME]
+            new = EntityFacts.describe(self._source, self._background, some)
+            if self._columns is None:
+                self._columns = _Columns(new)
+            self._slot[some] = np.arange(self._columns.size, self._columns.size + len(some))
+            self._columns.append(new)
+            self._read += len(some)
+            if self._read >= _AT_A_TIME:
+                self._read = 0
+                self._source.release()
+
+
+class _Leaf(NamedTuple):
+    """A column of facts: a dense array, or lists."""
+
+    path: tuple[str, ...]
+    value: Items | Ragged
+
+
+def _leaves(facts: Any, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
+    """Yield the columns of facts, those of its parts one by one."""
+    names = facts._fields if isinstance(facts, NamePrints) else [f.name for f in fields(facts)]
+    for name in names:
+        value, own = getattr(facts, name), (*path, name)
+        if isinstance(value, Sparse):
+            yield _Leaf((*own, "columns"), Ragged(value.offsets, value.columns))
+            yield _Leaf((*own, "values"), Ragged(value.offsets, value.values))
+        elif isinstance(value, NamePrints):
+            yield from _leaves(value, own)
+        else:
+            yield _Leaf(own, value)
+
+
+class _Columns:
+    """All columns of facts in arrays with room to grow."""
+
+    def __init__(self, like: EntityFacts) -> None:
+        self.size = 0
+        self._n_words = like.title_words.n_columns
+        self._grown: dict[tuple[str, ...], _Grown | _GrownLists] = {
+            leaf.path: _GrownLists(leaf.value) if isinstance(leaf.value, Ragged)
+            else _Grown(leaf.value)
+            for leaf in _leaves(like)
+        }  # fmt: skip
+
+    def append(self, facts: EntityFacts) -> None:
+        """Add the rows of facts."""
+        for leaf in _leaves(facts):
+            self._grown[leaf.path].append(leaf.value)
+        self.size += len(facts)
+
+    def take(self, slots: Longs) -> EntityFacts:
+        """Return some rows as facts of their own."""
+        parts: dict[str, Any] = {}
+        inner: dict[str, dict[str, Any]] = {}
+        for path, grown in self._grown.items():
+            value = grown.take(slots)
+            if len(path) == 1:
+                parts[path[0]] = value
+            else:
+                inner.setdefault(path[0], {})[path[1]] = value
+        for name, values in inner.items():
+            if name == "prints":
+                parts[name] = NamePrints(**values)
+            else:
+                columns: Ragged = values["columns"]
+                parts[name] = Sparse(
+                    columns.offsets, columns.items, values["values"].items, self._n_words
+                )
+        return EntityFacts(**parts)
+
+
+class _Grown:
+    """An array that rows are added to."""
+
+    def __init__(self, like: Items) -> None:
+        self._rows = np.empty((1024, *like.shape[1:]), like.dtype)
+        self.size = 0
+
+    def append(self, rows: Any) -> None:
+        """Add rows at the end."""
+        end = self.size + len(rows)
+        if end > len(self._rows):
+            larger = np.empty((max(end, 2 * len(self._rows)), *rows.shape[1:]), rows.dtype)
+            larger[: self.size] = self._rows[: self.size]
+            self._rows = larger
+        self._rows[self.size : end] = rows
+        self.size = end
+
+    def take(self, slots: Longs) -> Any:
+        """Return some rows."""
+        return self._rows.take(slots, 0)
+
+    @property
+    def rows(self) -> Items:
+        """All rows so far."""
+        return self._rows[: self.size]
+
+
+class _GrownLists:
+    """Lists that more lists are added to."""
+
+    def __init__(self, like: Ragged) -> None:
+        self._starts, self._ends = (_Grown(np.zeros(0, np.int64)) for _ in range(2))
+        self._items = _Grown(like.items)
+
+    def append(self, lists: Any) -> None:
+        """Add lists at the end."""
+        base = self._items.size
+        self._starts.append(lists.offsets[:-1] + base)
+        self._ends.append(lists.offsets[1:] + base)
+        self._items.append(lists.items)
+
+    def take(self, slots: Longs) -> Any:
+        """Return some lists."""
+        return sliced(self._items.rows, self._starts.take(slots), self._ends.take(slots))

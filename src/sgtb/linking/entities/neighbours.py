@@ -1,0 +1,22 @@
+"""Neighbours: links among some entities, in either direction."""
+
+import numpy as np
+
+from sgtb.core.dtypes import Ints
+from sgtb.core.ragged import Ragged
+from sgtb.core.sparse_matrix import Sparse
+from sgtb.native import find_rows, join_links
+
+
+def neighbours(number: Ints, linked: Ragged) -> Sparse:
+    """Return the links among entities by row, each a one.
+
+    number  of each entity
+    linked  the numbers that each is linked with; most belong to none of these entities
+    """
+    n = len(number)
+    row, degree = np.empty(len(linked.items), np.int32), np.empty(n, np.int64)
+    find_rows(number, linked.offsets, linked.items, row, degree)
+    columns, offsets = np.empty(int(degree.sum()), np.int32), np.empty(n + 1, np.int64)
+    n_links = join_links(linked.offsets, row, degree, columns, offsets)
+    return Sparse(offsets, columns[:n_links].copy(), np.ones(n_links, np.float32), n)

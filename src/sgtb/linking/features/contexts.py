@@ -1,0 +1,277 @@
+"""Contexts: what surrounds each mention, as word bags, places and hashed clues.
+
+A clue is a small observation ("the next word is a number"), hashed to an integer. The tagger and
+the ranker learn weights for clues; a feature that trees can use is made of those weights.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.core.dtypes import Bools, Floats, Ints, Longs
+from sgtb.core.ragged import Ragged
+from sgtb.core.records import Document
+from sgtb.core.sparse_matrix import Sparse
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.entities.clue_hashes import (
+    LOOKS,
+    TOPIC_CLUES,
+    Hashes,
+    NameClues,
+    clue,
+    name_clues,
+    topic_clues,
+)
+from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.linking.entities.vocabulary import Mark
+from sgtb.linking.features.text_words import TextWords
+from sgtb.linking.features.token_table import Names, Scenes, topic_of
+from sgtb.native import context_sizes, describe_contexts
+
+WINDOW = 5
+"""Tokens on either side of a mention that are its near context."""
+
+PLACES = (
+    "dateline", "in_brackets", "before_number", "after_number", "after_preposition",
+    "beside_versus", "in_topic_document", "in_headline", "sentence_digits", "sentence_capitals",
+    "document_digits", "sentence_length", "sentence_place", "upper_case", "same_name",
+    "document_mentions",
+)  # fmt: skip
+
+_COMMON, _RARE, _MOST_WORDS = 1.0, 5.0, 150
+"""Document words serve as clues if their weight lies between these; so many at most."""
+_PLACE_CLUES, _TAG_CLUES = 14, 21
+"""Clues of a mention's place, and of its type without those of its name."""
+
+
+@dataclass(frozen=True)
+class Clues:
+    """Hashed clues per row: row r has values[offsets[r] : offsets[r + 1]]."""
+
+    offsets: Longs
+    values: Hashes
+
+    @classmethod
+    def of(cls, rows: Iterable[Iterable[str]]) -> "Clues":
+        """Hash clues given as strings."""
+        return cls(*Ragged.of(([clue(text) for text in row] for row in rows), np.uint32))
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """The surroundings of M mentions in D documents; bags have unit rows, stop words left out.
+
+    names, full_names        normal form of each mention, and of the longest mention in the
+                             document that contains it
+    name_bag, sentence_bag, window_bag     M rows
+    document_bag, headline_bag             D rows
+    place       f4[M, len(PLACES)]
+    place_clues, sentence_clues, tag_clues     M rows
+    document_clues                             D rows
+    """
+
+    names: tuple[str, ...]
+    full_names: tuple[str, ...]
+    name_bag: Sparse
+    sentence_bag: Sparse
+    window_bag: Sparse
+    document_bag: Sparse
+    headline_bag: Sparse
+    place: Floats
+    place_clues: Clues
+    sentence_clues: Clues
+    tag_clues: Clues
+    document_clues: Clues
+
+    @classmethod
+    def build(cls, choices: Choices, lexicon: Lexicon) -> "Contexts":
+        """Describe the surroundings of all mentions."""
+        documents = choices.documents
+        scenes, mentions = Scenes.of(documents, lexicon.vocabulary), _Mentions.of(choices)
+        borders = [*pairwise(choices.mention_offsets.tolist())]
+        clues = _name_clues(choices, mentions, borders)
+        own_names = tuple([own.name for own in clues])
+        full_names: list[str] = []
+        same_name: list[int] = []
+        for document, (first, last) in zip(documents, borders, strict=True):
+            known, own = Names(document), own_names[first:last]
+            full_names += map(known.longest.__getitem__, own)
+            same_name += map(known.count.__getitem__, own)
+        names = _mention_names(clues, same_name)
+        words = TextWords.of(scenes.word, scenes.kinds.word)
+        out = _room(mentions, scenes, len(names.words.items))
+        describe_contexts(
+            mentions, scenes, WINDOW, names, _topics(documents), words, _settings(scenes), out
+        )
+        n = len(lexicon.words)
+        return cls(
+            names=own_names,
+            full_names=tuple(full_names),
+            name_bag=_cut_bag(out.name_bag, n),
+            sentence_bag=_cut_bag(out.sentence_bag, n),
+            window_bag=_cut_bag(out.window_bag, n),
+            document_bag=_cut_bag(out.document_bag, n),
+            headline_bag=_cut_bag(out.headline_bag, n),
+            place=out.place,
+            place_clues=out.place_clues,
+            sentence_clues=_cut_clues(out.sentence_clues),
+            tag_clues=out.tag_clues,
+            document_clues=_cut_clues(out.document_clues),
+        )
+
+
+def _cut_bag(bag: Sparse, n_columns: int) -> Sparse:
+    """Return a bag without the room that was not used."""
+    end = bag.offsets[-1]
+    return Sparse(bag.offsets, bag.columns[:end], bag.values[:end], n_columns)
+
+
+def _cut_clues(clues: Clues) -> Clues:
+    return Clues(clues.offsets, clues.values[: clues.offsets[-1]])
+
+
+class _Mentions(NamedTuple):
+    """Tokens of mentions, counted in their documents, and how the documents share the mentions."""
+
+    first: Longs
+    stop: Longs
+    offsets: Ints
+
+    @classmethod
+    def of(cls, choices: Choices) -> "_Mentions":
+        n = len(choices.mentions)
+        return cls(
+            np.fromiter(map(attrgetter("first"), choices.mentions), np.int64, n),
+            np.fromiter(map(attrgetter("stop"), choices.mentions), np.int64, n),
+            choices.mention_offsets,
+        )
+
+
+def _name_clues(
+    choices: Choices, mentions: _Mentions, borders: Sequence[tuple[int, int]]
+) -> list[NameClues]:
+    """Return the clues of the texts of mentions; borders are those of documents."""
+    first, stop = (np.maximum(some, 0).tolist() for some in (mentions.first, mentions.stop))
+    tokens: list[tuple[str, ...]] = []
+    for document, (begin, end) in zip(choices.documents, borders, strict=True):
+        texts = document.tokens.texts
+        tokens += [texts[a:b] for a, b in zip(first[begin:end], stop[begin:end], strict=True)]
+    return [*map(name_clues, map(attrgetter("text"), choices.mentions), tokens)]
+
+
+class _MentionNames(NamedTuple):
+    """Clues of the texts of mentions, one row per mention.
+
+    same_name  how often the document has the name
+    words      the hashed clues
+    """
+
+    is_upper: Bools
+    length: Longs
+    same_name: Longs
+    ending: Hashes
+    shape: Hashes
+    words: Ragged
+
+
+def _mention_names(clues: Sequence[NameClues], same_name: Sequence[int]) -> _MentionNames:
+    looks = np.frombuffer(b"".join([own.looks for own in clues]), LOOKS)
+    is_upper, length, ending, shape = (
+        looks[name].copy() for name in ("is_upper", "length", "ending", "shape")
+    )
+    words = [own.words for own in clues]
+    offsets = np.zeros(len(words) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=offsets[1:])
+    return _MentionNames(
+        is_upper, length, np.array(same_name, np.int64), ending, shape,
+        Ragged(offsets // 4, np.frombuffer(b"".join(words), np.uint32)),
+    )  # fmt: skip
+
+
+class _Topics(NamedTuple):
+    """Clues of the topics of documents, and whether they have one."""
+
+    clues: Hashes
+    given: Bools
+
+
+def _topics(documents: Sequence[Document]) -> _Topics:
+    topics = [topic_of(document) for document in documents]
+    clues = np.frombuffer(b"".join(map(topic_clues, topics)), np.uint32)
+    given = np.array([topic != "" for topic in topics], np.bool_)
+    return _Topics(clues.reshape(-1, TOPIC_CLUES), given)
+
+
+class _Bits(NamedTuple):
+    """The values of `Mark`."""
+
+    number: int
+    capital: int
+    date: int
+    opening: int
+    closing: int
+    preposition: int
+    versus: int
+
+
+class _Settings(NamedTuple):
+    """Settings of the compiled core.
+
+    common, rare  words of documents are clues if their weight lies between these,
+    most_words    so many at most
+    damping       f4  of the n-th occurrence of a word in a bag
+    """
+
+    bit: _Bits
+    common: float
+    rare: float
+    most_words: int
+    damping: Floats
+
+
+_BITS = _Bits(*(int(Mark[name.upper()]) for name in _Bits._fields))
+
+
+def _settings(scenes: Scenes) -> _Settings:
+    longest = int(np.diff(scenes.word_offsets[scenes.token_offsets]).max(initial=0))
+    damping = 1 + np.log(np.arange(1, longest + 1, dtype=np.float32))
+    return _Settings(_BITS, _COMMON, _RARE, _MOST_WORDS, damping)
+
+
+class _Tables(NamedTuple):
+    """What the compiled core fills; arrays have room for more than is used."""
+
+    place: Floats
+    place_clues: Clues
+    sentence_clues: Clues
+    tag_clues: Clues
+    document_clues: Clues
+    name_bag: Sparse
+    sentence_bag: Sparse
+    window_bag: Sparse
+    document_bag: Sparse
+    headline_bag: Sparse
+
+
+def _room(mentions: _Mentions, scenes: Scenes, n_clues: int) -> _Tables:
+    """Return room for the contexts of mentions, given how many clues their names have."""
+    n, d, n_words = len(mentions.first), len(scenes.token_offsets) - 1, len(scenes.word)
+    in_names, in_sentences, in_windows = context_sizes(mentions, scenes, WINDOW)
+
+    def clues(rows: int, size: int) -> Clues:
+        return Clues(np.empty(rows + 1, np.int64), np.empty(size, np.uint32))
+
+    def bag(rows: int, size: int) -> Sparse:
+        columns, values = np.empty(size, np.int32), np.empty(size, np.float32)
+        return Sparse(np.empty(rows + 1, np.int64), columns, values, 0)
+
+    return _Tables(
+        np.empty((n, len(PLACES)), np.float32), clues(n, _PLACE_CLUES * n),
+        clues(n, in_sentences), clues(n, _TAG_CLUES * n + n_clues), clues(d, 2 * n_words),
+        bag(n, in_names), bag(n, in_sentences), bag(n, in_windows), bag(d, n_words),
+        bag(d, n_words),
+    )  # fmt: skip

@@ -1,0 +1,292 @@
+"""Features: from choices to the table of candidates that the schema describes.
+
+Some features come from models of their own, the tagger and the ranker. What such a model says
+about a document it was trained on is worth little and looks like a lot. So training documents are
+dealt into folds, and the features of a fold come from models trained on the other folds. All other
+documents get theirs from models trained on all folds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
+from sgtb.core.errors import ProblemsError
+from sgtb.core.segments import group_of, relative
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.entities.entity_facts import EntityFacts, type_clue
+from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.linking.features.coherence import coherence_features
+from sgtb.linking.features.contexts import Contexts
+from sgtb.linking.features.name_similarity import NAMES, name_features
+from sgtb.linking.features.priors import name_prior_features, popularity_features, prior_features
+from sgtb.linking.features.ranker import BITS, Crosses, Cuts, Ranker, Rankers, crosses
+from sgtb.linking.features.repeated_mentions import Repeats, numbered
+from sgtb.linking.features.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
+from sgtb.linking.features.similarity import OVERLAPS, similarities
+from sgtb.linking.features.tagger import TAGS, Tagger
+from sgtb.native import average_by_name, fill_columns, fill_learned
+
+
+@dataclass(frozen=True)
+class Table:
+    """The candidates of some documents with what is known of them without training.
+
+    columns  f4[C, F]  all columns of the schema; those that need training are not filled
+    crosses            what the ranker looks at
+    """
+
+    choices: Choices
+    contexts: Contexts
+    facts: EntityFacts
+    schema: Schema
+    columns: Floats
+    crosses: Crosses
+
+    @classmethod
+    def build(
+        cls, choices: Choices, facts: EntityFacts, lexicon: Lexicon, schema: Schema = SCHEMA
+    ) -> "Table":
+        """Compute all features of the schema that need no training."""
+        contexts = Contexts.build(choices, lexicon)
+        repeats = Repeats.of(choices, contexts)
+        once, offsets = repeats.once, choices.candidate_offsets
+        similar = similarities(choices, contexts, repeats, facts, lexicon)
+        names = name_features(once, repeats.names, repeats.full_names, facts)
+        place, entity = repeats.place, choices.entity.astype(np.int64)
+        each = np.arange(choices.n_candidates)
+        groups = {
+            "popularity": (entity, [popularity_features(facts)]),
+            "prior": (place, [prior_features(once, facts)]),
+            "name prior": (place, [name_prior_features(once)]),
+            "name": (place, [names]),
+            "title": (entity, [facts.shape, facts.type]),
+            "place": (group_of(offsets), [contexts.place]),
+            "overlap": (each, [similar.overlaps]),
+            "similarity": (each, [similar.cosines]),
+            "description": (each, [similar.descriptions]),
+            "coherence": (place, [coherence_features(repeats, facts)]),
+        }
+        columns = _columns(groups, schema, offsets)
+        sides = crosses(
+            choices, contexts, facts, names[repeats.place, NAMES.index("title_equal")],
+            similar.overlaps[:, OVERLAPS.index("rest_words")],
+        )  # fmt: skip
+        return cls(choices, contexts, facts, schema, columns, sides)
+
+    @property
+    def fixed(self) -> Floats:
+        """The columns that need no training, those of FIXED."""
+        return self.columns[:, : len(self.schema.fixed)]
+
+    @property
+    def local(self) -> Floats:
+        """The columns that look at nothing beyond the mention and its candidates' own entries."""
+        return self.fixed[:, self.local_columns]
+
+    @cached_property
+    def local_columns(self) -> Longs:
+        """The places of these columns."""
+        own = self.schema.features[: len(self.schema.fixed)]
+        return np.flatnonzero([feature.group not in BEYOND_THE_MENTION for feature in own])
+
+    @property
+    def tags(self) -> Ints:
+        """The place in TAGS of each mention's type: as annotated, else its gold's; -1: none."""
+        tags = np.array([_TAG.get(m.type or "", -1) for m in self.choices.mentions], np.int32)
+        unsaid = np.flatnonzero((tags < 0) & (self.choices.gold >= 0))
+        if len(unsaid):
+            right = self.choices.candidate_offsets[unsaid] + self.choices.gold[unsaid]
+            clues = self.facts.type_clue[self.choices.entity[right]]
+            tags[unsaid] = [_TAG_OF_CLUE.get(clue, -1) for clue in clues.tolist()]
+        return tags
+
+
+_TAG = {tag: i for i, tag in enumerate(TAGS)}
+_TAG_OF_CLUE = {type_clue(tag): i for i, tag in enumerate(TAGS)}
+
+
+class _Part(NamedTuple):
+    """Columns of a table.
+
+    rows        i8[C]  which of its rows each candidate has
+    columns     those that the schema has
+    below_best  whether the distance to the mention's best candidate is wanted
+    """
+
+    values: Floats
+    rows: Longs
+    columns: Longs
+    below_best: bool
+
+
+def _columns(
+    groups: Mapping[str, tuple[Longs, Sequence[Floats]]], schema: Schema, offsets: Ints
+) -> Floats:
+    """Return a table of the schema's columns, those of FIXED filled.
+
+    groups  per group, which row of its tables each candidate has, and the tables
+    """
+    own = np.array(schema.fixed, np.int64)
+    parts = list[_Part]()
+    start = 0
+    for group, names in FIXED.items():
+        rows, tables = groups[group]
+        end = start + len(names)
+        for values in tables:
+            parts.append(_Part(values, rows, _within(own, start, values.shape[1]), False))
+            start += values.shape[1]
+        if start < end:  # some of the columns once more
+            again = np.array([i for i, name in enumerate(names) if name in RELATIVES], np.int64)
+            parts.append(_Part(tables[0], rows, again[_within(own, start, len(again))], True))
+            start = end
+    table = np.empty((int(offsets[-1]), len(schema.features)), np.float32)
+    fill_columns(offsets, [part for part in parts if len(part.columns)], table)
+    return table
+
+
+def _within(columns: Longs, start: int, n: int) -> Longs:
+    """Return which of n columns from `start` on are among those given, which ascend."""
+    first, last = np.searchsorted(columns, [start, start + n])
+    return columns[first:last] - start
+
+
+class _Scores(NamedTuple):
+    """What the models say: of mentions f8[M, len(TAGS)], of candidates f8[C], twice."""
+
+    tags: Doubles
+    local: Doubles
+    joint: Doubles
+
+
+class _Bins(NamedTuple):
+    """What the rankers see of a table's columns."""
+
+    local: Bytes
+    joint: Bytes
+
+
+@dataclass(frozen=True)
+class FeatureModels:
+    """A tagger, a ranker of what is local, and one that sees all columns."""
+
+    tagger: Tagger
+    local: Ranker
+    joint: Ranker
+
+    @cached_property
+    def rankers(self) -> Rankers:
+        """Both of them, to be asked together."""
+        return Rankers(self.local, self.joint)
+
+    @classmethod
+    def train(
+        cls, table: Table, bins: _Bins, mentions: Longs, seed: tuple[int, int], bits: int
+    ) -> "FeatureModels":
+        """Train on some mentions; nothing else of the table's labels is looked at."""
+        rng = np.random.default_rng(seed)
+        return cls(
+            Tagger.train(table.contexts.tag_clues, table.tags, mentions, rng, bits),
+            Ranker.train(table.choices, table.crosses, bins.local, mentions, rng, bits),
+            Ranker.train(table.choices, table.crosses, bins.joint, mentions, rng, bits),
+        )
+
+    def scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
+        """Return what the models say of some mentions, 0 elsewhere."""
+        tags = np.zeros((len(table.choices.mentions), len(TAGS)))
+        tags[mentions] = self.tagger.probabilities(table.contexts.tag_clues)[mentions]
+        return _Scores(tags, *self.rankers.scores(table.choices, table.crosses, bins, mentions))
+
+
+@dataclass(frozen=True)
+class Featurizer:
+    """The trained models behind the learned features, and where rankers cut their columns."""
+
+    models: FeatureModels
+    local_cuts: Cuts
+    joint_cuts: Cuts
+
+    @classmethod
+    def fit(
+        cls,
+        table: Table,
+        folds: Ints,
+        seed: int,
+        bits: int = BITS,
+        told: Callable[[int, int], None] = lambda done, total: None,
+    ) -> tuple["Featurizer", Floats]:
+        """Train on a table; return the models and the table's own features, cross-fitted.
+
+        folds  i4[D]  the fold of each document
+        bits   clues are hashed to so many
+        told   called with (trainings done, trainings)
+        """
+        n = len(table.choices.documents)
+        if folds.shape != (n,) or len(np.unique(folds)) < 2:
+            raise ProblemsError(f"cross-fitting {n} documents needs {n} fold numbers, two of them")
+        fold_of = np.repeat(folds, np.diff(table.choices.mention_offsets))
+        everything = np.arange(len(fold_of))
+        cuts = Cuts.of(table.local), Cuts.of(table.fixed)
+        bins = _Bins(cuts[0].apply(table.local), cuts[1].apply(table.fixed))
+        parts: list[_Scores] = []
+        numbers = np.unique(folds)
+        for fold in numbers:
+            told(len(parts), len(numbers) + 1)
+            own, others = everything[fold_of == fold], everything[fold_of != fold]
+            models = FeatureModels.train(table, bins, others, (seed, int(fold) + 1), bits)
+            parts.append(models.scores(table, bins, own))
+        told(len(parts), len(numbers) + 1)
+        # Every fold's scores are zero outside of it.
+        cross_fitted = _Scores(*(np.sum(scores, axis=0) for scores in zip(*parts, strict=True)))
+        full = cls(FeatureModels.train(table, bins, everything, (seed, 0), bits), *cuts)
+        return full, _joined(table, cross_fitted)
+
+    def features(self, table: Table, reuse: bool = False) -> Floats:
+        """Return the features of documents that took no part in `fit`: f4[C, F].
+
+        reuse  fill the table's own array and return it, instead of a copy
+        """
+        bins = self._bins(table)
+        everything = np.arange(len(table.choices.mentions))
+        return _joined(table, self.models.scores(table, bins, everything), reuse)
+
+    def _bins(self, table: Table) -> _Bins:
+        joint, own = self.joint_cuts.apply(table.columns), table.local_columns
+        if np.array_equal(self.joint_cuts.values[own], self.local_cuts.values):
+            return _Bins(_some_columns(joint, own), joint)  # the same columns, cut alike
+        return _Bins(self.local_cuts.apply(table.local), joint)
+
+
+def _some_columns(table: Bytes, columns: Longs) -> Bytes:
+    n = len(columns)
+    if n and columns[-1] - columns[0] == n - 1:  # a slice is copied in a quarter of the time
+        return np.ascontiguousarray(table[:, columns[0] : columns[0] + n])
+    return np.take(table, columns, axis=1)
+
+
+class _RankerScores(NamedTuple):
+    """Scores of the rankers f8[2, C], how far they are below the mention's best, exp of that."""
+
+    own: Doubles
+    below: Doubles
+    odds: Doubles
+
+
+def _joined(table: Table, scores: _Scores, reuse: bool = False) -> Floats:
+    """Return the fixed columns and the learned ones, in the order of the schema."""
+    choices, schema = table.choices, table.schema
+    offsets = choices.candidate_offsets
+    own = np.stack([scores.local, scores.joint])
+    below = np.stack([relative(score, offsets) for score in own])
+    by_name = np.empty_like(scores.tags)
+    average_by_name(choices.mention_offsets, numbered(table.contexts.names), scores.tags, by_name)
+    joined = table.columns if reuse else table.columns.copy()
+    fill_learned(
+        scores.tags, by_name, table.facts.type, choices.entity, offsets,
+        _RankerScores(own, below, np.exp(below)), np.array(schema.learned, np.int64),
+        len(schema.fixed), joined,
+    )  # fmt: skip
+    return joined

@@ -1,0 +1,37 @@
+"""Names: how alike a mention and a title are."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sgtb.core.dtypes import Floats
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.fingerprints import BEGINNING, name_prints
+from sgtb.native import compare_names
+
+NAMES = (
+    "name_equal", "title_equal", "full_name_equal", "full_title_equal", "words_alike",
+    "full_words_alike", "letters_alike", "full_letters_alike", "words_within", "starts_alike",
+    "ends_alike", "acronym", "name_within", "same_beginning",
+)  # fmt: skip
+
+
+def name_features(
+    choices: Choices, names: Sequence[str], full_names: Sequence[str], facts: EntityFacts
+) -> Floats:
+    """Compare every mention's names with the titles of its candidates: f4[C, len(NAMES)]."""
+    out = np.empty((choices.n_candidates, len(NAMES)), np.float32)
+    # Names recur in other documents, and most are their own full name.
+    distinct = [*dict.fromkeys((*names, *full_names))]
+    number = dict(zip(distinct, range(len(distinct)), strict=True))
+    own, full = (
+        np.fromiter(map(number.__getitem__, some), np.int64, len(some))
+        for some in (names, full_names)
+    )
+    length = np.fromiter(map(len, distinct), np.int32, len(distinct))
+    compare_names(
+        choices.candidate_offsets, choices.entity, own, full, name_prints(distinct),
+        np.minimum(length, BEGINNING), facts.prints, facts.whole_title, out,
+    )  # fmt: skip
+    return out

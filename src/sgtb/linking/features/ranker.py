@@ -1,0 +1,182 @@
+"""The ranker: a linear model of candidates, read into one feature.
+
+It sees what trees cannot: single words. Every clue of the context meets every kind word of the
+candidate's title ("national", "team", "tennis"), and the pair has a weight. Beside these crosses
+it sees the local features, cut into bins. Trained by AdaGrad on the softmax of each
+mention's candidates. Crosses are hashed on the fly: writing them down would take gigabytes.
+
+    score(c) = Σ over kinds k of c, clues x: w[k × x]  +  Σ over features f: v[f, bin of f]
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
+from sgtb.core.segments import group_of
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.fingerprints import name_prints
+from sgtb.linking.features.adagrad import AdaGrad
+from sgtb.linking.features.contexts import Contexts
+from sgtb.native import count_cuts, find_alike, learn_ranks, list_kinds, score_candidates
+
+BITS = 18
+BINS = 24
+OPTIMIZER = AdaGrad(rate=0.05, decay=1e-4, ease=1e-2)
+SURE = 1e-3
+"""Candidates whose probability is that close to the wanted one are not learned from."""
+_EPOCHS = 2
+
+Hashes = npt.NDArray[np.uint32]
+
+
+class Crosses(NamedTuple):
+    """What is crossed with what.
+
+    Every candidate has `kinds` (of its entity, those that the mention says itself left out) and
+    `marks` (its type, and whether its title says more than the mention). All of them
+    meet the clues of the mention's place. The kinds and the type also meet the words of document
+    and sentence.
+
+    Candidates have few kinds and share them: of a dozen, half are persons of no kind. Who is
+    `alike` in a mention meets the same clues there, who is `worded_alike` the same words.
+    """
+
+    kind_offsets: Longs  # per candidate
+    kinds: Hashes
+    n_worded: Ints  # per candidate, how many of its kinds meet words
+    document: Ints  # of each mention
+    place_offsets: Longs
+    place_clues: Hashes
+    sentence_offsets: Longs
+    sentence_clues: Hashes
+    document_offsets: Longs
+    document_clues: Hashes
+    alike: Ints  # per candidate, the first of its mention with the same kinds and marks
+    worded_alike: Ints  # per candidate, the first of its document with the same worded kinds
+
+
+def crosses(
+    choices: Choices,
+    contexts: Contexts,
+    facts: EntityFacts,
+    title_equal: Floats,
+    rest_words: Floats,
+) -> Crosses:
+    """Prepare the sides of all crosses. The last two are features: says the title more?"""
+    names = name_prints(contexts.names).words
+    most = int(np.diff(facts.kind_clues.offsets)[choices.entity].sum())
+    offsets = np.zeros(choices.n_candidates + 1, np.int64)
+    kinds = np.zeros(most + (_MARKS + 1) * choices.n_candidates, np.uint32)
+    n_worded = np.zeros(choices.n_candidates, np.int32)
+    list_kinds(
+        choices.candidate_offsets, choices.entity, names, facts.kind_clues, facts.kind_words,
+        facts.type_clue, np.ascontiguousarray(title_equal), np.ascontiguousarray(rest_words),
+        _NO_KIND, _EQUAL, offsets, kinds, n_worded,
+    )  # fmt: skip
+    kinds = kinds[: offsets[-1]]
+    document = group_of(choices.mention_offsets).astype(np.int32)
+    return Crosses(
+        offsets, kinds, n_worded, document,
+        contexts.place_clues.offsets, contexts.place_clues.values,
+        contexts.sentence_clues.offsets, contexts.sentence_clues.values,
+        contexts.document_clues.offsets, contexts.document_clues.values,
+        *twins(choices.candidate_offsets, document, offsets, kinds, n_worded),
+    )  # fmt: skip
+
+
+_NO_KIND = crc32(b"no kind")
+_EQUAL = np.array([crc32(f"equal:{a}{b}".encode()) for a in (0, 1) for b in (0, 1)], np.uint32)
+_MARKS = 3
+
+
+def twins(
+    candidate_offsets: Ints, document: Ints, offsets: Longs, kinds: Hashes, n_worded: Ints
+) -> tuple[Ints, Ints]:
+    """Return `alike` and `worded_alike` of `Crosses`."""
+    alike, worded_alike = np.empty_like(n_worded), np.empty_like(n_worded)
+    find_alike(candidate_offsets, document, offsets, kinds, n_worded, alike, worded_alike)
+    return alike, worded_alike
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Where features are cut into bins: `values` f4[F, BINS - 1], ascending, padded with inf."""
+
+    values: Floats
+
+    @classmethod
+    def of(cls, features: Floats) -> "Cuts":
+        """Choose cuts that make bins of about equal size."""
+        levels = np.linspace(0, 1, BINS + 1)[1:-1]
+        values = np.full((features.shape[1], BINS - 1), np.inf, np.float32)
+        for f in range(features.shape[1]):
+            cuts = np.unique(np.quantile(features[:, f], levels, method="lower"))
+            values[f, : len(cuts)] = cuts
+        return cls(values)
+
+    def apply(self, features: Floats) -> Bytes:
+        """Return the bins of the first columns: the number of cuts below every value."""
+        out = np.empty((len(features), len(self.values)), np.uint8)
+        count_cuts(np.ascontiguousarray(features), self.values, out)
+        return out
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """Weights of crosses f8[2**bits], and of bins f8[F, BINS]."""
+
+    weights: Doubles
+    bin_weights: Doubles
+
+    @classmethod
+    def train(
+        cls, choices: Choices, sides: Crosses, bins: Bytes, mentions: Longs,
+        rng: np.random.Generator, bits: int = BITS,
+    ) -> "Ranker":  # fmt: skip
+        """Learn from the gold of the mentions given."""
+        weights, seen = np.zeros(1 << bits), np.zeros(1 << bits)
+        bin_weights = np.zeros((bins.shape[1], BINS))
+        bin_seen = np.zeros_like(bin_weights)
+        size = np.diff(choices.candidate_offsets)
+        useful = mentions[(choices.gold[mentions] >= 0) & (size[mentions] > 1)]
+        for _ in range(_EPOCHS):
+            learn_ranks(
+                choices.candidate_offsets, choices.gold, sides, bins, rng.permutation(useful),
+                OPTIMIZER, SURE, weights, seen, bin_weights, bin_seen,
+            )  # fmt: skip
+        return cls(weights, bin_weights)
+
+
+@dataclass(frozen=True)
+class Rankers:
+    """Two rankers of the same crosses. Asked together, they look up each of them once."""
+
+    local: Ranker
+    joint: Ranker
+
+    @cached_property
+    def weights(self) -> Doubles:
+        """The weights of crosses of both, side by side: f8[2**bits, 2]."""
+        both = self.local.weights, self.joint.weights
+        size = max(map(len, both))  # who has fewer takes fewer bits of a hash: its weights repeat
+        return np.stack([np.resize(weights, size) for weights in both], axis=1)
+
+    def scores(
+        self, choices: Choices, sides: Crosses, bins: tuple[Bytes, Bytes], mentions: Longs
+    ) -> Doubles:
+        """Return the scores of all candidates of the mentions given, 0 elsewhere: f8[2, C].
+
+        bins  what each of them sees
+        """
+        out = np.zeros((2, choices.n_candidates))
+        score_candidates(
+            choices.candidate_offsets, sides, *bins, mentions, self.weights, self.local.bin_weights,
+            self.joint.bin_weights, out,
+        )  # fmt: skip
+        return out

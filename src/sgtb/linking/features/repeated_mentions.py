@@ -1,0 +1,87 @@
+"""Repeats: mentions of a document that have the same name and the same candidates.
+
+A third of all mentions repeat another. Features of the name, the document and the candidates are
+computed for the first mention and copied; features of the sentence are computed for each.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.core.array_slices import sliced
+from sgtb.core.dtypes import Ints, Longs, Masks
+from sgtb.core.ragged import Ragged
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.features.contexts import Contexts
+from sgtb.native import group_repeats
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Groups of mentions of a document with equal name, full name, words and candidates.
+
+    once               the choices of the first mention of each group
+    names, full_names  of each group
+    mentions           the mentions of each group, by place among all mentions
+    place              i8[C]  of each candidate of any mention, its place among those of `once`
+    """
+
+    once: Choices
+    names: tuple[str, ...]
+    full_names: tuple[str, ...]
+    mentions: Ragged
+    place: Longs
+
+    @classmethod
+    def of(cls, choices: Choices, contexts: Contexts) -> "Repeats":
+        """Find the repeats."""
+        bag, n = contexts.name_bag, len(choices.mentions)
+        first, members = np.empty((2, n), np.int64)
+        of_group = np.empty(n + 1, np.int64)
+        place = np.empty(choices.n_candidates, np.int64)
+        n_groups = group_repeats(
+            choices.mention_offsets,
+            _Keys(
+                numbered(contexts.names), numbered(contexts.full_names),
+                choices.candidate_offsets, choices.entity, choices.prior.view(np.uint32),
+                bag.offsets, bag.columns, bag.values.view(np.uint32),
+            ),
+            first, of_group, members, place,
+        )  # fmt: skip
+        own = first[:n_groups]
+        begins = choices.candidate_offsets.astype(np.int64)
+        entity = sliced(choices.entity, begins[own], begins[own + 1])
+        firsts = own.tolist()
+        once = Choices(
+            choices.documents, tuple(map(choices.mentions.__getitem__, firsts)),
+            np.searchsorted(own, choices.mention_offsets).astype(np.int32),
+            entity.offsets.astype(np.int32), entity.items, choices.gold[own],
+            sliced(choices.prior, begins[own], begins[own + 1]).items,
+        )  # fmt: skip
+        return cls(
+            once, tuple(map(contexts.names.__getitem__, firsts)),
+            tuple(map(contexts.full_names.__getitem__, firsts)),
+            Ragged(of_group[: n_groups + 1], members), place,
+        )  # fmt: skip
+
+
+def numbered(names: Sequence[str]) -> Longs:
+    """Return the names as numbers, in the order of their first occurrence."""
+    distinct = dict.fromkeys(names)
+    number = dict(zip(distinct, range(len(distinct)), strict=True))
+    return np.fromiter(map(number.__getitem__, names), np.int64, len(names))
+
+
+class _Keys(NamedTuple):
+    """What mentions of a document must share to be repeats; floats are compared by their bits."""
+
+    name: Longs
+    full_name: Longs
+    candidate_offsets: Ints
+    entity: Ints
+    prior: Masks
+    word_offsets: Longs
+    words: Ints
+    values: Masks

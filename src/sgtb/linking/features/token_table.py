@@ -1,0 +1,107 @@
+"""Scenes: documents in columns.
+
+Tokens, words and sentences are numbered through all documents at hand. After the last token comes
+one more, which stands for what is outside of a sentence.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain, pairwise
+from operator import attrgetter, methodcaller
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.core.array_slices import sliced
+from sgtb.core.dtypes import Bytes, Ints, Longs
+from sgtb.core.records import Document
+from sgtb.linking.entities.vocabulary import OUTSIDE, Kinds, Vocabulary
+from sgtb.text.normalization import normal_phrase
+
+
+class Scenes(NamedTuple):
+    """The tokens, words and sentences of D documents.
+
+    kind             i4  of each token
+    kinds            what is known of these
+    marks            u1  what each token is
+    word             i4  of each word of the texts, its place in the vocabulary
+    word_offsets     per token, its words
+    token_offsets    i8[D + 1]
+    sentence_offsets i8[D + 1]
+    sentences        i8[S, 2]  where each begins and ends
+    """
+
+    kind: Ints
+    kinds: Kinds
+    marks: Bytes
+    word: Ints
+    word_offsets: Longs
+    token_offsets: Longs
+    sentence_offsets: Longs
+    sentences: Longs
+
+    @classmethod
+    def of(cls, documents: Sequence[Document], vocabulary: Vocabulary) -> "Scenes":
+        """Read documents; one without sentences is taken for a single one."""
+        texts = tuple(chain.from_iterable(document.tokens.texts for document in documents))
+        read, kinds = vocabulary.read(texts)
+        kind = np.append(read, np.int32(OUTSIDE))
+        first = kinds.words.offsets
+        word_offsets, word = sliced(kinds.words.items, first[kind], first[1:][kind])
+        token_offsets = _offsets(len(text.tokens) for text in documents)
+        sentences = [text.sentences or ((0, len(text.tokens)),) for text in documents]
+        sentence_offsets = _offsets(map(len, sentences))
+        bounds = chain.from_iterable(chain.from_iterable(sentences))
+        flat = np.fromiter(bounds, np.int64, 2 * int(sentence_offsets[-1])).reshape(-1, 2)
+        # A sentence must be inside of its document, and end after it begins.
+        own = np.repeat(np.arange(len(documents)), np.diff(sentence_offsets))[:, None]
+        flat = np.clip(flat + token_offsets[own], token_offsets[own], token_offsets[own + 1])
+        flat[:, 1] = flat.max(axis=1)
+        return cls(
+            kind, kinds, kinds.marks[kind], word, word_offsets,
+            token_offsets, sentence_offsets, flat,
+        )  # fmt: skip
+
+
+def _offsets(sizes: Iterable[int]) -> Longs:
+    return np.array([0, *accumulate(sizes)], np.int64)
+
+
+def topic_of(document: Document) -> str:
+    """Return the topic word of an agency headline, "SOCCER - …" or "NBA BASKETBALL - …", or ""."""
+    for before, word in pairwise(document.tokens.texts[:3]):
+        if word == "-":
+            return before.lower()
+    return ""
+
+
+class Names:
+    """The names of a document: how often each occurs, and the longest that contains it.
+
+    Names of mentions that are not to be linked count, too.
+
+    count    of each name
+    longest  of each name, the longest that contains it as words; of equals, the first
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.count = Counter(map(normal_phrase, map(attrgetter("text"), document.mentions)))
+        several = [(name, name.split()) for name in self.count if " " in name]
+        size: dict[str, int] = {}  # of each word's longest name
+        containing: dict[str, str] = {}
+        for name, words in several:
+            n = len(words)
+            for word in words:
+                if word not in size or n > size[word]:
+                    size[word] = n
+                    containing[word] = name
+        self.longest = {name: containing.get(name, name) for name in self.count}
+        for name, words in several:
+            if len(words) < size[words[0]]:
+                own = f" {name} "
+                longer = [other for other, _ in several if own in f" {other} "]
+                self.longest[name] = max(longer, key=_n_spaces)
+
+
+_n_spaces = methodcaller("count", " ")

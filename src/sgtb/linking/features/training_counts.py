@@ -1,0 +1,89 @@
+"""Memory: what training documents had, by name and by entity."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from sgtb.core.dtypes import Longs
+from sgtb.core.errors import SettingsError
+from sgtb.core.records import NIL, Document
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.text.normalization import normal_name
+
+_MOST = 1 << 53
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Counts of annotated mentions.
+
+    entities  by id, how many meant the entity
+    outside   by name, how many meant nothing in the knowledge base
+    inside    by name, how many meant something in it
+    """
+
+    entities: Mapping[str, int] = field(default_factory=dict)
+    outside: Mapping[str, int] = field(default_factory=dict)
+    inside: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for counts in (self.entities, self.outside, self.inside):
+            for key, n in counts.items():
+                whole = isinstance(n, int) and not isinstance(n, bool)
+                if not isinstance(key, str) or not whole or not 1 <= n < _MOST:
+                    raise SettingsError(f"{key!r:.80} cannot have been met {n!r:.80} times")
+
+    @classmethod
+    def of(cls, documents: Iterable[Document]) -> "Memory":
+        """Count the annotated mentions of documents."""
+        entities: Counter[str] = Counter()
+        names: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+        for document in documents:
+            for mention in document.mentions:
+                if mention.gold is not None:
+                    names[mention.in_kb][normal_name(mention.text)] += 1
+                    if mention.gold != NIL:
+                        entities[mention.gold] += 1
+        return cls(*map(_sorted, (entities, names[False], names[True])))
+
+    @property
+    def of_entities(self) -> "Memory":
+        """What it knows of entities alone."""
+        return Memory(self.entities)
+
+    def recall(self, choices: Choices, ids: Sequence[str]) -> Longs:
+        """Return what mentions and one candidate of each were met as: i8[M, 3].
+
+        The columns: how often the name was outside, how often inside, how often the entity was
+        meant.
+
+        ids  of M entities
+        """
+        normal = {text: normal_name(text) for text in {m.text for m in choices.mentions}}
+        rows = [
+            (self.outside.get(normal[m.text], 0), self.inside.get(normal[m.text], 0),
+             self.entities.get(id_, 0))
+            for m, id_ in zip(choices.mentions, ids, strict=True)
+        ]  # fmt: skip
+        return np.array(rows, np.int64).reshape(len(rows), 3)
+
+    def recall_elsewhere(self, choices: Choices, ids: Sequence[str]) -> Longs:
+        """Return the same for documents that were counted: as if each had not been."""
+        own = np.zeros((len(ids), 3), np.int64)
+        borders = pairwise(choices.mention_offsets.tolist())
+        for document, (first, last) in zip(choices.documents, borders, strict=True):
+            counts = Memory.of([document])
+            for m in range(first, last):
+                name = normal_name(choices.mentions[m].text)
+                own[m] = (
+                    counts.outside.get(name, 0), counts.inside.get(name, 0),
+                    counts.entities.get(ids[m], 0),
+                )  # fmt: skip
+        return self.recall(choices, ids) - own
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return {key: counts[key] for key in sorted(counts)}

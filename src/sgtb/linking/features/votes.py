@@ -1,0 +1,40 @@
+"""Votes: evidence for a candidate from the other names of a document, by links and by closeness.
+
+Every name votes with its own candidates, weighted by their prior. Counted are the links of these
+with the candidate, or the closeness of their vectors to its own: in total, by the best of each
+name, and of the names that have only one candidate.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sgtb.core.dtypes import Doubles, Floats
+from sgtb.core.sparse_matrix import Sparse
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.features.repeated_mentions import numbered
+from sgtb.native import closeness_votes, link_votes
+
+VOTES = ("linked_votes", "linked_names", "linked_with_sure")
+CLOSE_VOTES = ("close_votes", "close_names", "close_to_sure")
+
+REACH = 64
+"""So many names before and after a name vote on it; keeps long documents linear."""
+
+
+def votes(
+    choices: Choices, names: Sequence[str], prior: Doubles, links: Sparse, spaces: Sequence[Floats]
+) -> Doubles:
+    """Return f8[3 + 3 S, C]: VOTES, then CLOSE_VOTES of each of S spaces.
+
+    names   of the mentions
+    prior   of the candidates, their weights as voters
+    links   of entities, in both directions
+    spaces  vectors by entity number
+    """
+    name = numbered(names)
+    out = np.empty((1 + len(spaces), len(VOTES), choices.n_candidates))
+    link_votes(choices, name, prior, links, REACH, out[0])
+    for space, lines in zip(spaces, out[1:], strict=True):
+        closeness_votes(choices, name, prior, np.ascontiguousarray(space), REACH, lines)
+    return out.reshape(len(VOTES) * (1 + len(spaces)), choices.n_candidates)

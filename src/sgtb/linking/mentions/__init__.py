@@ -1,0 +1,1 @@
+"""Mention detection, given spans, chunks of long documents."""

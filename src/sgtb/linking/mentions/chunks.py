@@ -1,0 +1,175 @@
+"""Parts: texts with tokens and mentions, cut where too many would be decided at once.
+
+Every decision looks at all that were made before it, so a document of n mentions takes n² steps.
+Names far apart say little about each other anyway: beyond MOST mentions a document is cut between
+sentences, and each part is decided by itself.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
+from operator import attrgetter
+from typing import Any
+
+from sgtb.core.errors import RequestError
+from sgtb.core.records import Document, Mention, from_columns
+from sgtb.linking.links import Request, Span
+from sgtb.linking.mentions.mention_detection import NameFinder, checked_spans, token_range
+from sgtb.text.tokenization import sentences, tokenize
+
+MOST = 400
+
+
+@dataclass(frozen=True)
+class Part:
+    """A document, or a part of one.
+
+    fixed  per mention, whether the caller said what it means
+    first  the place of its first mention in the whole document
+    """
+
+    document: Document
+    fixed: tuple[bool, ...]
+    first: int = 0
+
+
+def document_of(request: Request, names: NameFinder) -> Part:
+    """Return a request as a document; mentions are found by their names where none are given."""
+    _check_request(request)
+    text = request.text
+    tokens = tokenize(text)
+    lines = sentences(text, tokens)
+    if request.spans is None:
+        found = names.find(text, tokens, lines)
+        mentions = tuple(
+            Mention(start, end, *token_range(tokens, start, end), text[start:end])
+            for start, end in found
+        )
+        return Part(Document(request.id, text, tokens, lines, mentions), (False,) * len(mentions))
+    spans = checked_spans(text, request.spans)
+    mentions = tuple(
+        Mention(
+            span.start, span.end, *token_range(tokens, span.start, span.end),
+            text[span.start : span.end],
+            # What is fixed has no other candidate: so the others see that it is certain.
+            candidates=span.candidates if span.fixed is None else (span.fixed,),
+        )
+        for span in spans
+    )  # fmt: skip
+    fixed = tuple(span.fixed is not None for span in spans)
+    return Part(Document(request.id, text, tokens, lines, mentions), fixed)
+
+
+def of_document(document: Document) -> Part:
+    """Return a document without what is annotated: candidates stay, gold and types go."""
+    check_document(document)
+    mentions = document.mentions
+    if not _is_bare(mentions):
+        kept = ("start", "end", "first", "stop", "text", "candidates")
+        columns: dict[str, Iterable[Any]] = {name: map(attrgetter(name), mentions) for name in kept}
+        hidden = dict.fromkeys(("gold", "title", "type"), repeat(None))
+        mentions = from_columns(Mention, len(mentions), columns | hidden)
+        document = replace(document, mentions=mentions)
+    return Part(document, (False,) * len(mentions))
+
+
+def _is_bare(mentions: Sequence[Mention]) -> bool:
+    """Whether nothing is annotated; and no mention is there twice, for links go by identity."""
+    return len({*map(id, mentions)}) == len(mentions) and all(
+        m.gold is None and m.title is None and m.type is None for m in mentions
+    )
+
+
+def _check_request(request: Request) -> None:
+    """Raise unless what a request holds is of the kinds it should be of."""
+    for name, value in (("text", request.text), ("id", request.id)):
+        if not isinstance(value, str):
+            raise RequestError(f"the {name} of a request is {value!r:.80}; it must be a string")
+    if request.spans is None:
+        return
+    if not isinstance(request.spans, tuple | list):
+        raise RequestError(
+            f"the spans of a request are {request.spans!r:.80}; give a tuple of Span, or None for "
+            "mentions to be found"
+        )
+    for span in request.spans:
+        if not isinstance(span, Span):
+            raise RequestError(f"a span of a request is {span!r:.80}; it must be a Span")
+        if not isinstance(span.candidates, tuple | list | None):
+            raise RequestError(
+                f"the candidates of a span are {span.candidates!r:.80}; give a tuple of entity ids"
+            )
+        fixed = () if span.fixed is None else (span.fixed,)
+        for id_ in (*fixed, *(span.candidates or ())):
+            if not isinstance(id_, str):
+                raise RequestError(f"a span names the entity {id_!r:.80}; an id is a string")
+
+
+def check_document(document: Document) -> None:
+    """Raise unless all that is counted in tokens is within them."""
+    n, ends = len(document.tokens), [0, *(stop for _, stop in document.sentences)]
+    begins = [first for first, _ in document.sentences]
+    if begins != ends[:-1] or ends[-1] != n or ends != sorted(ends):
+        raise RequestError(
+            f"document {document.id!r}: its sentences are not its {n} tokens, one after the other"
+        )
+    for mention in document.mentions:
+        if not 0 <= mention.first < mention.stop <= n:
+            raise RequestError(
+                f"document {document.id!r}: the mention {mention.text!r:.80} has the tokens "
+                f"{mention.first} to {mention.stop} of {n}"
+            )
+
+
+def cut(part: Part, most: int = MOST) -> list[Part]:
+    """Return a document in parts of at most `most` mentions; a sentence of more is cut inside."""
+    mentions = part.document.mentions
+    if len(mentions) <= most:
+        return [part]
+    sentence_of = _sentences_of(part.document)
+    parts: list[Part] = []
+    first, first_token = 0, 0
+    while first < len(mentions):
+        last, stop_token = len(mentions), len(part.document.tokens)
+        if last - first > most:
+            last = _border(sentence_of, first, first + most)
+            begins = part.document.sentences[sentence_of[last]][0]
+            stop_token = begins if mentions[last - 1].stop <= begins else mentions[last].first
+        parts.append(_slice(part, first, last, first_token, stop_token))
+        first, first_token = last, stop_token
+    return parts
+
+
+def _sentences_of(document: Document) -> list[int]:
+    """Return the sentence in which each mention begins."""
+    ends = [stop for _, stop in document.sentences]
+    return [bisect_right(ends, mention.first) for mention in document.mentions]
+
+
+def _border(sentence_of: list[int], first: int, last: int) -> int:
+    """Return the mention, from first + 1 to last, to cut before: the last that opens a sentence."""
+    for i in range(last, first, -1):
+        if sentence_of[i] != sentence_of[i - 1]:
+            return i
+    return last
+
+
+def _slice(part: Part, first: int, last: int, first_token: int, stop_token: int) -> Part:
+    """Return the mentions first to last - 1 with the tokens around them; offsets stay."""
+    document = part.document
+    kept = document.mentions[first:last]
+    # Two mentions may touch the same token, so that a part may need one of its neighbour's.
+    begin = min(first_token, *(mention.first for mention in kept))
+    stop = max(stop_token, *(mention.stop for mention in kept))
+    opening = bisect_right(document.sentences, begin, key=lambda line: line[1])
+    closing = bisect_left(document.sentences, stop, key=lambda line: line[0])
+    lines = tuple(
+        (max(a, begin) - begin, min(b, stop) - begin)
+        for a, b in document.sentences[opening:closing]
+    )
+    mentions = tuple(
+        replace(mention, first=mention.first - begin, stop=mention.stop - begin) for mention in kept
+    )
+    own = replace(document, tokens=document.tokens[begin:stop], sentences=lines, mentions=mentions)
+    return Part(own, part.fixed[first:last], first)

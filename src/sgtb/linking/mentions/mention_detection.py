@@ -1,0 +1,156 @@
+"""Mentions: names of the knowledge base found in a text, and spans given by a caller checked.
+
+Names are found token by token, so in scripts that put no space between words only what stands
+between other signs is. Spans are code points of the text as it was given.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sgtb.core.errors import RequestError, SettingsError
+from sgtb.core.records import Tokens
+from sgtb.kb import KnowledgeBase
+from sgtb.linking.links import Span
+from sgtb.linking.mentions.name_search import Page, Spans
+from sgtb.linking.mentions.token_shapes import Shapes
+from sgtb.text.normalization import normal_name
+from sgtb.text.tokenization import touched_tokens
+
+_REMEMBERED = 1 << 16
+"""How many strings a finder knows the answer for before it starts anew: some 10 MB."""
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s)")
+_SEEN = re.compile(r"[^\s\ufeff\u200b]")  # as `tokenize` sees it
+
+
+@dataclass(frozen=True, slots=True)
+class MentionSettings:
+    """Which names of a knowledge base are mentions where they stand in a text.
+
+    capitals              only names that begin with a capital, hold a digit, or have no case
+    min_link_probability  names with a lower one are left out; if it was not counted, none is
+    max_words             of a name, as white space divides it
+    min_characters        of a name in normal form
+    """
+
+    capitals: bool = True
+    min_link_probability: float = 0.05
+    max_words: int = 6
+    min_characters: int = 2
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.capitals, bool):
+            raise SettingsError(f"capitals is {self.capitals!r}; it must be true or false")
+        least = self.min_link_probability
+        if not isinstance(least, (int, float)) or isinstance(least, bool) or not 0 <= least <= 1:
+            raise SettingsError(f"min_link_probability is {least!r}; it must be from 0 to 1")
+        for key in ("max_words", "min_characters"):
+            value = getattr(self, key)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise SettingsError(f"{key} is {value!r}; it must be a whole number of at least 1")
+
+
+class NameFinder:
+    """Finds the names of a knowledge base in texts, and remembers what it looked up."""
+
+    def __init__(self, kb: KnowledgeBase, settings: MentionSettings | None = None) -> None:
+        self.kb = kb
+        self.settings = settings or MentionSettings()
+        self._shapes = Shapes()
+        self.forget()
+
+    def forget(self) -> None:
+        """Look up everything again; done by itself when the knowledge base was refreshed."""
+        self._state = self.kb.state
+        self._known: dict[str, float | None] = {}
+
+    def find(self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]) -> Spans:
+        """Return start and end of each mention, in order, none within another.
+
+        Of names that overlap the one that begins first is taken, of those the longest; without
+        the article before it, if that is a name too.
+        """
+        if self.kb.state is not self._state:
+            self.forget()
+        shapes = [*map(self._shapes.__getitem__, tokens.texts)]
+        page = Page(
+            text,
+            tokens,
+            shapes,
+            capitals=self.settings.capitals,
+            max_words=self.settings.max_words,
+        )
+        tries = [attempt for first, stop in sentences for attempt in page.tries(first, stop)]
+        answers = self._answers({name for attempt in tries for _, name in attempt.ends})
+        return page.choose(tries, answers)
+
+    def _answers(self, names: set[str]) -> dict[str, float]:
+        """Return the link probability of each string that is a usable name; NaN: not counted."""
+        known = self._known  # this very one: another thread may forget meanwhile
+        if len(known) > _REMEMBERED:
+            self._known = known = {}
+        new = [name for name in names if name not in known]
+        if new:
+            heads = self.kb.name_heads(new)
+            counts = zip(new, *(column.tolist() for column in heads), strict=True)
+            known.update((name, self._usable(name, *head)) for name, *head in counts)
+        found = ((name, known[name]) for name in names)
+        return {name: probability for name, probability in found if probability is not None}
+
+    def _usable(self, name: str, known: bool, linked: int, pages: int) -> float | None:
+        if not known:
+            return None
+        normal = normal_name(name)
+        if len(normal) < self.settings.min_characters or _is_number(normal):
+            return None
+        probability = linked / pages if pages else math.nan
+        return None if probability < self.settings.min_link_probability else probability
+
+
+def _is_number(normal: str) -> bool:
+    """Whether a name says nothing but how many or which: "7 4", "1990s"."""
+    return all(
+        _ORDINAL.fullmatch(word) or not any(c.isalpha() for c in word) for word in normal.split()
+    )
+
+
+def checked_spans(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Return the spans in the order of the text; a RequestError if one cannot be a mention."""
+    for span in spans:
+        _check_span(text, span)
+    ordered = tuple(sorted(spans, key=lambda span: (span.start, span.end)))
+    for one, other in pairwise(ordered):
+        if other.start < one.end:
+            raise RequestError(
+                f"the spans {one.start} to {one.end} and {other.start} to {other.end} overlap; "
+                "leave one of them out"
+            )
+    return ordered
+
+
+def _check_span(text: str, span: Span) -> None:
+    for key, value in (("start", span.start), ("end", span.end)):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise RequestError(
+                f"the {key} of a span is {value!r}; it must be a whole number of code points"
+            )
+    where = f"the span {span.start} to {span.end} of a text of {len(text)} code points"
+    if not 0 <= span.start < span.end <= len(text):
+        raise RequestError(
+            f"{where}: start and end must be 0 <= start < end <= {len(text)}; count code points, "
+            "not bytes or UTF-16 units"
+        )
+    if _SEEN.search(text, span.start, span.end) is None:
+        raise RequestError(f"{where} is only white space; give the place of a name")
+
+
+def token_range(tokens: Tokens, start: int, end: int) -> tuple[int, int]:
+    """Return the first token that a span touches and the one after the last; there must be one."""
+    first, stop = touched_tokens(tokens, start, end)
+    if first == stop:
+        raise RequestError(
+            f"the span {start} to {end} touches no word or sign; give the place of a name"
+        )
+    return first, stop

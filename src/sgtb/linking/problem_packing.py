@@ -1,0 +1,63 @@
+"""Packing: choices and their features become the learner's problems."""
+
+from collections.abc import Collection
+
+import numpy as np
+
+from sgtb.boosting.data.pairs import PairTable, TablePairs
+from sgtb.boosting.data.problems import Problems
+from sgtb.core.dtypes import Floats, Longs
+from sgtb.core.ragged import Ragged
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.entity_nodes import Nodes
+from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.features.schema import SCHEMA, Schema
+from sgtb.native import list_links
+
+
+def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None = None) -> PairTable:
+    """Return the features of two candidates chosen together, in the schema's order.
+
+    rows  ascending: of the entities that it is about, if not about all
+    """
+    own = np.arange(len(facts)) if rows is None else rows
+    n = len(own)
+    offsets, links = np.empty(n + 1, np.int64), np.empty(len(facts.links.columns), np.int32)
+    n_links = list_links(own, facts.links.offsets, facts.links.columns, offsets, links)
+    relations = {
+        "linked": Ragged(offsets, links[:n_links]),
+        "same": Ragged(np.arange(n + 1), np.arange(n, dtype=np.int32)),
+    }
+    told = [relations[name] for name in schema.pairs if name in relations]
+    spaces = [getattr(facts, name) for name in schema.pairs if name not in relations]
+    targets = np.concatenate([np.zeros(0, np.int32), *(one.items for one in told)])
+    base = np.cumsum([0, *(len(one.items) for one in told)])
+    return PairTable(
+        np.concatenate([np.zeros((n, 0), np.float32), *(s.take(own, 0) for s in spaces)], axis=1),
+        np.cumsum([0, *(space.shape[1] for space in spaces)]),
+        np.array([one.offsets for one in told], np.int64).reshape(-1, n + 1) + base[:-1, None],
+        targets, np.ones(len(targets), np.float32),
+    )  # fmt: skip
+
+
+def pack(
+    choices: Choices,
+    features: Floats,
+    pairs: PairTable,
+    without: Collection[str] = (),
+    schema: Schema = SCHEMA,
+) -> Problems:
+    """Return the problems of some documents, leaving out the feature groups named."""
+    nodes = Nodes.of(choices, pairs.n_rows)
+    columns = schema.columns_without(without)
+    return Problems(
+        choices.mention_offsets,
+        choices.candidate_offsets,
+        choices.gold,
+        nodes.number,
+        nodes.offsets,
+        np.ascontiguousarray(
+            features if len(columns) == features.shape[1] else features[:, columns]
+        ),
+        TablePairs(nodes.entity, pairs),
+    )

@@ -1,0 +1,1 @@
+"""Training, tuning and calibration of a linker."""

@@ -1,0 +1,275 @@
+"""Training a linker: documents with gold, a knowledge base, and out comes a LinkerModel."""
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.estimator import StructuredGradientBoosting
+from sgtb.boosting.search.plan import SearchPlan, whole_number
+from sgtb.boosting.trainer import Callback, TrainingSettings
+from sgtb.boosting.trees.grower import TreeSettings
+from sgtb.core.dtypes import Floats, Ints, Longs
+from sgtb.core.errors import ProblemsError, SettingsError
+from sgtb.core.progress import Progress, silent
+from sgtb.core.records import NIL, Document
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.calibration.nil_rule import unknown_as_nil
+from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
+from sgtb.linking.entities.background import TOPIC_WIDTH, Background
+from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
+from sgtb.linking.features.feature_matrix import Featurizer
+from sgtb.linking.features.ranker import BITS
+from sgtb.linking.features.schema import BEYOND_THE_MENTION, GROUPS, Schema
+from sgtb.linking.features.training_counts import Memory
+from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.mentions.chunks import Part, check_document, cut
+from sgtb.linking.nil_candidate import add_nil
+from sgtb.linking.pipeline import Layout, Recall, Workbench
+from sgtb.linking.training.nil_selection import NilWish, check_wishes, choose_trust
+from sgtb.text.word_vectors import WordVectors
+
+Deal = Callable[[Sequence[Document], int, int], Ints]
+"""Given documents, a number of folds and a seed: the fold of each document."""
+
+
+@dataclass(frozen=True)
+class LinkerTraining:
+    """How a linker is trained.
+
+    folds         training documents are dealt into so many, to make the learned features
+    bits          clues are hashed to so many: less makes a smaller model
+    topic_width   dimensions of the entities' topic vectors
+    topic_digits  decimals that topics are rounded to, so that they are equal on other machines;
+                  None: not rounded
+    description_words  whether words are known that stand in descriptions of entities alone, which
+                  is good where training texts are few
+    without       feature groups left out beside those that the plan or the evidence leaves out
+    nil           when names mean nothing in the knowledge base: "never", below a "threshold" of
+                  confidence, or where NIL wins as a "candidate" of its own; "auto": as dev prefers
+    nil_precision  the share of right ones wanted among links: dev tells the threshold for it
+    """
+
+    plan: SearchPlan = field(default_factory=lambda: SearchPlan("bsg"))
+    trees: TreeSettings = field(default_factory=TreeSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    candidates: CandidateSettings = field(default_factory=CandidateSettings)
+    folds: int = 8
+    bits: int = BITS
+    topic_width: int = TOPIC_WIDTH
+    topic_digits: int | None = None
+    description_words: bool = False
+    without: tuple[str, ...] = ()
+    seed: int = 0
+    nil: NilWish = "auto"
+    nil_precision: float | None = None
+
+    def __post_init__(self) -> None:
+        check_wishes(self.nil, self.nil_precision)
+        for name, low, high in (
+            ("folds", 2, 100), ("bits", 4, 24), ("topic_width", 1, 1000), ("seed", 0, 2**31),
+        ):  # fmt: skip
+            whole_number(name, getattr(self, name), low, high)
+        if self.topic_digits is not None:
+            whole_number("topic_digits", self.topic_digits, 1, 15)
+        unknown = [group for group in self.without if group not in GROUPS]
+        if unknown:
+            raise SettingsError(
+                f"without names {unknown[0]!r}, which is no feature group; there are "
+                f"{', '.join(GROUPS)}"
+            )
+
+
+def deal_at_random(documents: Sequence[Document], n_folds: int, seed: int) -> Ints:
+    """Return folds of equal size."""
+    if len(documents) < n_folds:
+        raise SettingsError(
+            f"{len(documents)} documents cannot be dealt into {n_folds} folds; ask for fewer"
+        )
+    return (np.random.default_rng(seed).permutation(len(documents)) % n_folds).astype(np.int32)
+
+
+class Featured(NamedTuple):
+    """Documents with their candidates, and all features of these: f4[C, F]."""
+
+    layout: Layout
+    features: Floats
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Documents with their features: what is the same for every plan and all trees.
+
+    bench       where they were made
+    featurizer  the models behind the learned features, trained on all of `train`
+    train       features made by cross-fitting
+    dev         features made by `featurizer`; None: there are no dev documents
+    """
+
+    bench: Workbench
+    featurizer: Featurizer
+    train: Featured
+    dev: Featured | None
+
+    def left_out(self, settings: LinkerTraining) -> tuple[str, ...]:
+        """Return the feature groups that the plan or the caller leaves out."""
+        local = BEYOND_THE_MENTION if not settings.plan.uses_history else ()
+        return tuple(g for g in self.bench.schema.groups if g in {*local, *settings.without})
+
+    def problems(self, without: Collection[str]) -> tuple[Problems, Problems | None]:
+        """Return train and dev as the learner takes them."""
+        dev = None if self.dev is None else self.bench.pack(*self.dev, without)
+        return self.bench.pack(*self.train, without), dev
+
+    def problems_with_nil(
+        self, without: Collection[str], memory: Memory
+    ) -> tuple[Problems, Problems | None]:
+        """Return the same with NIL as a candidate; train as if memory lacked each document."""
+        train, dev = self.problems(without)
+        train = _with_nil(self.bench, self.train, without, train, memory.recall_elsewhere)
+        if self.dev is None or dev is None:
+            return train, None
+        return train, _with_nil(self.bench, self.dev, without, dev, memory.recall)
+
+
+def train_linker(
+    kb: KnowledgeBase,
+    train: Sequence[Document],
+    dev: Sequence[Document] = (),
+    settings: LinkerTraining | None = None,
+    *,
+    words: WordVectors | None = None,
+    deal: Deal = deal_at_random,
+    callbacks: Sequence[Callback] = (),
+    origin: dict[str, Any] | None = None,
+) -> LinkerModel:
+    """Train on documents.
+
+    Dev documents tell how many trees to keep, how sure answers are, and which names are NIL.
+    """
+    settings = settings or LinkerTraining()
+    prepared = prepare(kb, train, dev, settings, words=words, deal=deal)
+    return fit_linker(prepared, settings, callbacks=callbacks, origin=origin)
+
+
+def prepare(
+    kb: KnowledgeBase,
+    train: Sequence[Document],
+    dev: Sequence[Document],
+    settings: LinkerTraining,
+    *,
+    words: WordVectors | None = None,
+    deal: Deal = deal_at_random,
+    say: Progress = silent,
+) -> Prepared:
+    """Give documents their candidates and features. Plan and trees have no say in it."""
+    say("candidates", 0, 1)
+    train, dev = unknown_as_nil(kb, train), unknown_as_nil(kb, dev)
+    finder, source = CandidateFinder(kb, settings.candidates), KbSource(kb)
+    met = finder.find(train)
+    evidence = source.evidence
+    if np.isnan(met.prior).all():  # the documents brought their candidates along
+        evidence -= {NAME_PRIORS}
+    if words is not None:
+        evidence |= {WORD_VECTORS}
+    say("candidates", 1, 1)
+    background = Background.build(
+        source, train, words, np.unique(met.entity).astype(np.int64),
+        settings.topic_width, settings.topic_digits, settings.description_words,
+    )  # fmt: skip
+    say("topics", 1, 1)
+    bench = Workbench(kb, background, Schema.of(evidence), finder)
+    parts, whole = _in_parts(train)
+    layout = bench.lay_out(parts)
+    if not (layout.choices.gold >= 0).any():
+        raise ProblemsError(
+            "no training mention has its gold among its candidates: are the ids those of "
+            f"{kb.path}?"
+        )
+    folds = deal(train, settings.folds, settings.seed)[whole]  # a document stays in one
+    featurizer, features = Featurizer.fit(
+        bench.table(layout), folds, settings.seed, settings.bits, partial(say, "features")
+    )
+    held = None
+    if dev:
+        laid = bench.lay_out(_in_parts(dev)[0])
+        held = Featured(laid, featurizer.features(bench.table(laid), reuse=True))
+    return Prepared(bench, featurizer, Featured(layout, features), held)
+
+
+def fit_linker(
+    prepared: Prepared,
+    settings: LinkerTraining,
+    *,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: str | os.PathLike[str] | None = None,
+    origin: dict[str, Any] | None = None,
+    say: Progress = silent,
+) -> LinkerModel:
+    """Grow trees on what `prepare` made with the same settings, but for plan, trees, training.
+
+    callbacks  told of every tree
+    say        told when NIL is tried as a candidate, with trees of its own, and how far dev is
+               linked to learn how sure answers are
+    """
+    without = prepared.left_out(settings)
+    memory = Memory.of(prepared.train.layout.choices.documents)
+
+    def grow() -> LinkerModel:
+        problems = prepared.problems(without)
+        return _grow(prepared, settings, problems, memory.of_entities, callbacks, checkpoint)
+
+    def grow_with_nil() -> LinkerModel:
+        say("with NIL", 0, settings.training.n_trees)
+        own = None if checkpoint is None else f"{os.fspath(checkpoint)}.nil"
+        problems = prepared.problems_with_nil(without, memory)
+        return _grow(prepared, settings, problems, memory, callbacks, own)
+
+    dev = () if prepared.dev is None else prepared.dev.layout.choices.documents
+    model = choose_trust(
+        grow, grow_with_nil, prepared.bench.kb, prepared.train.layout.choices.mentions, dev,
+        settings.nil, settings.nil_precision, say,
+    )  # fmt: skip
+    return replace(model, origin={**(origin or {}), **model.origin})
+
+
+def _grow(
+    prepared: Prepared,
+    settings: LinkerTraining,
+    problems: tuple[Problems, Problems | None],
+    memory: Memory,
+    callbacks: Sequence[Callback],
+    checkpoint: str | os.PathLike[str] | None,
+) -> LinkerModel:
+    bench = prepared.bench
+    system = StructuredGradientBoosting(settings.plan, settings.trees, settings.training)
+    system.fit(*problems, checkpoint=checkpoint, callbacks=callbacks)
+    return LinkerModel(
+        bench.schema, prepared.left_out(settings), settings.candidates, bench.background,
+        prepared.featurizer, system.model, {}, memory=memory,
+    )  # fmt: skip
+
+
+def _with_nil(
+    bench: Workbench,
+    featured: Featured,
+    without: Collection[str],
+    problems: Problems,
+    recall: Recall,
+) -> Problems:
+    rows = bench.nil_rows(*featured, without, recall)
+    outside = np.array([m.gold == NIL for m in featured.layout.choices.mentions], np.bool_)
+    return add_nil(problems, rows, outside)
+
+
+def _in_parts(documents: Sequence[Document]) -> tuple[list[Document], Longs]:
+    """Return documents as they will be linked, long ones in parts; per part, whose it is."""
+    for d in documents:
+        check_document(d if d.sentences else replace(d, sentences=((0, len(d.tokens)),)))
+    cuts = [cut(Part(d, (False,) * len(d.mentions))) for d in documents]
+    whole = np.repeat(np.arange(len(cuts)), [len(parts) for parts in cuts])
+    return [part.document for parts in cuts for part in parts], whole.astype(np.int64)

@@ -1,0 +1,292 @@
+"""Engine: the linker of a service. It links what waits together, off the event loop.
+
+Requests put documents into a queue that is bounded. A thread takes what is there, as many as fit
+together, and links them at once: that takes far less time than one by one. A new model or
+knowledge base is loaded beside the old one and then takes its place. Who began with the old one
+ends with it, and the last one to let go of it closes it.
+"""
+
+import asyncio
+import gc
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import NamedTuple
+
+from sgtb.core.errors import RequestError
+from sgtb.linking.linker import Linker
+from sgtb.linking.links import LinkedDocument, Request
+from sgtb.serving.error_responses import (
+    OverloadedError,
+    ServeError,
+    TooLateError,
+    TooLongError,
+    TooManyError,
+)
+from sgtb.serving.link_requests import Answering, Options, complete, make_ready
+from sgtb.serving.service_metrics import Metrics
+from sgtb.serving.service_settings import ServeSettings
+
+log = logging.getLogger("sgtb.serving")
+Question = tuple[Request, Options]
+_KINDS = 64
+"""Ways of answering whose linkers are kept; they share all that is large."""
+_SMOOTHING = 0.1
+
+
+class _Job(NamedTuple):
+    request: Request
+    options: Options
+    done: "Future[LinkedDocument]"
+
+
+class _Current:
+    """A linker, and its likes that tell more or less."""
+
+    def __init__(self, linker: Linker) -> None:
+        self.linker = linker
+        self._kinds: dict[Answering, Linker] = {}
+
+    def answering(self, how: Answering) -> Linker:
+        found = self._kinds.get(how)
+        if found is None:
+            if len(self._kinds) >= _KINDS:
+                self._kinds = {}
+            found = self._kinds[how] = self.linker.answering(*how)
+        return found
+
+
+class Engine:
+    """Links for many callers at once. Call `start` before the first request, `close` at the end.
+
+    load  gives a linker, ready for use; called again by `reload`
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Linker],
+        settings: ServeSettings | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.settings = settings or ServeSettings()
+        self.metrics = metrics or Metrics()
+        self._load = load
+        self._current: _Current | None = None
+        self._waiting: deque[_Job] = deque()
+        self._wakes = threading.Condition()
+        self._closed = False
+        self._seconds = 0.01  # for a document, as of late
+        self._reloading = threading.Lock()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Load the linker and begin to link; takes as long as loading does."""
+        if self._threads:
+            return
+        self._take(self._load())
+        for i in range(self.settings.threads):
+            thread = threading.Thread(target=self._work, name=f"linker {i}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        self.metrics.set("sgtb_ready_processes", 1)
+
+    def close(self) -> None:
+        """Link what still waits, then let go of the linker."""
+        with self._wakes:
+            self._closed = True
+            self.metrics.set("sgtb_ready_processes", 0)
+            self._wakes.notify_all()
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
+        self._current = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a linker, and it takes requests."""
+        return self._current is not None and not self._closed
+
+    @property
+    def waiting(self) -> int:
+        """How many documents wait to be linked."""
+        return len(self._waiting)
+
+    @property
+    def linker(self) -> Linker:
+        """The linker of this moment. It stays good for who holds it, even when replaced."""
+        current = self._current
+        if current is None:
+            raise OverloadedError("the service is starting or ending; try again", retry_after=1)
+        return current.linker
+
+    def reload(self) -> bool:
+        """Load model and knowledge base anew, then use them; if that fails, all stays as it was."""
+        with self._reloading:
+            begin = time.perf_counter()
+            try:
+                self._take(self._load())
+            except Exception as error:
+                log.error("nothing was reloaded: %s: %s", type(error).__name__, error)
+                self.metrics.count("sgtb_reloads_failed_total")
+                return False
+            log.info("reloaded in %.1f s: %r", time.perf_counter() - begin, self.linker)
+            self.metrics.count("sgtb_reloads_total")
+            return True
+
+    async def link(self, request: Request, options: Options | None = None) -> LinkedDocument:
+        """Link a text.
+
+        Raises a ServeError where a limit is met or the service has too much to do, and a
+        RequestError where the request itself makes no sense.
+        """
+        return (await self.link_many([(request, options or Options())]))[0]
+
+    async def link_many(self, questions: Sequence[Question]) -> list[LinkedDocument]:
+        """Link several texts: all of them, or the first error."""
+        settings = self.settings
+        if len(questions) > settings.max_batch:
+            raise TooManyError(
+                f"{len(questions):,} documents are more than the limit of {settings.max_batch:,} "
+                "in a request",
+                settings.max_batch,
+            )
+        for request, options in questions:
+            self._check(request, options)
+        jobs = [_Job(request, options, Future()) for request, options in questions]
+        self._enqueue(jobs)
+        try:
+            async with asyncio.timeout(settings.request_seconds):
+                return [await asyncio.wrap_future(job.done) for job in jobs]
+        except TimeoutError:
+            self.metrics.count("sgtb_too_late_total")
+            raise TooLateError(
+                f"this was not linked within the limit of {settings.request_seconds:g} seconds",
+                settings.request_seconds,
+                self._retry_after(),
+            ) from None
+        finally:
+            for job in jobs:
+                job.done.cancel()  # what nobody waits for any more need not be linked
+
+    def _check(self, request: Request, options: Options) -> None:
+        """Raise if a request is beyond a limit."""
+        settings = self.settings
+        most, what = settings.max_characters, ""
+        if options.reasons and settings.max_reasons_characters < most:
+            most, what = settings.max_reasons_characters, " for a text with reasons"
+        if len(request.text) > most:
+            raise TooLongError(
+                f"a text of {len(request.text):,} characters is longer than the limit of {most:,}"
+                f"{what}; link its parts one by one",
+                most,
+            )
+        spans = len(request.spans or ()) + len(options.fixed) + len(options.added)
+        if spans > settings.max_spans:
+            raise TooManyError(
+                f"{spans:,} spans are more than the limit of {settings.max_spans:,} in a text",
+                settings.max_spans,
+            )
+        if not 1 <= options.candidates <= settings.max_candidates:
+            raise TooManyError(
+                f"candidates must be from 1 to {settings.max_candidates:,}, not "
+                f"{options.candidates:,}",
+                settings.max_candidates,
+            )
+        if options.nil is not None and not 0 <= options.nil <= 1:
+            raise RequestError(f"nil must be from 0 to 1, not {options.nil!r}")
+
+    def _enqueue(self, jobs: Sequence[_Job]) -> None:
+        """Let jobs wait, all of them or none."""
+        with self._wakes:
+            if not self.ready:
+                raise OverloadedError("the service is starting or ending; try again", retry_after=1)
+            if len(self._waiting) + len(jobs) > self.settings.queue:
+                self.metrics.count("sgtb_overloaded_total")
+                raise OverloadedError(
+                    f"{len(self._waiting):,} documents wait to be linked, and the limit is "
+                    f"{self.settings.queue:,}; try again later",
+                    self.settings.queue,
+                    self._retry_after(),
+                )
+            self._waiting.extend(jobs)
+            self.metrics.set("sgtb_waiting_documents", len(self._waiting))
+            self._wakes.notify()
+
+    def _retry_after(self) -> int:
+        """Return the seconds that what waits now will take, in whole ones."""
+        return max(1, math.ceil(len(self._waiting) * self._seconds))
+
+    def _take(self, linker: Linker) -> None:
+        """Use a linker from now on. The old one is closed when nobody holds it any more."""
+        self._current = _Current(linker)
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()  # what is here now is here to stay: the collector need not look at it
+
+    def _work(self) -> None:
+        while jobs := self._next():
+            begin = time.perf_counter()
+            current = self._current
+            assert current is not None, "closed only after its threads"
+            for how in dict.fromkeys(job.options.answering for job in jobs):
+                same = [job for job in jobs if job.options.answering == how]
+                self._answer(current.answering(how), same)
+            seconds = time.perf_counter() - begin
+            self._seconds += _SMOOTHING * (seconds / len(jobs) - self._seconds)
+            self.metrics.batch(len(jobs), seconds)
+            del jobs, current  # whoever waits for work must not hold on to a linker
+
+    def _next(self) -> list[_Job]:
+        """Return what is to be linked together; nothing at the end. Waits for it."""
+        jobs: list[_Job] = []
+        characters = 0
+        with self._wakes:
+            while not jobs:
+                while not self._waiting:
+                    if self._closed:
+                        return []
+                    self._wakes.wait()
+                while self._waiting and len(jobs) < self.settings.together:
+                    characters += len(self._waiting[0].request.text)
+                    if jobs and characters > self.settings.together_characters:
+                        break
+                    job = self._waiting.popleft()
+                    if job.done.set_running_or_notify_cancel():
+                        jobs.append(job)
+            self.metrics.set("sgtb_waiting_documents", len(self._waiting))
+        return jobs
+
+    def _answer(self, linker: Linker, jobs: Sequence[_Job]) -> None:
+        """Link some jobs at once; if that fails, one by one: the others can do nothing for it."""
+        ready = []
+        for job in jobs:
+            try:
+                ready.append((job, *make_ready(linker, job.request, job.options)))
+            except Exception as error:
+                job.done.set_exception(_told(error))
+        if not ready:
+            return
+        try:
+            documents = linker.link_many([request for _, request, _ in ready])
+        except Exception as error:
+            if len(ready) == 1:
+                ready[0][0].done.set_exception(_told(error))
+                return
+            for job, _, _ in ready:
+                self._answer(linker, [job])
+            return
+        self.metrics.count("sgtb_documents_total", len(documents))
+        self.metrics.count("sgtb_links_total", sum(len(one.links) for one in documents))
+        for (job, _, nil), document in zip(ready, documents, strict=True):
+            job.done.set_result(complete(document, nil))
+
+
+def _told(error: Exception) -> Exception:
+    """Return an error as it is told to the caller; what is nobody's fault outside is logged."""
+    if not isinstance(error, RequestError | ServeError):
+        log.error("a document could not be linked", exc_info=error)
+    return error

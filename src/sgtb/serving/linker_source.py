@@ -1,0 +1,65 @@
+"""Source: where a service's linker comes from, so that it can be loaded once more."""
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sgtb.core.errors import SettingsError
+from sgtb.linking.links import Request, Span
+from sgtb.linking.mentions.mention_detection import MentionSettings
+
+if TYPE_CHECKING:  # the parent of workers does not need the linker
+    from sgtb.linking.linker import Linker
+
+Path = str | os.PathLike[str]
+_FEW = 4
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model and a knowledge base on disk, or the starter, for which both are None.
+
+    model       the file of a model, or a folder of `sgtb pack`
+    kb          the folder of a knowledge base; None: the packed folder's own
+    mentions    how mentions are found where none are given
+    near_names  whether names that nothing is found for go by names spelt nearly so
+    """
+
+    model: Path | None = None
+    kb: Path | None = None
+    mentions: MentionSettings = field(default_factory=MentionSettings)
+    near_names: bool = False
+
+    def __post_init__(self) -> None:
+        if self.model is None and self.kb is not None:
+            raise SettingsError("a knowledge base needs a model; without both it is the starter")
+        if self.model is not None and self.kb is None and not os.path.isdir(self.model):
+            raise SettingsError("a model needs a knowledge base; without both it is the starter")
+
+    def load(self) -> "Linker":
+        """Load what lies there now, ready to link: kernels are compiled and loaded."""
+        from sgtb.linking.linker import Linker, LinkerSettings
+
+        settings = LinkerSettings(mentions=self.mentions, near_names=self.near_names)
+        if self.model is None:
+            linker = Linker.starter(settings)
+        elif os.path.isdir(self.model):
+            linker = Linker.from_pretrained(self.model, settings, self.kb)
+        else:
+            assert self.kb is not None
+            linker = Linker.load(self.model, self.kb, settings)
+        _warm(linker)
+        return linker
+
+
+def _warm(linker: "Linker") -> None:
+    """Link something with reasons, so that the first to ask need not wait for any kernel.
+
+    Whatever the knowledge base: two mentions that may mean two of its entities each.
+    """
+    kb = linker.kb
+    first = range(min(_FEW, len(kb.rows)))
+    ids = [kb.id_of(number) for number in first if kb.rows["alive"][number]]
+    spans = (Span(0, 1, None, tuple(ids[::2])), Span(2, 3, None, tuple(ids[1::2])))
+    linker.link("A B")
+    linker.answering(2, reasons=True).link(Request("A B", spans))

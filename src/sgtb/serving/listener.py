@@ -1,0 +1,48 @@
+"""The listener: the address that a service is reached at, and the log that it writes."""
+
+import logging
+import socket
+import sys
+
+from sgtb.core.errors import SgtbError
+
+
+def listen_on(host: str, port: int, shared: bool = False) -> socket.socket:
+    """Return a socket bound to an address; an error that names it where that cannot be.
+
+    shared  whether other processes bind to it, too, each to take its share of the connections
+    """
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, proto)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind(address)
+    except OSError as error:
+        raise SgtbError(
+            f"cannot listen on {host} port {port}: {error.strerror}; choose another with --host "
+            "and --port"
+        ) from None
+    listener.setblocking(False)
+    return listener
+
+
+def url_of(host: str, port: int) -> str:
+    """Return where a browser finds a service."""
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def set_up_log(requests: bool) -> None:
+    """Write what happens to standard error.
+
+    requests  whether every request is a line
+    """
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    # What strangers send, and that they hang up, is not worth a line each.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    logging.getLogger("uvicorn.access").setLevel(logging.INFO if requests else logging.ERROR)

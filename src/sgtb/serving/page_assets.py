@@ -1,0 +1,56 @@
+"""The page: files that a browser is sent, read once, each with a fingerprint of what is in it."""
+
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+
+from fastapi import APIRouter, Request, Response
+
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_INDEX = "index.html"
+
+
+@dataclass(frozen=True)
+class PageFile:
+    """A file of the page, as it is sent."""
+
+    content: bytes
+    type: str
+    etag: str
+
+    def answer(self, request: Request) -> Response:
+        """Return the file, or say that the browser has it already."""
+        # Kept by browsers but asked for each time: after an upgrade nobody has half an old page.
+        headers = {"ETag": self.etag, "Cache-Control": "no-cache"}
+        known = request.headers.get("if-none-match", "")
+        if self.etag in (tag.strip().removeprefix("W/") for tag in known.split(",")):
+            return Response(status_code=304, headers=headers)
+        return Response(self.content, media_type=self.type, headers=headers)
+
+
+def page_files() -> dict[str, PageFile]:
+    """Return all files of the page by name."""
+    found = {}
+    for file in sorted(
+        files("sgtb.serving").joinpath("page").iterdir(), key=lambda file: file.name
+    ):
+        type_ = _TYPES.get(file.name.rpartition(".")[2])
+        if type_ is not None:
+            content = file.read_bytes()
+            etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+            found[file.name] = PageFile(content, type_, etag)
+    return found
+
+
+def router() -> APIRouter:
+    """Return the routes of the page: itself at /, what it is made of below /page/."""
+    routes = APIRouter(include_in_schema=False)
+    for name, file in page_files().items():
+        path = "/" if name == _INDEX else f"/page/{name}"
+        routes.add_api_route(path, file.answer, methods=["GET", "HEAD"], response_model=None)
+    return routes

@@ -1,0 +1,276 @@
+"""entity-fishing: the part of `disambiguate` that takes texts. Given entities steer the rest."""
+
+import time
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+import sgtb
+from sgtb.core.errors import RequestError
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.links import Link, Span
+from sgtb.linking.links import Request as Asked
+from sgtb.serving.engine import Engine
+from sgtb.serving.link_requests import FixedLink, Options
+from sgtb.serving.protocols.entity_iris import wikidata_item
+from sgtb.serving.protocols.form_bodies import fields_of, is_form, loose_object, text_of
+from sgtb.serving.protocols.request_spans import check_length, check_number, given_span
+from sgtb.serving.routes import json_response
+from sgtb.serving.service_settings import ServeSettings
+from sgtb.text.tokenization import sentences, tokenize
+
+_TYPES = {"PER": "PERSON", "ORG": "ORGANISATION", "LOC": "LOCATION"}
+_REFERENCES = ("wikipediaExternalRef", "wikidataId")
+_KEPT = ("text", "shortText", "nbest", "sentences", "processSentence", "mentions", "customisation")
+"""What is repeated of a query, so that the answer can be sent back as the next one."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a client asks for.
+
+    given      the entities that came with the text, by their places
+    only       whether mentions are those given, and no others
+    wanted     where mentions must begin: places in order, apart from each other; None: anywhere
+    best       how many entities are told of a mention
+    """
+
+    text: str
+    given: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
+    only: bool = False
+    wanted: Sequence[tuple[int, int]] | None = None
+    best: int = 1
+
+    def wants(self, link: Link) -> bool:
+        """Whether a link is told: given mentions always are."""
+        if (link.start, link.end) in self.given:
+            return True
+        if link.entity is None:
+            return False
+        if self.wanted is None:
+            return True
+        before = bisect_right(self.wanted, link.start, key=lambda place: place[0])
+        return before > 0 and link.start < self.wanted[before - 1][1]
+
+
+def router(engine: Engine, settings: ServeSettings) -> APIRouter:
+    """Return the routes of entity-fishing."""
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.post("/disambiguate")
+    async def disambiguate(request: Request) -> Response:
+        """Link a text. Entities that come with it are certain, and the others are to fit them."""
+        begin = time.perf_counter()
+        text = await _query_of(request)
+        asked = await run_in_threadpool(loose_object, text)
+        query = await run_in_threadpool(_query, asked, settings)
+        document, options = _question(query, engine.linker.kb, settings)
+        links = (await engine.link(document, options)).links
+        return await run_in_threadpool(lambda: json_response(_answer(asked, query, links, begin)))
+
+    @routes.post("/segmentation")
+    async def segmentation(request: Request) -> Response:
+        """Tell the sentences of a text: clients want them before they send a long one."""
+        text = (await fields_of(request)).get("text")
+        if text is None:
+            raise RequestError('there is no "text" in the form')
+        check_length(text, settings)
+        places = await run_in_threadpool(_sentences, text)
+        told = [{"offsetStart": start, "offsetEnd": end} for start, end in places]
+        return json_response({"sentences": told})
+
+    return routes
+
+
+async def _query_of(request: Request) -> str:
+    """Return the query: the field of a form, or the body itself."""
+    if not is_form(request):
+        return await text_of(request)
+    fields = await fields_of(request)
+    if fields.get("file"):
+        raise RequestError("files are not served here; send their text")
+    if "query" not in fields:
+        raise RequestError('there is no "query" in the form')
+    return fields["query"]
+
+
+def _query(asked: Mapping[str, Any], settings: ServeSettings) -> Query:
+    inputs = [key for key in ("text", "shortText", "termVector") if asked.get(key)]
+    if inputs == ["termVector"]:
+        raise RequestError('"termVector" is not served here; send a "text"')
+    if len(inputs) > 1:
+        raise RequestError(f"the query has {' and '.join(inputs)}; it can have one of them")
+    if not inputs and "text" not in asked and "shortText" not in asked:
+        raise RequestError('the query has no "text"')
+    text = asked.get(inputs[0] if inputs else "text", "")
+    if not isinstance(text, str):
+        raise RequestError(f"the text is {text!r:.40}; it must be a string")
+    check_length(text, settings)
+    entities = _list(asked, "entities")
+    check_number(entities, settings)
+    best = asked.get("nbest") or 1
+    if not isinstance(best, int) or best < 0:
+        raise RequestError(f'"nbest" is {best!r:.40}; it must be a number')
+    return Query(
+        text,
+        _given(text, entities),
+        asked.get("mentions") == [],
+        _wanted(text, asked),
+        int(best),
+    )
+
+
+def _list(asked: Mapping[str, Any], key: str) -> list[Any]:
+    value = asked.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise RequestError(f"{key!r} is {value!r:.40}; it must be a list")
+    return value
+
+
+def _given(text: str, entities: Sequence[Any]) -> dict[tuple[int, int], Mapping[str, Any]]:
+    """Return the entities that come with a text, by their places; of two that overlap the first."""
+    found: dict[tuple[int, int], Mapping[str, Any]] = {}
+    for entity in entities:
+        if not isinstance(entity, dict):
+            raise RequestError(f'"entities" has {entity!r:.40}; it must be an object')
+        name = entity.get("rawName")
+        span = given_span(
+            text, entity.get("offsetStart"), entity.get("offsetEnd"),
+            name if isinstance(name, str) else None,
+        )  # fmt: skip
+        found.setdefault((span.start, span.end), entity)
+    kept: dict[tuple[int, int], Mapping[str, Any]] = {}
+    end = 0
+    for place in sorted(found, key=lambda place: (place[0], -place[1])):
+        if place[0] >= end:
+            kept[place] = found[place]
+            end = place[1]
+    return kept
+
+
+def _wanted(text: str, asked: Mapping[str, Any]) -> list[tuple[int, int]] | None:
+    """Return the sentences whose mentions are asked for."""
+    numbers = _list(asked, "processSentence")
+    if not numbers:
+        return None
+    given = [_place(text, one) for one in _list(asked, "sentences")] or _sentences(text)
+    for number in numbers:
+        if not isinstance(number, int) or not 0 <= number < len(given):
+            raise RequestError(
+                f'"processSentence" has {number!r:.40}; there are {len(given)} sentences'
+            )
+    wanted: list[tuple[int, int]] = []
+    for start, end in sorted({given[number] for number in numbers}):
+        last = wanted[-1][1] if wanted else 0
+        if end > last:
+            wanted.append((max(start, last), end))
+    return wanted
+
+
+def _place(text: str, sentence: Any) -> tuple[int, int]:
+    if not isinstance(sentence, dict):
+        raise RequestError(f'"sentences" has {sentence!r:.40}; it must be an object')
+    span = given_span(text, sentence.get("offsetStart"), sentence.get("offsetEnd"))
+    return span.start, span.end
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    """Return the sentences of a text, one after the other, so that they are all of it."""
+    tokens = tokenize(text)
+    starts = [tokens.starts[first] for first, _ in sentences(text, tokens)][1:]
+    return list(zip([0, *starts], [*starts, len(text)], strict=True)) if text else []
+
+
+def _question(query: Query, kb: KnowledgeBase, settings: ServeSettings) -> tuple[Asked, Options]:
+    """Return what to ask the engine: given entities are fixed, given mentions added."""
+    fixed, added = [], []
+    for (start, end), entity in query.given.items():
+        references = _references(entity)
+        if references:
+            # What the knowledge base does not have is told again, but steers nothing.
+            known = next((id_ for id_ in references if kb.number(id_) is not None), None)
+            fixed.append(FixedLink(start, end, known))
+        else:
+            added.append(Span(start, end))
+    candidates = min(max(query.best, 1), settings.max_candidates)
+    options = Options(candidates=candidates, fixed=tuple(fixed), added=tuple(added))
+    return Asked(query.text, () if query.only else None), options
+
+
+def _references(entity: Mapping[str, Any]) -> list[str]:
+    """Return the ids that an entity is given with; a number below zero stands for none."""
+    values = [entity.get(key) for key in _REFERENCES]
+    return [str(value) for value in values if _is_reference(value)]
+
+
+def _is_reference(value: Any) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value >= 0
+    return isinstance(value, str) and value != ""
+
+
+def _answer(
+    asked: Mapping[str, Any], query: Query, links: Sequence[Link], begin: float
+) -> dict[str, Any]:
+    language = asked.get("language")
+    told = [entity for link in links if query.wants(link) for entity in _entities(query, link)]
+    return {
+        "software": "sgtb",
+        "version": sgtb.__version__,
+        "runtime": round(1000 * (time.perf_counter() - begin)),
+        **{key: asked[key] for key in _KEPT if key in asked},
+        "language": language if isinstance(language, dict) else {"lang": "en", "conf": 0.0},
+        "entities": told,
+    }
+
+
+def _entities(query: Query, link: Link) -> list[dict[str, Any]]:
+    """Return what is told of a mention: the entity it means, or the best of those it may mean."""
+    place = {"rawName": link.text, "offsetStart": link.start, "offsetEnd": link.end}
+    given = query.given.get((link.start, link.end))
+    if link.fixed and given is not None:
+        said = {key: given[key] for key in (*_REFERENCES, "preferredTerm") if key in given}
+        if link.entity is not None:  # a corrected entity may still have the term of the old one
+            said["preferredTerm"] = link.title or link.entity
+        type_ = _TYPES.get(link.type, given.get("type"))
+        return [{**place, **_typed(type_), **_scores(1.0), **said}]
+    if link.entity is None:
+        return [{**place, **_scores(link.confidence)}]
+    if query.best <= 1:
+        known = _named(link.entity, link.title)
+        return [{**place, **_typed(_TYPES.get(link.type)), **_scores(link.confidence), **known}]
+    return [
+        {
+            **place,
+            **_typed(_TYPES.get(other.type)),
+            **_scores(other.probability),
+            **_named(other.entity, other.title),
+        }
+        for other in link.candidates
+    ]
+
+
+def _named(id_: str, title: str) -> dict[str, Any]:
+    """Return an id under the key that entity-fishing has for ids of its kind."""
+    if wikidata_item(id_):
+        reference: dict[str, Any] = {"wikidataId": id_}
+    else:
+        number = id_.isascii() and id_.isdigit() and str(int(id_)) == id_
+        reference = {"wikipediaExternalRef": int(id_) if number else id_}
+    return {**reference, "preferredTerm": title or id_}
+
+
+def _typed(type_: Any) -> dict[str, Any]:
+    return {"type": type_} if type_ else {}
+
+
+def _scores(value: float) -> dict[str, float]:
+    """Return a confidence under its name, and under those that older clients know."""
+    score = round(value, 6)
+    return {"confidence_score": score, "nerd_score": score, "nerd_selection_score": score}

@@ -1,0 +1,85 @@
+"""REL: the Radboud Entity Linker's `{"text", "spans"}`, answered by a list of lists."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from sgtb.core.errors import RequestError
+from sgtb.linking.links import Link, Span
+from sgtb.linking.links import Request as Asked
+from sgtb.serving.engine import Engine
+from sgtb.serving.link_requests import Options
+from sgtb.serving.protocols.form_bodies import json_object, text_of
+from sgtb.serving.protocols.request_spans import check_number, given_span, link_given
+from sgtb.serving.routes import json_response
+from sgtb.serving.service_settings import ServeSettings
+
+_PATHS = ("/", "/ne", "/api", "/api/", "/api/ne")
+_OPTIONS = Options(candidates=1)
+_UNKNOWN = "NULL"
+_UP = {"schemaVersion": 1, "label": "status", "message": "up", "color": "green"}
+
+
+def router(engine: Engine, settings: ServeSettings) -> APIRouter:
+    """Return the routes: those of REL's own server, and those of its public address."""
+    routes = APIRouter(include_in_schema=False)
+
+    async def link(request: Request) -> Response:
+        """Link a text, or its given mentions, as REL does."""
+        asked = json_object(await text_of(request))
+        text, spans = _text(asked), _spans(asked, settings)
+        if spans:
+            links = await link_given(engine, text, spans, _OPTIONS)
+        else:
+            links = list((await engine.link(Asked(text), _OPTIONS)).links)
+        rows = [_row(link, given=bool(spans)) for link in links if link.entity is not None]
+        return json_response(rows)
+
+    for path in _PATHS:
+        routes.add_api_route(path, link, methods=["POST"], response_model=None)
+
+    @routes.get("/api")
+    async def status() -> Response:
+        """Say that the service is up, as REL does."""
+        return json_response(_UP)
+
+    return routes
+
+
+def _text(asked: Mapping[str, Any]) -> str:
+    text = asked.get("text")
+    if not isinstance(text, str):
+        raise RequestError(f'"text" is {text!r:.40}; it must be a string')
+    return text
+
+
+def _spans(asked: Mapping[str, Any], settings: ServeSettings) -> list[Span]:
+    """Return the mentions: pairs of start and length, or objects that have both."""
+    given = asked.get("spans")
+    if given is None:
+        return []
+    if not isinstance(given, list):
+        raise RequestError(f'"spans" is {given!r:.40}; it must be a list of [start, length]')
+    check_number(given, settings)
+    text, spans = _text(asked), []
+    for span in given:
+        pair = [span.get("start"), span.get("length")] if isinstance(span, dict) else span
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise RequestError(f'"spans" has {span!r:.40}; a span is [start, length]')
+        start, length = pair
+        whole = all(isinstance(one, int) and not isinstance(one, bool) for one in pair)
+        spans.append(given_span(text, start, start + length if whole else length))
+    return spans
+
+
+def _row(link: Link, given: bool) -> list[Any]:
+    """Return start, length, mention, title, two confidences and the tag.
+
+    The second confidence is that of having found a mention, the tag that of the recogniser: REL has
+    neither for given mentions. A link that is right says that its mention is, too.
+    """
+    name = (link.title or link.entity or "").replace(" ", "_")
+    confidence = round(link.confidence, 6)
+    found = (0.0, _UNKNOWN) if given else (confidence, link.type or _UNKNOWN)
+    return [link.start, link.end - link.start, link.text, name, confidence, *found]

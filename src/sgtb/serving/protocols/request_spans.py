@@ -1,0 +1,90 @@
+"""Spans that clients give: checked against their text, and linked even where they overlap."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sgtb.core.errors import RequestError
+from sgtb.linking.links import Link, Request, Span
+from sgtb.serving.engine import Engine
+from sgtb.serving.error_responses import TooLongError, TooManyError
+from sgtb.serving.link_requests import Options
+from sgtb.serving.service_settings import ServeSettings
+
+
+def given_span(text: str, start: Any, end: Any, name: str | None = None) -> Span:
+    """Return a span; a RequestError if it is none of the text, or not where its name stands."""
+    for value in (start, end):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise RequestError(f"the place of a mention is {value!r:.40}; it must be a number")
+    if not 0 <= start < end <= len(text):
+        raise RequestError(
+            f"the mention {start} to {end} is no part of a text of {len(text)} code points"
+            + _units(text, start, name)
+        )
+    if name is not None and text[start:end] != name:
+        raise RequestError(
+            f"the mention {name!r:.60} is {text[start:end]!r:.60} at {start} to {end}"
+            + (_units(text, start, name) or "; count code points")
+        )
+    return Span(start, end)
+
+
+def _units(text: str, start: int, name: str | None) -> str:
+    """Say so if a place was counted as Java and JavaScript do."""
+    before = text.encode("utf-16-le", "surrogatepass")[: 2 * max(start, 0)]
+    at = len(before.decode("utf-16-le", "replace"))
+    if not name or at == start or not text.startswith(name, at):
+        return ""
+    return "; the offsets count UTF-16 units, and should count code points"
+
+
+def check_length(text: str, settings: ServeSettings) -> None:
+    """Raise if a text is longer than it may be, before anything is done with it."""
+    most = settings.max_characters
+    if len(text) > most:
+        raise TooLongError(
+            f"a text of {len(text):,} characters is longer than the limit of {most:,}; "
+            "link its parts one by one",
+            most,
+        )
+
+
+def check_number(spans: Collection[object], settings: ServeSettings) -> None:
+    """Raise if there are more spans than a text may have."""
+    most = settings.max_spans
+    if len(spans) > most:
+        raise TooManyError(
+            f"{len(spans):,} spans are more than the limit of {most:,} in a text", most
+        )
+
+
+async def link_given(
+    engine: Engine, text: str, spans: Sequence[Span], options: Options
+) -> list[Link]:
+    """Return the link of each span. Those that overlap are linked apart from each other."""
+    check_number(spans, engine.settings)
+    rounds = _rounds(spans, engine.settings.max_batch)
+    linked = await engine.link_many(
+        [(Request(text, tuple(spans[i] for i in one)), options) for one in rounds]
+    )
+    found: dict[int, Link] = {}
+    for one, document in zip(rounds, linked, strict=True):
+        by_place = {(link.start, link.end): link for link in document.links}
+        found |= {i: by_place[spans[i].start, spans[i].end] for i in one}
+    return [found[i] for i in range(len(spans))]
+
+
+def _rounds(spans: Sequence[Span], most: int) -> list[list[int]]:
+    """Return the places of the spans in rounds, none of which has two that overlap."""
+    rounds: list[list[int]] = []
+    ends: list[int] = []
+    for i in sorted(range(len(spans)), key=lambda i: (spans[i].start, spans[i].end, i)):
+        free = next((j for j, end in enumerate(ends) if end <= spans[i].start), len(ends))
+        if free == len(ends):
+            if free == most:
+                raise TooManyError(f"more than {most:,} spans lie over each other", most)
+            rounds.append([])
+            ends.append(0)
+        rounds[free].append(i)
+        ends[free] = spans[i].end
+    return rounds

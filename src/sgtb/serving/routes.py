@@ -1,0 +1,216 @@
+"""The API of the service: texts linked, entities and names looked up, and how the service fares."""
+
+import json
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from starlette.concurrency import run_in_threadpool
+
+import sgtb
+from sgtb.kb.entity import TYPES
+from sgtb.linking.linker import Linker
+from sgtb.linking.links import LinkedDocument
+from sgtb.serving.engine import Engine
+from sgtb.serving.error_responses import NotFoundError, OverloadedError
+from sgtb.serving.schemas import (
+    BatchBody,
+    BatchTold,
+    CandidatesTold,
+    EntityTold,
+    ErrorTold,
+    KbTold,
+    LinkBody,
+    LinksTold,
+    StateTold,
+)
+from sgtb.serving.service_metrics import CONTENT_TYPE
+from sgtb.serving.service_settings import ServeSettings
+
+SHOWN = 50
+"""Names and links told of an entity, unless more are asked for."""
+MOST = 1_000
+_AT_ONCE = 200
+"""Links that are written as JSON on the event loop; more would make others wait."""
+_LIMITS = (
+    "max_body_bytes", "max_characters", "max_reasons_characters", "max_spans", "max_batch",
+    "max_candidates", "request_seconds",
+)  # fmt: skip
+
+
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what the OpenAPI page says of the errors that a route may answer with."""
+    told = {
+        400: "The body cannot be read.",
+        404: "There is no such entity.",
+        408: "The body did not arrive in time.",
+        413: "The body or a text is too long; the error names the limit.",
+        422: "The request makes no sense, or has too many parts.",
+        503: "OverloadedError, or not done in time; try again after the seconds of Retry-After.",
+    }
+    return {
+        status: {"model": ErrorTold, "description": told[status]} for status in (*statuses, 422)
+    }
+
+
+def router(engine: Engine, settings: ServeSettings) -> APIRouter:
+    """Return the routes of the API."""
+    api = APIRouter()
+    linking = refusals(400, 408, 413, 503)
+
+    @api.post("/api/link", response_model=LinksTold, responses=linking, tags=["link"])
+    async def link(body: LinkBody) -> Response:
+        """Find the names in a text, or take the spans given, and tell which entities they mean."""
+        begin = time.perf_counter()
+        document = await engine.link(*body.question())
+        return await _json_of([document], lambda: {**document.to_dict(), **_since(begin)})
+
+    @api.post("/api/link/batch", response_model=BatchTold, responses=linking, tags=["link"])
+    async def link_batch(body: BatchBody) -> Response:
+        """Link several texts, each by itself: all of them, or an error."""
+        begin = time.perf_counter()
+        documents = await engine.link_many([document.question() for document in body.documents])
+        return await _json_of(
+            documents,
+            lambda: {"documents": [one.to_dict() for one in documents], **_since(begin)},
+        )
+
+    @api.get(
+        "/api/entity/{id:path}", response_model=EntityTold, responses=refusals(404, 503),
+        tags=["knowledge base"],
+    )  # fmt: skip
+    def entity(
+        id: str,
+        aliases: Annotated[int, Query(ge=0, le=MOST, description="names told")] = SHOWN,
+        links: Annotated[int, Query(ge=0, le=MOST, description="links told")] = SHOWN,
+    ) -> Response:
+        """Tell what the knowledge base knows about an entity."""
+        return json_response(_entity(engine.linker, id, aliases, links))
+
+    @api.get(
+        "/api/candidates", response_model=CandidatesTold, responses=refusals(503),
+        tags=["knowledge base"],
+    )  # fmt: skip
+    def candidates(
+        name: Annotated[str, Query(max_length=1_000, description="in any spelling of its case")],
+        k: Annotated[int, Query(ge=1, le=settings.max_candidates, description="at most")] = 30,
+    ) -> Response:
+        """Tell which entities a name may mean, by itself."""
+        return json_response({"name": name, "candidates": _candidates(engine.linker, name, k)})
+
+    @api.get("/api/kb", response_model=KbTold, responses=refusals(503), tags=["knowledge base"])
+    def kb() -> Response:
+        """Tell what the service links with, and its limits."""
+        return json_response(_kb(engine.linker, settings))
+
+    @api.get("/healthz", response_model=StateTold, tags=["service"])
+    async def healthz() -> Response:
+        """Tell that the service runs."""
+        return json_response({"status": "ok"})
+
+    @api.get("/readyz", response_model=StateTold, responses=refusals(503), tags=["service"])
+    async def readyz() -> Response:
+        """Tell whether requests are linked."""
+        if not engine.ready:
+            raise OverloadedError("the service is starting or ending", retry_after=1)
+        return json_response({"status": "ready"})
+
+    @api.get(
+        "/metrics", tags=["service"], response_class=Response,
+        responses={200: {"content": {CONTENT_TYPE: {"schema": {"type": "string"}}}}},
+    )  # fmt: skip
+    async def metrics() -> Response:
+        """Tell what was counted, for Prometheus."""
+        gauges: dict[str, tuple[str, float]] = {}
+        if engine.ready:
+            state = engine.linker.kb.state
+            gauges["sgtb_kb_entities"] = ("Entities of the knowledge base.", state.entities)
+            gauges["sgtb_kb_generation"] = ("Changes since it was built.", state.generation)
+        text = engine.metrics.text(gauges)
+        return Response(text, headers={"content-type": CONTENT_TYPE})
+
+    return api
+
+
+def json_response(record: Any, status: int = 200) -> Response:
+    """Return plain data as JSON, characters as they are."""
+    try:
+        body = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return Response(body.encode(), status, media_type="application/json")
+    except UnicodeEncodeError:  # half of a UTF-16 pair
+        body = json.dumps(record, allow_nan=False, separators=(",", ":"))
+        return Response(body.encode(), status, media_type="application/json")
+
+
+async def _json_of(documents: list[LinkedDocument], record: Any) -> Response:
+    """Return an answer with documents; many links are written down off the event loop."""
+    if sum(len(document.links) for document in documents) <= _AT_ONCE:
+        return json_response(record())
+    return await run_in_threadpool(lambda: json_response(record()))
+
+
+def _since(begin: float) -> dict[str, float]:
+    return {"milliseconds": round(1000 * (time.perf_counter() - begin), 3)}
+
+
+def _entity(linker: Linker, id_: str, n_aliases: int, n_links: int) -> dict[str, Any]:
+    kb = linker.kb
+    try:
+        found = kb.entity(id_)
+    except KeyError:
+        raise NotFoundError(f"there is no entity {id_!r:.200} in the knowledge base") from None
+    counts: dict[str, int] = {}
+    for alias in found.aliases:
+        counts[alias.name] = counts.get(alias.name, 0) + alias.count
+    aliases = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    numbers = [kb.number(other) for other in found.links[:n_links]]
+    titles = ["" if number is None else kb.title_of(number) for number in numbers]
+    return {
+        "id": found.id,
+        "title": found.title,
+        "type": found.type,
+        "description": found.description,
+        "popularity": found.popularity if found.popularity == found.popularity else None,
+        "in_links": found.in_links,
+        "out_links": found.out_links,
+        "aliases": [{"name": name, "count": count} for name, count in aliases[:n_aliases]],
+        "n_aliases": len(aliases),
+        "links": [
+            {"id": other, "title": title} for other, title in zip(found.links, titles, strict=False)
+        ],
+        "n_links": len(found.links),
+    }
+
+
+def _candidates(linker: Linker, name: str, k: int) -> list[dict[str, Any]]:
+    kb = linker.kb
+    return [
+        {
+            "entity": one.id,
+            "title": one.title,
+            "type": TYPES[kb.rows["type"][one.number]],
+            "prior": round(one.prior, 6),
+        }
+        for one in kb.candidates(name, k)
+    ]
+
+
+def _kb(linker: Linker, settings: ServeSettings) -> dict[str, Any]:
+    state, model = linker.kb.state, linker.model
+    forest = model.forest
+    return {
+        "version": sgtb.__version__,
+        "entities": state.entities,
+        "names": state.names,
+        "build": state.build,
+        "generation": state.generation,
+        "fingerprint": state.fingerprint,
+        "sources": list(state.sources),
+        "model": {
+            "plan": forest.plan.name,
+            "beam": forest.plan.beam_width,
+            "trees": forest.forest.n_trees,
+            "nil": model.nil.kind,
+        },
+        "limits": {name: getattr(settings, name) for name in _LIMITS},
+    }

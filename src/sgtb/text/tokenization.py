@@ -1,0 +1,111 @@
+"""Tokens and sentences of running text, by a few rules that need no model.
+
+Tokens follow the habits of CoNLL where that is cheap: `U.S.`, `AT&T` and `O'Brien` are one token,
+the `'s` of a genitive is one of its own, and so is every mark of punctuation.
+"""
+
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import accumulate, compress, count
+from operator import itemgetter
+
+from sgtb.core.records import Tokens
+
+_WORD = r"[\w\u0300-\u036f]"
+"""A sign of a word; the range is that of accents which follow their letter in decomposed text."""
+
+_TOKEN = re.compile(
+    rf"((?:[^\W\d_]\.){{2,}}(?:[^\W\d_](?!{_WORD}))?"  # U.S. and U.S.A
+    r"|[0-9]+(?:[.,:][0-9]+)+"  # 1,234.5 and 12:30
+    rf"|['’][sS](?!{_WORD})"
+    rf"|{_WORD}+(?:(?:[-&]|['’](?![sS](?!{_WORD}))){_WORD}+)*"
+    r"|\.{2,}|-{2,}"
+    # Byte order marks and zero-width spaces are not to be seen, so they are not tokens.
+    r"|[^\s\ufeff\u200b])"
+)
+_ENDS = frozenset(".!?…")
+_CLOSERS = frozenset("\"'”’»)]}")
+_LAST = _ENDS | _CLOSERS
+_FIRST_SIGN = itemgetter(slice(1))
+_OPENERS = frozenset("\"'“‘«([{")
+_ABBREVIATIONS = frozenset(
+    (
+        *("Dr", "Hon", "Jr", "Mr", "Mrs", "Ms", "Prof", "Rev", "Sr", "St"),
+        *("Capt", "Col", "Gen", "Gov", "Lt", "Maj", "Rep", "Sen", "Sgt"),
+        "vs",
+    )
+)
+
+
+def tokenize(text: str) -> Tokens:
+    """Return the tokens of a text: together they are all of it but its white space."""
+    # What is between tokens, and the tokens: the ends of all are where tokens start and end.
+    pieces = _TOKEN.split(text)
+    ends = array("q", accumulate(map(len, pieces)))
+    return Tokens(pieces[1::2], ends[:-1:2], ends[1::2])
+
+
+def touched_tokens(tokens: Tokens, start: int, end: int) -> tuple[int, int]:
+    """Return the first token that a span touches and the one after the last; equal: none."""
+    first = bisect_right(tokens.starts, start) - 1
+    if first < 0 or tokens.ends[first] <= start:
+        first += 1
+    return first, max(first, bisect_left(tokens.starts, end))
+
+
+def sentences(text: str, tokens: Tokens) -> tuple[tuple[int, int], ...]:
+    """Return per sentence its first token and the one after its last.
+
+    A sentence ends with its line, or with . ! ? before white space and a capital letter.
+    """
+    if not tokens:
+        return ()
+    starts, ends = tokens.starts, tokens.ends
+    borders = {
+        i for i in _after_marks(tokens)
+        if ends[i - 1] < starts[i] and _opens(tokens, i) and _closes(tokens, i - 1)
+    } | set(_after_lines(text, tokens))  # fmt: skip
+    begins = sorted(borders)
+    return (*zip([0, *begins], [*begins, len(tokens)], strict=True),)
+
+
+def _after_lines(text: str, tokens: Tokens) -> Iterator[int]:
+    """Yield the tokens that a line break stands before, and another token before that."""
+    at = text.find("\n")
+    while at >= 0:
+        i = bisect_right(tokens.starts, at)
+        if i == len(tokens):
+            return
+        if i > 0 and tokens.ends[i - 1] <= at:
+            yield i
+        at = text.find("\n", max(at + 1, tokens.starts[i]))
+
+
+def _after_marks(tokens: Tokens) -> Iterator[int]:
+    """Yield the tokens behind those that may end a sentence."""
+    signs = map(_FIRST_SIGN, tokens.texts[:-1])
+    return compress(count(1), map(_LAST.__contains__, signs))
+
+
+def _opens(tokens: Tokens, i: int) -> bool:
+    """Whether a sentence may start with token i: with a capital, perhaps in quotation marks."""
+    texts = tokens.texts
+    if texts[i] in _OPENERS and i + 1 < len(tokens) and tokens.ends[i] == tokens.starts[i + 1]:
+        i += 1
+    return texts[i][0].isupper()
+
+
+def _closes(tokens: Tokens, i: int) -> bool:
+    """Whether a sentence may end with token i: with a mark, perhaps before closing ones."""
+    texts, starts, ends = tokens.texts, tokens.starts, tokens.ends
+    while i > 0 and texts[i] in _CLOSERS and ends[i - 1] == starts[i]:
+        i -= 1
+    if texts[i][0] not in _ENDS:
+        return False
+    if texts[i] != "." or i == 0 or ends[i - 1] < starts[i]:
+        return True
+    before = texts[i - 1]
+    # An initial or a title: a name goes on.
+    return not (before in _ABBREVIATIONS or (len(before) == 1 and before.isupper()))

@@ -1,0 +1,293 @@
+"""Rows of pages: what a worker process takes from the pages of a chunk, in files for counting.
+
+    pages-N.tsv   place, kind, title, target, type, description, named, bare
+    links-N.tsv   place, ordinal, line, word, target, anchor, use, hash
+    names-N.tsv   place, kind, name, target
+    text-N.txt    the text of articles in normal form
+
+The place of a page is its number among the chunk's pages of the main namespace. N is the number
+of the chunk, which a worker does not know: it gives the files a name of its own, and they are
+renamed later. Page N << 24 plus place is then the same for any number of processes.
+
+In the text, every page has its place, empty for those that are no articles: lines ended by \\n,
+pages by \\f. What links show that is not in the text (those in templates, say) follows after
+\\v, a line each.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from sgtb.kb.build.usable_names import (
+    USABLE,
+    anchor_use,
+    bare_title,
+    clean,
+    is_name,
+    title_names,
+    title_problem,
+)  # fmt: skip
+from sgtb.text.normalization import normal_name
+from sgtb.wikipedia.build.hold_out import HoldOut
+from sgtb.wikipedia.build.name_hash import name_hashes
+from sgtb.wikipedia.dump.dump_reader import ChunkPages, Page
+from sgtb.wikipedia.dump.language_editions import is_disambiguation
+from sgtb.wikipedia.dump.site import Site
+from sgtb.wikipedia.wikitext.lead_sentence import lead
+from sgtb.wikipedia.wikitext.markup import HIDDEN, IN_LIST, Extract, WikiLink, extract
+from sgtb.wikipedia.wikitext.page_types import page_type
+
+PAGE_BITS = 24
+KINDS = ("pages", "links", "names", "text")
+_names = count()
+ARTICLE, DISAMBIGUATION, REDIRECT = 0, 1, 2
+ENTRY, BOLD = 2, 3
+"""Kinds of names; a title is of kind 0, a redirect of kind 1."""
+
+PAGE_COLUMNS = {
+    "place": "INTEGER", "kind": "TINYINT", "title": "VARCHAR", "target": "VARCHAR",
+    "type": "VARCHAR", "description": "VARCHAR", "named": "TINYINT", "bare": "VARCHAR",
+}  # fmt: skip
+LINK_COLUMNS = {
+    "place": "INTEGER", "ordinal": "INTEGER", "line": "INTEGER", "word": "INTEGER",
+    "target": "VARCHAR", "anchor": "VARCHAR", "use": "TINYINT", "hash": "UBIGINT",
+}  # fmt: skip
+NAME_COLUMNS = {"place": "INTEGER", "kind": "TINYINT", "name": "VARCHAR", "target": "VARCHAR"}
+
+END_OF_PAGE, ASIDE = "\f", "\v"
+
+
+class Unusable(NamedTuple):
+    """A page with a title that no entity can have."""
+
+    line: int
+    title: str
+    reason: str
+
+
+@dataclass
+class ChunkCounts:
+    """What a worker has counted in a chunk."""
+
+    text_bytes: int = 0
+    pages: int = 0
+    articles: int = 0
+    redirects: int = 0
+    disambiguation: int = 0
+    other_namespaces: int = 0
+    links: int = 0
+    links_other: int = 0
+    links_own: int = 0
+    links_listed: int = 0
+    links_held_out: int = 0
+    held_out: int = 0
+    names_unusable: int = 0
+
+
+@dataclass(frozen=True)
+class Shards:
+    """The files of a chunk, all of one name, and what was counted.
+
+    file      the dump that the pages are from
+    unusable  pages that were left out, with lines counted from the chunk's first
+    """
+
+    name: str
+    file: str
+    counts: ChunkCounts
+    unusable: tuple[Unusable, ...]
+
+    def rename(self, folder: Path, number: int) -> None:
+        """Give the files the number of their chunk."""
+        for kind in KINDS:
+            os.replace(shard(folder, kind, self.name), shard(folder, kind, f"{number:06d}"))
+
+
+def shard(folder: Path, kind: str, name: str) -> Path:
+    """Return where a file of a chunk lies."""
+    return folder / f"{kind}-{name}.{'txt' if kind == 'text' else 'tsv'}"
+
+
+def write_rows(
+    chunk: ChunkPages, site: Site, folder: Path, count_words: bool, hold_out: HoldOut
+) -> Shards:
+    """Write the rows of a chunk's pages.
+
+    count_words  also tell where in its line a link stands, for vectors
+    hold_out     articles without rows of links, and without text
+    """
+    rows = _Rows(site, count_words, hold_out)
+    for page in chunk.pages:
+        rows.add(page)
+    name = f"new-{os.getpid()}-{next(_names)}"
+    for kind, text in zip(
+        KINDS,
+        (
+            _joined(rows.pages),
+            _joined(rows.hashed_links()),
+            _joined(rows.names),
+            "".join(rows.texts),
+        ),
+        strict=True,
+    ):
+        shard(folder, kind, name).write_bytes(text.encode())
+    return Shards(name, chunk.file, rows.counts, tuple(rows.unusable))
+
+
+class _Rows:
+    """Collects rows."""
+
+    def __init__(self, site: Site, count_words: bool, hold_out: HoldOut) -> None:
+        self._site = site
+        self._hold_out = hold_out
+        self._place = 0
+        self._count_words = count_words
+        self.counts = ChunkCounts()
+        self.unusable: list[Unusable] = []
+        self.pages: list[tuple[object, ...]] = []
+        self.links: list[tuple[object, ...]] = []
+        self.names: list[tuple[object, ...]] = []
+        self.texts: list[str] = []
+        self._anchors: list[str] = []
+        self._titles: dict[str, str | None] = {}
+        self._known_anchors: dict[str, tuple[str, int, str]] = {}
+
+    def add(self, page: Page) -> None:
+        self.counts.pages += 1
+        self.counts.text_bytes += len(page.text.encode("utf-8", "replace"))
+        if page.namespace != 0:
+            self.counts.other_namespaces += 1
+            return
+        title = clean(page.title)
+        problem = title_problem(title)
+        if problem:
+            self.unusable.append(Unusable(page.line, title, problem))
+            return
+        if page.redirect is not None:
+            self.counts.redirects += 1
+            self._page(REDIRECT, title, clean(page.redirect))
+        elif is_disambiguation(title, page.text):
+            self.counts.disambiguation += 1
+            self._list(extract(page.text, self._site.hidden), title)
+        else:
+            self.counts.articles += 1
+            self._article(extract(page.text, self._site.hidden), title, page.text)
+        self._place += 1
+
+    def hashed_links(self) -> Iterable[tuple[object, ...]]:
+        hashes = name_hashes(self._anchors).tolist()
+        return ((*row, hash) for row, hash in zip(self.links, hashes, strict=True))
+
+    def _page(
+        self, kind: int, title: str, target: str = "", type: str = "", description: str = ""
+    ) -> None:
+        named, bare = title_names(title)
+        self.counts.names_unusable += not named
+        self.pages.append(
+            (self._place, kind, title, target, type, clean(description), int(named), bare)
+        )
+        if kind != ARTICLE:
+            self.texts.append(END_OF_PAGE)
+
+    def _list(self, shown: Extract, title: str) -> None:
+        """Take a page that lists meanings: the first link of each item is one."""
+        self._page(DISAMBIGUATION, title)
+        self.counts.links += len(shown.links)
+        self.counts.links_listed += len(shown.links)
+        name = bare_title(title) or title
+        seen = set()
+        for link in shown.links:
+            if link.flags & IN_LIST and not link.flags & HIDDEN and link.line not in seen:
+                seen.add(link.line)
+                target = self._title(link.target)
+                if target is not None:
+                    self._name(ENTRY, name, target)
+
+    def _article(self, shown: Extract, title: str, wikitext: str) -> None:
+        first = lead(shown)
+        categories = [
+            name for link in shown.links if link.flags & HIDDEN
+            if (name := self._site.category(link.target)) is not None
+        ]  # fmt: skip
+        type = page_type(title, wikitext, categories)
+        self._page(ARTICLE, title, type=type, description=first.description)
+        for name in first.names:
+            self._name(BOLD, name, "")
+        if self._hold_out.split(title) is None:
+            self._text(shown)
+        else:
+            self.counts.held_out += 1
+            self.counts.links += len(shown.links)
+            self.counts.links_held_out += len(shown.links)
+        self.texts.append(END_OF_PAGE)
+
+    def _text(self, shown: Extract) -> None:
+        """Take what an article says, and its links."""
+        lines = shown.text.split("\n")
+        self.texts += [line for plain in lines for line in (normal_name(plain), "\n")]
+        aside = self._links(shown, lines)
+        if aside:
+            self.texts += [ASIDE, "\n", *(line for name in aside for line in (name, "\n"))]
+
+    def _links(self, shown: Extract, lines: Sequence[str]) -> list[str]:
+        """Take the links of an article; return what they show besides the text."""
+        starts = [0]
+        for line in lines:
+            starts.append(starts[-1] + len(line) + 1)
+        self.counts.links += len(shown.links)
+        aside = []
+        for ordinal, link in enumerate(shown.links):
+            target = self._title(link.target)
+            if target is None:
+                own = link.target.lstrip().startswith("#")
+                self.counts.links_own += own
+                self.counts.links_other += not own
+                continue
+            anchor, use, name = self._anchor(link.anchor)
+            if use == USABLE and link.start < 0:
+                aside.append(name)
+            self._anchors.append(name)
+            word = self._word(link, lines, starts)
+            self.links.append((self._place, ordinal, link.line, word, target, anchor, use))
+        return aside
+
+    def _word(self, link: WikiLink, lines: Sequence[str], starts: Sequence[int]) -> int:
+        """Return how many words of its line end with a link; -1: it is not in the text."""
+        if not self._count_words or link.start < 0:
+            return -1
+        before = lines[link.line][: link.end - starts[link.line]]
+        return normal_name(before).count(" ") + 1
+
+    def _anchor(self, shown: str) -> tuple[str, int, str]:
+        """Return an anchor as a name is written, what it is good for, and its normal form."""
+        known = self._known_anchors.get(shown)
+        if known is None:
+            anchor = clean(shown)
+            use, name = anchor_use(anchor)
+            known = self._known_anchors[shown] = (anchor if use == USABLE else "", use, name)
+        return known
+
+    def _name(self, kind: int, name: str, target: str) -> None:
+        name = clean(name)
+        if is_name(name):
+            self.names.append((self._place, kind, name, target))
+        else:
+            self.counts.names_unusable += 1
+
+    def _title(self, target: str) -> str | None:
+        """Return the normal title of a target, if an entity can have it."""
+        if target in self._titles:
+            return self._titles[target]
+        title = self._site.title(target)
+        if title is not None:
+            title = clean(title)
+            title = None if title_problem(title) else title
+        self._titles[target] = title
+        return title
+
+
+def _joined(rows: Iterable[tuple[object, ...]]) -> str:
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)

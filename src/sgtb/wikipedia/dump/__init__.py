@@ -1,0 +1,1 @@
+"""Dump files: from bytes to pages."""

@@ -1,0 +1,245 @@
+"""Page: one <page> element of a dump, read; or Dropped, with the reason why it cannot be."""
+
+import html
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+from xml.parsers import expat
+
+from sgtb.wikipedia.dump.decompression import GAP
+from sgtb.wikipedia.dump.language_editions import redirect_target
+from sgtb.wikipedia.dump.site import Site
+
+DAMAGED = "compressed data is damaged"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page in its last revision.
+
+    title      normal: spaces, NFC, first letter; with the namespace's name if not in the main one
+    namespace  its number; 0 are the articles
+    id         0 where the dump gives none
+    redirect   None: no redirect; "": one that leads out of the main namespace; else the target
+    text       wikitext
+    line       where <page> stands; counted from the first line of the chunk, which is 1
+    """
+
+    title: str
+    namespace: int
+    id: int
+    redirect: str | None
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What could not be read.
+
+    file    its path
+    line    where it begins
+    title   of the page, as far as it can be seen, else ""
+    reason  what is wrong
+    bytes   how much XML is left out
+    """
+
+    file: str
+    line: int
+    title: str
+    reason: str
+    bytes: int
+
+    def __str__(self) -> str:
+        what = f"page {self.title!r}" if self.title else f"{self.bytes:,} bytes"
+        return f"{self.file}, line {self.line}: {what} left out: {self.reason}"
+
+
+class BadPageError(Exception):
+    """A page that cannot be read; never leaves sgtb.wikipedia."""
+
+
+class _Fields(NamedTuple):
+    title: str | None
+    namespace: str | None
+    id: str | None
+    redirect: str | None
+    text: str
+
+
+def read_page(xml: bytes, site: Site, line: int) -> Page:
+    """Read a <page> element, from its first to its last byte."""
+    fields = _read_quickly(xml)
+    if fields is None:
+        fields = _read_carefully(xml)
+    name = (fields.title or "").strip()
+    if not name:
+        raise BadPageError("no title")
+    number = _number(fields.id, "id", 0)
+    if fields.namespace is None:
+        place = site.place(name)
+        namespace = place[0] if place is not None else 0
+    else:
+        namespace = _number(fields.namespace, "namespace", 0)
+    target = fields.redirect
+    if target is None:
+        target = redirect_target(fields.text)
+        target = None if target is None else html.unescape(target)
+    redirect = None if target is None else site.title(target) or ""
+    return Page(site.normal(name), namespace, number, redirect, fields.text, line)
+
+
+def title_in(xml: bytes) -> str:
+    """Return the title in a damaged page, or "" if there is none to be seen."""
+    match = _TITLE.search(xml, 0, 1 << 16)
+    return _decoded(match[1].decode("utf-8", "replace")).strip() if match else ""
+
+
+def _damage(xml: bytes) -> str | None:
+    """Return what no XML may hold, if some bytes hold it."""
+    if GAP in xml:
+        return DAMAGED
+    try:
+        xml.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = _line(xml, error.start)
+        return f"byte 0x{xml[error.start]:02x} in line {line} of the page is not UTF-8"
+    control = _CONTROL.search(xml)
+    if control is not None:
+        line = _line(xml, control.start())
+        return f"control character 0x{control[0][0]:02x} in line {line} of the page"
+    return None
+
+
+_TITLE = re.compile(rb"<title(?:\s[^<>]*)?>([^<]*)</title\s*>")
+_HEAD = re.compile(
+    rb"<page(?:\s[^<>]*)?>\s*<title>([^<]*)</title>\s*(?:<ns>(-?\d+)</ns>\s*)?<id>(\d+)</id>\s*"
+    rb"(?:<redirect title=\"([^\"<]*)\"\s*(?:/>|></redirect>)\s*)?"
+    rb"(?:<restrictions>[^<]*</restrictions>\s*)?<revision>"
+)
+_TEXT = re.compile(rb"<text(?:\s[^<>]*)?>")
+_CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_REFERENCE = re.compile(r"&(?:(lt|gt|quot|amp|apos)|#(\d+)|#x([0-9A-Fa-f]+));")
+_NAMED = {"lt": "<", "gt": ">", "quot": '"', "amp": "&", "apos": "'"}
+
+
+def _read_quickly(xml: bytes) -> _Fields | None:
+    """Read a page as MediaWiki writes it; None: it must be read with care.
+
+    The text, which is nearly all of a page, and the elements around it are given to the parser
+    one after the other and without callbacks for elements: several times as fast.
+    """
+    head = _HEAD.match(xml)
+    opening = None if head is None else _TEXT.search(xml, head.end())
+    if head is None or opening is None or b"\r" in xml:
+        return None
+    start = end = opening.end()
+    if xml[start - 2] != ord("/"):
+        end = xml.find(b"<", start)
+        if not xml.startswith(b"</text>", end):
+            return None
+    around = xml[:start] + xml[end:]
+    if b"<!" in around or b"<?" in around or around.count(b"<revision") > 1:
+        return None
+    try:
+        expat.ParserCreate("utf-8").Parse(around, True)
+        text = _characters(xml[start:end])
+    except (expat.ExpatError, UnicodeDecodeError):
+        return None
+    title, namespace, number, redirect = head.groups()
+    return _Fields(_value(title), _value(namespace), _value(number), _value(redirect), text)
+
+
+def _characters(xml: bytes) -> str:
+    """Return the text that XML without elements stands for."""
+    if b"&" not in xml and b"]]>" not in xml and xml.isascii():
+        if len(xml.translate(None, _CONTROLS)) < len(xml):
+            raise expat.ExpatError
+        return xml.decode("ascii")
+    pieces: list[str] = []
+    parser = expat.ParserCreate("utf-8")
+    parser.buffer_text = True  # else a call at each reference and line
+    parser.CharacterDataHandler = pieces.append
+    parser.Parse(b"<t>" + xml + b"</t>", True)
+    return "".join(pieces)
+
+
+def _value(xml: bytes | None) -> str | None:
+    return None if xml is None else _decoded(xml.decode())
+
+
+def _decoded(text: str) -> str:
+    return _REFERENCE.sub(_character, text) if "&" in text else text
+
+
+def _character(match: re.Match[str]) -> str:
+    if match[1]:
+        return _NAMED[match[1]]
+    code = int(match[2]) if match[2] else int(match[3], 16)
+    return chr(code) if code < 0x110000 else "\ufffd"
+
+
+def _read_carefully(xml: bytes) -> _Fields:
+    """Read a page in any form that is XML."""
+    reader = _Reader()
+    try:
+        reader.parser.Parse(xml, True)
+    except (expat.ExpatError, ValueError) as error:
+        reason = _damage(xml)
+        if reason is None:
+            line = getattr(error, "lineno", 1)
+            what = expat.ErrorString(getattr(error, "code", 4)) or "not well-formed"
+            reason = f"line {line} of the page is not XML ({what})"
+        raise BadPageError(reason) from None
+    found = reader.found
+    return _Fields(
+        found.get("page/title"),
+        found.get("page/ns"),
+        found.get("page/id"),
+        reader.redirect,
+        found.get("page/revision/text", ""),
+    )
+
+
+class _Reader:
+    """Collects the texts of the elements that matter; of several revisions the last one's."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+        self.redirect: str | None = None
+        self.parser = expat.ParserCreate("utf-8")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._add
+        self._path: list[str] = []
+        self._texts: list[list[str]] = []
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._path.append(name)
+        self._texts.append([])
+        if self._path == ["page", "redirect"]:
+            self.redirect = attributes.get("title", self.redirect)
+        elif self._path == ["page", "revision"]:
+            self.found.pop("page/revision/text", None)
+
+    def _end(self, _name: str) -> None:
+        self.found["/".join(self._path)] = "".join(self._texts.pop())
+        self._path.pop()
+
+    def _add(self, text: str) -> None:
+        self._texts[-1].append(text)
+
+
+def _number(text: str | None, what: str, default: int) -> int:
+    if text is None:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise BadPageError(f"the {what} is {text[:40]!r}, not a number") from None
+
+
+def _line(xml: bytes, position: int) -> int:
+    return xml.count(b"\n", 0, position) + 1

@@ -1,0 +1,1 @@
+"""Wikitext: from markup to text, links and types."""

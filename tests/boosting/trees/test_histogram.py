@@ -1,0 +1,99 @@
+"""Histograms against a plain double loop; packed sums are exact, subtraction too."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from sgtb.boosting.trees.histogram import BINS, Weights, build_histogram, pack_residuals, padded
+from sgtb.core.thread_pool import Crew
+
+
+def naive_histogram(x, n_features, packed, rows):
+    """The twin: one row, one feature, one addition at a time, in Python's integers."""
+    total = [[0] * BINS for _ in range(n_features)]
+    for row in rows:
+        for f in range(n_features):
+            total[f][x[row, f]] += int(packed[row])
+    return total
+
+
+def random_rows(seed, n, n_features):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 255, size=(n, padded(n_features)), dtype=np.uint8)
+    return x, rng.normal(size=n), rng.permutation(n).astype(np.int32)
+
+
+def pack_all(residuals) -> Weights:
+    """Pack residuals, one per row."""
+    n = len(residuals)
+    return pack_residuals(residuals, np.arange(n, dtype=np.int32), n)
+
+
+residuals_of = arrays(
+    np.float64, st.integers(0, 50), elements=st.floats(-1e6, 1e6, allow_subnormal=False)
+)
+
+
+@pytest.mark.parametrize(("n", "n_features"), [(0, 8), (1, 8), (37, 3), (90, 21)])
+def test_histogram_equals_the_double_loop(n, n_features):
+    x, residuals, rows = random_rows(n, n, n_features)
+    packed = pack_all(residuals).packed
+    with Crew(1) as crew:
+        for chosen in (rows, rows[: n // 3]):
+            found = build_histogram(x, n_features, packed, chosen, crew)
+            assert found.tolist() == naive_histogram(x, n_features, packed, chosen)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_add_up_to_the_same_bits(threads):
+    x, residuals, rows = random_rows(0, 20_000, 9)  # enough for all of them to get a part
+    packed = pack_all(residuals).packed
+    with Crew(1) as one, Crew(threads) as several:
+        alone = build_histogram(x, 9, packed, rows, one)
+        np.testing.assert_array_equal(alone, build_histogram(x, 9, packed, rows, several))
+    np.testing.assert_array_equal(alone.sum(axis=1), packed.sum())
+
+
+def test_a_sibling_is_its_parent_minus_the_other_one():
+    x, residuals, rows = random_rows(1, 60, 9)
+    packed = pack_all(residuals).packed
+    with Crew(1) as crew:
+        parent, left, right = (
+            build_histogram(x, 9, packed, part, crew) for part in (rows, rows[:17], rows[17:])
+        )
+    np.testing.assert_array_equal(parent - left, right)
+
+
+@given(residuals_of)
+def test_packing_keeps_count_and_sum(residuals):
+    packed, count_bits, scale = pack_all(residuals)
+    total = sum(packed.tolist())  # Python's integers: nothing overflows unseen
+    assert -(2**63) <= total < 2**63
+    assert total & ((1 << count_bits) - 1) == len(residuals)
+    rounded = [round(r * scale) for r in residuals.tolist()]
+    assert total >> count_bits == sum(rounded)
+
+
+@given(residuals_of)
+def test_packing_uses_the_room_there_is(residuals):
+    """The grid is within a factor of a few of the finest one on which nothing overflows."""
+    packed, count_bits, scale = pack_all(residuals)
+    bound = np.abs(residuals).sum()
+    if bound > 1e-200:
+        assert 2.0**59 <= bound * scale * 2**count_bits <= 2.0**62
+        sums = np.cumsum(np.abs(packed >> count_bits).astype(object))
+        assert all(abs(int(s)) < 2 ** (63 - count_bits) for s in sums)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-200, 1e-30, 1.0, 1e30])
+def test_packing_residuals_of_any_size(value):
+    residuals = np.array([value, -value, value])
+    packed, count_bits, scale = pack_all(residuals)
+    back = (packed >> count_bits) / scale
+    np.testing.assert_allclose(back, residuals, rtol=1e-9)
+
+
+def test_rows_are_padded_to_words():
+    assert [padded(n) for n in (0, 1, 8, 9, 50)] == [0, 8, 8, 16, 56]

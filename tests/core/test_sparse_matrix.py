@@ -1,0 +1,109 @@
+"""Sparse matrices against dense ones, and latent vectors against numpy's decomposition."""
+
+import numpy as np
+import pytest
+
+from sgtb.core.sparse_matrix import Sparse, latent_directions
+from sgtb.text.word_vectors import unit
+
+
+def dense(matrix: Sparse) -> np.ndarray:
+    out = np.zeros((matrix.n_rows, matrix.n_columns))
+    out[matrix.rows, matrix.columns] = matrix.values
+    return out
+
+
+def sparse(matrix) -> Sparse:
+    matrix = np.asarray(matrix, np.float64)
+    rows, columns = np.nonzero(matrix)
+    return Sparse.of(rows, columns, matrix[rows, columns], matrix.shape)
+
+
+def random_matrix(seed: int, shape: tuple[int, int]) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(shape) < 0.3, rng.integers(1, 9, shape), 0).astype(np.float64)
+
+
+def test_entries_given_twice_are_added_and_ordered():
+    found = Sparse.of([2, 0, 2, 2], [1, 3, 0, 1], [5, 1, 7, -2], (4, 5))
+    assert found.offsets.tolist() == [0, 1, 1, 3, 3]
+    assert found.columns.tolist() == [3, 0, 1]
+    assert found.values.tolist() == [1, 7, 3]
+    assert found.rows.tolist() == [0, 2, 2]
+    assert (found.n_rows, found.n_columns) == (4, 5)
+    types = [array.dtype for array in (found.offsets, found.columns, found.values)]
+    assert types == [np.int64, np.int32, np.float32]
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (1, 1), (5, 8), (9, 4)])
+def test_against_dense_matrices(shape):
+    matrix = random_matrix(sum(shape), shape)
+    found = sparse(matrix)
+    np.testing.assert_array_equal(dense(found), matrix)
+    np.testing.assert_array_equal(dense(found.transposed()), matrix.T)
+    np.testing.assert_array_equal(dense(found.compact()), matrix[:, (matrix != 0).any(axis=0)])
+    other = np.random.default_rng(1).standard_normal((shape[1], 3))
+    np.testing.assert_allclose(found.times(other), matrix @ other, atol=1e-12)
+    narrow = other.astype(np.float32)
+    np.testing.assert_array_equal(found.times(narrow), found.times(narrow.astype(np.float64)))
+    fortran = np.asfortranarray(other)
+    np.testing.assert_array_equal(found.times(fortran), found.times(other))
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 9), (0, 0), (2, 5), (8, 9), (9, 9)])
+def test_some_rows(first, last):
+    matrix = random_matrix(3, (9, 4))
+    np.testing.assert_array_equal(dense(sparse(matrix).part(first, last)), matrix[first:last])
+
+
+def test_unit_rows_have_length_one_or_nothing():
+    found = dense(sparse([[3, 0, 4], [0, 0, 0], [0, 2, 0]]).unit_rows())
+    np.testing.assert_allclose(found, [[0.6, 0, 0.8], [0, 0, 0], [0, 1, 0]], rtol=1e-6)
+
+
+def test_other_values_in_the_same_places():
+    found = sparse([[3, 0], [1, 2]]).with_values(np.array([1.0, 5.0, 6.0]))
+    assert dense(found).tolist() == [[1, 0], [5, 6]]
+
+
+def latent_vectors(matrix: Sparse, width: int, seed: int) -> np.ndarray:
+    """The rows times the directions, at unit length."""
+    used, directions = latent_directions(matrix, width, seed)
+    assert used.tolist() == sorted(set(matrix.columns.tolist()))
+    assert (used.dtype, directions.dtype) == (np.int32, np.float64)
+    return unit(dense(matrix)[:, used] @ directions)
+
+
+@pytest.mark.parametrize("n_columns", [9, 50])  # with all directions, and with some
+def test_latent_vectors_have_the_cosines_of_the_strongest_directions(n_columns):
+    rng = np.random.default_rng(0)
+    left = np.linalg.qr(rng.standard_normal((60, n_columns)))[0]
+    right = np.linalg.qr(rng.standard_normal((n_columns, n_columns)))[0]
+    matrix = (left * 0.6 ** np.arange(n_columns)) @ right
+    u, s, _ = np.linalg.svd(matrix)
+    expected = unit(u[:, :4] * s[:4])
+    found = latent_vectors(sparse(matrix), 4, seed=3)
+    assert found.shape == (60, 4)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-3)
+    # One direction after the other, but for signs.
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-3)
+
+
+def test_latent_vectors_are_the_same_every_time():
+    matrix = sparse(random_matrix(2, (40, 30)))
+    first = latent_vectors(matrix, 5, seed=0)
+    assert first.tobytes() == latent_vectors(matrix, 5, seed=0).tobytes()
+    again = [latent_directions(matrix, 5, seed=0)[1].tobytes() for _ in range(2)]
+    assert again[0] == again[1]
+    # The seed decides where to start, not where it ends.
+    other = latent_vectors(matrix, 5, seed=1)
+    np.testing.assert_allclose(first @ first.T, other @ other.T, atol=0.02)
+
+
+def test_latent_vectors_of_little_or_nothing():
+    assert latent_vectors(sparse(np.zeros((3, 4))), 2, seed=0).shape == (3, 0)
+    assert latent_vectors(sparse(np.zeros((0, 4))), 2, seed=0).shape == (0, 0)
+    found = latent_vectors(sparse([[0, 2.0], [0, 0], [0, 1.0]]), 9, seed=0)
+    np.testing.assert_allclose(np.abs(found), [[1], [0], [1]], rtol=1e-6)
+    assert latent_directions(sparse([[0, 2.0], [0, 0], [0, 1.0]]), 9, seed=0)[0].tolist() == [1]

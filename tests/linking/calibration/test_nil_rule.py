@@ -1,0 +1,501 @@
+"""NIL: rules and thresholds, NIL as a candidate of its own, and which of them training chooses."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sgtb.boosting import StructuredGradientBoosting, TrainingSettings
+from sgtb.core.errors import ProblemsError, SettingsError
+from sgtb.core.records import NIL
+from sgtb.linking.calibration.confidence import Confidence, Curve
+from sgtb.linking.calibration.nil_rule import (
+    NilRule,
+    best_threshold,
+    choose_threshold,
+    unknown_as_nil,
+)
+from sgtb.linking.candidates.candidate_lookup import CandidateFinder
+from sgtb.linking.features.training_counts import Memory
+from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.links import Request, Span
+from sgtb.linking.nil_candidate import NIL_FEATURES, add_nil
+from sgtb.linking.pipeline import Workbench
+from sgtb.linking.training.calibrator import CLEARLY, calibrate
+from sgtb.linking.training.linker_training import LinkerTraining, fit_linker, prepare, train_linker
+from sgtb.linking.training.nil_selection import choose_trust
+from tests.linking.conftest import QUICK
+
+ALL = 1000
+
+
+# Rules and thresholds
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_thresholds_agree_with_trying_all(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 30))
+    confidence = rng.integers(0, 8, n) / 8
+    right = rng.random(n) < 0.6
+    outside = ~right & (rng.random(n) < 0.7)
+    wanted = float(rng.random())
+    levels = sorted({*confidence.tolist()})
+    precision = {t: right[confidence >= t].mean() for t in levels}
+    enough = [t for t in levels if precision[t] >= wanted]
+    most = max(precision.values())
+    expected = enough[0] if enough else next(t for t in levels if precision[t] == most)
+    assert choose_threshold(confidence, right, wanted) == expected
+    answers = {t: int(np.where(confidence >= t, right, outside).sum()) for t in levels}
+    best = best_threshold(confidence, right, outside)
+    if best:
+        assert best == next(t for t in levels if answers[t] == max(answers.values()))
+        assert answers[best] > answers[levels[0]]
+    else:
+        assert answers[levels[0]] == max(answers.values())
+
+
+def test_thresholds_without_links():
+    with pytest.raises(ProblemsError, match="there are 0 confidences"):
+        choose_threshold(np.zeros(0), np.zeros(0, bool), 0.9)
+    with pytest.raises(SettingsError, match="precision wanted"):
+        choose_threshold(np.ones(1), np.ones(1, bool), 1.1)
+
+
+def test_what_rules_link():
+    confidence, nil = np.array([0.2, 0.6, 0.9, 0.9]), np.array([False, False, False, True])
+    assert NilRule().links(confidence, nil).tolist() == [True] * 4
+    rule = NilRule("threshold", 0.6)
+    assert rule.links(confidence, ~nil & nil).tolist() == [False, True, True, True]
+    assert NilRule("candidate").links(confidence, nil).tolist() == [True, True, True, False]
+    assert NilRule("candidate", 0.7).links(confidence, nil).tolist() == [False, False, True, False]
+    for one in (NilRule(), rule, NilRule("candidate", 0.7)):
+        assert one.links(confidence, nil, 0.0).all()
+        assert one.links(confidence, nil, 0.9).tolist() == [False, False, True, True]
+        assert NilRule.from_dict(one.to_dict()) == one
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"kind": "sometimes"}, "no NIL rule 'sometimes'"),
+        ({"threshold": -0.1}, "NIL threshold"),
+        ({"nothing": math.nan}, "nothing"),
+        ({"shares": Curve((0.1, 0.9), (0.1, 0.2))}, "share of NIL rises"),
+    ],
+)
+def test_impossible_rules(change, complaint):
+    with pytest.raises(SettingsError, match=complaint):
+        NilRule(**change)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"nil": "sometimes"}, "'sometimes'"),
+        ({"nil_precision": 2.0}, "nil_precision"),
+        ({"nil": "never", "nil_precision": 0.9}, "'never' forbids"),
+    ],
+)
+def test_impossible_wishes(change, complaint):
+    with pytest.raises(SettingsError, match=complaint):
+        LinkerTraining(**change)
+    with pytest.raises(SettingsError, match="nil must be a number from 0 to 1"):
+        LinkerSettings(nil=7)
+
+
+# Documents in which some entities are no longer known
+
+FORGOTTEN = 0.3
+
+
+def forgetful(documents):
+    """Some entities are NIL wherever they are meant, though their names have candidates."""
+    meant = sorted({m.gold for d in documents for m in d.mentions if m.in_kb})
+    rng = np.random.default_rng(3)
+    gone = {entity for entity in meant if rng.random() < FORGOTTEN}
+    return [
+        replace(
+            d, mentions=tuple(replace(m, gold=NIL) if m.gold in gone else m for m in d.mentions)
+        )
+        for d in documents
+    ]
+
+
+@pytest.fixture(scope="module")
+def told(starter):
+    """Train and dev with NIL mentions: the same entities are forgotten in both."""
+    everything = forgetful([*starter["train"], *starter["dev"], *starter["test"]])
+    n, m = len(starter["train"]), len(starter["dev"])
+    return {"train": everything[:n], "dev": everything[n : n + m], "test": everything[n + m :]}
+
+
+@pytest.fixture(scope="module")
+def prepared(starter_kb, told):
+    return prepare(starter_kb, told["train"], told["dev"], QUICK)
+
+
+@pytest.fixture(scope="module")
+def nil_model(prepared) -> LinkerModel:
+    return fit_linker(prepared, replace(QUICK, nil="candidate"), origin={"of": "tests"})
+
+
+@pytest.fixture(scope="module")
+def threshold_model(prepared) -> LinkerModel:
+    return fit_linker(prepared, replace(QUICK, nil="threshold"))
+
+
+def links_of(model, kb, documents, **settings):
+    linker = Linker(model, kb, LinkerSettings(candidates=ALL, **settings))
+    return [
+        (mention, link)
+        for document, linked in zip(documents, linker.pipe(documents), strict=True)
+        for mention, link in zip(document.mentions, linked.links, strict=True)
+    ]
+
+
+def right(pairs):
+    return np.mean([(link.entity or NIL) == mention.gold for mention, link in pairs])
+
+
+# NIL as a candidate
+
+
+def test_problems_with_nil_are_the_same_but_for_nil(prepared):
+    memory = Memory.of(prepared.train.layout.choices.documents)
+    plain, nil = prepared.problems(()), prepared.problems_with_nil((), memory)
+    for before, after in zip(plain, nil, strict=True):
+        assert (after.n_mentions, after.n_pair) == (before.n_mentions, before.n_pair)
+        assert after.n_candidates == before.n_candidates + before.n_mentions
+        assert after.n_local == before.n_local + len(NIL_FEATURES)
+        for d in range(0, before.n_documents, 7):
+            the_same_but_for_nil(before[d], after[d])
+    outside = [m.gold == NIL for m in prepared.train.layout.choices.mentions]
+    sizes = np.diff(plain[0].candidate_offsets)
+    np.testing.assert_array_equal(nil[0].gold, np.where(outside, sizes, plain[0].gold))
+    assert sum(outside) > 20
+
+
+def the_same_but_for_nil(before, after):
+    last = after.candidate_offsets[1:] - 1
+    others = np.setdiff1d(np.arange(after.n_candidates), last)
+    width = before.n_local
+    np.testing.assert_array_equal(after.local[others][:, :width], before.local)
+    assert not after.local[others][:, width:].any()
+    np.testing.assert_array_equal(after.entity[others], before.entity)
+    (number,) = {*after.entity[last].tolist()}
+    assert number == before.entity.max() + 1  # ties go to the others
+    assert (after.local[last][:, width] == 1).all()
+    row = after.pairs.row[number]
+    table = after.pairs.table
+    assert not table.vectors[row].any()
+    assert (table.link_offsets[:, row + 1] == table.link_offsets[:, row]).all()
+    assert row not in table.link_targets
+    for m in range(before.n_mentions):
+        own = before.local[before.candidate_offsets[m] : before.candidate_offsets[m + 1]]
+        assert (own == after.local[last[m]][:width]).all(axis=1).any()  # like the best of them
+
+
+def test_rows_must_fit(prepared):
+    train, _ = prepared.problems(())
+    with pytest.raises(ProblemsError, match="do not fit"):
+        add_nil(train, np.zeros((3, 3), np.float32), np.zeros(3, bool))
+
+
+def test_memory_of_other_documents(prepared):
+    choices = prepared.train.layout.choices
+    documents = choices.documents
+    memory = Memory.of(documents)
+    ids = [m.gold if m.in_kb else "nobody" for m in choices.mentions]
+    elsewhere = memory.recall_elsewhere(choices, ids)
+    borders = choices.mention_offsets
+    for d in range(0, len(documents), 11):
+        others = Memory.of([*documents[:d], *documents[d + 1 :]])
+        mine = slice(borders[d], borders[d + 1])
+        np.testing.assert_array_equal(elsewhere[mine], others.recall(choices, ids)[mine])
+    assert memory.entities == Counter(m.gold for x in documents for m in x.mentions if m.in_kb)
+    assert (elsewhere >= 0).all()
+
+
+def test_nil_is_found(nil_model, threshold_model, starter_kb, told):
+    assert nil_model.nil.kind == "candidate"
+    pairs = links_of(nil_model, starter_kb, told["test"])
+    said = [(mention, link) for mention, link in pairs if link.entity is None]
+    assert len(said) > 10
+    assert np.mean([mention.gold == NIL for mention, _ in said]) > 0.5
+    never = links_of(threshold_model, starter_kb, told["test"], nil=0.0)
+    assert all(link.entity is not None for _, link in never)
+    assert right(pairs) > right(never) + 0.02
+
+
+@pytest.mark.parametrize("nil", [None, 0.0, 0.5, 1.0])
+@pytest.mark.parametrize("kind", ["candidate", "threshold"])
+def test_answers_with_nil_hold_together(nil_model, threshold_model, starter_kb, told, kind, nil):
+    model = nil_model if kind == "candidate" else threshold_model
+    answers = Counter()
+    for _, link in links_of(model, starter_kb, told["test"][::2], nil=nil, reasons=True):
+        answers[link.entity is None] += 1
+        own = [other.probability for other in link.candidates]
+        assert own == sorted(own, reverse=True)
+        assert math.fsum(own) + link.nil <= 1 + 1e-9
+        assert NIL not in [other.entity for other in link.candidates]
+        by_id = {other.entity: other.probability for other in link.candidates}
+        if link.entity is None:
+            assert (link.confidence, link.title, link.type) == (link.nil, "", "")
+            assert link.runner_up in by_id
+        else:
+            assert link.confidence == by_id[link.entity]
+            assert link.runner_up != link.entity
+        if nil is not None:
+            assert (link.entity is not None) == (max(own) >= nil)
+        if link.reasons:
+            total = math.fsum(reason.value for reason in link.reasons)
+            assert total == pytest.approx(link.lead, abs=1e-6)
+        if kind == "candidate" and not math.isnan(link.lead):
+            assert link.runner_up is not None
+        if kind == "threshold":
+            assert link.runner_up != NIL
+            assert not (link.entity is None and link.reasons)
+    if nil == 0.0:
+        assert not answers[True]
+
+
+def test_a_single_candidate_beside_nil(nil_model, starter_kb):
+    """All that is searched of a text may be one candidate; its rival is NIL."""
+    linker = Linker(nil_model, starter_kb, LinkerSettings(reasons=True))
+    for entity in map(starter_kb.id_of, range(0, 600, 20)):
+        (link,) = linker.link(
+            Request("We saw it there.", (Span(7, 9, candidates=(entity,)),))
+        ).links
+        assert link.entity in (entity, None)
+        assert link.runner_up == ("NIL" if link.entity else entity)
+
+
+def test_reasons_name_the_group(nil_model, starter_kb, told):
+    pairs = links_of(nil_model, starter_kb, told["test"], reasons=True)
+    by_nil = [link for _, link in pairs if link.runner_up == NIL or link.entity is None]
+    assert any(reason.name == "nil" for link in by_nil for reason in link.reasons)
+    against = [link for _, link in pairs if link.runner_up == NIL]
+    assert against
+    assert all(link.lead > 0 for link in by_nil if link.entity is None)
+
+
+def test_linking_against_the_search_turns_reasons_around(nil_model, starter_kb, told):
+    chosen, forced = (
+        [link for _, link in links_of(nil_model, starter_kb, told["test"], reasons=True, nil=t)]
+        for t in (None, 0.0)
+    )
+    turned = 0
+    for one, other in zip(chosen, forced, strict=True):
+        if one.entity is None:
+            turned += 1
+            assert (other.entity, other.runner_up) == (one.runner_up, NIL)
+            assert other.lead == -one.lead
+            assert {(r.name, -r.value) for r in one.reasons} == {
+                (r.name, r.value) for r in other.reasons
+            }
+        else:
+            assert repr(one) == repr(other)
+    assert turned
+
+
+def test_what_is_fixed_is_certain_and_never_nil(nil_model, threshold_model, starter_kb):
+    request = Request("Paris and Jordan", (Span(0, 5, "Paris"), Span(10, 16)))
+    for model in (nil_model, threshold_model):
+        for nil in (None, 1.0):
+            linker = Linker(model, starter_kb, LinkerSettings(nil=nil, candidates=ALL))
+            fixed, _ = linker.link(request).links
+            assert (fixed.entity, fixed.confidence, fixed.nil, fixed.runner_up) == (
+                "Paris", 1.0, 0.0, None
+            )  # fmt: skip
+            assert [other.probability for other in fixed.candidates] == [1.0]
+
+
+def test_a_name_without_candidates(nil_model, threshold_model, model_of, starter_kb, told):
+    (unknown,) = Linker(model_of("bsg"), starter_kb).link(Request("Xyzzy", (Span(0, 5),))).links
+    assert (unknown.entity, unknown.confidence, unknown.nil) == (None, 0.0, 0.0)
+    rule = replace(nil_model.nil, nothing=0.75)
+    linker = Linker(replace(nil_model, nil=rule), starter_kb)
+    (unknown,) = linker.link(Request("Xyzzy", (Span(0, 5),))).links
+    assert (unknown.entity, unknown.confidence, unknown.nil) == (None, 0.75, 0.75)
+    strange = [
+        replace(d, mentions=tuple(replace(m, candidates=()) for m in d.mentions[:1]))
+        for d in told["dev"]
+    ]
+    nils = [m.gold == NIL for d in strange for m in d.mentions]
+    measured = calibrate(threshold_model, starter_kb, [*told["dev"], *strange], "threshold")
+    assert measured.model.nil.nothing == (sum(nils) + 0.5) / (len(nils) + 1)
+
+
+def test_models_with_nil_come_back(tmp_path, nil_model, starter_kb, told):
+    nil_model.save(tmp_path / "one")
+    again = LinkerModel.load(tmp_path / "one")
+    again.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert (again.confidence, again.nil, again.memory) == (
+        nil_model.confidence, nil_model.nil, nil_model.memory
+    )  # fmt: skip
+    documents = told["test"][::5]
+    one, other = (links_of(m, starter_kb, documents, reasons=True) for m in (nil_model, again))
+    assert repr(one) == repr(other)
+
+
+def test_training_and_linking_see_the_same_nil(nil_model, starter_kb, told, prepared):
+    """A document without gold gives the same problems as dev had in training."""
+    bench = Workbench(
+        starter_kb, nil_model.background, nil_model.schema,
+        CandidateFinder(starter_kb, nil_model.candidates),
+    )  # fmt: skip
+    bare = [
+        replace(d, mentions=tuple(replace(m, gold=None) for m in d.mentions)) for d in told["dev"]
+    ]
+    layout = bench.lay_out(bare)
+    features = nil_model.featurizer.features(bench.table(layout))
+    rows = bench.nil_rows(layout, features, (), nil_model.memory.recall)
+    linked = add_nil(bench.pack(layout, features), rows, np.zeros(len(rows), bool))
+    _, dev = prepared.problems_with_nil((), nil_model.memory)
+    for name in ("candidate_offsets", "entity", "local"):
+        np.testing.assert_array_equal(getattr(linked, name), getattr(dev, name))
+    choices = StructuredGradientBoosting.of(nil_model.forest).predict(dev)
+    sizes = np.diff(dev.candidate_offsets)
+    chosen = links_of(replace(nil_model, nil=NilRule("candidate")), starter_kb, told["dev"])
+    assert [link.entity is None for _, link in chosen] == (choices == sizes - 1).tolist()
+
+
+# What training chooses
+
+
+def test_dev_says_what_is_known(starter_kb, told, nil_model, threshold_model):
+    assert threshold_model.nil.kind == "threshold"
+    assert nil_model.origin["of"] == "tests"
+    tried = nil_model.origin["calibration"]["tried"]
+    assert [one["nil"] for one in tried] == ["candidate"]
+    dev = links_of(nil_model, starter_kb, told["dev"])
+    assert tried[0]["right"] / tried[0]["mentions"] == pytest.approx(right(dev))
+    links = [(m, link) for m, link in dev if link.entity is not None]
+    assert tried[0]["precision"] == pytest.approx(right(links), abs=1e-6)
+    assert nil_model.seen == Counter(m.gold for d in told["train"] for m in d.mentions if m.in_kb)
+    assert threshold_model.seen == nil_model.seen
+    assert threshold_model.memory.outside == {}
+
+
+def test_the_better_kind_is_chosen(prepared):
+    heard: list[tuple[str, int, int]] = []
+    model = fit_linker(
+        prepared, QUICK, callbacks=[lambda told: heard.append(("tree", told.n_trees, 0))],
+        say=lambda *stage: heard.append(stage),
+    )  # fmt: skip
+    n, dev = QUICK.training.n_trees, len(prepared.dev.layout.choices.documents)
+    trees = [("tree", i + 1, 0) for i in range(n)]
+    linked = [("confidence", i + 1, dev) for i in range(dev)]
+    assert heard == [*trees, *linked, ("with NIL", 0, n), *trees, *linked]
+    told = model.origin["calibration"]
+    by_kind = {one["nil"]: one["right"] for one in told["tried"]}
+    assert list(by_kind) == ["threshold", "candidate"]
+    clearly = by_kind["candidate"] >= by_kind["threshold"] + CLEARLY
+    assert told["chosen"] == model.nil.kind == ("candidate" if clearly else "threshold")
+
+
+def test_calibrated_confidences_are_truer(prepared, starter_kb, told, threshold_model):
+    def gap(model):
+        pairs = links_of(model, starter_kb, told["dev"], nil=0.0)
+        sure = np.mean([link.confidence for _, link in pairs])
+        return abs(sure - right(pairs))
+
+    plain = replace(threshold_model, confidence=Confidence(), nil=NilRule())
+    assert gap(threshold_model) < 0.02 < gap(plain)
+
+
+@pytest.mark.parametrize("wanted", [0.8, 0.95])
+@pytest.mark.parametrize("kind", ["threshold", "candidate"])
+def test_a_precision_is_reached(starter_kb, told, nil_model, threshold_model, kind, wanted):
+    model = nil_model if kind == "candidate" else threshold_model
+    measured = calibrate(model, starter_kb, told["dev"], kind, wanted)
+    pairs = links_of(measured.model, starter_kb, told["dev"])
+    links = [(m, link) for m, link in pairs if link.entity is not None]
+    assert links
+    assert right(links) == pytest.approx(measured.precision)
+    assert measured.precision >= wanted or measured.model.nil.threshold > 0.5
+
+
+@pytest.fixture(scope="module")
+def chosen(model_of, nil_model, starter_kb, starter, told):
+    """Return what is kept of models already trained, and whether NIL was tried as a candidate."""
+    without = [m for d in starter["train"] for m in d.mentions]
+    some = [m for d in told["train"] for m in d.mentions]
+
+    def choose(wish, precision=None, train=True, dev=True):
+        asked = []
+        documents = (starter["dev"] if dev is None else told["dev"])[::3] if dev != () else ()
+        model = choose_trust(
+            lambda: model_of("bsg"), lambda: asked.append(1) or nil_model, starter_kb,
+            some if train else without, documents, wish, precision,
+        )  # fmt: skip
+        return model, bool(asked)
+
+    return choose
+
+
+def test_what_the_data_allow(chosen, model_of):
+    assert chosen("auto", dev=()) == (model_of("bsg"), False)
+    assert chosen("never", dev=()) == (model_of("bsg"), False)
+    model, asked = chosen("auto", train=False, dev=None)
+    assert (model.nil.kind, model.nil.threshold, asked) == ("never", 0.0, False)
+    assert model.origin["of"] == "tests"
+    assert model.origin["calibration"]["chosen"] == "never"
+    model, asked = chosen("auto", train=False)
+    assert (model.nil.kind, asked) == ("threshold", False)
+    model, asked = chosen("never")
+    assert (model.nil.kind, asked) == ("never", False)
+    assert model.nil.shares.y[0] > 0  # what is NIL is no link that is right
+    model, asked = chosen("auto", 0.9, train=False, dev=None)
+    assert (model.nil.kind, asked) == ("threshold", False)
+    model, asked = chosen("candidate", dev=())
+    assert (model.nil, asked) == (NilRule("candidate"), True)
+    model, asked = chosen("auto")
+    assert asked
+    assert [one["nil"] for one in model.origin["calibration"]["tried"]] == [
+        "threshold", "candidate"
+    ]  # fmt: skip
+
+
+def test_what_they_do_not_allow(chosen):
+    with pytest.raises(SettingsError, match="there are none"):
+        chosen("candidate", train=False)
+    for wish in (("threshold",), ("auto", 0.9)):
+        with pytest.raises(SettingsError, match="chosen on dev documents"):
+            chosen(*wish, dev=())
+
+
+def test_without_dev_nothing_is_claimed(starter_kb, starter):
+    tiny = replace(QUICK, training=TrainingSettings(n_trees=2, check_every=1, threads=1), bits=6)
+    model = train_linker(starter_kb, starter["train"][:20], (), tiny)
+    assert (model.nil, model.confidence, model.origin) == (NilRule(), Confidence(), {})
+    assert model.seen == Counter(m.gold for d in starter["train"][:20] for m in d.mentions)
+
+
+def test_dev_that_tells_nothing_changes_little(threshold_model, starter_kb, told):
+    bare = [
+        replace(d, mentions=tuple(replace(m, gold=None) for m in d.mentions)) for d in told["dev"]
+    ]
+    plain = replace(threshold_model, confidence=Confidence(), nil=NilRule())
+    measured = calibrate(plain, starter_kb, bare[:5], "threshold")
+    assert measured.model == replace(plain, nil=NilRule("threshold"))
+    assert measured.to_dict()["precision"] is None
+    strange = [
+        replace(d, mentions=tuple(replace(m, candidates=()) for m in d.mentions))
+        for d in told["dev"][:5]
+    ]
+    assert 0 < calibrate(plain, starter_kb, strange, "never").model.nil.nothing < 1
+
+
+def test_gold_that_the_knowledge_base_lacks_is_nil(starter_kb, starter):
+    documents = [
+        replace(d, mentions=tuple(replace(m, gold="Q0") for m in d.mentions))
+        for d in starter["dev"][:3]
+    ]
+    assert {m.gold for d in unknown_as_nil(starter_kb, documents) for m in d.mentions} == {NIL}
+    assert unknown_as_nil(starter_kb, starter["dev"]) == [*starter["dev"]]

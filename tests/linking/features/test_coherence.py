@@ -1,0 +1,216 @@
+"""Votes and walks: the kernels and slow, obvious twins."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.features import coherence
+from sgtb.linking.features.coherence import COHERENCES, RESTART, SPACES, WALK_ROUNDS
+from sgtb.linking.features.contexts import Contexts
+from sgtb.linking.features.repeated_mentions import Repeats
+from sgtb.linking.features.votes import REACH
+from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
+
+
+def naive_votes(choices, contexts, facts, space):
+    """The twin: every candidate asks every other name within reach, in Python."""
+    vectors = getattr(facts, f"{space}_vector").astype(np.float64)
+    linked = {(a, b) for a, b in zip(facts.links.rows, facts.links.columns, strict=True)}
+    in_links = facts.in_links
+    candidates = [
+        choices.entity[a:b].tolist() for a, b in itertools.pairwise(choices.candidate_offsets)
+    ]
+    rows = []
+    for d in range(len(choices.documents)):
+        own = range(*choices.mention_offsets[d : d + 2])
+        first_of: dict[str, int] = {}
+        for m in own:
+            first_of.setdefault(contexts.names[m], m)
+        names = list(first_of)
+        for m in own:
+            place = names.index(contexts.names[m])
+            near = [
+                candidates[first_of[name]]
+                for i, name in enumerate(names)
+                if i != place and abs(i - place) <= REACH and candidates[first_of[name]]
+            ]
+            rows += [_vote(e, near, vectors, linked, in_links) for e in candidates[m]]
+    return rows
+
+
+def _vote(e, near, vectors, linked, in_links):
+    votes = []
+    for others in near:
+        prior = (in_links[others] + 1.0) / (in_links[others] + 1.0).sum()
+        is_linked = np.array([float((e, other) in linked) for other in others])
+        close = np.maximum(vectors[others] @ vectors[e], 0)
+        votes.append((len(others), prior @ is_linked, is_linked.max(), prior @ close, close.max()))
+    sure = [vote for vote in votes if vote[0] == 1]
+
+    def mean(values):
+        return sum(values) / max(len(values), 1)
+
+    return {
+        "linked_votes": mean([vote[1] for vote in votes]),
+        "linked_names": mean([vote[2] for vote in votes]),
+        "linked_with_sure": sum(vote[2] for vote in sure),
+        "close_votes": mean([vote[3] for vote in votes]),
+        "close_names": mean([vote[4] for vote in votes]),
+        "close_to_sure": mean([vote[4] for vote in sure]),
+    }
+
+
+def naive_walk(choices, facts):
+    """The twin: the same steps with a dense matrix per document."""
+    n = len(facts)
+    links = np.zeros((n, n))
+    links[facts.links.rows, facts.links.columns] = 1
+    in_links = facts.in_links + 1.0
+    visited = []
+    for d in range(len(choices.documents)):
+        mentions = range(*choices.mention_offsets[d : d + 2])
+        own = [choices.entity[slice(*choices.candidate_offsets[m : m + 2])] for m in mentions]
+        home = np.zeros(n)
+        for listed in own:
+            home[listed] += in_links[listed] / max(in_links[listed].sum(), 1)
+        if not home.any():
+            continue
+        home /= home.sum()
+        inside = np.zeros(n, bool)
+        inside[np.concatenate(own)] = True
+        steps = links * inside[:, None] * inside[None, :]
+        degree = steps.sum(axis=1)
+        steps[degree == 0] = np.eye(n)[degree == 0]
+        steps /= steps.sum(axis=1, keepdims=True)
+        time = home
+        for _ in range(WALK_ROUNDS):
+            time = RESTART * home + (1 - RESTART) * time @ steps
+        visited += [time[listed] for listed in own]
+    return np.concatenate([*visited, np.zeros(0)])
+
+
+def naive(choices, contexts, facts):
+    """All features by name."""
+    found = {}
+    for space in SPACES:
+        rows = naive_votes(choices, contexts, facts, space)
+        for name in ("linked_votes", "linked_names", "linked_with_sure"):
+            found[name] = [row[name] for row in rows]
+        for name in ("close_votes", "close_names", "close_to_sure"):
+            found[f"{space}_{name}"] = [row[name] for row in rows]
+    walk = naive_walk(choices, facts)
+    found["walk_log"] = np.log(walk + 1e-6)
+    found["walk_share"] = _per_mention(choices, walk, lambda part: part / part.sum())
+    for name, column in list(found.items()):
+        below = _per_mention(choices, np.asarray(column), lambda part: part - part.max())
+        found[f"{name}_below_best"] = below
+    return found
+
+
+def _per_mention(choices, column, change):
+    parts = [column[a:b] for a, b in itertools.pairwise(choices.candidate_offsets) if a < b]
+    return np.concatenate([*map(change, parts), np.zeros(0)])
+
+
+def sides_of(texts, entities):
+    lexicon = lexicon_of(texts, entities)
+    choices = listed_choices(texts, entities)
+    return choices, Contexts.build(choices, lexicon), EntityFacts.build(entities, lexicon)
+
+
+def features_of(choices, contexts, facts):
+    repeats = Repeats.of(choices, contexts)
+    return coherence.coherence_features(repeats, facts)[repeats.place]
+
+
+def assert_like_the_twin(texts, entities):
+    sides = sides_of(texts, entities)
+    found = features_of(*sides)
+    assert found.shape == (sides[0].n_candidates, len(COHERENCES))
+    assert found.dtype == np.float32
+    expected = naive(*sides)
+    for name, column in zip(COHERENCES, found.T, strict=True):
+        np.testing.assert_allclose(column, expected[name], atol=1e-5, err_msg=name)
+    return dict(zip(COHERENCES, found.T, strict=True))
+
+
+def random_texts(seed, n_documents, n_mentions):
+    """Names that come again, some with the same candidates and some with others."""
+    rng = np.random.default_rng(seed)
+    titles = [f"{a} {b}" for a in ("Red", "Blue", "Green") for b in ("Fox", "Owl", "Elk")]
+    pairs = [tuple(rng.choice(9, 2, replace=False)) for _ in range(12)]
+    entities = entity_table(titles, pairs, in_links=rng.integers(0, 50, 9))
+    texts = []
+    for i in range(n_documents):
+        marks = []
+        for _ in range(n_mentions):
+            name = rng.integers(n_mentions)
+            again = np.random.default_rng(name) if rng.random() < 0.7 else rng
+            listed = again.choice(entities.ids, again.integers(0, 4), replace=False)
+            marks.append(f"[Name{name}|e100||{','.join(listed)}]")
+        texts.append(document(str(i), " ".join(marks)))
+    return texts, entities
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_against_the_twins(seed):
+    texts, entities = random_texts(seed, 3, 6)
+    columns = assert_like_the_twin(texts, entities)
+    assert columns["walk_share"].any()
+
+
+def test_against_the_twins_in_the_small_world():
+    columns = assert_like_the_twin(documents(8), world())
+    assert all(column.any() for column in columns.values())
+
+
+def test_names_beyond_reach_have_no_vote():
+    """One entity is linked with what the farthest name means, and with nothing else."""
+    entities = entity_table(["Red", "Blue", "Green"], [(0, 1)])
+    for distance, votes in ((REACH, 1), (REACH + 1, 0)):
+        names = ["[Name0|e100||e100]", *(f"[Name{i}|e102||e102]" for i in range(1, distance))]
+        text = document("1", " ".join([*names, f"[Name{distance}|e101||e101]"]))
+        columns = assert_like_the_twin([text], entities)
+        assert columns["linked_with_sure"][0] == columns["linked_with_sure"][-1] == votes
+
+
+def test_the_same_name_is_one_voter_and_gets_one_answer():
+    entities = entity_table(["Red", "Blue", "Green"], [(0, 1), (0, 2)])
+    name = "[Fox|e100||e100]"
+    once = document("1", f"{name} [Owl|e101||e101] [Elk|e102||e102,e101]")
+    often = document("1", f"{name} [Owl|e101||e101] [OWL|e101||e101] [Elk|e102||e102,e101] {name}")
+    few, many = (assert_like_the_twin([text], entities) for text in (once, often))
+    for space in ("linked", *(f"{space}_close" for space in SPACES)):
+        for column in (name for name in COHERENCES if name.startswith(f"{space}_")):
+            assert many[column][0] == many[column][-1] == few[column][0], column
+            assert many[column][1] == many[column][2] == few[column][1], column
+
+
+def test_a_name_does_not_vote_for_itself():
+    entities = entity_table(["Red", "Blue"], [(0, 1)])
+    alone = assert_like_the_twin([document("1", "[Fox|e100||e100,e101]")], entities)
+    assert not alone["linked_votes"].any()
+    assert not alone["linked_with_sure"].any()
+
+
+def test_documents_do_not_see_each_other():
+    texts, entities = documents(8), world()
+    lexicon = lexicon_of(texts, entities)
+    facts = EntityFacts.build(entities, lexicon)
+
+    def features(some):
+        choices = listed_choices(some, entities)
+        return features_of(choices, Contexts.build(choices, lexicon), facts)
+
+    alone = np.concatenate([features([text]) for text in texts])
+    assert features(texts).tobytes() == alone.tobytes()
+
+
+def test_nothing_to_choose_from():
+    entities = entity_table(["Red", "Blue"], [(0, 1)])
+    texts = [document("1"), document("2", "[Fox|e100||]"), document("3", "no names")]
+    found = features_of(*sides_of(texts, entities))
+    assert found.shape == (0, len(COHERENCES))

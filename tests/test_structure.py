@@ -1,0 +1,122 @@
+"""The structure of the package: import direction, sizes of folders, unique names."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import sgtb
+
+ROOT = Path(sgtb.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+MODULES_IN_A_FOLDER = 16
+
+# What each package may import, besides itself and its own sub-packages. The longest prefix counts.
+_BASE = ("core", "native")
+_LINKING = ("boosting", "formats", "kb", "starter", "text", *_BASE)
+_FEATURES = ("linking.entities", "linking.candidates", "linking.links")
+MAY_IMPORT = {
+    "core": ("native",),
+    "native": ("core.errors",),
+    "boosting": _BASE,
+    "boosting.data": _BASE,
+    "boosting.trees": ("boosting.data", *_BASE),
+    "boosting.search": ("boosting.data", "boosting.trees", *_BASE),
+    "boosting.explain": ("boosting.data", "boosting.trees", "boosting.search", *_BASE),
+    "text": _BASE,
+    "formats": ("text", *_BASE),
+    "kb": ("formats", "text", *_BASE),
+    "wikipedia": ("text", *_BASE),
+    "wikipedia.wikitext": ("wikipedia.dump", "text", *_BASE),
+    "wikipedia.build": ("wikipedia", "kb", "text", *_BASE),
+    "starter": (),
+    "linking": _LINKING,
+    "linking.mentions": ("linking.links", "kb", "text", *_BASE),
+    "linking.candidates": ("linking.links", "kb", "text", *_BASE),
+    "linking.entities": ("kb", "text", *_BASE),
+    "linking.features": (*_FEATURES, "kb", "text", *_BASE),
+    "linking.calibration": ("kb", *_BASE),
+    "linking.training": ("linking", *_LINKING),
+    "evaluation": _BASE,
+    "evaluation.linkers": ("evaluation", "linking", *_LINKING),
+    "integrations": ("linking", *_LINKING),
+    "serving": ("linking", "formats", "kb", "starter", "text", *_BASE),
+    "cli": ("serving", "evaluation", "wikipedia", "linking", *_LINKING),
+}
+EVERYBODY = ("",)
+"""The package itself: its version and its public names."""
+
+
+def module_of(file: Path) -> str:
+    """Return the name of a module within the package; `` is the package itself."""
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(source: str) -> set[str]:
+    """Return every module of sgtb that a source imports, also within functions."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative import"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name[5:] for name in found if name.startswith("sgtb.")}
+
+
+def within(name: str, *packages: str) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def rule_of(module: str) -> str:
+    return max((package for package in MAY_IMPORT if within(module, package)), key=len, default="")
+
+
+def test_imports_of_sees_all_forms():
+    source = (
+        "import sgtb.cli.main\ndef f():\n    from sgtb.boosting.search import plan\nimport re\n"
+    )
+    assert imports_of(source) == {"cli.main", "boosting.search.plan"}
+    assert rule_of("boosting.search.plan") == "boosting.search"
+    assert not within("boosting", "boost")
+
+
+@pytest.mark.parametrize("file", FILES, ids=module_of)
+def test_imports_go_one_way(file):
+    module = module_of(file)
+    package = rule_of(module)
+    if not package:
+        assert module in EVERYBODY
+        return
+    allowed = (package, *MAY_IMPORT[package])
+    wrong = [name for name in imports_of(file.read_text()) if not within(name, *allowed)]
+    assert not wrong, f"{module} imports {wrong}"
+
+
+def test_the_package_imports_no_experiment_and_no_benchmark():
+    for file in FILES:
+        source = file.read_text()
+        assert "from experiments" not in source, file
+        assert "from benchmarks" not in source, file
+
+
+def test_folders_are_small():
+    sizes = Counter(file.parent for file in FILES if file.name != "__init__.py")
+    assert {str(f): n for f, n in sizes.items() if n > MODULES_IN_A_FOLDER} == {}
+
+
+def test_module_names_are_unique():
+    names = Counter(file.stem for file in FILES if file.name != "__init__.py")
+    assert [name for name, n in names.items() if n > 1] == []
+
+
+def test_public_class_names_are_unique():
+    names = Counter(
+        node.name
+        for file in FILES
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, n in names.items() if n > 1] == []
