@@ -52,6 +52,12 @@ def entities_of(port):
     return [link["entity"] for link in answer.json()["links"]]
 
 
+def metrics_of(port):
+    text = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=20).text
+    lines = [line.split() for line in text.splitlines() if line[0] != "#"]
+    return {name: float(value) for name, value in lines}
+
+
 # The engine
 
 
@@ -150,21 +156,17 @@ def test_signals_under_load(place, workers):
         assert (done, tally.errors) == (["reload", "once more"], [])
         assert len(tally.seconds) > 16
 
-        def reloads():
-            text = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=20).text
-            return {line.split()[0]: line.split()[1] for line in text.splitlines()}
-
-        wait_until(lambda: int(reloads()["sgtb_reloads_total"]) >= 2 * workers)
+        wait_until(lambda: metrics_of(port)["sgtb_reloads_total"] >= 2 * workers)
         assert all("Z" in entities_of(port) for _ in range(4))
-        counted = reloads()
-        assert counted["sgtb_ready_processes"] == str(workers)
-        assert int(counted["sgtb_documents_total"]) >= len(tally.seconds)
+        counted = metrics_of(port)
+        assert counted["sgtb_ready_processes"] == workers
+        assert counted["sgtb_documents_total"] >= len(tally.seconds)
         # What is under way when the end comes is finished.
         long = {"text": f"{TEXT} " * 300}
         with ThreadPoolExecutor(4) as pool:
             url = f"http://127.0.0.1:{port}/api/link"
             asked = [pool.submit(httpx.post, url, json=long, timeout=30) for _ in range(4)]
-            wait_until(lambda: int(reloads()["sgtb_waiting_documents"]) or asked[0].done())
+            wait_until(lambda: metrics_of(port)["sgtb_waiting_documents"] or asked[0].done())
             os.kill(process.pid, signal.SIGTERM)
             answers = [_status(one) for one in asked]
         assert 200 in answers
@@ -183,11 +185,15 @@ def _status(asked):
 
 def test_a_process_that_dies_is_started_again():
     with serving(["--workers", "2"]) as (port, process):
+        for _ in range(8):
+            assert len(entities_of(port)) == 3
         first, _ = _workers(process)
         first.kill()
         wait_until(lambda: len(_workers(process)) == 2 and first not in _workers(process), 40)
         for _ in range(4):
             assert len(entities_of(port)) == 3
+        wait_until(lambda: metrics_of(port)["sgtb_ready_processes"] == 2)
+        assert metrics_of(port)["sgtb_documents_total"] == 12, "those of the dead one count"
         children = _workers(process)
         process.kill()  # the parent, without a word
         psutil.wait_procs(children, 30)

@@ -92,13 +92,13 @@ class Engine:
             thread = threading.Thread(target=self._work, name=f"linker {i}", daemon=True)
             thread.start()
             self._threads.append(thread)
-        self.metrics.set("sgtb_ready_processes", 1)
+        self.metrics.ready.set(1)
 
     def close(self) -> None:
         """Link what still waits, then let go of the linker."""
         with self._wakes:
             self._closed = True
-            self.metrics.set("sgtb_ready_processes", 0)
+            self.metrics.ready.set(0)
             self._wakes.notify_all()
         for thread in self._threads:
             thread.join()
@@ -131,10 +131,10 @@ class Engine:
                 self._take(self._load())
             except Exception as error:
                 log.error("nothing was reloaded: %s: %s", type(error).__name__, error)
-                self.metrics.count("sgtb_reloads_failed_total")
+                self.metrics.failed_reloads.inc()
                 return False
             log.info("reloaded in %.1f s: %r", time.perf_counter() - begin, self.linker)
-            self.metrics.count("sgtb_reloads_total")
+            self.metrics.reloads.inc()
             return True
 
     async def link(self, request: Request, options: Options | None = None) -> LinkedDocument:
@@ -162,7 +162,7 @@ class Engine:
             async with asyncio.timeout(settings.request_seconds):
                 return [await asyncio.wrap_future(job.done) for job in jobs]
         except TimeoutError:
-            self.metrics.count("sgtb_too_late_total")
+            self.metrics.too_late.inc()
             raise TooLateError(
                 f"this was not linked within the limit of {settings.request_seconds:g} seconds",
                 settings.request_seconds,
@@ -205,7 +205,7 @@ class Engine:
             if not self.ready:
                 raise OverloadedError("the service is starting or ending; try again", retry_after=1)
             if len(self._waiting) + len(jobs) > self.settings.queue:
-                self.metrics.count("sgtb_overloaded_total")
+                self.metrics.overloaded.inc()
                 raise OverloadedError(
                     f"{len(self._waiting):,} documents wait to be linked, and the limit is "
                     f"{self.settings.queue:,}; try again later",
@@ -213,7 +213,7 @@ class Engine:
                     self._retry_after(),
                 )
             self._waiting.extend(jobs)
-            self.metrics.set("sgtb_waiting_documents", len(self._waiting))
+            self.metrics.waiting.set(len(self._waiting))
             self._wakes.notify()
 
     def _retry_after(self) -> int:
@@ -223,6 +223,8 @@ class Engine:
     def _take(self, linker: Linker) -> None:
         """Use a linker from now on. The old one is closed when nobody holds it any more."""
         self._current = _Current(linker)
+        self.metrics.entities.set(linker.kb.state.entities)
+        self.metrics.generation.set(linker.kb.state.generation)
         gc.unfreeze()
         gc.collect()
         gc.freeze()  # what is here now is here to stay: the collector need not look at it
@@ -257,7 +259,7 @@ class Engine:
                     job = self._waiting.popleft()
                     if job.done.set_running_or_notify_cancel():
                         jobs.append(job)
-            self.metrics.set("sgtb_waiting_documents", len(self._waiting))
+            self.metrics.waiting.set(len(self._waiting))
         return jobs
 
     def _answer(self, linker: Linker, jobs: Sequence[_Job]) -> None:
@@ -279,8 +281,8 @@ class Engine:
             for job, _, _ in ready:
                 self._answer(linker, [job])
             return
-        self.metrics.count("sgtb_documents_total", len(documents))
-        self.metrics.count("sgtb_links_total", sum(len(one.links) for one in documents))
+        self.metrics.documents.inc(len(documents))
+        self.metrics.links.inc(sum(len(one.links) for one in documents))
         for (job, _, nil), document in zip(ready, documents, strict=True):
             job.done.set_result(complete(document, nil))
 

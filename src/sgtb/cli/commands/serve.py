@@ -145,7 +145,7 @@ def serve(
 
 def _check_installed() -> None:
     """Raise unless the packages of a service are there."""
-    for name in ("fastapi", "uvicorn", "httptools"):
+    for name in ("fastapi", "uvicorn", "httptools", "prometheus_client"):
         try:
             import_module(name)
         except ImportError:
