@@ -33,7 +33,7 @@ class Metrics:
     """The metrics of one process."""
 
     def __init__(self) -> None:
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = registry = CollectorRegistry()
         self._requests = Counter(
             "sgtb_requests", "Requests answered.", ("route", "status"), registry=registry
