@@ -9,9 +9,9 @@ from benchmarks.generated_corpus import CorpusShape, generate
 from benchmarks.measure import CORES, fit_exponent, seconds_of
 from sgtb.boosting import (
     Problems,
-    Progress,
     SearchPlan,
     StructuredGradientBoosting,
+    TrainingProgress,
     TrainingSettings,
 )
 
@@ -146,7 +146,7 @@ def _time(case: Case) -> tuple[float, float]:
     model = StructuredGradientBoosting(SearchPlan("bsg", case.beam_width), training=training)
     boosting = 0.0
 
-    def listen(progress: Progress) -> None:
+    def listen(progress: TrainingProgress) -> None:
         nonlocal boosting
         boosting = progress.seconds
 

@@ -24,7 +24,7 @@ from sgtb.boosting import (
     TreeSettings,
 )
 from sgtb.boosting.search.plan import PlanName
-from sgtb.boosting.trainer import Callback, Check
+from sgtb.boosting.training_progress import Callback, Check
 from sgtb.core.errors import SettingsError
 from sgtb.evaluation import Accuracy, Difference, in_kb_accuracy, paired_bootstrap
 from sgtb.linking.features.schema import BEYOND_THE_MENTION, SCHEMA

@@ -25,8 +25,7 @@ from experiments.links_command import links
 from experiments.settings_search import TRIALS, Outcome, TopicFolds
 from sgtb.boosting import PLANS
 from sgtb.boosting.search.plan import PlanName
-from sgtb.boosting.trainer import Callback
-from sgtb.boosting.training_progress import TrainingBar
+from sgtb.boosting.training_progress import Callback, TrainingBar
 from sgtb.cli.main import CleanGroup
 from sgtb.core.errors import SettingsError
 from sgtb.formats.codecs.wned_corpus import read_wned

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgtb.boosting.trainer import Callback
-from sgtb.boosting.trainer import Progress as Told
+from sgtb.boosting.training_progress import Callback, TrainingProgress
 from sgtb.cli.views.stage_bars import Stages
 from sgtb.cli.views.train_view import print_accuracy
 
@@ -79,8 +78,8 @@ def _watching(stages: Stages) -> "Watch":
     """Show the trees of trainings as one more stage."""
 
     def watch(title: str) -> AbstractContextManager[Callback | None]:
-        def tell(told: Told) -> None:
-            stages(title, told.n_trees, told.n_trees_wanted)
+        def tell(progress: TrainingProgress) -> None:
+            stages(title, progress.n_trees, progress.n_trees_wanted)
 
         return nullcontext(tell)
 

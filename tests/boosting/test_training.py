@@ -20,8 +20,7 @@ from sgtb.boosting import (
     StructuredGradientBoosting,
     TrainingSettings,
 )
-from sgtb.boosting.trainer import Check, Progress
-from sgtb.boosting.training_progress import TrainingBar
+from sgtb.boosting.training_progress import Check, TrainingBar, TrainingProgress
 from sgtb.boosting.trees.grower import draw_features
 from sgtb.core.errors import ModelFileError, ProblemsError, SettingsError
 from sgtb.core.tensor_file import read_tensors, write_tensors
@@ -266,19 +265,19 @@ def test_without_patience_training_goes_on():
     assert len(hurried.history) < 30
 
 
-def test_callbacks_are_told_and_may_stop(corpus):
+def test_callbacks_run_and_may_stop(corpus):
     heard = []
 
-    def until_seven(told):
-        heard.append(told)
-        return told.n_trees == 7
+    def until_seven(progress):
+        heard.append(progress)
+        return progress.n_trees == 7
 
     fitted = estimator(SearchPlan("bsg"), n_trees=50, check_every=5)
-    fitted.fit(corpus, callbacks=[until_seven, lambda told: None])
-    assert [told.n_trees for told in heard] == list(range(1, 8))
-    assert {told.n_trees_wanted for told in heard} == {50}
-    assert [len(told.checks) for told in heard] == [0, 0, 0, 0, 1, 1, 1]
-    assert all(told.seconds > 0 and told.seconds_left > 0 for told in heard)
+    fitted.fit(corpus, callbacks=[until_seven, lambda progress: None])
+    assert [progress.n_trees for progress in heard] == list(range(1, 8))
+    assert {progress.n_trees_wanted for progress in heard} == {50}
+    assert [len(progress.checks) for progress in heard] == [0, 0, 0, 0, 1, 1, 1]
+    assert all(progress.seconds > 0 and progress.seconds_left > 0 for progress in heard)
     assert [check.n_trees for check in fitted.history] == [5, 7]
     short = estimator(SearchPlan("bsg"), n_trees=7).fit(corpus)
     assert short.model.forest.value.tobytes() == fitted.model.forest.value.tobytes()
@@ -287,7 +286,7 @@ def test_callbacks_are_told_and_may_stop(corpus):
 def test_every_callback_hears_of_every_tree(corpus):
     heard = []
     fitted = estimator(SearchPlan("local"), n_trees=5)
-    fitted.fit(corpus, callbacks=[lambda told: True, lambda told: heard.append(told.n_trees)])
+    fitted.fit(corpus, callbacks=[lambda p: True, lambda p: heard.append(p.n_trees)])
     assert heard == [1]
     assert fitted.model.forest.n_trees == 1
 
@@ -313,12 +312,12 @@ class _Terminal(io.StringIO):
 
 @pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()])
 def test_a_second_training_is_told_from_the_first(stream):
-    told = Progress(2, 4, 0.5, (Check(2, 0.5, 0.25),), 1.0, 1.0)
+    progress = TrainingProgress(2, 4, 0.5, (Check(2, 0.5, 0.25),), 1.0, 1.0)
     with TrainingBar("bsg", stream) as bar:
-        bar(told)
+        bar(progress)
         bar.stage("confidence", 3, 7)
         bar.stage("with NIL", 0, 4)
-        bar(told)
+        bar(progress)
     said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
     if stream.isatty():
         assert "bsg, with NIL" in said
@@ -397,7 +396,7 @@ SCRIPT = """
     training = TrainingSettings(n_trees=60, check_every=4, patience=None, threads=2, seed=3)
     fitted = StructuredGradientBoosting(SearchPlan("bibsg", 2), trees, training)
     fitted.fit(splits.train, splits.dev, checkpoint=folder / "checkpoint", progress=True,
-               callbacks=[lambda told: time.sleep(pause)])
+               callbacks=[lambda progress: time.sleep(pause)])
     fitted.save(folder / "model")
 """
 
@@ -436,17 +435,17 @@ def test_resumed_training_ends_in_the_same_bytes(name, share, tmp_path, corpus):
     settings = {"n_trees": 14, "check_every": 3, "feature_share": share}
     whole = estimator(plan, **settings).fit(corpus)
     halfway = estimator(plan, **settings)
-    halfway.fit(corpus, checkpoint=kept, callbacks=[lambda told: told.n_trees == 8])
+    halfway.fit(corpus, checkpoint=kept, callbacks=[lambda progress: progress.n_trees == 8])
     heard = []
     # Threads and cache may be others than before: they have no say in the result.
     resumed = estimator(plan, **settings, threads=2, incremental=False)
-    resumed.fit(corpus, checkpoint=kept, callbacks=[lambda told: heard.append(told.n_trees)])
+    resumed.fit(corpus, checkpoint=kept, callbacks=[lambda p: heard.append(p.n_trees)])
     assert heard == list(range(7, 15))
     assert model_bytes(resumed, tmp_path) == model_bytes(whole, tmp_path)
     # Once more: nothing is left to do.
     heard.clear()
     again = estimator(plan, **settings)
-    again.fit(corpus, checkpoint=kept, callbacks=[lambda told: heard.append(told.n_trees)])
+    again.fit(corpus, checkpoint=kept, callbacks=[lambda p: heard.append(p.n_trees)])
     assert heard == []
     assert model_bytes(again, tmp_path) == model_bytes(whole, tmp_path)
 
@@ -458,7 +457,7 @@ def test_patience_is_remembered_across_a_resume(tmp_path):
     assert len(whole.history) < 20
     for stop in range(1, whole.history[-1].n_trees, 3):
         kept = tmp_path / f"checkpoint-{stop}"
-        for callbacks in ([lambda told, stop=stop: told.n_trees == stop], []):
+        for callbacks in ([lambda progress, stop=stop: progress.n_trees == stop], []):
             resumed = estimator(SearchPlan("bsg"), **settings)
             resumed.fit(splits.train, splits.dev, checkpoint=kept, callbacks=callbacks)
         assert model_bytes(resumed, tmp_path) == model_bytes(whole, tmp_path)
@@ -514,7 +513,7 @@ def test_checkpoints_that_contradict_themselves_are_refused(tmp_path, corpus, ch
 def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(tmp_path, corpus, monkeypatch):
     kept = tmp_path / "checkpoint"
     estimator(SearchPlan("bsg"), n_trees=4, check_every=2).fit(
-        corpus, checkpoint=kept, callbacks=[lambda told: told.n_trees == 2]
+        corpus, checkpoint=kept, callbacks=[lambda progress: progress.n_trees == 2]
     )
     before = kept.read_bytes()
 

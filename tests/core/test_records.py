@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sgtb.core.records import NIL, Document, Mention, Question, Token, Tokens
+from sgtb.core.records import NIL, Document, Mention, Token, Tokens, UnannotatedDocument
 from tests.helpers.linking_builders import document, entity_table
 
 
@@ -73,7 +73,7 @@ def test_a_question_leaves_what_is_annotated_behind(sign):
     text = Document("1", "Old Tarn", tokens, ((0, 2),), mentions, "test")
     assert pickle.loads(pickle.dumps(text)) == text
     bare = [dataclasses.replace(m, gold=None, title=None, type=None) for m in mentions]
-    asked = pickle.loads(pickle.dumps(Question(text)))
+    asked = pickle.loads(pickle.dumps(UnannotatedDocument(text)))
     assert asked == dataclasses.replace(text, mentions=tuple(bare))
 
 

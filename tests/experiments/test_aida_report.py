@@ -7,7 +7,7 @@ import pytest
 
 from experiments.aida import AidaResult, Removal, Run, as_json
 from experiments.aida_report import differences, table_2, write_report
-from sgtb.boosting.trainer import Check
+from sgtb.boosting.training_progress import Check
 from sgtb.evaluation import plots
 from sgtb.evaluation.bootstrap import Difference
 from tests.helpers.answer_builders import accuracy

@@ -7,7 +7,8 @@ from sgtb.boosting.explain.contributions import Contribution, Contributions
 from sgtb.boosting.explain.counterfactuals import Alternatives
 from sgtb.boosting.search.decoder import Decoding
 from sgtb.boosting.search.plan import PLANS, SearchPlan
-from sgtb.boosting.trainer import Check, Progress, TrainingSettings
+from sgtb.boosting.trainer import TrainingSettings
+from sgtb.boosting.training_progress import Check, TrainingProgress
 from sgtb.boosting.trees.grower import TreeSettings
 
 __all__ = [
@@ -20,10 +21,10 @@ __all__ = [
     "Decoding",
     "PairTable",
     "Problems",
-    "Progress",
     "SearchPlan",
     "StructuredGradientBoosting",
     "TablePairs",
+    "TrainingProgress",
     "TrainingSettings",
     "TreeSettings",
 ]

@@ -22,14 +22,15 @@ from sgtb.boosting.explain.counterfactuals import Alternatives, weigh
 from sgtb.boosting.model_file import Checkpoint, Model, load_model, save_model
 from sgtb.boosting.search.candidate_blocks import bin_local
 from sgtb.boosting.search.decoder import Decoding, checked_clamp, decode
-from sgtb.boosting.search.plan import MAX_BEAM_WIDTH, PlanName, SearchPlan, whole_number
-from sgtb.boosting.trainer import Callback, Check, Job, TrainingSettings, accuracy_of, train
-from sgtb.boosting.training_progress import TrainingBar
+from sgtb.boosting.search.plan import MAX_BEAM_WIDTH, PlanName, SearchPlan
+from sgtb.boosting.trainer import Job, TrainingSettings, accuracy_of, train
+from sgtb.boosting.training_progress import Callback, Check, TrainingBar
 from sgtb.boosting.trees.forest import ForestArrays
 from sgtb.boosting.trees.grower import TreeSettings
 from sgtb.boosting.trees.tree_masks import AskingTrees, asking_trees
 from sgtb.core.dtypes import Bytes, Ints
 from sgtb.core.errors import NotFittedError, ProblemsError, SettingsError
+from sgtb.core.settings import check_integer
 from sgtb.core.tensor_file import MAX_BYTES
 from sgtb.core.thread_pool import Crew
 
@@ -70,7 +71,7 @@ class StructuredGradientBoosting:
         """Train; with `dev`, keep the number of trees that does best there.
 
         checkpoint  a file to keep the state in; a killed run, started again, goes on from it
-        callbacks   called with a Progress after every tree; one that returns True ends training
+        callbacks   called with a TrainingProgress after every tree; True ends the training
         progress    show a bar on standard error
         """
         settings = self._settings()
@@ -102,7 +103,7 @@ class StructuredGradientBoosting:
                 before all others, so that every other choice takes them into account
         """
         model, problems = self.model, self._checked(documents)
-        whole_number("n_best", n_best, 1, MAX_BEAM_WIDTH)
+        check_integer("n_best", n_best, 1, MAX_BEAM_WIDTH)
         fixed = checked_clamp(problems, clamp)
         forest, local, pooled = model.compiled
         with self._crew_for(problems) as crew:

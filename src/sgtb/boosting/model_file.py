@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,13 @@ from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.data.pairs import BlockPairs
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.search.plan import SearchPlan
-from sgtb.boosting.trainer import Check, Job, Trained, TrainingSettings
+from sgtb.boosting.trainer import Job, Trained, TrainingSettings
+from sgtb.boosting.training_progress import Check
 from sgtb.boosting.trees.forest import MAX_FEATURES, Forest, ForestArrays
 from sgtb.boosting.trees.grower import MAX_DEPTH, TreeSettings
 from sgtb.core.dtypes import MAX_BINS
 from sgtb.core.errors import ModelFileError, SgtbError
-from sgtb.core.settings import from_dict, to_dict
+from sgtb.core.settings import from_dict
 from sgtb.core.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
 
 VERSION = 1
@@ -77,8 +78,8 @@ def model_record(model: Model) -> dict[str, Any]:
     """Return all that a model is beside its arrays, as JSON can hold it."""
     return {
         "version": VERSION,
-        "plan": to_dict(model.plan),
-        "trees": to_dict(model.trees),
+        "plan": asdict(model.plan),
+        "trees": asdict(model.trees),
         "training": _lasting(model.training),
         "n_local": model.n_local,
         "n_pair": model.n_pair,
@@ -156,8 +157,8 @@ def fingerprint(job: Job) -> str:
     """Return a digest of everything that has a say in the result of a training."""
     digest = hashlib.sha256()
     told = {
-        "plan": to_dict(job.plan),
-        "trees": to_dict(job.trees),
+        "plan": asdict(job.plan),
+        "trees": asdict(job.trees),
         "training": _lasting(job.training),
     }
     digest.update(json.dumps(told, sort_keys=True).encode())
@@ -183,7 +184,7 @@ def _arrays_of(problems: Problems | None) -> list[np.ndarray[Any, Any]]:
 
 def _lasting(training: TrainingSettings) -> dict[str, Any]:
     """Return the settings that have a say in the result; threads and caching have none."""
-    kept = to_dict(training)
+    kept = asdict(training)
     return {key: kept[key] for key in ("n_trees", "check_every", "patience", "seed")}
 
 

@@ -1,9 +1,9 @@
 """The trainer: search, residuals, one more tree; dev checks, early stopping, checkpoints."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.search.candidate_blocks import bin_local
 from sgtb.boosting.search.collector import Collector, choose_bins
 from sgtb.boosting.search.decoder import decode
-from sgtb.boosting.search.plan import SearchPlan, whole_number
+from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.training_progress import Callback, Check, TrainingProgress
 from sgtb.boosting.trees.forest import Forest, ForestBuilder
 from sgtb.boosting.trees.grower import TreeSettings, draw_features, grow
 from sgtb.boosting.trees.tree_masks import asking_trees
 from sgtb.core.dtypes import Bytes, Ints
 from sgtb.core.errors import ProblemsError
+from sgtb.core.settings import check_integer
 from sgtb.core.thread_pool import Crew
 
 
@@ -42,39 +44,12 @@ class TrainingSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        whole_number("n_trees", self.n_trees, 1, 100_000)
-        whole_number("check_every", self.check_every, 1, 2**31)
+        check_integer("n_trees", self.n_trees, 1, 100_000)
+        check_integer("check_every", self.check_every, 1, 2**31)
         for name in ("patience", "threads"):
             if getattr(self, name) is not None:
-                whole_number(name, getattr(self, name), 1, 2**31)
-        whole_number("seed", self.seed, 0, 2**31)
-
-
-class Check(NamedTuple):
-    """A look at the model after so many trees.
-
-    train_accuracy is a by-product of the search that led to the last tree: of the best
-    sequences in beams that keep the gold path, and so a little too high.
-    """
-
-    n_trees: int
-    train_accuracy: float
-    dev_accuracy: float | None
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What callbacks are told after every tree; they return True to end training here."""
-
-    n_trees: int
-    n_trees_wanted: int
-    train_accuracy: float
-    checks: tuple[Check, ...]
-    seconds: float
-    seconds_left: float
-
-
-Callback = Callable[[Progress], bool | None]
+                check_integer(name, getattr(self, name), 1, 2**31)
+        check_integer("seed", self.seed, 0, 2**31)
 
 
 @dataclass(frozen=True)
@@ -150,9 +125,12 @@ def train(job: Job, callbacks: Sequence[Callback] = (), store: Store | None = No
                     store.keep(Trained(forest.finished(), tuple(checks), best_of(checks)))
             seconds = time.perf_counter() - begin
             left = seconds / (n - resumed_at) * (settings.n_trees - n)
-            told = Progress(n, settings.n_trees, epoch.accuracy, tuple(checks), seconds, left)
-            asked = [callback(told) for callback in callbacks]
-            stop = stop or any(asked)
+            progress = TrainingProgress(
+                n_trees=n, n_trees_wanted=settings.n_trees, train_accuracy=epoch.accuracy,
+                checks=tuple(checks), seconds=seconds, seconds_left=left,
+            )  # fmt: skip
+            ended = [callback(progress) for callback in callbacks]
+            stop = stop or any(ended)
         if not checks or checks[-1].n_trees != forest.n_trees:  # ended between two checks
             checks.append(Check(forest.n_trees, epoch.accuracy, dev.accuracy()))
     return Trained(forest.finished(), tuple(checks), best_of(checks))

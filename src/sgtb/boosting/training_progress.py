@@ -1,17 +1,46 @@
-"""Progress of a training: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a training: what callbacks receive, and a display of it."""
 
-from typing import TextIO
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TextIO
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-
-from sgtb.boosting.trainer import Progress as Told
-from sgtb.core.progress_bars import Barred
+from sgtb.core.progress import ProgressDisplay
 
 
-class TrainingBar(Barred):
-    """A callback that shows trees, accuracies and the time left; a context manager."""
+class Check(NamedTuple):
+    """Accuracies after `n_trees` trees.
+
+    train_accuracy is a by-product of the search before the last tree. Its beams keep the gold
+    path, so it is slightly too high.
+    """
+
+    n_trees: int
+    train_accuracy: float
+    dev_accuracy: float | None
+
+
+@dataclass(frozen=True)
+class TrainingProgress:
+    """The state of a training after a tree."""
+
+    n_trees: int
+    n_trees_wanted: int
+    train_accuracy: float
+    checks: tuple[Check, ...]
+    seconds: float
+    seconds_left: float
+
+
+Callback = Callable[[TrainingProgress], bool | None]
+"""Called after every tree; True ends the training."""
+
+
+class TrainingBar(ProgressDisplay):
+    """Callback that shows trees, accuracies and the time left."""
 
     def __init__(self, title: str = "training", stream: TextIO | None = None) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+
         super().__init__(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
             TextColumn("{task.fields[note]}"),
@@ -22,29 +51,28 @@ class TrainingBar(Barred):
             self._task = self._bar.add_task(title, total=None, note="")
 
     def stage(self, stage: str, done: int, total: int) -> None:
-        """Show what else a training does, and which one the next trees are of."""
+        """Show a stage other than boosting; the trees that follow are shown under its name."""
         self._shown = f"{self._title}, {stage}"
         if self._bar is not None:
             self._bar.update(
                 self._task, description=self._shown, total=total or None, completed=done, note=""
             )
 
-    def __call__(self, told: Told) -> None:
-        """Show what a training tells."""
+    def __call__(self, progress: TrainingProgress) -> None:
+        """Show the progress of a training."""
+        n, wanted = progress.n_trees, progress.n_trees_wanted
         if self._bar is not None:
-            self._bar.update(
-                self._task, total=told.n_trees_wanted, completed=told.n_trees,
-                note=f"trees  {_note(told)}",
-            )  # fmt: skip
-        elif told.checks and told.checks[-1].n_trees == told.n_trees:
-            self._say(f"{self._shown}: {told.n_trees}/{told.n_trees_wanted} trees, {_note(told)}")
+            note = f"trees  {_note(progress)}"
+            self._bar.update(self._task, total=wanted, completed=n, note=note)
+        elif progress.checks and progress.checks[-1].n_trees == n:
+            self._print_line(f"{self._shown}: {n}/{wanted} trees, {_note(progress)}")
 
 
-def _note(told: Told) -> str:
-    dev = told.checks[-1].dev_accuracy if told.checks else None
-    parts = [f"train {told.train_accuracy:.2%}"]
+def _note(progress: TrainingProgress) -> str:
+    dev = progress.checks[-1].dev_accuracy if progress.checks else None
+    parts = [f"train {progress.train_accuracy:.2%}"]
     if dev is not None:
         parts.append(f"dev {dev:.2%}")
-    minutes, seconds = divmod(round(told.seconds_left), 60)
+    minutes, seconds = divmod(round(progress.seconds_left), 60)
     parts.append(f"{minutes}:{seconds:02} left")
     return ", ".join(parts)

@@ -1,10 +1,59 @@
-"""Stages of long work: who waits for it may be told how far it is."""
+"""Progress of long work: a callback for its stages, and a display for terminals."""
 
+import sys
 from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+
+if TYPE_CHECKING:
+    import rich.progress
 
 Progress = Callable[[str, int, int], None]
-"""Told a stage, how much of it is done, and of how much; of 0: nobody knows."""
+"""Progress callback: stage, work done, total work (0 where unknown)."""
 
 
 def silent(stage: str, done: int, total: int) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
+
+
+class ProgressDisplay:
+    """Context manager that shows a progress bar; the bar disappears at the end.
+
+    The bar is None if the stream is not a terminal, or with `quiet`.
+    """
+
+    def __init__(
+        self,
+        *columns: "rich.progress.ProgressColumn",
+        stream: TextIO | None = None,
+        quiet: bool = False,
+    ) -> None:
+        self._stream = stream or sys.stderr
+        self._bar: rich.progress.Progress | None = None
+        if not quiet and self._stream.isatty():
+            # Imported here: most users of the callback type never show a bar.
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(*columns, console=Console(file=self._stream), transient=True)
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _print_line(self, line: str) -> None:
+        """Print a permanent line, above the bar if there is one."""
+        if self._bar is not None:
+            self._bar.console.print(line, highlight=False)
+        else:
+            print(line, file=self._stream, flush=True)

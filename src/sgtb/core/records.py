@@ -171,7 +171,7 @@ class Document(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class UnannotatedDocument:
     """A document on its way to who links it: gold, titles and types stay here."""
 
     document: Document

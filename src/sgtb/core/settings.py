@@ -1,19 +1,32 @@
-"""Settings from plain dictionaries and back, with misspelt keys noticed."""
+"""Settings dataclasses: range checks, and conversion from and to dictionaries."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, fields
-from typing import Any, TypeVar
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sgtb.boosting.search.plan import SearchPlan
-from sgtb.boosting.trainer import TrainingSettings
-from sgtb.boosting.trees.grower import TreeSettings
 from sgtb.core.errors import SettingsError
 
-Settings = TypeVar("Settings", SearchPlan, TreeSettings, TrainingSettings)
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Settings = TypeVar("Settings", bound="DataclassInstance")
+
+
+def check_integer(name: str, value: object, low: int, high: int) -> None:
+    """Raise unless a setting is an integer from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise SettingsError(f"{name} is {value!r}; it must be a whole number, {low} to {high}")
+
+
+def check_number(name: str, value: object, low: float, high: float) -> None:
+    """Raise unless a setting is a finite number from `low` to `high`."""
+    if not isinstance(value, int | float) or not (math.isfinite(value) and low <= value <= high):
+        raise SettingsError(f"{name} is {value}; it must be {low:g} to {high:g}")
 
 
 def from_dict(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
-    """Make settings of a dictionary; an unknown key or a value of the wrong type is an error."""
+    """Make settings from a dictionary; unknown keys and values of a wrong type are errors."""
     known = {field.name: field for field in fields(kind)}
     for key, value in values.items():
         if key not in known:
@@ -25,8 +38,3 @@ def from_dict(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
         if not right or (isinstance(value, bool) and not isinstance(default, bool)):
             raise SettingsError(f"{kind.__name__}.{key} cannot be {value!r}")
     return kind(**values)
-
-
-def to_dict(settings: SearchPlan | TreeSettings | TrainingSettings) -> dict[str, Any]:
-    """Return settings as a dictionary."""
-    return asdict(settings)

@@ -18,7 +18,7 @@ from sgtb.boosting.data.dense_pairs import with_dense_pairs
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.core.errors import RequestError, SettingsError, SgtbError
-from sgtb.core.records import Document, Question
+from sgtb.core.records import Document, UnannotatedDocument
 from sgtb.core.workers import submit, worker_pool
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.answers import Answers, Cards, decide, widened
@@ -202,7 +202,7 @@ class Linker:
                 if pool is not self._pool:
                     raise CancelledError
                 asked: list[Any] = [  # a question arrives as a document, without what is annotated
-                    Question(one) if isinstance(one, Document) else one for one in batch
+                    UnannotatedDocument(one) if isinstance(one, Document) else one for one in batch
                 ]
                 under_way.append(submit(pool, _work, asked))
                 if len(under_way) > 2 * jobs:

@@ -4,17 +4,12 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from sgtb.core.errors import SettingsError
+from sgtb.core.settings import check_integer
 
 PlanName = Literal["local", "bs", "laso", "bsg", "bibsg"]
 PLANS: tuple[PlanName, ...] = get_args(PlanName)
 
 MAX_BEAM_WIDTH = 4096
-
-
-def whole_number(name: str, value: object, low: int, high: int) -> None:
-    """Raise unless a setting is a whole number in its range."""
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise SettingsError(f"{name} is {value!r}; it must be a whole number, {low} to {high}")
 
 
 @dataclass(frozen=True)
@@ -37,8 +32,8 @@ class SearchPlan:
     def __post_init__(self) -> None:
         if self.name not in PLANS:
             raise SettingsError(f"unknown plan {self.name!r}; choose one of {', '.join(PLANS)}")
-        whole_number("beam_width", self.beam_width, 1, MAX_BEAM_WIDTH)
-        whole_number("rounds", self.rounds, 1, 100)
+        check_integer("beam_width", self.beam_width, 1, MAX_BEAM_WIDTH)
+        check_integer("rounds", self.rounds, 1, 100)
 
     @property
     def uses_history(self) -> bool:

@@ -10,16 +10,14 @@ residual where λ = 0, times the learning rate. Of equal gains the lower feature
 lower threshold wins. Of two siblings only the smaller one's histogram is counted.
 """
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.boosting.search.plan import whole_number
 from sgtb.boosting.trees.histogram import Weights, build_histogram, pack_residuals
 from sgtb.core.dtypes import MAX_BINS, SCORE_GRID, Bytes, Doubles, Ints, Longs
-from sgtb.core.errors import SettingsError
+from sgtb.core.settings import check_integer, check_number
 from sgtb.core.thread_pool import Crew
 from sgtb.native import best_split, partition
 
@@ -48,13 +46,13 @@ class TreeSettings:
     feature_share: float = 1.0
 
     def __post_init__(self) -> None:
-        _in_range("learning_rate", self.learning_rate, 1e-6, 10.0)
-        whole_number("depth", self.depth, 1, MAX_DEPTH)
-        whole_number("min_leaf", self.min_leaf, 1, 2**31)
-        _in_range("l2", self.l2, 0.0, 1e12)
-        _in_range("min_gain", self.min_gain, 0.0, 1e12)
-        whole_number("max_bins", self.max_bins, 2, MAX_BINS)
-        _in_range("feature_share", self.feature_share, 1e-3, 1.0)
+        check_number("learning_rate", self.learning_rate, 1e-6, 10.0)
+        check_integer("depth", self.depth, 1, MAX_DEPTH)
+        check_integer("min_leaf", self.min_leaf, 1, 2**31)
+        check_number("l2", self.l2, 0.0, 1e12)
+        check_number("min_gain", self.min_gain, 0.0, 1e12)
+        check_integer("max_bins", self.max_bins, 2, MAX_BINS)
+        check_number("feature_share", self.feature_share, 1e-3, 1.0)
 
 
 class Tree(NamedTuple):
@@ -177,8 +175,3 @@ def _leaf_value(total: int | np.int64, weights: Weights, settings: TreeSettings)
         return 0.0
     mean = (int(total) >> weights.count_bits) / weights.scale / (n + settings.l2)
     return round(settings.learning_rate * mean / SCORE_GRID) * SCORE_GRID
-
-
-def _in_range(name: str, value: float, low: float, high: float) -> None:
-    if not isinstance(value, int | float) or not (math.isfinite(value) and low <= value <= high):
-        raise SettingsError(f"{name} is {value}; it must be {low:g} to {high:g}")

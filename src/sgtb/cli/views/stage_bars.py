@@ -5,7 +5,7 @@ from typing import TextIO
 
 from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
 
-from sgtb.core.progress_bars import Barred
+from sgtb.core.progress import ProgressDisplay
 
 _PAUSE = 10.0
 """Seconds between two lines about the same stage, where there is no terminal."""
@@ -15,7 +15,7 @@ BYTES = frozenset({"reading", "writing"})
 """The stages that count bytes of a file."""
 
 
-class Stages(Barred):
+class Stages(ProgressDisplay):
     """A function that is told stage, done and total, and shows them; a context manager."""
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
@@ -48,7 +48,7 @@ class Stages(Barred):
         elif now - self._said >= _PAUSE:
             self._said = now
             share = f" {done / total:.0%}" if total else ""
-            self._say(f"{stage}:{share} {rate}".rstrip())
+            self._print_line(f"{stage}:{share} {rate}".rstrip())
 
     def _rate(self, stage: str, done: int, now: float) -> str:
         seconds = now - self._begun

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-from sgtb.core.progress_bars import Barred
+from sgtb.core.progress import ProgressDisplay
 
 if TYPE_CHECKING:
-    from sgtb.boosting.trainer import Progress
+    from sgtb.boosting.training_progress import TrainingProgress
     from sgtb.linking.training.tuning import Outcome, Trial
 
 
-class TrialWatch(Barred):
+class TrialWatch(ProgressDisplay):
     """Told after every tree of a trial, and after every trial; shows a bar."""
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
@@ -24,12 +24,12 @@ class TrialWatch(Barred):
         if self._bar is not None:
             self._task = self._bar.add_task("", total=None)
 
-    def __call__(self, trial: "Trial", told: "Progress") -> None:
+    def __call__(self, trial: "Trial", progress: "TrainingProgress") -> None:
         """Move the bar."""
         if self._bar is not None:
             self._bar.update(
-                self._task, description=str(trial), total=told.n_trees_wanted,
-                completed=told.n_trees,
+                self._task, description=str(trial), total=progress.n_trees_wanted,
+                completed=progress.n_trees,
             )  # fmt: skip
 
     def end(self, number: int, outcome: "Outcome") -> None:
@@ -40,4 +40,4 @@ class TrialWatch(Barred):
             f"log loss {outcome.log_loss:.4f}, {outcome.seconds:.1f} s"
         )
         if not self._quiet:
-            self._say(line)
+            self._print_line(line)

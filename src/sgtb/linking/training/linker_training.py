@@ -10,13 +10,15 @@ import numpy as np
 
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
-from sgtb.boosting.search.plan import SearchPlan, whole_number
-from sgtb.boosting.trainer import Callback, TrainingSettings
+from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.trainer import TrainingSettings
+from sgtb.boosting.training_progress import Callback
 from sgtb.boosting.trees.grower import TreeSettings
 from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.progress import Progress, silent
 from sgtb.core.records import NIL, Document
+from sgtb.core.settings import check_integer
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibration.nil_rule import unknown_as_nil
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
@@ -73,9 +75,9 @@ class LinkerTraining:
         for name, low, high in (
             ("folds", 2, 100), ("bits", 4, 24), ("topic_width", 1, 1000), ("seed", 0, 2**31),
         ):  # fmt: skip
-            whole_number(name, getattr(self, name), low, high)
+            check_integer(name, getattr(self, name), low, high)
         if self.topic_digits is not None:
-            whole_number("topic_digits", self.topic_digits, 1, 15)
+            check_integer("topic_digits", self.topic_digits, 1, 15)
         unknown = [group for group in self.without if group not in GROUPS]
         if unknown:
             raise SettingsError(

@@ -21,7 +21,8 @@ import numpy as np
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.boosting.search.plan import PLANS, PlanName, SearchPlan
-from sgtb.boosting.trainer import Progress, accuracy_of
+from sgtb.boosting.trainer import accuracy_of
+from sgtb.boosting.training_progress import TrainingProgress
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.linking.training.linker_training import LinkerTraining, Prepared
 from sgtb.linking.training.trial_file import TrialFile
@@ -124,7 +125,7 @@ class Budget:
         return self.seconds - sum(outcome.seconds for outcome in outcomes)
 
 
-Watch = Callable[[Trial, Progress], None]
+Watch = Callable[[Trial, TrainingProgress], None]
 """Told after every tree of a trial."""
 
 
@@ -133,7 +134,7 @@ def tune_linker(
     base: LinkerTraining,
     budget: Budget,
     file: TrialFile | None = None,
-    watch: Watch = lambda trial, told: None,
+    watch: Watch = lambda trial, progress: None,
 ) -> Iterator[Outcome]:
     """Yield trials as they are finished, those that `file` remembers first.
 
@@ -247,8 +248,8 @@ class _Bench:
         settings = trial.settings(self._base)
         train, dev = self._problems(settings)
 
-        def watched(told: Progress) -> bool:
-            self._watch(trial, told)
+        def watched(progress: TrainingProgress) -> bool:
+            self._watch(trial, progress)
             return time.perf_counter() - begin > seconds
 
         system = StructuredGradientBoosting(settings.plan, settings.trees, settings.training)
