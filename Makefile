@@ -99,9 +99,8 @@ starter: setup
 
 # What the pages show of commands and code, as it is today. Read the difference before committing.
 docs: setup
-	$(BIN)/python -m sgtb.cli.reference > docs/cli.md
-	$(BIN)/python -m sgtb.cli.api_reference > docs/api.md
-	$(BIN)/python -m sgtb.cli.views.decision_picture > docs/decision.svg
+	$(BIN)/python -m tools.command_reference > docs/cli.md
+	$(BIN)/python -m tools.decision_picture > docs/decision.svg
 	$(BIN)/python -m tests.refresh_docs
 
 bench: setup

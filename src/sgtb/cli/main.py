@@ -103,17 +103,9 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Names in text linked to the entities they mean, all of a document decided together.
+    """Link names in text to the entities they mean, all names of a document jointly.
 
-    [bold]sgtb link[/bold] links, [bold]sgtb explain[/bold] tells why,
-    [bold]sgtb serve[/bold] does both over HTTP, with a page,
-    [bold]sgtb evaluate[/bold] measures how good a linker is,
-    [bold]sgtb convert[/bold] writes annotated documents in another format,
-    [bold]sgtb corpus[/bold] looks for what is wrong with them,
-    [bold]sgtb kb[/bold] builds and changes knowledge bases,
-    [bold]sgtb learner[/bold] trains and predicts documents of joint choices.
-
-    Example: [bold]sgtb link "Jordan won six rings with the Bulls."[/bold]
+    Example: sgtb link "Jordan won six rings with the Bulls."
     """
 
 

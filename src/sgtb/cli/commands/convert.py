@@ -57,7 +57,7 @@ def convert(
     .kilt.jsonl, .elevant.jsonl, .tsv (AIDA), .ttl (NIF), .spacy (DocBin); a name without an ending
     is that of a folder (WNED).
 
-    Example: [bold]sgtb convert AIDA-YAGO2-dataset.tsv aida.jsonl[/bold]
+    Example: sgtb convert AIDA-YAGO2-dataset.tsv aida.jsonl
     """
     counter = Counter(quiet, noun="mention", parts=attrgetter("mentions"))
     done = convert_file(source, target, source_format, target_format, counter.passing)

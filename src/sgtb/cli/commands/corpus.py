@@ -56,7 +56,7 @@ def check(
     candidates of their names. Ends with 1 if anything is wrong; an entity that the knowledge base
     lacks is not.
 
-    Example: [bold]sgtb corpus check train.jsonl dev.jsonl --kb companies[/bold]
+    Example: sgtb corpus check train.jsonl dev.jsonl --kb companies
     """
     opened = None if kb is None else KnowledgeBase.open(kb)
     wrong = 0

@@ -69,7 +69,7 @@ def build_jsonl(
 
     Keys: id, name; optional: aliases, description, type, popularity, links, vector.
 
-    Example: [bold]sgtb kb build jsonl companies.jsonl -o companies[/bold]
+    Example: sgtb kb build jsonl companies.jsonl -o companies
     """
     _build_list(file, out, False, skip_unknown_links, as_json, quiet)
 
@@ -86,7 +86,7 @@ def build_csv(
 
     Columns as the keys of JSON Lines; several aliases or links in a cell with | between them.
 
-    Example: [bold]sgtb kb build csv companies.csv -o companies[/bold]
+    Example: sgtb kb build csv companies.csv -o companies
     """
     _build_list(file, out, True, skip_unknown_links, as_json, quiet)
 
@@ -103,7 +103,7 @@ def build_from_pprforned(
 ) -> None:
     """Build from PPRforNED: 36,545 entities of Wikipedia with links and popularity.
 
-    Example: [bold]sgtb kb build pprforned data/pprforned -o ppr[/bold]
+    Example: sgtb kb build pprforned data/pprforned -o ppr
     """
     from sgtb.kb.build.pprforned_build import build_pprforned
 
@@ -172,7 +172,7 @@ def build_from_wiki(
 ) -> None:
     """Build from Wikipedia dumps of any language edition.
 
-    Example: [bold]sgtb kb build wiki simplewiki-latest-pages-articles.xml.bz2 -o simple[/bold]
+    Example: sgtb kb build wiki simplewiki-latest-pages-articles.xml.bz2 -o simple
     """
     from sgtb.wikipedia.build.dump_build import build_wiki  # not for every look-up
 
@@ -205,7 +205,7 @@ def add(
 ) -> None:
     """Add the entities of a list.
 
-    Example: [bold]sgtb kb add companies new.jsonl[/bold]
+    Example: sgtb kb add companies new.jsonl
     """
     report = changes.add(kb, _entities(file), skip_unknown_links=skip_unknown_links)
     say_changed(report, as_json)
@@ -220,7 +220,7 @@ def update(
 ) -> None:
     """Change entities: what a record does not state stays as it is.
 
-    Example: [bold]sgtb kb update companies changed.jsonl[/bold]
+    Example: sgtb kb update companies changed.jsonl
     """
     entities = _entities(file, partial=True)
     report = changes.update(kb, entities, skip_unknown_links=skip_unknown_links)
@@ -241,7 +241,7 @@ def remove(
 ) -> None:
     """Remove entities, their names, and the links to them.
 
-    Example: [bold]sgtb kb remove companies --id C7[/bold]
+    Example: sgtb kb remove companies --id C7
     """
     wanted = [*(ids or []), *(changes.read_ids(file) if file is not None else [])]
     if not wanted:
@@ -253,7 +253,7 @@ def remove(
 def info(kb: Kb, as_json: AsJson = False) -> None:
     """Tell how much a knowledge base holds.
 
-    Example: [bold]sgtb kb info companies[/bold]
+    Example: sgtb kb info companies
     """
     with KnowledgeBase.open(kb) as opened:
         counts = opened.info()
@@ -272,7 +272,7 @@ def show(
 ) -> None:
     """Show what a name may mean, with priors, or the card of an entity.
 
-    Example: [bold]sgtb kb show companies Mercury[/bold]
+    Example: sgtb kb show companies Mercury
     """
     with KnowledgeBase.open(kb) as opened:
         candidates = opened.candidates(name, k)
@@ -309,7 +309,7 @@ def show(
 def check(kb: Kb, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Verify every offset, count and checksum.
 
-    Example: [bold]sgtb kb check companies[/bold]
+    Example: sgtb kb check companies
     """
     with Stages(quiet or as_json) as stages:
         report = check_all(kb, stages)
@@ -336,7 +336,7 @@ def export(
 ) -> None:
     """Write a knowledge base as JSON Lines, from which the same one can be built.
 
-    Example: [bold]sgtb kb export companies -o companies.jsonl[/bold]
+    Example: sgtb kb export companies -o companies.jsonl
     """
     with KnowledgeBase.open(kb) as opened:
         if out is None:

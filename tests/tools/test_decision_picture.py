@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from sgtb import Linker, LinkerSettings
-from sgtb.cli.views.decision_picture import EXAMPLE, LEAST, OTHERS, Arc, arcs, main, picture
+from tools.decision_picture import EXAMPLE, LEAST, OTHERS, Arc, arcs, main, picture
 from sgtb.linking.links import Alternative, Link, LinkedDocument, Reason
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -1,6 +1,6 @@
 """The decision picture: mentions, their candidates, and what the chosen ones say for each other.
 
-`python -m sgtb.cli.views.decision_picture` draws EXAMPLE as the starter decides it.
+`python -m tools.decision_picture` draws EXAMPLE as the starter decides it.
 """
 
 from collections.abc import Iterator, Sequence
