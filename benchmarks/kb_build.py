@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.dump_generated import DumpShape, write_dump
 from benchmarks.dump_repeated import real_dump, write_repeated
 from benchmarks.probes import ask, watch
-from sgtb.wikipedia.build.build_settings import LEAST_MEMORY
+from sgtb.wikipedia.build.build_settings import MIN_MEMORY
 
 Say = Callable[[str], None]
 
@@ -72,11 +72,11 @@ def measure_memory(extent: BuildExtent, folder: Path, say: Say) -> dict[str, Any
         say(f"generating {size / 1e6:,.0f} MB of XML ...")
         pages = write_dump(path, DumpShape(size))
         say("building with the least memory ...")
-        run = _build(path, folder / "bounded", 2, LEAST_MEMORY)
+        run = _build(path, folder / "bounded", 2, MIN_MEMORY)
         runs.append(run | {"xml_bytes": path.stat().st_size, "pages": pages})
         _remove(path, folder / "bounded")
     return {
-        "allowance": LEAST_MEMORY,
+        "allowance": MIN_MEMORY,
         "runs": runs,
         "bare": ask("wiki_probe.bare")["memory"],
     }

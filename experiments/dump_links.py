@@ -24,7 +24,7 @@ from sgtb.linking.training.training_data import TrainingData, settings_for
 from sgtb.wikipedia.build.build_settings import WikiSettings
 from sgtb.wikipedia.build.dump_build import build_wiki
 from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut
-from sgtb.wikipedia.build.link_documents import MOST_PAGES, read_link_documents
+from sgtb.wikipedia.build.link_documents import MAX_PAGES, read_link_documents
 
 PLANS: tuple[PlanName, ...] = ("local", "bsg")
 SHARE = 0.4
@@ -51,7 +51,7 @@ def run_links(
     turns: int | None = None,
     share: float = SHARE,
     red_links: int = RED_LINKS,
-    most: int = MOST_PAGES,
+    most: int = MAX_PAGES,
     progress: Progress | None = None,
     watch: Watch = unwatched,
 ) -> LinksResult:

@@ -271,4 +271,4 @@ def test_links_of_a_dump_in_one_go(tmp_path):
 def test_a_knowledge_base_without_held_out_pages_is_refused(tmp_path):
     dump = links_dump(tmp_path / "wiki.xml")
     result = run("train", "--from-links", dump, "--kb", KB, "-o", tmp_path / "m", code=1)
-    assert "no pages were held out" in result.stderr
+    assert "without held-out pages" in result.stderr

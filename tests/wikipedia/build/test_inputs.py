@@ -128,10 +128,10 @@ def test_vectors_of_a_file(dump, tmp_path):
         ("types", "Bridge\tTHING\n", "types.tsv, line 1: the type is 'THING', not PER, ORG, LOC"),
         ("types", "Bridge\tMISC\nBridge\n", "types.tsv, line 2: 'Bridge' is not title<TAB>type"),
         ("priors", "a\tb\t1\na\tb\t-1\n", "priors.tsv, line 2: '-1' is neither a count"),
-        ("priors", "a\tb\t0.5\na\tb\t2\n", "priors.tsv, line 2: 2 is no probability"),
+        ("priors", "a\tb\t0.5\na\tb\t2\n", "priors.tsv, line 2: 2 is not a probability"),
         ("priors", "a\tb\tnan\n", "priors.tsv, line 1: 'nan' is neither"),
         ("priors", "a\tb\t1.5\n", "priors.tsv, line 1: '1.5' is neither"),
-        ("priors", "a\tb\t9999999999\n", "priors.tsv, line 1: the count 9999999999 is too large"),
+        ("priors", "a\tb\t9999999999\n", "priors.tsv, line 1: the count 9999999999 is larger"),
         ("priors", "\xff\tb\t1\n", "priors.tsv, line 1: not UTF-8"),
         ("priors", "a" * 70_000, "priors.tsv, line 1: longer than 65,536 bytes"),
     ],
@@ -164,7 +164,7 @@ def test_missing_files_are_named(dump, tmp_path):
 
 def test_dumps_of_different_wikis_are_refused(dump, tmp_path):
     other = write_dump(tmp_path / "de.xml", GERMAN_PAGES, GERMAN)
-    with pytest.raises(DumpError, match="built from one wiki"):
+    with pytest.raises(DumpError, match="give dumps of one wiki"):
         build_wiki([dump, other], tmp_path / "kb")
 
 
@@ -198,12 +198,12 @@ def test_missing_packages_name_the_extra(dump, tmp_path, monkeypatch, package):
 @pytest.mark.parametrize(
     "stage",
     [
-        "wiki_kb.rows.extract",
-        "wiki_kb.build.count_near",
-        "wiki_kb.build.write_links",
-        "wiki_kb.build.name_pages",
-        "kb.writer.KbWriter.finish",
-        "wiki_kb.build.shutil.rmtree",
+        "wikipedia.build.page_rows.extract",
+        "wikipedia.build.dump_build.count_near",
+        "wikipedia.build.dump_build.write_links",
+        "wikipedia.build.dump_build.name_pages",
+        "kb.build.kb_writer.KbWriter.finish",
+        "wikipedia.build.dump_build.shutil.rmtree",
     ],
 )
 def test_a_build_that_fails_leaves_the_old_data(dump, tmp_path, monkeypatch, stage):

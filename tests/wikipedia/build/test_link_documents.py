@@ -8,7 +8,7 @@ from sgtb.core.errors import DumpError, KnowledgeBaseError, SettingsError
 from sgtb.core.records import NIL
 from sgtb.kb import KnowledgeBase
 from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
-from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut, place_of
+from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut, title_hash
 from sgtb.wikipedia.build.link_documents import held_out_of, read_link_documents
 from tests.helpers.wiki_dump import GERMAN, counts, near, page, pages_of, write_dump
 
@@ -74,7 +74,7 @@ def test_a_title_alone_tells_what_a_page_is_held_out_for():
     for split, part in SPLITS.items():
         assert abs(shares[split] / 4000 - 0.4 * part) < 0.03, split
     assert {HoldOut().split(title) for title in titles} == {None}
-    assert all(0 <= place_of(title) < 1 for title in titles)
+    assert all(0 <= title_hash(title) < 1 for title in titles)
     # Who is tested with in one turn is counted, or learned from, in all others.
     turns = [HoldOut(0.4, 0.1 * turn) for turn in range(10)]
     assert {sum(turn.split(title) == "test" for turn in turns) for title in titles} == {1}
@@ -170,22 +170,22 @@ def test_what_the_knowledge_base_lacks_is_nil(dump, tmp_path):
 
 
 def test_only_so_many_pages_are_taken(dump, kb):
-    read = read_link_documents([dump], kb, most=3)
+    read = read_link_documents([dump], kb, max_pages=3)
     assert {split: len(documents) for split, documents in read.documents.items()} == {
         "train": 2, "dev": 1, "test": 1,
     }  # fmt: skip
     assert read.held_out["dev"] == 2
-    first = min(DEV, key=place_of)
+    first = min(DEV, key=title_hash)
     assert read.documents["dev"][0].id == first
-    with pytest.raises(SettingsError, match="pages to take: 2"):
-        read_link_documents([dump], kb, most=2)
+    with pytest.raises(SettingsError, match="max_pages: 2"):
+        read_link_documents([dump], kb, max_pages=2)
 
 
 def test_a_knowledge_base_that_has_counted_all_is_refused(dump, tmp_path):
     build_wiki([dump], tmp_path / "kb")
     with (
         KnowledgeBase.open(tmp_path / "kb") as kb,
-        pytest.raises(KnowledgeBaseError, match=r"no pages were held out.*--hold-out"),
+        pytest.raises(KnowledgeBaseError, match=r"without held-out pages.*--hold-out"),
     ):
         read_link_documents([dump], kb)
 

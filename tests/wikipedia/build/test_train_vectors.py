@@ -22,7 +22,7 @@ from sgtb.wikipedia.build.train_vectors import (
     train_vectors,
 )
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 TOPICS = ("sea", "law")
 PER_TOPIC = 5
 
@@ -125,7 +125,7 @@ def test_rare_tokens_and_words_beyond_the_most_frequent_are_left_out():
 
 
 def test_counting_forgets_rare_words_where_there_are_too_many(monkeypatch):
-    monkeypatch.setattr(module, "_MOST_COUNTED", 50)
+    monkeypatch.setattr(module, "_MAX_COUNTED", 50)
     text = [["often", f"rare{i}", entity_token(i)] for i in range(100)]
     counts, n_lines, n_tokens = module._counted(lambda: iter(text))
     assert (n_lines, n_tokens) == (100, 300)
@@ -168,8 +168,8 @@ def test_long_lines_are_trained_to_their_end(monkeypatch):
     found = train_vectors(lambda: iter([line]), dimensions=8, epochs=3, window=2, seed=1)
     row = dict(zip(found.words, unit(found.matrix), strict=True))
     assert row["x"] @ row["y"] > row["x"] @ row["a"] + 0.3
-    monkeypatch.setattr(module, "_LONGEST", 3)
-    assert list(module._cut([list("abcdefg"), [], ["h"]])) == [
+    monkeypatch.setattr(module, "_MAX_LINE", 3)
+    assert list(module._split_long([list("abcdefg"), [], ["h"]])) == [
         list("abc"),
         list("def"),
         ["g"],
@@ -216,7 +216,7 @@ def test_an_error_of_the_progress_ends_the_training():
 
 def test_a_corpus_that_is_stopped_ends():
     # So that gensim's threads do not go on after an interrupt.
-    found = module._Corpus(corpus, 400, 1, module._silent)
+    found = module._Corpus(corpus, 400, 1, lambda done, total: None)
     lines = iter(found)
     next(lines)
     found.stopped = True
@@ -231,7 +231,7 @@ def test_lines_that_do_not_start_again_are_refused():
 
 @pytest.mark.parametrize("text", [[], [[]], [["a", "b"]]])
 def test_too_little_text_is_refused(text):
-    with pytest.raises(KnowledgeBaseError, match=r"none comes 2 times; .* lower min_count"):
+    with pytest.raises(KnowledgeBaseError, match=r"occurs 2 times; .* lower min_count"):
         train_vectors(lambda: iter(text), min_count=2)
 
 

@@ -1,4 +1,4 @@
-"""WikiReport: what was read for a knowledge base, what became of it, and what was left out."""
+"""WikiReport: counts of what a build has read, used and left out."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class DroppedPage:
-    """A page that could not be used: where it stands, and why."""
+    """A page that could not be used, with the reason."""
 
     file: str
     line: int
@@ -16,7 +16,7 @@ class DroppedPage:
 
 @dataclass(frozen=True, slots=True)
 class PageCounts:
-    """Pages of the dumps by what they are; `pages` is the sum of the others."""
+    """Pages of the dumps by kind; `pages` is the sum of the others."""
 
     pages: int
     articles: int
@@ -29,7 +29,7 @@ class PageCounts:
 
 @dataclass(frozen=True, slots=True)
 class RedirectCounts:
-    """Redirects by where they lead in the end."""
+    """Redirects by their final target."""
 
     resolved: int
     disambiguation: int
@@ -39,16 +39,16 @@ class RedirectCounts:
 
 @dataclass(frozen=True, slots=True)
 class LinkCounts:
-    """Links by their fate; `found` is the sum of the others.
+    """Links by outcome; `found` is the sum of the others.
 
-    resolved          lead to an entity, perhaps over redirects
-    missing           to a page that is not in the dumps, or a redirect that leads nowhere
-    disambiguation    to a page that lists meanings
-    other_namespaces  to files, categories, other wikis, or what is no title
-    own_page          to the page they stand on
-    listed            stand on a page that lists meanings; the first of an item is an entry
-    left_out          stand on a page that was left out
-    held_out          stand on a page that was held out
+    resolved          to an entity, directly or by redirects
+    missing           to a page that is not in the dumps, or to a broken redirect
+    disambiguation    to a disambiguation page
+    other_namespaces  to files, categories, other wikis and invalid titles
+    own_page          to the page itself
+    listed            on a disambiguation page, where the first link of an item is an entry
+    left_out          on a page that was left out
+    held_out          on a page that was held out
     """
 
     found: int
@@ -66,11 +66,11 @@ class LinkCounts:
 class NameCounts:
     """Names that were kept, and those that were not.
 
-    anchors_empty     resolved links that show no text
-    anchors_long      ... or more than a name may have
-    anchors_urls      ... or a URL
-    names_unusable    titles, bold names, entries that are empty or too long
-    spellings_beyond  spellings of entities that have too many, the rarest
+    anchors_empty     resolved links without anchor text
+    anchors_long      resolved links whose anchor text is too long for a name
+    anchors_urls      resolved links whose anchor text is a URL
+    names_unusable    titles, bold names and entries that are empty or too long
+    spellings_beyond  the rarest spellings of entities that have too many
     """
 
     names: int
@@ -84,7 +84,7 @@ class NameCounts:
 
 @dataclass(frozen=True, slots=True)
 class FileCounts:
-    """Lines of a file that was given besides the dumps."""
+    """Lines of a side file."""
 
     file: str
     lines: int
@@ -95,7 +95,7 @@ class FileCounts:
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """Vectors that were kept, and keys of a file that fit nothing."""
+    """Vectors that were kept; `unknown` are keys of a vector file that match nothing."""
 
     dimensions: int
     entities: int
@@ -105,14 +105,15 @@ class VectorCounts:
 
 @dataclass(frozen=True, slots=True)
 class WikiReport:
-    """What a build has read and made.
+    """Report of a build.
 
-    file_bytes      of the dumps on disk
-    text_bytes      of the wikitext in them
-    entity_links    links between entities, each once
-    pairs           of entities that are linked near each other
+    file_bytes      size of the dumps on disk
+    text_bytes      size of their wikitext
+    entity_links    distinct links between entities
+    pairs           pairs of entities that are linked near each other
     held_out        articles whose links and text were not counted
-    dropped         pages that could not be used, the first of them; dropped_beyond: how many more
+    dropped         the first pages that could not be used
+    dropped_beyond  number of further ones
     """
 
     files: tuple[str, ...]
@@ -136,5 +137,5 @@ class WikiReport:
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as what JSON can hold."""
+        """Return the report as a JSON object."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""WikiSettings: how a knowledge base is built from Wikipedia dumps."""
+"""WikiSettings: settings of a build from Wikipedia dumps."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,26 +8,26 @@ from sgtb.kb.build.entity_lines import MAX_SOURCES
 from sgtb.kb.layout import MAX_DIMENSIONS
 from sgtb.wikipedia.build.hold_out import HoldOut
 
-LEAST_MEMORY = 256 << 20
-MOST_PRIORS = MAX_SOURCES - 3
+MIN_MEMORY = 256 << 20
+MAX_PRIORS = MAX_SOURCES - 3
 
 
 @dataclass(frozen=True)
 class WikiSettings:
-    """What to build, and with what.
+    """Inputs and limits of a build.
 
     workers       processes that read pages
-    memory        bytes that the build may hold, whatever the size of the dumps
-    pageviews     files of page views: popularity; without them it is the pages that link
-    types         a TSV of title and type, which go before the types found by rules
+    memory        memory limit in bytes
+    pageviews     files of page views, for popularity; default: number of linking pages
+    types         TSV of title and type; takes precedence over types found by rules
     priors        TSVs of name, title and count, each a source of its own
-    vectors       "none", "train", or the path of a file of vectors
-    dimensions    of vectors that are trained
-    min_count     how often a word or an entity must occur to get a vector
-    red_links     from how many pages a title without a page must be linked to be an entity; 0: none
-    min_together  in how many pages two entities must be met to be kept as a pair
-    hold_out      pages whose links and text are not counted, to learn from and to test with
-    strict        refuse damaged dumps instead of leaving out what is damaged
+    vectors       "none", "train", or the path of a vector file
+    dimensions    of trained vectors
+    min_count     minimum frequency of words and entities that get a trained vector
+    red_links     minimum number of linking pages for an entity without a page; 0: none
+    min_together  minimum number of pages for a pair of entities that are linked near each other
+    hold_out      pages whose links and text are not counted, for training and testing
+    strict        raise on damaged pages instead of leaving them out
     """
 
     workers: int = 1
@@ -46,9 +46,9 @@ class WikiSettings:
     def __post_init__(self) -> None:
         if not 1 <= self.workers <= 1024:
             raise SettingsError(f"workers: {self.workers}; from 1 to 1024")
-        if self.memory < LEAST_MEMORY:
+        if self.memory < MIN_MEMORY:
             raise SettingsError(
-                f"memory: {self.memory:,} bytes; a build needs {LEAST_MEMORY:,} at least"
+                f"memory: {self.memory:,} bytes; a build needs at least {MIN_MEMORY:,}"
             )
         if not 1 <= self.dimensions <= MAX_DIMENSIONS:
             raise SettingsError(f"dimensions: {self.dimensions}; from 1 to {MAX_DIMENSIONS}")
@@ -58,18 +58,17 @@ class WikiSettings:
             raise SettingsError(f"red_links: {self.red_links}; 0 or more")
         if self.min_together < 1:
             raise SettingsError(f"min_together: {self.min_together}; 1 or more")
-        if len(self.priors) > MOST_PRIORS:
-            raise SettingsError(f"priors: {len(self.priors)} files; at most {MOST_PRIORS}")
+        if len(self.priors) > MAX_PRIORS:
+            raise SettingsError(f"priors: {len(self.priors)} files; at most {MAX_PRIORS}")
         stems = [path.stem for path in self.priors]
-        taken = ("given", "anchors", "names")
+        reserved = ("given", "anchors", "names")
         for i, stem in enumerate(stems):
-            if stem in taken or stem in stems[:i]:
+            if stem in reserved or stem in stems[:i]:
                 raise SettingsError(
-                    f"priors: {self.priors[i]} would be the source {stem!r}, which there is "
-                    "already; give the file another name"
+                    f"priors: {self.priors[i]}: the source {stem!r} already exists; rename the file"
                 )
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources of name counts, in the order in which a knowledge base numbers them."""
+        """The sources of name counts, in the order of their numbers."""
         return ("given", "anchors", "names", *(path.stem for path in self.priors))

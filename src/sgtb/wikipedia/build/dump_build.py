@@ -2,9 +2,9 @@
 
     dumps -> rows of pages in shards -> DuckDB: redirects, names, links, pairs -> writer
 
-Workers read pages and write shards; all that needs more than one page is counted in a DuckDB
-file that spills to disk. So memory does not depend on the size of the dumps, and the files do
-not depend on the number of workers.
+Worker processes read pages and write shards; everything that needs more than one page is counted
+in a DuckDB file that spills to disk. Memory does not depend on the size of the dumps, and the
+result does not depend on the number of workers.
 """
 
 import shutil
@@ -22,6 +22,7 @@ from sgtb.core.errors import DumpError, MissingExtraError
 from sgtb.core.progress import Progress, silent
 from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.build.usable_names import EMPTY, LONG, URL
+from sgtb.kb.environment import State
 from sgtb.kb.kb_folder import building
 from sgtb.text.vector_file import VectorFile, open_vectors
 from sgtb.wikipedia.build.build_report import (
@@ -33,13 +34,13 @@ from sgtb.wikipedia.build.build_report import (
     WikiReport,
 )  # fmt: skip
 from sgtb.wikipedia.build.build_settings import WikiSettings
-from sgtb.wikipedia.build.duckdb_store import Counting
-from sgtb.wikipedia.build.dump_workers import one_site, read_dumps
-from sgtb.wikipedia.build.kb_feed import count_near, write_entities, write_links, write_near
-from sgtb.wikipedia.build.kb_vectors import take, train, write_corpus
-from sgtb.wikipedia.build.name_pages import name_pages
+from sgtb.wikipedia.build.duckdb_store import DuckDbStore
+from sgtb.wikipedia.build.dump_workers import DumpSummary, one_site, read_dumps
+from sgtb.wikipedia.build.kb_tables import count_near, write_entities, write_links, write_near
+from sgtb.wikipedia.build.kb_vectors import copy_vectors, train, write_corpus
+from sgtb.wikipedia.build.name_pages import TextShards, name_pages
 from sgtb.wikipedia.build.page_rows import PAGE_BITS, ChunkCounts, shard
-from sgtb.wikipedia.build.side_files import PRIORS, TYPES, VIEWS, GivenFiles
+from sgtb.wikipedia.build.side_files import PRIORS, TYPES, VIEWS, SideFiles
 from sgtb.wikipedia.build.wiki_counts import LEFT_OUT, LISTED, MISSING, OWN, RESOLVED, WikiCounts
 from sgtb.wikipedia.dump.dump_reader import Dump, open_dump
 from sgtb.wikipedia.dump.site import Site
@@ -49,23 +50,23 @@ __all__ = ["WikiReport", "WikiSettings", "build_wiki"]
 
 def build_wiki(
     dumps: Sequence[Path],
-    place: Path,
+    path: Path,
     settings: WikiSettings | None = None,
     progress: Progress | None = None,
 ) -> WikiReport:
-    """Build a knowledge base in the folder `place` from dumps of one wiki.
+    """Build a knowledge base in the folder `path` from dumps of one wiki.
 
-    Until the end, and if anything goes wrong, what was in the folder stays valid.
+    A knowledge base that is already there stays valid until the end, and after an error.
     """
     begin = time.monotonic()
     settings = settings or WikiSettings()
-    opened = [open_dump(path) for path in dumps]
+    opened = [open_dump(dump) for dump in dumps]
     site = one_site(opened)
     vectors = _checked_inputs(settings)
-    with building(place) as folder:
+    with building(path) as folder:
         work = folder / "work"
         work.mkdir()
-        build = _Build(opened, site, settings, vectors, folder, work, progress or silent)
+        build = _Build(opened, site, settings, vectors, folder, progress or silent)
         try:
             report = build.run(begin)
         finally:
@@ -76,18 +77,27 @@ def build_wiki(
 
 @dataclass(frozen=True)
 class _Linked:
-    """What became of redirects and links."""
+    """Counts of pages, redirects and links after titles have been resolved."""
 
     repeated: tuple[int, int, int]
-    red: int
+    red_entities: int
     redirects: RedirectCounts
     fates: dict[int, int]
     uses: dict[int, int]
     edges: int
 
 
+@dataclass(frozen=True)
+class _SideCounts:
+    """Counts per side file."""
+
+    views: tuple[FileCounts, ...] = ()
+    types: tuple[FileCounts, ...] = ()
+    priors: tuple[FileCounts, ...] = ()
+
+
 class _Build:
-    """One build, stage by stage."""
+    """The stages of a build."""
 
     def __init__(
         self,
@@ -96,31 +106,75 @@ class _Build:
         settings: WikiSettings,
         vectors: VectorFile | None,
         folder: Path,
-        work: Path,
-        say: Progress,
+        progress: Progress,
     ) -> None:
         self._dumps = dumps
         self._site = site
         self._settings = settings
         self._vectors = vectors
         self._folder = folder
-        self._work = work
-        self._say = say
-        self._counting: Counting | None = None
+        self._work = folder / "work"
+        self._progress = progress
+        self._types = () if settings.types is None else (settings.types,)
+        self._db = DuckDbStore(self._work, settings.memory * 3 // 4, settings.workers)
         self._writer: KbWriter | None = None
 
     def close(self) -> None:
-        """Let go of all files, so that they can be deleted."""
-        if self._counting is not None:
-            self._counting.close()
+        """Close all files, so that they can be deleted."""
+        self._db.close()
         if self._writer is not None:
             self._writer.close()
 
     def run(self, begin: float) -> WikiReport:
-        memory = self._settings.memory
-        db = self._counting = Counting(self._work, memory * 3 // 4, self._settings.workers)
-        given = GivenFiles(self._work, self._site)
-        given.read(self._types, self._settings.priors, self._settings.pageviews)
+        """Run all stages; `begin` is the time at which the build started."""
+        settings, db = self._settings, self._db
+        side_files = SideFiles(self._work, self._site)
+        side_files.read(self._types, settings.priors, settings.pageviews)
+        read = self._read_dumps()
+        counts = WikiCounts(db, self._work)
+        linked = self._resolve(counts)
+        self._delete_shards(read.chunks, "links")
+        side_counts = self._load_side_files(side_files, counts)
+        spellings = counts.count_names(PRIORS if side_counts.priors else "")
+        self._delete_shards(read.chunks, "pages", "names")
+        pairs = count_near(db, settings.min_together, settings.memory // 16, self._progress)
+        writer = self._writer = KbWriter(
+            self._folder,
+            db.count_of("entities"),
+            settings.sources,
+            self._dimensions,
+            self._origin(read.counts),
+            memory=settings.memory // 4,
+            progress=self._progress,
+        )
+        omitted = write_entities(db, writer, self._progress)
+        write_links(db, writer, self._progress)
+        write_near(db, writer, self._progress)
+        vectors = self._write_vectors(writer, read.chunks)
+        state = writer.finish(self._name_pages(writer, read.chunks, any(linked.repeated)))
+        return WikiReport(
+            files=tuple(str(dump.path) for dump in self._dumps),
+            file_bytes=sum(dump.size for dump in self._dumps),
+            text_bytes=read.counts.text_bytes,
+            entities=state.entities,
+            red_entities=linked.red_entities,
+            pages=read.page_counts(linked.repeated),
+            redirects=linked.redirects,
+            links=_link_counts(read.counts, linked.fates),
+            entity_links=linked.edges,
+            pairs=pairs,
+            held_out=read.counts.held_out,
+            names=_name_counts(state, read.counts, linked.uses, spellings - omitted, omitted),
+            pageviews=side_counts.views,
+            types=side_counts.types,
+            priors=side_counts.priors,
+            vectors=vectors,
+            dropped=read.dropped,
+            dropped_beyond=read.dropped_count - len(read.dropped),
+            seconds=time.monotonic() - begin,
+        )
+
+    def _read_dumps(self) -> DumpSummary:
         read = read_dumps(
             self._dumps,
             self._work,
@@ -128,105 +182,56 @@ class _Build:
             count_words=self._settings.vectors == "train",
             hold_out=self._settings.hold_out,
             strict=self._settings.strict,
-            say=self._say,
+            progress=self._progress,
         )
         if not read.counts.articles:
             names = ", ".join(str(dump.path) for dump in self._dumps)
-            raise DumpError(f"{names}: there is no article in it")
-        counts = WikiCounts(db, self._work)
-        linked = self._link(counts)
-        self._delete(read.chunks, "links")
-        views, types, priors = self._apply(given, db, counts)
-        spellings = counts.count_names(PRIORS if priors else "")
-        self._delete(read.chunks, "pages", "names")
-        pairs = count_near(db, self._settings.min_together, memory // 16, self._say)
-        writer = self._writer = KbWriter(
-            self._folder,
-            db.count_of("entities"),
-            self._settings.sources,
-            self._dimensions,
-            self._origin(read.counts),
-            memory=memory // 4,
-            progress=self._say,
-        )
-        beyond = write_entities(db, writer, self._say)
-        write_links(db, writer, self._say)
-        write_near(db, writer, self._say)
-        vectors = self._write_vectors(db, writer, read.chunks)
-        state = writer.finish(self._name_pages(db, writer, read.chunks, any(linked.repeated)))
-        return WikiReport(
-            files=tuple(str(dump.path) for dump in self._dumps),
-            file_bytes=sum(dump.size for dump in self._dumps),
-            text_bytes=read.counts.text_bytes,
-            entities=state.entities,
-            red_entities=linked.red,
-            pages=read.page_counts(linked.repeated),
-            redirects=linked.redirects,
-            links=_link_counts(read.counts, linked.fates),
-            entity_links=linked.edges,
-            pairs=pairs,
-            held_out=read.counts.held_out,
-            names=NameCounts(
-                names=state.names,
-                spellings=spellings - beyond,
-                anchors_empty=linked.uses[EMPTY],
-                anchors_long=linked.uses[LONG],
-                anchors_urls=linked.uses[URL],
-                names_unusable=read.counts.names_unusable,
-                spellings_beyond=beyond,
-            ),
-            pageviews=views,
-            types=types,
-            priors=priors,
-            vectors=vectors,
-            dropped=read.dropped,
-            dropped_beyond=read.dropped_count - len(read.dropped),
-            seconds=time.monotonic() - begin,
-        )
+            raise DumpError(f"{names}: no articles found; give a pages-articles dump")
+        return read
 
-    def _delete(self, chunks: int, *kinds: str) -> None:
-        """Free the space of shards that are no longer needed."""
+    def _delete_shards(self, chunks: int, *kinds: str) -> None:
+        """Free the disk space of shards that are no longer needed."""
         for kind in kinds:
             for chunk in range(chunks):
                 shard(self._work, kind, f"{chunk:06d}").unlink()
 
-    def _link(self, counts: WikiCounts) -> _Linked:
-        """Find out where titles lead, and what becomes of links."""
+    def _resolve(self, counts: WikiCounts) -> _Linked:
+        """Resolve titles, redirects and links."""
         steps = 5
-        self._say("counting", 0, steps)
+        self._progress("counting", 0, steps)
         repeated = counts.load_pages()
-        self._say("counting", 1, steps)
+        self._progress("counting", 1, steps)
         counts.follow_redirects()
-        self._say("counting", 2, steps)
-        red = counts.make_entities(self._settings.red_links)
-        self._say("counting", 3, steps)
+        self._progress("counting", 2, steps)
+        red_entities = counts.make_entities(self._settings.red_links)
+        self._progress("counting", 3, steps)
         fates, uses = counts.resolve_links()
-        self._say("counting", 4, steps)
+        self._progress("counting", 4, steps)
         edges = counts.count_links()
-        self._say("counting", 5, steps)
-        return _Linked(repeated, red, counts.redirect_counts(), fates, uses, edges)
+        self._progress("counting", 5, steps)
+        return _Linked(
+            repeated=repeated,
+            red_entities=red_entities,
+            redirects=counts.redirect_counts(),
+            fates=fates,
+            uses=uses,
+            edges=edges,
+        )
 
-    @property
-    def _types(self) -> tuple[Path, ...]:
-        return () if self._settings.types is None else (self._settings.types,)
-
-    def _apply(
-        self, given: GivenFiles, db: Counting, counts: WikiCounts
-    ) -> tuple[tuple[FileCounts, ...], tuple[FileCounts, ...], tuple[FileCounts, ...]]:
-        """Take the files that were given besides dumps."""
-        settings = self._settings
+    def _load_side_files(self, side_files: SideFiles, counts: WikiCounts) -> _SideCounts:
+        settings, db = self._settings, self._db
         views = types = priors = ()  # type: tuple[FileCounts, ...]
         if settings.pageviews:
-            views = given.load(db, VIEWS, settings.pageviews)
+            views = side_files.load(db, VIEWS, settings.pageviews)
             counts.sum_views(VIEWS)
         else:
             counts.count_linking_pages()
         if self._types:
-            types = given.load(db, TYPES, self._types)
+            types = side_files.load(db, TYPES, self._types)
             counts.set_types(TYPES)
         if settings.priors:
-            priors = given.load(db, PRIORS, settings.priors)
-        return views, types, priors
+            priors = side_files.load(db, PRIORS, settings.priors)
+        return _SideCounts(views, types, priors)
 
     @property
     def _dimensions(self) -> int:
@@ -235,9 +240,9 @@ class _Build:
         return self._settings.dimensions if self._settings.vectors == "train" else 0
 
     def _origin(self, counts: ChunkCounts) -> dict[str, Any]:
-        """Return what the knowledge base says of where it comes from."""
+        """Return the record of origin that is stored in the knowledge base."""
         settings = self._settings
-        held = {"hold_out": asdict(settings.hold_out)} if settings.hold_out.share else {}
+        hold_out = {"hold_out": asdict(settings.hold_out)} if settings.hold_out.share else {}
         return {
             "kind": "wiki",
             "wiki": self._site.dbname,
@@ -252,65 +257,65 @@ class _Build:
             ),
             "red_links": settings.red_links,
             "min_together": settings.min_together,
-            **held,
+            **hold_out,
         }
 
-    def _write_vectors(self, db: Counting, writer: KbWriter, chunks: int) -> VectorCounts:
-        settings = self._settings
+    def _write_vectors(self, writer: KbWriter, chunks: int) -> VectorCounts:
+        settings, db = self._settings, self._db
         if self._vectors is not None:
-            return take(self._vectors, writer, db, self._work, self._site.title, self._say)
+            return copy_vectors(
+                self._vectors, writer, db, self._work, self._site.title, self._progress
+            )
         if settings.vectors != "train":
             return VectorCounts(0, 0, 0, 0)
         corpus = self._work / "corpus.txt"
         for chunk in range(chunks):
-            write_corpus(db, shard(self._work, "text", f"{chunk:06d}"), chunk, corpus)
-            self._say("corpus", chunk + 1, chunks)
+            write_corpus(db, self._text_shard(chunk), chunk, corpus)
+            self._progress("corpus", chunk + 1, chunks)
         found = train(
-            corpus, writer, settings.dimensions, settings.min_count, settings.memory, self._say
+            corpus, writer, settings.dimensions, settings.min_count, settings.memory, self._progress
         )
         corpus.unlink()
         return found
 
-    def _name_pages(
-        self, db: Counting, writer: KbWriter, chunks: int, repeated: bool
-    ) -> npt.NDArray[np.uint32]:
-        """Count on how many pages names are links, and in how many they occur."""
+    def _text_shard(self, chunk: int) -> Path:
+        return shard(self._work, "text", f"{chunk:06d}")
 
-        def kept(chunk: int) -> frozenset[int] | None:
+    def _name_pages(self, writer: KbWriter, chunks: int, repeated: bool) -> npt.NDArray[np.uint32]:
+        """Count on how many pages names are links, and on how many they occur."""
+
+        def kept_pages(chunk: int) -> frozenset[int] | None:
             if not repeated:
                 return None
             first = chunk << PAGE_BITS
-            found = db.rows(
+            found = self._db.rows(
                 "SELECT page - $1 FROM owners WHERE page BETWEEN $1 AND $2",
                 first, first + (1 << PAGE_BITS) - 1,
             )  # fmt: skip
-            return frozenset(place for (place,) in found)
+            return frozenset(position for (position,) in found)
 
         return name_pages(
-            writer.names,
-            [shard(self._work, "text", f"{chunk:06d}") for chunk in range(chunks)],
-            kept,
-            db,
+            writer.names(),
+            TextShards([self._text_shard(chunk) for chunk in range(chunks)], kept_pages),
+            self._db,
             self._work / "name-pages.npy",
-            self._settings.memory // 4,
-            self._settings.workers,
-            lambda done: self._say("names in text", done, chunks),
+            memory=self._settings.memory // 4,
+            threads=self._settings.workers,
+            progress=lambda done: self._progress("names in text", done, chunks),
         )
 
 
 def _checked_inputs(settings: WikiSettings) -> VectorFile | None:
-    """Find what is wrong with the inputs before hours of work; return the file of vectors."""
-    for package, needed in (("duckdb", True), ("gensim", settings.vectors == "train")):
-        if needed:
-            try:
-                import_module(package)
-            except ImportError:
-                raise MissingExtraError(
-                    f"building from a dump needs the package {package}: pip install 'sgtb[wiki]'"
-                ) from None
-    if settings.vectors in ("none", "train"):
-        return None
-    return open_vectors(settings.vectors)
+    """Check packages and the vector file before hours of work; return the vector file."""
+    packages = ["duckdb", *(["gensim"] if settings.vectors == "train" else [])]
+    for package in packages:
+        try:
+            import_module(package)
+        except ImportError:
+            raise MissingExtraError(
+                f"building from a dump needs the package {package}: pip install 'sgtb[wiki]'"
+            ) from None
+    return None if settings.vectors in ("none", "train") else open_vectors(settings.vectors)
 
 
 def _link_counts(counts: ChunkCounts, fates: dict[int, int]) -> LinkCounts:
@@ -324,4 +329,18 @@ def _link_counts(counts: ChunkCounts, fates: dict[int, int]) -> LinkCounts:
         listed=counts.links_listed,
         held_out=counts.links_held_out,
         left_out=fates[LEFT_OUT],
+    )
+
+
+def _name_counts(
+    state: State, counts: ChunkCounts, uses: dict[int, int], spellings: int, omitted: int
+) -> NameCounts:
+    return NameCounts(
+        names=state.names,
+        spellings=spellings,
+        anchors_empty=uses[EMPTY],
+        anchors_long=uses[LONG],
+        anchors_urls=uses[URL],
+        names_unusable=counts.names_unusable,
+        spellings_beyond=omitted,
     )

@@ -1,4 +1,4 @@
-"""Reading dumps: workers write the rows of pages in shards, and what they count is added up."""
+"""Reading of dumps by worker processes that write the rows of pages to shards."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from sgtb.wikipedia.build.page_rows import ChunkCounts, write_rows
 from sgtb.wikipedia.dump.dump_reader import Dump, map_chunks
 from sgtb.wikipedia.dump.site import Site
 
-MOST_DROPPED = 1000
-"""How many dropped pages a report names; the rest is counted."""
+MAX_DROPPED = 1000
+"""Dropped pages that a report lists; further ones are only counted."""
 _CHUNK = 8 << 20
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What was read.
+class DumpSummary:
+    """Totals of all chunks.
 
-    chunks         how many shards of each kind there are
-    counts         the sums of all chunks
-    dropped        pages that were left out, the first of them
-    dropped_count  how many there are
-    unusable       how many of them could be read, but have a title that no entity can have
+    chunks         number of shards of each kind
+    counts         sums over all chunks
+    dropped        the first MAX_DROPPED pages that were left out
+    dropped_count  number of all pages that were left out
+    unusable       of these, well-formed pages whose title cannot be an entity's
     """
 
     chunks: int
@@ -37,7 +37,10 @@ class Reading:
     unusable: int
 
     def page_counts(self, repeated: tuple[int, int, int]) -> PageCounts:
-        """Return the pages by what they are, if some of each kind are there twice."""
+        """Return the pages by kind.
+
+        repeated  repeated articles, disambiguation pages and redirects, not counted again
+        """
         counts = self.counts
         articles, disambiguation, redirects = repeated
         return PageCounts(
@@ -59,9 +62,9 @@ def read_dumps(
     count_words: bool,
     hold_out: HoldOut,
     strict: bool,
-    say: Progress,
-) -> Reading:
-    """Write the shards of all pages into a folder, numbered in the order of the pages."""
+    progress: Progress,
+) -> DumpSummary:
+    """Write the shards of all pages to a folder, numbered in the order of the pages."""
     function = partial(
         write_rows,
         site=one_site(dumps),
@@ -80,26 +83,32 @@ def read_dumps(
         sums.update({f.name: getattr(shards.counts, f.name) for f in fields(shards.counts)})
         found = [DroppedPage(d.file, d.line, d.title, d.reason) for d in outcome.dropped]
         found += [
-            DroppedPage(shards.file, outcome.first_line + one.line - 1, one.title, one.reason)
-            for one in shards.unusable
+            DroppedPage(shards.file, outcome.first_line + page.line - 1, page.title, page.reason)
+            for page in shards.unusable
         ]
         dropped_count += len(found)
         unusable += len(shards.unusable)
-        dropped += found[: MOST_DROPPED - len(dropped)]
-        say("reading", outcome.position, total)
-    return Reading(chunks, ChunkCounts(**sums), tuple(dropped), dropped_count, unusable)
+        dropped += found[: MAX_DROPPED - len(dropped)]
+        progress("reading", outcome.position, total)
+    return DumpSummary(
+        chunks=chunks,
+        counts=ChunkCounts(**sums),
+        dropped=tuple(dropped),
+        dropped_count=dropped_count,
+        unusable=unusable,
+    )
 
 
 def one_site(dumps: Sequence[Dump]) -> Site:
-    """Return the wiki that all dumps are from."""
+    """Return the common wiki of all dumps."""
     if not dumps:
-        raise DumpError("no dump is given; name at least one file")
+        raise DumpError("no dump given; name at least one file")
     for dump in dumps[1:]:
-        one, other = dumps[0].site, dump.site
-        if (one.dbname, one.language) != (other.dbname, other.language):
+        first, other = dumps[0].site, dump.site
+        if (first.dbname, first.language) != (other.dbname, other.language):
             raise DumpError(
-                f"{dump.path} is of {other.dbname or 'an unknown wiki'} ({other.language}), but "
-                f"{dumps[0].path} of {one.dbname or 'an unknown wiki'} ({one.language}); a "
-                "knowledge base is built from one wiki"
+                f"{dump.path} is from {other.dbname or 'an unknown wiki'} ({other.language}), but "
+                f"{dumps[0].path} from {first.dbname or 'an unknown wiki'} ({first.language}); "
+                "give dumps of one wiki"
             )
     return dumps[0].site

@@ -1,11 +1,8 @@
-"""HoldOut: pages of a dump that keep their links to themselves, to learn from and to test with.
+"""HoldOut: pages of a dump that are not counted, for training and testing.
 
-A knowledge base has counted the links of its dump: how often a name means what, who is linked
-with whom. A linker that is trained or tested on the links of the same pages would be asked what
-it has been told. So some pages are held out: they are entities like all others, with title,
-description and type, but none of their links is counted, nor a word of their text.
-
-Which pages these are is told by their titles alone, whatever the dump and the order of its pages.
+A knowledge base counts the links of its dump, so a linker trained or tested on the links of the
+same pages would see its own labels. Held-out pages are entities with title, description and type,
+but their links and their text are not counted. Which pages these are depends on their titles only.
 """
 
 from dataclasses import dataclass
@@ -16,16 +13,15 @@ from sgtb.core.errors import SettingsError
 
 Split = Literal["train", "dev", "test"]
 SPLITS: dict[Split, float] = {"test": 0.25, "dev": 0.25, "train": 0.5}
-"""What becomes of the pages held out, by their place."""
-_PLACES = 1 << 64
+"""Shares of the held-out pages."""
 
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Which pages are held out.
+    """Rule that selects held-out pages by the hash of their titles.
 
-    share  of all pages, below 1; 0: none
-    turn   where among the places of titles the share begins: other turns hold out other pages
+    share  share of all pages, below 1; 0: none
+    turn   start of the range of hashes, from 0 to below 1; other values select other pages
     """
 
     share: float = 0.0
@@ -35,21 +31,21 @@ class HoldOut:
         for name in ("share", "turn"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-                raise SettingsError(f"hold-out: the {name} is {value!r}; give 0 to below 1")
+                raise SettingsError(f"hold-out: the {name} is {value!r}; give 0 or more, below 1")
 
     def split(self, title: str) -> Split | None:
-        """Return what a page is held out for; None: it is counted."""
+        """Return the split that a page is held out for; None: it is counted."""
         if not self.share:
             return None
-        place = (place_of(title) - self.turn) % 1.0 / self.share
+        position = (title_hash(title) - self.turn) % 1.0 / self.share
         for split, part in SPLITS.items():
-            if place < part:
+            if position < part:
                 return split
-            place -= part
+            position -= part
         return None
 
 
-def place_of(title: str) -> float:
-    """Return a title's place from 0 to below 1, as good as drawn at random."""
+def title_hash(title: str) -> float:
+    """Return a hash of a title, uniform from 0 to below 1."""
     number = int.from_bytes(blake2b(title.encode(), digest_size=8).digest(), "big")
-    return number / _PLACES
+    return number / (1 << 64)

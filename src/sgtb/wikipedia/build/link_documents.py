@@ -1,9 +1,8 @@
-"""Link documents: pages held out of a knowledge base, whose own links say what names mean.
+"""Link documents: held-out pages of a dump as annotated documents.
 
-Nobody has annotated them for linkers, but their authors have written [[Paris, Texas|Paris]]. The
-text is what a reader sees, the mentions are its links, and what a link leads to is the gold: an
-entity of the knowledge base, perhaps over redirects, or NIL where it has none of that title.
-Links to lists of meanings, to the page itself and to other namespaces are no mentions.
+Mentions are the links of a page such as [[Paris, Texas|Paris]]; gold is the entity of the link's
+target after redirects, or NIL if the knowledge base does not have it. Links to disambiguation
+pages, to the page itself and to other namespaces are not mentions.
 """
 
 import heapq
@@ -21,22 +20,22 @@ from sgtb.kb.build.usable_names import USABLE, anchor_use, clean, title_problem
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.text.tokenization import sentences, tokenize, touched_tokens
 from sgtb.wikipedia.build.dump_workers import one_site
-from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut, Split, place_of
-from sgtb.wikipedia.dump.dump_reader import ChunkPages, Page, map_chunks, open_dump
+from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut, Split, title_hash
+from sgtb.wikipedia.dump.dump_reader import ChunkPages, map_chunks, open_dump
 from sgtb.wikipedia.dump.language_editions import is_disambiguation
 from sgtb.wikipedia.dump.site import Site
 from sgtb.wikipedia.wikitext.markup import HIDDEN, Extract, extract
 
-MOST_PAGES = 800
-"""Pages taken, of all splits together: they are held in memory, and so is what is made of them."""
-_MOST_STEPS = 20
-"""Redirects followed one after the other; who goes on longer goes in circles."""
-_LIST = ""
-"""What stands for a list of meanings, as the target of a redirect."""
+MAX_PAGES = 800
+"""Default limit of pages of all splits together; they are held in memory."""
+_MAX_REDIRECTS = 20
+"""Redirects followed in a row; longer chains are cycles."""
+_DISAMBIGUATION = ""
+"""Target recorded for a disambiguation page."""
 
 
-class _Shown(NamedTuple):
-    """A link in a text, and the title it leads to."""
+class _TextLink(NamedTuple):
+    """A link in a text and its target's title."""
 
     start: int
     end: int
@@ -44,36 +43,36 @@ class _Shown(NamedTuple):
 
 
 class _HeldOut(NamedTuple):
-    """A page that is held out, as a worker process sends it."""
+    """A held-out page."""
 
     title: str
     split: Split
     text: str
-    links: tuple[_Shown, ...]
+    links: tuple[_TextLink, ...]
 
 
-class _Taken(NamedTuple):
-    """What a worker takes from a chunk: pages, and where other titles lead."""
+class _ChunkExtract(NamedTuple):
+    """Held-out pages of a chunk, and (title, target) of its redirects."""
 
     pages: list[_HeldOut]
-    leads: list[tuple[str, str]]
+    redirects: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class LinkDocuments:
-    """Documents by split, and how many pages were held out for each, those not taken included."""
+    """Documents by split, and the number of all pages held out for each split."""
 
     documents: Mapping[Split, tuple[Document, ...]]
     held_out: Mapping[Split, int]
 
 
 def held_out_of(kb: KnowledgeBase) -> HoldOut:
-    """Return which pages a knowledge base has not counted; without any, raise."""
+    """Return the hold-out rule of a knowledge base; raise if it was built without one."""
     record = kb.state.origin.get("hold_out")
     if not isinstance(record, dict):
         raise KnowledgeBaseError(
-            f"{kb.path}: no pages were held out when it was built, so it has counted the very "
-            "links to learn from; build it with `sgtb kb build wiki --hold-out 0.4`"
+            f"{kb.path}: built without held-out pages, so it has counted the links to train on; "
+            "build it with `sgtb kb build wiki --hold-out 0.4`"
         )
     return HoldOut(**record)
 
@@ -81,28 +80,30 @@ def held_out_of(kb: KnowledgeBase) -> HoldOut:
 def read_link_documents(
     dumps: Sequence[Path],
     kb: KnowledgeBase,
-    most: int = MOST_PAGES,
+    max_pages: int = MAX_PAGES,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> LinkDocuments:
-    """Read the pages that a knowledge base, built from the same dumps, has not counted.
+    """Read the held-out pages of a knowledge base from the dumps it was built from.
 
-    most     pages to take; of more, those that the hash of their titles puts first
-    workers  processes that read pages
+    max_pages  limit of pages; those with the lowest title hashes are taken
+    workers    processes that read pages
     """
-    if isinstance(most, bool) or not isinstance(most, int) or most < len(SPLITS):
-        raise SettingsError(f"pages to take: {most!r}; {len(SPLITS)} at least, one of each split")
+    if isinstance(max_pages, bool) or not isinstance(max_pages, int) or max_pages < len(SPLITS):
+        raise SettingsError(f"max_pages: {max_pages!r}; at least {len(SPLITS)}, one of each split")
     hold_out = held_out_of(kb)
     opened = [open_dump(path) for path in dumps]
     site = one_site(opened)
     total = sum(dump.size for dump in opened)
-    kept = {split: _First(max(1, round(most * part))) for split, part in SPLITS.items()}
-    with TemporaryFile("w+", encoding="utf-8", newline="\n") as leads:
-        function = partial(_take, site=site, hold_out=hold_out)
+    kept = {split: _LowestHashes(max(1, round(max_pages * part))) for split, part in SPLITS.items()}
+    with TemporaryFile("w+", encoding="utf-8", newline="\n") as redirects:
+        function = partial(_extract_chunk, site=site, hold_out=hold_out)
         for outcome in map_chunks(opened, function, workers):
             for page in outcome.result.pages:
                 kept[page.split].add(page)
-            leads.writelines(f"{title}\t{target}\n" for title, target in outcome.result.leads)
+            redirects.writelines(
+                f"{title}\t{target}\n" for title, target in outcome.result.redirects
+            )
             if progress is not None:
                 progress("reading", outcome.position, total)
         chosen = [page for split in SPLITS for page in kept[split].pages()]
@@ -111,23 +112,23 @@ def read_link_documents(
                 f"{', '.join(map(str, dumps))}: none of its articles is among the pages held out "
                 f"of {kb.path} ({hold_out.share:.0%}); was it built from this dump?"
             )
-        wanted = {link.target for page in chosen for link in page.links}
-        meant = _follow(wanted, kb, leads)
+        targets = {link.target for page in chosen for link in page.links}
+        gold = _resolve(targets, kb, redirects)
     found: dict[Split, list[Document]] = {split: [] for split in SPLITS}
     for page in chosen:
-        found[page.split].append(_document(page, meant))
+        found[page.split].append(_document(page, gold))
     return LinkDocuments(
         {split: tuple(documents) for split, documents in found.items()},
         {split: kept[split].seen for split in SPLITS},
     )
 
 
-class _First:
-    """Keeps the pages whose titles have the first places; of a title that comes twice, one."""
+class _LowestHashes:
+    """Keeps the pages with the lowest title hashes; the first of pages with the same title."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._heap: list[tuple[float, str]] = []  # the last place on top
+    def __init__(self, max_pages: int) -> None:
+        self._max_pages = max_pages
+        self._heap: list[tuple[float, str]] = []  # the highest hash on top
         self._pages: dict[str, _HeldOut] = {}
         self.seen = 0
 
@@ -136,37 +137,34 @@ class _First:
             return
         self.seen += 1
         self._pages[page.title] = page
-        heapq.heappush(self._heap, (-place_of(page.title), page.title))
-        if len(self._heap) > self._most:
+        heapq.heappush(self._heap, (-title_hash(page.title), page.title))
+        if len(self._heap) > self._max_pages:
             del self._pages[heapq.heappop(self._heap)[1]]
 
     def pages(self) -> list[_HeldOut]:
         return [self._pages[title] for title in sorted(self._pages)]
 
 
-def _take(chunk: ChunkPages, site: Site, hold_out: HoldOut) -> _Taken:
-    """Take held-out articles, redirects and lists of meanings."""
-    taken = _Taken([], [])
+def _extract_chunk(chunk: ChunkPages, site: Site, hold_out: HoldOut) -> _ChunkExtract:
+    """Return held-out articles, redirects and disambiguation pages."""
+    found = _ChunkExtract([], [])
     for page in chunk.pages:
         title = clean(page.title)
         if page.namespace != 0 or title_problem(title):
             continue
         if page.redirect is not None:
-            taken.leads.append((title, clean(page.redirect)))
+            found.redirects.append((title, clean(page.redirect)))
         elif is_disambiguation(title, page.text):
-            taken.leads.append((title, _LIST))
+            found.redirects.append((title, _DISAMBIGUATION))
         elif (split := hold_out.split(title)) is not None:
-            taken.pages.append(_held_out(page, title, split, site))
-    return taken
+            shown = extract(page.text, site.hidden)
+            links = tuple(_links(shown, title, site))
+            found.pages.append(_HeldOut(title, split, shown.text, links))
+    return found
 
 
-def _held_out(page: Page, title: str, split: Split, site: Site) -> _HeldOut:
-    shown = extract(page.text, site.hidden)
-    return _HeldOut(title, split, shown.text, tuple(_links(shown, title, site)))
-
-
-def _links(shown: Extract, own: str, site: Site) -> Iterable[_Shown]:
-    """Yield the links that stand in the text, one after the other."""
+def _links(shown: Extract, own: str, site: Site) -> Iterable[_TextLink]:
+    """Yield the usable links of a text in order, without overlaps."""
     end = 0
     in_text = (link for link in shown.links if link.start >= 0 and not link.flags & HIDDEN)
     for link in sorted(in_text, key=lambda link: (link.start, link.end)):
@@ -175,41 +173,56 @@ def _links(shown: Extract, own: str, site: Site) -> Iterable[_Shown]:
             continue
         target = clean(target)
         if target != own and not title_problem(target):
-            yield _Shown(link.start, link.end, target)
+            yield _TextLink(link.start, link.end, target)
             end = link.end
 
 
-def _follow(wanted: set[str], kb: KnowledgeBase, leads: IO[str]) -> dict[str, str | None]:
-    """Return what titles mean: an entity's id, NIL, or None for a list of meanings."""
-    known = {title for title in wanted if kb.number(title) is not None}
-    ends = {title: title for title in wanted - known}
-    for _ in range(_MOST_STEPS):
-        asked = set(ends.values()) - known - {_LIST}
-        leads.seek(0)
+def _resolve(titles: set[str], kb: KnowledgeBase, redirects: IO[str]) -> dict[str, str | None]:
+    """Return the gold of titles: an entity's id, NIL, or None for a disambiguation page."""
+    known = {title for title in titles if kb.number(title) is not None}
+    ends = {title: title for title in titles - known}
+    for _ in range(_MAX_REDIRECTS):
+        unresolved = set(ends.values()) - known - {_DISAMBIGUATION}
+        redirects.seek(0)
         steps: dict[str, str] = {}
-        for line in leads:
+        for line in redirects:
             title, target = line[:-1].split("\t")
-            if title in asked:
+            if title in unresolved:
                 steps.setdefault(title, target)
         if not steps:
             break
         ends = {title: steps.get(end, end) for title, end in ends.items()}
-        known |= {end for end in ends.values() if end != _LIST and kb.number(end) is not None}
-    meant: dict[str, str | None] = {title: title for title in known & wanted}
+        known |= {end for end in steps.values() if end and kb.number(end) is not None}
+    gold: dict[str, str | None] = {title: title for title in known & titles}
     for title, end in ends.items():
-        meant[title] = None if end == _LIST else end if end in known else NIL
-    return meant
+        gold[title] = None if end == _DISAMBIGUATION else end if end in known else NIL
+    return gold
 
 
-def _document(page: _HeldOut, meant: Mapping[str, str | None]) -> Document:
+def _document(page: _HeldOut, gold_of: Mapping[str, str | None]) -> Document:
     tokens = tokenize(page.text)
     mentions = []
     for start, end, target in page.links:
-        gold = meant[target]
+        gold = gold_of[target]
         first, stop = touched_tokens(tokens, start, end)
         if gold is not None and gold != page.title and first < stop:
             title = target if gold == NIL else gold
-            mentions.append(Mention(start, end, first, stop, page.text[start:end], gold, title))
+            mentions.append(
+                Mention(
+                    start=start,
+                    end=end,
+                    first=first,
+                    stop=stop,
+                    text=page.text[start:end],
+                    gold=gold,
+                    title=title,
+                )
+            )
     return Document(
-        page.title, page.text, tokens, sentences(page.text, tokens), tuple(mentions), page.split
+        id=page.title,
+        text=page.text,
+        tokens=tokens,
+        sentences=sentences(page.text, tokens),
+        mentions=tuple(mentions),
+        split=page.split,
     )

@@ -1,126 +1,134 @@
-"""Pages of names: on how many pages a name is a link, and in how many it occurs at all."""
+"""Pages per name: on how many pages a name is a link, and on how many it occurs."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.wikipedia.build.duckdb_store import Counting
-from sgtb.wikipedia.build.name_finder import NameFilter, NameFinder
-from sgtb.wikipedia.build.name_hash import name_hashes
-from sgtb.wikipedia.build.page_counter import Counts, Keys
+from sgtb.wikipedia.build.duckdb_store import DuckDbStore
+from sgtb.wikipedia.build.page_counters import (
+    Counts,
+    Keys,
+    NameFilter,
+    NamePageCounter,
+    name_hashes,
+)
 
-Told = Callable[[int], None]
 _BATCH = 100_000
-_MOST = np.iinfo(np.uint32).max
+_MAX_COUNT = np.iinfo(np.uint32).max
+
+
+@dataclass(frozen=True)
+class TextShards:
+    """Text of all pages, in files in the form that `NamePageCounter` reads.
+
+    kept_pages  returns the positions of the pages of shard i that count; None: all
+    """
+
+    paths: Sequence[Path]
+    kept_pages: Callable[[int], frozenset[int] | None]
+
+    def read(self, number: int, kept: frozenset[int] | None) -> bytes:
+        """Return the text of a shard, with empty text for pages that do not count."""
+        text = self.paths[number].read_bytes()
+        if kept is None:
+            return text
+        return b"\f".join(page if i in kept else b"" for i, page in enumerate(text.split(b"\f")))
 
 
 def name_pages(
-    names: Callable[[], Iterable[str]],
-    shards: Sequence[Path],
-    kept: Callable[[int], frozenset[int] | None],
-    counting: Counting,
+    names: Iterable[str],
+    shards: TextShards,
+    db: DuckDbStore,
     path: Path,
     memory: int,
     threads: int,
-    told: Told,
+    progress: Callable[[int], None],
 ) -> npt.NDArray[np.uint32]:
-    """Return u4[names, 2], in a file at `path`: pages that link a name, pages it occurs in.
+    """Return u4[names, 2], mapped from a file at `path`: pages that link a name, and that have it.
 
-    The table `linked` of `counting` knows by hash how many pages link a name.
+    The table `linked` of `db` has the number of linking pages by hash.
 
-    names   yields every name in normal form, in the order of the rows
-    shards  files with text, as `NameFinder` reads it
-    kept    tells which pages of the shard of a number count, by their place; None: all
-    told    is told after every shard how many are done
+    names     all names in normal form, in the order of the rows
+    progress  Progress callback; takes the number of shards done.
     """
-    total = _hash_names(names(), counting)
-    known = NameFilter(total, memory // 4)
-    for low, high in counting.spans("name_hashes", "number", _BATCH):
-        found = counting.arrays(
-            "SELECT hash FROM name_hashes WHERE number BETWEEN $1 AND $2", low, high
-        )
-        known.add(found["hash"])
-    _find(known, shards, kept, counting, memory // 2 // threads, threads, told)
-    return _joined(counting, path, total)
+    total = _store_hashes(names, db)
+    name_filter = NameFilter(total, memory // 4)
+    for low, high in db.key_ranges("name_hashes", "number", _BATCH):
+        found = db.arrays("SELECT hash FROM name_hashes WHERE number BETWEEN $1 AND $2", low, high)
+        name_filter.add(found["hash"])
+    _count_occurrences(name_filter, shards, db, memory // 2 // threads, threads, progress)
+    return _write_pages(db, path, total)
 
 
-def _hash_names(names: Iterable[str], counting: Counting) -> int:
-    counting.run("CREATE TABLE name_hashes (number INTEGER, hash UBIGINT)")
+def _store_hashes(names: Iterable[str], db: DuckDbStore) -> int:
+    db.run("CREATE TABLE name_hashes (number INTEGER, hash UBIGINT)")
     names, total = iter(names), 0
     while batch := list(islice(names, _BATCH)):
         numbers = np.arange(total, total + len(batch), dtype=np.int32)
-        counting.append("name_hashes", {"number": numbers, "hash": name_hashes(batch)})
+        db.append("name_hashes", {"number": numbers, "hash": name_hashes(batch)})
         total += len(batch)
     return total
 
 
-def _find(
-    known: NameFilter,
-    shards: Sequence[Path],
-    kept: Callable[[int], frozenset[int] | None],
-    counting: Counting,
+def _count_occurrences(
+    names: NameFilter,
+    shards: TextShards,
+    db: DuckDbStore,
     memory: int,
     threads: int,
-    told: Told,
+    progress: Callable[[int], None],
 ) -> None:
-    """Fill the table `occurring`; its rows of a hash are still to be added up."""
-    counting.run("CREATE TABLE occurring (hash UBIGINT, pages UINTEGER)")
-    guard = threading.Lock()
+    """Fill the table `occurring`, with several rows per hash."""
+    db.run("CREATE TABLE occurring (hash UBIGINT, pages UINTEGER)")
+    lock = threading.Lock()
     done = 0
 
-    def keep(found: tuple[Keys, Counts]) -> None:
-        with guard:
-            counting.append("occurring", {"hash": found[0], "pages": found[1]})
+    def store(found: tuple[Keys, Counts]) -> None:
+        with lock:
+            db.append("occurring", {"hash": found[0], "pages": found[1]})
 
-    def work(mine: Sequence[int]) -> None:
+    def work(numbers: Sequence[int]) -> None:
         nonlocal done
-        finder = NameFinder(known, memory)
-        for number in mine:
-            with guard:
-                wanted = kept(number)
-            for found in finder.add(_text(shards[number], wanted)):
-                keep(found)
-            with guard:
+        counter = NamePageCounter(names, memory)
+        for number in numbers:
+            with lock:
+                kept = shards.kept_pages(number)
+            for found in counter.add(shards.read(number, kept)):
+                store(found)
+            with lock:
                 done += 1
-                told(done)
-        keep(finder.drain())
+                progress(done)
+        store(counter.drain())
 
     with ThreadPoolExecutor(threads) as pool:
-        numbers = range(len(shards))
+        numbers = range(len(shards.paths))
         for future in [pool.submit(work, numbers[i::threads]) for i in range(threads)]:
             future.result()
 
 
-def _text(shard: Path, wanted: frozenset[int] | None) -> bytes:
-    text = shard.read_bytes()
-    if wanted is None:
-        return text
-    pages = text.split(b"\f")
-    return b"\f".join(page if i in wanted else b"" for i, page in enumerate(pages))
-
-
-def _joined(counting: Counting, path: Path, total: int) -> npt.NDArray[np.uint32]:
-    """Write what belongs to each name; a name occurs at least where it is a link."""
-    counting.group("occurs", "hash, sum(pages)::BIGINT AS pages", "occurring", "hash")
-    counting.run("DROP TABLE occurring")
-    counting.run(
+def _write_pages(db: DuckDbStore, path: Path, total: int) -> npt.NDArray[np.uint32]:
+    """Write the counts of each name; it occurs at least on the pages that link it."""
+    db.group("occurs", "hash, sum(pages)::BIGINT AS pages", "occurring", "hash")
+    db.run("DROP TABLE occurring")
+    db.run(
         "CREATE TABLE seen AS SELECT n.number, coalesce(l.pages, 0)::BIGINT AS linked, "
         "greatest(coalesce(o.pages, 0), coalesce(l.pages, 0))::BIGINT AS pages "
         "FROM name_hashes n LEFT JOIN linked l USING (hash) LEFT JOIN occurs o USING (hash) "
         "ORDER BY number"
     )
     out: npt.NDArray[np.uint32] = np.lib.format.open_memmap(path, "w+", np.uint32, (total, 2))
-    for low, high in counting.spans("seen", "number", _BATCH):
-        found = counting.arrays(
+    for low, high in db.key_ranges("seen", "number", _BATCH):
+        found = db.arrays(
             "SELECT linked, pages FROM seen WHERE number BETWEEN $1 AND $2 ORDER BY number",
             low, high,
         )  # fmt: skip
-        out[low : high + 1, 0] = np.minimum(found["linked"], _MOST)
-        out[low : high + 1, 1] = np.minimum(found["pages"], _MOST)
-    counting.run("DROP TABLE seen; DROP TABLE occurs; DROP TABLE name_hashes")
+        for column, name in enumerate(("linked", "pages")):
+            out[low : high + 1, column] = np.minimum(found[name], _MAX_COUNT)
+    db.run("DROP TABLE seen; DROP TABLE occurs; DROP TABLE name_hashes")
     return out

@@ -1,17 +1,16 @@
-"""Rows of pages: what a worker process takes from the pages of a chunk, in files for counting.
+"""Rows of pages: shards that a worker process writes for the pages of a chunk.
 
     pages-N.tsv   place, kind, title, target, type, description, named, bare
     links-N.tsv   place, ordinal, line, word, target, anchor, use, hash
     names-N.tsv   place, kind, name, target
     text-N.txt    the text of articles in normal form
 
-The place of a page is its number among the chunk's pages of the main namespace. N is the number
-of the chunk, which a worker does not know: it gives the files a name of its own, and they are
-renamed later. Page N << 24 plus place is then the same for any number of processes.
+The place of a page is its index among the chunk's pages of the main namespace. N is the number of
+the chunk. A worker does not know it; it writes files under a temporary name, which are renamed
+later. The page number (N << 24) + place is then independent of the number of processes.
 
-In the text, every page has its place, empty for those that are no articles: lines ended by \\n,
-pages by \\f. What links show that is not in the text (those in templates, say) follows after
-\\v, a line each.
+The text has an entry for every page, empty if it is not an article; lines end with \\n, pages with
+\\f. Anchors that are not part of the text, such as in templates, follow after \\v, one a line.
 """
 
 import os
@@ -32,7 +31,7 @@ from sgtb.kb.build.usable_names import (
 )  # fmt: skip
 from sgtb.text.normalization import normal_name
 from sgtb.wikipedia.build.hold_out import HoldOut
-from sgtb.wikipedia.build.name_hash import name_hashes
+from sgtb.wikipedia.build.page_counters import name_hashes
 from sgtb.wikipedia.dump.dump_reader import ChunkPages, Page
 from sgtb.wikipedia.dump.language_editions import is_disambiguation
 from sgtb.wikipedia.dump.site import Site
@@ -42,10 +41,10 @@ from sgtb.wikipedia.wikitext.page_types import page_type
 
 PAGE_BITS = 24
 KINDS = ("pages", "links", "names", "text")
-_names = count()
+_shard_numbers = count()
 ARTICLE, DISAMBIGUATION, REDIRECT = 0, 1, 2
 ENTRY, BOLD = 2, 3
-"""Kinds of names; a title is of kind 0, a redirect of kind 1."""
+"""Kinds of stated names; titles are of kind 0, redirects of kind 1."""
 
 PAGE_COLUMNS = {
     "place": "INTEGER", "kind": "TINYINT", "title": "VARCHAR", "target": "VARCHAR",
@@ -61,7 +60,7 @@ END_OF_PAGE, ASIDE = "\f", "\v"
 
 
 class Unusable(NamedTuple):
-    """A page with a title that no entity can have."""
+    """A page whose title cannot be an entity's; `line` counts from the chunk's first line."""
 
     line: int
     title: str
@@ -70,7 +69,7 @@ class Unusable(NamedTuple):
 
 @dataclass
 class ChunkCounts:
-    """What a worker has counted in a chunk."""
+    """Counts of a chunk."""
 
     text_bytes: int = 0
     pages: int = 0
@@ -89,10 +88,11 @@ class ChunkCounts:
 
 @dataclass(frozen=True)
 class Shards:
-    """The files of a chunk, all of one name, and what was counted.
+    """The files of a chunk and its counts.
 
-    file      the dump that the pages are from
-    unusable  pages that were left out, with lines counted from the chunk's first
+    name      common part of the file names
+    file      dump of the pages
+    unusable  pages that were left out
     """
 
     name: str
@@ -101,34 +101,34 @@ class Shards:
     unusable: tuple[Unusable, ...]
 
     def rename(self, folder: Path, number: int) -> None:
-        """Give the files the number of their chunk."""
+        """Rename the files by the number of their chunk."""
         for kind in KINDS:
             os.replace(shard(folder, kind, self.name), shard(folder, kind, f"{number:06d}"))
 
 
 def shard(folder: Path, kind: str, name: str) -> Path:
-    """Return where a file of a chunk lies."""
+    """Return the path of a shard."""
     return folder / f"{kind}-{name}.{'txt' if kind == 'text' else 'tsv'}"
 
 
 def write_rows(
     chunk: ChunkPages, site: Site, folder: Path, count_words: bool, hold_out: HoldOut
 ) -> Shards:
-    """Write the rows of a chunk's pages.
+    """Write the shards of a chunk.
 
-    count_words  also tell where in its line a link stands, for vectors
-    hold_out     articles without rows of links, and without text
+    count_words  also record the word position of links, for vectors
+    hold_out     articles without link rows and without text
     """
     rows = _Rows(site, count_words, hold_out)
     for page in chunk.pages:
         rows.add(page)
-    name = f"new-{os.getpid()}-{next(_names)}"
+    name = f"new-{os.getpid()}-{next(_shard_numbers)}"
     for kind, text in zip(
         KINDS,
         (
-            _joined(rows.pages),
-            _joined(rows.hashed_links()),
-            _joined(rows.names),
+            _to_tsv(rows.pages),
+            _to_tsv(rows.hashed_links()),
+            _to_tsv(rows.names),
             "".join(rows.texts),
         ),
         strict=True,
@@ -138,7 +138,7 @@ def write_rows(
 
 
 class _Rows:
-    """Collects rows."""
+    """Collects the rows of a chunk."""
 
     def __init__(self, site: Site, count_words: bool, hold_out: HoldOut) -> None:
         self._site = site
@@ -171,7 +171,7 @@ class _Rows:
             self._page(REDIRECT, title, clean(page.redirect))
         elif is_disambiguation(title, page.text):
             self.counts.disambiguation += 1
-            self._list(extract(page.text, self._site.hidden), title)
+            self._disambiguation(extract(page.text, self._site.hidden), title)
         else:
             self.counts.articles += 1
             self._article(extract(page.text, self._site.hidden), title, page.text)
@@ -192,8 +192,8 @@ class _Rows:
         if kind != ARTICLE:
             self.texts.append(END_OF_PAGE)
 
-    def _list(self, shown: Extract, title: str) -> None:
-        """Take a page that lists meanings: the first link of each item is one."""
+    def _disambiguation(self, shown: Extract, title: str) -> None:
+        """Add a disambiguation page; the first link of each list item is an entry."""
         self._page(DISAMBIGUATION, title)
         self.counts.links += len(shown.links)
         self.counts.links_listed += len(shown.links)
@@ -225,15 +225,15 @@ class _Rows:
         self.texts.append(END_OF_PAGE)
 
     def _text(self, shown: Extract) -> None:
-        """Take what an article says, and its links."""
+        """Add the text and the links of an article."""
         lines = shown.text.split("\n")
-        self.texts += [line for plain in lines for line in (normal_name(plain), "\n")]
+        self.texts += [f"{normal_name(line)}\n" for line in lines]
         aside = self._links(shown, lines)
         if aside:
-            self.texts += [ASIDE, "\n", *(line for name in aside for line in (name, "\n"))]
+            self.texts += [ASIDE, "\n", *(f"{name}\n" for name in aside)]
 
     def _links(self, shown: Extract, lines: Sequence[str]) -> list[str]:
-        """Take the links of an article; return what they show besides the text."""
+        """Add the links of an article; return anchors that are not part of its text."""
         starts = [0]
         for line in lines:
             starts.append(starts[-1] + len(line) + 1)
@@ -255,14 +255,14 @@ class _Rows:
         return aside
 
     def _word(self, link: WikiLink, lines: Sequence[str], starts: Sequence[int]) -> int:
-        """Return how many words of its line end with a link; -1: it is not in the text."""
+        """Return the number of words of a line up to the link's end; -1: not in the text."""
         if not self._count_words or link.start < 0:
             return -1
         before = lines[link.line][: link.end - starts[link.line]]
         return normal_name(before).count(" ") + 1
 
     def _anchor(self, shown: str) -> tuple[str, int, str]:
-        """Return an anchor as a name is written, what it is good for, and its normal form."""
+        """Return the cleaned anchor ("" if unusable), its use, and its normal form."""
         known = self._known_anchors.get(shown)
         if known is None:
             anchor = clean(shown)
@@ -278,7 +278,7 @@ class _Rows:
             self.counts.names_unusable += 1
 
     def _title(self, target: str) -> str | None:
-        """Return the normal title of a target, if an entity can have it."""
+        """Return the normal title of a target; None if no entity can have it."""
         if target in self._titles:
             return self._titles[target]
         title = self._site.title(target)
@@ -289,5 +289,5 @@ class _Rows:
         return title
 
 
-def _joined(rows: Iterable[tuple[object, ...]]) -> str:
+def _to_tsv(rows: Iterable[tuple[object, ...]]) -> str:
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)

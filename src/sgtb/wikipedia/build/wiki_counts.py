@@ -1,26 +1,26 @@
-"""WikiCounts: the rows of all pages, joined and counted: entities, names, links.
+"""WikiCounts: entities, names and links, joined and counted from the rows of all pages.
 
-Tables, made in this order:
+Tables, in the order of their creation; those marked * are sorted by their first columns:
 
-    links      every link of an article, as the shards have it
-    said       names that pages say of themselves or of others, as the shards have them
-    pages      each title once, of repeated ones the first; kind, type, description
-    redirects  title, target: where a redirect leads in the end; open: into a cycle
-    entities   number, title, page (-1: a red link), type, popularity; by the bytes of the title
-    owners     page, number: the entity of every article; in order
-    titles     title, number: of articles and redirects to them; -1: a list of meanings
-    found      every link with its fate and its entity
-    placed     page, ordinal, line, word, number (-1: none); in order
-    edges      source, target: each link between entities once; in order
-    linked     hash, pages: in how many pages the name of that hash is a link
-    spellings  number, text, source, count; in order
+    links         all links of articles, as in the shards
+    stated_names  bold names and entries of disambiguation pages, as in the shards
+    pages         distinct titles (the first of repeated ones) with kind, type, description
+    redirects     title, final target; open: part of a cycle
+    entities      number, title, page (-1: red link), type, popularity; by the bytes of the title
+    owners *      page, number: the entity of every article
+    titles        title, number: articles and redirects to them; -1: disambiguation page
+    found         all links with outcome and entity
+    placed *      page, ordinal, line, word, number (-1: none)
+    edges *       source, target: distinct links between entities
+    linked        hash, pages: number of pages on which the name of that hash is a link
+    spellings *   number, text, source, count
 """
 
 from pathlib import Path
 
 from sgtb.kb.build.usable_names import EMPTY, LONG, URL, USABLE, title_names, title_problem
 from sgtb.wikipedia.build.build_report import RedirectCounts
-from sgtb.wikipedia.build.duckdb_store import Counting, tsv
+from sgtb.wikipedia.build.duckdb_store import DuckDbStore, tsv
 from sgtb.wikipedia.build.page_rows import (
     ARTICLE,
     BOLD,
@@ -34,29 +34,29 @@ from sgtb.wikipedia.build.page_rows import (
 )  # fmt: skip
 
 RESOLVED, MISSING, LISTED, OWN, LEFT_OUT = 0, 1, 2, 3, 4
-"""Fates of links: to an entity, to no page, to a list of meanings, to the page itself, on a page
-that was left out."""
+"""Outcomes of links: to an entity, to no page, to a disambiguation page, to the page itself, on a
+page that was left out."""
 ANCHORS, NAMES, FIRST_PRIOR = 1, 2, 3
-"""Sources of names, by their number."""
+"""Numbers of the sources of names."""
 
 
 class WikiCounts:
-    """Makes the tables, one after the other, from the shards in a folder."""
+    """Creates the tables from the shards in a folder; methods are called in their order."""
 
-    def __init__(self, counting: Counting, folder: Path) -> None:
-        self._db = counting
+    def __init__(self, db: DuckDbStore, folder: Path) -> None:
+        self._db = db
         self._folder = folder
 
     def load_pages(self) -> tuple[int, int, int]:
-        """Make `pages`; return how many articles, lists of meanings, redirects were repeated.
+        """Create `pages`; return how many articles, disambiguation pages, redirects are repeated.
 
-        Files are read here and joined later: both at once would each hold their memory.
+        Reading and joining are separate statements, because each needs its own memory.
         """
         db = self._db
         for table, kind, columns in (
             ("all_pages", "pages", PAGE_COLUMNS),
             ("links", "links", LINK_COLUMNS),
-            ("said", "names", NAME_COLUMNS),
+            ("stated_names", "names", NAME_COLUMNS),
         ):
             db.run(f"CREATE TABLE {table} AS SELECT * FROM {self._shards(kind, columns)}")
         db.group("first_pages", "title, min(page) AS page", "all_pages", "title")
@@ -70,13 +70,13 @@ class WikiCounts:
             )
         )
         db.run("DROP TABLE all_pages; DROP TABLE first_pages")
-        articles, lists, redirects = (
+        articles, disambiguation, redirects = (
             int(repeated.get(kind, 0)) for kind in (ARTICLE, DISAMBIGUATION, REDIRECT)
         )
-        return articles, lists, redirects
+        return articles, disambiguation, redirects
 
     def follow_redirects(self) -> None:
-        """Make `redirects`. Every round doubles how far each sees; a cycle has no end to see."""
+        """Create `redirects`. Each round doubles the steps followed; cycles stay open."""
         db = self._db
         db.run(
             "CREATE TABLE redirects AS SELECT title, target, true AS open FROM pages "
@@ -93,7 +93,7 @@ class WikiCounts:
             before, left = left, db.number("SELECT count(*) FROM redirects WHERE open")
 
     def make_entities(self, red_links: int) -> int:
-        """Make `entities` and `titles`; return how many entities have no page."""
+        """Create `entities`, `owners` and `titles`; return how many entities have no page."""
         db = self._db
         db.run(
             "CREATE TABLE members AS SELECT title, page, type, description, named, bare FROM pages "
@@ -120,7 +120,7 @@ class WikiCounts:
         return red
 
     def redirect_counts(self) -> RedirectCounts:
-        """Return where redirects lead."""
+        """Return the redirects by their final target."""
         rows = self._db.rows(
             "SELECT r.open, t.number IS NULL, coalesce(t.number, 0) >= 0, count(*) "
             "FROM redirects r LEFT JOIN titles t USING (title) GROUP BY ALL"
@@ -137,10 +137,7 @@ class WikiCounts:
         return RedirectCounts(**counts)
 
     def resolve_links(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Make `found`; return links by their fate, and resolved ones by the use of their anchor.
-
-        A link keeps its entity where it stands on an article and does not lead back to it.
-        """
+        """Create `found`; return links by outcome, and resolved ones by the use of their anchor."""
         db = self._db
         db.run(
             "CREATE TABLE found AS SELECT l.page, l.ordinal, l.line, l.word, l.anchor, l.use, "
@@ -161,7 +158,7 @@ class WikiCounts:
         )
 
     def count_links(self) -> int:
-        """Make `placed`, `edges`, `linked`; return how many links between entities there are."""
+        """Create `placed`, `edges`, `linked`; return the number of links between entities."""
         db = self._db
         db.run(
             "CREATE TABLE placed AS SELECT page, ordinal, line, word, number FROM found "
@@ -183,7 +180,10 @@ class WikiCounts:
         return db.count_of("edges")
 
     def count_names(self, priors: str = "") -> int:
-        """Make `spellings`; `priors` is a table of file, text, title, count. Return how many."""
+        """Create `spellings` and return their number.
+
+        priors  table of file, text, title, count; "": none
+        """
         db = self._db
         db.run(
             "CREATE VIEW shown AS SELECT number, anchor AS text FROM found "
@@ -200,10 +200,10 @@ class WikiCounts:
             f"JOIN titles t USING (title) WHERE p.kind = {REDIRECT} AND p.named = 1 "
             "AND t.number >= 0 "
             f"UNION ALL SELECT t.number, n.name, {ENTRY} "
-            "FROM said n JOIN titles t ON n.target = t.title "
+            "FROM stated_names n JOIN titles t ON n.target = t.title "
             f"SEMI JOIN pages p ON n.page = p.page WHERE n.kind = {ENTRY} AND t.number >= 0 "
             f"UNION ALL SELECT e.number, n.name, {BOLD} "
-            "FROM said n JOIN entities e ON n.page = e.page "
+            "FROM stated_names n JOIN entities e ON n.page = e.page "
             f"WHERE n.kind = {BOLD}"
         )
         db.run(
@@ -220,24 +220,24 @@ class WikiCounts:
             "CREATE TABLE spellings AS SELECT number, text, source::TINYINT AS source, count "
             "FROM counted ORDER BY number, text, source"
         )
-        db.run("DROP TABLE counted; DROP TABLE named; DROP TABLE said")
+        db.run("DROP TABLE counted; DROP TABLE named; DROP TABLE stated_names")
         return db.count_of("spellings")
 
     def count_linking_pages(self) -> None:
-        """Let the popularity of entities be the number of pages that link to them."""
+        """Set the popularity of entities to the number of pages that link to them."""
         self._set_popularity(
             "SELECT target AS number, count(*) AS popularity FROM edges GROUP BY 1"
         )
 
     def sum_views(self, views: str) -> None:
-        """Let it be the views of a page and of the redirects to it; a table of title and views."""
+        """Set it to the views of a page and of its redirects, from a table of title and views."""
         self._set_popularity(
             f"SELECT number, sum(views) AS popularity FROM {views} JOIN titles USING (title) "
             "WHERE number >= 0 GROUP BY 1"
         )
 
     def set_types(self, types: str) -> None:
-        """Let a table of title and type go before the types of the rules; its last line counts."""
+        """Override types from a table of title and type; the last line of a title counts."""
         self._db.run(
             "UPDATE entities SET type = given.type FROM ("
             f"SELECT number, arg_max(type, line) AS type FROM {types} JOIN titles USING (title) "
@@ -250,8 +250,8 @@ class WikiCounts:
             "WHERE entities.number = given.number"
         )
 
-    def _add_red_links(self, least: int) -> int:
-        """Add titles without a page that enough pages link to."""
+    def _add_red_links(self, min_pages: int) -> int:
+        """Add titles without a page that at least `min_pages` pages link to."""
         db = self._db
         db.run(
             "CREATE TABLE red AS SELECT title FROM ("
@@ -260,12 +260,12 @@ class WikiCounts:
             f"SEMI JOIN (SELECT page FROM pages WHERE kind = {ARTICLE}) a ON l.page = a.page "
             "LEFT JOIN redirects r ON l.target = r.title) named "
             f"ANTI JOIN pages p USING (title) WHERE title <> '' GROUP BY 1 "
-            f"HAVING count(*) >= {least}"
+            f"HAVING count(*) >= {min_pages}"
         )
         db.run(
             "CREATE TABLE numbered AS SELECT row_number() OVER (ORDER BY title) AS n, * FROM red"
         )
-        for low, high in db.spans("numbered", "n", 100_000):
+        for low, high in db.key_ranges("numbered", "n", 100_000):
             titles = [
                 title
                 for (title,) in db.rows(
@@ -281,19 +281,19 @@ class WikiCounts:
                     for title, (named, bare) in zip(titles, names, strict=True)
                 ).encode()
             )
-        if not db.count_of("red"):
-            db.run("DROP TABLE red; DROP TABLE numbered")
+        found = db.count_of("red")
+        db.run("DROP TABLE red; DROP TABLE numbered")
+        if not found:
             return 0
         columns = {"title": "VARCHAR", "named": "TINYINT", "bare": "VARCHAR"}
         db.run(
             "INSERT INTO members SELECT title, -1, '', '', named, bare "
             f"FROM {tsv(self._folder, 'red-*.tsv', columns)}"
         )
-        db.run("DROP TABLE red; DROP TABLE numbered")
         return db.number("SELECT count(*) FROM members WHERE page < 0")
 
     def _shards(self, kind: str, columns: dict[str, str]) -> str:
-        """Return the rows of all shards of a kind, with the number of their page."""
+        """Return a query for the rows of all shards of a kind, with their page numbers."""
         rows = tsv(self._folder, f"{kind}-{'[0-9]' * 6}.tsv", columns)
         return (
             f"(SELECT (right(parse_filename(filename, true), 6)::BIGINT << {PAGE_BITS}) + place "

@@ -7,10 +7,15 @@ import numpy as np
 import pytest
 
 from sgtb import native
-from sgtb.wikipedia.build.name_finder import MAX_WORDS, NameFilter, NameFinder
-from sgtb.wikipedia.build.name_hash import name_hashes
-from sgtb.wikipedia.build.near_pairs import WINDOW, PairCounter
-from sgtb.wikipedia.build.page_counter import PageCounter
+from sgtb.wikipedia.build.page_counters import (
+    MAX_WORDS,
+    WINDOW,
+    NameFilter,
+    NamePageCounter,
+    PageCounter,
+    PairCounter,
+    name_hashes,
+)
 
 
 def summed(found) -> Counter:
@@ -64,7 +69,7 @@ def test_names_are_found_once_a_page(seed):
     known = NameFilter(len(names), 1 << 12)
     hashes = name_hashes(names)
     known.add(hashes)
-    finder = NameFinder(known, 1)
+    finder = NamePageCounter(known, 1)
     found = [part for half in (texts[:9], texts[9:]) for part in finder.add("".join(half).encode())]
     total = summed([*found, finder.drain()])
     expected: Counter = Counter()
@@ -86,7 +91,7 @@ def test_names_do_not_cross_lines_or_pages():
     known = NameFilter(len(names), 1 << 10)
     hashes = name_hashes(names)
     known.add(hashes)
-    finder = NameFinder(known, 1)
+    finder = NamePageCounter(known, 1)
     list(finder.add(b"a\nb c\n\n \x0b\na\n\fb b\n\f\f"))
     total = summed([finder.drain()])
     assert [total[key] for key in hashes.tolist()] == [0, 2, 0]
@@ -97,7 +102,7 @@ def test_a_page_with_more_names_than_the_table_holds():
     known = NameFilter(len(names), 1 << 16)
     hashes = name_hashes(names)
     known.add(hashes)
-    finder = NameFinder(known, 1)
+    finder = NamePageCounter(known, 1)
     parts = list(finder.add(b"7\n\f" + "\n".join(names).encode() + b"\n\f7\n\f"))
     total = summed([*parts, finder.drain()])
     assert [total[key] for key in hashes.tolist()] == [3 if n == 7 else 1 for n in range(2000)]

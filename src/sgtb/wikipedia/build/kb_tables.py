@@ -1,0 +1,151 @@
+"""Transfer of entities, links and pairs from DuckDB tables to a `KbWriter`, in batches."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+
+from sgtb.core.progress import Progress
+from sgtb.kb.build.kb_writer import KbWriter
+from sgtb.kb.layout import MAX_TEXT, SPELLING
+from sgtb.kb.name_index import MAX_COUNT, Spelling
+from sgtb.wikipedia.build.duckdb_store import Arrays, DuckDbStore, as_ints
+from sgtb.wikipedia.build.page_counters import Counts, Keys, PairCounter
+
+_BATCH = 50_000
+_MAX_SPELLING_BYTES = MAX_TEXT * 3 // 4
+"""Limit for all spellings of one entity; countries are linked by very many."""
+_LINK_BATCH = 500_000
+
+
+def write_entities(db: DuckDbStore, writer: KbWriter, progress: Progress) -> int:
+    """Write the entities with their spellings; return the number of spellings left out."""
+    omitted = done = 0
+    for low, high in _entity_spans(db):
+        spelling_rows = {
+            number: list(rows)
+            for number, rows in groupby(
+                db.rows(
+                    "SELECT number, text, source, count FROM spellings "
+                    "WHERE number BETWEEN $1 AND $2 ORDER BY number, text, source",
+                    low, high,
+                ),
+                itemgetter(0),
+            )
+        }  # fmt: skip
+        rows = db.rows(
+            "SELECT number, title, description, type, popularity FROM entities "
+            "WHERE number BETWEEN $1 AND $2 ORDER BY number",
+            low, high,
+        )  # fmt: skip
+        for number, title, description, type, popularity in rows:
+            spellings = [
+                Spelling(text, source, min(count, MAX_COUNT))
+                for _, text, source, count in spelling_rows.get(number, [])
+            ]
+            kept = _within_limit(spellings)
+            omitted += len(spellings) - len(kept)
+            writer.entity(title, title, description, type, popularity, kept)
+        done += len(rows)
+        progress("entities", done, writer.entities)
+    return omitted
+
+
+def _entity_spans(db: DuckDbStore) -> Iterator[tuple[int, int]]:
+    """Yield ranges of all entity numbers with a bounded number of spellings each."""
+    last = db.count_of("entities") - 1
+    begin = 0
+    for _, high in db.key_ranges("spellings", "number", _BATCH):
+        yield begin, high
+        begin = high + 1
+    while begin <= last:
+        yield begin, min(begin + _BATCH - 1, last)
+        begin += _BATCH
+
+
+def _within_limit(spellings: list[Spelling]) -> list[Spelling]:
+    """Return the most frequent spellings that fit the size limit of an entity."""
+    size = sum(len(spelling.text.encode()) + SPELLING.size for spelling in spellings)
+    if size <= _MAX_SPELLING_BYTES:
+        return spellings
+    kept, room = [], _MAX_SPELLING_BYTES
+    for spelling in sorted(spellings, key=lambda s: (-s.times, s.text, s.source)):
+        room -= len(spelling.text.encode()) + SPELLING.size
+        if room < 0:
+            break
+        kept.append(spelling)
+    return kept
+
+
+def write_links(db: DuckDbStore, writer: KbWriter, progress: Progress) -> None:
+    """Write the links between entities."""
+    total, done = db.count_of("edges"), 0
+    for low, high in db.key_ranges("edges", "source", _LINK_BATCH):
+        found = db.arrays(
+            "SELECT source, target FROM edges WHERE source BETWEEN $1 AND $2 "
+            "ORDER BY source, target",
+            low, high,
+        )  # fmt: skip
+        writer.links(as_ints(found["source"]), as_ints(found["target"]))
+        done += len(found["source"])
+        progress("links", done, total)
+
+
+def count_near(db: DuckDbStore, min_pages: int, memory: int, progress: Progress) -> int:
+    """Create `near`, the pairs linked on at least `min_pages` pages; return their number."""
+    db.run("CREATE TABLE pairs (key UBIGINT, pages UINTEGER)")
+    counter = PairCounter(memory)
+    total, done = db.count_of("placed"), 0
+    for links in _link_batches(db):
+        number = as_ints(links["number"])
+        for found in counter.add(links["page"], as_ints(links["line"]), number):
+            _store_pairs(db, found)
+        done += len(number)
+        progress("pairs", done, total)
+    _store_pairs(db, counter.drain())
+    db.group(
+        "pair_pages",
+        "key, sum(pages)::BIGINT AS pages",
+        "pairs",
+        "key",
+        f"HAVING sum(pages) >= {min_pages}",
+    )
+    db.run("DROP TABLE pairs")
+    db.run(
+        "CREATE TABLE near AS SELECT (key >> 32)::INTEGER AS source, "
+        "(key & 4294967295)::INTEGER AS other, pages FROM pair_pages "
+        "UNION ALL SELECT (key & 4294967295)::INTEGER, (key >> 32)::INTEGER, pages FROM pair_pages "
+        "ORDER BY source, other"
+    )
+    db.run("DROP TABLE pair_pages")
+    return db.count_of("near") // 2
+
+
+def write_near(db: DuckDbStore, writer: KbWriter, progress: Progress) -> None:
+    """Write the pairs, in both directions."""
+    total, done = db.count_of("near"), 0
+    for low, high in db.key_ranges("near", "source", _LINK_BATCH):
+        found = db.arrays(
+            "SELECT source, other, pages FROM near WHERE source BETWEEN $1 AND $2 "
+            "ORDER BY source, other",
+            low, high,
+        )  # fmt: skip
+        count = np.minimum(found["pages"], MAX_COUNT).astype(np.uint32)
+        writer.near(as_ints(found["source"]), as_ints(found["other"]), count)
+        done += len(count)
+        progress("near", done, total)
+
+
+def _link_batches(db: DuckDbStore) -> Iterator[Arrays]:
+    """Yield the links of whole pages, in order."""
+    for low, high in db.key_ranges("placed", "page", _LINK_BATCH):
+        yield db.arrays(
+            "SELECT page, line, number FROM placed WHERE page BETWEEN $1 AND $2 "
+            "ORDER BY page, ordinal",
+            low, high,
+        )  # fmt: skip
+
+
+def _store_pairs(db: DuckDbStore, found: tuple[Keys, Counts]) -> None:
+    db.append("pairs", {"key": found[0], "pages": found[1]})
