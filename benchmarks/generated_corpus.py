@@ -1,15 +1,18 @@
 """A generated corpus: documents that look like news to the learner, from a seed.
 
-It serves tests, demo and benchmarks where no real corpus may be shipped. A world of entities
-has overlapping topics, each topic with a rival: the countries and their football teams. A
-document is about one or two topics. The candidates of a mention share a name: the right one,
-mostly of the document's topic, often one of the rival topic, and strangers. So a document
-read wrongly throughout is as coherent as one read rightly, and what tells them apart, the
-local evidence, is weak at any one mention and thinner still in a foggy stretch of the text.
-Whoever chooses early and alone goes wrong and stays wrong.
+It serves tests and benchmarks where no real corpus may be shipped. A world of entities has
+overlapping topics, each with a competing topic: countries and their football teams. A document is
+about one or two topics. The candidates of a mention share a name: the right one, mostly of the
+document's topic, often one of the competing topic, and unrelated ones. So a document read wrongly
+throughout is as coherent as one read rightly. Only the local evidence tells them apart, and it is
+weak at any one mention: early local decisions go wrong and stay wrong.
+
+`python -m benchmarks.generated_corpus -o train.problems` writes one part as a problems file.
 """
 
-from dataclasses import dataclass, fields
+import argparse
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,6 +118,26 @@ def generate_splits(
     world = _world(world_rng, shape)
     sizes = (shape.n_documents, dev, test)
     return Splits(*(_problems(r, shape, world, n) for r, n in zip(rngs, sizes, strict=True)))
+
+
+def main() -> None:
+    """Write a part of the corpus. Parts of one seed share their entities but no document."""
+    sizes = {"train": CorpusShape().n_documents, "dev": 216, "test": 231}
+    parser = argparse.ArgumentParser(prog="benchmarks.generated_corpus", description=main.__doc__)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--split", choices=sizes, default="train")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--documents", type=int, help="as many as in AIDA by default")
+    args = parser.parse_args()
+    # Each part has its own random numbers: one document each is enough for the other parts.
+    n = dict.fromkeys(sizes, 1) | {args.split: args.documents or sizes[args.split]}
+    shape = replace(CorpusShape(), n_documents=n["train"])
+    problems: Problems = getattr(generate_splits(shape, args.seed, n["dev"], n["test"]), args.split)
+    problems.save(args.output)
+    print(
+        f"{args.output}: {problems.n_documents:,} documents, {problems.n_mentions:,} mentions, "
+        f"{problems.n_candidates:,} candidates"
+    )
 
 
 class _Topics(NamedTuple):
@@ -366,3 +389,7 @@ def _check_shape(shape: CorpusShape) -> None:
             f"n_entities is {shape.n_entities}; with {shape.n_topics} topics and that many "
             f"candidates it must be at least {needed}"
         )
+
+
+if __name__ == "__main__":
+    main()

@@ -35,7 +35,7 @@ def aida_subjects(
     test   documents to be linked; None: all
     """
     if train is not None:
-        data = _less(data, train)
+        data = fewer_documents(data, train)
     kept = LinkerCache(cache, say)
     with kept.kb(data) as kb:
         models = {way: kept_model(data, kept, kb, way, TRIAL) for way in WAYS}
@@ -49,7 +49,7 @@ def aida_subjects(
     return AidaSubjects(spans, texts, documents, n_trees, len(data.documents("train")))
 
 
-def _less(data: AidaData, train: int) -> AidaData:
+def fewer_documents(data: AidaData, train: int) -> AidaData:
     """Return AIDA with fewer documents to train on, and none that choose the number of trees."""
     fewer = {"train": data.documents("train")[:train], "dev": ()}
     choices = {split: listed_choices(texts, data.entities) for split, texts in fewer.items()}

@@ -502,19 +502,19 @@ def decode(
     `clamp` fixes the candidate of some mentions, which are then decided first.
     """
     factor = _fresh(score)
-    forward = _decoding_walk(document, plan, FORWARD, clamp)
+    forward = decoding_walk(document, plan, FORWARD, clamp)
     if plan.name == "local":
         return _decode_local(forward, factor)
     if plan.name != "bibsg":
         return _best_of(forward, beam_search(forward, factor)[0])
-    backward = _decoding_walk(document, plan, BACKWARD, clamp)
+    backward = decoding_walk(document, plan, BACKWARD, clamp)
     passes = list(bidirectional_search(forward, backward, factor))
     finals = [_best_of(walk, beams) for _, walk, beams in passes[-2:]]
     # "The sequence with the higher conditional probability score" (end of section 3.2).
     return max(finals, key=lambda final: max(final.beam, key=lambda s: s.S).p)
 
 
-def _decoding_walk(
+def decoding_walk(
     document: NaiveDocument, plan: SearchPlan, direction: int, clamp: Sequence[int | None] | None
 ) -> Walk:
     """Clamped mentions first, in document order in both directions; then the others."""

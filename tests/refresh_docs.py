@@ -1,11 +1,10 @@
-"""Rewrites the outputs that the pages show by what their code and commands print today.
+"""Replace the outputs that the pages show by what their code and commands print today.
 
-`make docs` runs it, after a change that is meant to change what is printed. Read the difference
-before you commit it: the words around an output may speak of its numbers.
+`make docs` runs it after a change that is meant to change what is printed. Read the difference
+before committing it: the text around an output may mention its numbers.
 """
 
 import contextlib
-import io
 import os
 import re
 import sys
@@ -13,39 +12,37 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.test_docs import _BLOCK, PAGES, output_of, untrailed, write_files
+from tests.helpers.pages import (
+    BLOCK,
+    PAGES,
+    commands_in,
+    name_of,
+    run_code,
+    session_of,
+    untrailed,
+    write_files,
+)
 
 
 def refreshed(page: Path) -> str:
-    """Return the page with true outputs; its code and commands run in a folder of their own."""
+    """Return a page with true outputs; its code and commands run in a temporary folder."""
     names: dict[str, Any] = {"__name__": "__main__"}
 
-    def printed(block: re.Match[str]) -> str:
-        if block["kind"] == "python" and block["output"] is None:
-            _run(block["body"], names)
-            return block[0]
+    def with_output(block: re.Match[str]) -> str:
         if block["kind"] == "python":
-            output = _run(block["body"], names)
+            output = run_code(block["body"], names)
+            if block["output"] is None:
+                return block[0]
             return block[0].replace(block["output"], f"{untrailed(output)}\n")
-        commands = [line for line in block["body"].splitlines() if line.startswith("$ ")]
-        if not all(command.startswith("$ sgtb ") for command in commands):
-            return block[0]
-        shown = "".join(f"{command}\n{output_of(command[2:])}" for command in commands)
-        return f"```console\n{untrailed(shown)}\n```"
+        commands = commands_in(block["body"])
+        return f"```console\n{session_of(commands)}\n```" if commands else block[0]
 
     text = page.read_text("utf-8")
-    for kind in ("python", "console"):  # as the tests do: each in a folder of its own
+    for kind in ("python", "console"):  # as in the tests: a folder for each
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             write_files(page, Path(folder))
-            text = _BLOCK.sub(lambda b, k=kind: printed(b) if b["kind"] == k else b[0], text)
+            text = BLOCK.sub(lambda b, k=kind: with_output(b) if b["kind"] == k else b[0], text)
     return text
-
-
-def _run(code: str, names: dict[str, Any]) -> str:
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output):
-        exec(code, names)
-    return output.getvalue()
 
 
 if __name__ == "__main__":
@@ -57,4 +54,4 @@ if __name__ == "__main__":
         before, after = page.read_text("utf-8"), refreshed(page)
         if after != before:
             page.write_text(after, "utf-8")
-            print(f"{page.name}: refreshed")
+            print(f"{name_of(page)}: refreshed")

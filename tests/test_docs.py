@@ -1,59 +1,35 @@
 """The documentation: its code runs, its output is true, and no command is left out."""
 
-import contextlib
 import dataclasses
-import io
 import re
-import shlex
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
-from typer.testing import CliRunner
 
 from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
 from sgtb.cli.main import app
 from sgtb.cli.views.link_view import GROUPS as GROUPS_IN_WORDS
 from sgtb.linking.features.schema import GROUPS
-
-ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-SOURCES = ROOT / "src" / "sgtb"
-
-_FLAGS = re.MULTILINE | re.DOTALL
-# A block, and the ```text block after it if nothing but white space stands between them.
-_BLOCK = re.compile(
-    r"^```(?P<kind>python|console)\n(?P<body>.*?)^```$(?:\s*^```text\n(?P<output>.*?)^```$)?",
-    _FLAGS,
+from tests.helpers.pages import (
+    PAGES,
+    ROOT,
+    blocks,
+    commands_in,
+    name_of,
+    run_code,
+    session_of,
+    untrailed,
+    write_files,
 )
 
-
-def blocks(page: Path, kind: str) -> Iterator[tuple[str, str | None]]:
-    for found in _BLOCK.finditer(page.read_text("utf-8")):
-        if found["kind"] == kind:
-            yield found["body"], found["output"]
-
-
-def write_files(page: Path, folder: Path) -> None:
-    """Write a page's files: those it shows, in blocks such as ```csv companies.csv, and those of
-    the folder that bears its name."""
-    for file in page.with_suffix("").glob("*.*"):
-        shutil.copy(file, folder)
-    shown = re.finditer(r"^```(?:csv|json|text) (\S+)\n(.*?)^```$", page.read_text("utf-8"), _FLAGS)
-    for block in shown:
-        (folder / block[1]).write_text(block[2], "utf-8")
+SOURCES = ROOT / "src" / "sgtb"
 
 
 def pages_with(kind: str) -> list[Any]:
-    return [pytest.param(page, id=page.name) for page in PAGES if any(blocks(page, kind))]
-
-
-def untrailed(text: str) -> str:
-    """Return text without spaces at the ends of its lines."""
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    return [pytest.param(page, id=name_of(page)) for page in PAGES if any(blocks(page, kind))]
 
 
 @pytest.mark.parametrize("page", pages_with("python"))
@@ -64,11 +40,10 @@ def test_python_code_prints_what_the_page_says(
     write_files(page, tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
     for i, (code, output) in enumerate(blocks(page, "python")):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(code, f"{page.name}, python block {i}", "exec"), names)
+        title = f"{page.name}, python block {i}"
+        printed = run_code(code, names, title)
         if output is not None:
-            assert untrailed(printed.getvalue()) == untrailed(output), f"{page.name}, block {i}"
+            assert untrailed(printed) == untrailed(output), title
 
 
 @pytest.mark.parametrize("page", pages_with("console"))
@@ -78,17 +53,8 @@ def test_commands_print_what_the_page_says(
     monkeypatch.chdir(tmp_path)
     write_files(page, tmp_path)
     for session, _ in blocks(page, "console"):
-        if not all(line.startswith("$ sgtb ") for line in session.splitlines() if line[:2] == "$ "):
-            continue
-        commands = [line[2:] for line in session.splitlines() if line.startswith("$ ")]
-        shown = "".join(f"$ {command}\n{output_of(command)}" for command in commands)
-        assert untrailed(shown) == untrailed(session)
-
-
-def output_of(command: str) -> str:
-    result = CliRunner().invoke(app, shlex.split(command)[1:])
-    assert result.exit_code == 0, result.output
-    return str(result.stdout)
+        if commands := commands_in(session):
+            assert session_of(commands) == untrailed(session)
 
 
 def commands_of(command: Any, path: str) -> Iterator[str]:
@@ -103,7 +69,7 @@ def commands_of(command: Any, path: str) -> Iterator[str]:
 def test_every_command_is_documented() -> None:
     text = "\n".join(page.read_text("utf-8") for page in PAGES)
     commands = list(commands_of(typer.main.get_command(app), "sgtb"))
-    assert "sgtb learner demo" in commands
+    assert "sgtb learner train" in commands
     missing = [command for command in commands if command not in text]
     assert not missing, f"mention these commands in README.md or docs/: {missing}"
 

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sgtb.cli.main import app
-from tests.test_docs import ROOT, write_files
+from tests.helpers.pages import DOCS, write_files
 
-PAGE = ROOT / "docs" / "tutorial.md"
+PAGE = DOCS / "tutorial.md"
 
 
 def shown(kind: str) -> str:

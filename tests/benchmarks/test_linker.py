@@ -122,9 +122,9 @@ def data(monkeypatch, tmp_path):
 
 
 def test_fewer_documents_have_a_model_of_their_own(data):
-    from benchmarks.linker_aida import _less
+    from benchmarks.linker_aida import fewer_documents
 
-    fewer = _less(data, 5)
+    fewer = fewer_documents(data, 5)
     assert [len(fewer.documents(split)) for split in SPLITS] == [5, 0, 4]
     assert fewer.documents("train") == data.documents("train")[:5]
     assert fewer.fingerprint != data.fingerprint

@@ -9,7 +9,7 @@ from benchmarks.naive import (
     Decoded,
     Sequenced,
     _best_of,
-    _decoding_walk,
+    decoding_walk,
     _fresh,
     bidirectional_search,
     decode,
@@ -112,7 +112,7 @@ def twin_finals(document, plan, score, clamp) -> list[Decoded]:
     """The final beam of every direction."""
     if plan.name != "bibsg":
         return [decode(document, plan, score, clamp)]
-    walks = (_decoding_walk(document, plan, direction, clamp) for direction in (FORWARD, BACKWARD))
+    walks = (decoding_walk(document, plan, direction, clamp) for direction in (FORWARD, BACKWARD))
     passes = list(bidirectional_search(*walks, _fresh(score)))
     return [_best_of(walk, beams) for _, walk, beams in passes[-2:]]
 

@@ -8,11 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from experiments.processed_features import PROCESSED_FEATURES, read_processed
+from experiments.processed_features import (
+    PROCESSED_FEATURES,
+    ProcessedDocument,
+    read_processed,
+)
 from sgtb.core.errors import CorpusError
+from tests.conftest import part
 from tests.helpers.corpus_files import attempt, damaged, processed_files
 
 SMALL = processed_files()["small.jsonl"]
+
+
+@pytest.fixture(scope="module")
+def processed(data) -> tuple[ProcessedDocument, ...]:
+    return read_processed(part(data, "sgtb-sample/AIDA-PPR-processed-sample.jsonl.xz"))
 
 
 def read(tmp_path, content: bytes):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from experiments.processed_features import ProcessedDocument, read_processed
 from sgtb.formats.codecs.wned_corpus import WnedCorpus, read_wned
 from tests.conftest import part
 
@@ -10,8 +9,3 @@ from tests.conftest import part
 @pytest.fixture(scope="session")
 def wned(data) -> dict[str, WnedCorpus]:
     return {corpus.name: corpus for corpus in read_wned(part(data, "wned.tar.xz"))}
-
-
-@pytest.fixture(scope="session")
-def processed(data) -> tuple[ProcessedDocument, ...]:
-    return read_processed(part(data, "sgtb-sample/AIDA-PPR-processed-sample.jsonl.xz"))

@@ -11,7 +11,7 @@ from sgtb import Linker, LinkerSettings
 from tools.decision_picture import EXAMPLE, LEAST, OTHERS, Arc, arcs, main, picture
 from sgtb.linking.links import Alternative, Link, LinkedDocument, Reason
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 _NUMBER = re.compile(r"[+−]?\d+(?:\.\d+)?")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.generated_corpus import CorpusShape, generate
-from benchmarks.naive import _decoding_walk, documents_of, row_of
+from benchmarks.naive import decoding_walk, documents_of, row_of
 from sgtb.boosting import SearchPlan
 from sgtb.boosting.trees.forest import MASKED_DEPTH
 from sgtb.core.errors import ProblemsError, SettingsError
@@ -25,7 +25,7 @@ def walks_of(problems, plan, decoding, clamp):
     for d, document in enumerate(documents_of(problems)):
         a, b = problems.mention_offsets[d : d + 2]
         fixed = None if clamp is None else [None if c < 0 else int(c) for c in clamp[a:b]]
-        yield d, _decoding_walk(document, plan, int(decoding.direction[d]), fixed)
+        yield d, decoding_walk(document, plan, int(decoding.direction[d]), fixed)
 
 
 def twin_scores(problems, plan, fitted, decoding, clamp, margin) -> np.ndarray:

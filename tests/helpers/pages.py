@@ -1,0 +1,94 @@
+"""The documentation's pages: their code blocks, their files, and what their commands print."""
+
+import contextlib
+import importlib
+import io
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from typer.testing import CliRunner
+
+from sgtb.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+# Modules of this repository that the pages run with `python -m`, besides `sgtb …`.
+RUNNABLE = ("benchmarks.generated_corpus",)
+
+_FLAGS = re.MULTILINE | re.DOTALL
+# A block, and the ```text block after it if nothing but white space stands between them.
+BLOCK = re.compile(
+    r"^```(?P<kind>python|console)\n(?P<body>.*?)^```$(?:\s*^```text\n(?P<output>.*?)^```$)?",
+    _FLAGS,
+)
+
+
+def name_of(page: Path) -> str:
+    """Return the path of a page within the repository."""
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path, kind: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the body and the shown output of each block of a kind."""
+    for found in BLOCK.finditer(page.read_text("utf-8")):
+        if found["kind"] == kind:
+            yield found["body"], found["output"]
+
+
+def write_files(page: Path, folder: Path) -> None:
+    """Write the files a page shows (```csv companies.csv), and copy those of its own folder."""
+    for file in page.with_suffix("").glob("*.*"):
+        shutil.copy(file, folder)
+    shown = re.finditer(r"^```(?:csv|json|text) (\S+)\n(.*?)^```$", page.read_text("utf-8"), _FLAGS)
+    for block in shown:
+        (folder / block[1]).write_text(block[2], "utf-8")
+
+
+def untrailed(text: str) -> str:
+    """Return text without spaces at the ends of its lines."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def commands_in(session: str) -> list[str]:
+    """Return the commands of a console block; none if one of them cannot be run here."""
+    commands = [line[2:] for line in session.splitlines() if line.startswith("$ ")]
+    runnable = ("sgtb ", *(f"python -m {module} " for module in RUNNABLE))
+    return commands if all(command.startswith(runnable) for command in commands) else []
+
+
+def session_of(commands: list[str]) -> str:
+    """Run commands one after the other; return them with what they print."""
+    return untrailed("".join(f"$ {command}\n{output_of(command)}" for command in commands))
+
+
+def output_of(command: str) -> str:
+    """Run a command in this process; return its standard output."""
+    program, *arguments = shlex.split(command)
+    if program == "sgtb":
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, result.output
+        return str(result.stdout)
+    module = arguments[1]
+    with mock.patch.object(sys, "argv", [module, *arguments[2:]]):
+        return printed_by(importlib.import_module(module).main)
+
+
+def run_code(code: str, names: dict[str, Any], title: str = "page") -> str:
+    """Run Python code with global names; return what it prints."""
+    return printed_by(lambda: exec(compile(code, title, "exec"), names))
+
+
+def printed_by(call: Any) -> str:
+    """Call a function; return what it writes to standard output."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        call()
+    return output.getvalue()
