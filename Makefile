@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test test-sanitized fuzz-wikitext check-wheel docs starter bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
+.PHONY: setup demo test test-sanitized fuzz-wikitext check-wheel docs site starter bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
 
 setup: $(VENV)/.ready
 
@@ -99,9 +99,13 @@ starter: setup
 
 # What the pages show of commands and code, as it is today. Read the difference before committing.
 docs: setup
-	$(BIN)/python -m tools.command_reference > docs/cli.md
-	$(BIN)/python -m tools.decision_picture > docs/decision.svg
+	$(BIN)/python -m tools.command_reference > docs/reference/cli.md
+	$(BIN)/python -m tools.decision_picture > docs/design/decision.svg
 	$(BIN)/python -m tests.refresh_docs
+
+# The documentation site, in build/site.
+site: setup
+	$(BIN)/mkdocs build --strict
 
 bench: setup
 	$(BIN)/python -m benchmarks.learner

@@ -58,7 +58,7 @@ OF_AIDA = (Part.spans, Part.texts, Part.latency, Part.stages)
 class Extent:
     """How much to measure.
 
-    train   documents of AIDA that models are trained on; None: all, as `python -m experiments linker` does
+    train   documents of AIDA that models are trained on; None: all
     test    documents that are linked; None: all
     passes  over these, after a first one
     """

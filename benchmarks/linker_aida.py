@@ -29,7 +29,7 @@ class AidaSubjects:
 def aida_subjects(
     data: AidaData, cache: Path, train: int | None, test: int | None, say: Callable[[str], None]
 ) -> AidaSubjects:
-    """Return linkers with the models of `python -m experiments linker`, trained if they are not kept.
+    """Return linkers with the models of `python -m experiments linker`, trained if not cached.
 
     train  documents trained on, without dev; None: all, and dev chooses the number of trees
     test   documents to be linked; None: all

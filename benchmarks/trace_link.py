@@ -21,7 +21,7 @@ ROOT = Path(sgtb.__file__).parent
 
 
 def trace() -> tuple[list[str], int]:
-    """Link a text; return the modules whose functions are called, in order, and how many those are."""
+    """Link a text; return the modules of the called functions, in order, and their number."""
     with Linker.starter() as linker:
         linker.link(TEXT)
     functions: dict[tuple[str, str], None] = {}

@@ -1,8 +1,7 @@
 """The AIDA experiment: the paper's systems trained and tested with PPRforNED's candidates.
 
-Trees, their number aside, were chosen by `python -m experiments search` on train and dev: see
-docs/aida.md. Dev decides after how many trees a model is taken, as in the paper. Test is
-looked at when all is decided.
+The settings of trees, except their number, were chosen by `python -m experiments search` on train
+and dev (docs/experiments/aida.md). Dev chooses the number of trees; test is used last.
 """
 
 import itertools

@@ -1,7 +1,7 @@
-"""The linker on AIDA-CoNLL: trained and asked as any user would, beside the experiment's own path.
+"""The linker on AIDA-CoNLL, compared with the path of the experiment `aida`.
 
-`python -m experiments aida` packs features of tables in memory. A linker reads a knowledge base, keeps a
-model file, and is given documents. Both are to decide alike. Then the same with less help: the
+`python -m experiments aida` packs features of tables in memory. A linker reads a knowledge base and
+a model file. Both should decide alike. Then the same with less help: the
 candidates of a document are no longer those listed for it, but what the knowledge base knows by
 that name.
 """
@@ -104,7 +104,7 @@ class LinkerRun:
 
 
 class Reproduced(NamedTuple):
-    """The same plan and seed through `python -m experiments aida`: accuracy, and answers on test."""
+    """The same plan and seed through the experiment `aida`: accuracy, and answers on test."""
 
     n_trees: int
     accuracy: Mapping[str, Accuracy]

@@ -10,7 +10,7 @@ import pytest
 
 from sgtb.text.normalization import normal_name
 
-FOLDER = Path(__file__).parent.parent / "docs" / "tutorial"
+FOLDER = Path(__file__).parent.parent / "docs" / "guide" / "tutorial"
 TEXTS = ("train.jsonl", "test.jsonl")
 
 

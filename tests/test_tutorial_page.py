@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from sgtb.cli.main import app
 from tests.helpers.pages import DOCS, write_files
 
-PAGE = DOCS / "tutorial.md"
+PAGE = DOCS / "guide" / "tutorial.md"
 
 
 def shown(kind: str) -> str:

@@ -1,4 +1,4 @@
-"""The command reference: `python -m tools.command_reference > docs/cli.md`."""
+"""The command reference: `python -m tools.command_reference > docs/reference/cli.md`."""
 
 import re
 

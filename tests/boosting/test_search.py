@@ -9,10 +9,10 @@ from benchmarks.naive import (
     Decoded,
     Sequenced,
     _best_of,
-    decoding_walk,
     _fresh,
     bidirectional_search,
     decode,
+    decoding_walk,
     documents_of,
 )
 from sgtb.boosting import PLANS, Decoding, SearchPlan, TreeSettings

@@ -113,7 +113,7 @@ def test_intervals_hold_their_value(result: SampleResult) -> None:
 
 
 def test_the_page_names_every_feature_and_none_that_is_gone() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "experiments" / "sample.md").read_text("utf-8")
     rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| `")]
     theirs, _, ours = (
         re.findall(r"`(\w+)`", " ".join(column)) for column in zip(*rows, strict=True)

@@ -342,7 +342,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, target):
 
 
 def test_the_page_tells_what_formats_can_hold():
-    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "formats.md").read_text("utf-8")
     _, rows = page.partition("| | titles |")[2].partition("\n\n")[0].split("|---|\n", 1)
     told = {}
     for row in rows.splitlines():

@@ -1,16 +1,16 @@
 """The documentation's pages: their code blocks, their files, and what their commands print."""
 
 import contextlib
-import importlib
 import io
+import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from typer.testing import CliRunner
 
@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 # Modules of this repository that the pages run with `python -m`, besides `sgtb …`.
-RUNNABLE = ("benchmarks.generated_corpus",)
+RUNNABLE = ("benchmarks.generated_corpus", "benchmarks.trace_link")
 
 _FLAGS = re.MULTILINE | re.DOTALL
 # A block, and the ```text block after it if nothing but white space stands between them.
@@ -60,7 +60,7 @@ def untrailed(text: str) -> str:
 def commands_in(session: str) -> list[str]:
     """Return the commands of a console block; none if one of them cannot be run here."""
     commands = [line[2:] for line in session.splitlines() if line.startswith("$ ")]
-    runnable = ("sgtb ", *(f"python -m {module} " for module in RUNNABLE))
+    runnable = ("sgtb ", *(f"python -m {module}" for module in RUNNABLE))
     return commands if all(command.startswith(runnable) for command in commands) else []
 
 
@@ -70,25 +70,20 @@ def session_of(commands: list[str]) -> str:
 
 
 def output_of(command: str) -> str:
-    """Run a command in this process; return its standard output."""
+    """Run a command; return its standard output."""
     program, *arguments = shlex.split(command)
     if program == "sgtb":
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 0, result.output
         return str(result.stdout)
-    module = arguments[1]
-    with mock.patch.object(sys, "argv", [module, *arguments[2:]]):
-        return printed_by(importlib.import_module(module).main)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    call = [sys.executable, *arguments]
+    return subprocess.check_output(call, env=environment, text=True)
 
 
 def run_code(code: str, names: dict[str, Any], title: str = "page") -> str:
     """Run Python code with global names; return what it prints."""
-    return printed_by(lambda: exec(compile(code, title, "exec"), names))
-
-
-def printed_by(call: Any) -> str:
-    """Call a function; return what it writes to standard output."""
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        call()
+        exec(compile(code, title, "exec"), names)
     return output.getvalue()

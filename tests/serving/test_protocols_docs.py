@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "protocols.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "protocols.md"
 NUMBER = re.compile(r"[0-9]+\.[0-9]+")
 
 

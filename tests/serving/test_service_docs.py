@@ -19,7 +19,7 @@ from sgtb.cli.main import app as sgtb
 from sgtb.serving.service_settings import ServeSettings
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "service.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "guide" / "service.md").read_text("utf-8")
 NUMBER = re.compile(r"[0-9]+\.[0-9]+")
 OPTIONS = {option for one in typer.main.get_command(app).params for option in one.opts}
 

@@ -1,4 +1,4 @@
-"""The command reference: docs/cli.md is up to date, and every command and option has help."""
+"""The command reference is up to date, and every command and option has help."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import typer
 from sgtb.cli.main import app
 from tools.command_reference import command_reference
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 pytestmark = pytest.mark.skipif(
     tuple(map(int, typer.__version__.split(".")[:2])) < (0, 20), reason="older typers write less"
 )

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import pytest
 
 from sgtb import Linker, LinkerSettings
-from tools.decision_picture import EXAMPLE, LEAST, OTHERS, Arc, arcs, main, picture
 from sgtb.linking.links import Alternative, Link, LinkedDocument, Reason
+from tools.decision_picture import EXAMPLE, LEAST, OTHERS, Arc, arcs, main, picture
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "design"
 _NUMBER = re.compile(r"[+−]?\d+(?:\.\d+)?")
 
 

@@ -1,6 +1,6 @@
 """Formats: the ways in which annotated documents are written, read and written by name.
 
-`docs/formats.md` shows each of them, and says what it keeps.
+`docs/guide/formats.md` shows each of them, and says what it keeps.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -49,7 +49,7 @@ register()
 
 @dataclass(frozen=True)
 class ComponentSettings:
-    """What a component does; see docs/spacy.md.
+    """What a component does; see docs/guide/spacy.md.
 
     linker         what links come with
     labels_ignore  labels of entities that are left alone

@@ -53,7 +53,7 @@ def convert(
 ) -> None:  # fmt: skip
     """Write annotated documents in another format, and say what it could not hold.
 
-    The formats are those of docs/formats.md. Endings of OUT: .jsonl, .zelda.jsonl, .blink.jsonl,
+    Endings of OUT: .jsonl, .zelda.jsonl, .blink.jsonl,
     .kilt.jsonl, .elevant.jsonl, .tsv (AIDA), .ttl (NIF), .spacy (DocBin); a name without an ending
     is that of a folder (WNED).
 
