@@ -26,7 +26,8 @@ from sgtb.boosting.search.plan import PlanName
 from sgtb.boosting.training_progress import Callback, Check
 from sgtb.core.errors import SettingsError
 from sgtb.evaluation import Accuracy, Difference, in_kb_accuracy, paired_bootstrap
-from sgtb.linking.features.schema import BEYOND_THE_MENTION, SCHEMA
+from sgtb.linking.features.registry import COLLECTIVE
+from sgtb.linking.features.schema import SCHEMA
 
 PAPER: Mapping[str, float] = {"local": 93.1, "bs": 95.1, "bsg": 95.5, "bibsg": 95.9}
 """Table 2 of the paper, the half with PPRforNED's candidates: in-KB accuracy on AIDA-test."""
@@ -126,7 +127,7 @@ def checked_plans(names: Sequence[str]) -> tuple[PlanName, ...]:
 
 def left_out(plan: str) -> tuple[str, ...]:
     """Return the feature groups a plan does without: a local model looks at one mention alone."""
-    return BEYOND_THE_MENTION if plan == "local" else ()
+    return COLLECTIVE if plan == "local" else ()
 
 
 def estimator(plan: PlanName, seed: int, n_trees: int | None = None) -> StructuredGradientBoosting:

@@ -22,7 +22,8 @@ from experiments.aida_data import Packer
 from sgtb.boosting import PLANS, StructuredGradientBoosting
 from sgtb.core.errors import SettingsError
 from sgtb.evaluation import Accuracy, in_kb_accuracy
-from sgtb.linking.features.schema import BEYOND_THE_MENTION, SCHEMA
+from sgtb.linking.features.registry import COLLECTIVE
+from sgtb.linking.features.schema import SCHEMA
 from tests.helpers.experiment_builders import aida_of, make_small, with_oddities
 from tests.helpers.linking_builders import small_setting
 
@@ -115,7 +116,7 @@ def test_every_plan_has_a_name():
 
 
 def test_a_local_model_looks_at_nothing_beyond_the_mention():
-    assert left_out("local") == BEYOND_THE_MENTION
+    assert left_out("local") == COLLECTIVE
     assert {left_out(plan) for plan in PLANS if plan != "local"} == {()}
 
 

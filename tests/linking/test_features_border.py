@@ -13,10 +13,11 @@ from experiments.folds import deal_by_topic
 from sgtb.core import array_slices as slices
 from sgtb.core import segments
 from sgtb.linking.candidates import entity_nodes as nodes
-from sgtb.linking.features import contexts, priors, similarity, text_words
+from sgtb.linking.features import contexts, text_words
 from sgtb.linking.features import feature_matrix as features
-from sgtb.linking.features import name_similarity as names
 from sgtb.linking.features import repeated_mentions as repeats
+from sgtb.linking.features.groups import name_similarity as names
+from sgtb.linking.features.groups import priors, similarity
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
@@ -79,6 +80,7 @@ def captured() -> dict[str, dict[str, Any]]:
         table = setting.table(setting.train)
         features.Featurizer.fit(table, deal_by_topic(setting.train, 2, 0), 0, bits=8)
         nodes.Nodes.of(table.choices, len(setting.facts))
+        priors.name_prior_features(table.choices)
     return calls
 
 

@@ -18,7 +18,8 @@ from sgtb.core.records import NIL, Document, Mention
 from sgtb.core.segments import group_of
 from sgtb.linking.candidates.candidate_table import Choices
 from sgtb.linking.features.feature_matrix import Featurizer, Table
-from sgtb.linking.features.schema import LEARNED, SCHEMA
+from sgtb.linking.features.registry import LEARNED
+from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.problem_packing import pack, pair_table
 from tests.helpers.linking_builders import (
     Setting,
@@ -139,11 +140,11 @@ def assert_own_labels_unseen(worked: Worked, fold: int) -> None:
     assert features[here].tobytes() == worked.train_features[here].tobytes()
     # Of the others, all that is learned is changed, or this test could not fail. What is not
     # learned has seen no label at all.
-    for group in LEARNED:
+    for group in (group.key for group in LEARNED):
         columns = columns_of([group])
         changed = features[~here][:, columns] != worked.train_features[~here][:, columns]
         assert changed.any(axis=1).mean() > 0.5, group
-    fixed = SCHEMA.columns_without(LEARNED)
+    fixed = SCHEMA.columns_without([group.key for group in LEARNED])
     assert features[:, fixed].tobytes() == worked.train_features[:, fixed].tobytes()
     assert (featurizer.features(worked.dev) != worked.dev_features).any()
 
@@ -254,7 +255,7 @@ def best_of(column: np.ndarray, choices: Choices) -> np.ndarray:
     )
 
 
-SCORES = [name for names in LEARNED.values() for name in names if name.endswith("_score")]
+SCORES = [c.name for group in LEARNED for c in group.columns if c.name.endswith("_score")]
 
 
 @pytest.fixture(scope="module")

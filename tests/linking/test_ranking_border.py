@@ -18,7 +18,8 @@ from sgtb.linking.candidates.candidate_table import listed_choices
 from sgtb.linking.entities import descriptions, lexicon, neighbours
 from sgtb.linking.entities import fingerprints as name_prints
 from sgtb.linking.entities.entity_source import TableSource
-from sgtb.linking.features import coherence, ranker, tagger, votes
+from sgtb.linking.features import ranker, tagger, votes
+from sgtb.linking.features.groups import coherence
 from sgtb.linking.features.repeated_mentions import Repeats
 from sgtb.linking.features.schema import SCHEMA
 from tests.helpers.linking_builders import small_setting

@@ -10,7 +10,7 @@ import pytest
 from sgtb.boosting import StructuredGradientBoosting
 from sgtb.linking import linker as module
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.features.schema import BEYOND_THE_MENTION, GROUPS
+from sgtb.linking.features.registry import COLLECTIVE, LABELS
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.chunks import cut
 from sgtb.linking.pipeline import Workbench
@@ -61,7 +61,7 @@ def check_reasons(linked):
 def check_names(links, i):
     for reason in links[i].reasons:
         if reason.kind == "features":
-            assert reason.name in GROUPS
+            assert reason.name in LABELS
             assert reason.mention is None
         else:
             assert reason.kind == "mention"
@@ -179,7 +179,7 @@ def test_a_local_model_gives_no_collective_reasons(linker_of, unseen):
     linked = linker_of("local", reasons=True).pipe(unseen)
     names = {reason.name for d in linked for link in d.links for reason in link.reasons}
     assert names
-    assert not names & set(BEYOND_THE_MENTION)
+    assert not names & set(COLLECTIVE)
 
 
 def test_without_reasons_the_links_are_the_same(linker_of, unseen):

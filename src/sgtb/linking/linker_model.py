@@ -34,7 +34,8 @@ from sgtb.linking.entities.entity_source import (
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
 from sgtb.linking.features.ranker import BINS, Cuts, Ranker
-from sgtb.linking.features.schema import BEYOND_THE_MENTION, VERSION, Schema
+from sgtb.linking.features.registry import COLLECTIVE
+from sgtb.linking.features.schema import VERSION, Schema
 from sgtb.linking.features.tagger import TAGS, Tagger
 from sgtb.linking.features.training_counts import Memory
 from sgtb.linking.nil_candidate import NIL_FEATURES
@@ -227,15 +228,29 @@ def _schema(record: dict[str, Any]) -> Schema:
     evidence = record["evidence"]
     if not isinstance(evidence, list) or not _EVIDENCE.issuperset(evidence):
         raise ModelFileError(f"its evidence is {evidence!r:.80}")
-    schema = Schema.of(frozenset(evidence))
-    if list(schema.names) != record["features"] or list(schema.pairs) != record["pairs"]:
+    most = Schema.of(frozenset(evidence))
+    schema = Schema.named(VERSION, most.evidence, _strings(record, "features"), most.pairs)
+    # Groups that were added since are not among its features; the learned ones cannot be missing.
+    if (
+        list(schema.names) != record["features"]
+        or not set(schema.features).issubset(most.features)
+        or schema.learned != most.learned
+        or list(schema.pairs) != record["pairs"]
+    ):
         raise ModelFileError("its features are not those of this release; train it again")
     return schema
 
 
+def _strings(record: dict[str, Any], key: str) -> list[str]:
+    found = record[key]
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise ModelFileError(f"its {key} are {found!r:.80}")
+    return found
+
+
 def _widths(schema: Schema) -> tuple[int, int]:
     fixed = schema.features[: len(schema.fixed)]
-    return len(fixed), sum(feature.group not in BEYOND_THE_MENTION for feature in fixed)
+    return len(fixed), sum(feature.group not in COLLECTIVE for feature in fixed)
 
 
 def _lexicon(tensors: Tensors, record: dict[str, Any]) -> Lexicon:

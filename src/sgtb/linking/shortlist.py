@@ -13,7 +13,7 @@ import numpy as np
 
 from sgtb.core.dtypes import Bools, Floats, Longs
 from sgtb.linking.candidates.candidate_table import Choices
-from sgtb.linking.features.schema import LEARNED, Schema
+from sgtb.linking.features.schema import Schema
 from sgtb.native import keep_best
 
 MARGIN = 8.0
@@ -52,9 +52,11 @@ def shortlisted(
 
 def _ranker_column(schema: Schema, without: tuple[str, ...]) -> int | None:
     """Return the column that tells how far candidates are below the best; None: no ranker."""
-    for group in ("joint ranker", "ranker"):
+    for group, column in (
+        ("joint ranker", "joint_score_below_best"), ("ranker", "rank_score_below_best"),
+    ):  # fmt: skip
         if group not in without:
-            return schema.names.index(LEARNED[group][1])
+            return schema.names.index(column)
     return None
 
 

@@ -22,7 +22,8 @@ from sgtb.linking.entities.entity_source import (
     WORD_VECTORS,
 )
 from sgtb.linking.features.feature_matrix import Featurizer, Table
-from sgtb.linking.features.schema import BEYOND_THE_MENTION, FIXED, LEARNED, SCHEMA, Schema
+from sgtb.linking.features.registry import COLLECTIVE, COMPUTED, LEARNED
+from sgtb.linking.features.schema import SCHEMA, Schema
 from sgtb.linking.features.tagger import TAGS
 from sgtb.linking.problem_packing import pack, pair_table
 from sgtb.native import average_by_name, fill_columns, fill_learned
@@ -100,8 +101,8 @@ def test_a_column_stands_where_the_schema_says(trained):
 
 def test_local_columns_are_those_of_groups_within_the_mention(trained):
     own = SCHEMA.features[: len(SCHEMA.fixed)]
-    places = [i for i, feature in enumerate(own) if feature.group not in BEYOND_THE_MENTION]
-    assert {feature.group for feature in own} == FIXED.keys() - {"name prior"}
+    places = [i for i, feature in enumerate(own) if feature.group not in COLLECTIVE]
+    assert {feature.group for feature in own} == {group.key for group in COMPUTED} - {"name prior"}
     np.testing.assert_array_equal(trained.table.local, trained.table.fixed[:, places])
 
 
@@ -110,7 +111,7 @@ def test_learned_columns_are_probabilities_where_they_say_so(trained):
     for prefix in ("mention", "name"):
         tags = [column(trained.features, f"{prefix}_{tag.lower()}") for tag in TAGS]
         np.testing.assert_allclose(np.sum(tags, axis=0), 1, rtol=1e-5)
-    for name in (n for group in LEARNED.values() for n in group if n.endswith("_probability")):
+    for name in (c.name for g in LEARNED for c in g.columns if c.name.endswith("_probability")):
         np.testing.assert_allclose(
             group_sum(column(trained.features, name), offsets)[np.diff(offsets) > 0], 1, rtol=1e-5
         )

@@ -14,17 +14,9 @@ from sgtb.linking.entities.entity_source import (
     POPULARITY,
     WORD_VECTORS,
 )
-from sgtb.linking.features.coherence import COHERENCES
-from sgtb.linking.features.schema import (
-    BEYOND_THE_MENTION,
-    FIXED,
-    GROUPS,
-    LEARNED,
-    PAIRS,
-    SCHEMA,
-    VERSION,
-    Schema,
-)
+from sgtb.linking.features.groups.coherence import COHERENCES
+from sgtb.linking.features.registry import COLLECTIVE, COMPUTED, GROUPS, LABELS, LEARNED
+from sgtb.linking.features.schema import PAIRS, SCHEMA, VERSION, Schema
 
 EVERYTHING = frozenset(
     [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
@@ -86,10 +78,11 @@ def test_names_are_unique():
 def test_it_has_a_version_and_all_groups():
     assert isinstance(VERSION, int)
     assert FULL.version == SCHEMA.version == VERSION >= 1
-    assert FULL.groups == GROUPS == (*FIXED, *LEARNED)
-    assert FULL.pairs == PAIRS
-    assert len(FULL.names) == sum(map(len, (*FIXED.values(), *LEARNED.values())))
-    assert SCHEMA.groups == tuple(group for group in GROUPS if group != "name prior")
+    assert (*COMPUTED, *LEARNED) == GROUPS
+    assert FULL.groups == tuple(LABELS) == tuple(group.key for group in GROUPS)
+    assert FULL.pairs == tuple(pair.name for pair in PAIRS)
+    assert len(FULL.names) == sum(len(group.all_columns) for group in LABELS)
+    assert SCHEMA.groups == tuple(group for group in LABELS if group != "name prior")
 
 
 def also_below_best(*names: str) -> set[str]:
@@ -159,9 +152,10 @@ def test_columns_keep_their_order_and_know_their_places(kind):
     assert schema.evidence == EVERYTHING - {kind}
     assert [n for n in FULL.names if n in schema.names] == list(schema.names)
     assert [n for n in FULL.pairs if n in schema.pairs] == list(schema.pairs)
-    for groups, places in ((FIXED, schema.fixed), (LEARNED, schema.learned)):
-        every = [(group, name) for group in groups for name in groups[group]]
-        own = [(f.group, f.name) for f in schema.features if f.group in groups]
+    for groups, places in ((COMPUTED, schema.fixed), (LEARNED, schema.learned)):
+        every = [(group.key, column.name) for group in groups for column in group.all_columns]
+        keys = {group.key for group in groups}
+        own = [(f.group, f.name) for f in schema.features if f.group in keys]
         assert [every[place] for place in places] == own
     assert len(schema.fixed) + len(schema.learned) == len(schema.features)
 
@@ -187,9 +181,9 @@ def test_columns_without_groups():
 def test_an_unknown_group_is_refused_with_those_there_are():
     with pytest.raises(SettingsError, match="there is no feature group 'nmae'") as caught:
         SCHEMA.columns_without(["name", "nmae"])
-    assert all(group in str(caught.value) for group in GROUPS)
+    assert all(group in str(caught.value) for group in LABELS)
 
 
 def test_a_local_model_does_without_other_mentions():
-    assert set(BEYOND_THE_MENTION) < set(SCHEMA.groups)
-    assert "coherence" in BEYOND_THE_MENTION
+    assert set(COLLECTIVE) < set(SCHEMA.groups)
+    assert "coherence" in COLLECTIVE

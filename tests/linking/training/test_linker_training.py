@@ -8,7 +8,7 @@ import pytest
 from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings
 from sgtb.core.errors import ProblemsError, SettingsError, SgtbError
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.features.schema import BEYOND_THE_MENTION
+from sgtb.linking.features.registry import COLLECTIVE
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.pipeline import Workbench
@@ -78,10 +78,10 @@ def test_training_and_linking_see_the_same(linker, starter):
 
 def test_a_local_plan_leaves_out_the_collective_groups(model_of):
     local, joint = model_of("local"), model_of("bsg")
-    assert set(local.without) == set(BEYOND_THE_MENTION)
+    assert set(local.without) == set(COLLECTIVE)
     assert joint.without == ()
     assert joint.forest.n_local == len(joint.schema.features)
-    own = [feature for feature in local.schema.features if feature.group not in BEYOND_THE_MENTION]
+    own = [feature for feature in local.schema.features if feature.group not in COLLECTIVE]
     assert local.forest.n_local == len(own) < joint.forest.n_local
     assert local.forest.n_features == local.forest.n_local
 

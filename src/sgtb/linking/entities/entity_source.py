@@ -20,6 +20,8 @@ from sgtb.text.text_arrays import Texts
 LINKS, DESCRIPTIONS, KNOWN_TYPES = "links", "descriptions", "types"
 POPULARITY, ENTITY_VECTORS = "popularity", "entity vectors"
 NAME_PRIORS, WORD_VECTORS = "name priors", "word vectors"
+DESCRIBED = "links or descriptions"
+"""Either of the two: both describe an entity."""
 
 Evidence = frozenset[str]
 """What there is to make features of: some of the words above."""

@@ -1,12 +1,12 @@
-"""Features: from choices to the table of candidates that the schema describes.
+"""The feature matrix: one row per candidate, the columns of the schema.
 
-Some features come from models of their own, the tagger and the ranker. What such a model says
-about a document it was trained on is worth little and looks like a lot. So training documents are
-dealt into folds, and the features of a fold come from models trained on the other folds. All other
-documents get theirs from models trained on all folds.
+Some columns come from trained models, the tagger and the rankers, whose predictions on their own
+training documents are overconfident. So training documents are cut into folds, and the features of
+a fold come from models trained on the other folds. All other documents get theirs from models
+trained on all folds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -15,18 +15,18 @@ import numpy as np
 
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError
-from sgtb.core.segments import group_of, relative
+from sgtb.core.segments import relative
 from sgtb.linking.candidates.candidate_table import Choices
 from sgtb.linking.entities.entity_facts import EntityFacts, type_clue
 from sgtb.linking.entities.lexicon import Lexicon
-from sgtb.linking.features.coherence import coherence_features
 from sgtb.linking.features.contexts import Contexts
-from sgtb.linking.features.name_similarity import NAMES, name_features
-from sgtb.linking.features.priors import name_prior_features, popularity_features, prior_features
+from sgtb.linking.features.feature_group import FeatureInputs
+from sgtb.linking.features.groups.name_similarity import NAMES, compared_names
+from sgtb.linking.features.groups.similarity import OVERLAPS, compared_texts
 from sgtb.linking.features.ranker import BITS, Crosses, Cuts, Ranker, Rankers, crosses
+from sgtb.linking.features.registry import COLLECTIVE, COMPUTED
 from sgtb.linking.features.repeated_mentions import Repeats, numbered
-from sgtb.linking.features.schema import BEYOND_THE_MENTION, FIXED, RELATIVES, SCHEMA, Schema
-from sgtb.linking.features.similarity import OVERLAPS, similarities
+from sgtb.linking.features.schema import SCHEMA, Schema
 from sgtb.linking.features.tagger import TAGS, Tagger
 from sgtb.native import average_by_name, fill_columns, fill_learned
 
@@ -53,33 +53,16 @@ class Table:
         """Compute all features of the schema that need no training."""
         contexts = Contexts.build(choices, lexicon)
         repeats = Repeats.of(choices, contexts)
-        once, offsets = repeats.once, choices.candidate_offsets
-        similar = similarities(choices, contexts, repeats, facts, lexicon)
-        names = name_features(once, repeats.names, repeats.full_names, facts)
-        place, entity = repeats.place, choices.entity.astype(np.int64)
-        each = np.arange(choices.n_candidates)
-        groups = {
-            "popularity": (entity, [popularity_features(facts)]),
-            "prior": (place, [prior_features(once, facts)]),
-            "name prior": (place, [name_prior_features(once)]),
-            "name": (place, [names]),
-            "title": (entity, [facts.shape, facts.type]),
-            "place": (group_of(offsets), [contexts.place]),
-            "overlap": (each, [similar.overlaps]),
-            "similarity": (each, [similar.cosines]),
-            "description": (each, [similar.descriptions]),
-            "coherence": (place, [coherence_features(repeats, facts)]),
-        }
-        columns = _columns(groups, schema, offsets)
-        sides = crosses(
-            choices, contexts, facts, names[repeats.place, NAMES.index("title_equal")],
-            similar.overlaps[:, OVERLAPS.index("rest_words")],
-        )  # fmt: skip
+        inputs = FeatureInputs(choices, contexts, repeats, facts, lexicon)
+        columns = _columns(inputs, schema)
+        title_equal = inputs.once(compared_names)[repeats.place, NAMES.index("title_equal")]
+        rest_words = inputs.once(compared_texts).overlaps[:, OVERLAPS.index("rest_words")]
+        sides = crosses(choices, contexts, facts, title_equal, rest_words)
         return cls(choices, contexts, facts, schema, columns, sides)
 
     @property
     def fixed(self) -> Floats:
-        """The columns that need no training, those of FIXED."""
+        """The columns that need no training."""
         return self.columns[:, : len(self.schema.fixed)]
 
     @property
@@ -91,7 +74,7 @@ class Table:
     def local_columns(self) -> Longs:
         """The places of these columns."""
         own = self.schema.features[: len(self.schema.fixed)]
-        return np.flatnonzero([feature.group not in BEYOND_THE_MENTION for feature in own])
+        return np.flatnonzero([feature.group not in COLLECTIVE for feature in own])
 
     @property
     def tags(self) -> Ints:
@@ -123,26 +106,20 @@ class _Part(NamedTuple):
     below_best: bool
 
 
-def _columns(
-    groups: Mapping[str, tuple[Longs, Sequence[Floats]]], schema: Schema, offsets: Ints
-) -> Floats:
-    """Return a table of the schema's columns, those of FIXED filled.
-
-    groups  per group, which row of its tables each candidate has, and the tables
-    """
+def _columns(inputs: FeatureInputs, schema: Schema) -> Floats:
+    """Return a table of the schema's columns; those of the computed groups are filled."""
     own = np.array(schema.fixed, np.int64)
     parts = list[_Part]()
     start = 0
-    for group, names in FIXED.items():
-        rows, tables = groups[group]
-        end = start + len(names)
-        for values in tables:
-            parts.append(_Part(values, rows, _within(own, start, values.shape[1]), False))
-            start += values.shape[1]
-        if start < end:  # some of the columns once more
-            again = np.array([i for i, name in enumerate(names) if name in RELATIVES], np.int64)
-            parts.append(_Part(tables[0], rows, again[_within(own, start, len(again))], True))
-            start = end
+    for group in COMPUTED:
+        n, relative = len(group.columns), group.relative
+        plain, below = _within(own, start, n), _within(own, start + n, len(relative))
+        start += n + len(relative)
+        if group.compute is not None and len(plain) + len(below):
+            values, rows = group.compute(inputs)
+            parts.append(_Part(values, rows, plain, below_best=False))
+            parts.append(_Part(values, rows, relative[below], below_best=True))
+    offsets = inputs.choices.candidate_offsets
     table = np.empty((int(offsets[-1]), len(schema.features)), np.float32)
     fill_columns(offsets, [part for part in parts if len(part.columns)], table)
     return table

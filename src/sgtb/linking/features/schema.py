@@ -1,129 +1,55 @@
-"""The schema: the names, groups and order of the features of a candidate, with a version.
+"""The schema: the columns of the feature matrix and the pair features, with a version.
 
 Features need evidence: links, word vectors, types. A schema holds the features for which there is
-evidence, and says which that is. A model remembers the schema it was trained with. Change what a
-feature means, and the version changes with it.
+evidence. A model file names the features it was trained with. A change in the meaning of a feature
+needs a new version.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from sgtb.core.errors import SettingsError
 from sgtb.linking.entities.entity_source import (
-    DESCRIPTIONS as OWN_DESCRIPTIONS,
-)
-from sgtb.linking.entities.entity_source import (
+    DESCRIBED,
+    DESCRIPTIONS,
     ENTITY_VECTORS,
     KNOWN_TYPES,
     LINKS,
-    NAME_PRIORS,
     POPULARITY,
     WORD_VECTORS,
     Evidence,
 )
-from sgtb.linking.features.coherence import COHERENCES
-from sgtb.linking.features.contexts import PLACES
-from sgtb.linking.features.name_similarity import NAMES
-from sgtb.linking.features.priors import NAME_PRIOR_FEATURES, POPULARITIES, PRIORS
-from sgtb.linking.features.similarity import COSINES, DESCRIPTIONS, OVERLAPS
-from sgtb.linking.features.tagger import TAGS
+from sgtb.linking.features.feature_group import Column, FeatureGroup
+from sgtb.linking.features.registry import COMPUTED, GROUPS, LEARNED
 
 VERSION = 1
 
-SHAPES = ("title_brackets", "title_comma", "title_digit", "title_words")
-ENTITY_TYPES = ("entity_person", "entity_organisation", "entity_place")
-RELATIVES = (
-    "rest_in_document", "rest_weight_in_document", "rest_weight_in_headline",
-    "linked_document", "linked_headline",
-    "title_sentence", "title_document", "description_document",
-    "kind_sentence", "kind_headline", "kind_document",
-    "rest_sentence", "rest_headline", "rest_document",
-)  # fmt: skip
-"""Features that are also given as the distance to the mention's best candidate."""
-
-
-def _with_relatives(names: tuple[str, ...]) -> tuple[str, ...]:
-    return (*names, *(f"{name}_below_best" for name in names if name in RELATIVES))
-
-
-FIXED = {
-    "popularity": POPULARITIES,
-    "prior": PRIORS,
-    "name prior": NAME_PRIOR_FEATURES,
-    "name": NAMES,
-    "title": (*SHAPES, *ENTITY_TYPES),
-    "place": PLACES,
-    "overlap": _with_relatives(OVERLAPS),
-    "similarity": _with_relatives(COSINES),
-    "description": _with_relatives(DESCRIPTIONS),
-    "coherence": COHERENCES,
-}  # fmt: skip
-"""Features that need no training, by group."""
-
-LEARNED = {
-    "type": (
-        *(f"mention_{tag.lower()}" for tag in TAGS), *(f"name_{tag.lower()}" for tag in TAGS),
-        "types_agree",
-    ),
-    "ranker": ("rank_score", "rank_score_below_best", "rank_probability"),
-    "joint ranker": ("joint_score", "joint_score_below_best", "joint_probability"),
-}  # fmt: skip
-"""Features made by models that were trained on other documents, by group."""
-
-GROUPS = (*FIXED, *LEARNED)
-
-BEYOND_THE_MENTION = ("description", "coherence", "joint ranker")
-"""Groups made of links between entities or of other mentions' candidates: evidence of the
-collective kind, which a local model must do without."""
-
-PAIRS = ("topic_vector", "description_vector", "entity_vector", "linked", "same")
-"""Features of two candidates: cosines, and whether they are linked, or the same entity."""
-
-_DESCRIBED = "links or descriptions"
-"""Evidence of two kinds that makes the same features."""
-_WORDED = frozenset([WORD_VECTORS, _DESCRIBED])
-# The first word of a feature that begins so, within its group; "" is all others.
-_NEEDS: dict[str, dict[str, frozenset[str]]] = {
-    "popularity": {"popularity": frozenset([POPULARITY]), "": frozenset([LINKS])},
-    "prior": {
-        "popularity": frozenset([POPULARITY]), "candidates": frozenset(), "": frozenset([LINKS])
-    },
-    "name prior": {"": frozenset([NAME_PRIORS])},
-    "title": {"entity": frozenset([KNOWN_TYPES])},
-    "similarity": {"": frozenset([WORD_VECTORS])},
-    "description": {"description": _WORDED, "": frozenset([_DESCRIBED])},
-    "coherence": {
-        "topic": frozenset([_DESCRIBED]), "description": _WORDED,
-        "entity": frozenset([ENTITY_VECTORS]), "": frozenset([LINKS]),
-    },
-    "type": {"": frozenset([KNOWN_TYPES])},
-    "pairs": {
-        "topic": frozenset([_DESCRIBED]), "description": _WORDED,
-        "entity": frozenset([ENTITY_VECTORS]), "linked": frozenset([LINKS]),
-    },
-}  # fmt: skip
-
-
-def _possible(name: str, group: str, evidence: Evidence) -> bool:
-    """Whether there is the evidence that a feature needs."""
-    by_word = _NEEDS.get(group, {})
-    needs = by_word.get(name.partition("_")[0], by_word.get("", frozenset()))
-    described = {_DESCRIBED} if evidence & {LINKS, OWN_DESCRIPTIONS} else set()
-    return needs <= evidence | described
+PAIRS = (
+    Column("topic_vector", frozenset([DESCRIBED])),
+    Column("description_vector", frozenset([DESCRIBED, WORD_VECTORS])),
+    Column("entity_vector", frozenset([ENTITY_VECTORS])),
+    Column("linked", frozenset([LINKS])),
+    Column("same"),
+)
+"""Features of two candidates: cosines, and whether they are linked or the same entity."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A column of the table of candidates."""
+    """A column of the feature matrix."""
 
     name: str
     group: str
 
 
+def _places(groups: Sequence[FeatureGroup]) -> tuple[Feature, ...]:
+    return tuple(Feature(c.name, group.key) for group in groups for c in group.all_columns)
+
+
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table of candidates, and the features of pairs.
+    """The columns of the feature matrix, and the features of pairs.
 
     evidence  what they are made of
     """
@@ -136,12 +62,18 @@ class Schema:
     @classmethod
     def of(cls, evidence: Evidence) -> "Schema":
         """Return the features for which there is evidence."""
-        return cls(
-            VERSION,
-            evidence,
-            tuple(f for f in _FEATURES if _possible(f.name, f.group, evidence)),
-            tuple(name for name in PAIRS if _possible(name, "pairs", evidence)),
-        )
+        there = evidence | ({DESCRIBED} if evidence & {LINKS, DESCRIPTIONS} else set())
+        names = [c.name for group in GROUPS for c in group.all_columns if c.needs <= there]
+        return cls.named(VERSION, evidence, names, [c.name for c in PAIRS if c.needs <= there])
+
+    @classmethod
+    def named(
+        cls, version: int, evidence: Evidence, names: Iterable[str], pairs: Iterable[str]
+    ) -> "Schema":
+        """Return the features of these names, in the order of the registry."""
+        wanted, paired = set(names), set(pairs)
+        features = tuple(f for f in _places(GROUPS) if f.name in wanted)
+        return cls(version, evidence, features, tuple(c.name for c in PAIRS if c.name in paired))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -150,40 +82,33 @@ class Schema:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups, each once, in order."""
+        """The keys of the groups, in order."""
         return tuple(dict.fromkeys(feature.group for feature in self.features))
 
     @cached_property
     def fixed(self) -> tuple[int, ...]:
-        """The places of its own columns among all those of FIXED."""
-        return self._places(FIXED)
+        """The places of its columns among those of all computed groups."""
+        return self._places_among(COMPUTED)
 
     @cached_property
     def learned(self) -> tuple[int, ...]:
-        """The places of its own columns among all those of LEARNED."""
-        return self._places(LEARNED)
+        """The places of its columns among those of all learned groups."""
+        return self._places_among(LEARNED)
 
-    def _places(self, groups: Mapping[str, Sequence[str]]) -> tuple[int, ...]:
-        own = {(feature.group, feature.name) for feature in self.features}
-        names = [(group, name) for group in groups for name in groups[group]]
-        return tuple(i for i, name in enumerate(names) if name in own)
+    def _places_among(self, groups: Sequence[FeatureGroup]) -> tuple[int, ...]:
+        own = set(self.features)
+        return tuple(i for i, feature in enumerate(_places(groups)) if feature in own)
 
     def columns_without(self, groups: Collection[str]) -> list[int]:
         """Return the columns that belong to none of the groups."""
-        unknown = set(groups) - set(GROUPS)
+        keys = tuple(group.key for group in GROUPS)
+        unknown = set(groups) - set(keys)
         if unknown:
             raise SettingsError(
-                f"there is no feature group {sorted(unknown)[0]!r}; there are {GROUPS}"
+                f"there is no feature group {sorted(unknown)[0]!r}; there are {keys}"
             )
         return [i for i, feature in enumerate(self.features) if feature.group not in groups]
 
 
-_FEATURES = tuple(
-    Feature(name, group)
-    for groups in (FIXED, LEARNED)
-    for group, names in groups.items()
-    for name in names
-)
-
 SCHEMA = Schema.of(frozenset([LINKS, KNOWN_TYPES, POPULARITY, WORD_VECTORS]))
-"""That of the AIDA experiments: PPRforNED's pages with candidates that documents bring along."""
+"""The schema of the AIDA experiments: PPRforNED's pages, candidates listed in the documents."""

@@ -26,7 +26,8 @@ from sgtb.linking.entities.background import TOPIC_WIDTH, Background
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
 from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.features.ranker import BITS
-from sgtb.linking.features.schema import BEYOND_THE_MENTION, GROUPS, Schema
+from sgtb.linking.features.registry import COLLECTIVE, LABELS
+from sgtb.linking.features.schema import Schema
 from sgtb.linking.features.training_counts import Memory
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.mentions.chunks import Part, check_document, cut
@@ -78,11 +79,11 @@ class LinkerTraining:
             check_integer(name, getattr(self, name), low, high)
         if self.topic_digits is not None:
             check_integer("topic_digits", self.topic_digits, 1, 15)
-        unknown = [group for group in self.without if group not in GROUPS]
+        unknown = [group for group in self.without if group not in LABELS]
         if unknown:
             raise SettingsError(
                 f"without names {unknown[0]!r}, which is no feature group; there are "
-                f"{', '.join(GROUPS)}"
+                f"{', '.join(LABELS)}"
             )
 
 
@@ -119,7 +120,7 @@ class Prepared:
 
     def left_out(self, settings: LinkerTraining) -> tuple[str, ...]:
         """Return the feature groups that the plan or the caller leaves out."""
-        local = BEYOND_THE_MENTION if not settings.plan.uses_history else ()
+        local = COLLECTIVE if not settings.plan.uses_history else ()
         return tuple(g for g in self.bench.schema.groups if g in {*local, *settings.without})
 
     def problems(self, without: Collection[str]) -> tuple[Problems, Problems | None]:

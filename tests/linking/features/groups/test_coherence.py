@@ -7,9 +7,9 @@ import pytest
 
 from sgtb.linking.candidates.candidate_table import listed_choices
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.features import coherence
-from sgtb.linking.features.coherence import COHERENCES, RESTART, SPACES, WALK_ROUNDS
 from sgtb.linking.features.contexts import Contexts
+from sgtb.linking.features.groups import coherence
+from sgtb.linking.features.groups.coherence import COHERENCES, RESTART, SPACES, WALK_ROUNDS
 from sgtb.linking.features.repeated_mentions import Repeats
 from sgtb.linking.features.votes import REACH
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world

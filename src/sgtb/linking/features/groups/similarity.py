@@ -1,8 +1,8 @@
-"""Similarity: how well the words of an entity go with the words around a mention.
+"""Similarity: the words of an entity compared with the words around a mention.
 
-The entity is seen as the words of its title, those of them that the mention does not say
-itself ("the rest"), those that tell its kind, those in brackets, and the titles it is linked with.
-The text is seen as the mention, its window, its sentence, the headline and the document.
+The entity is represented by the words of its title, those of them that are not in the mention
+("the rest"), those that name its kind, those in brackets, and the titles it is linked with.
+The text is represented by the mention, its window, its sentence, the headline and the document.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,10 @@ import numpy as np
 from sgtb.core.dtypes import Floats, Longs
 from sgtb.linking.candidates.candidate_table import Choices
 from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.entity_source import DESCRIBED, WORD_VECTORS
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.contexts import Contexts
+from sgtb.linking.features.feature_group import Block, FeatureGroup, FeatureInputs, columns
 from sgtb.linking.features.repeated_mentions import Repeats
 from sgtb.native import compare_texts
 
@@ -44,7 +46,7 @@ def _pairs(names: Sequence[str]) -> Longs:
 
 
 _LINKED = 3
-"""So many of DESCRIPTIONS compare word by word; the others are cosines, too."""
+"""Number of DESCRIPTIONS that compare word by word; the others are cosines."""
 PAIRS = _pairs((*COSINES, *DESCRIPTIONS[_LINKED:]))
 
 
@@ -69,3 +71,50 @@ def similarities(
     out = Similarities(*(np.empty((choices.n_candidates, n), np.float32) for n in widths))
     compare_texts(choices.candidate_offsets, repeats, contexts, facts, lexicon, PAIRS, out)
     return out
+
+
+def compared_texts(inputs: FeatureInputs) -> Similarities:
+    """Return all three tables."""
+    return similarities(
+        inputs.choices, inputs.contexts, inputs.repeats, inputs.facts, inputs.lexicon
+    )
+
+
+def _overlap(inputs: FeatureInputs) -> Block:
+    return inputs.by_candidate(inputs.once(compared_texts).overlaps)
+
+
+def _similarity(inputs: FeatureInputs) -> Block:
+    return inputs.by_candidate(inputs.once(compared_texts).cosines)
+
+
+def _description(inputs: FeatureInputs) -> Block:
+    return inputs.by_candidate(inputs.once(compared_texts).descriptions)
+
+
+_RELATIVE = (
+    "rest_in_document", "rest_weight_in_document", "rest_weight_in_headline",
+    "title_sentence", "title_document",
+    "kind_sentence", "kind_headline", "kind_document",
+    "rest_sentence", "rest_headline", "rest_document",
+    "linked_document", "linked_headline", "description_document",
+)  # fmt: skip
+GROUPS = (
+    FeatureGroup(
+        "overlap", "words in common", "Words of the title that occur in the text.",
+        70, columns(OVERLAPS, relative=_RELATIVE), _overlap,
+    ),
+    FeatureGroup(
+        "similarity", "text similarity", "Word vectors of title and text compared.",
+        80, columns(COSINES, [WORD_VECTORS], _RELATIVE), _similarity,
+    ),
+    FeatureGroup(
+        "description", "description", "The entity's description compared with the text.",
+        90,
+        (
+            *columns(DESCRIPTIONS[:_LINKED], [DESCRIBED], _RELATIVE),
+            *columns(DESCRIPTIONS[_LINKED:], [DESCRIBED, WORD_VECTORS], _RELATIVE),
+        ),
+        _description, collective=True,
+    ),
+)  # fmt: skip

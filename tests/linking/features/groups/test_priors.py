@@ -6,7 +6,7 @@ import numpy as np
 
 from sgtb.linking.candidates.candidate_table import listed_choices
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.features.priors import (
+from sgtb.linking.features.groups.priors import (
     NAME_PRIOR_FEATURES,
     POPULARITIES,
     PRIORS,

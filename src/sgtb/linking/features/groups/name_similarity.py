@@ -1,4 +1,4 @@
-"""Names: how alike a mention and a title are."""
+"""Name similarity: the mention compared with the titles of its candidates."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from sgtb.core.dtypes import Floats
 from sgtb.linking.candidates.candidate_table import Choices
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.fingerprints import BEGINNING, name_prints
+from sgtb.linking.features.feature_group import Block, FeatureGroup, FeatureInputs, columns
 from sgtb.native import compare_names
 
 NAMES = (
@@ -35,3 +36,22 @@ def name_features(
         np.minimum(length, BEGINNING), facts.prints, facts.whole_title, out,
     )  # fmt: skip
     return out
+
+
+def compared_names(inputs: FeatureInputs) -> Floats:
+    """Return f4[R, len(NAMES)] for the candidates of `repeats.once`."""
+    repeats = inputs.repeats
+    return name_features(repeats.once, repeats.names, repeats.full_names, inputs.facts)
+
+
+def _name(inputs: FeatureInputs) -> Block:
+    return inputs.by_repeat(inputs.once(compared_names))
+
+
+GROUPS = (
+    FeatureGroup(
+        "name", "name similarity",
+        "Words, letters, beginnings and acronyms that mention and title have in common.",
+        40, columns(NAMES), _name,
+    ),
+)  # fmt: skip

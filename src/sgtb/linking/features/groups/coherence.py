@@ -1,11 +1,9 @@
-"""Coherence: what the other names of a document say about a candidate, before anything is decided.
+"""Coherence: evidence for a candidate from the other mentions of the document, before the search.
 
 Every other name votes with its own candidates: are they linked with this one, are their vectors
-close? A name with a single candidate is sure of itself, and its votes are counted apart. A
-random walk over the document's candidates adds what is linked in more than one step.
-
-No label takes part. Search then decides with the entities actually chosen; these features are
-what it can know of the names it has not come to yet.
+close? Names with a single candidate are also counted apart. A random walk over the document's
+candidates adds links of more than one step. No label takes part. The search then scores with the
+entities chosen so far; these features cover the mentions it has not visited yet.
 """
 
 import numpy as np
@@ -14,6 +12,8 @@ from sgtb.core.dtypes import Doubles, Floats
 from sgtb.core.segments import share
 from sgtb.linking.candidates.entity_nodes import Nodes
 from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.entity_source import DESCRIBED, LINKS, WORD_VECTORS
+from sgtb.linking.features.feature_group import Block, Column, FeatureGroup, FeatureInputs
 from sgtb.linking.features.repeated_mentions import Repeats
 from sgtb.linking.features.votes import CLOSE_VOTES, VOTES, votes
 from sgtb.native import compare_votes, random_walk
@@ -28,7 +28,7 @@ WALK_ROUNDS, RESTART = 15, 0.2
 
 
 def coherence_features(repeats: Repeats, facts: EntityFacts) -> Floats:
-    """Return f4[C, len(COHERENCES)] for the candidates told once; repeats have the same."""
+    """Return f4[C, len(COHERENCES)] for the candidates of `repeats.once`."""
     once = repeats.once
     offsets = once.candidate_offsets
     prior = share(facts.in_links[once.entity] + 1.0, offsets)
@@ -43,9 +43,31 @@ def coherence_features(repeats: Repeats, facts: EntityFacts) -> Floats:
 def _walks(repeats: Repeats, facts: EntityFacts, prior: Doubles) -> Doubles:
     """Return the mass of each candidate after a random walk over its document's candidates.
 
-    Walks start from every mention: entities mentioned often are restarted from more often.
+    Random walk with restart from every mention: entities mentioned often get more mass.
     """
     nodes = Nodes.of(repeats.once, len(facts))
     mass = np.empty(len(nodes.place))
     random_walk(nodes, repeats.place, prior, facts.links, WALK_ROUNDS, RESTART, mass)
     return mass
+
+
+_NEEDS = {
+    "topic": frozenset([DESCRIBED]),
+    "description": frozenset([DESCRIBED, WORD_VECTORS]),
+}
+
+
+def _column(name: str) -> Column:
+    return Column(name, _NEEDS.get(name.partition("_")[0], frozenset([LINKS])))
+
+
+def _coherence(inputs: FeatureInputs) -> Block:
+    return inputs.by_repeat(coherence_features(inputs.repeats, inputs.facts))
+
+
+GROUPS = (
+    FeatureGroup(
+        "coherence", "coherence", "Links and similarity to the candidates of other mentions.",
+        100, tuple(map(_column, COHERENCES)), _coherence, collective=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,82 @@
+"""Popularity and priors: how well known candidates are, alone and among the others."""
+
+import numpy as np
+
+from sgtb.core.dtypes import Floats
+from sgtb.core.segments import rank, relative
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.entity_source import LINKS, NAME_PRIORS, POPULARITY
+from sgtb.linking.features.feature_group import Block, Column, FeatureGroup, FeatureInputs, columns
+from sgtb.native import compare_priors
+
+_LINKS, _POPULARITY = frozenset([LINKS]), frozenset([POPULARITY])
+_POPULARITY_COLUMNS = (
+    Column("log_in_links", _LINKS),
+    Column("log_out_links", _LINKS),
+    Column("popularity", _POPULARITY),
+    Column("log_degree", _LINKS),
+)
+_PRIOR_COLUMNS = (
+    Column("candidates"),
+    Column("in_link_prior", _LINKS),
+    Column("popularity_prior", _POPULARITY),
+    Column("in_links_below_best", _LINKS),
+    Column("out_links_below_best", _LINKS),
+    Column("popularity_below_best", _POPULARITY),
+    Column("in_link_rank", _LINKS),
+    Column("popularity_rank", _POPULARITY),
+)
+POPULARITIES = tuple(column.name for column in _POPULARITY_COLUMNS)
+PRIORS = tuple(column.name for column in _PRIOR_COLUMNS)
+NAME_PRIOR_FEATURES = ("name_prior", "name_prior_below_best", "name_prior_rank")
+
+
+def popularity_features(facts: EntityFacts) -> Floats:
+    """Return f4[N, len(POPULARITIES)], one row per entity."""
+    return np.stack([getattr(facts, name) for name in POPULARITIES], axis=1)
+
+
+def prior_features(choices: Choices, facts: EntityFacts) -> Floats:
+    """Return f4[C, len(PRIORS)]; a prior is a candidate's share of its mention's total."""
+    offsets, entity = choices.candidate_offsets, choices.entity
+    odds = np.exp(relative(facts.popularity[entity].astype(np.float64), offsets))
+    out = np.empty((len(entity), len(PRIORS)), np.float32)
+    compare_priors(offsets, entity, facts, odds, out)
+    return out
+
+
+def name_prior_features(choices: Choices) -> Floats:
+    """Return f4[C, len(NAME_PRIOR_FEATURES)]; 0 where nothing is known of a name."""
+    offsets, prior = choices.candidate_offsets, np.nan_to_num(choices.prior).astype(np.float64)
+    columns = [prior, relative(prior, offsets), rank(prior, offsets)]
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def _popularity(inputs: FeatureInputs) -> Block:
+    return inputs.by_entity(popularity_features(inputs.facts))
+
+
+def _prior(inputs: FeatureInputs) -> Block:
+    return inputs.by_repeat(prior_features(inputs.repeats.once, inputs.facts))
+
+
+def _name_prior(inputs: FeatureInputs) -> Block:
+    return inputs.by_repeat(name_prior_features(inputs.repeats.once))
+
+
+GROUPS = (
+    FeatureGroup(
+        "popularity", "popularity", "Links and page views of the entity.",
+        10, _POPULARITY_COLUMNS, _popularity,
+    ),
+    FeatureGroup(
+        "prior", "popularity among the candidates",
+        "The entity's share of the in-links and the popularity of all candidates of the mention.",
+        20, _PRIOR_COLUMNS, _prior,
+    ),
+    FeatureGroup(
+        "name prior", "prior of the name", "How often the name means the entity.",
+        30, columns(NAME_PRIOR_FEATURES, [NAME_PRIORS]), _name_prior,
+    ),
+)  # fmt: skip
