@@ -15,8 +15,7 @@ import typer.main
 import sgtb
 from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
 from sgtb.cli.main import app
-from sgtb.cli.views.link_view import GROUPS as GROUPS_IN_WORDS
-from sgtb.linking.features.schema import GROUPS
+from sgtb.linking.features.registry import LABELS
 from tests.helpers.pages import (
     DOCS,
     PAGES,
@@ -95,7 +94,7 @@ def test_the_readme_shows_what_make_demo_runs() -> None:
 def test_every_group_of_features_is_explained() -> None:
     text = (DOCS / "design" / "how-it-decides.md").read_text("utf-8")
     rows = re.findall(r"^\| `([a-z ]+)` \| (.*?) \|", text, re.MULTILINE)
-    assert rows == [(group, GROUPS_IN_WORDS[group]) for group in GROUPS]
+    assert rows == [*LABELS.items()]
 
 
 @pytest.mark.parametrize("settings", [SearchPlan, TreeSettings, TrainingSettings])

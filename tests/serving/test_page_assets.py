@@ -485,7 +485,7 @@ def test_a_name_that_means_nothing_known_says_so(visit):
     visit.mention("Utah").click()
     panel = page.locator("#panel")
     expect(panel).to_contain_text("not in the knowledge base")
-    expect(panel).to_contain_text("whether it is any of them")
+    expect(panel).to_contain_text("no candidate fits")
     expect(panel.locator(".choice[aria-pressed=true]")).to_contain_text("70 %")
     expect(page.locator("#graph-card")).to_be_hidden()
 

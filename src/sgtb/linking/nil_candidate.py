@@ -18,15 +18,18 @@ from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.errors import ProblemsError
 from sgtb.core.segments import group_of
 from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.features.registry import LABELS
 from sgtb.linking.features.schema import Schema
 
 Bools = npt.NDArray[np.bool_]
 
 GROUP = "nil"
-"""The feature group of what only the NIL candidate has."""
+"""The feature group of the columns that only the NIL candidate has."""
+REASON_LABELS = {**LABELS, GROUP: "no candidate fits"}
+"""Names for people of all feature groups that reasons speak of, by key."""
 NIL_FEATURES = ("nil", "nil_lead", "nil_name_outside", "nil_name_inside", "nil_best_met")
-"""That it is NIL; the lead of the best candidate over the next by the ranker; how often training
-documents had the name as that of nothing, as that of something, and the best candidate."""
+"""A constant 1; the lead of the best candidate over the next by the ranker; how often training
+documents had the name as NIL, the name with an entity, and the best candidate."""
 
 
 def best_candidates(

@@ -19,7 +19,7 @@ def test_everything_about_a_mention(run):
     for words in (
         TEXT, "Jordan: Michael Jordan, 90 % sure", "characters 0 to 6, found by its very name",
         "0.400", "a player & more", "a <b>kingdom</b>", "Michael Jordan leads Jordan by 1.25:",
-        "goes with Bulls (Chicago <Bulls>)", "how often it is meant", "likeness of the name",
+        "goes with Bulls (Chicago <Bulls>)", "popularity among the candidates", "name similarity",
     ):  # fmt: skip
         assert words in shown
     assert "\x1b" not in shown

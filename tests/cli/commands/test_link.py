@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 from sgtb.cli.main import app
 from sgtb.cli.views import document_counter as counter
 from sgtb.cli.views.document_counter import Counter
-from sgtb.cli.views.link_view import GROUPS, bar, harmless, percent, print_links, reason_words
+from sgtb.cli.views.link_view import bar, harmless, percent, print_links, reason_words
 from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.links import LinkedDocument, Reason, Request, Span
 from sgtb.linking.mentions import spacy_mentions
+from sgtb.linking.nil_candidate import REASON_LABELS
 from tests.helpers.cli_answers import answer
 
 TEXT = "Jordan won six rings with the Bulls."
@@ -100,7 +101,7 @@ def test_numbers_as_people_say_them():
 
 
 def test_every_group_of_features_has_words():
-    missing = [group for group in SCHEMA.groups if group not in GROUPS]
+    missing = [group for group in SCHEMA.groups if group not in REASON_LABELS]
     assert not missing
     assert reason_words(Reason("mention", "Bulls", -1.0, 1)) == "at odds with Bulls"
     assert reason_words(Reason("features", "something new", 1.0)) == "something new"

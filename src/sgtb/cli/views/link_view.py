@@ -11,24 +11,6 @@ from rich.text import Text
 from sgtb.core.records import NIL
 from sgtb.linking.links import Alternative, Found, Link, LinkedDocument, Reason
 
-GROUPS = {
-    "popularity": "its fame",
-    "prior": "how often it is meant",
-    "name prior": "how often by this name",
-    "name": "likeness of the name",
-    "title": "form of its title",
-    "place": "place in the text",
-    "overlap": "words in common",
-    "similarity": "meaning of the text",
-    "description": "its description",
-    "coherence": "the names around",
-    "type": "the kind of thing",
-    "ranker": "first guess, alone",
-    "joint ranker": "first guess, together",
-    "nil": "whether it is any of them",
-}
-"""The groups of features, in words."""
-
 FOUND: dict[Found, str] = {
     "given": "among the candidates given",
     "exact": "by its very name",
@@ -69,7 +51,9 @@ def reason_words(reason: Reason) -> str:
     """Say what a reason is about."""
     if reason.kind == "mention":
         return f"{'goes with' if reason.value >= 0 else 'at odds with'} {harmless(reason.name)}"
-    return GROUPS.get(reason.name, reason.name)
+    from sgtb.linking.nil_candidate import REASON_LABELS  # with the compiled core
+
+    return REASON_LABELS.get(reason.name, reason.name)
 
 
 def signed(value: float) -> str:
