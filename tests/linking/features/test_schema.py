@@ -81,7 +81,7 @@ def test_it_has_a_version_and_all_groups():
     assert (*COMPUTED, *LEARNED) == GROUPS
     assert FULL.groups == tuple(LABELS) == tuple(group.key for group in GROUPS)
     assert FULL.pairs == tuple(pair.name for pair in PAIRS)
-    assert len(FULL.names) == sum(len(group.all_columns) for group in LABELS)
+    assert len(FULL.names) == sum(len(group.all_columns) for group in GROUPS)
     assert SCHEMA.groups == tuple(group for group in LABELS if group != "name prior")
 
 
