@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test test-sanitized fuzz-wikitext check-wheel docs site starter bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
+.PHONY: setup demo test test-sanitized fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
 
 setup: $(VENV)/.ready
 
@@ -107,22 +107,26 @@ docs: setup
 site: setup
 	$(BIN)/mkdocs build --strict
 
+# The paper's Table 2, from the raw files in SGTB_DATA.
+table2: setup
+	$(BIN)/python -m experiments aida --data $(SGTB_DATA) --seeds 3
+
 bench: setup
 	$(BIN)/python -m benchmarks.learner
 	$(BIN)/python -m benchmarks.kb
 	$(BIN)/python -m benchmarks.linker
 	$(BIN)/python -m benchmarks.versions
 
-# The last version before the compiled core, in an environment of its own: what
-# `make bench` and `make bench-versions` compare this version with.
-REV      ?= 1aca5d3
+# The version that `make bench` and `make bench-versions` compare this one with, in its own checkout
+# and environment: the last one before the modules were moved.
+REV      ?= 069692b
 BASELINE := build/baseline
 export SGTB_BASELINE_PYTHON ?= $(wildcard $(BASELINE)/.venv/bin/python)
 
 baseline-env:
 	git worktree add --force --detach $(BASELINE) $(REV)
 	$(PYTHON) -m venv $(BASELINE)/.venv
-	$(BASELINE)/.venv/bin/python -m pip install --quiet --disable-pip-version-check '$(BASELINE)[experiments]'
+	$(BASELINE)/.venv/bin/python -m pip install --quiet --disable-pip-version-check '$(BASELINE)[reproduce]'
 
 bench-versions: setup
 	$(BIN)/python -m benchmarks.versions

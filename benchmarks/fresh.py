@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import fit_line
-
-_ROOT = Path(__file__).parent.parent
+from benchmarks.probes import checkout_of, environment_of
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,9 @@ def cold_start(model: Path, document: Path, repeats: int) -> ColdStart:
 
 def _ask(*words: str, python: str = sys.executable) -> Any:
     command = [python, "-m", "benchmarks.child", *words]
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=checkout_of(python), env=environment_of(python), capture_output=True, text=True
+    )
     if done.returncode:
         raise RuntimeError(f"benchmarks.child {words[0]} failed:\n{done.stderr}")
     return json.loads(done.stdout)

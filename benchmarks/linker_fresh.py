@@ -1,6 +1,5 @@
 """What a linker takes in a process of its own: memory with a large knowledge base, a cold start."""
 
-import os
 import statistics
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from typing import Any
 from benchmarks.kb_generated import ListShape
 from benchmarks.kb_lookups import generated_list
 from benchmarks.measure import seconds_of
-from benchmarks.probes import ask
+from benchmarks.probes import ask, environment_of
 from sgtb.core.errors import SgtbError
 from sgtb.kb import KnowledgeBase
 from sgtb.starter import DOCUMENTS, KB, MODEL
@@ -85,7 +84,7 @@ def command_seconds(
     env     environment variables that are set
     """
     command = [python, "-c", "from sgtb.cli.main import app; app()", *words]
-    whole = {**os.environ, **(env or {})}
+    whole = environment_of(python) | dict(env or {})
     return seconds_of(lambda: subprocess.run(command, check=True, capture_output=True, env=whole))
 
 

@@ -5,6 +5,7 @@ What runs in them are the tasks of `benchmarks.kb_probe`, `benchmarks.linker_pro
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from typing import IO, Any
 
 from benchmarks.resident import TreeWatch
 
-_ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,30 @@ class Peak:
     anon_mb: float
     processes: int
     samples: int
+
+
+def checkout_of(python: str) -> Path:
+    """Return the checkout whose `benchmarks` an interpreter runs.
+
+    Another version runs its own: module names differ. Its environment is CHECKOUT/.venv.
+    """
+    if python == sys.executable:
+        return ROOT
+    checkout = Path(python).parents[2]
+    if not (checkout / "benchmarks" / "probes.py").is_file():
+        raise RuntimeError(
+            f"{checkout} has no benchmarks/probes.py; expected the interpreter of a checkout, "
+            "CHECKOUT/.venv/bin/python, as `make baseline-env` makes it"
+        )
+    return checkout
+
+
+def environment_of(python: str) -> dict[str, str]:
+    """Return the environment of a process: another version must not import this one."""
+    kept = dict(os.environ)
+    if python != sys.executable:
+        kept.pop("PYTHONPATH", None)
+    return kept
 
 
 def ask(task: str, *words: object, python: str = sys.executable) -> Any:
@@ -71,7 +96,13 @@ def _start(
     module, _, name = task.partition(".")
     command = [python, "-m", f"benchmarks.{module}", name, *map(str, words)]
     return subprocess.Popen(
-        command, cwd=_ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=talk
+        command,
+        cwd=checkout_of(python),
+        env=environment_of(python),
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=talk,
     )
 
 

@@ -1,13 +1,15 @@
-"""Two versions of the package beside each other, measured by turns in one run.
+"""Two versions of the package, measured by turns in one run.
 
     SGTB_BASELINE_PYTHON=PYTHON python -m benchmarks.versions     a table
     ... --json FILE                                               also one JSON object
     ... --quick                                                   on less
     ... --only training                                           one part: see Part
 
-PYTHON is the interpreter of an environment with another version; `make baseline-env` makes one.
-Every figure is measured in a process of its own, of this version and of the other in turn, so that
-whatever else the machine does falls on both. Without another version there are no ratios.
+PYTHON is CHECKOUT/.venv/bin/python of another version, which runs the benchmarks of
+its own checkout; `make baseline-env` makes one. Every figure is measured in a new process, of this
+version and of the other in turn, so that load on the machine affects both. Without another version
+there are no ratios. benchmarks/versions.json is the record that the documentation shows: this
+version, and the last one with just-in-time compilation (1aca5d3).
 """
 
 import json
@@ -16,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -26,6 +28,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.dump_repeated import data_folder
 from benchmarks.fresh import train
 from benchmarks.linker_fresh import TEXT, command_seconds
 from benchmarks.measure import rounded
@@ -91,20 +94,20 @@ class Row:
 
 _SECONDS, _SPEED = "{:.2f} s", "{:,.0f} docs/s"
 ROWS = (
-    Row("bsg", "bsg, {trees} trees", _SECONDS),
-    Row("bibsg", "bibsg, {twice} trees", _SECONDS),
-    Row("paper", "paper-shaped problems: bsg, {trees} trees", _SECONDS),
+    Row("bsg", "training bsg, {trees} trees", _SECONDS),
+    Row("bibsg", "training bibsg, {twice} trees", _SECONDS),
+    Row("paper", "training bsg, {trees} trees, paper-shaped", _SECONDS),
     Row("spans_two", "AIDA test, spans, two processes", _SPEED, more=True),
     Row("spans", "AIDA test, spans, one process", _SPEED, more=True),
-    Row("spans_first", "  first pass of a fresh linker", _SPEED, more=True),
+    Row("spans_first", "  spans, first pass of a new linker", _SPEED, more=True),
     Row("text", "AIDA test, plain text, one process", _SPEED, more=True),
-    Row("text_first", "  first pass of a fresh linker", _SPEED, more=True),
-    Row("reasons_ms", "  extra for reasons, processor", "{:.2f} ms a document"),
-    Row("command", "sgtb link TEXT, fresh process", _SECONDS),
+    Row("text_first", "  plain text, first pass of a new linker", _SPEED, more=True),
+    Row("reasons_ms", "  extra processor time for reasons", "{:.2f} ms a document"),
+    Row("command", "sgtb link TEXT, new process", _SECONDS),
     Row("import", "import of the linker", _SECONDS),
     Row("starter", "import, Linker.starter() and first link", _SECONDS),
-    Row("starter_mb", "  resident memory", "{:.0f} MB"),
-    Row("installed_mb", "installed, with all that is required", "{:.0f} MB"),
+    Row("starter_mb", "  resident memory with the starter", "{:.0f} MB"),
+    Row("installed_mb", "installed, with all requirements", "{:.0f} MB"),
     Row("command_first", "sgtb link TEXT, first after installation", _SECONDS),
 )
 
@@ -219,6 +222,20 @@ def table_of(result: Mapping[str, Any]) -> Table:
     return table
 
 
+def markdown_of(result: Mapping[str, Any], keys: Collection[str] = ()) -> str:
+    """Return the table in Markdown; only some rows if their keys are given."""
+    ours, others = result[OURS], result[OTHERS]
+    lines = ["| | before | sgtb | times better |", "|---|--:|--:|--:|"]
+    for row in ROWS:
+        if keys and row.key not in keys:
+            continue
+        label = row.label.format(trees=result["trees"], twice=2 * result["trees"]).strip()
+        cells = (row.form.format(version[row.key]) for version in (others, ours))
+        times = ratio(row, ours[row.key], others[row.key])
+        lines.append(f"| {label} | {' | '.join(cells)} | {times:.1f} |")
+    return "\n".join(lines)
+
+
 def notes_of(result: Mapping[str, Any]) -> list[str]:
     """Return how the figures came about."""
     return [
@@ -245,6 +262,7 @@ def main(
 ) -> None:
     """Measure this version and another one."""
     place = (folder or default_cache()).resolve()
+    os.environ["SGTB_DATA"] = str(data_folder())  # the other version runs in another folder
     place.mkdir(parents=True, exist_ok=True)
     pythons = {OURS: sys.executable}
     if baseline:

@@ -20,6 +20,7 @@ from tests.helpers.pages import (
     run_code,
     session_of,
     untrailed,
+    with_records,
     write_files,
 )
 
@@ -37,7 +38,7 @@ def refreshed(page: Path) -> str:
         commands = commands_in(block["body"])
         return f"```console\n{session_of(commands)}\n```" if commands else block[0]
 
-    text = page.read_text("utf-8")
+    text = with_records(page.read_text("utf-8"))
     for kind in ("python", "console"):  # as in the tests: a folder for each
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             write_files(page, Path(folder))

@@ -26,6 +26,7 @@ from tests.helpers.pages import (
     run_code,
     session_of,
     untrailed,
+    with_records,
     write_files,
 )
 
@@ -89,6 +90,27 @@ def test_the_readme_shows_what_make_demo_runs() -> None:
     shown = readme.partition("<!-- demo output -->")[2].partition("<!-- /demo output -->")[0]
     commands = [line[2:] for line in shown.splitlines() if line.startswith("$ ")]
     assert commands == [line.replace("$(DEMO)", text[1]) for line in run]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_recorded_tables_are_those_of_their_records(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert with_records(text) == text, "`make docs` refreshes them"
+
+
+def test_figures_in_the_readmes_text_are_in_its_outputs() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    outputs = re.findall(r"^(?:```.*?^```|\|.*?)$", text, re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"^(?:```.*?^```|\|.*?)$", "", text, flags=re.MULTILINE | re.DOTALL)
+    claimed = set(re.findall(r"[\d.,]*\d (?:%|ms|s|MB)(?!\w)", prose)) - {"99 %"}
+    assert [c for c in claimed if c not in "\n".join(outputs)] == []
+
+
+def test_the_readme_takes_two_minutes_to_read() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"\]\([^)]*\)|<!--.*?-->|\|", "", prose)
+    assert len(prose.split()) <= 600
 
 
 def test_every_group_of_features_is_explained() -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from benchmarks import linker_probe, versions
 from benchmarks.install_size import required, sizes
+from benchmarks.probes import ROOT, checkout_of, environment_of
 from benchmarks.versions import OTHERS, OURS, QUICK, ROWS, Part
 
 
@@ -88,3 +89,24 @@ def test_commands_and_sizes_of_this_interpreter():
 def test_requirements_of_extras_do_not_count():
     given = ["numpy>=1.26", "rdflib>=7.0; extra == 'nif'", 'x-y ; python_version < "3"']
     assert required(given) == ["numpy", "x-y"]
+
+
+def test_another_version_runs_the_benchmarks_of_its_own_checkout(tmp_path, monkeypatch):
+    other = tmp_path / ".venv" / "bin" / "python"
+    with pytest.raises(RuntimeError, match=r"has no benchmarks/probes\.py.*make baseline-env"):
+        checkout_of(str(other))
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "probes.py").touch()
+    assert checkout_of(str(other)) == tmp_path
+    assert checkout_of(sys.executable) == ROOT
+    monkeypatch.setenv("PYTHONPATH", "src")
+    assert environment_of(sys.executable)["PYTHONPATH"] == "src"
+    assert "PYTHONPATH" not in environment_of(str(other))
+
+
+def test_markdown_has_the_rows_asked_for():
+    figures = {row.key: 2.0 for row in ROWS}
+    result = {"trees": 250, OTHERS: figures, OURS: dict.fromkeys(figures, 1.0)}
+    shown = versions.markdown_of(result, ("bsg",)).splitlines()
+    assert shown[2:] == ["| training bsg, 250 trees | 2.00 s | 1.00 s | 2.0 |"]
+    assert len(versions.markdown_of(result).splitlines()) == 2 + len(ROWS)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -14,6 +15,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
+from benchmarks.versions import markdown_of
 from sgtb.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +31,28 @@ BLOCK = re.compile(
     r"^```(?P<kind>python|console)\n(?P<body>.*?)^```$(?:\s*^```text\n(?P<output>.*?)^```$)?",
     _FLAGS,
 )
+
+
+README_SPEED = (
+    "bsg", "bibsg", "paper", "spans_two", "text", "reasons_ms", "command", "starter", "starter_mb",
+    "installed_mb",
+)  # fmt: skip
+"""Rows of the speed table in the README; docs/experiments/speed.md has them all."""
+
+
+def with_records(text: str) -> str:
+    """Return a page with its recorded tables, between comments such as <!-- speed -->."""
+    versions = json.loads((ROOT / "benchmarks" / "versions.json").read_text("utf-8"))
+    aida = (DOCS / "experiments" / "aida.md").read_text("utf-8")
+    records = {
+        "speed": markdown_of(versions, README_SPEED),
+        "versions": markdown_of(versions),
+        "accuracy": re.search(r"^\| system .*?(?=\n\n)", aida, _FLAGS)[0],  # type: ignore[index]
+    }
+    for name, table in records.items():
+        between = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", re.DOTALL)
+        text = between.sub(lambda _, t=table: f"{t}\n", text)  # type: ignore[misc]
+    return text
 
 
 def name_of(page: Path) -> str:
