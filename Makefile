@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test test-sanitized fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
+.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
 
 setup: $(VENV)/.ready
 
@@ -51,14 +51,30 @@ SIDE_BY_SIDE := -n 2 --dist loadfile
 test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+
+# The floor is in pyproject.toml, at [tool.coverage.report].
+coverage: setup
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) --cov --cov-report=term:skip-covered
+
+# The oldest versions of our requirements, in an environment of its own.
+LOWEST       := build/lowest
+LOWEST_TESTS := tests/core tests/text tests/kb tests/boosting/data tests/boosting/trees tests/boosting/search tests/boosting/test_model_file.py
+
+test-lowest:
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check .
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check pytest hypothesis \
+		$$($(LOWEST)/bin/python -c 'import tomllib; print(*(r.replace(">=", "==") for r in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]))')
+	$(LOWEST)/bin/python -m pytest -q $(LOWEST_TESTS)
 
 # The tests that reach the compiled core, with a core that notices what C++ does not: accesses outside
 # of arrays, use of freed memory, overflow (AddressSanitizer, UBSan and checked containers of GCC).
 # It is installed into an environment of its own, which has all else from the other.
 SANITIZED       := build/sanitized
-SANITIZED_TESTS := tests/native tests/learn tests/linking tests/text tests/wiki tests/wiki_kb tests/kb/test_check.py tests/kb/test_damage.py
+SANITIZED_TESTS := tests/native tests/boosting tests/linking tests/text tests/wikipedia tests/kb/test_check.py tests/kb/test_damage.py
 FUZZ_SECONDS    ?= 20
 
 $(SANITIZED)/.ready: $(VENV)/.ready
@@ -115,7 +131,7 @@ bench: setup
 	$(BIN)/python -m benchmarks.learner
 	$(BIN)/python -m benchmarks.kb
 	$(BIN)/python -m benchmarks.linker
-	$(BIN)/python -m benchmarks.versions
+	$(BIN)/python -m benchmarks.versions --history
 
 # The version that `make bench` and `make bench-versions` compare this one with, in its own checkout
 # and environment: the last one before the modules were moved.

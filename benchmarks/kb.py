@@ -9,8 +9,6 @@ Everything is generated, or made of the real dumps in $SGTB_DATA, and measured i
 """
 
 import json
-import os
-import platform
 import sqlite3
 import sys
 import tempfile
@@ -31,6 +29,7 @@ from benchmarks.kb_generated import ListShape
 from benchmarks.kb_lookups import LookupExtent, measure_lookups
 from benchmarks.kb_sizing import LIST, computed, measured_units
 from benchmarks.kb_table import print_tables
+from benchmarks.machine import load, machine
 from benchmarks.measure import rounded
 
 _talk = Console(stderr=True, highlight=False)
@@ -69,7 +68,12 @@ QUICK = Extent(
 
 def measure(extent: Extent, parts: list[Part], folder: Path) -> dict[str, Any]:
     """Measure some parts in a folder and return one record, ready for JSON."""
-    result: dict[str, Any] = {"quick": extent.quick, "machine": _machine()}
+    on = machine(
+        load_at_start=load(),
+        lmdb=".".join(map(str, lmdb.version())),
+        sqlite=sqlite3.sqlite_version,
+    )
+    result: dict[str, Any] = {"quick": extent.quick, "machine": on}
     todo: dict[Part, Callable[[], dict[str, Any]]] = {
         Part.lookups: lambda: measure_lookups(extent.lookups, folder, _say),
         Part.build: lambda: measure_build(extent.build, folder, _say),
@@ -93,18 +97,6 @@ def measure(extent: Extent, parts: list[Part], folder: Path) -> dict[str, Any]:
 
 def _say(what: str) -> None:
     _talk.print(f"{time.perf_counter() - _BEGIN:6.1f} s  {what}")
-
-
-def _machine() -> dict[str, Any]:
-    return {
-        "cpus": os.cpu_count(),
-        "load_at_start": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "architecture": platform.machine(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "lmdb": ".".join(map(str, lmdb.version())),
-        "sqlite": sqlite3.sqlite_version,
-    }
 
 
 @contextmanager

@@ -9,8 +9,6 @@ cores for either side.
 """
 
 import json
-import os
-import platform
 import statistics
 import tempfile
 import time
@@ -18,13 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
 from benchmarks.fresh import cold_start, large_document, train
 from benchmarks.generated_corpus import CorpusShape, generate
 from benchmarks.growth import Effort, draw, exponents, measure_growth
+from benchmarks.machine import machine
 from benchmarks.measure import CORES, median_seconds, rounded, seconds_of
 from benchmarks.naive_timing import Task, time_naive_twin
 from benchmarks.sample import choose_sample
@@ -32,7 +30,6 @@ from benchmarks.table import print_table
 from benchmarks.trees import Rows, collected_rows, compare
 from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings
 from sgtb.boosting.data.problems import Problems
-from sgtb.native import BUILD
 
 PLAN = SearchPlan("bsg", beam_width=4)
 N_TREES = 250
@@ -96,7 +93,7 @@ def measure(extent: Extent, figure: Path | None = None) -> dict[str, Any]:
         "tree": asdict(trees),
         "growth": {c.name: asdict(c) for c in curves},
         "quick": extent.quick,
-        "machine": _machine(),
+        "machine": machine(cores_used=CORES),
         "benchmark_seconds": time.perf_counter() - _BEGIN,
     }
     ordered: dict[str, Any] = rounded({key: result[key] for key in sorted(result, key=_rank)})
@@ -186,18 +183,6 @@ def _fresh_processes(
         "cold_start": asdict(cold),
         "large_document": asdict(huge),
         "fresh_trainings": {plan: asdict(run) for plan, run in runs.items()},
-    }
-
-
-def _machine() -> dict[str, Any]:
-    return {
-        "cpus": os.cpu_count(),
-        "cores_used": CORES,
-        "architecture": platform.machine(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "kernels": BUILD,
-        "numpy": np.__version__,
     }
 
 

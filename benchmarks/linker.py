@@ -10,17 +10,13 @@ knowledge bases are kept in a folder: the first run takes longer, by minutes, fo
 """
 
 import json
-import os
-import platform
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
@@ -31,10 +27,10 @@ from benchmarks.linker_fresh import FreshExtent, measure_cold, measure_memory
 from benchmarks.linker_speed import Subject, latency, median_document, throughput
 from benchmarks.linker_stages import stages
 from benchmarks.linker_table import print_tables
+from benchmarks.machine import load, machine
 from benchmarks.measure import rounded
 from experiments.aida_data import AidaData, default_cache
 from sgtb.core.errors import CorpusError
-from sgtb.native import BUILD
 
 _talk = Console(stderr=True, highlight=False)
 _BEGIN = time.perf_counter()
@@ -77,7 +73,7 @@ QUICK = Extent(True, 60, 96, 1, 50, FreshExtent(ListShape(100_000), 40, 60, 2))
 
 def measure(extent: Extent, parts: list[Part], folder: Path) -> dict[str, Any]:
     """Measure some parts and return one record, ready for JSON."""
-    result: dict[str, Any] = {"quick": extent.quick, "machine": _machine()}
+    result: dict[str, Any] = {"quick": extent.quick, "machine": machine(load_at_start=load())}
     subjects = _subjects(extent, folder) if any(part in OF_AIDA for part in parts) else None
     if subjects is not None:
         result["aida"] = {
@@ -134,18 +130,6 @@ def _runs(subject: Subject, extent: Extent, runs: tuple[tuple[int, bool], ...]) 
 
 def _say(what: str) -> None:
     _talk.print(f"{time.perf_counter() - _BEGIN:6.1f} s  {what}")
-
-
-def _machine() -> Mapping[str, Any]:
-    return {
-        "cpus": os.cpu_count(),
-        "load_at_start": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "architecture": platform.machine(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "kernels": BUILD,
-        "numpy": np.__version__,
-    }
 
 
 def main(

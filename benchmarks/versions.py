@@ -30,6 +30,7 @@ from rich.table import Table
 
 from benchmarks.dump_repeated import data_folder
 from benchmarks.fresh import train
+from benchmarks.history import HISTORY, append, comparison, last_of_kind, record_of
 from benchmarks.linker_fresh import TEXT, command_seconds
 from benchmarks.measure import rounded
 from benchmarks.probes import ask
@@ -256,6 +257,9 @@ def main(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Also write one JSON object here.")
     ] = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="Append to benchmarks/history.jsonl and compare.")
+    ] = False,
     folder: Annotated[
         Path | None, typer.Option(help="Keep models here.", show_default="~/.cache/sgtb")
     ] = None,
@@ -278,6 +282,12 @@ def main(
     console.print(table_of(result))
     for note in notes_of(result):
         console.print(f"- {note}", highlight=False)
+    if history and not quick and only is None:
+        record = record_of(result[OURS])
+        before = last_of_kind(HISTORY, record["machine"])
+        append(record)
+        if before is not None:
+            console.print(comparison(before, record))
 
 
 if __name__ == "__main__":
