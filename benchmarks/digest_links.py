@@ -11,11 +11,14 @@ from sgtb.boosting.data.pairs import TablePairs
 from sgtb.boosting.data.problems import Problems
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.linker import BATCH, Linkable, Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Link
 from sgtb.linking.mentions.chunks import cut
-from sgtb.linking.pipeline import Layout, Workbench
+from sgtb.linking.parallel import BATCH
+from sgtb.linking.pipeline import Linkable, Pipeline
+from sgtb.linking.problem_packing import Layout
 
 Digests = Iterator[tuple[str, str]]
 """Names and digests."""
@@ -48,7 +51,7 @@ def feature_digests(
     name: str, model: LinkerModel, kb: KnowledgeBase, documents: Sequence[Linkable]
 ) -> Digests:
     """Digest the candidates and features that a model sees, and the packed problems."""
-    bench = Workbench(kb, model.background, model.schema, CandidateFinder(kb, model.candidates))
+    bench = Pipeline(kb, model.background, model.schema, CandidateFinder(kb, model.candidates))
     linker = Linker(model, kb)  # not closed: it would close the knowledge base
     candidates, features, problems = Digest(), Digest(), Digest()
     for batch in _batches(documents):

@@ -14,8 +14,10 @@ import numpy as np
 
 from benchmarks.measure import seconds_of
 from sgtb.core.records import Document
-from sgtb.linking.linker import Linkable, Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.pipeline import Linkable
 
 CANDIDATES = 5
 

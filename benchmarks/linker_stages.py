@@ -10,9 +10,11 @@ import numpy as np
 
 from benchmarks.linker_speed import Subject, exhaust
 from sgtb.boosting.data.dense_pairs import with_dense_pairs
-from sgtb.linking.answers import Decided, decide, widened
-from sgtb.linking.linker import BATCH, Linkable, Linker
+from sgtb.linking.decisions import Decided, decide, widened
+from sgtb.linking.linker import Linker
 from sgtb.linking.mentions.chunks import cut
+from sgtb.linking.parallel import BATCH
+from sgtb.linking.pipeline import Linkable
 from sgtb.linking.shortlist import shortlisted
 
 
@@ -49,7 +51,8 @@ def apart(taken: Mapping[str, float]) -> dict[str, float]:
 
 
 def _take_apart(linker: Linker, batch: Sequence[Linkable], total: dict[str, float]) -> None:
-    bench, model, system, answers = linker._bench, linker.model, linker._system, linker._answers
+    pipeline, model = linker.pipeline, linker.model
+    bench, system, answers = pipeline.problems, pipeline.system(None), pipeline.answers
 
     def timed(name: str, work: Callable[[], Any]) -> Any:
         begin = time.process_time()
@@ -59,7 +62,8 @@ def _take_apart(linker: Linker, batch: Sequence[Linkable], total: dict[str, floa
 
     def links_of(decided: Decided) -> Any:
         wide = widened(decided, shortlist, layout.choices)
-        return [columns.links() for columns in answers.links(parts, layout, wide)]
+        shown = linker.settings.candidates
+        return [columns.links() for columns in answers.links(parts, layout, wide, shown)]
 
     parts = timed("part", lambda: [part for one in batch for part in cut(linker.part(one))])
     documents = [part.document for part in parts]

@@ -26,7 +26,7 @@ from sgtb.boosting.search.plan import PlanName
 from sgtb.boosting.training_progress import Callback, Check
 from sgtb.core.errors import SettingsError
 from sgtb.evaluation import Accuracy, Difference, in_kb_accuracy, paired_bootstrap
-from sgtb.linking.features.registry import COLLECTIVE
+from sgtb.linking.features.feature_registry import COLLECTIVE
 from sgtb.linking.features.schema import SCHEMA
 
 PAPER: Mapping[str, float] = {"local": 93.1, "bs": 95.1, "bsg": 95.5, "bibsg": 95.9}

@@ -25,7 +25,8 @@ from sgtb.evaluation.metrics import share
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
 from sgtb.linking.candidates.candidate_table import TOP, listed_choices
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training.linker_training import LinkerTraining, train_linker
 from sgtb.linking.training.nil_selection import NilWish

@@ -30,7 +30,8 @@ from sgtb.evaluation.metrics import share
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibration.confidence import Confidence
 from sgtb.linking.calibration.nil_rule import NilKind, NilRule
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Link
 from sgtb.linking.training.calibrator import Calibrated, calibrate

@@ -38,7 +38,8 @@ from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
 from sgtb.boosting.search.plan import PlanName
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training.linker_training import LinkerTraining, train_linker
 from sgtb.starter import ENTITIES, FOLDER, KB, MODEL

@@ -15,7 +15,7 @@ import typer.main
 import sgtb
 from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
 from sgtb.cli.main import app
-from sgtb.linking.features.registry import LABELS
+from sgtb.linking.features.feature_registry import LABELS
 from tests.helpers.pages import (
     DOCS,
     PAGES,

@@ -9,7 +9,8 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from sgtb.cli.views.link_view import percent, signed
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.links import Alternative, Link, LinkedDocument
 
 EXAMPLE = (

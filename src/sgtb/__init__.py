@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sgtb.boosting import Problems, SearchPlan, StructuredGradientBoosting
     from sgtb.kb import KnowledgeBase
-    from sgtb.linking.linker import Linker, LinkerSettings
+    from sgtb.linking.link_options import LinkerSettings
+    from sgtb.linking.linker import Linker
     from sgtb.linking.links import Link, LinkedDocument, Request, Span
 
 __all__ = [
@@ -22,7 +23,7 @@ _HOMES = {
     "Link": "sgtb.linking.links",
     "LinkedDocument": "sgtb.linking.links",
     "Linker": "sgtb.linking.linker",
-    "LinkerSettings": "sgtb.linking.linker",
+    "LinkerSettings": "sgtb.linking.link_options",
     "Problems": "sgtb.boosting",
     "Request": "sgtb.linking.links",
     "SearchPlan": "sgtb.boosting",

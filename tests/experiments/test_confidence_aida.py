@@ -20,7 +20,8 @@ from experiments.confidence_aida import (
 from experiments.starter_data import read_starter
 from sgtb.core.records import NIL, Document
 from sgtb.kb import KnowledgeBase
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training.calibrator import calibrate
 from sgtb.starter import KB, MODEL

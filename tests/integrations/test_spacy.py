@@ -16,7 +16,8 @@ from spacy.training import Example
 from sgtb.core.errors import MissingExtraError, RequestError, SettingsError, SgtbError
 from sgtb.integrations.component_folder import Source
 from sgtb.integrations.spacy import ComponentSettings, SgtbLinker, make_linker, score_links
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
 from tests.integrations.conftest import TEXT
 

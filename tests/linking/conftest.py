@@ -10,7 +10,8 @@ from experiments.starter_data import read_contrast, read_starter
 from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.list_build import build_list
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.training.linker_training import LinkerTraining, train_linker
 from sgtb.starter import ENTITIES
 

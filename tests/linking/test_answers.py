@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sgtb.core.errors import RequestError
-from sgtb.linking import linker as linker_module
-from sgtb.linking.answers import decide, widened
+from sgtb.linking import pipeline
+from sgtb.linking.decisions import decide, widened
 from sgtb.linking.links import Request, Span
 from sgtb.linking.shortlist import Shortlist
 from tests.linking.test_reasons import PLANS, spans_of
@@ -133,7 +133,7 @@ def test_the_chosen_candidate_is_shown_however_unlikely(linker_of, unseen, monke
         last = problems.candidate_offsets[1:] - 1
         return replace(decided, choice=decided.order[last].astype(np.int32))
 
-    monkeypatch.setattr(linker_module, "decide", contrary)
+    monkeypatch.setattr(pipeline, "decide", contrary)
     for document in linker_of(candidates=most).pipe(unseen[::12]):
         for link in document.links:
             assert len(link.candidates) <= most

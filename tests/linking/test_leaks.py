@@ -18,7 +18,7 @@ from sgtb.core.records import NIL, Document, Mention
 from sgtb.core.segments import group_of
 from sgtb.linking.candidates.candidate_table import Choices
 from sgtb.linking.features.feature_matrix import Featurizer, Table
-from sgtb.linking.features.registry import LEARNED
+from sgtb.linking.features.feature_registry import LEARNED
 from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.problem_packing import pack, pair_table
 from tests.helpers.linking_builders import (

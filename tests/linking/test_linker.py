@@ -16,9 +16,12 @@ from sgtb.core.errors import RequestError, SettingsError, SgtbError
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add, remove, update
-from sgtb.linking import linker as module
-from sgtb.linking.linker import BATCH, Linker, LinkerSettings
+from sgtb.linking import parallel as module
+from sgtb.linking import pipeline
+from sgtb.linking.link_options import LinkerSettings, LinkOptions
+from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
+from sgtb.linking.parallel import BATCH
 from tests.helpers.kb_worlds import write_lines
 from tests.linking.test_reasons import spans_of
 
@@ -131,7 +134,7 @@ def test_many_mentions(linker_of, n, per_line):
 
 def test_however_many_are_decided_at_a_time(linker, unseen, monkeypatch):
     expected = repr(list(linker.pipe(unseen[::4])))
-    monkeypatch.setattr(module, "MENTIONS", 1)
+    monkeypatch.setattr(pipeline, "MENTIONS", 1)
     assert repr(list(linker.pipe(unseen[::4]))) == expected
 
 
@@ -241,14 +244,14 @@ def test_workers_collect_what_cycles_there_may_be(model_of, starter_place, monke
     monkeypatch.setattr(module.gc, "collect", lambda: collected.append(1))
     monkeypatch.setattr(module, "_BATCHES_TO_COLLECT", 2)
     monkeypatch.setattr(module, "_batches_done", count(1))
-    monkeypatch.setattr(module, "_worker", None)
+    monkeypatch.setattr(module, "_link_batch", None)
     enabled = gc.isenabled()
     try:
         with Linker.load(model_of("bsg"), starter_place) as linker:
-            module._begin(linker)
+            module._begin(linker.link_many)
             assert not gc.isenabled()
             for _ in range(5):
-                assert module._work(["Amman"])[0].links[0].entity == "Amman"
+                assert module._work(["Amman"], LinkOptions())[0].links[0].entity == "Amman"
             assert not gc.isenabled()
     finally:
         if enabled:
@@ -275,7 +278,7 @@ def test_a_killed_worker_is_told_and_replaced(shared):
     list(shared.pipe(["Amman"], jobs=2))
     pipe = shared.pipe(endless([]), jobs=2)
     next(pipe)
-    before = set(shared._pool._processes)
+    before = set(shared._workers._pool._processes)
     assert before
     for pid in before:
         os.kill(pid, signal.SIGKILL)
@@ -333,28 +336,33 @@ def test_threads_may_share_a_linker(starter_place, model_of, unseen):
     [{"candidates": 1, "reasons": False}, {"candidates": 9, "reasons": True, "nil": 0.9}],
     ids=str,
 )
-def test_a_linker_that_answers_otherwise(linker_of, unseen, settings):
+def test_options_of_a_call_are_those_of_a_linker_loaded_with_them(linker_of, unseen, settings):
     some = [document.text for document in unseen[:20]]
     linker = linker_of()
     before = [linked.to_dict() for linked in linker.link_many(some)]
-    other = linker.answering(**settings)
+    options = LinkOptions(**settings)
     expected = [linked.to_dict() for linked in linker_of(**settings).link_many(some)]
-    assert [linked.to_dict() for linked in other.link_many(some)] == expected
-    assert other.settings == LinkerSettings(**settings)
+    assert [linked.to_dict() for linked in linker.link_many(some, options)] == expected
+    assert [linked.to_dict() for linked in linker.pipe(some, options=options)] == expected
+    assert linker.link(some[0], options).to_dict() == expected[0]
     assert [linked.to_dict() for linked in linker.link_many(some)] == before
     assert linker.link_many([]) == []
-    with pytest.raises(SettingsError):
-        linker.answering(0, reasons=False)
+    for wrong in ({"candidates": 0}, {"nil": 2}, {"beam_width": 0}, {"beam_width": 10**6}):
+        with pytest.raises(SettingsError):
+            LinkOptions(**wrong)
 
 
-def test_a_linker_that_answers_otherwise_shares_the_knowledge_base(own_place, model_of):
-    linker = Linker.load(model_of("bsg"), own_place)
-    other = linker.answering(2, reasons=True)
-    assert other.kb is linker.kb
-    assert next(iter(other.pipe(["Amman"], jobs=1))).links[0].entity == "Amman"
-    linker.close()
-    with pytest.raises(SgtbError, match="closed"):
-        other.link("Amman")
+def test_a_request_may_have_another_beam_width(model_of, starter_place, unseen):
+    some = [document.text for document in unseen[:20]]
+    narrow = replace(model_of("bsg").forest.plan, beam_width=1)
+    model = replace(model_of("bsg"), forest=replace(model_of("bsg").forest, plan=narrow))
+    with (
+        Linker.load(model_of("bsg"), starter_place) as linker,
+        Linker.load(model, starter_place) as other,
+    ):
+        expected = [linked.to_dict() for linked in other.link_many(some)]
+        found = linker.link_many(some, LinkOptions(beam_width=1))
+        assert [linked.to_dict() for linked in found] == expected
 
 
 # A knowledge base that changes

@@ -15,7 +15,8 @@ from sgtb.core.tensor_file import read_tensors, write_tensors
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.calibration.confidence import Confidence, Curve
 from sgtb.linking.calibration.nil_rule import NilRule
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Request, Span
 from sgtb.linking.training.linker_training import train_linker

@@ -33,8 +33,8 @@ from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.schema import SCHEMA, Schema
 from sgtb.linking.linker import Linker
 from sgtb.linking.mentions.chunks import of_document
-from sgtb.linking.pipeline import Layout, Workbench
-from sgtb.linking.problem_packing import pack, pair_table
+from sgtb.linking.pipeline import Pipeline
+from sgtb.linking.problem_packing import Layout, pack, pair_table
 from sgtb.linking.training.linker_training import LinkerTraining, train_linker
 from tests.helpers.kb_worlds import write_lines
 from tests.helpers.linking_builders import (
@@ -68,7 +68,7 @@ class Bench:
     """A workbench, documents with gold, and models trained on some of them."""
 
     setting: Setting
-    bench: Workbench
+    bench: Pipeline
     train: tuple[Document, ...]
     dev: tuple[Document, ...]
     featurizer: Featurizer
@@ -88,7 +88,7 @@ def bench_of(setting: Setting, kb: KnowledgeBase, by_name: bool) -> Bench:
     evidence = source.evidence | {WORD_VECTORS}
     background = Background.build(source, train, setting.words, topic_width=16)
     schema = Schema.of(evidence if by_name else evidence - {NAME_PRIORS})
-    bench = Workbench(kb, background, schema, CandidateFinder(kb))
+    bench = Pipeline(kb, background, schema, CandidateFinder(kb))
     table = bench.table(bench.lay_out(train))
     folds = np.arange(len(train), dtype=np.int32) % 3
     return Bench(setting, bench, train, dev, Featurizer.fit(table, folds, 0, bits=12)[0])
@@ -212,7 +212,7 @@ def test_a_document_is_the_same_alone_and_with_others(worked):
 def test_a_document_is_the_same_in_a_fresh_workbench(worked):
     """Nothing hangs on what was asked before."""
     bench = worked.bench
-    fresh = Workbench(bench.kb, bench.background, bench.schema, CandidateFinder(bench.kb))
+    fresh = Pipeline(bench.kb, bench.background, bench.schema, CandidateFinder(bench.kb))
     other = replace(worked, bench=fresh)
     for text in worked.dev[::-1]:
         assert_same_problems(worked.packed([text])[1], other.packed([text])[1])
@@ -310,7 +310,7 @@ def fed_by_table(setting: Setting, texts: Sequence[Document]):
 
 def assert_fed_alike(setting: Setting, kb: KnowledgeBase) -> None:
     background = Background.build(KbSource(kb), setting.train, setting.words)
-    bench = Workbench(kb, background, SCHEMA, CandidateFinder(kb))
+    bench = Pipeline(kb, background, SCHEMA, CandidateFinder(kb))
     here, there = (
         [fed_by_table(setting, texts), bench.table(bench.lay_out(texts))]
         for texts in (setting.train, setting.dev)
@@ -384,13 +384,13 @@ def test_a_linker_asks_what_training_would_have_packed(worked, monkeypatch, tmp_
     ((_, dev),) = packed
     linker = Linker.load(tmp_path / "model", kb)
     parts = [linker.part(text) for text in worked.dev]
-    layout, short, asked = linker._pack(parts)
+    layout, short, asked = linker.pipeline.pack(parts)
     assert (dev.gold >= 0).any()
     assert_no_gold(asked)
     assert layout.choices.n_candidates == dev.n_candidates
     assert asked.local.tobytes() == dev.local[short.rows].tobytes()
     for d, part in enumerate(parts):
-        _, own, alone = linker._pack([part])
+        _, own, alone = linker.pipeline.pack([part])
         first, last = dev.candidate_offsets[dev.mention_offsets[[d, d + 1]]]
         assert alone.local.tobytes() == dev.local[first:last][own.rows].tobytes()
         kept = own.rows[np.unique(alone.entity, return_index=True)[1]]

@@ -13,7 +13,8 @@ from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.check import check
 from sgtb.kb.update import add
 from sgtb.linking import pretrained
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.model_card import model_card
 from tests.helpers.kb_worlds import build, write_lines
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from sgtb.boosting import StructuredGradientBoosting
-from sgtb.linking import linker as module
+from sgtb.linking import pipeline
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.features.registry import COLLECTIVE, LABELS
+from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.chunks import cut
-from sgtb.linking.pipeline import Workbench
+from sgtb.linking.pipeline import Pipeline
 
 PLANS = ("local", "bs", "bsg", "bibsg")
 ALL = 1000
@@ -100,7 +100,7 @@ def test_reasons_add_up_where_mentions_are_fixed(linker_of, unseen, plan):
 
 @pytest.mark.parametrize("plan", ["bsg", "bibsg"])
 def test_reasons_add_up_in_documents_that_are_cut(linker_of, unseen, monkeypatch, plan):
-    monkeypatch.setattr(module, "cut", lambda part: cut(part, 3))
+    monkeypatch.setattr(pipeline, "cut", lambda part: cut(part, 3))
     linker = linker_of(plan, reasons=True, candidates=ALL)
     documents = unseen[::3]
     assert check_reasons(linker.pipe(documents)) > 100
@@ -121,15 +121,14 @@ def test_reasons_add_up_in_documents_that_are_cut(linker_of, unseen, monkeypatch
 def problems_of(linker, request):
     """What the linker decides about, made by hand: layout and problems of one document."""
     model = linker.model
-    bench = Workbench(
+    bench = Pipeline(
         linker.kb, model.background, model.schema, CandidateFinder(linker.kb, model.candidates)
     )
     part = linker.part(request)
     layout = bench.lay_out([part.document])
     features = model.featurizer.features(bench.table(layout))
     problems = bench.pack(layout, features, model.without)
-    asked = {id(mention): i for i, mention in enumerate(part.document.mentions)}
-    rows = [asked[id(mention)] for mention in layout.choices.mentions]
+    rows = layout.asked.tolist()
     clamp = np.array([0 if part.fixed[i] else -1 for i in rows], np.int32)
     ids = [linker.kb.id_of(int(n)) for n in layout.facts.number[layout.choices.entity]]
     borders = layout.choices.candidate_offsets

@@ -9,7 +9,8 @@ import pytest
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.kb_copy import duplicate
 from sgtb.kb.update import add
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
 from sgtb.serving.engine import Engine
 from sgtb.serving.linker_source import Source

@@ -11,7 +11,8 @@ from sgtb.cli.importing import imported
 from sgtb.linking.mentions.mention_detection import MentionSettings
 
 if TYPE_CHECKING:
-    from sgtb.linking.linker import Linker, LinkerSettings
+    from sgtb.linking.link_options import LinkerSettings
+    from sgtb.linking.linker import Linker
 
 Model = Annotated[
     Path | None,
@@ -73,7 +74,7 @@ def linker_settings(
     """Return the settings that options ask for; what they leave open is as in the library."""
     # Not at the top: `sgtb --help` should not wait for it.
     imported("sgtb.linking.linker")
-    from sgtb.linking.linker import LinkerSettings
+    from sgtb.linking.link_options import LinkerSettings
 
     return LinkerSettings(
         candidates=candidates,

@@ -17,7 +17,8 @@ from sgtb.core.errors import ModelFileError, SettingsError
 from sgtb.core.files import write_whole
 
 if TYPE_CHECKING:
-    from sgtb.linking.linker import Linker, LinkerSettings
+    from sgtb.linking.link_options import LinkerSettings
+    from sgtb.linking.linker import Linker
 
 SMALL = 64 << 20
 """Bytes of a knowledge base up to which it is stored with the pipeline, unless asked otherwise."""

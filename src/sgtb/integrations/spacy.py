@@ -38,7 +38,8 @@ from sgtb.linking.links import Span as Place
 from sgtb.linking.mentions.spacy_mentions import AMOUNTS, trimmed
 
 if TYPE_CHECKING:
-    from sgtb.linking.linker import Linker, LinkerSettings
+    from sgtb.linking.link_options import LinkerSettings
+    from sgtb.linking.linker import Linker
 
 FACTORY = "sgtb_linker"
 SCORER = "sgtb.linker_scorer.v1"
@@ -251,7 +252,7 @@ def make_linker(
     scorer: Callable[..., Any] | None,
 ) -> SgtbLinker:
     """Make the component from its config."""
-    from sgtb.linking.linker import LinkerSettings
+    from sgtb.linking.link_options import LinkerSettings
 
     linker = LinkerSettings(candidates=candidates, reasons=reasons, near_names=near_names, nil=nil)
     settings = ComponentSettings(linker, frozenset(labels_ignore), overwrite, store_kb, batch_size)

@@ -1,34 +1,25 @@
 """Answers: decided problems as links, with probabilities, alternatives and reasons."""
 
 from collections.abc import Iterator, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.estimator import StructuredGradientBoosting
-from sgtb.boosting.explain.contributions import Contributions
 from sgtb.core.dtypes import Doubles, Ints, Longs
 from sgtb.core.records import NIL
 from sgtb.core.segments import Scalar
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.confidence import Bools
-from sgtb.linking.calibration.decision_policy import NIL_RIVAL, NO_RIVAL, PLAIN, Trust
+from sgtb.linking.calibration.decision_policy import NIL_RIVAL, NO_RIVAL
 from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.decisions import Decided
 from sgtb.linking.links import NIL_CARD, Card, LinkColumns
 from sgtb.linking.mentions.chunks import Part
-from sgtb.linking.pipeline import Layout
-from sgtb.linking.shortlist import Shortlist
-from sgtb.native import merge_orders, order_candidates, rank_reasons
+from sgtb.linking.problem_packing import Layout
+from sgtb.native import rank_reasons
 
-MARGIN = 4.0
-"""What scores that much less is hopeless, at odds of 1 to 55: what it would do to later decisions
-is not followed up. Reasons are exact all the same."""
 NEGLIGIBLE = 1e-12
 """Reasons that change a score by no more are left out: they are rounding errors."""
 _REMEMBERED = 1 << 16
@@ -62,123 +53,28 @@ class Cards:
         return zip(kb.ids_of(numbers).strings(), kb.titles(numbers).strings(), types, strict=True)
 
 
-@dataclass(frozen=True)
-class Decided:
-    """Decided mentions, flat; NIL is none of the candidates.
-
-    choice       i4[M]  the chosen candidate, counted within its mention; for NIL, the likeliest
-    linked       b1[M]  whether it is the answer; else NIL is
-    order        i4[C]  per mention its candidates, likeliest first, counted within it
-    probability  f8[C]
-    nil          f8[M]  the probability of NIL
-    rival        i8[M]  the runner-up, counted within the mention; -1: there is none; -2: NIL
-    asked        i8[K]  the mentions that have reasons
-    sign         i8[M]  1: these reasons speak for the answer, -1: against it, 0: of neither
-    reasons      of the mentions asked, in their order; None: not asked for
-    """
-
-    choice: Ints
-    linked: Bools
-    order: Longs
-    probability: Doubles
-    nil: Doubles
-    rival: Longs
-    asked: Longs
-    sign: Longs
-    reasons: Contributions | None
-
-
-def decide(
-    problems: Problems,
-    system: StructuredGradientBoosting,
-    clamp: Ints,
-    reasons: bool,
-    trust: Trust = PLAIN,
-) -> Decided:
-    """Search, weigh the alternatives, and ask for reasons.
-
-    trust  what the model knows about its decisions; says whether NIL is the last candidate
-    """
-    decoding = system.decode(problems, clamp=clamp)
-    other = system.alternatives(problems, decoding, clamp, MARGIN)
-    offsets = problems.candidate_offsets.astype(np.int64)
-    choice, free = decoding.choices, clamp < 0
-    probability, taken = trust.weigh(other.probability, offsets, choice, free)
-    order = np.zeros(len(probability), np.int64)
-    order_candidates(offsets, probability, other.score, problems.entity, order)
-    rival = _rivals(order, offsets, choice)
-    asked = np.flatnonzero((rival >= 0) & free)
-    told = system.contributions(problems, decoding, asked, rival[asked], clamp) if reasons else None
-    rival[~free] = NO_RIVAL
-    judged = trust.judge(choice, order, probability, taken, rival, offsets, free)
-    return Decided(*judged[:6], asked, judged.sign, told)
-
-
-def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided:
-    """Return what was decided among the candidates on a shortlist, counted among all of them.
-
-    Those not searched come last, the better first by the ranker, and have no probability.
-    """
-    offsets = choices.candidate_offsets.astype(np.int64)
-    searched = shortlist.choices.candidate_offsets.astype(np.int64)
-    probability = np.zeros(choices.n_candidates)
-    probability[shortlist.rows] = decided.probability
-    order = np.zeros(choices.n_candidates, np.int64)
-    merge_orders(
-        decided.order, searched, shortlist.rows, offsets, shortlist.below, choices.entity, order
-    )
-
-    def among_all(chosen: Longs) -> Longs:
-        # What is none of the candidates, or has none, gets any row: it is not asked for.
-        rows = np.clip(searched[:-1] + chosen, 0, len(shortlist.rows) - 1)
-        among: Longs = shortlist.rows[rows] - offsets[:-1]
-        return among
-
-    if not len(shortlist.rows):
-        return decided
-    return replace(
-        decided,
-        choice=among_all(decided.choice.astype(np.int64)).astype(np.int32),
-        order=order,
-        probability=probability,
-        rival=np.where(decided.rival >= 0, among_all(decided.rival), decided.rival),
-    )
-
-
-def _rivals(order: Longs, offsets: Longs, choice: Ints) -> Longs:
-    """Return the likeliest candidate of each mention that was not chosen, -1 where none is left."""
-    first = order[np.minimum(offsets[:-1], len(order) - 1)] if len(order) else offsets[:-1]
-    several = np.diff(offsets) > 1
-    second = np.full(len(choice), -1, np.int64)
-    second[several] = order[offsets[:-1][several] + 1]
-    return np.where(several, np.where(first == choice, second, first), -1)
-
-
 class Answers:
     """Turns decided mentions into links."""
 
-    def __init__(
-        self, cards: Cards, groups: Sequence[str], n_candidates: int, nothing: float = 0.0
-    ) -> None:
-        self._cards, self._n_candidates, self._nothing = cards, n_candidates, nothing
+    def __init__(self, cards: Cards, groups: Sequence[str], nothing: float = 0.0) -> None:
+        self._cards, self._nothing = cards, nothing
         self._names = tuple(dict.fromkeys(groups))
         self._group = np.array([self._names.index(group) for group in groups], np.int64)
 
-    def showing(self, n_candidates: int) -> "Answers":
-        """Return the same with another number of candidates."""
-        other = copy(self)
-        other._n_candidates = n_candidates
-        return other
+    def links(
+        self, parts: Sequence[Part], layout: Layout, decided: Decided, n_candidates: int
+    ) -> list[LinkColumns]:
+        """Return the links of each part, those of mentions without candidates included.
 
-    def links(self, parts: Sequence[Part], layout: Layout, decided: Decided) -> list[LinkColumns]:
-        """Return the links of each part, those of mentions without candidates included."""
+        n_candidates  alternatives given for every link
+        """
         choices, entity = layout.choices, layout.choices.entity
         ends = np.concatenate([[0], np.cumsum([len(part.fixed) for part in parts], dtype=np.int64)])
-        places = _places(parts, choices)
+        places = layout.asked
         offsets = choices.candidate_offsets.astype(np.int64)
         first = offsets[:-1]
         chosen = first + decided.choice
-        rows, shown = self._shown(decided, offsets, chosen)
+        rows, shown = _shown(decided, offsets, chosen, n_candidates)
         rivals = np.flatnonzero(decided.rival >= 0)
         rival = decided.rival.copy()
         rival[rivals] = entity[first[rivals] + rival[rivals]]
@@ -221,6 +117,10 @@ class Answers:
             ))  # fmt: skip
         return result
 
+    def forget(self) -> None:
+        """Drop the cards that were read."""
+        self._cards.forget()
+
     def _cards_by_row(self, layout: Layout, rows: Longs) -> dict[int, Card]:
         """Return the cards of some of the layout's entities."""
         number = layout.facts.number
@@ -259,21 +159,6 @@ class Answers:
         numbers = np.concatenate([np.full(n_groups, _NO_MENTION), number])
         return _Reasons(lead, counts, names[code].tolist(), value[:n_kept], numbers[code])
 
-    def _shown(self, decided: Decided, offsets: Longs, chosen: Longs) -> tuple[Longs, Longs]:
-        """Return the candidates that links tell of, and how many each of them does."""
-        sizes = np.diff(offsets)
-        first = np.repeat(offsets[:-1], sizes)
-        rows: Longs = decided.order + first
-        most = self._n_candidates
-        if sizes.max(initial=0) <= most:
-            return rows, sizes
-        rows = rows[np.arange(len(rows)) - first < most]
-        sizes = np.minimum(sizes, most)
-        ends = np.cumsum(sizes)
-        there = np.logical_or.reduceat(rows == np.repeat(chosen, sizes), ends - sizes)
-        rows[ends[~there] - 1] = chosen[~there]  # however unlikely it is by itself
-        return rows, sizes
-
 
 class _Reasons(NamedTuple):
     """Reasons of M mentions, flat, strongest first; columns as in `LinkColumns`."""
@@ -293,8 +178,16 @@ _NO_ROW = _NO_MENTION = -1
 _NO_ENTITY = {NO_RIVAL: None, NIL_RIVAL: NIL}
 
 
-def _places(parts: Sequence[Part], choices: Choices) -> Longs:
-    """Return where the mentions that have candidates stand among all."""
-    having = set(map(id, choices.mentions))
-    every = [id(mention) in having for part in parts for mention in part.document.mentions]
-    return np.flatnonzero(np.array(every, np.bool_))
+def _shown(decided: Decided, offsets: Longs, chosen: Longs, most: int) -> tuple[Longs, Longs]:
+    """Return the candidates given with the links, and how many each link has."""
+    sizes = np.diff(offsets)
+    first = np.repeat(offsets[:-1], sizes)
+    rows: Longs = decided.order + first
+    if sizes.max(initial=0) <= most:
+        return rows, sizes
+    rows = rows[np.arange(len(rows)) - first < most]
+    sizes = np.minimum(sizes, most)
+    ends = np.cumsum(sizes)
+    there = np.logical_or.reduceat(rows == np.repeat(chosen, sizes), ends - sizes)
+    rows[ends[~there] - 1] = chosen[~there]  # however unlikely it is by itself
+    return rows, sizes

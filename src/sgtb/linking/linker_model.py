@@ -33,8 +33,8 @@ from sgtb.linking.entities.entity_source import (
 )
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
+from sgtb.linking.features.feature_registry import COLLECTIVE
 from sgtb.linking.features.ranker import BINS, Cuts, Ranker
-from sgtb.linking.features.registry import COLLECTIVE
 from sgtb.linking.features.schema import VERSION, Schema
 from sgtb.linking.features.tagger import TAGS, Tagger
 from sgtb.linking.features.training_counts import Memory

@@ -18,7 +18,7 @@ from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.errors import ProblemsError
 from sgtb.core.segments import group_of
 from sgtb.linking.candidates.candidate_table import Choices
-from sgtb.linking.features.registry import LABELS
+from sgtb.linking.features.feature_registry import LABELS
 from sgtb.linking.features.schema import Schema
 
 Bools = npt.NDArray[np.bool_]

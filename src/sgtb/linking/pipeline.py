@@ -1,53 +1,61 @@
-"""Workbench: from documents to problems. Training and linking both work here, and nowhere else."""
+"""The pipeline: all steps from documents to links, in their order.
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+    request → mentions → chunks → candidates → facts → features → shortlist → problems
+            → search → calibration → answers
+
+`Pipeline` goes as far as problems and serves training and linking. `LinkPipeline` goes all the way.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
+from sgtb.boosting.data.dense_pairs import with_dense_pairs
 from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.core.dtypes import Floats, Longs
+from sgtb.core.errors import RequestError
 from sgtb.core.records import Document
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.answers import Answers, Cards
+from sgtb.linking.calibration.decision_policy import Trust
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
 from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.decisions import decide, widened
 from sgtb.linking.entities.background import Background
-from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import KbSource
 from sgtb.linking.entities.fact_store import FactStore
 from sgtb.linking.features.feature_matrix import Table
 from sgtb.linking.features.schema import Schema
-from sgtb.linking.links import Found
-from sgtb.linking.nil_candidate import best_candidates, nil_rows
-from sgtb.linking.problem_packing import pack, pair_table
+from sgtb.linking.link_options import LinkerSettings, LinkOptions
+from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.links import LinkColumns, LinkedDocument, Request, joined, linked
+from sgtb.linking.mentions.chunks import Part, cut, document_of, of_document
+from sgtb.linking.mentions.mention_detection import NameFinder
+from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil, best_candidates, nil_rows
+from sgtb.linking.problem_packing import Layout, pack, pair_table
+from sgtb.linking.shortlist import Shortlist, shortlisted
 
+MENTIONS = 2_000
+"""Mentions decided at a time, or few more: it bounds the memory that a long text takes."""
+_CANDIDATES_TO_RELEASE = 4_000
+"""Candidates after which mapped pages of the knowledge base are released: a document reads few of
+them, but thousands of documents would read all."""
+_BEAM_WIDTHS = 4
+"""Searches of other beam widths that are kept."""
+
+Linkable = str | Request | Document
 Recall = Callable[[Choices, Sequence[str]], Longs]
-"""Given mentions and the id of one candidate of each: what was met of them, as `Memory` tells."""
+"""Given mentions and the id of one candidate of each: their counts in the training documents."""
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Documents with their candidates.
-
-    choices  of the mentions that have candidates; entities are rows of `facts`
-    facts    of all candidates
-    found    how the candidates of every mention were found, those without any included
-    """
-
-    choices: Choices
-    facts: EntityFacts
-    found: tuple[Found, ...]
-
-
-class Workbench:
-    """A knowledge base, what was fixed by training, and the features that there are."""
+class Pipeline:
+    """From documents to problems: a knowledge base, what training has fixed, and a schema."""
 
     def __init__(
-        self,
-        kb: KnowledgeBase,
-        background: Background,
-        schema: Schema,
-        finder: CandidateFinder,
+        self, kb: KnowledgeBase, background: Background, schema: Schema, finder: CandidateFinder
     ) -> None:
         self.kb, self.background, self.schema, self.finder = kb, background, schema, finder
         self._store = FactStore(KbSource(kb), background)
@@ -58,28 +66,32 @@ class Workbench:
         self.finder.forget()
 
     def lay_out(self, documents: Sequence[Document]) -> Layout:
-        """Give every mention its candidates; look up what is known of them.
+        """Look up the candidates of every mention, and the facts of the candidates.
 
-        Gold is looked at to say where it stands among the candidates, and for nothing else.
+        Gold is looked up among the candidates, and used for nothing else.
         """
         found = self.finder.find(documents)
         sizes = np.diff(found.offsets)
         asked = np.flatnonzero(sizes)
         every = [mention for document in documents for mention in document.mentions]
         mentions = [every[i] for i in asked.tolist()]
-        numbers, rows = np.unique(found.entity, return_inverse=True)
+        numbers, rows = np.unique(found.entity.astype(np.int64), return_inverse=True)
         ends = np.cumsum([len(document.mentions) for document in documents])
         choices = Choices(
-            tuple(documents), tuple(mentions),
-            np.searchsorted(asked, np.concatenate([[0], ends])).astype(np.int32),
-            np.concatenate([[0], np.cumsum(sizes[asked])]).astype(np.int32),
-            rows.astype(np.int32), np.full(len(mentions), -1, np.int32), found.prior,
-        )  # fmt: skip
-        facts = self._store.facts(numbers.astype(np.int64))
-        return Layout(self._with_gold(choices, numbers.astype(np.int64)), facts, found.found)
+            documents=tuple(documents),
+            mentions=tuple(mentions),
+            mention_offsets=np.searchsorted(asked, np.concatenate([[0], ends])).astype(np.int32),
+            candidate_offsets=np.concatenate([[0], np.cumsum(sizes[asked])]).astype(np.int32),
+            entity=rows.astype(np.int32),
+            gold=np.full(len(mentions), -1, np.int32),
+            prior=found.prior,
+        )
+        return Layout(
+            asked, self._with_gold(choices, numbers), self._store.facts(numbers), found.found
+        )
 
     def _with_gold(self, choices: Choices, numbers: Longs) -> Choices:
-        """Return the choices with the places of what is annotated."""
+        """Return the choices with the places of the annotated entities."""
         if not any(mention.in_kb for mention in choices.mentions):
             return choices
         gold = choices.gold.copy()
@@ -96,10 +108,10 @@ class Workbench:
         return Table.build(layout.choices, layout.facts, self.background.lexicon, self.schema)
 
     def pack(self, layout: Layout, features: Floats, without: Collection[str] = ()) -> Problems:
-        """Return the problems, some feature groups left out."""
+        """Return the problems, without some feature groups."""
         place = np.zeros(len(layout.facts), np.int32)
         place[layout.choices.entity] = 1
-        (rows,) = place.nonzero()  # a search does not look at all that were laid out
+        (rows,) = place.nonzero()  # the shortlist has fewer entities than the layout
         place[rows] = np.arange(len(rows))
         searched = replace(layout.choices, entity=place[layout.choices.entity])
         pairs = pair_table(layout.facts, self.schema, rows)
@@ -114,3 +126,109 @@ class Workbench:
         numbers = layout.facts.number[choices.entity[best]].tolist()
         ids = [self.kb.id_of(number) for number in numbers]
         return nil_rows(choices, features, self.schema, without, recall(choices, ids))
+
+
+class LinkPipeline:
+    """From requests to links, with a trained model."""
+
+    def __init__(self, model: LinkerModel, kb: KnowledgeBase, settings: LinkerSettings) -> None:
+        self.model, self.kb, self.settings = model, kb, settings
+        candidates = replace(model.candidates, near_names=settings.near_names)
+        finder = CandidateFinder(kb, candidates)
+        self.problems = Pipeline(kb, model.background, model.schema, finder)
+        self.trust = Trust(model.confidence, model.nil)
+        groups = [f.group for f in model.schema.features if f.group not in model.without]
+        if self.trust.nil_is_a_candidate:
+            groups += [GROUP] * len(NIL_FEATURES)
+        self.answers = Answers(Cards(kb), groups, model.nil.nothing)
+        self.system = lru_cache(_BEAM_WIDTHS)(self._system)
+        self._names = NameFinder(kb, settings.mentions)
+        self._state = kb.state
+        self._read = 0
+
+    def _system(self, beam_width: int | None) -> StructuredGradientBoosting:
+        """Return the learner; None: with the beam width of its training."""
+        forest = self.model.forest
+        plan = forest.plan if beam_width is None else replace(forest.plan, beam_width=beam_width)
+        training = replace(forest.training, threads=1)
+        return StructuredGradientBoosting.of(replace(forest, plan=plan, training=training))
+
+    def forget(self) -> None:
+        """Drop what was read from the knowledge base."""
+        self.problems.forget()
+        self._names.forget()
+        self.answers.forget()
+        self._state = self.kb.state
+
+    def link(self, documents: Sequence[Linkable], options: LinkOptions) -> list[LinkedDocument]:
+        """Link documents at once."""
+        if self.kb.state is not self._state:  # it was refreshed
+            self.forget()
+        whole = [self.part(document) for document in documents]
+        cuts = [cut(one) for one in whole]
+        groups = _groups(part for parts in cuts for part in parts)
+        links = iter([link for group in groups for link in self._decide(group, options)])
+        return [
+            linked(one.document.text, one.document.id, joined([next(links) for _ in parts]))
+            for one, parts in zip(whole, cuts, strict=True)
+        ]
+
+    def part(self, document: Linkable) -> Part:
+        """Return a document as it is linked: with tokens and mentions, without any gold."""
+        given = Request(document) if isinstance(document, str) else document
+        if not isinstance(given, Request | Document):
+            raise RequestError(
+                f"only a text, a Request or a Document can be linked, not {document!r:.80}"
+            )
+        most = self.settings.max_characters
+        if isinstance(given.text, str) and len(given.text) > most:
+            raise RequestError(
+                f"a text of {len(given.text):,} characters is longer than the limit of {most:,}; "
+                "link its parts one by one, or raise max_characters"
+            )
+        if isinstance(given, Document):
+            return of_document(given)
+        return document_of(given, self._names)
+
+    def _decide(self, parts: Sequence[Part], options: LinkOptions) -> list[LinkColumns]:
+        layout, shortlist, problems = self.pack(parts)
+        fixed = np.array([known for part in parts for known in part.fixed], np.bool_)
+        # A fixed mention has one candidate.
+        clamp = np.where(fixed[layout.asked], 0, -1).astype(np.int32)
+        trust = replace(self.trust, threshold=options.nil)
+        system = self.system(options.beam_width)
+        decided = decide(problems, system, clamp, options.reasons, trust)
+        decided = widened(decided, shortlist, layout.choices)
+        links = self.answers.links(parts, layout, decided, options.candidates)
+        self._read += layout.choices.n_candidates
+        if self._read >= _CANDIDATES_TO_RELEASE:
+            self._read = 0
+            KbSource(self.kb).release()
+        return links
+
+    def pack(self, parts: Sequence[Part]) -> tuple[Layout, Shortlist, Problems]:
+        """Return candidates, those that are searched, and the problems of the search."""
+        model, steps = self.model, self.problems
+        layout = steps.lay_out([part.document for part in parts])
+        features = model.featurizer.features(steps.table(layout), reuse=True)
+        shortlist = shortlisted(layout.choices, features, model.schema, model.without)
+        searched = replace(layout, choices=shortlist.choices)
+        problems = steps.pack(searched, features[shortlist.rows], model.without)
+        if self.trust.nil_is_a_candidate:
+            rows = steps.nil_rows(layout, features, model.without, model.memory.recall)
+            problems = add_nil(problems, rows, np.zeros(len(rows), np.bool_))
+        return layout, shortlist, with_dense_pairs(problems)
+
+
+def _groups(parts: Iterable[Part]) -> Iterator[list[Part]]:
+    """Yield parts in groups of about MENTIONS mentions."""
+    group: list[Part] = []
+    size = 0
+    for part in parts:
+        group.append(part)
+        size += len(part.fixed)
+        if size >= MENTIONS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

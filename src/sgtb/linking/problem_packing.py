@@ -1,6 +1,7 @@
-"""Packing: choices and their features become the learner's problems."""
+"""Packing: candidates and their features as problems of the learner."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +13,24 @@ from sgtb.linking.candidates.candidate_table import Choices
 from sgtb.linking.candidates.entity_nodes import Nodes
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.features.schema import SCHEMA, Schema
+from sgtb.linking.links import Found
 from sgtb.native import list_links
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Documents with their candidates.
+
+    asked    i8[M]  the mentions that have candidates, counted over all mentions of the documents
+    choices  of these mentions; entities are rows of `facts`
+    facts    of all candidates
+    found    how the candidates of every mention were found, those without any included
+    """
+
+    asked: Longs
+    choices: Choices
+    facts: EntityFacts
+    found: tuple[Found, ...]
 
 
 def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None = None) -> PairTable:

@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from typing import NamedTuple
 
 from sgtb.core.errors import RequestError
+from sgtb.linking.link_options import LinkOptions
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import LinkedDocument, Request
 from sgtb.serving.error_responses import (
@@ -27,14 +28,12 @@ from sgtb.serving.error_responses import (
     TooLongError,
     TooManyError,
 )
-from sgtb.serving.link_requests import Answering, Options, complete, make_ready
+from sgtb.serving.link_requests import Options, complete, make_ready
 from sgtb.serving.service_metrics import Metrics
 from sgtb.serving.service_settings import ServeSettings
 
 log = logging.getLogger("sgtb.serving")
 Question = tuple[Request, Options]
-_KINDS = 64
-"""Ways of answering whose linkers are kept; they share all that is large."""
 _SMOOTHING = 0.1
 
 
@@ -42,22 +41,6 @@ class _Job(NamedTuple):
     request: Request
     options: Options
     done: "Future[LinkedDocument]"
-
-
-class _Current:
-    """A linker, and its likes that tell more or less."""
-
-    def __init__(self, linker: Linker) -> None:
-        self.linker = linker
-        self._kinds: dict[Answering, Linker] = {}
-
-    def answering(self, how: Answering) -> Linker:
-        found = self._kinds.get(how)
-        if found is None:
-            if len(self._kinds) >= _KINDS:
-                self._kinds = {}
-            found = self._kinds[how] = self.linker.answering(*how)
-        return found
 
 
 class Engine:
@@ -75,7 +58,7 @@ class Engine:
         self.settings = settings or ServeSettings()
         self.metrics = metrics or Metrics()
         self._load = load
-        self._current: _Current | None = None
+        self._current: Linker | None = None
         self._waiting: deque[_Job] = deque()
         self._wakes = threading.Condition()
         self._closed = False
@@ -121,7 +104,7 @@ class Engine:
         current = self._current
         if current is None:
             raise OverloadedError("the service is starting or ending; try again", retry_after=1)
-        return current.linker
+        return current
 
     def reload(self) -> bool:
         """Load model and knowledge base anew, then use them; if that fails, all stays as it was."""
@@ -222,7 +205,7 @@ class Engine:
 
     def _take(self, linker: Linker) -> None:
         """Use a linker from now on. The old one is closed when nobody holds it any more."""
-        self._current = _Current(linker)
+        self._current = linker
         self.metrics.entities.set(linker.kb.state.entities)
         self.metrics.generation.set(linker.kb.state.generation)
         gc.unfreeze()
@@ -234,9 +217,9 @@ class Engine:
             begin = time.perf_counter()
             current = self._current
             assert current is not None, "closed only after its threads"
-            for how in dict.fromkeys(job.options.answering for job in jobs):
-                same = [job for job in jobs if job.options.answering == how]
-                self._answer(current.answering(how), same)
+            for options in dict.fromkeys(job.options.link_options for job in jobs):
+                same = [job for job in jobs if job.options.link_options == options]
+                self._answer(current, options, same)
             seconds = time.perf_counter() - begin
             self._seconds += _SMOOTHING * (seconds / len(jobs) - self._seconds)
             self.metrics.batch(len(jobs), seconds)
@@ -262,7 +245,7 @@ class Engine:
             self.metrics.waiting.set(len(self._waiting))
         return jobs
 
-    def _answer(self, linker: Linker, jobs: Sequence[_Job]) -> None:
+    def _answer(self, linker: Linker, options: LinkOptions, jobs: Sequence[_Job]) -> None:
         """Link some jobs at once; if that fails, one by one: the others can do nothing for it."""
         ready = []
         for job in jobs:
@@ -273,13 +256,13 @@ class Engine:
         if not ready:
             return
         try:
-            documents = linker.link_many([request for _, request, _ in ready])
+            documents = linker.link_many([request for _, request, _ in ready], options)
         except Exception as error:
             if len(ready) == 1:
                 ready[0][0].done.set_exception(_told(error))
                 return
             for job, _, _ in ready:
-                self._answer(linker, [job])
+                self._answer(linker, options, [job])
             return
         self.metrics.documents.inc(len(documents))
         self.metrics.links.inc(sum(len(one.links) for one in documents))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sgtb.core.errors import RequestError
 from sgtb.core.records import Record
+from sgtb.linking.link_options import LinkOptions
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Link, LinkedDocument, Request, Span
 from sgtb.linking.mentions.mention_detection import checked_spans
@@ -23,14 +24,6 @@ class FixedLink(Record):
     start: int
     end: int
     entity: str | None = None
-
-
-class Answering(NamedTuple):
-    """How much is told of each link. Questions that agree in it are answered together."""
-
-    candidates: int
-    reasons: bool
-    nil: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +45,9 @@ class Options(Record):
     added: tuple[Span, ...] = ()
 
     @property
-    def answering(self) -> Answering:
-        """The part of them that a linker has as settings."""
-        return Answering(self.candidates, self.reasons, self.nil)
+    def link_options(self) -> LinkOptions:
+        """The part of them that the linker takes. Requests that agree in it are linked together."""
+        return LinkOptions(self.candidates, self.reasons, self.nil)
 
 
 class Ready(NamedTuple):

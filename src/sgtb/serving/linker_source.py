@@ -38,7 +38,8 @@ class Source:
 
     def load(self) -> "Linker":
         """Load what lies there now, ready to link: kernels are compiled and loaded."""
-        from sgtb.linking.linker import Linker, LinkerSettings
+        from sgtb.linking.link_options import LinkerSettings
+        from sgtb.linking.linker import Linker
 
         settings = LinkerSettings(mentions=self.mentions, near_names=self.near_names)
         if self.model is None:
@@ -57,9 +58,11 @@ def _warm(linker: "Linker") -> None:
 
     Whatever the knowledge base: two mentions that may mean two of its entities each.
     """
+    from sgtb.linking.link_options import LinkOptions
+
     kb = linker.kb
     first = range(min(_FEW, len(kb.rows)))
     ids = [kb.id_of(number) for number in first if kb.rows["alive"][number]]
     spans = (Span(0, 1, None, tuple(ids[::2])), Span(2, 3, None, tuple(ids[1::2])))
     linker.link("A B")
-    linker.answering(2, reasons=True).link(Request("A B", spans))
+    linker.link(Request("A B", spans), LinkOptions(2, reasons=True))

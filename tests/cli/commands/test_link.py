@@ -243,7 +243,8 @@ def test_other_commands_do_not_load_the_compiled_core():
 
 
 def test_starter_links_as_the_library_does():
-    from sgtb.linking.linker import Linker, LinkerSettings
+    from sgtb.linking.link_options import LinkerSettings
+    from sgtb.linking.linker import Linker
 
     result = CliRunner().invoke(app, ["link", TEXT, "--json"])
     assert result.exit_code == 0, result.output

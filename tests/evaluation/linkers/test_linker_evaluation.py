@@ -27,8 +27,10 @@ from sgtb.evaluation.linkers.systems import Baseline
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.update import remove
 from sgtb.linking.features.training_counts import Memory
-from sgtb.linking.linker import BATCH, Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.links import Alternative, Link
+from sgtb.linking.parallel import BATCH
 
 FEW = EvaluationSettings(samples=99)
 

@@ -19,11 +19,12 @@ from sgtb.linking.calibration.nil_rule import (
 )
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
 from sgtb.linking.features.training_counts import Memory
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Request, Span
 from sgtb.linking.nil_candidate import NIL_FEATURES, add_nil
-from sgtb.linking.pipeline import Workbench
+from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.training.calibrator import CLEARLY, calibrate
 from sgtb.linking.training.linker_training import LinkerTraining, fit_linker, prepare, train_linker
 from sgtb.linking.training.nil_selection import choose_trust
@@ -345,7 +346,7 @@ def test_models_with_nil_come_back(tmp_path, nil_model, starter_kb, told):
 
 def test_training_and_linking_see_the_same_nil(nil_model, starter_kb, told, prepared):
     """A document without gold gives the same problems as dev had in training."""
-    bench = Workbench(
+    bench = Pipeline(
         starter_kb, nil_model.background, nil_model.schema,
         CandidateFinder(starter_kb, nil_model.candidates),
     )  # fmt: skip

@@ -22,7 +22,7 @@ from sgtb.linking.entities.entity_source import (
     WORD_VECTORS,
 )
 from sgtb.linking.features.feature_matrix import Featurizer, Table
-from sgtb.linking.features.registry import COLLECTIVE, COMPUTED, LEARNED
+from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED, LEARNED
 from sgtb.linking.features.schema import SCHEMA, Schema
 from sgtb.linking.features.tagger import TAGS
 from sgtb.linking.problem_packing import pack, pair_table

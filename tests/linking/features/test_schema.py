@@ -14,8 +14,8 @@ from sgtb.linking.entities.entity_source import (
     POPULARITY,
     WORD_VECTORS,
 )
+from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED, GROUPS, LABELS, LEARNED
 from sgtb.linking.features.groups.coherence import COHERENCES
-from sgtb.linking.features.registry import COLLECTIVE, COMPUTED, GROUPS, LABELS, LEARNED
 from sgtb.linking.features.schema import PAIRS, SCHEMA, VERSION, Schema
 
 EVERYTHING = frozenset(

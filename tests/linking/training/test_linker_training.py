@@ -8,10 +8,10 @@ import pytest
 from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings
 from sgtb.core.errors import ProblemsError, SettingsError, SgtbError
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.features.registry import COLLECTIVE
+from sgtb.linking.features.feature_registry import COLLECTIVE
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.pipeline import Workbench
+from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.training.linker_training import LinkerTraining, deal_at_random, train_linker
 from tests.linking.conftest import QUICK
 
@@ -58,7 +58,7 @@ def test_what_is_trained_is_right_more_often_than_not(linker_of, starter):
 def test_training_and_linking_see_the_same(linker, starter):
     """Gold changes where it stands among the candidates, and nothing else."""
     model, kb = linker.model, linker.kb
-    bench = Workbench(kb, model.background, model.schema, CandidateFinder(kb, model.candidates))
+    bench = Pipeline(kb, model.background, model.schema, CandidateFinder(kb, model.candidates))
     packed = []
     for documents in (starter["dev"], [linker.part(d).document for d in starter["dev"]]):
         layout = bench.lay_out(documents)

@@ -25,7 +25,8 @@ from sgtb.formats.registry import FORMATS
 if TYPE_CHECKING:
     from sgtb.core.records import Document
     from sgtb.evaluation.linkers import Evaluation
-    from sgtb.linking.linker import Linker, LinkerSettings
+    from sgtb.linking.link_options import LinkerSettings
+    from sgtb.linking.linker import Linker
 
 STARTER = "starter"
 

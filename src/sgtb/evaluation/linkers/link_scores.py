@@ -10,7 +10,8 @@ from sgtb.core.records import Document
 from sgtb.evaluation import Accuracy, interval, paired_bootstrap
 from sgtb.evaluation.linkers.systems import Baseline, decided
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import LinkedDocument
 

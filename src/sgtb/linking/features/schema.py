@@ -21,7 +21,7 @@ from sgtb.linking.entities.entity_source import (
     Evidence,
 )
 from sgtb.linking.features.feature_group import Column, FeatureGroup
-from sgtb.linking.features.registry import COMPUTED, GROUPS, LEARNED
+from sgtb.linking.features.feature_registry import COMPUTED, GROUPS, LEARNED
 
 VERSION = 1
 

@@ -75,10 +75,8 @@ def of_document(document: Document) -> Part:
 
 
 def _is_bare(mentions: Sequence[Mention]) -> bool:
-    """Whether nothing is annotated; and no mention is there twice, for links go by identity."""
-    return len({*map(id, mentions)}) == len(mentions) and all(
-        m.gold is None and m.title is None and m.type is None for m in mentions
-    )
+    """Whether nothing is annotated."""
+    return all(m.gold is None and m.title is None and m.type is None for m in mentions)
 
 
 def _check_request(request: Request) -> None:

@@ -25,7 +25,8 @@ from sgtb.linking.calibration.nil_rule import (
     choose_threshold,
     unknown_as_nil,
 )
-from sgtb.linking.linker import Linker, LinkerSettings
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 
 FOLDS = 5

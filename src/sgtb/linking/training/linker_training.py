@@ -25,14 +25,15 @@ from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateS
 from sgtb.linking.entities.background import TOPIC_WIDTH, Background
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
 from sgtb.linking.features.feature_matrix import Featurizer
+from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
 from sgtb.linking.features.ranker import BITS
-from sgtb.linking.features.registry import COLLECTIVE, LABELS
 from sgtb.linking.features.schema import Schema
 from sgtb.linking.features.training_counts import Memory
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.mentions.chunks import Part, check_document, cut
 from sgtb.linking.nil_candidate import add_nil
-from sgtb.linking.pipeline import Layout, Recall, Workbench
+from sgtb.linking.pipeline import Pipeline, Recall
+from sgtb.linking.problem_packing import Layout
 from sgtb.linking.training.nil_selection import NilWish, check_wishes, choose_trust
 from sgtb.text.word_vectors import WordVectors
 
@@ -113,7 +114,7 @@ class Prepared:
     dev         features made by `featurizer`; None: there are no dev documents
     """
 
-    bench: Workbench
+    bench: Pipeline
     featurizer: Featurizer
     train: Featured
     dev: Featured | None
@@ -185,7 +186,7 @@ def prepare(
         settings.topic_width, settings.topic_digits, settings.description_words,
     )  # fmt: skip
     say("topics", 1, 1)
-    bench = Workbench(kb, background, Schema.of(evidence), finder)
+    bench = Pipeline(kb, background, Schema.of(evidence), finder)
     parts, whole = _in_parts(train)
     layout = bench.lay_out(parts)
     if not (layout.choices.gold >= 0).any():
@@ -258,7 +259,7 @@ def _grow(
 
 
 def _with_nil(
-    bench: Workbench,
+    bench: Pipeline,
     featured: Featured,
     without: Collection[str],
     problems: Problems,

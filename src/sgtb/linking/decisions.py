@@ -1,0 +1,111 @@
+"""Decisions: the search, calibrated probabilities, and links told from NIL."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.estimator import StructuredGradientBoosting
+from sgtb.boosting.explain.contributions import Contributions
+from sgtb.core.dtypes import Doubles, Ints, Longs
+from sgtb.linking.calibration.confidence import Bools
+from sgtb.linking.calibration.decision_policy import NO_RIVAL, PLAIN, Trust
+from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.shortlist import Shortlist
+from sgtb.native import merge_orders, order_candidates
+
+MARGIN = 4.0
+"""Candidates that score this much less, odds of 1 to 55, are not followed into later decisions.
+Reasons are exact all the same."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Decided mentions, flat; NIL is none of the candidates.
+
+    choice       i4[M]  the chosen candidate, counted within its mention; for NIL, the likeliest
+    linked       b1[M]  whether it is the answer; else NIL is
+    order        i4[C]  per mention its candidates, likeliest first, counted within it
+    probability  f8[C]
+    nil          f8[M]  the probability of NIL
+    rival        i8[M]  the runner-up, counted within the mention; -1: there is none; -2: NIL
+    asked        i8[K]  the mentions that have reasons
+    sign         i8[M]  1: these reasons speak for the answer, -1: against it, 0: of neither
+    reasons      of the mentions asked, in their order; None: not asked for
+    """
+
+    choice: Ints
+    linked: Bools
+    order: Longs
+    probability: Doubles
+    nil: Doubles
+    rival: Longs
+    asked: Longs
+    sign: Longs
+    reasons: Contributions | None
+
+
+def decide(
+    problems: Problems,
+    system: StructuredGradientBoosting,
+    clamp: Ints,
+    reasons: bool,
+    trust: Trust = PLAIN,
+) -> Decided:
+    """Search, weigh the alternatives, and ask for reasons.
+
+    trust  what the model knows about its decisions; says whether NIL is the last candidate
+    """
+    decoding = system.decode(problems, clamp=clamp)
+    other = system.alternatives(problems, decoding, clamp, MARGIN)
+    offsets = problems.candidate_offsets.astype(np.int64)
+    choice, free = decoding.choices, clamp < 0
+    probability, taken = trust.weigh(other.probability, offsets, choice, free)
+    order = np.zeros(len(probability), np.int64)
+    order_candidates(offsets, probability, other.score, problems.entity, order)
+    rival = _rivals(order, offsets, choice)
+    asked = np.flatnonzero((rival >= 0) & free)
+    told = system.contributions(problems, decoding, asked, rival[asked], clamp) if reasons else None
+    rival[~free] = NO_RIVAL
+    judged = trust.judge(choice, order, probability, taken, rival, offsets, free)
+    return Decided(*judged[:6], asked, judged.sign, told)
+
+
+def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided:
+    """Return what was decided among the candidates on a shortlist, counted among all of them.
+
+    Those not searched come last, the better first by the ranker, and have no probability.
+    """
+    offsets = choices.candidate_offsets.astype(np.int64)
+    searched = shortlist.choices.candidate_offsets.astype(np.int64)
+    probability = np.zeros(choices.n_candidates)
+    probability[shortlist.rows] = decided.probability
+    order = np.zeros(choices.n_candidates, np.int64)
+    merge_orders(
+        decided.order, searched, shortlist.rows, offsets, shortlist.below, choices.entity, order
+    )
+
+    def among_all(chosen: Longs) -> Longs:
+        # What is none of the candidates, or has none, gets any row: it is not asked for.
+        rows = np.clip(searched[:-1] + chosen, 0, len(shortlist.rows) - 1)
+        among: Longs = shortlist.rows[rows] - offsets[:-1]
+        return among
+
+    if not len(shortlist.rows):
+        return decided
+    return replace(
+        decided,
+        choice=among_all(decided.choice.astype(np.int64)).astype(np.int32),
+        order=order,
+        probability=probability,
+        rival=np.where(decided.rival >= 0, among_all(decided.rival), decided.rival),
+    )
+
+
+def _rivals(order: Longs, offsets: Longs, choice: Ints) -> Longs:
+    """Return the likeliest candidate of each mention that was not chosen, -1 where none is left."""
+    first = order[np.minimum(offsets[:-1], len(order) - 1)] if len(order) else offsets[:-1]
+    several = np.diff(offsets) > 1
+    second = np.full(len(choice), -1, np.int64)
+    second[several] = order[offsets[:-1][several] + 1]
+    return np.where(several, np.where(first == choice, second, first), -1)

@@ -1,0 +1,57 @@
+"""LinkOptions: what may vary from request to request; LinkerSettings: what is fixed on loading."""
+
+from dataclasses import dataclass, field
+
+from sgtb.boosting.search.plan import MAX_BEAM_WIDTH
+from sgtb.core.errors import SettingsError
+from sgtb.linking.calibration.confidence import check_share
+from sgtb.linking.mentions.mention_detection import MentionSettings
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """What one request wants.
+
+    candidates  alternatives given for every link
+    reasons     whether links come with reasons
+    nil         links with a confidence below this become NIL, and 0 links every mention that has
+                a candidate; None: as the model was trained to do
+    beam_width  hypotheses kept by the search; None: as the model was trained with
+    """
+
+    candidates: int = 5
+    reasons: bool = False
+    nil: float | None = None
+    beam_width: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_count("candidates", self.candidates)
+        if self.nil is not None:
+            check_share("nil", self.nil)
+        if self.beam_width is not None:
+            _check_count("beam_width", self.beam_width)
+            if self.beam_width > MAX_BEAM_WIDTH:
+                raise SettingsError(f"beam_width is {self.beam_width}; at most {MAX_BEAM_WIDTH}")
+
+
+@dataclass(frozen=True)
+class LinkerSettings(LinkOptions):
+    """How a linker finds mentions, and what requests get that come without options.
+
+    mentions        how mentions are found where none are given
+    near_names      whether names without candidates get those of similarly spelt names
+    max_characters  of one text
+    """
+
+    mentions: MentionSettings = field(default_factory=MentionSettings)
+    near_names: bool = False
+    max_characters: int = 5_000_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_count("max_characters", self.max_characters)
+
+
+def _check_count(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise SettingsError(f"{name} must be a whole number from 1 up, not {value!r}")

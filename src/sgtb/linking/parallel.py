@@ -1,0 +1,149 @@
+"""Parallel linking: batches of documents linked by worker processes."""
+
+import gc
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import count, islice
+from threading import Lock
+from typing import Any
+
+from sgtb.core.errors import SgtbError
+from sgtb.core.records import Document, UnannotatedDocument
+from sgtb.core.workers import submit, worker_pool
+from sgtb.linking.link_options import LinkOptions
+from sgtb.linking.links import LinkedDocument
+from sgtb.linking.pipeline import Linkable
+
+BATCH = 64
+"""Documents linked at a time: enough that arrays, not calls, take the time."""
+_EFFORT, _LEAST_EFFORT = 1_300, 300
+"""Effort of a batch for a worker process, and the least effort of the last ones; see `_effort`."""
+_BATCHES_TO_COLLECT = 200
+"""Batches after which a worker process looks for reference cycles. It should not find any."""
+
+LinkBatch = Callable[[list[Linkable], LinkOptions], list[LinkedDocument]]
+
+
+class WorkerPool:
+    """Processes that link. They are started when first used, and kept for the next call.
+
+    link  called in the workers; it is pickled once, when they start
+    """
+
+    def __init__(self, link: LinkBatch) -> None:
+        self._link = link
+        self._guard = Lock()
+        self._pool: ProcessPoolExecutor | None = None
+        self._jobs = 0
+
+    def link(
+        self, documents: Iterable[Linkable], jobs: int, options: LinkOptions
+    ) -> Iterator[LinkedDocument]:
+        """Link documents in order; holds a few batches at a time."""
+        pool = self._started(jobs)
+        running: deque[Future[list[LinkedDocument]]] = deque()
+        try:
+            for batch in _shares(documents, jobs):
+                if pool is not self._pool:
+                    raise CancelledError
+                sent: list[Any] = [
+                    UnannotatedDocument(one) if isinstance(one, Document) else one for one in batch
+                ]
+                running.append(submit(pool, _work, sent, options))
+                if len(running) > 2 * jobs:
+                    yield from running.popleft().result()
+            while running:
+                yield from running.popleft().result()
+        except CancelledError:
+            raise SgtbError(
+                "the worker processes were ended before all was linked: the linker was refreshed "
+                "or closed meanwhile, or asked for another number of jobs"
+            ) from None
+        except BrokenProcessPool:
+            self.end()
+            raise SgtbError(
+                "a worker process ended while linking, perhaps because memory ran out: use fewer "
+                "jobs. A script must not begin anew in a worker: put its calls under "
+                '`if __name__ == "__main__":`'
+            ) from None
+        finally:
+            for future in running:
+                future.cancel()
+
+    def _started(self, jobs: int) -> ProcessPoolExecutor:
+        with self._guard:
+            if self._pool is not None and self._jobs == jobs:
+                return self._pool
+        self.end()
+        with self._guard:
+            self._pool, self._jobs = worker_pool(jobs, _begin, self._link), jobs
+            return self._pool
+
+    def end(self) -> None:
+        """End the processes."""
+        with self._guard:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+_link_batch: LinkBatch | None = None
+_batches_done = count(1)
+
+
+def _begin(link: LinkBatch) -> None:
+    global _link_batch
+    _link_batch = link
+    gc.freeze()  # what is in memory now stays there
+    gc.disable()
+
+
+def _work(batch: list[Linkable], options: LinkOptions) -> list[LinkedDocument]:
+    assert _link_batch is not None
+    if next(_batches_done) % _BATCHES_TO_COLLECT == 0:
+        gc.collect()
+    return _link_batch(batch, options)
+
+
+def batches(documents: Iterable[Linkable]) -> Iterator[list[Linkable]]:
+    """Yield documents in batches."""
+    given = iter(documents)
+    while batch := list(islice(given, BATCH)):
+        yield batch
+
+
+def _shares(documents: Iterable[Linkable], jobs: int) -> Iterator[list[Linkable]]:
+    """Yield batches for several processes, of about the same effort.
+
+    The last are smaller, so that all processes are busy until the end. To see it come, some
+    documents are read ahead.
+    """
+    given = iter(documents)
+    ahead: deque[tuple[Linkable, int]] = deque()
+    left = 0
+    while True:
+        more = [(one, _effort(one)) for one in islice(given, jobs * BATCH - len(ahead))]
+        ahead.extend(more)
+        left += sum(effort for _, effort in more)
+        if not ahead:
+            return
+        wanted = min(_EFFORT, max(_LEAST_EFFORT, left // jobs))
+        batch, effort = list[Linkable](), 0
+        while ahead and len(batch) < BATCH and (not batch or effort + ahead[0][1] // 2 < wanted):
+            document, own = ahead.popleft()
+            batch.append(document)
+            effort += own
+        left -= effort
+        yield batch
+
+
+def _effort(document: Linkable) -> int:
+    """Return about how many mentions a document has, and a few for itself; nothing is checked."""
+    name = "mentions" if isinstance(document, Document) else "spans"
+    mentions = getattr(document, name, None)
+    if isinstance(mentions, tuple | list):
+        return 4 + len(mentions)
+    text = getattr(document, "text", document)
+    return 4 + (len(text) // 40 if isinstance(text, str) else 0)
