@@ -30,13 +30,10 @@ class FakeLinker:
         self.kb = self
         self.state = SimpleNamespace(entities=0, generation=0)
 
-    def answering(self, *_):
-        return self
-
     def number(self, _):
         return None
 
-    def link_many(self, requests):
+    def link_many(self, requests, _=None):
         self.batches.append([request.text for request in requests])
         assert self.may.wait(20)
         for request in requests:
