@@ -8,7 +8,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -141,17 +140,26 @@ class LinkPipeline:
         if self.trust.nil_is_a_candidate:
             groups += [GROUP] * len(NIL_FEATURES)
         self.answers = Answers(Cards(kb), groups, model.nil.nothing)
-        self.system = lru_cache(_BEAM_WIDTHS)(self._system)
+        self._systems: dict[int | None, StructuredGradientBoosting] = {}
         self._names = NameFinder(kb, settings.mentions)
         self._state = kb.state
         self._read = 0
 
-    def _system(self, beam_width: int | None) -> StructuredGradientBoosting:
+    def system(self, beam_width: int | None) -> StructuredGradientBoosting:
         """Return the learner; None: with the beam width of its training."""
-        forest = self.model.forest
-        plan = forest.plan if beam_width is None else replace(forest.plan, beam_width=beam_width)
-        training = replace(forest.training, threads=1)
-        return StructuredGradientBoosting.of(replace(forest, plan=plan, training=training))
+        found = self._systems.get(beam_width)
+        if found is None:
+            if len(self._systems) >= _BEAM_WIDTHS:
+                self._systems = {}
+            forest = self.model.forest
+            width = forest.plan.beam_width if beam_width is None else beam_width
+            plan, training = (
+                replace(forest.plan, beam_width=width),
+                replace(forest.training, threads=1),
+            )
+            found = StructuredGradientBoosting.of(replace(forest, plan=plan, training=training))
+            self._systems[beam_width] = found
+        return found
 
     def forget(self) -> None:
         """Drop what was read from the knowledge base."""
