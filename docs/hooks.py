@@ -8,9 +8,13 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+from sgtb.linking.features.feature_registry import GROUPS
+
 ROOT = Path(__file__).parents[1]
 ROOT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Pages of the site that stand at the root of the repository."""
+FEATURE_GROUPS = "<!-- feature groups -->"
+"""Where a page has the table of feature groups."""
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 
@@ -23,10 +27,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Point links to files outside of `docs/` to their page, or make them plain text."""
+    """Fill in generated tables; point links to files outside of `docs/` to their page."""
+    markdown = markdown.replace(FEATURE_GROUPS, feature_table())
     if page.file.src_uri in ROOT_PAGES.values():
         return markdown
     return _site_links(markdown, f"docs/{page.file.src_uri}")
+
+
+def feature_table() -> str:
+    """Return the feature groups as a Markdown table."""
+    rows = [f"| `{group.key}` | {group.label} | {group.about} |" for group in GROUPS]
+    return "\n".join(["| group | label | what it holds |", "|---|---|---|", *rows])
 
 
 def _site_links(markdown: str, source: str) -> str:

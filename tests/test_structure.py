@@ -1,6 +1,7 @@
 """The structure of the package: import direction, sizes of folders, unique names."""
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -120,3 +121,53 @@ def test_public_class_names_are_unique():
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert [name for name, n in names.items() if n > 1] == []
+
+
+LONGEST_FUNCTION, MOST_ARGUMENTS = 60, 8
+LARGER = {
+    # The parameters of a command are its options, and their help texts make it long.
+    "cli.commands": "commands",
+    # spaCy passes settings as keyword arguments.
+    "integrations.spacy_component.make_linker": "factory",
+    # FastAPI routes are functions within the function that makes the router.
+    "serving.routes.router": "routes",
+    # Arguments of an unpickled document: the order is that of the packed record.
+    "core.records._unpacked": "pickle",
+}
+
+
+def functions(file: Path) -> list[tuple[str, int, int]]:
+    """Return name, lines and arguments of each function of a module."""
+    found = []
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            own = node.args
+            names = [one.arg for one in (*own.posonlyargs, *own.args, *own.kwonlyargs)]
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            found.append((node.name, lines, len([n for n in names if n not in ("self", "cls")])))
+    return found
+
+
+def test_functions_fit_a_screen():
+    large = [
+        f"{module_of(file)}.{name}: {lines} lines, {arguments} arguments"
+        for file in FILES
+        for name, lines, arguments in functions(file)
+        if (lines > LONGEST_FUNCTION or arguments > MOST_ARGUMENTS)
+        and not within(f"{module_of(file)}.{name}", *LARGER)
+    ]
+    assert large == []
+
+
+@pytest.mark.parametrize("trick", [r"\bid\((mention|document)", r"object\.__new__"])
+def test_no_tricks_with_identity(trick):
+    assert [str(file) for file in FILES if re.search(trick, file.read_text())] == []
+
+
+_LITERAL_COLUMN = re.compile(r"(features|columns|values|table|local)\[:, *-?\d+\]")
+
+
+def test_no_literal_feature_columns():
+    """Columns are found by name: a new feature must not move what others read."""
+    wrong = [str(f) for f in FILES if _LITERAL_COLUMN.search(f.read_text())]
+    assert wrong == []

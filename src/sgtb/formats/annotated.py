@@ -7,10 +7,10 @@ as for a text that is to be linked.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sgtb.core.records import Document, Mention, Tokens
+from sgtb.core.records import Document, Mention
 from sgtb.formats.complaints import Complaints, ErrorAt
 from sgtb.formats.corpus_source import shown
-from sgtb.text.tokenization import sentences, tokenize, touched_tokens
+from sgtb.text.tokenization import Segmented, segment, touched_tokens
 
 SPLITS = ("train", "dev", "test", "")
 
@@ -32,26 +32,13 @@ class Annotation(NamedTuple):
     error: ErrorAt | None = None
 
 
-class Layout(NamedTuple):
-    """The tokens and sentences of a text."""
-
-    tokens: Tokens
-    sentences: tuple[tuple[int, int], ...]
-
-
-def layout_of(text: str) -> Layout:
-    """Return tokens and sentences by the rules of `text/tokenize.py`."""
-    tokens = tokenize(text)
-    return Layout(tokens, sentences(text, tokens))
-
-
 def annotated_document(
     id: str,
     text: str,
     annotations: Iterable[Annotation],
     *,
     split: str = "",
-    layout: Layout | None = None,
+    layout: Segmented | None = None,
     error: ErrorAt,
     complaints: Complaints,
 ) -> Document:
@@ -61,7 +48,7 @@ def annotated_document(
 
     layout  the tokens and sentences that the file brings along; None: they are made
     """
-    tokens, lines = layout or layout_of(text)
+    tokens, lines = layout or segment(text)
     mentions = []
     for annotation in annotations:
         problem = _problem(text, annotation)

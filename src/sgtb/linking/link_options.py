@@ -6,6 +6,7 @@ from sgtb.boosting.search.plan import MAX_BEAM_WIDTH
 from sgtb.core.errors import SettingsError
 from sgtb.linking.calibration.confidence import check_share
 from sgtb.linking.mentions.mention_detection import MentionSettings
+from sgtb.text.tokenization import Tokenizer, segment
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,13 @@ class LinkerSettings(LinkOptions):
     mentions        how mentions are found where none are given
     near_names      whether names without candidates get those of similarly spelt names
     max_characters  of one text
+    tokenizer       cuts texts into tokens and sentences; that of the training documents
     """
 
     mentions: MentionSettings = field(default_factory=MentionSettings)
     near_names: bool = False
     max_characters: int = 5_000_000
+    tokenizer: Tokenizer = segment
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -196,7 +196,7 @@ class LinkPipeline:
             )
         if isinstance(given, Document):
             return of_document(given)
-        return document_of(given, self._names)
+        return document_of(given, self._names, self.settings.tokenizer)
 
     def _decide(self, parts: Sequence[Part], options: LinkOptions) -> list[LinkColumns]:
         layout, shortlist, problems = self.pack(parts)

@@ -7,9 +7,10 @@ the `'s` of a genitive is one of its own, and so is every mark of punctuation.
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate, compress, count
 from operator import itemgetter
+from typing import NamedTuple
 
 from sgtb.core.records import Tokens
 
@@ -37,6 +38,26 @@ _ABBREVIATIONS = frozenset(
         "vs",
     )
 )
+
+
+class Segmented(NamedTuple):
+    """The tokens and sentences of a text.
+
+    sentences  per sentence its first token and the one after its last
+    """
+
+    tokens: Tokens
+    sentences: tuple[tuple[int, int], ...]
+
+
+Tokenizer = Callable[[str], Segmented]
+"""Cuts a text into tokens and sentences; `LinkerSettings.tokenizer` takes any."""
+
+
+def segment(text: str) -> Segmented:
+    """Cut a text by the rules of this module, the default tokenizer."""
+    tokens = tokenize(text)
+    return Segmented(tokens, sentences(text, tokens))
 
 
 def tokenize(text: str) -> Tokens:

@@ -21,13 +21,13 @@ from urllib.parse import quote
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention, Token, Tokens
-from sgtb.formats.annotated import Annotation, Layout, annotated_document, layout_of
+from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
 from sgtb.formats.codecs.aida_conll import HEADER, HEADER_SPLIT, NO_ENTITY, laid_out
 from sgtb.formats.complaints import Complaints, ErrorAt
 from sgtb.formats.corpus_source import Source, packing, shown, text_lines
 from sgtb.formats.corpus_titles import unescape_title
-from sgtb.text.tokenization import touched_tokens
+from sgtb.text.tokenization import Segmented, segment, touched_tokens
 
 _DOCSTART = "-DOCSTART-"
 _ANY_HEADER = re.compile(r"-DOCSTART- \((.*)\)")
@@ -124,7 +124,7 @@ class _Draft:
                 for first, stop, gold, title in self.names
             ],
             split=self.split,
-            layout=Layout(tokens, tuple(self.sentences)),
+            layout=Segmented(tokens, tuple(self.sentences)),
             error=lambda message: source.error(self.line, message),
             complaints=complaints,
         )
@@ -201,7 +201,7 @@ def _adjust(document: Document) -> Document:
     """Return a document as tokens in sentences; tokens are cut where mentions begin or end."""
     tokens, lines = document.tokens, document.sentences
     if any(_SPACE.search(text) or text.startswith(_DOCSTART) for text in tokens.texts):
-        tokens, lines = layout_of(document.text)
+        tokens, lines = segment(document.text)
     pieces, places = _cut(tokens, document.mentions)
     bounds = tuple((places[first], places[stop]) for first, stop in lines)
     text, words = laid_out(pieces.texts, bounds)

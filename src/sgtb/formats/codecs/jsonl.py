@@ -14,7 +14,7 @@ from typing import Any
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention, Token, Tokens
-from sgtb.formats.annotated import SPLITS, Annotation, Layout, annotated_document, layout_of
+from sgtb.formats.annotated import SPLITS, Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
 from sgtb.formats.complaints import Complaints
 from sgtb.formats.json_lines import (
@@ -27,7 +27,7 @@ from sgtb.formats.json_lines import (
     whole_number,
     write_lines,
 )
-from sgtb.text.tokenization import sentences
+from sgtb.text.tokenization import Segmented, segment, sentences
 
 CAPACITY = Capacity(bare_titles=True)
 
@@ -51,7 +51,7 @@ def fields_of(document: Document) -> dict[str, Any]:
     }
     if document.split:
         fields["split"] = document.split
-    usual = layout_of(document.text)
+    usual = segment(document.text)
     if document.tokens != usual.tokens:
         fields["tokens"] = [[start, end] for _, start, end in document.tokens]
     if document.sentences != sentences(document.text, document.tokens):
@@ -124,11 +124,11 @@ def _gold(fields: dict[str, Any], error: Any) -> str | None:
     return NIL if fields["entity"] is None else id_text(fields["entity"], "entity", error)
 
 
-def _layout(line: Line, text: str) -> Layout | None:
+def _layout(line: Line, text: str) -> Segmented | None:
     """Return the tokens and sentences that a line brings along; None: none."""
     if line.fields.get("tokens") is None and line.fields.get("sentences") is None:
         return None
-    tokens, lines = layout_of(text)
+    tokens, lines = segment(text)
     if line.fields.get("tokens") is not None:
         spans = list(_pairs(line, "tokens"))
         ends = [0, *(end for _, end in spans)]
@@ -144,7 +144,7 @@ def _layout(line: Line, text: str) -> Layout | None:
         ends = [0, *(stop for _, stop in lines)]
         if [first for first, _ in lines] != ends[:-1] or ends[-1] != len(tokens):
             raise line.error(f'"sentences" are not the {len(tokens)} tokens, one after the other')
-    return Layout(tokens, lines)
+    return Segmented(tokens, lines)
 
 
 def _pairs(line: Line, key: str) -> Iterator[tuple[int, int]]:

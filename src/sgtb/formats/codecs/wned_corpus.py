@@ -15,7 +15,7 @@ from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.codecs.wned_xml import AnnotatedText, Annotation, read_annotations
 from sgtb.formats.corpus_source import Source, read_members
-from sgtb.text.tokenization import sentences, tokenize, touched_tokens
+from sgtb.text.tokenization import segment, touched_tokens
 
 WNED_SETS = ("ace", "aquaint", "msnbc", "clueweb", "wikipedia")
 """The sets, in the order of the paper's Table 1."""
@@ -125,7 +125,7 @@ def read_set(files: WnedFiles) -> WnedCorpus:
 def _document(
     id_: str, xml: Source, annotated: AnnotatedText, text: str, mismatches: list[Mismatch]
 ) -> Document:
-    tokens = tokenize(text)
+    tokens, lines = segment(text)
     mentions = []
     for annotation in annotated.annotations:
         start, end, action = _place(text, annotation)
@@ -138,7 +138,7 @@ def _document(
         if start < end and first < stop:
             mentions.append(_mention(text, annotation.title, start, end, first, stop))
     mentions.sort(key=lambda mention: (mention.start, mention.end))
-    return Document(id_, text, tokens, sentences(text, tokens), tuple(mentions))
+    return Document(id_, text, tokens, lines, tuple(mentions))
 
 
 def _mention(text: str, title: str, start: int, end: int, first: int, stop: int) -> Mention:

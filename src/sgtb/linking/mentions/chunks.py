@@ -16,7 +16,7 @@ from sgtb.core.errors import RequestError
 from sgtb.core.records import Document, Mention, from_columns
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.mention_detection import NameFinder, checked_spans, token_range
-from sgtb.text.tokenization import sentences, tokenize
+from sgtb.text.tokenization import Tokenizer, segment
 
 MOST = 400
 
@@ -34,12 +34,11 @@ class Part:
     first: int = 0
 
 
-def document_of(request: Request, names: NameFinder) -> Part:
+def document_of(request: Request, names: NameFinder, tokenizer: Tokenizer = segment) -> Part:
     """Return a request as a document; mentions are found by their names where none are given."""
     _check_request(request)
     text = request.text
-    tokens = tokenize(text)
-    lines = sentences(text, tokens)
+    tokens, lines = tokenizer(text)
     if request.spans is None:
         found = names.find(text, tokens, lines)
         mentions = tuple(

@@ -21,7 +21,7 @@ from sgtb.serving.protocols.form_bodies import fields_of, is_form, loose_object,
 from sgtb.serving.protocols.request_spans import check_length, check_number, given_span
 from sgtb.serving.routes import json_response
 from sgtb.serving.service_settings import ServeSettings
-from sgtb.text.tokenization import sentences, tokenize
+from sgtb.text.tokenization import segment
 
 _TYPES = {"PER": "PERSON", "ORG": "ORGANISATION", "LOC": "LOCATION"}
 _REFERENCES = ("wikipediaExternalRef", "wikidataId")
@@ -182,8 +182,8 @@ def _place(text: str, sentence: Any) -> tuple[int, int]:
 
 def _sentences(text: str) -> list[tuple[int, int]]:
     """Return the sentences of a text, one after the other, so that they are all of it."""
-    tokens = tokenize(text)
-    starts = [tokens.starts[first] for first, _ in sentences(text, tokens)][1:]
+    tokens, lines = segment(text)
+    starts = [tokens.starts[first] for first, _ in lines][1:]
     return list(zip([0, *starts], [*starts, len(text)], strict=True)) if text else []
 
 

@@ -18,7 +18,7 @@ from sgtb.core.progress import Progress
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.kb.build.usable_names import USABLE, anchor_use, clean, title_problem
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.text.tokenization import sentences, tokenize, touched_tokens
+from sgtb.text.tokenization import segment, touched_tokens
 from sgtb.wikipedia.build.dump_workers import one_site
 from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut, Split, title_hash
 from sgtb.wikipedia.dump.dump_reader import ChunkPages, map_chunks, open_dump
@@ -200,7 +200,7 @@ def _resolve(titles: set[str], kb: KnowledgeBase, redirects: IO[str]) -> dict[st
 
 
 def _document(page: _HeldOut, gold_of: Mapping[str, str | None]) -> Document:
-    tokens = tokenize(page.text)
+    tokens, lines = segment(page.text)
     mentions = []
     for start, end, target in page.links:
         gold = gold_of[target]
@@ -222,7 +222,7 @@ def _document(page: _HeldOut, gold_of: Mapping[str, str | None]) -> Document:
         id=page.title,
         text=page.text,
         tokens=tokens,
-        sentences=sentences(page.text, tokens),
+        sentences=lines,
         mentions=tuple(mentions),
         split=page.split,
     )
