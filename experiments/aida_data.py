@@ -1,6 +1,6 @@
-"""AidaData: AIDA-CoNLL with PPRforNED's candidates, read, featured and packed, split by split.
+"""AidaData: AIDA-CoNLL with PPRforNED's candidates; features and problems of each split.
 
-Packing is cached under a fingerprint of the files read and of the code that packs them.
+Features are cached by a fingerprint of the input files and of the code.
 """
 
 import hashlib
@@ -36,27 +36,27 @@ from sgtb.text.word_vectors import WordVectors
 
 SPLITS = ("train", "dev", "test")
 FOLDS = 8
-"""Folds in which the learned features of training documents are made."""
+"""Folds of the cross-fitted features of training documents."""
 
 _VERSION = 1
-_PACKING_CODE = ("corpora", "text", "linking")
+_PACKING_CODE = ("core", "formats", "text", "linking")
 Say = Callable[[str], None]
 
 
 def silent(message: str) -> None:
-    """Say nothing."""
+    """Discard a message."""
 
 
 @dataclass(frozen=True)
 class AidaData:
-    """The documents of every split with their choices; features are made for a seed."""
+    """The documents of every split with their candidates."""
 
     folder: Path
     entities: EntityTable
     choices: dict[str, Choices]
     fingerprint: str
     seconds: float = 0.0
-    """What reading took."""
+    """Time of reading."""
 
     @classmethod
     def read(cls, folder: Path, say: Say = silent) -> "AidaData":
@@ -86,12 +86,12 @@ class AidaData:
         return self.choices[split].documents
 
     def answers(self, split: str, places: Ints) -> Answers:
-        """Return what was chosen for the mentions of a split, as places among candidates."""
+        """Return answers from the positions of the chosen candidates."""
         return answers_of(self.choices[split], self.entities, places)
 
 
 def answers_of(choices: Choices, entities: EntityTable, places: Ints) -> Answers:
-    """Return choices, as places among candidates, as entity ids for every mention."""
+    """Return the entity id of every mention from the positions of chosen candidates."""
     ids = entities.ids
     given = iter(zip(places.tolist(), choices.candidate_offsets[:-1].tolist(), strict=True))
     rows = []
@@ -106,31 +106,31 @@ def answers_of(choices: Choices, entities: EntityTable, places: Ints) -> Answers
 
 @dataclass(frozen=True)
 class PackedAida:
-    """The features of all splits for one seed, and what pairs of candidates have in common."""
+    """The features of all splits for one seed, and the pair features."""
 
     choices: dict[str, Choices]
     features: dict[str, Floats]
     pairs: PairTable
 
     def problems(self, split: str, without: Collection[str] = ()) -> Problems:
-        """Return the problems of a split, some feature groups left out."""
+        """Return the problems of a split without some feature groups."""
         return pack(self.choices[split], self.features[split], self.pairs, without)
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of words and entities before any training."""
+    """Lexicon and entity facts, which need no training."""
 
     lexicon: Lexicon
     facts: EntityFacts
 
     def table(self, choices: Choices) -> Table:
-        """Return what a featurizer looks at, be the choices AIDA's or those of other documents."""
+        """Return the table of features that need no training, for any documents."""
         return Table.build(choices, self.facts, self.lexicon)
 
 
 class Packer:
-    """Makes features, once for all seeds what no seed changes; keeps them in a cache folder."""
+    """Computes and caches features; what does not depend on the seed is computed once."""
 
     def __init__(self, data: AidaData, cache: Path | None, say: Say = silent) -> None:
         self._data, self._cache, self._say = data, cache, say
@@ -145,7 +145,7 @@ class Packer:
         return found
 
     def make(self, seed: int) -> tuple[PackedAida, Featurizer]:
-        """Return the features for a seed, made anew, and what makes them for other documents."""
+        """Compute the features for a seed; also return the featurizer for other documents."""
         data = self._data
         for split in SPLITS:
             if split not in self._tables:
@@ -160,8 +160,8 @@ class Packer:
 
     @cached_property
     def known(self) -> Known:
-        """What no seed changes, prepared when first asked for."""
-        self._say("preparing what is known of words and entities")
+        """Lexicon and facts, computed on first use."""
+        self._say("preparing lexicon and entity facts")
         data, words = self._data, WordVectors.glove()
         lexicon = Lexicon.build(data.documents("train"), data.entities.titles, words)
         return Known(lexicon, EntityFacts.build(data.entities, lexicon))
@@ -186,7 +186,7 @@ class Packer:
                 return None
             packed = PackedAida(self._data.choices, features, PairTable(**tensors))
         except (ModelFileError, ValueError, KeyError, TypeError):
-            return None  # a damaged file of the cache is made anew
+            return None  # a damaged cache file is a miss
         self._say(f"features, seed {seed}: from {path}")
         return packed
 
@@ -203,19 +203,28 @@ class Packer:
 
 
 def default_cache() -> Path:
-    """Return the folder for what can be made again: $XDG_CACHE_HOME/sgtb or ~/.cache/sgtb."""
+    """Return the cache folder: $XDG_CACHE_HOME/sgtb or ~/.cache/sgtb."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "sgtb"
+
+
+def code_fingerprint(*folders: str) -> str:
+    """Return a digest of all sources in some folders of the package."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        sources = sorted((Path(sgtb.__file__).parent / folder).rglob("*.py"))
+        if not sources:
+            raise ValueError(f"there is no folder {folder} of sources in sgtb")
+        for source in sources:
+            digest.update(source.read_bytes())
+    return digest.hexdigest()
 
 
 def _fingerprint(files: Collection[Path]) -> str:
     digest = hashlib.sha256()
     for file in files:
         digest.update(hashlib.sha256(file.read_bytes()).digest())
-    package = Path(sgtb.__file__).parent
-    for part in _PACKING_CODE:
-        for source in sorted((package / part).glob("*.py")):
-            digest.update(source.read_bytes())
+    digest.update(code_fingerprint(*_PACKING_CODE).encode())
     schema = [SCHEMA.version, *SCHEMA.names, *SCHEMA.pairs, FOLDS, np.__version__]
     digest.update(json.dumps(schema).encode())
     return digest.hexdigest()

@@ -57,7 +57,7 @@ def _tested(tested: Tested) -> dict[str, float | None]:
 def rows(record: dict[str, Any]) -> Rows:
     """Yield the lines of the table, under HEADINGS."""
     own = record["reproduce_aida"]
-    yield "reproduce aida", "listed", _two(own["test"]), _two(own["dev"]), "", "", str(own["trees"])
+    yield "aida", "listed", _two(own["test"]), _two(own["dev"]), "", "", str(own["trees"])
     for way, run in record["linker"].items():
         test = run["test"]
         yield (

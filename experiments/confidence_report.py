@@ -24,7 +24,7 @@ from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability
 
 Rows = Iterator[tuple[str, ...]]
 
-SURE_HEADINGS = ("candidates, NIL", "mentions", "right", "ECE before", "ECE", "log loss")
+CONFIDENCE_HEADINGS = ("candidates, NIL", "mentions", "right", "ECE before", "ECE", "log loss")
 NIL_HEADINGS = (
     "NIL", "split", "all right", "in KB", "lost", "links right", "NIL P", "NIL R", "NIL F1",
 )  # fmt: skip
@@ -86,8 +86,8 @@ def _retrieval(counts: PrecisionRecall) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def sure_rows(record: dict[str, Any]) -> Rows:
-    """Yield how sure answers on test are, under SURE_HEADINGS."""
+def confidence_rows(record: dict[str, Any]) -> Rows:
+    """Yield confidence and accuracy on test, under CONFIDENCE_HEADINGS."""
     for name, system in record["systems"].items():
         test = system["test"]
         yield (
@@ -138,7 +138,7 @@ def write_report(result: ConfidenceResult, record: dict[str, Any], folder: Path)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "confidence.json", (json.dumps(record, indent=2) + "\n").encode())
     parts = [
-        markdown_table(SURE_HEADINGS, [*sure_rows(record)]),
+        markdown_table(CONFIDENCE_HEADINGS, [*confidence_rows(record)]),
         markdown_table(NIL_HEADINGS, [*nil_rows(record)]),
         "\n\n".join(notes(record)),
     ]

@@ -246,7 +246,7 @@ def test_the_record_is_plain_data_and_the_notes_say_what_is_known(result):
     assert set(record["linker"]) == {"listed", "by name"}
     table = [*rows(record)]
     assert [row[:2] for row in table] == [
-        ("reproduce aida", "listed"), ("Linker.pipe", "listed"), ("Linker.pipe", "by name"),
+        ("aida", "listed"), ("Linker.pipe", "listed"), ("Linker.pipe", "by name"),
     ]  # fmt: skip
     assert {len(row) for row in table} == {len(HEADINGS)}
     assert table[0][2] == table[1][2]

@@ -107,8 +107,8 @@ def result(fitted, judged):
 
 def test_the_report_is_plain_data_in_tables(result):
     record = json.loads(json.dumps(report.as_json(result), allow_nan=False))
-    sure, nil = [*report.sure_rows(record)], [*report.nil_rows(record)]
-    assert {len(row) for row in sure} == {len(report.SURE_HEADINGS)}
+    sure, nil = [*report.confidence_rows(record)], [*report.nil_rows(record)]
+    assert {len(row) for row in sure} == {len(report.CONFIDENCE_HEADINGS)}
     assert {len(row) for row in nil} == {len(report.NIL_HEADINGS)}
     assert [row[:2] for row in nil[:2]] == [("threshold", "dev"), ("threshold", "test")]
     test = record["systems"][THRESHOLD]["test"]

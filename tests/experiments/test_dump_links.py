@@ -71,7 +71,7 @@ def test_the_command(dump):
     assert result.exit_code == 0, result.output
     assert "test: " in result.stdout
     assert "\nlocal " in result.stdout
-    assert "1 turns, in the first of them" in result.stdout
+    assert "1 turns; pages of the first: " in result.stdout
     wrong = CliRunner().invoke(app, [*arguments, "--plans", "loco"])
     assert wrong.exit_code == 1
     assert "no plan 'loco'" in wrong.stderr

@@ -1,0 +1,130 @@
+"""The tables that experiments print, from their JSON records."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from experiments import aida_linker_report, confidence_report, starter_report, wned_report
+from experiments.aida import PAPER, SYSTEMS
+from experiments.output import print_notes, print_table
+from experiments.settings_search import Outcome
+from sgtb.cli.views.train_view import print_accuracy
+
+
+def show_aida(record: dict[str, Any]) -> None:
+    """Print the paper's Table 2 next to ours."""
+    rows = [
+        (
+            SYSTEMS[plan], plan, f"{PAPER[plan]:.1f}" if plan in PAPER else "–",
+            *(f"{system[s]['mean']:.2f} ± {system[s]['std']:.2f}" for s in ("test", "dev")),
+            "/".join(map(str, system["trees"])), f"{system['seconds']:.0f}",
+        )
+        for plan, system in record["systems"].items()
+    ]  # fmt: skip
+    print_table(
+        "In-KB accuracy, AIDA-CoNLL, PPRforNED's candidates",
+        ("system", "plan", "paper, test", "test", "dev", "trees", "seconds"),
+        rows, text_columns=2, narrow=False,
+    )  # fmt: skip
+    print_notes(
+        f"{d['from']} → {d['to']}: {d['points']:+.2f} points on test, "
+        f"95 % interval {d['low']:+.2f} to {d['high']:+.2f}"
+        for d in record["differences"]
+    )
+    print_notes(
+        [
+            f"{record['seeds']} seed(s), packing {record['packing_seconds']:.0f} s, "
+            f"all {record['seconds']:.0f} s, {record['peak_megabytes']} MB"
+        ]
+    )
+
+
+def show_search(outcomes: Sequence[Outcome]) -> None:
+    """Print the accuracy of every trial on held-out topics."""
+    rows = [
+        (
+            outcome.name, f"{100 * outcome.accuracy:.2f}",
+            "  ".join(f"{100 * fold:.2f}" for fold in outcome.folds), f"{outcome.seconds:.0f}",
+        )
+        for outcome in outcomes
+    ]  # fmt: skip
+    title = "In-KB accuracy on held-out topics, AIDA train and dev"
+    print_table(title, ("trial", "accuracy", "folds", "seconds"), rows, narrow=False)
+
+
+def show_wned(record: dict[str, Any]) -> None:
+    """Print the paper's Table 3 next to ours."""
+    print_table(
+        "What the knowledge base allows for",
+        wned_report.SET_HEADINGS,
+        wned_report.set_rows(record),
+    )
+    print_table(
+        "Trained on AIDA-CoNLL",
+        wned_report.SCORE_HEADINGS,
+        wned_report.score_rows(record),
+        text_columns=2,
+    )
+    print_notes(wned_report.notes(record))
+
+
+def show_linker(record: dict[str, Any]) -> None:
+    """Print the accuracy of linkers next to that of the experiment `aida`."""
+    print_table(
+        "In-KB accuracy, AIDA-CoNLL, trained on AIDA-train",
+        aida_linker_report.HEADINGS,
+        aida_linker_report.rows(record),
+        text_columns=2,
+    )
+    print_notes(aida_linker_report.notes(record))
+
+
+def show_sample(record: dict[str, Any]) -> None:
+    """Print the accuracy on the paper's own features."""
+    baseline = record["baseline"]
+    systems = {f"highest {baseline['feature']}": baseline, **record["systems"]}
+    rows = [
+        (
+            name, f"{row['accuracy']:.1f}", f"{row['low']:.1f} to {row['high']:.1f}",
+            f"{row['seconds']:.1f}" if "seconds" in row else "–",
+        )
+        for name, row in systems.items()
+    ]  # fmt: skip
+    title = "In-KB accuracy, the paper's own features"
+    print_table(title, ("system", "test", "95 % interval", "seconds"), rows, narrow=False)
+    train, test = record["train"], record["test"]
+    print_notes(
+        [
+            f"Trained on {train['documents']} documents with {train['mentions']} mentions, "
+            f"{record['trees']} trees; tested on {test['documents']} with {test['mentions']}, of "
+            f"which {test['recall']:.1f} % have their gold among the candidates. This tests the "
+            "format: so few documents cannot tell plans apart."
+        ]
+    )
+
+
+def show_starter(record: dict[str, Any]) -> None:
+    """Print the scores of the starter, other plans and baselines."""
+    title = "The starter: test and contrast pairs"
+    print_table(title, starter_report.HEADINGS, starter_report.rows(record))
+    print_notes(starter_report.notes(record))
+
+
+def show_confidence(record: dict[str, Any]) -> None:
+    """Print how reliable confidences are, and precision and recall of NIL."""
+    print_table(
+        "Confidence, AIDA-test",
+        confidence_report.CONFIDENCE_HEADINGS,
+        confidence_report.confidence_rows(record),
+    )
+    print_table("NIL, by name", confidence_report.NIL_HEADINGS, confidence_report.nil_rows(record))
+    print_notes(confidence_report.notes(record))
+
+
+def show_links(record: dict[str, Any]) -> None:
+    """Print the accuracy of linkers trained on the links of a dump."""
+    print_accuracy("test", record)
+    held = record["held_out"]
+    print(
+        f"{record['turns']} turns; pages of the first: {held['train']} for training, "
+        f"{held['dev']} for dev, {held['test']} for test; {record['seconds']:.0f} s"
+    )
