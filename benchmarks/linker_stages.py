@@ -44,7 +44,7 @@ def apart(taken: Mapping[str, float]) -> dict[str, float]:
         "packing": taken["shortlist"] + taken["pack"],
         # Done by itself, the search puts features on bins; the whole decision finds them there.
         "search": taken["decode"],
-        "alternatives": taken["alternatives"],
+        "counterfactuals": taken["counterfactuals"],
         "links": taken["links"],
         "reasons": taken["explain"] - taken["decide"] + taken["told"] - taken["links"],
     }
@@ -81,7 +81,7 @@ def _take_apart(linker: Linker, batch: Sequence[Linkable], total: dict[str, floa
     )
     clamp = np.full(problems.n_mentions, -1, np.int32)
     decoding = timed("decode", lambda: system.decode(problems, clamp=clamp))
-    timed("alternatives", lambda: system.alternatives(problems, decoding, clamp))
+    timed("counterfactuals", lambda: system.counterfactuals(problems, decoding, clamp))
     plain = timed("decide", lambda: decide(problems, system, clamp, False))
     timed("links", lambda: links_of(plain))
     told = timed("explain", lambda: decide(problems, system, clamp, True))

@@ -33,8 +33,8 @@ def written(kb: KnowledgeBase, count: int, seed: int = 0) -> Iterator[Document]:
 
 def _about(kb: KnowledgeBase, root: int, draw: np.random.Generator) -> list[int]:
     """Return an entity and others around it."""
-    near = kb.link_lists(np.array([root], np.int32)).items
-    further = kb.link_lists(near.astype(np.int32)).items
+    near = kb.link_lists(np.array([root], np.int32)).data
+    further = kb.link_lists(near.astype(np.int32)).data
     around = list(dict.fromkeys([root, *near.tolist(), *further.tolist()]))
     return [around[0], *draw.permutation(around[1:]).tolist()][:NAMES]
 

@@ -15,7 +15,7 @@ from sgtb.boosting.search.plan import SearchPlan
 from sgtb.boosting.trees.forest import ForestBuilder
 from sgtb.boosting.trees.grower import Tree, TreeSettings, grow
 from sgtb.core.dtypes import Bytes, Doubles, Ints
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 
 _BATCH = 5
 _VARIANTS: dict[str, dict[str, bool]] = {
@@ -61,14 +61,14 @@ class TreeTimes:
 def collected_rows(problems: Problems, plan: SearchPlan, n_trees: int) -> Rows:
     """Train for so many trees and return the rows of the epoch that comes next."""
     settings = TreeSettings()
-    with Crew(CORES) as crew:
+    with ThreadPool(CORES) as pool:
         binner = choose_bins(problems, plan, settings.max_bins)
         forest = ForestBuilder(n_trees, settings.depth, problems.n_local, binner)
-        collector = Collector(problems, plan, binner, forest, crew, remember=True)
+        collector = Collector(problems, plan, binner, forest, pool, use_cache=True)
         for _ in range(n_trees):
             epoch = collector.collect()
             forest.append(
-                grow(epoch.rows, epoch.residuals, binner.n_bins, settings, crew, epoch.points)
+                grow(epoch.rows, epoch.residuals, binner.n_bins, settings, pool, epoch.points)
             )
         epoch = collector.collect()
     return Rows(epoch.rows[epoch.points], epoch.residuals, binner.n_bins)
@@ -83,10 +83,10 @@ def compare(rows: Rows, batches: int) -> TreeTimes:
     }
     ours: list[float] = []
     theirs: dict[str, list[float]] = {name: [] for name in boosters}
-    with Crew(CORES) as crew:
-        tree = grow(rows.x, rows.residuals, rows.n_bins, settings, crew)
+    with ThreadPool(CORES) as pool:
+        tree = grow(rows.x, rows.residuals, rows.n_bins, settings, pool)
         for _ in range(batches):
-            ours += _ours(rows, settings, crew)
+            ours += _ours(rows, settings, pool)
             for name, booster in boosters.items():
                 theirs[name] += _theirs(booster)
     medians = {name: statistics.median(times) for name, times in theirs.items()}
@@ -128,10 +128,10 @@ def _booster(
     return booster.rollback_one_iter()
 
 
-def _ours(rows: Rows, settings: TreeSettings, crew: Crew) -> list[float]:
+def _ours(rows: Rows, settings: TreeSettings, pool: ThreadPool) -> list[float]:
     _settle()
     return [
-        seconds_of(lambda: grow(rows.x, rows.residuals, rows.n_bins, settings, crew))
+        seconds_of(lambda: grow(rows.x, rows.residuals, rows.n_bins, settings, pool))
         for _ in range(_BATCH)
     ]
 

@@ -148,9 +148,9 @@ class Baselines:
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         lists = kb.link_lists(np.arange(len(kb), dtype=np.int32))
-        source = np.repeat(np.arange(len(kb)), np.diff(lists.offsets))
+        source = np.repeat(np.arange(len(kb)), np.diff(lists.indptr))
         self._linked: list[set[int]] = [set() for _ in range(len(kb))]
-        for one, other in zip(source.tolist(), lists.items.tolist(), strict=True):
+        for one, other in zip(source.tolist(), lists.data.tolist(), strict=True):
             self._linked[one].add(other)
             self._linked[other].add(one)
 

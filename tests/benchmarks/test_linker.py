@@ -87,7 +87,7 @@ def test_latency_of_one_document(subject):
 
 def test_stages_are_those_of_the_linker(subject):
     taken = stages(subject)
-    assert {"candidates", "features", "search", "alternatives", "reasons"} <= set(taken)
+    assert {"candidates", "features", "search", "counterfactuals", "reasons"} <= set(taken)
     assert taken["features"] > 0
 
 
@@ -95,7 +95,7 @@ def test_stages_do_not_overlap():
     taken = {
         "part": 1.0, "find": 2.0, "lay_out": 5.0, "table": 4.0, "featurizer": 3.0, "pack": 0.75,
         "shortlist": 0.25,
-        "decode": 6.0, "alternatives": 2.0, "decide": 9.0, "links": 1.0, "explain": 14.0,
+        "decode": 6.0, "counterfactuals": 2.0, "decide": 9.0, "links": 1.0, "explain": 14.0,
         "told": 3.0,
     }  # fmt: skip
     parted = apart(taken)

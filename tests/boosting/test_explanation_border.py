@@ -31,11 +31,11 @@ def captured(depth: int) -> dict[str, dict[str, Any]]:
         patch.setattr(module, kernel, called)
 
     with pytest.MonkeyPatch.context() as patch:
-        keep(patch, sgtb.boosting.explain.counterfactuals, "weigh_documents",
-             "documents", "replay", "factor", "margin", "out")  # fmt: skip
+        keep(patch, sgtb.boosting.explain.counterfactuals, "score_counterfactuals",
+             "documents", "rescoring", "factor", "margin", "out")  # fmt: skip
         keep(patch, sgtb.boosting.explain.contributions, "explain_documents",
-             "documents", "replay", "mentions", "rivals", "out")  # fmt: skip
-        fitted.alternatives(problems, decoding)
+             "documents", "rescoring", "mentions", "runner_ups", "out")  # fmt: skip
+        fitted.counterfactuals(problems, decoding)
         fitted.contributions(problems, decoding, [0, 1], [1, 2])
     return calls
 
@@ -82,30 +82,30 @@ COMMON = [
     ("documents", put(0, 99), "documents"),
     ("documents", put(0, -1), "documents"),
     ("documents", as_type(np.int64), "documents"),
-    ("replay.choices", shorter, "choices"),
-    ("replay.choices", put(0, 4), "choices"),
-    ("replay.choices", put(0, -1), "choices"),
-    ("replay.direction", put(0, 1), "direction"),
-    ("replay.direction", shorter, "direction"),
-    ("replay.direction", as_type(np.int32), "replay.direction"),
-    ("replay.n_trees", lambda n: n + 1, "n_trees"),
-    ("replay.search.mention_offsets", put(1, 99), "mention_offsets"),
-    ("replay.search.candidate_offsets", put(1, 99), "candidate_offsets"),
-    ("replay.search.entity", put(0, 99), "entity"),
-    ("replay.search.local", shorter, "local"),
-    ("replay.search.global_thresholds", shorter, "global_thresholds"),
-    ("replay.search.step_offsets", put(1, -3), "step_offsets"),
-    ("replay.search.mention", put((0, 0), 99), "mention"),
-    ("replay.search.pairs.row", put(0, 99), "pairs.row"),
-    ("replay.search.pairs.link_offsets", put((0, 1), 9999), "pairs.link_offsets"),
-    ("replay.search.forest.roots", put(0, 9999), "forest.roots"),
-    ("replay.search.forest.nodes", put(0, -1), "forest.nodes"),
-    ("replay.search.forest.value", shorter, "forest.value"),
-    ("replay.asking.row", put((0, 0), 9999), "asking.row"),
-    ("replay.asking.left", strided, "asking.left"),
-    ("replay.asking.value", shorter, "asking.value"),
+    ("rescoring.choices", shorter, "choices"),
+    ("rescoring.choices", put(0, 4), "choices"),
+    ("rescoring.choices", put(0, -1), "choices"),
+    ("rescoring.direction", put(0, 1), "direction"),
+    ("rescoring.direction", shorter, "direction"),
+    ("rescoring.direction", as_type(np.int32), "rescoring.direction"),
+    ("rescoring.n_trees", lambda n: n + 1, "n_trees"),
+    ("rescoring.search.mention_offsets", put(1, 99), "mention_offsets"),
+    ("rescoring.search.candidate_offsets", put(1, 99), "candidate_offsets"),
+    ("rescoring.search.entity", put(0, 99), "entity"),
+    ("rescoring.search.local", shorter, "local"),
+    ("rescoring.search.global_thresholds", shorter, "global_thresholds"),
+    ("rescoring.search.step_offsets", put(1, -3), "step_offsets"),
+    ("rescoring.search.mention", put((0, 0), 99), "mention"),
+    ("rescoring.search.pairs.row", put(0, 99), "pairs.row"),
+    ("rescoring.search.pairs.link_offsets", put((0, 1), 9999), "pairs.link_offsets"),
+    ("rescoring.search.forest.roots", put(0, 9999), "forest.roots"),
+    ("rescoring.search.forest.nodes", put(0, -1), "forest.nodes"),
+    ("rescoring.search.forest.value", shorter, "forest.value"),
+    ("rescoring.masks.row", put((0, 0), 9999), "masks.row"),
+    ("rescoring.masks.mask", strided, "masks.mask"),
+    ("rescoring.masks.value", shorter, "masks.value"),
 ]
-OF_ALTERNATIVES = [
+OF_COUNTERFACTUALS = [
     ("factor", shorter, "factor"),
     ("factor", as_type(np.float32), "factor"),
     ("out.total", shorter, "out.total"),
@@ -115,10 +115,10 @@ OF_ALTERNATIVES = [
 OF_CONTRIBUTIONS = [
     ("mentions", put(0, 999), "mentions"),
     ("mentions", put(0, -1), "mentions"),
-    ("mentions", shorter, "rivals"),
-    ("rivals", put(0, 4), "rivals"),
-    ("rivals", put(1, -1), "rivals"),
-    ("replay.search.forest.depth", lambda depth: depth - 1, "forest.depth"),
+    ("mentions", shorter, "runner_ups"),
+    ("runner_ups", put(0, 4), "runner_ups"),
+    ("runner_ups", put(1, -1), "runner_ups"),
+    ("rescoring.search.forest.depth", lambda depth: depth - 1, "forest.depth"),
     ("out.local", shorter, "out.local"),
     ("out.offsets", put(0, 1), "out.offsets"),
     ("out.offsets", put(1, 1), "out.offsets"),
@@ -132,7 +132,7 @@ OF_CONTRIBUTIONS = [
 @pytest.mark.parametrize(
     ("kernel", "path", "change", "name"),
     [
-        *(("weigh_documents", *case) for case in COMMON + OF_ALTERNATIVES),
+        *(("score_counterfactuals", *case) for case in COMMON + OF_COUNTERFACTUALS),
         *(("explain_documents", *case) for case in COMMON + OF_CONTRIBUTIONS),
     ],
 )
@@ -144,9 +144,9 @@ def test_arrays_that_do_not_fit_are_refused(kernel, path, change, name):
         getattr(sgtb.native, kernel)(*given.values())
 
 
-def test_deep_trees_are_not_answered_ahead():
-    deep = captured(6)["weigh_documents"]
-    asking = captured(3)["weigh_documents"]["replay"].asking
-    given = {**deep, "replay": deep["replay"]._replace(answered=True, asking=asking)}
+def test_deep_trees_have_no_masks():
+    deep = captured(6)["score_counterfactuals"]
+    masks = captured(3)["score_counterfactuals"]["rescoring"].masks
+    given = {**deep, "rescoring": deep["rescoring"]._replace(use_masks=True, masks=masks)}
     with pytest.raises(ValueError, match="too deep"):
-        sgtb.native.weigh_documents(*given.values())
+        sgtb.native.score_counterfactuals(*given.values())

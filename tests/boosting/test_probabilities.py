@@ -11,7 +11,7 @@ from sgtb.boosting import Problems, SearchPlan
 from sgtb.boosting.search.collector import Collector, choose_bins
 from sgtb.boosting.trees.forest import Forest, ForestBuilder
 from sgtb.boosting.trees.grower import TreeSettings, grow
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 from tests.helpers.problem_builders import eighths, estimator
 
 JOINT = ["bs", "laso", "bsg", "bibsg"]
@@ -75,15 +75,15 @@ class Enumeration:
 
 def trained(problems: Problems, plan: SearchPlan, n_trees: int = 5):
     """A collector whose forest holds some trees."""
-    crew = Crew(1)
+    pool = ThreadPool(1)
     binner = choose_bins(problems, plan, 255)
     forest = ForestBuilder(n_trees, 3, problems.n_local, binner)
-    collector = Collector(problems, plan, binner, forest, crew, remember=True)
+    collector = Collector(problems, plan, binner, forest, pool, use_cache=True)
     for _ in range(n_trees):
         epoch = collector.collect()
         settings = TreeSettings(learning_rate=0.5)
         forest.append(
-            grow(epoch.rows, epoch.residuals, binner.n_bins, settings, crew, epoch.points)
+            grow(epoch.rows, epoch.residuals, binner.n_bins, settings, pool, epoch.points)
         )
     return collector, binner, forest.finished()
 
@@ -91,8 +91,8 @@ def trained(problems: Problems, plan: SearchPlan, n_trees: int = 5):
 def assert_points(epoch, binner, expected) -> None:
     """Compare points with (row, residual) pairs; bins may be shared, so both are sorted."""
     rows = np.array([row for row, _ in expected], np.float32)
-    with Crew(1) as crew:
-        bins = binner.transform(rows, crew)
+    with ThreadPool(1) as pool:
+        bins = binner.transform(rows, pool)
     residuals = np.array([residual for _, residual in expected])
     found = epoch.rows[epoch.points, : binner.n_features]
     assert len(found) == len(bins)

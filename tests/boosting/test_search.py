@@ -19,7 +19,7 @@ from sgtb.boosting import PLANS, Decoding, SearchPlan, TreeSettings
 from sgtb.boosting.search.collector import Collector, choose_bins
 from sgtb.boosting.trees.forest import ForestBuilder
 from sgtb.boosting.trees.grower import grow
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 from tests.helpers.problem_builders import (
     assert_same_points,
     estimator,
@@ -45,19 +45,19 @@ every_plan = pytest.mark.parametrize("plan", PLANS_TO_SEARCH, ids=spelled)
 # Training points
 
 
-def assert_epochs_agree(problems, plan, n_epochs, remember=True, threads=1, depth=3) -> None:
+def assert_epochs_agree(problems, plan, n_epochs, use_cache=True, threads=1, depth=3) -> None:
     """Train by hand; hold the points of every epoch against the twin's."""
     settings = TreeSettings(learning_rate=0.6, depth=depth)
-    with Crew(threads) as crew:
+    with ThreadPool(threads) as pool:
         binner = choose_bins(problems, plan, 255)
         forest = ForestBuilder(n_epochs, depth, problems.n_local, binner)
-        collector = Collector(problems, plan, binner, forest, crew, remember)
+        collector = Collector(problems, plan, binner, forest, pool, use_cache)
         for _ in range(n_epochs):
             epoch = collector.collect()
             points = twin_points(problems, plan, forest.finished())
             assert_same_points(epoch, points, binner, in_order=plan.name not in ("bs", "laso"))
             forest.append(
-                grow(epoch.rows, epoch.residuals, binner.n_bins, settings, crew, epoch.points)
+                grow(epoch.rows, epoch.residuals, binner.n_bins, settings, pool, epoch.points)
             )
 
 
@@ -75,7 +75,7 @@ def test_points_of_larger_documents_equal_the_twins(plan, seed):
         np.random.default_rng(seed), n_documents=5, max_mentions=7, max_candidates=5, n_pair=3,
         source="table" if seed % 2 else "block",
     )  # fmt: skip
-    assert_epochs_agree(problems, plan, 12, remember=seed != 2, threads=1 + seed % 3)
+    assert_epochs_agree(problems, plan, 12, use_cache=seed != 2, threads=1 + seed % 3)
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -1,15 +1,15 @@
-"""Ragged lists: packed, taken and gathered, against plain lists."""
+"""Ragged lists: packed, taken and sliced, against plain lists."""
 
 import numpy as np
 import pytest
 
-from sgtb.core.ragged import Ragged, gathered
+from sgtb.core.ragged import Ragged, sliced
 
 LISTS = [[3, 1], [], [7], [2, 2, 2], []]
 
 
 def listed(ragged: Ragged) -> list[list[int]]:
-    return [ragged.row(i).tolist() for i in range(len(ragged.offsets) - 1)]
+    return [ragged.row(i).tolist() for i in range(len(ragged.indptr) - 1)]
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.uint64])
@@ -21,7 +21,7 @@ def test_lists_come_out_as_they_went_in(lists, dtype):
         Ragged.joined([np.array(one, dtype) for one in lists], dtype),
     ):
         assert listed(packed) == lists
-        assert (packed.offsets.dtype, packed.items.dtype) == (np.int64, dtype)
+        assert (packed.indptr.dtype, packed.data.dtype) == (np.int64, dtype)
 
 
 def test_large_numbers_stay_whole():
@@ -35,14 +35,39 @@ def test_large_numbers_stay_whole():
 def test_some_lists_in_the_order_asked_for(rows):
     taken = Ragged.of(LISTS, np.int32).take(np.array(rows, np.int64))
     assert listed(taken) == [LISTS[row] for row in rows]
-    assert taken.items.dtype == np.int32
+    assert taken.data.dtype == np.int32
 
 
 def test_slices_of_an_array_may_overlap():
     items = np.arange(10, dtype=np.float32)
     starts, ends = np.array([2, 0, 2, 9]), np.array([5, 0, 4, 10])
-    found = gathered(items, starts, ends)
+    found = sliced(items, starts, ends)
     assert listed(found) == [[2, 3, 4], [], [2, 3], [9]]
-    assert found.items.dtype == np.float32
-    found.items[:] = -1
+    assert found.data.dtype == np.float32
+    found.data[:] = -1
     assert items.tolist() == list(range(10)), "a copy"
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.float32, np.int64, np.uint64, float])
+def test_slices_are_copied(dtype):
+    rng = np.random.default_rng(1)
+    items = rng.integers(0, 99, 40).astype(dtype)
+    bounds = np.sort(rng.integers(0, 41, (12, 2)), axis=1)
+    found = sliced(items, *bounds.T.copy())
+    assert found.data.dtype == dtype
+    assert listed(found) == [items[start:end].tolist() for start, end in bounds]
+    assert not np.shares_memory(found.data, items)
+
+
+def test_no_slices():
+    nothing = np.zeros(0, np.int64)
+    found = sliced(np.zeros(3, np.int32), nothing, nothing)
+    assert found.indptr.tolist() == [0]
+    assert len(found.data) == 0
+
+
+@pytest.mark.parametrize("bounds", [(-1, 1), (2, 4), (4, 5), (2, 1)])
+def test_slices_beyond_the_array_are_refused(bounds):
+    start, end = (np.array([0, bound, 0]) for bound in bounds)
+    with pytest.raises(ValueError, match=r"^(starts|offsets): |negative"):
+        sliced(np.zeros(3, np.int32), start, end)

@@ -9,7 +9,7 @@ from sgtb.text.word_vectors import unit
 
 def dense(matrix: Sparse) -> np.ndarray:
     out = np.zeros((matrix.n_rows, matrix.n_columns))
-    out[matrix.rows, matrix.columns] = matrix.values
+    out[matrix.rows, matrix.indices] = matrix.data
     return out
 
 
@@ -26,12 +26,12 @@ def random_matrix(seed: int, shape: tuple[int, int]) -> np.ndarray:
 
 def test_entries_given_twice_are_added_and_ordered():
     found = Sparse.of([2, 0, 2, 2], [1, 3, 0, 1], [5, 1, 7, -2], (4, 5))
-    assert found.offsets.tolist() == [0, 1, 1, 3, 3]
-    assert found.columns.tolist() == [3, 0, 1]
-    assert found.values.tolist() == [1, 7, 3]
+    assert found.indptr.tolist() == [0, 1, 1, 3, 3]
+    assert found.indices.tolist() == [3, 0, 1]
+    assert found.data.tolist() == [1, 7, 3]
     assert found.rows.tolist() == [0, 2, 2]
     assert (found.n_rows, found.n_columns) == (4, 5)
-    types = [array.dtype for array in (found.offsets, found.columns, found.values)]
+    types = [array.dtype for array in (found.indptr, found.indices, found.data)]
     assert types == [np.int64, np.int32, np.float32]
 
 
@@ -69,7 +69,7 @@ def test_other_values_in_the_same_places():
 def latent_vectors(matrix: Sparse, width: int, seed: int) -> np.ndarray:
     """The rows times the directions, at unit length."""
     used, directions = latent_directions(matrix, width, seed)
-    assert used.tolist() == sorted(set(matrix.columns.tolist()))
+    assert used.tolist() == sorted(set(matrix.indices.tolist()))
     assert (used.dtype, directions.dtype) == (np.int32, np.float64)
     return unit(dense(matrix)[:, used] @ directions)
 

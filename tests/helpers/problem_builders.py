@@ -23,7 +23,7 @@ from sgtb.boosting import (
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.search.collector import Epoch
 from sgtb.boosting.trees.forest import Forest
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 
 Source = Literal["block", "table", "none"]
 
@@ -130,8 +130,8 @@ def assert_same_points(
     found = rows[:, : binner.n_features]
     assert not rows[:, binner.n_features :].any()
     raw = np.array([point.row for point in points], np.float32)
-    with Crew(1) as crew:
-        expected = binner.transform(raw.reshape(len(points), binner.n_features), crew)
+    with ThreadPool(1) as pool:
+        expected = binner.transform(raw.reshape(len(points), binner.n_features), pool)
     residuals = np.array([point.residual for point in points])
     assert len(found) == len(expected)
     if not in_order:

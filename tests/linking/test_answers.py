@@ -65,7 +65,7 @@ class Scripted:
     def decode(self, problems, clamp):
         return self.decoding
 
-    def alternatives(self, problems, decoding, clamp, margin=None):
+    def counterfactuals(self, problems, decoding, clamp, margin=None):
         return self.other
 
     def contributions(self, problems, decoding, mentions, rivals, clamp):

@@ -10,7 +10,7 @@ import pytest
 
 import sgtb.native
 from experiments.folds import deal_by_topic
-from sgtb.core import array_slices as slices
+from sgtb.core import ragged as slices
 from sgtb.core import segments
 from sgtb.linking.candidates import entity_nodes as nodes
 from sgtb.linking.features import contexts, text_words
@@ -146,8 +146,8 @@ LONG_ENOUGH = {
     "fill_columns.parts.values",
     *(f"describe_contexts.out.{bag}_bag.{part}"
       for bag in ("name", "sentence", "window", "document", "headline")
-      for part in ("columns", "values")),
-    *(f"describe_contexts.out.{kind}_clues.values" for kind in ("sentence", "document")),
+      for part in ("indices", "data")),
+    *(f"describe_contexts.out.{kind}_clues.data" for kind in ("sentence", "document")),
 }  # fmt: skip
 """Arrays that may be longer than needed."""
 ANY_LENGTH = {*LONG_ENOUGH, "fill_columns.parts.columns"}
@@ -181,8 +181,8 @@ def put(place: Any, number: float) -> Any:
     "path",
     [
         "compare_names.candidate_offsets", "compare_names.entity", "compare_names.name",
-        "compare_names.full_name", "compare_names.length", "compare_names.names.words.offsets",
-        "compare_names.titles.trigrams.offsets", "group_repeats.mention_offsets",
+        "compare_names.full_name", "compare_names.length", "compare_names.names.words.indptr",
+        "compare_names.titles.trigrams.indptr", "group_repeats.mention_offsets",
         "group_repeats.keys.name", "group_repeats.keys.candidate_offsets",
         "group_repeats.keys.word_offsets", "average_by_name.mention_offsets",
         "average_by_name.name", "number_nodes.borders", "number_nodes.entity",
@@ -194,21 +194,25 @@ def put(place: Any, number: float) -> Any:
         "context_sizes.scenes.word_offsets", "number_distinct.words",
         "describe_contexts.scenes.kind", "describe_contexts.scenes.sentence_offsets",
         "describe_contexts.scenes.sentences", "describe_contexts.names.length",
-        "describe_contexts.names.words.offsets", "describe_contexts.words.place",
+        "describe_contexts.names.words.indptr", "describe_contexts.words.place",
         "compare_texts.candidate_offsets", "compare_texts.repeats.once.mention_offsets",
         "compare_texts.repeats.once.candidate_offsets", "compare_texts.repeats.once.entity",
-        "compare_texts.repeats.mentions.items", "compare_texts.repeats.mentions.offsets",
-        "compare_texts.contexts.name_bag.columns", "compare_texts.contexts.sentence_bag.offsets",
-        "compare_texts.contexts.window_bag.columns", "compare_texts.contexts.headline_bag.columns",
-        "compare_texts.contexts.document_bag.columns", "compare_texts.facts.title_words.columns",
-        "compare_texts.facts.description.columns", "compare_texts.facts.kind_clues.offsets",
+        "compare_texts.repeats.mentions.data", "compare_texts.repeats.mentions.indptr",
+        "compare_texts.contexts.name_bag.indices", "compare_texts.contexts.sentence_bag.indptr",
+        "compare_texts.contexts.window_bag.indices", "compare_texts.contexts.headline_bag.indices",
+        "compare_texts.contexts.document_bag.indices", "compare_texts.facts.title_words.indices",
+        "compare_texts.facts.description.indices", "compare_texts.facts.kind_clues.indptr",
         "compare_texts.pairs",
     ],
 )  # fmt: skip
 def test_indices_beyond_their_arrays_are_refused(path, number):
     kernel, _, rest = path.partition(".")
     parts = rest.split(".")
-    match = parts[-1] if parts[-1] not in ("offsets", "columns", "items") else parts[0]
+    match = (
+        parts[-1]
+        if parts[-1] not in ("offsets", "columns", "indptr", "indices", "data")
+        else parts[0]
+    )
     refused(kernel, rest, put(1, number), ValueError, match)
 
 
@@ -217,11 +221,11 @@ def test_tokens_beyond_the_vocabulary_are_refused(number):
     def change(offsets: np.ndarray) -> np.ndarray:
         return np.where(np.arange(len(offsets)) % 2 == 1, number, offsets)
 
-    refused("describe_contexts", "scenes.kinds.near.offsets", change, ValueError, "near")
+    refused("describe_contexts", "scenes.kinds.near.indptr", change, ValueError, "near")
 
 
 def test_mentions_of_a_group_have_equally_many_candidates():
     def exchange(items: np.ndarray) -> np.ndarray:
         return np.zeros_like(items)
 
-    refused("compare_texts", "repeats.mentions.items", exchange, ValueError, "repeats.mentions")
+    refused("compare_texts", "repeats.mentions.data", exchange, ValueError, "repeats.mentions")

@@ -171,7 +171,7 @@ def recording(value, *keys):
         (setting("local", 0, math.nan), "weights local is NaN, infinite"),
         (setting("joint_bins", 0, math.nan), "bins of ranker joint"),
         (setting("local_cuts", 0, math.nan), "local_cuts"),
-        (setting("forest feature", 0, 10**6), "a node asks for a feature"),
+        (setting("forest feature", 0, 10**6), "a node tests a feature"),
         (setting("forest left", 0, -5), "out of range"),
         (lambda t, r: t.update(local=t["local"][:-1]), r"weights local have the shape \(15,\)"),
         (lambda t, r: t.update(tagger=t["tagger"][:, :3]), r"the shape \(16, 3\)"),

@@ -35,8 +35,8 @@ KERNELS = {
     "random_walk": "nodes place prior links n_rounds restart out",
     "find_rows": "number offsets linked row degree",
     "join_links": "link_offsets row degree columns offsets",
-    "multiply_sparse_f4": "offsets columns values dense out",
-    "multiply_sparse_f8": "offsets columns values dense out",
+    "multiply_sparse_f4": "indptr indices data dense out",
+    "multiply_sparse_f8": "indptr indices data dense out",
     "list_kinds": "candidate_offsets entity names kind_clues kind_words type_clue title_equal "
     "rest_words no_kind equal offsets kinds n_worded",
     "find_alike": "candidate_offsets document offsets kinds n_worded alike worded_alike",
@@ -106,7 +106,7 @@ def _run_all() -> None:
     n, m = short.choices.n_candidates, len(choices.mentions)
     system = SimpleNamespace(
         decode=lambda *_, **__: SimpleNamespace(choices=np.zeros(m, np.int32)),
-        alternatives=lambda *_: SimpleNamespace(score=rng.random(n), probability=rng.random(n)),
+        counterfactuals=lambda *_: SimpleNamespace(score=rng.random(n), probability=rng.random(n)),
     )
     decided = answers.decide(short.choices, system, np.full(m, -1, np.int32), False)
     answers.widened(decided, short, choices)
@@ -168,7 +168,7 @@ ANY_LENGTH = {
     "score_candidates.weights", "random_walk.place", "tag_probabilities.weights",
     "list_kinds.kinds", "list_links.links", "multiply_sparse_f4.dense", "multiply_sparse_f8.dense",
     "closeness_votes.vectors", "number_words.numbers", "sum_words.columns",
-    "print_names.out.words.items", "print_names.out.trigrams.items",
+    "print_names.out.words.data", "print_names.out.trigrams.data",
 }  # fmt: skip
 """Arrays whose length nothing else says, or that may be longer than needed."""
 
@@ -199,27 +199,27 @@ MUCH = 1 << 30
     "path",
     [
         "link_votes.choices.entity", "link_votes.choices.mention_offsets", "link_votes.name",
-        "link_votes.choices.candidate_offsets", "link_votes.links.offsets",
-        "link_votes.links.columns", "closeness_votes.choices.entity", "closeness_votes.name",
+        "link_votes.choices.candidate_offsets", "link_votes.links.indptr",
+        "link_votes.links.indices", "closeness_votes.choices.entity", "closeness_votes.name",
         "compare_votes.offsets", "random_walk.nodes.offsets", "random_walk.nodes.entity",
-        "random_walk.nodes.place", "random_walk.place", "random_walk.links.columns",
+        "random_walk.nodes.place", "random_walk.place", "random_walk.links.indices",
         "find_rows.offsets", "join_links.link_offsets", "join_links.row", "join_links.degree",
-        "multiply_sparse_f4.offsets", "multiply_sparse_f8.columns",
-        "list_kinds.candidate_offsets", "list_kinds.entity", "list_kinds.names.offsets",
-        "list_kinds.kind_clues.offsets", "list_kinds.kind_words.offsets",
+        "multiply_sparse_f4.indptr", "multiply_sparse_f8.indices",
+        "list_kinds.candidate_offsets", "list_kinds.entity", "list_kinds.names.indptr",
+        "list_kinds.kind_clues.indptr", "list_kinds.kind_words.indptr",
         "find_alike.candidate_offsets", "find_alike.offsets", "find_alike.n_worded",
         "learn_ranks.candidate_offsets", "learn_ranks.order", "learn_ranks.sides.kind_offsets",
         "learn_ranks.sides.n_worded", "learn_ranks.sides.document",
         "learn_ranks.sides.place_offsets", "learn_ranks.sides.sentence_offsets",
         "learn_ranks.sides.document_offsets", "score_candidates.sides.alike",
         "score_candidates.sides.worded_alike", "score_candidates.mentions",
-        "learn_tags.clues.offsets", "learn_tags.tags", "learn_tags.order",
-        "tag_probabilities.clues.offsets", "keep_best.offsets", "order_candidates.offsets",
+        "learn_tags.clues.indptr", "learn_tags.tags", "learn_tags.order",
+        "tag_probabilities.clues.indptr", "keep_best.offsets", "order_candidates.offsets",
         "merge_orders.found", "merge_orders.searched", "merge_orders.rows",
         "merge_orders.offsets", "keep_strongest.begins", "list_links.rows", "list_links.offsets",
         "list_links.columns", "number_words.texts.starts", "number_words.texts.ends",
-        "sum_words.linked.offsets", "sum_words.linked.items", "sum_words.texts.offsets",
-        "sum_words.own.offsets", "hash_texts.texts.starts", "hash_texts.texts.ends",
+        "sum_words.linked.indptr", "sum_words.linked.data", "sum_words.texts.indptr",
+        "sum_words.own.indptr", "hash_texts.texts.starts", "hash_texts.texts.ends",
         "print_names.names.starts", "print_names.names.ends",
     ],
 )  # fmt: skip
@@ -242,8 +242,8 @@ def test_indices_beyond_their_arrays_are_refused(path, number):
         ("number_words.table", lambda t: type(t)(*map(np.zeros_like, t)), "no place is empty"),
         ("number_words.numbers", lambda numbers: numbers[:1].copy(), "numbers"),
         ("sum_words.columns", lambda columns: columns[:1].copy(), "values"),
-        ("print_names.out.words.items", lambda items: items[:1].copy(), "out.words.items"),
-        ("print_names.out.trigrams.items", lambda items: items[:1].copy(), "out.trigrams.items"),
+        ("print_names.out.words.data", lambda items: items[:1].copy(), "out.words.data"),
+        ("print_names.out.trigrams.data", lambda items: items[:1].copy(), "out.trigrams.data"),
     ],
 )
 def test_other_values_that_are_refused(path, change, match):

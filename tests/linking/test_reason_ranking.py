@@ -10,7 +10,7 @@ from sgtb.native import rank_reasons
 
 N_GROUPS, LEAST = 3, 1e-12
 NAMES = (
-    "contributions", "questions", "sign", "first", "group", "n_groups", "least", "counts", "code",
+    "contributions", "comparisons", "sign", "first", "group", "n_groups", "least", "counts", "code",
     "value",
 )  # fmt: skip
 
@@ -58,9 +58,9 @@ def test_ranked_like_by_a_plain_sort(seed):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("questions", np.array([0, 1, 2, 5])),
-        ("questions", np.array([0, 1, 2, -1])),
-        ("questions", np.zeros(4, np.int32)),
+        ("comparisons", np.array([0, 1, 2, 5])),
+        ("comparisons", np.array([0, 1, 2, -1])),
+        ("comparisons", np.zeros(4, np.int32)),
         ("sign", np.zeros(3)),
         ("first", np.zeros(5, np.int64)),
         ("group", np.array([0, 1, 2, 3, 0, 0])),

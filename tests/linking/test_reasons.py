@@ -144,7 +144,7 @@ def test_a_lead_is_what_the_learner_says_of_the_runner_up(linker_of, unseen, pla
     for request, linked in zip(requests, linker.pipe(requests), strict=True):
         problems, clamp, rows, ids = problems_of(linker, request)
         decoding = system.decode(problems, clamp=clamp)
-        scores = system.alternatives(problems, decoding, clamp, margin=np.inf).score
+        scores = system.counterfactuals(problems, decoding, clamp, margin=np.inf).score
         for m, i in enumerate(rows):
             link = linked.links[i]
             assert link.entity == ids[m][decoding.choices[m]]

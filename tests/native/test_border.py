@@ -13,7 +13,7 @@ import pytest
 
 from sgtb import native
 from sgtb.boosting import SearchPlan
-from sgtb.native import bin_rows, mark_borders, pack_rows, partition, walk_rows
+from sgtb.native import bin_rows, mark_split_bins, pack_rows, partition, walk_rows
 from tests.helpers.problem_builders import estimator, random_problems
 
 N, F, BORDERS = 5, 3, 255
@@ -160,7 +160,7 @@ def test_the_number_of_arguments_is_checked(binned):
 def test_fields_are_named_with_their_record():
     forest = SimpleNamespace()
     with pytest.raises(TypeError, match=r"^forest\.\w+: is missing$"):
-        mark_borders(forest, np.zeros(0, np.int32), np.zeros((0, 0), np.int32))
+        mark_split_bins(forest, np.zeros(0, np.int32), np.zeros((0, 0), np.int32))
 
 
 def test_objects_of_another_type_are_refused():

@@ -1,10 +1,10 @@
-"""StructuredGradientBoosting: the learner as one object with the habits of scikit-learn."""
+"""StructuredGradientBoosting: the learner with the interface of scikit-learn."""
 
 import dataclasses
 import os
 import weakref
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -15,35 +15,34 @@ from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.explain.contributions import (
     Contribution,
     Contributions,
-    checked_questions,
-    explain,
+    checked_comparisons,
+    contributions,
 )
-from sgtb.boosting.explain.counterfactuals import Alternatives, weigh
+from sgtb.boosting.explain.counterfactuals import Counterfactuals, counterfactuals
 from sgtb.boosting.model_file import Checkpoint, Model, load_model, save_model
+from sgtb.boosting.search.beam import SearchInput
 from sgtb.boosting.search.candidate_blocks import bin_local
 from sgtb.boosting.search.decoder import Decoding, checked_clamp, decode
 from sgtb.boosting.search.plan import MAX_BEAM_WIDTH, PlanName, SearchPlan
 from sgtb.boosting.trainer import Job, TrainingSettings, accuracy_of, train
 from sgtb.boosting.training_progress import Callback, Check, TrainingBar
-from sgtb.boosting.trees.forest import ForestArrays
 from sgtb.boosting.trees.grower import TreeSettings
-from sgtb.boosting.trees.tree_masks import AskingTrees, asking_trees
 from sgtb.core.dtypes import Bytes, Ints
 from sgtb.core.errors import NotFittedError, ProblemsError, SettingsError
 from sgtb.core.settings import check_integer
 from sgtb.core.tensor_file import MAX_BYTES
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 
 
 class StructuredGradientBoosting:
-    """A joint model of documents of choices: F is a sum of trees, found by search plans.
+    """Structured gradient tree boosting: S = Σ F (eq. 1), F a sum of trees (eq. 7).
 
     plan      a SearchPlan, or the name of one
     trees     how trees are grown
-    training  how many, and how long to go on
+    training  how many, and when to stop
 
-    `get_params` and `set_params` reach into all three (``trees__depth=5``), so scikit-learn's
-    `clone` and search tools can be used; a document is their sample.
+    `get_params` and `set_params` include the fields of all three (``trees__depth=5``), as
+    scikit-learn's `clone` and search tools expect; a document is a sample.
     """
 
     def __init__(
@@ -57,7 +56,6 @@ class StructuredGradientBoosting:
         self.training = training
         self._model: Model | None = None
         self._binned: tuple[weakref.ref[Problems], Binner, Bytes] | None = None
-        self._asked: tuple[ForestArrays, AskingTrees | None] | None = None
 
     def fit(
         self,
@@ -68,26 +66,25 @@ class StructuredGradientBoosting:
         callbacks: Sequence[Callback] = (),
         progress: bool = False,
     ) -> Self:
-        """Train; with `dev`, keep the number of trees that does best there.
+        """Train; with `dev`, keep the number of trees with the best accuracy there.
 
-        checkpoint  a file to keep the state in; a killed run, started again, goes on from it
+        checkpoint  a file for the state; an interrupted run resumes from it
         callbacks   called with a TrainingProgress after every tree; True ends the training
         progress    show a bar on standard error
         """
-        settings = self._settings()
-        job = Job(_joined(train_documents), None if dev is None else _joined(dev), *settings)
+        dev_documents = None if dev is None else _joined(dev)
+        job = Job(_joined(train_documents), dev_documents, *self._settings())
         store = None if checkpoint is None else Checkpoint(checkpoint, job)
         with ExitStack() as stack:
-            told = list(callbacks)
+            called = list(callbacks)
             if progress:
-                told.append(stack.enter_context(TrainingBar()))
-            trained = train(job, told, store)
-        forest = trained.forest.first(trained.best)
-        self._model = Model(forest, *settings, job.train.n_local, job.train.n_pair, trained.checks)
+                called.append(stack.enter_context(TrainingBar()))
+            trained = train(job, called, store)
+        self._model = Model.of(trained, trained.best, job)
         return self
 
     def predict(self, documents: Problems | Sequence[Problems]) -> Ints:
-        """Return the choice at every mention, counted within it; -1 without candidates."""
+        """Return the choice at every mention (eq. 3), counted within it; -1 without candidates."""
         return self.decode(documents).choices
 
     def decode(
@@ -99,78 +96,57 @@ class StructuredGradientBoosting:
         """Search every document.
 
         n_best  sequences wanted per document; a beam holds no more than its width
-        clamp   per mention, the choice that is certain, or -1. Clamped mentions are decided
-                before all others, so that every other choice takes them into account
+        clamp   per mention, a fixed choice, or -1. Clamped mentions are decided before all others,
+                so that every other choice takes them into account
         """
-        model, problems = self.model, self._checked(documents)
         check_integer("n_best", n_best, 1, MAX_BEAM_WIDTH)
-        fixed = checked_clamp(problems, clamp)
-        forest, local, pooled = model.compiled
-        with self._crew_for(problems) as crew:
-            return decode(
-                problems, self._bins(problems, local, crew), pooled.thresholds, forest,
-                model.forest.n_trees, model.plan, crew, n_best, fixed,
-                self._asking(forest, pooled.n_features),
-            )  # fmt: skip
+        with self._search_input(documents, clamp) as given:
+            return decode(given, n_best)
 
-    def alternatives(
+    def counterfactuals(
         self,
         documents: Problems | Sequence[Problems],
         decoding: Decoding,
         clamp: npt.ArrayLike | None = None,
         margin: float = 8.0,
-    ) -> Alternatives:
-        """Weigh every candidate of decoded documents, all other decisions as they were.
+    ) -> Counterfactuals:
+        """Score every candidate of decoded documents, all other decisions unchanged.
 
         clamp   the one that the documents were decoded with
-        margin  how far below the chosen candidate's own factor another one's may be and
-                still be followed into the factors of later mentions; inf follows all
+        margin  largest difference of the chosen candidate's own factor and another one's for which
+                the factors of later mentions are rescored; inf: always
         """
-        model, problems = self.model, self._checked(documents)
-        fixed = checked_clamp(problems, clamp)
-        forest, local, pooled = model.compiled
-        with self._crew_for(problems) as crew:
-            return weigh(
-                problems, self._bins(problems, local, crew), pooled.thresholds, forest,
-                model.forest.n_trees, model.plan, decoding, crew, fixed, margin,
-                self._asking(forest, pooled.n_features),
-            )  # fmt: skip
+        with self._search_input(documents, clamp) as given:
+            return counterfactuals(given, decoding, margin)
 
     def contributions(
         self,
         documents: Problems | Sequence[Problems],
         decoding: Decoding,
         mentions: npt.ArrayLike,
-        rivals: npt.ArrayLike,
+        runner_ups: npt.ArrayLike,
         clamp: npt.ArrayLike | None = None,
     ) -> Contributions:
-        """Say why the chosen candidates are ahead of others: K questions, K answers.
+        """Explain why the chosen candidates are ahead of others, in K comparisons.
 
-        mentions  rows of the documents' mentions, K of them
-        rivals    for each of these the candidate to compare with, counted within the mention
-        clamp     the one that the documents were decoded with
+        mentions    rows of the documents' mentions, K of them
+        runner_ups  for each of these the candidate to compare with, counted within the mention
+        clamp       the one that the documents were decoded with
         """
-        model, problems = self.model, self._checked(documents)
-        fixed = checked_clamp(problems, clamp)
-        questions = checked_questions(problems, mentions, rivals)
-        forest, local, pooled = model.compiled
-        with self._crew_for(problems) as crew:
-            return explain(
-                problems, self._bins(problems, local, crew), pooled.thresholds, forest,
-                model.forest.n_trees, model.plan, decoding, crew, *questions, fixed,
-                self._asking(forest, pooled.n_features),
-            )  # fmt: skip
+        with self._search_input(documents, clamp) as given:
+            compared = checked_comparisons(given.problems, mentions, runner_ups)
+            return contributions(given, decoding, *compared)
 
     def contribution(
         self,
         documents: Problems | Sequence[Problems],
         decoding: Decoding,
         mention: int,
-        rival: int,
+        runner_up: int,
         clamp: npt.ArrayLike | None = None,
     ) -> Contribution:
-        """Say why the choice at one mention is ahead of a rival."""
-        return self.contributions(documents, decoding, [mention], [rival], clamp)[0]
+        """Explain why the choice at one mention is ahead of another candidate."""
+        return self.contributions(documents, decoding, [mention], [runner_up], clamp)[0]
 
     def score(
         self, documents: Problems | Sequence[Problems], gold: npt.ArrayLike | None = None
@@ -237,7 +213,7 @@ class StructuredGradientBoosting:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what this is; only scikit-learn asks."""
+        """Tags of scikit-learn; called by scikit-learn only."""
         from sklearn.utils import Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))
@@ -246,38 +222,42 @@ class StructuredGradientBoosting:
         return self._model is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Weak references cannot be pickled, and what is soon made again need not be.
-        return {**self.__dict__, "_binned": None, "_asked": None}
+        # Weak references cannot be pickled.
+        return {**self.__dict__, "_binned": None}
 
     def __repr__(self) -> str:
         return f"StructuredGradientBoosting({self.plan!r}, {self.trees!r}, {self.training!r})"
 
-    def _bins(self, problems: Problems, binner: Binner, crew: Crew) -> Bytes:
-        """Return the local features on bins; those of the documents seen last are still known.
+    @contextmanager
+    def _search_input(
+        self, documents: Problems | Sequence[Problems], clamp: npt.ArrayLike | None
+    ) -> Iterator[SearchInput]:
+        model, problems = self.model, self._checked(documents)
+        fixed = checked_clamp(problems, clamp)
+        compiled, binner = model.compiled
+        threads = self._settings()[2].threads if len(problems) > 1 else 1
+        with ThreadPool(threads) as pool:
+            bins = self._bins(problems, binner, pool)
+            yield SearchInput(problems, bins, compiled, fixed, pool)
 
-        Who decodes documents mostly asks for alternatives and contributions next.
+    def _bins(self, problems: Problems, binner: Binner, pool: ThreadPool) -> Bytes:
+        """Bin the local features; those of the last documents are cached.
+
+        Explanations mostly follow the decoding of the same documents.
         """
         last = self._binned
         if last is not None and last[0]() is problems and last[1] is binner:
             return last[2]
-        bins = bin_local(problems, binner, crew)
+        bins = bin_local(problems, binner, pool)
         self._binned = weakref.ref(problems), binner, bins
         return bins
-
-    def _asking(self, forest: ForestArrays, n_global: int) -> AskingTrees | None:
-        """Return the asking trees of the model, found when first asked for."""
-        last = self._asked
-        if last is None or last[0] is not forest:
-            last = forest, asking_trees(forest, self.model.forest.n_trees, n_global)
-            self._asked = last
-        return last[1]
 
     def _settings(self) -> tuple[SearchPlan, TreeSettings, TrainingSettings]:
         plan = self.plan if isinstance(self.plan, SearchPlan) else SearchPlan(self.plan)
         return plan, self.trees or TreeSettings(), self.training or TrainingSettings()
 
     def _checked(self, documents: Problems | Sequence[Problems]) -> Problems:
-        """Return the documents as one, if the model can be asked about them."""
+        """Return the documents as one, if they have the features of the model."""
         model, problems = self.model, _joined(documents)
         for name in ("n_local", "n_pair"):
             if getattr(problems, name) != getattr(model, name):
@@ -286,9 +266,6 @@ class StructuredGradientBoosting:
                     f"the model was trained with {getattr(model, name)}"
                 )
         return problems
-
-    def _crew_for(self, problems: Problems) -> Crew:
-        return Crew(self._settings()[2].threads if len(problems) > 1 else 1)
 
     def _groups(self) -> dict[str, SearchPlan | TreeSettings | TrainingSettings]:
         return dict(zip(_GROUPS, self._settings(), strict=True))

@@ -1,4 +1,4 @@
-"""The model file: a trained model in one safetensors file, validated to the last index.
+"""Model file: a trained model in one safetensors file, fully validated on reading.
 
 A checkpoint is such a file too, with all trees grown so far and a fingerprint of the job.
 """
@@ -17,11 +17,13 @@ import numpy as np
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.data.pairs import BlockPairs
 from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.search.beam import SearchModel
 from sgtb.boosting.search.plan import SearchPlan
 from sgtb.boosting.trainer import Job, Trained, TrainingSettings
 from sgtb.boosting.training_progress import Check
-from sgtb.boosting.trees.forest import MAX_FEATURES, Forest, ForestArrays
+from sgtb.boosting.trees.forest import MAX_FEATURES, Forest
 from sgtb.boosting.trees.grower import MAX_DEPTH, TreeSettings
+from sgtb.boosting.trees.tree_masks import TreeMasks
 from sgtb.core.dtypes import MAX_BINS
 from sgtb.core.errors import ModelFileError, SgtbError
 from sgtb.core.settings import from_dict
@@ -36,7 +38,7 @@ _TENSORS = {
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A trained model: the forest, how to search with it, and how it came about."""
+    """A trained model: the forest, its search plan, and how it was trained."""
 
     forest: Forest
     plan: SearchPlan
@@ -46,16 +48,36 @@ class Model:
     n_pair: int
     checks: tuple[Check, ...]
 
+    @classmethod
+    def of(cls, trained: Trained, n_trees: int, job: Job) -> "Model":
+        """Return the model of the first trees of a training."""
+        return cls(
+            forest=trained.forest.first(n_trees),
+            plan=job.plan,
+            trees=job.trees,
+            training=job.training,
+            n_local=job.train.n_local,
+            n_pair=job.train.n_pair,
+            checks=trained.checks,
+        )
+
     @property
     def n_features(self) -> int:
         """Length of a row: local features, then means, then maxima."""
         return self.n_local + (2 * self.n_pair if self.plan.uses_history else 0)
 
     @cached_property
-    def compiled(self) -> tuple[ForestArrays, Binner, Binner]:
-        """The forest on bins, and the binners of local and global features."""
+    def compiled(self) -> tuple[SearchModel, Binner]:
+        """The forest compiled for search, and the binner of local features."""
         arrays, binner = self.forest.compiled(self.n_local, self.n_features)
-        return arrays, *binner.split(self.n_local)
+        local, pooled = binner.split(self.n_local)
+        n_trees = self.forest.n_trees
+        masks = TreeMasks.of(arrays, n_trees, pooled.n_features)
+        return SearchModel(self.plan, arrays, n_trees, pooled.thresholds, masks), local
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The compiled form is several times as large, and soon computed again.
+        return {key: value for key, value in vars(self).items() if key != "compiled"}
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
@@ -70,17 +92,17 @@ def load_model(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Mode
 
 
 def model_tensors(model: Model) -> Tensors:
-    """Return the arrays of a model, for a file; `model_record` has the rest."""
+    """Return the arrays of a model; `model_record` has the rest."""
     return {name: getattr(model.forest, name) for name in _TENSORS}
 
 
 def model_record(model: Model) -> dict[str, Any]:
-    """Return all that a model is beside its arrays, as JSON can hold it."""
+    """Return the JSON part of a model: all but its arrays."""
     return {
         "version": VERSION,
         "plan": asdict(model.plan),
         "trees": asdict(model.trees),
-        "training": _lasting(model.training),
+        "training": _result_settings(model.training),
         "n_local": model.n_local,
         "n_pair": model.n_pair,
         "checks": [list(check) for check in model.checks],
@@ -101,13 +123,13 @@ def model_of(tensors: Tensors, record: dict[str, Any], path: object) -> Model:
     forest = Forest(**tensors)
     try:
         model = Model(
-            forest,
-            from_dict(SearchPlan, record["plan"]),
-            from_dict(TreeSettings, record["trees"]),
-            from_dict(TrainingSettings, record["training"]),
-            _count(record, "n_local"),
-            _count(record, "n_pair"),
-            tuple(_check(entry) for entry in record["checks"]),
+            forest=forest,
+            plan=from_dict(SearchPlan, record["plan"]),
+            trees=from_dict(TreeSettings, record["trees"]),
+            training=from_dict(TrainingSettings, record["training"]),
+            n_local=_count(record, "n_local"),
+            n_pair=_count(record, "n_pair"),
+            checks=tuple(_check(entry) for entry in record["checks"]),
         )
         check_forest(forest, model.n_features)
     except SgtbError as error:
@@ -118,13 +140,13 @@ def model_of(tensors: Tensors, record: dict[str, Any], path: object) -> Model:
 
 
 class Checkpoint:
-    """A file that a training keeps its state in, and finds it again after being killed."""
+    """A file with the state of a training, to resume it after an interruption."""
 
     def __init__(self, path: str | os.PathLike[str], job: Job) -> None:
         self._path, self._job, self._fingerprint = Path(path), job, fingerprint(job)
 
     def resume(self) -> Trained | None:
-        """Return the state an earlier run of the same job left; None if there is none."""
+        """Return the state that an earlier run of the same job stored; None if there is none."""
         if not self._path.exists():
             return None
         tensors, record = read_tensors(self._path, "checkpoint", VERSION)
@@ -144,24 +166,20 @@ class Checkpoint:
 
     def keep(self, trained: Trained) -> None:
         """Write the state."""
-        job = self._job
-        model = Model(
-            trained.forest, job.plan, job.trees, job.training, job.train.n_local, job.train.n_pair,
-            trained.checks,
-        )  # fmt: skip
+        model = Model.of(trained, trained.forest.n_trees, self._job)
         record = {**model_record(model), "kind": "checkpoint", "fingerprint": self._fingerprint}
         write_tensors(self._path, model_tensors(model), record)
 
 
 def fingerprint(job: Job) -> str:
-    """Return a digest of everything that has a say in the result of a training."""
+    """Return a digest of everything that affects the result of a training."""
     digest = hashlib.sha256()
-    told = {
+    settings = {
         "plan": asdict(job.plan),
         "trees": asdict(job.trees),
-        "training": _lasting(job.training),
+        "training": _result_settings(job.training),
     }
-    digest.update(json.dumps(told, sort_keys=True).encode())
+    digest.update(json.dumps(settings, sort_keys=True).encode())
     for problems in (job.train, job.dev):
         for array in _arrays_of(problems):
             digest.update(f"{array.dtype}{array.shape}".encode())
@@ -182,8 +200,8 @@ def _arrays_of(problems: Problems | None) -> list[np.ndarray[Any, Any]]:
     return [*own, pairs.row, *vars(pairs.table).values()]
 
 
-def _lasting(training: TrainingSettings) -> dict[str, Any]:
-    """Return the settings that have a say in the result; threads and caching have none."""
+def _result_settings(training: TrainingSettings) -> dict[str, Any]:
+    """Return the settings that affect the result; threads and caching do not."""
     kept = asdict(training)
     return {key: kept[key] for key in ("n_trees", "check_every", "patience", "seed")}
 
@@ -206,7 +224,7 @@ def _check(entry: Any) -> Check:
 
 
 def check_forest(forest: Forest, n_features: int) -> None:
-    """Raise unless every walk through every tree stays inside it and comes to an end."""
+    """Raise unless every walk through every tree stays inside it and ends."""
     roots, feature, left = forest.roots, forest.feature, forest.left
     n_nodes = len(feature)
     if any(len(array) != n_nodes for array in (forest.threshold, left, forest.value)):
@@ -215,12 +233,12 @@ def check_forest(forest: Forest, n_features: int) -> None:
     if len(roots) == 0 or roots[0] != 0 or roots[-1] != n_nodes or (sizes < 1).any():
         raise ModelFileError("its root offsets do not add up")
     if n_nodes and (feature.min() < -1 or feature.max() >= n_features):
-        raise ModelFileError(f"a node asks for a feature that is not among the {n_features}")
+        raise ModelFileError(f"a node tests a feature that is not among the {n_features}")
     if not np.isfinite(forest.threshold).all() or not np.isfinite(forest.value).all():
         raise ModelFileError("a threshold or a leaf value is NaN or infinite")
     _check_links(forest)
-    asked = np.unique(np.stack([feature, forest.threshold.view(np.int32)])[:, feature >= 0], axis=1)
-    if asked.shape[1] and np.bincount(asked[0]).max() >= MAX_BINS:
+    used = np.unique(np.stack([feature, forest.threshold.view(np.int32)])[:, feature >= 0], axis=1)
+    if used.shape[1] and np.bincount(used[0]).max() >= MAX_BINS:
         raise ModelFileError(f"a feature has more than {MAX_BINS - 1} thresholds")
 
 

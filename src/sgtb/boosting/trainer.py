@@ -1,4 +1,4 @@
-"""The trainer: search, residuals, one more tree; dev checks, early stopping, checkpoints."""
+"""Trainer: search, residuals, one more tree (eq. 5); dev checks, early stopping, checkpoints."""
 
 import time
 from collections.abc import Sequence
@@ -9,31 +9,33 @@ import numpy as np
 
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.search.beam import SearchInput, SearchModel
 from sgtb.boosting.search.candidate_blocks import bin_local
 from sgtb.boosting.search.collector import Collector, choose_bins
 from sgtb.boosting.search.decoder import decode
 from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.search.visit_order import no_clamp
 from sgtb.boosting.training_progress import Callback, Check, TrainingProgress
 from sgtb.boosting.trees.forest import Forest, ForestBuilder
 from sgtb.boosting.trees.grower import TreeSettings, draw_features, grow
-from sgtb.boosting.trees.tree_masks import asking_trees
+from sgtb.boosting.trees.tree_masks import TreeMasks
 from sgtb.core.dtypes import Bytes, Ints
 from sgtb.core.errors import ProblemsError
 from sgtb.core.settings import check_integer
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How long and in what manner to train.
+    """How long and how to train.
 
-    n_trees      trees to grow at most
-    check_every  trees between two checks (of dev, and of the checkpoint)
-    patience     stop after so many checks without a better dev accuracy; None: never
+    n_trees      largest number of trees
+    check_every  trees between two checks of dev accuracy, each with a checkpoint
+    patience     checks without a better dev accuracy before training stops; None: no limit
     threads      None: all cores. The result does not depend on it
-    incremental  score only new trees where a partial sequence was met before. Without it
-                 training is slow and the result the same
-    seed         of the draw of features, where TreeSettings.feature_share is below 1
+    incremental  score only new trees for partial sequences of earlier epochs. Without it training
+                 is slow and the result the same
+    seed         random seed of the features drawn, if TreeSettings.feature_share is below 1
     """
 
     n_trees: int = 250
@@ -54,7 +56,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class Trained:
-    """A finished training: all trees grown, the checks, and how many trees were best."""
+    """A finished training: all trees, the checks, and the best number of trees."""
 
     forest: Forest
     checks: tuple[Check, ...]
@@ -63,7 +65,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Job:
-    """What to train on, and how."""
+    """Documents and settings of a training."""
 
     train: Problems
     dev: Problems | None
@@ -86,20 +88,20 @@ class Job:
 
 
 class Store(Protocol):
-    """Where a training leaves what it has at every check, and finds what an earlier run left."""
+    """Storage of the state of a training at every check."""
 
     def resume(self) -> Trained | None:
-        """Return what an earlier run of the same job left."""
+        """Return the state that an earlier run of the same job stored."""
 
     def keep(self, trained: Trained) -> None:
-        """Keep the training so far."""
+        """Store the training so far."""
 
 
 def train(job: Job, callbacks: Sequence[Callback] = (), store: Store | None = None) -> Trained:
-    """Boost until the wanted number of trees, the end of patience or a callback's word."""
+    """Boost until the number of trees, the patience or a callback ends the training."""
     settings = job.training
     earlier = store.resume() if store is not None else None
-    with Crew(settings.threads) as crew:
+    with ThreadPool(settings.threads) as pool:
         binner = choose_bins(job.train, job.plan, job.trees.max_bins)
         forest = ForestBuilder(settings.n_trees, job.trees.depth, job.train.n_local, binner)
         checks: list[Check] = []
@@ -107,15 +109,15 @@ def train(job: Job, callbacks: Sequence[Callback] = (), store: Store | None = No
             forest.extend(earlier.forest)
             checks += earlier.checks
         collector = Collector(
-            job.train, job.plan, binner, forest, crew, remember=settings.incremental
+            job.train, job.plan, binner, forest, pool, use_cache=settings.incremental
         )
-        dev = _Dev(job, binner, forest, crew)
+        dev = _Dev(job, binner, forest, pool)
         begin, resumed_at = time.perf_counter(), forest.n_trees
         stop = _out_of_patience(checks, settings.patience)
         while forest.n_trees < settings.n_trees and not stop:
             epoch = collector.collect()
             n_bins = _drawn_bins(job, binner, forest.n_trees)
-            tree = grow(epoch.rows, epoch.residuals, n_bins, job.trees, crew, epoch.points)
+            tree = grow(epoch.rows, epoch.residuals, n_bins, job.trees, pool, epoch.points)
             forest.append(tree)
             n = forest.n_trees
             if n % settings.check_every == 0 or n == settings.n_trees:
@@ -137,7 +139,7 @@ def train(job: Job, callbacks: Sequence[Callback] = (), store: Store | None = No
 
 
 def best_of(checks: Sequence[Check]) -> int:
-    """Return the number of trees with the best dev accuracy, the fewest of equals."""
+    """Return the number of trees with the best dev accuracy, the smallest of equals."""
     if checks[-1].dev_accuracy is None:
         return checks[-1].n_trees
     return max(checks, key=lambda check: (check.dev_accuracy or 0.0, -check.n_trees)).n_trees
@@ -158,8 +160,8 @@ def _out_of_patience(checks: Sequence[Check], patience: int | None) -> bool:
 
 
 def _drawn_bins(job: Job, binner: Binner, tree: int) -> Ints:
-    """Return the bins of the features that the tree of this number may ask about."""
-    # A generator of its own: a resumed training has not drawn for the trees it was given.
+    """Return the bins of the features that this tree may test."""
+    # A generator per tree: a resumed training has not drawn for its earlier trees.
     rng = np.random.default_rng((job.training.seed, tree))
     return draw_features(binner.n_bins, job.trees.feature_share, rng)
 
@@ -167,17 +169,16 @@ def _drawn_bins(job: Job, binner: Binner, tree: int) -> Ints:
 class _Dev:
     """The dev documents, binned once."""
 
-    def __init__(self, job: Job, binner: Binner, forest: ForestBuilder, crew: Crew) -> None:
-        self._job, self._forest, self._crew = job, forest, crew
+    def __init__(self, job: Job, binner: Binner, forest: ForestBuilder, pool: ThreadPool) -> None:
+        self._job, self._forest, self._pool = job, forest, pool
         local, self._pooled = binner.split(job.train.n_local)
-        self._local: Bytes | None = bin_local(job.dev, local, crew) if job.dev is not None else None
+        self._local: Bytes | None = bin_local(job.dev, local, pool) if job.dev is not None else None
 
     def accuracy(self) -> float | None:
-        if self._job.dev is None or self._local is None:
+        dev, forest, n_trees = self._job.dev, self._forest.arrays, self._forest.n_trees
+        if dev is None or self._local is None:
             return None
-        forest, n_trees = self._forest.arrays, self._forest.n_trees
-        decoding = decode(
-            self._job.dev, self._local, self._pooled.thresholds, forest, n_trees, self._job.plan,
-            self._crew, asking=asking_trees(forest, n_trees, self._pooled.n_features),
-        )  # fmt: skip
-        return accuracy_of(decoding.choices, self._job.dev)
+        masks = TreeMasks.of(forest, n_trees, self._pooled.n_features)
+        model = SearchModel(self._job.plan, forest, n_trees, self._pooled.thresholds, masks)
+        decoding = decode(SearchInput(dev, self._local, model, no_clamp(dev), self._pool))
+        return accuracy_of(decoding.choices, dev)

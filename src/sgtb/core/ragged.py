@@ -1,4 +1,4 @@
-"""Ragged: lists of different lengths in one array; list i is items[offsets[i] : offsets[i + 1]]."""
+"""Ragged: lists of different lengths in one array, as in CSR matrices."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -6,15 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.native import copy_slices
+
 Items = npt.NDArray[Any]
 Longs = npt.NDArray[np.int64]
 
 
 class Ragged(NamedTuple):
-    """Lists of items."""
+    """List i is data[indptr[i] : indptr[i + 1]]."""
 
-    offsets: Longs
-    items: Items
+    indptr: Longs
+    data: Items
 
     @classmethod
     def of(cls, lists: Iterable[Sequence[int]], dtype: npt.DTypeLike) -> "Ragged":
@@ -29,23 +31,23 @@ class Ragged(NamedTuple):
     @classmethod
     def joined(cls, lists: Sequence[Items], dtype: npt.DTypeLike) -> "Ragged":
         """Pack arrays."""
-        offsets = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum([len(one) for one in lists], out=offsets[1:])
-        return cls(offsets, np.concatenate([np.zeros(0, dtype), *lists]).astype(dtype))
+        indptr = np.zeros(len(lists) + 1, np.int64)
+        np.cumsum([len(one) for one in lists], out=indptr[1:])
+        return cls(indptr, np.concatenate([np.zeros(0, dtype), *lists]).astype(dtype))
 
     def row(self, i: int) -> Items:
         """Return one list."""
-        return self.items[self.offsets[i] : self.offsets[i + 1]]
+        return self.data[self.indptr[i] : self.indptr[i + 1]]
 
     def take(self, rows: Longs) -> "Ragged":
-        """Return some lists, in the order asked for."""
-        return gathered(self.items, self.offsets[:-1][rows], self.offsets[1:][rows])
+        """Return some lists, in the given order."""
+        return sliced(self.data, self.indptr[:-1][rows], self.indptr[1:][rows])
 
 
-def gathered(items: Items, starts: Longs, ends: Longs) -> Ragged:
-    """Return slices of an array as lists."""
-    sizes = ends - starts
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    places = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return Ragged(offsets, np.asarray(items[places]))  # a copy, no longer a view of a file
+def sliced(items: Items, starts: Longs, ends: Longs) -> Ragged:
+    """Return copies of the slices items[starts[i] : ends[i]] of a one-dimensional array."""
+    indptr = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(ends - starts, out=indptr[1:])
+    out = np.empty(indptr[-1], items.dtype)
+    copy_slices(items.view(np.uint8), items.itemsize, starts, indptr, out.view(np.uint8))
+    return Ragged(indptr, out)

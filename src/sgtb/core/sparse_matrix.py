@@ -11,11 +11,11 @@ from sgtb.native import multiply_sparse_f4, multiply_sparse_f8
 
 @dataclass(frozen=True)
 class Sparse:
-    """Row r has `values` at `columns` from offsets[r] to offsets[r + 1] - 1, columns ascending."""
+    """CSR matrix: row r has data[indptr[r] : indptr[r + 1]] in the same slice of `indices`."""
 
-    offsets: Longs
-    columns: Ints
-    values: Floats
+    indptr: Longs
+    indices: Ints
+    data: Floats
     n_columns: int
 
     @classmethod
@@ -38,43 +38,43 @@ class Sparse:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.offsets) - 1
+        return len(self.indptr) - 1
 
     @property
     def rows(self) -> Longs:
         """The row of every entry."""
-        return np.repeat(np.arange(self.n_rows), np.diff(self.offsets))
+        return np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
 
     def with_values(self, values: npt.NDArray[np.floating]) -> "Sparse":
         """Return a matrix with other values in the same places."""
-        return Sparse(self.offsets, self.columns, values.astype(np.float32), self.n_columns)
+        return Sparse(self.indptr, self.indices, values.astype(np.float32), self.n_columns)
 
     def unit_rows(self) -> "Sparse":
         """Return the rows scaled to length one."""
-        square = np.bincount(self.rows, self.values.astype(np.float64) ** 2, self.n_rows)
+        square = np.bincount(self.rows, self.data.astype(np.float64) ** 2, self.n_rows)
         length = np.maximum(np.sqrt(square), 1e-12)
-        return self.with_values(self.values / length[self.rows])
+        return self.with_values(self.data / length[self.rows])
 
     def part(self, first: int, last: int) -> "Sparse":
         """Return rows `first` to `last` - 1."""
-        begin, end = self.offsets[first], self.offsets[last]
-        offsets = self.offsets[first : last + 1] - begin
-        return Sparse(offsets, self.columns[begin:end], self.values[begin:end], self.n_columns)
+        begin, end = self.indptr[first], self.indptr[last]
+        offsets = self.indptr[first : last + 1] - begin
+        return Sparse(offsets, self.indices[begin:end], self.data[begin:end], self.n_columns)
 
     def compact(self) -> "Sparse":
         """Return the matrix without its empty columns."""
-        used, columns = np.unique(self.columns, return_inverse=True)
-        return Sparse(self.offsets, columns.astype(np.int32), self.values, len(used))
+        used, columns = np.unique(self.indices, return_inverse=True)
+        return Sparse(self.indptr, columns.astype(np.int32), self.data, len(used))
 
     def transposed(self) -> "Sparse":
         """Return columns as rows."""
-        return Sparse.of(self.columns, self.rows, self.values, (self.n_columns, self.n_rows))
+        return Sparse.of(self.indices, self.rows, self.data, (self.n_columns, self.n_rows))
 
     def times(self, dense: Doubles | Floats) -> Doubles:
         """Return the product with a dense matrix, summed in float64 and in the order of entries."""
         out = np.zeros((self.n_rows, dense.shape[1]))
         multiply = multiply_sparse_f4 if dense.dtype == np.float32 else multiply_sparse_f8
-        multiply(self.offsets, self.columns, self.values, np.ascontiguousarray(dense), out)
+        multiply(self.indptr, self.indices, self.data, np.ascontiguousarray(dense), out)
         return out
 
 
@@ -89,7 +89,7 @@ def latent_directions(matrix: Sparse, width: int, seed: int) -> tuple[Ints, Doub
     a few rounds of multiplication, and the small problem that remains is solved exactly. Rounds
     beyond these no longer change the cosines that matter.
     """
-    used = np.unique(matrix.columns)
+    used = np.unique(matrix.indices)
     matrix = matrix.compact()
     width = min(width, matrix.n_rows, matrix.n_columns)
     back = matrix.transposed()

@@ -1,11 +1,11 @@
-"""A crew: threads that run kernels side by side; kernels release the GIL."""
+"""ThreadPool: threads that run kernels in parallel; kernels release the GIL."""
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,8 @@ from sgtb.core.dtypes import Ints
 from sgtb.core.errors import SettingsError
 
 
-class Crew:
-    """`n_threads` threads, the calling one included; None takes every core of the process."""
+class ThreadPool:
+    """`n_threads` threads, the calling one included; None: one per core of the process."""
 
     def __init__(self, n_threads: int | None = None) -> None:
         if n_threads is not None and n_threads < 1:
@@ -23,8 +23,8 @@ class Crew:
                 f"threads is {n_threads}; it must be at least 1, or None for all cores"
             )
         self.n_threads = n_threads or _cores()
-        # Two bare queues: handing over to an executor takes several times as long, and trees
-        # are grown in pieces of less than a millisecond.
+        # Two plain queues: handing a task to an executor takes several times as long, and the
+        # tasks of a tree take less than a millisecond.
         self._inbox: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._outbox: SimpleQueue[BaseException | None] = SimpleQueue()
         self._threads = [
@@ -47,22 +47,23 @@ class Crew:
         for thread in self._threads:
             thread.join()
 
-    def run(self, tasks: Sequence[Callable[[], None]]) -> None:
-        """Run all tasks; whoever is free takes the next one in order."""
-        helpers = min(self.n_threads, len(tasks)) - 1
-        waiting = iter(tasks)
+    def run(self, task: Callable[..., None], arguments: Iterable[tuple[Any, ...]]) -> None:
+        """Call `task` with each tuple of arguments; an idle thread takes the next one."""
+        waiting = list(arguments)
+        helpers = min(self.n_threads, len(waiting)) - 1
+        remaining = iter(waiting)
 
         def work() -> None:
-            # next() on a list iterator is atomic: two threads never get the same task
-            for task in waiting:
-                task()
+            # next() on a list iterator is atomic: two threads never get the same arguments
+            for given in remaining:
+                task(*given)
 
         for _ in range(helpers):
             self._inbox.put(work)
         errors: list[BaseException | None] = []
         try:
             work()
-        finally:  # nobody may still be at work when the caller goes on
+        finally:  # all threads must be idle before the caller goes on
             errors += [self._outbox.get() for _ in range(helpers)]
         for error in errors:
             if error is not None:
@@ -77,10 +78,10 @@ class Crew:
                 self._outbox.put(error)
 
     def shares(self, costs: npt.ArrayLike) -> list[Ints]:
-        """Deal items out in shares of about equal cost, the largest items and shares first.
+        """Divide items into shares of about equal cost, the largest items and shares first.
 
-        A single thread gets a single share. More threads get several shares each, so that
-        one that is held up does not hold up the rest.
+        One thread gets one share. More threads get several each, so that a slow one does not
+        delay the rest.
         """
         order = np.argsort(-np.asarray(costs), kind="stable").astype(np.int32)
         n = 1 if self.n_threads == 1 else min(4 * self.n_threads, max(len(order), 1))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.core.ragged import Ragged, gathered
+from sgtb.core.ragged import Ragged, sliced
 from sgtb.kb import environment
 from sgtb.kb.columns import columns_size, map_column
 from sgtb.kb.entity import TYPES, Alias, Candidate, CandidateLists, Entity, NameHeads
@@ -291,7 +291,7 @@ class KnowledgeBase:
         with self._guard:
             rows = self.rows
             at = rows["links_at"][numbers]
-            return gathered(self.link_targets, at, at + rows["links"][numbers])
+            return sliced(self.link_targets, at, at + rows["links"][numbers])
 
     def near(self, entity: int | str) -> npt.NDArray[np.void]:
         """Return the entities met together with an entity, ascending, with how often."""

@@ -57,7 +57,7 @@ def decide(
     trust  what the model knows about its decisions; says whether NIL is the last candidate
     """
     decoding = system.decode(problems, clamp=clamp)
-    other = system.alternatives(problems, decoding, clamp, MARGIN)
+    other = system.counterfactuals(problems, decoding, clamp, MARGIN)
     offsets = problems.candidate_offsets.astype(np.int64)
     choice, free = decoding.choices, clamp < 0
     probability, taken = trust.weigh(other.probability, offsets, choice, free)

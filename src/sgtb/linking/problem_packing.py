@@ -40,20 +40,20 @@ def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None =
     """
     own = np.arange(len(facts)) if rows is None else rows
     n = len(own)
-    offsets, links = np.empty(n + 1, np.int64), np.empty(len(facts.links.columns), np.int32)
-    n_links = list_links(own, facts.links.offsets, facts.links.columns, offsets, links)
+    offsets, links = np.empty(n + 1, np.int64), np.empty(len(facts.links.indices), np.int32)
+    n_links = list_links(own, facts.links.indptr, facts.links.indices, offsets, links)
     relations = {
         "linked": Ragged(offsets, links[:n_links]),
         "same": Ragged(np.arange(n + 1), np.arange(n, dtype=np.int32)),
     }
     told = [relations[name] for name in schema.pairs if name in relations]
     spaces = [getattr(facts, name) for name in schema.pairs if name not in relations]
-    targets = np.concatenate([np.zeros(0, np.int32), *(one.items for one in told)])
-    base = np.cumsum([0, *(len(one.items) for one in told)])
+    targets = np.concatenate([np.zeros(0, np.int32), *(one.data for one in told)])
+    base = np.cumsum([0, *(len(one.data) for one in told)])
     return PairTable(
         np.concatenate([np.zeros((n, 0), np.float32), *(s.take(own, 0) for s in spaces)], axis=1),
         np.cumsum([0, *(space.shape[1] for space in spaces)]),
-        np.array([one.offsets for one in told], np.int64).reshape(-1, n + 1) + base[:-1, None],
+        np.array([one.indptr for one in told], np.int64).reshape(-1, n + 1) + base[:-1, None],
         targets, np.ones(len(targets), np.float32),
     )  # fmt: skip
 

@@ -19,9 +19,9 @@ struct Choices {
     int64_t n_mentions() const { return candidate_offsets.size() - 1; }
 };
 
-struct Links {
-    Longs offsets;
-    Ints columns;
+struct Links {  // a sparse matrix of ones
+    Longs indptr;
+    Ints indices;
 };
 
 struct Nodes {
@@ -33,7 +33,7 @@ struct Nodes {
 }  // namespace
 
 SGTB_RECORD(Choices, mention_offsets, candidate_offsets, entity)
-SGTB_RECORD(Links, offsets, columns)
+SGTB_RECORD(Links, indptr, indices)
 SGTB_RECORD(Nodes, offsets, entity, place)
 
 namespace {
@@ -49,10 +49,10 @@ void check_choices(const Choices& choices, int64_t n_entities) {
 }
 
 void check_links(const Links& links) {
-    check_at_least(links.offsets.size(), 1, "links.offsets");
-    const int64_t n = links.offsets.size() - 1;
-    check_offsets(links.offsets, n, links.columns.size(), "links.offsets");
-    check_range(links.columns, 0, n, "links.columns");
+    check_at_least(links.indptr.size(), 1, "links.indptr");
+    const int64_t n = links.indptr.size() - 1;
+    check_offsets(links.indptr, n, links.indices.size(), "links.indptr");
+    check_range(links.indices, 0, n, "links.indices");
 }
 
 // ---- votes
@@ -178,11 +178,11 @@ void check_votes(const Choices& choices, int64_t n_entities, Longs name, Doubles
 void link_votes(const Choices& choices, Longs name, Doubles prior, const Links& links,
                 int64_t reach, Array<double, 2> out) {
     check_links(links);
-    check_votes(choices, links.offsets.size() - 1, name, prior, reach, out);
+    check_votes(choices, links.indptr.size() - 1, name, prior, reach, out);
     const Names names(choices, name, prior);
     Votes votes(names);
     // Where an entity occurs among a document's candidates: last, and before each place.
-    std::vector<int64_t> last_place(links.offsets.size() - 1, -1), before(names.entity.size());
+    std::vector<int64_t> last_place(links.indptr.size() - 1, -1), before(names.entity.size());
     std::vector<double> voted, best;  // by one name
     Interrupt interrupt;
     for (int64_t d = 0; d < choices.n_documents(); ++d) {
@@ -202,8 +202,8 @@ void link_votes(const Choices& choices, Longs name, Doubles prior, const Links& 
             best.assign(right - left, 0.0);
             for (int64_t v = own; v < own + names.n_voters[r]; ++v) {
                 const int64_t e = names.entity[v];
-                for (int64_t k = links.offsets[e]; k < links.offsets[e + 1]; ++k)
-                    for (int64_t c = last_place[links.columns[k]]; c >= left; c = before[c]) {
+                for (int64_t k = links.indptr[e]; k < links.indptr[e + 1]; ++k)
+                    for (int64_t c = last_place[links.indices[k]]; c >= left; c = before[c]) {
                         if (c >= right) continue;
                         voted[c - left] += names.prior[v];
                         best[c - left] = 1.0;
@@ -409,7 +409,7 @@ void random_walk(const Nodes& nodes, Longs place, Doubles prior, const Links& li
     check_at_least(nodes.offsets.size(), 1, "nodes.offsets");
     const int64_t n_documents = nodes.offsets.size() - 1, n_nodes = nodes.entity.size();
     check_offsets(nodes.offsets, n_documents, n_nodes, "nodes.offsets");
-    check_range(nodes.entity, 0, links.offsets.size() - 1, "nodes.entity");
+    check_range(nodes.entity, 0, links.indptr.size() - 1, "nodes.entity");
     check_range(nodes.place, 0, n_nodes, "nodes.place");
     check_range(place, 0, nodes.place.size(), "place");
     check_equal(prior.size(), nodes.place.size(), "prior");
@@ -423,7 +423,7 @@ void random_walk(const Nodes& nodes, Longs place, Doubles prior, const Links& li
             start[i] /= std::max(total, 1e-300);
     }
     std::vector<double> mass = start;
-    std::vector<int32_t> node(links.offsets.size() - 1, -1), targets;
+    std::vector<int32_t> node(links.indptr.size() - 1, -1), targets;
     std::vector<int64_t> ends;
     Interrupt interrupt;
     for (int64_t d = 0; d < n_documents; ++d) {
@@ -434,8 +434,8 @@ void random_walk(const Nodes& nodes, Longs place, Doubles prior, const Links& li
         targets.clear();
         ends.assign(1, 0);
         for (int64_t i = 0; i < n; ++i) {
-            for (int64_t k = links.offsets[entity[i]]; k < links.offsets[entity[i] + 1]; ++k) {
-                const int32_t target = node[links.columns[k]];
+            for (int64_t k = links.indptr[entity[i]]; k < links.indptr[entity[i] + 1]; ++k) {
+                const int32_t target = node[links.indices[k]];
                 if (target >= 0) targets.push_back(target);
             }
             ends.push_back(static_cast<int64_t>(targets.size()));
@@ -557,32 +557,32 @@ int64_t join_links(Longs link_offsets, Ints row, Longs degree, Array<int32_t> co
 // Add the product of a sparse and a dense matrix to `out`. Products and sums are of float64, entry
 // by entry in order.
 template <class T>
-void multiply_sparse(Longs offsets, Ints columns, Floats values, Array<const T, 2> dense,
+void multiply_sparse(Longs indptr, Ints indices, Floats data, Array<const T, 2> dense,
                      Array<double, 2> out) {
-    check_offsets(offsets, out.shape(0), columns.size(), "offsets");
-    check_equal(values.size(), columns.size(), "values");
-    check_range(columns, 0, dense.shape(0), "columns");
+    check_offsets(indptr, out.shape(0), indices.size(), "indptr");
+    check_equal(data.size(), indices.size(), "data");
+    check_range(indices, 0, dense.shape(0), "indices");
     check_equal(out.shape(1), dense.shape(1), "out");
     const int64_t width = dense.shape(1);
     Interrupt interrupt;
     for (int64_t r = 0; r < out.shape(0); ++r) {
         if (r % 64 == 0) interrupt.check();
         double* __restrict to = out.row(r).data();
-        int64_t i = offsets[r];
-        for (; i + 4 <= offsets[r + 1]; i += 4) {  // so sums go to memory once for four entries
+        int64_t i = indptr[r];
+        for (; i + 4 <= indptr[r + 1]; i += 4) {  // so sums go to memory once for four entries
             const T *from[4];
             double value[4];
             for (int j = 0; j < 4; ++j) {
-                from[j] = dense.row(columns[i + j]).data();
-                value[j] = values[i + j];
+                from[j] = dense.row(indices[i + j]).data();
+                value[j] = data[i + j];
             }
             for (int64_t k = 0; k < width; ++k)
                 to[k] = (((to[k] + value[0] * from[0][k]) + value[1] * from[1][k]) +
                          value[2] * from[2][k]) + value[3] * from[3][k];
         }
-        for (; i < offsets[r + 1]; ++i) {
-            const T* const from = dense.row(columns[i]).data();
-            const double value = values[i];
+        for (; i < indptr[r + 1]; ++i) {
+            const T* const from = dense.row(indices[i]).data();
+            const double value = data[i];
             for (int64_t k = 0; k < width; ++k) to[k] += value * from[k];
         }
     }
@@ -599,9 +599,9 @@ void bind_coherence(nb::module_& module) {
                        "restart", "out");
     bind<&find_rows>(module, "find_rows", "number", "offsets", "linked", "row", "degree");
     bind<&join_links>(module, "join_links", "link_offsets", "row", "degree", "columns", "offsets");
-    bind<&multiply_sparse<float>>(module, "multiply_sparse_f4", "offsets", "columns", "values",
+    bind<&multiply_sparse<float>>(module, "multiply_sparse_f4", "indptr", "indices", "data",
                                   "dense", "out");
-    bind<&multiply_sparse<double>>(module, "multiply_sparse_f8", "offsets", "columns", "values",
+    bind<&multiply_sparse<double>>(module, "multiply_sparse_f8", "indptr", "indices", "data",
                                    "dense", "out");
 }
 

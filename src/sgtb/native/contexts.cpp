@@ -17,7 +17,7 @@ namespace {
 using Hashes = Array<const uint32_t>;
 
 struct TokenKinds {
-    Ragged<uint8_t> near;
+    Ragged<const uint8_t> near;
 };
 
 struct Scenes {  // tokens of all documents; one more stands for what is outside of a sentence
@@ -46,7 +46,7 @@ struct MentionNames {
     Array<const bool> is_upper;
     Longs length, same_name;
     Hashes ending, shape;
-    Ragged<uint32_t> words;
+    Ragged<const uint32_t> words;
 };
 
 struct Topics {  // of documents
@@ -69,16 +69,8 @@ struct ContextSettings {
     Floats damping;       // of the n-th occurrence of a word in a bag
 };
 
-struct Bag {
-    Array<int64_t> offsets;
-    Array<int32_t> columns;
-    Array<float> values;
-};
-
-struct ClueLists {
-    Array<int64_t> offsets;
-    Array<uint32_t> values;
-};
+using Bag = SparseMatrix<int32_t, float>;
+using ClueLists = Ragged<uint32_t>;
 
 struct ContextTables {
     Array<float, 2> place;
@@ -97,8 +89,6 @@ SGTB_RECORD(Topics, clues, given)
 SGTB_RECORD(TextWords, place, number, weight, is_digit, is_stop, sentence_clue, headline_clue,
             document_clue)
 SGTB_RECORD(ContextSettings, bit, common, rare, most_words, damping)
-SGTB_RECORD(Bag, offsets, columns, values)
-SGTB_RECORD(ClueLists, offsets, values)
 SGTB_RECORD(ContextTables, place, place_clues, sentence_clues, tag_clues, document_clues, name_bag,
             sentence_bag, window_bag, document_bag, headline_bag)
 
@@ -117,7 +107,7 @@ struct Spot {
 
 void check_scenes(const Scenes& scenes) {
     const int64_t n_tokens = scenes.kind.size() - 1, n_documents = scenes.n_documents();
-    const int64_t n_kinds = scenes.kinds.near.offsets.size() - 1;
+    const int64_t n_kinds = scenes.kinds.near.indptr.size() - 1;
     check_offsets(scenes.token_offsets, n_documents, n_tokens, "scenes.token_offsets");
     check_offsets(scenes.sentence_offsets, n_documents, scenes.sentences.shape(0),
                   "scenes.sentence_offsets");
@@ -126,7 +116,7 @@ void check_scenes(const Scenes& scenes) {
     check_at_least(scenes.word_offsets.size(), n_tokens + 1, "scenes.word_offsets");
     check_offsets(scenes.word_offsets, scenes.word_offsets.size() - 1,
                   *(scenes.word_offsets.end() - 1), "scenes.word_offsets");
-    check_equal(scenes.kinds.near.offsets[n_kinds], scenes.kinds.near.items.size(),
+    check_equal(scenes.kinds.near.indptr[n_kinds], scenes.kinds.near.data.size(),
                 "scenes.kinds.near");
     check_range(scenes.kind, 0, n_kinds, "scenes.kind");
     for (int64_t d = 0; d < n_documents; ++d) {
@@ -237,17 +227,17 @@ constexpr int64_t N_TOPIC_CLUES = 27, N_TABLES = 5, N_LENGTHS = 5, N_SENTENCES =
 constexpr int64_t N_PLACES = 16, N_PLACE_CLUES = 14, N_TAG_CLUES = 21, DATE_REACH = 5;
 
 void check_clues(const ClueLists& lists, int64_t n, int64_t room, const char* name) {
-    check_equal(lists.offsets.size(), n + 1, name);
-    check_at_least(lists.values.size(), room, name);
-    lists.offsets[0] = 0;
+    check_equal(lists.indptr.size(), n + 1, name);
+    check_at_least(lists.data.size(), room, name);
+    lists.indptr[0] = 0;
 }
 
 // The bytes of a token as its neighbours see it.
 std::span<const uint8_t> token_bytes(const Scenes& scenes, int64_t token) {
-    const Longs& offsets = scenes.kinds.near.offsets;
+    const Longs& offsets = scenes.kinds.near.indptr;
     const int64_t kind = scenes.kind[token];
     check_value(offsets[kind], 0, offsets[kind + 1] + 1, "scenes.kinds.near");
-    check_value(offsets[kind + 1], 0, scenes.kinds.near.items.size() + 1, "scenes.kinds.near");
+    check_value(offsets[kind + 1], 0, scenes.kinds.near.data.size() + 1, "scenes.kinds.near");
     return scenes.kinds.near[kind];
 }
 
@@ -268,7 +258,7 @@ void describe_mentions(const Scenes& scenes, const std::vector<Spot>& spots, con
     check_equal(out.place.shape(0), n, "out.place");
     check_equal(out.place.shape(1), N_PLACES, "out.place");
     check_clues(out.place_clues, n, n * N_PLACE_CLUES, "out.place_clues");
-    check_clues(out.tag_clues, n, n * N_TAG_CLUES + names.words.items.size(), "out.tag_clues");
+    check_clues(out.tag_clues, n, n * N_TAG_CLUES + names.words.data.size(), "out.tag_clues");
 
     const int64_t n_tokens = scenes.marks.size();
     std::vector<int64_t> numbers(n_tokens + 1), capitals(n_tokens + 1), mentions(n_documents);
@@ -338,8 +328,8 @@ void describe_mentions(const Scenes& scenes, const std::vector<Spot>& spots, con
             clue("table:", table),
             topic[WITH_TABLE + table],
         };
-        out.place_clues.offsets[m + 1] = (m + 1) * N_PLACE_CLUES;
-        std::copy(clues, clues + N_PLACE_CLUES, &out.place_clues.values[m * N_PLACE_CLUES]);
+        out.place_clues.indptr[m + 1] = (m + 1) * N_PLACE_CLUES;
+        std::copy(clues, clues + N_PLACE_CLUES, &out.place_clues.data[m * N_PLACE_CLUES]);
         const uint32_t of_length = clue("length:", length);
         const uint32_t tags[N_TAG_CLUES - 1] = {
             clues[2], clues[3], clues[6], clues[7], clues[8],
@@ -357,11 +347,11 @@ void describe_mentions(const Scenes& scenes, const std::vector<Spot>& spots, con
             clue("opens:", opens),
             topic[OPENS + N_TABLES * opens + table],
         };
-        uint32_t* to = out.tag_clues.values.data() + out.tag_clues.offsets[m];
+        uint32_t* to = out.tag_clues.data.data() + out.tag_clues.indptr[m];
         *to++ = clue("always");
         to = std::copy(names.words[m].begin(), names.words[m].end(), to);
         to = std::copy(tags, tags + N_TAG_CLUES - 1, to);
-        out.tag_clues.offsets[m + 1] = to - out.tag_clues.values.data();
+        out.tag_clues.indptr[m + 1] = to - out.tag_clues.data.data();
     }
 }
 
@@ -423,15 +413,15 @@ public:
 
     // Write what was counted: weighted by rarity and damped count, scaled to length one.
     void add_row(const Bag& bag, int64_t r) {
-        const int64_t begin = bag.offsets[r];
+        const int64_t begin = bag.indptr[r];
         int64_t at = begin;
         double square = 0.0;
         for (std::size_t block = 0; block < used_.size(); ++block) {
             for (uint64_t bits = used_[block]; bits; bits &= bits - 1) {
                 const int64_t rank = 64 * block + std::countr_zero(bits), word = ranked_[rank];
                 const float value = settings_.damping[counts_[rank] - 1] * words_.weight[word];
-                bag.columns[at] = words_.number[word];
-                bag.values[at++] = value;
+                bag.indices[at] = words_.number[word];
+                bag.data[at++] = value;
                 square += static_cast<double>(value) * static_cast<double>(value);
                 counts_[rank] = 0;
             }
@@ -439,8 +429,8 @@ public:
         }
         const double length = std::max(std::sqrt(square), 1e-12);
         for (int64_t i = begin; i < at; ++i)
-            bag.values[i] = static_cast<float>(static_cast<double>(bag.values[i]) / length);
-        bag.offsets[r + 1] = at;
+            bag.data[i] = static_cast<float>(static_cast<double>(bag.data[i]) / length);
+        bag.indptr[r + 1] = at;
     }
 
     // Begin a row of clues: each word counts once.
@@ -452,7 +442,7 @@ public:
         for (int64_t word : words) {
             if (seen_[word] == row_ || !wanted(word)) continue;
             seen_[word] = row_;
-            out.values[at++] = clue[word];
+            out.data[at++] = clue[word];
         }
     }
 
@@ -475,10 +465,10 @@ private:
 };
 
 void check_bag(const Bag& bag, int64_t n, int64_t room, const char* name) {
-    check_equal(bag.offsets.size(), n + 1, name);
-    check_at_least(bag.columns.size(), room, name);
-    check_equal(bag.values.size(), bag.columns.size(), name);
-    bag.offsets[0] = 0;
+    check_equal(bag.indptr.size(), n + 1, name);
+    check_at_least(bag.indices.size(), room, name);
+    check_equal(bag.data.size(), bag.indices.size(), name);
+    bag.indptr[0] = 0;
 }
 
 // Write the bags of names, sentences, windows, documents and headlines, and the clues of words.
@@ -535,7 +525,7 @@ void read_texts(const Scenes& scenes, const std::vector<Spot>& spots, const Text
         writer.add_clues(writer.ranked(),
                          [&](int64_t word) { return in_document(word) && left-- > 0; },
                          words.document_clue, out.document_clues, at_document);
-        out.document_clues.offsets[d + 1] = at_document;
+        out.document_clues.indptr[d + 1] = at_document;
         for (; m < n && spots[m].document == d; ++m) {
             const Spot& spot = spots[m];
             writer.count(spot.first, spot.stop);
@@ -548,7 +538,7 @@ void read_texts(const Scenes& scenes, const std::vector<Spot>& spots, const Text
                                  words.sentence_clue, out.sentence_clues, at);
             }
             writer.add_row(out.sentence_bag, m);
-            out.sentence_clues.offsets[m + 1] = at;
+            out.sentence_clues.indptr[m + 1] = at;
             writer.count(spot.low, spot.first);
             writer.count(spot.stop, spot.high);
             writer.add_row(out.window_bag, m);

@@ -1,7 +1,7 @@
-// Explanations of decoded documents: scores of other candidates, and what decided a choice.
+// Explanations of decoded documents: counterfactual scores, and contributions to a choice.
 //
-// A document is replayed: the choices y of its best sequence are made again in the order of the
-// search, each with the earlier ones as its history. Two things are computed on the way:
+// A document is rescored along the choices y of its best sequence, in the order of the search,
+// each with the earlier ones as its history. Two things are computed on the way:
 //
 //     counterfactuals  the change of F(x_t, y_t, history) when an earlier choice is replaced
 //     Shapley values   the parts of features in F(x_m, y_m, history) - F(x_m, r, history)
@@ -20,14 +20,14 @@ namespace sgtb {
 
 namespace {
 
-// Decoded documents and the model they were decoded with; see sgtb/learn/replay.py.
-struct Replay {
+// Decoded documents and the model they were decoded with; see boosting/explain/rescoring.py.
+struct Rescoring {
     Search search;
     Ints choices;
     Array<const int8_t> direction;
     int64_t n_trees;
-    bool answered;  // `asking` holds all trees with questions about global features
-    AskingTrees asking;
+    bool use_masks;  // `masks` covers all trees that test global features
+    TreeMasks masks;
 
     int64_t mention_at(int64_t d, int64_t step) const {
         return search.mention_at(direction[d], d, step);
@@ -37,18 +37,18 @@ struct Replay {
     }
 };
 
-void check_replay(Ints documents, const Replay& replay) {
-    const Search& s = replay.search;
+void check_rescoring(Ints documents, const Rescoring& rescoring) {
+    const Search& s = rescoring.search;
     const int64_t n_global = 2 * s.pairs.n_features;
     check_search(s);
-    check_forest(s.forest, replay.n_trees, n_global);
+    check_forest(s.forest, rescoring.n_trees, n_global);
     check_range(documents, 0, s.n_documents(), "documents");
-    check_equal(replay.choices.size(), s.gold.size(), "choices");
-    check_equal(replay.direction.size(), s.n_documents(), "direction");
-    check_range(replay.direction, 0, s.mention.shape(0), "direction");
+    check_equal(rescoring.choices.size(), s.gold.size(), "choices");
+    check_equal(rescoring.direction.size(), s.n_documents(), "direction");
+    check_range(rescoring.direction, 0, s.mention.shape(0), "direction");
     for (const int32_t m : s.mention)
-        check_value(replay.choices[m], 0, s.n_candidates(m), "choices");
-    if (replay.answered) check_asking(replay.asking, s.forest, replay.n_trees, n_global);
+        check_value(rescoring.choices[m], 0, s.n_candidates(m), "choices");
+    if (rescoring.use_masks) check_masks(rescoring.masks, s.forest, rescoring.n_trees, n_global);
 }
 
 // The bin of a value, which mostly is the same as another one's.
@@ -60,11 +60,11 @@ uint8_t bin_near(float value, const float* thresholds, uint8_t bin) {
 // Sums and maxima of pair features over a history, and what they are as bins.
 struct Pooled {
     Pooled(int64_t n_pair, int64_t n_steps) : sums(n_pair), tops(n_pair), bins(2 * n_pair) {
-        values.resize(n_pair * blocks_of(n_steps) * LANES);
+        values.resize(n_pair * blocks_of(n_steps) * BLOCK_SIZE);
     }
 
     // Pool the values of an entity and all entities of a history.
-    void pool(const Search& s, const Lineup& history) {
+    void pool(const Search& s, const EntityBlocks& history) {
         const int64_t n = history.size(), n_pair = s.pairs.n_features;
         for (int64_t e = 0; e < n_pair; ++e) {
             const float* const value = of(e, n);
@@ -82,7 +82,7 @@ struct Pooled {
         }
     }
     // The values of feature e, in the order of decisions.
-    const float* of(int64_t e, int64_t n) const { return values.data() + e * blocks_of(n) * LANES; }
+    const float* of(int64_t e, int64_t n) const { return values.data() + e * blocks_of(n) * BLOCK_SIZE; }
 
     std::vector<float> values;
     std::vector<double> sums;
@@ -94,23 +94,23 @@ struct Pooled {
 // these histories one choice is another one.
 class Counterfactuals {
 public:
-    Counterfactuals(const Replay& replay, LocalAnswers* answers, int64_t n_steps, int64_t room)
-        : replay_(replay),
-          s_(replay.search),
-          answers_(answers),
+    Counterfactuals(const Rescoring& rescoring, LocalMasks* local_masks, int64_t n_steps, int64_t room)
+        : rescoring_(rescoring),
+          s_(rescoring.search),
+          local_masks_(local_masks),
           n_pair_(s_.pairs.n_features),
           history_(s_.pairs, n_steps),
           others_(s_.pairs, room),
           choice_(n_pair_, n_steps),
-          values_(n_pair_ * blocks_of(room) * LANES),
-          sums_(blocks_of(room) * LANES),
-          tops_(blocks_of(room) * LANES),
+          values_(n_pair_ * blocks_of(room) * BLOCK_SIZE),
+          sums_(blocks_of(room) * BLOCK_SIZE),
+          tops_(blocks_of(room) * BLOCK_SIZE),
           bins_(2 * n_pair_ * room),
           row_(s_.n_local + 2 * n_pair_),
           low_(2 * n_pair_),
           high_(2 * n_pair_) {}
 
-    // Begin a document; the lanes of its choices begin at `lane`.
+    // Begin a document; its choices have the local masks from `lane` on.
     void start(int64_t d, const DocumentLinks* links, int64_t lane) {
         document_ = d;
         links_ = links;
@@ -123,19 +123,19 @@ public:
 
     // Visit the next mention: find the changes of its choice's factor.
     void visit(int64_t mention) {
-        const int64_t choice = replay_.choices[mention], n = others_.size();
-        const int32_t entity = replay_.entity(mention, choice);
+        const int64_t choice = rescoring_.choices[mention], n = others_.size();
+        const int32_t entity = rescoring_.entity(mention, choice);
         change_.assign(n, 0.0);
         if (n_pair_ == 0) return;
-        history_.meet(s_.pairs, links_, document_, &entity, 1, choice_.values.data());
+        history_.pair_features(s_.pairs, links_, document_, &entity, 1, choice_.values.data());
         choice_.pool(s_, history_);
         if (n == 0) return;
-        others_.meet(s_.pairs, links_, document_, &entity, 1, values_.data());
+        others_.pair_features(s_.pairs, links_, document_, &entity, 1, values_.data());
         for (int64_t e = 0; e < n_pair_; ++e) pool(e);
         find_distinct();
         if (rows_.empty()) return;
-        if (answers_)
-            sum_answered();
+        if (local_masks_)
+            sum_with_masks();
         else
             walk(mention, choice);
         for (int64_t j = 0; j < n; ++j)
@@ -158,7 +158,7 @@ public:
     double change(int64_t j) const { return change_[j]; }
     int64_t number(int64_t j) const { return number_[j]; }
     const DocumentLinks* links() const { return links_; }
-    const Lineup& history() const { return history_; }
+    const EntityBlocks& history() const { return history_; }
     const Pooled& choice() const { return choice_; }  // of the mention visited
 
 private:
@@ -166,7 +166,7 @@ private:
     void pool(int64_t e) {
         const int64_t n = others_.size(), n_steps = history_.size(), n_global = 2 * n_pair_;
         const float* const chosen = choice_.of(e, n_steps);
-        const float* const other = values_.data() + e * blocks_of(n) * LANES;
+        const float* const other = values_.data() + e * blocks_of(n) * BLOCK_SIZE;
         const uint8_t own = choice_.bins[e], own_top = choice_.bins[n_pair_ + e];
         double sum = 0.0;
         float top = -std::numeric_limits<float>::infinity();
@@ -194,8 +194,8 @@ private:
     // Add to the sums what was decided after each replacement: sixteen sums at a time.
     void add_later_values(const float* chosen) {
         const int64_t n = others_.size(), n_steps = history_.size();
-        for (int64_t begin = 0, step = 0; begin < n; begin += LANES) {
-            const int64_t end = std::min(begin + LANES, n);
+        for (int64_t begin = 0, step = 0; begin < n; begin += BLOCK_SIZE) {
+            const int64_t end = std::min(begin + BLOCK_SIZE, n);
             int64_t last = step;  // the step of the last replacement in this block
             while (first_[last + 1] < end) ++last;
             for (int64_t j = begin; j < end; ++j) {
@@ -243,35 +243,35 @@ private:
         row_change_.assign(rows_.size(), 0.0);
     }
 
-    // The changes of distinct rows, from the leaves that local features leave.
-    void sum_answered() {
+    // The changes of distinct rows, by masks.
+    void sum_with_masks() {
         const int64_t lane = lane_ + history_.size();
-        const double own = answers_->sum(lane, choice_.bins.data(), 1);
+        const double own = local_masks_->sum(lane, choice_.bins.data(), 1);
         for (std::size_t k = 0; k < rows_.size(); ++k)
-            row_change_[k] = answers_->sum(lane, rows_[k], 1) - own;
+            row_change_[k] = local_masks_->sum(lane, rows_[k], 1) - own;
     }
 
-    // The changes of distinct rows, from walks. A row reaches the leaf of the choice's own where
-    // its bins are on the same side of all borders on the way.
+    // The changes of distinct rows, by walks. A row reaches the choice's leaf if its bins are on
+    // the same side of all splits on the path.
     void walk(int64_t mention, int64_t choice) {
         const Forest& forest = s_.forest;
         const int64_t n_local = s_.n_local, n_global = 2 * n_pair_;
-        const int64_t stride = blocks_of(s_.n_candidates(mention)) * LANES;
+        const int64_t stride = blocks_of(s_.n_candidates(mention)) * BLOCK_SIZE;
         for (int64_t f = 0; f < n_local; ++f) row_[f] = s_.local_of(mention)[f * stride + choice];
         uint8_t* const globals = row_.data() + n_local;
         list_differences();
-        for (int64_t t = 0; t < replay_.n_trees; ++t) {
+        for (int64_t t = 0; t < rescoring_.n_trees; ++t) {
             std::memcpy(globals, choice_.bins.data(), n_global);
             std::fill(low_.begin(), low_.end(), 0);
             std::fill(high_.begin(), high_.end(), 255);
             int64_t node = forest.roots[t];
             for (int64_t i = 0; i < forest.depth; ++i) {
                 const int64_t word = forest.nodes[node], f = feature_of(word);
-                const bool right = row_[f] > border_of(word);
+                const bool right = row_[f] > bin_of(word);
                 if (const int64_t g = f - n_local; g >= 0 && right)
-                    low_[g] = std::max<uint8_t>(low_[g], border_of(word) + 1);
+                    low_[g] = std::max<uint8_t>(low_[g], bin_of(word) + 1);
                 else if (g >= 0)
-                    high_[g] = std::min(high_[g], border_of(word));
+                    high_[g] = std::min(high_[g], bin_of(word));
                 node = child_of(word) + right;
             }
             const double own = forest.value[node];
@@ -305,12 +305,12 @@ private:
         uint8_t bin;
     };
 
-    const Replay& replay_;
+    const Rescoring& rescoring_;
     const Search& s_;
-    LocalAnswers* answers_;
+    LocalMasks* local_masks_;
     int64_t n_pair_, document_ = 0, lane_ = 0;
     const DocumentLinks* links_ = nullptr;
-    Lineup history_, others_;
+    EntityBlocks history_, others_;
     std::vector<int64_t> first_, number_;  // where the replacements of each step begin
     Pooled choice_;
     std::vector<float> values_;
@@ -324,34 +324,34 @@ private:
     std::vector<int32_t> first_difference_;
 };
 
-// Replay documents one after the other: visit(d, counterfactuals), with at most `room`
-// replacements in each. Questions about the choices' local features are answered ahead.
+// Rescore documents one after the other: visit(d, counterfactuals), with at most `room`
+// replacements in each.
 template <class Visit>
-void replay_documents(const std::vector<int32_t>& documents, const Replay& replay, int64_t room,
+void rescore_documents(const std::vector<int32_t>& documents, const Rescoring& rescoring, int64_t room,
                       Visit visit) {
-    const Search& s = replay.search;
+    const Search& s = rescoring.search;
     int64_t n_steps = 1;
     for (const int32_t d : documents) n_steps = std::max(n_steps, s.n_steps(d));
-    std::unique_ptr<LocalAnswers> answers;
-    if (replay.answered)
-        answers = std::make_unique<LocalAnswers>(s.forest, replay.n_trees, replay.asking, n_steps);
-    Counterfactuals counterfactuals(replay, answers.get(), n_steps, std::max<int64_t>(room, 1));
+    std::unique_ptr<LocalMasks> local_masks;
+    if (rescoring.use_masks)
+        local_masks = std::make_unique<LocalMasks>(s.forest, rescoring.n_trees, rescoring.masks, n_steps);
+    Counterfactuals counterfactuals(rescoring, local_masks.get(), n_steps, std::max<int64_t>(room, 1));
     std::vector<int64_t> lane(documents.size());
     Interrupt interrupt;
     for (std::size_t i = 0, ahead = 0; i < documents.size(); ++i) {
         interrupt.check();
-        if (answers && i == ahead) {  // as many documents as there is room for
-            answers->clear();
+        if (local_masks && i == ahead) {  // as many documents as there is room for
+            local_masks->clear();
             for (; ahead < documents.size(); ++ahead) {
                 const int64_t d = documents[ahead];
-                if (!answers->fits(s.n_steps(d))) break;
-                lane[ahead] = answers->size();
+                if (!local_masks->fits(s.n_steps(d))) break;
+                lane[ahead] = local_masks->size();
                 for (int64_t step = 0; step < s.n_steps(d); ++step) {
-                    const int64_t m = replay.mention_at(d, step);
-                    answers->add(s, m, replay.choices[m], replay.choices[m] + 1);
+                    const int64_t m = rescoring.mention_at(d, step);
+                    local_masks->add(s, m, rescoring.choices[m], rescoring.choices[m] + 1);
                 }
             }
-            answers->ask(s.forest);
+            local_masks->run(s.forest);
         }
         const int64_t d = documents[i];
         const DocumentLinks links = uses_links(s.pairs) ? DocumentLinks(s.pairs, d)
@@ -361,14 +361,14 @@ void replay_documents(const std::vector<int32_t>& documents, const Replay& repla
     }
 }
 
-// ---- alternatives: S(y with m -> c) - S(y) of all candidates
+// ---- counterfactual scores: S(y with m -> c) - S(y) of all candidates
 
-struct Alternatives {
+struct CounterfactualScores {
     Array<double> total, score, probability;
 };
 
 // Softmax of the scores of a mention's candidates; 1 and 0 where it is clamped.
-void softmax(const Search& s, int64_t mention, const Alternatives& out) {
+void softmax(const Search& s, int64_t mention, const CounterfactualScores& out) {
     const int64_t first = s.candidate_offsets[mention], last = s.candidate_offsets[mention + 1];
     if (s.clamp[mention] >= 0) {
         out.probability[first + s.clamp[mention]] = 1.0;
@@ -383,12 +383,12 @@ void softmax(const Search& s, int64_t mention, const Alternatives& out) {
     for (int64_t c = first; c < last; ++c) out.probability[c] /= total;
 }
 
-// Weigh all candidates; those whose factor is at most `margin` below the choice's are followed
+// Score all candidates; those whose factor is at most `margin` below the choice's are followed
 // into the factors of later mentions.
-void weigh_documents(Ints documents, const Replay& replay, Doubles factor, double margin,
-                     const Alternatives& out) {
-    const Search& s = replay.search;
-    check_replay(documents, replay);
+void score_counterfactuals(Ints documents, const Rescoring& rescoring, Doubles factor, double margin,
+                     const CounterfactualScores& out) {
+    const Search& s = rescoring.search;
+    check_rescoring(documents, rescoring);
     check_equal(factor.size(), s.entity.size(), "factor");
     check_equal(out.total.size(), s.n_documents(), "out.total");
     check_equal(out.score.size(), s.entity.size(), "out.score");
@@ -399,7 +399,7 @@ void weigh_documents(Ints documents, const Replay& replay, Doubles factor, doubl
                                            s.candidate_offsets[s.mention_offsets[d]]);
     auto weigh = [&](int64_t d, Counterfactuals& others) {
         for (int64_t step = 0; step < s.n_steps(d); ++step) {
-            const int64_t mention = replay.mention_at(d, step), choice = replay.choices[mention];
+            const int64_t mention = rescoring.mention_at(d, step), choice = rescoring.choices[mention];
             const int64_t first = s.candidate_offsets[mention];
             others.visit(mention);
             for (int64_t j = 0; j < others.size(); ++j)
@@ -417,7 +417,7 @@ void weigh_documents(Ints documents, const Replay& replay, Doubles factor, doubl
         for (int64_t m = s.mention_offsets[d]; m < s.mention_offsets[d + 1]; ++m)
             softmax(s, m, out);
     };
-    replay_documents({documents.begin(), documents.end()}, replay, room, weigh);
+    rescore_documents({documents.begin(), documents.end()}, rescoring, room, weigh);
 }
 
 // ---- contributions: why a choice is ahead of another candidate
@@ -498,7 +498,7 @@ private:
         int64_t word = forest_.nodes[node];
         for (; child_of(word) != node; word = forest_.nodes[node]) {
             const int64_t feature = feature_of(word);
-            const bool y = y_[feature] > border_of(word), r = r_[feature] > border_of(word);
+            const bool y = y_[feature] > bin_of(word), r = r_[feature] > bin_of(word);
             if (y == r || follows_[feature] != NEITHER) {
                 node = child_of(word) + (follows_[feature] == R ? r : y);
                 continue;
@@ -538,14 +538,14 @@ struct Contributions {
     Array<double> mentions, total;
 };
 
-// Answers questions about decoded documents, those of a document together.
+// Computes contributions, those of a document together.
 class Explainer {
 public:
-    Explainer(Ints documents, const Replay& replay, Longs mentions, Longs rivals,
+    Explainer(Ints documents, const Rescoring& rescoring, Longs mentions, Longs runner_ups,
               const Contributions& out)
-        : replay_(replay), s_(replay.search), mentions_(mentions), rivals_(rivals), out_(out) {
-        check_replay(documents, replay);
-        check_questions();
+        : rescoring_(rescoring), s_(rescoring.search), mentions_(mentions), runner_ups_(runner_ups), out_(out) {
+        check_rescoring(documents, rescoring);
+        check_comparisons();
         by_mention();
         for (const int32_t d : documents) {
             const int64_t n =
@@ -558,15 +558,15 @@ public:
 
     void run() {
         const int64_t n_pair = s_.pairs.n_features;
-        Shapley shapley(s_.forest, replay_.n_trees, s_.n_local + 2 * n_pair);
-        Pooled rival(n_pair, n_steps_);
-        replay_documents(documents_, replay_, room_, [&](int64_t d, Counterfactuals& others) {
+        Shapley shapley(s_.forest, rescoring_.n_trees, s_.n_local + 2 * n_pair);
+        Pooled runner_up(n_pair, n_steps_);
+        rescore_documents(documents_, rescoring_, room_, [&](int64_t d, Counterfactuals& others) {
             shapley.clear();
-            asked_.clear();
+            comparisons_.clear();
             values_.clear();
             const DocumentLinks* const links = others.links();
             for (int64_t step = 0; step < s_.n_steps(d); ++step) {
-                const int64_t mention = replay_.mention_at(d, step);
+                const int64_t mention = rescoring_.mention_at(d, step);
                 others.visit(mention);
                 for (int64_t j = 0; j < others.size(); ++j) {
                     const int64_t k = others.number(j);
@@ -575,41 +575,41 @@ public:
                 }
                 for (int64_t q = first_[mention]; q < first_[mention + 1]; ++q) {
                     const int64_t k = order_[q];
-                    const int32_t entity = replay_.entity(mention, rivals_[k]);
+                    const int32_t entity = rescoring_.entity(mention, runner_ups_[k]);
                     if (n_pair > 0)
-                        others.history().meet(s_.pairs, links, d, &entity, 1, rival.values.data());
-                    rival.pool(s_, others.history());
+                        others.history().pair_features(s_.pairs, links, d, &entity, 1, runner_up.values.data());
+                    runner_up.pool(s_, others.history());
                     uint8_t* const rows = shapley.add();
-                    fill_row(mention, replay_.choices[mention], others.choice(), rows);
-                    fill_row(mention, rivals_[k], rival, rows + s_.n_local + 2 * n_pair);
-                    asked_.push_back({k, step, static_cast<int64_t>(values_.size())});
+                    fill_row(mention, rescoring_.choices[mention], others.choice(), rows);
+                    fill_row(mention, runner_ups_[k], runner_up, rows + s_.n_local + 2 * n_pair);
+                    comparisons_.push_back({k, step, static_cast<int64_t>(values_.size())});
                     keep_values(others.choice(), step);
-                    keep_values(rival, step);
+                    keep_values(runner_up, step);
                     others.add(entity, k);
                 }
-                others.decide(replay_.entity(mention, replay_.choices[mention]));
+                others.decide(rescoring_.entity(mention, rescoring_.choices[mention]));
             }
             shapley.run();
-            for (std::size_t q = 0; q < asked_.size(); ++q) {
-                out_.total[asked_[q].number] += shapley.difference(q);
-                give_parts(d, asked_[q], shapley.parts(q));
+            for (std::size_t q = 0; q < comparisons_.size(); ++q) {
+                out_.total[comparisons_[q].number] += shapley.difference(q);
+                give_parts(d, comparisons_[q], shapley.parts(q));
             }
         });
     }
 
 private:
-    // A question, where it was asked, and its pair features: the choice's, then the rival's, both
-    // feature by feature in the order of decisions.
-    struct Question {
+    // A comparison, its step, and where its pair features begin: the choice's, then the runner-up's,
+    // both feature by feature in the order of decisions.
+    struct Comparison {
         int64_t number, step, values;
     };
 
-    void check_questions() const {
+    void check_comparisons() const {
         const int64_t n = mentions_.size(), n_mentions = s_.gold.size();
         check_range(mentions_, 0, n_mentions, "mentions");
-        check_equal(rivals_.size(), n, "rivals");
+        check_equal(runner_ups_.size(), n, "runner_ups");
         for (int64_t k = 0; k < n; ++k)
-            check_value(rivals_[k], 0, s_.n_candidates(mentions_[k]), "rivals");
+            check_value(runner_ups_[k], 0, s_.n_candidates(mentions_[k]), "runner_ups");
         check_equal(out_.local.shape(0), n, "out.local");
         check_equal(out_.local.shape(1), s_.n_local, "out.local");
         check_equal(out_.total.size(), n, "out.total");
@@ -621,7 +621,7 @@ private:
         }
     }
 
-    // Order the questions by mention.
+    // Order the comparisons by mention.
     void by_mention() {
         first_.assign(s_.gold.size() + 1, 0);
         for (const int64_t m : mentions_) ++first_[m + 1];
@@ -632,7 +632,7 @@ private:
     }
 
     void fill_row(int64_t mention, int64_t candidate, const Pooled& pooled, uint8_t* row) const {
-        const int64_t stride = blocks_of(s_.n_candidates(mention)) * LANES;
+        const int64_t stride = blocks_of(s_.n_candidates(mention)) * BLOCK_SIZE;
         const uint8_t* const local = s_.local_of(mention) + candidate;
         for (int64_t f = 0; f < s_.n_local; ++f) row[f] = local[f * stride];
         std::copy(pooled.bins.begin(), pooled.bins.end(), row + s_.n_local);
@@ -648,14 +648,14 @@ private:
     }
 
     // Write the parts of local features; those of pair features go to earlier mentions.
-    void give_parts(int64_t d, const Question& question, const double* parts) const {
-        const int64_t n = question.step, n_pair = s_.pairs.n_features;
-        std::copy_n(parts, s_.n_local, out_.local.data() + question.number * s_.n_local);
+    void give_parts(int64_t d, const Comparison& comparison, const double* parts) const {
+        const int64_t n = comparison.step, n_pair = s_.pairs.n_features;
+        std::copy_n(parts, s_.n_local, out_.local.data() + comparison.number * s_.n_local);
         auto give = [&](int64_t step, double part) {
-            mention_part(d, question.number, replay_.mention_at(d, step)) += part;
+            mention_part(d, comparison.number, rescoring_.mention_at(d, step)) += part;
         };
         for (int64_t e = 0; e < n_pair && n > 0; ++e) {
-            const float* const own = values_.data() + question.values + e * n;
+            const float* const own = values_.data() + comparison.values + e * n;
             const float* const other = own + n_pair * n;
             if (const double part = parts[s_.n_local + e]; part != 0.0)
                 share_mean(own, other, n, part, give);
@@ -691,39 +691,39 @@ private:
         give(*top > *other_top ? top - own : other_top - other, part);
     }
 
-    const Replay& replay_;
+    const Rescoring& rescoring_;
     const Search& s_;
-    Longs mentions_, rivals_;
+    Longs mentions_, runner_ups_;
     Contributions out_;
-    std::vector<int32_t> documents_;  // those with questions
+    std::vector<int32_t> documents_;  // those with comparisons
     std::vector<int64_t> first_, order_;
     int64_t room_ = 0, n_steps_ = 1;
-    std::vector<Question> asked_;
+    std::vector<Comparison> comparisons_;
     std::vector<float> values_;
 };
 
-void explain_documents(Ints documents, const Replay& replay, Longs mentions, Longs rivals,
+void explain_documents(Ints documents, const Rescoring& rescoring, Longs mentions, Longs runner_ups,
                        const Contributions& out) {
-    Explainer(documents, replay, mentions, rivals, out).run();
+    Explainer(documents, rescoring, mentions, runner_ups, out).run();
 }
 
-// Rank the reasons of some questions: sums of groups of local features, then mentions of the
+// Rank the reasons of some comparisons: sums of groups of local features, then mentions of the
 // document. Values are multiplied by a sign; those of at most `least` in size are left out. The
 // code of a group is its number; that of a mention is its row, `first` for the document's first
 // one, plus `n_groups`. Strongest first; equals in the order of codes. Return how many are kept.
-int64_t rank_reasons(const Contributions& from, Longs questions, Doubles sign, Longs first,
+int64_t rank_reasons(const Contributions& from, Longs comparisons, Doubles sign, Longs first,
                      Longs group, int64_t n_groups, double least, Array<int64_t> counts,
                      Array<int64_t> code, Array<double> value) {
-    const int64_t n = questions.size(), n_local = from.local.shape(1);
+    const int64_t n = comparisons.size(), n_local = from.local.shape(1);
     check_offsets(from.offsets, from.local.shape(0), from.mentions.size(), "contributions.offsets");
-    check_range(questions, 0, from.local.shape(0), "questions");
+    check_range(comparisons, 0, from.local.shape(0), "comparisons");
     check_equal(sign.size(), n, "sign");
     check_equal(first.size(), n, "first");
     check_equal(group.size(), n_local, "group");
     check_range(group, 0, n_groups, "group");
     check_equal(counts.size(), n, "counts");
     int64_t most = 0;
-    for (const int64_t k : questions) most += n_groups + from.offsets[k + 1] - from.offsets[k];
+    for (const int64_t k : comparisons) most += n_groups + from.offsets[k + 1] - from.offsets[k];
     check_at_least(code.size(), most, "code");
     check_at_least(value.size(), most, "value");
     struct Reason {
@@ -734,7 +734,7 @@ int64_t rank_reasons(const Contributions& from, Longs questions, Doubles sign, L
     std::vector<Reason> reasons;
     int64_t at = 0;
     for (int64_t i = 0; i < n; ++i) {
-        const int64_t k = questions[i];
+        const int64_t k = comparisons[i];
         std::fill(sums.begin(), sums.end(), 0.0);
         for (int64_t f = 0; f < n_local; ++f) sums[group[f]] += from.local(k, f);
         reasons.clear();
@@ -759,16 +759,16 @@ int64_t rank_reasons(const Contributions& from, Longs questions, Doubles sign, L
 
 }  // namespace
 
-SGTB_RECORD(Replay, search, choices, direction, n_trees, answered, asking)
-SGTB_RECORD(Alternatives, total, score, probability)
+SGTB_RECORD(Rescoring, search, choices, direction, n_trees, use_masks, masks)
+SGTB_RECORD(CounterfactualScores, total, score, probability)
 SGTB_RECORD(Contributions, local, offsets, mentions, total)
 
 void bind_explanation(nb::module_& module) {
-    bind<&weigh_documents>(module, "weigh_documents", "documents", "replay", "factor", "margin",
+    bind<&score_counterfactuals>(module, "score_counterfactuals", "documents", "rescoring", "factor", "margin",
                            "out");
-    bind<&explain_documents>(module, "explain_documents", "documents", "replay", "mentions",
-                             "rivals", "out");
-    bind<&rank_reasons>(module, "rank_reasons", "contributions", "questions", "sign", "first",
+    bind<&explain_documents>(module, "explain_documents", "documents", "rescoring", "mentions",
+                             "runner_ups", "out");
+    bind<&rank_reasons>(module, "rank_reasons", "contributions", "comparisons", "sign", "first",
                         "group", "n_groups", "least", "counts", "code", "value");
 }
 

@@ -18,7 +18,7 @@ using Words = Array<const uint64_t>;
 struct NamePrints {
     Words whole, squeezed, initials;
     Array<const uint64_t, 2> beginning;
-    Ragged<uint64_t> words, trigrams;
+    Ragged<const uint64_t> words, trigrams;
 };
 
 struct MentionKeys {  // what mentions of one name must share to be repeats; floats by their bits

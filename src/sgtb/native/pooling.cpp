@@ -1,4 +1,4 @@
-// Pair features, their pooling over histories, and the answers of trees to local features.
+// Pair features, their pooling over histories, and the leaf masks of local features.
 #include <algorithm>
 #include <cstring>
 
@@ -59,7 +59,7 @@ void check_search(const Search& s) {
     }
     check_equal(s.n_local, s.forest.n_local, "n_local");
     check_value(s.n_local, 0, 1 << 24, "n_local");
-    check_equal(s.local.shape(1), LANES, "local");
+    check_equal(s.local.shape(1), BLOCK_SIZE, "local");
     check_at_least(s.local.shape(0), blocks * s.n_local, "local");
     check_pairs(s.pairs, n_documents);
     check_equal(s.global_thresholds.shape(0), 2 * s.pairs.n_features, "global_thresholds");
@@ -107,7 +107,7 @@ DocumentLinks::DocumentLinks(const Pairs& pairs, int64_t d) : n_relations_(pairs
     for (int64_t relation = 0; relation < n_relations_; ++relation)
         for (auto place = places.begin(); place != places.end(); ++place) {
             const auto [row, entity] = *place;
-            // A link stands under the lower of its rows; both lists are ascending.
+            // A link is stored with the lower of its rows; both lists are ascending.
             auto other = std::lower_bound(places.begin(), place, std::pair(row, 0));
             const int64_t end = pairs.link_offsets(relation, row + 1);
             for (int64_t i = pairs.link_offsets(relation, row); i < end; ++i) {
@@ -127,36 +127,36 @@ DocumentLinks::DocumentLinks(const Pairs& pairs, int64_t d) : n_relations_(pairs
     for (const Entry& entry : entries) links_[next[entry.key]++] = entry.link;
 }
 
-Lineup::Lineup(const Pairs& pairs, int64_t room)
+EntityBlocks::EntityBlocks(const Pairs& pairs, int64_t room)
     : room_blocks_(blocks_of(std::max<int64_t>(room, 1))),
-      entity_(room_blocks_ * LANES, -1),
-      gathered_(pairs.dense() ? 0 : room_blocks_ * LANES * pairs.width()) {}
+      entity_(room_blocks_ * BLOCK_SIZE, -1),
+      gathered_(pairs.dense() ? 0 : room_blocks_ * BLOCK_SIZE * pairs.width()) {}
 
-void Lineup::put(const Pairs& pairs, int64_t d, int32_t entity, int64_t place) {
+void EntityBlocks::put(const Pairs& pairs, int64_t d, int32_t entity, int64_t place) {
     SGTB_ASSERT(place < static_cast<int64_t>(entity_.size()));
     entity_[place] = entity;
     if (pairs.dense()) return;
     const float* vector = pairs.vector(d, entity);
     for (int64_t k = 0; k < pairs.width(); ++k)
-        gathered_[k * room_blocks_ * LANES + place] = vector[k];
+        gathered_[k * room_blocks_ * BLOCK_SIZE + place] = vector[k];
 }
 
-void Lineup::fill(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n) {
+void EntityBlocks::fill(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n) {
     n_ = n;
     for (int64_t i = 0; i < n; ++i) put(pairs, d, entity[i], i);
 }
 
-// The dot products of N decided entities with all lanes; each sum is in coordinate order.
+// The dot products of N decided entities with all entities; each sum is in coordinate order.
 template <int N>
-void Lineup::multiply(const Pairs& pairs, int64_t d, const int32_t* decided, float* out,
+void EntityBlocks::multiply(const Pairs& pairs, int64_t d, const int32_t* decided, float* out,
                       int64_t first_block) const {
-    const int64_t n_blocks = blocks_of(n_), stride = room_blocks_ * LANES;
+    const int64_t n_blocks = blocks_of(n_), stride = room_blocks_ * BLOCK_SIZE;
     const float* vector[N];
     for (int j = 0; j < N; ++j) vector[j] = pairs.vector(d, decided[j]);
     for (int64_t space = 0; space < pairs.n_spaces(); ++space) {
         const int64_t begin = pairs.space_offsets[space], end = pairs.space_offsets[space + 1];
         for (int64_t b = first_block; b < n_blocks; ++b) {
-            const float* lanes = gathered_.data() + begin * stride + b * LANES;
+            const float* lanes = gathered_.data() + begin * stride + b * BLOCK_SIZE;
             Block sum[N];
             for (int j = 0; j < N; ++j) sum[j] = Block::all(0.0f);
             for (int64_t k = begin; k < end; ++k, lanes += stride) {
@@ -164,33 +164,33 @@ void Lineup::multiply(const Pairs& pairs, int64_t d, const int32_t* decided, flo
                 for (int j = 0; j < N; ++j) sum[j] = sum[j] + Block::all(vector[j][k]) * x;
             }
             for (int j = 0; j < N; ++j)
-                sum[j].store(out + ((j * pairs.n_features + space) * n_blocks + b) * LANES);
+                sum[j].store(out + ((j * pairs.n_features + space) * n_blocks + b) * BLOCK_SIZE);
         }
     }
 }
 
-void Lineup::meet(const Pairs& pairs, const DocumentLinks* links, int64_t d,
+void EntityBlocks::pair_features(const Pairs& pairs, const DocumentLinks* links, int64_t d,
                   const int32_t* decided, int64_t n_decided, float* out,
                   int64_t first_block) const {
     const int64_t n_blocks = blocks_of(n_), n_pair = pairs.n_features;
-    const int64_t line = n_pair * n_blocks * LANES;
+    const int64_t line = n_pair * n_blocks * BLOCK_SIZE;
     if (pairs.dense()) {
         for (int64_t j = 0; j < n_decided; ++j) {
             const float* values = pairs.dense_row(d, decided[j]);
             for (int64_t c = 0; c < n_; ++c)
                 for (int64_t e = 0; e < n_pair; ++e)
-                    out[j * line + e * n_blocks * LANES + c] = values[entity_[c] * n_pair + e];
+                    out[j * line + e * n_blocks * BLOCK_SIZE + c] = values[entity_[c] * n_pair + e];
         }
         return;
     }
     constexpr int AT_ONCE = REGISTER == 32 ? 4 : 2;  // as many sums as there are registers for
-    constexpr decltype(&Lineup::multiply<1>) PRODUCTS[] = {
-        &Lineup::multiply<1>, &Lineup::multiply<2>, &Lineup::multiply<3>, &Lineup::multiply<4>};
+    constexpr decltype(&EntityBlocks::multiply<1>) PRODUCTS[] = {
+        &EntityBlocks::multiply<1>, &EntityBlocks::multiply<2>, &EntityBlocks::multiply<3>, &EntityBlocks::multiply<4>};
     for (int64_t j = 0; j < n_decided; j += AT_ONCE) {
         const int64_t left = std::min<int64_t>(n_decided - j, AT_ONCE);
         (this->*PRODUCTS[left - 1])(pairs, d, decided + j, out + j * line, first_block);
     }
-    const int64_t n_spaces = pairs.n_spaces(), n_lanes = n_blocks * LANES;
+    const int64_t n_spaces = pairs.n_spaces(), n_lanes = n_blocks * BLOCK_SIZE;
     for (int64_t j = 0; j < n_decided; ++j)
         for (int64_t r = 0; r < n_pair - n_spaces; ++r) {
             float* values = out + j * line + (n_spaces + r) * n_lanes;
@@ -209,13 +209,13 @@ Pool::Pool(const Pairs& pairs, int64_t n_histories, int64_t n_steps, int64_t n_c
     : n_pair_(pairs.n_features),
       n_steps_(n_steps),
       histories_(n_histories * n_steps),
-      lineup_(pairs, n_candidates),
+      entities_(pairs, n_candidates),
       values_(pairs.dense() ? 0
                             : std::max(AT_ONCE, n_histories) * n_pair_ * blocks_of(n_candidates) *
-                                  LANES),
-      tops_(n_histories * n_pair_ * blocks_of(n_candidates) * LANES),
-      means_(blocks_of(n_candidates) * LANES),
-      sums_(n_histories * n_pair_ * blocks_of(n_candidates) * LANES) {}
+                                  BLOCK_SIZE),
+      tops_(n_histories * n_pair_ * blocks_of(n_candidates) * BLOCK_SIZE),
+      means_(blocks_of(n_candidates) * BLOCK_SIZE),
+      sums_(n_histories * n_pair_ * blocks_of(n_candidates) * BLOCK_SIZE) {}
 
 void Pool::run(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* entity,
                int64_t n, int64_t n_histories, int64_t length) {
@@ -225,7 +225,7 @@ void Pool::run(const Pairs& pairs, const DocumentLinks* links, int64_t d, const 
         run_dense(pairs, d, entity, n_histories);
         return;
     }
-    if (length > 0) lineup_.fill(pairs, d, entity, n);
+    if (length > 0) entities_.fill(pairs, d, entity, n);
     run_table(pairs, links, d, n_histories);
 }
 
@@ -237,7 +237,7 @@ void Pool::run_dense(const Pairs& pairs, int64_t d, const int32_t* entity, int64
         for (int64_t k = 0; k < n_histories; ++k) {
             const int32_t* const decided = history(k);
             for (int64_t first = 0; first < n_pair_; first += FEATURES) {
-                // The last feature again where fewer are left.
+                // The last feature is repeated where fewer are left.
                 int64_t feature[FEATURES];
                 double sum[FEATURES] = {};
                 float top[FEATURES];
@@ -262,10 +262,10 @@ void Pool::run_dense(const Pairs& pairs, int64_t d, const int32_t* entity, int64
     }
 }
 
-// Decisions that all histories begin with are pooled once.
+// The common prefix of all histories is pooled once.
 void Pool::run_table(const Pairs& pairs, const DocumentLinks* links, int64_t d,
                      int64_t n_histories) {
-    const int64_t line = n_pair_ * blocks_of(n_) * LANES;
+    const int64_t line = n_pair_ * blocks_of(n_) * BLOCK_SIZE;
     std::fill_n(sums_.data(), line, 0.0);
     std::fill_n(tops_.data(), line, -std::numeric_limits<float>::infinity());
     int64_t common = length_;
@@ -279,11 +279,11 @@ void Pool::run_table(const Pairs& pairs, const DocumentLinks* links, int64_t d,
     add_decisions(pairs, links, d, common, length_, n_histories);
 }
 
-// Sums run in the order of decisions. The pair features of an entity are computed once for all
-// decisions on it, as far as these are dealt with together.
+// Sums run in the order of decisions. Within a batch of decisions, the pair features of an entity
+// are computed once.
 void Pool::add_decisions(const Pairs& pairs, const DocumentLinks* links, int64_t d, int64_t begin,
                          int64_t end, int64_t n_histories) {
-    const int64_t line = n_pair_ * blocks_of(n_) * LANES, most = std::max(AT_ONCE, n_histories);
+    const int64_t line = n_pair_ * blocks_of(n_) * BLOCK_SIZE, most = std::max(AT_ONCE, n_histories);
     for (int64_t t = begin, stop; t < end; t = stop) {
         distinct_.clear();
         line_of_.clear();
@@ -296,9 +296,9 @@ void Pool::add_decisions(const Pairs& pairs, const DocumentLinks* links, int64_t
                 if (found == distinct_.end()) distinct_.push_back(decided);
             }
         }
-        lineup_.meet(pairs, links, d, distinct_.data(), distinct_.size(), values_.data());
+        entities_.pair_features(pairs, links, d, distinct_.data(), distinct_.size(), values_.data());
         for (int64_t k = 0; k < n_histories; ++k)
-            for (int64_t i = 0; i < line; i += LANES) {
+            for (int64_t i = 0; i < line; i += BLOCK_SIZE) {
                 auto sum = DoubleBlock::load(sums_.data() + k * line + i);
                 auto top = Block::load(tops_.data() + k * line + i);
                 for (int64_t u = 0; u < stop - t; ++u) {
@@ -314,7 +314,7 @@ void Pool::add_decisions(const Pairs& pairs, const DocumentLinks* links, int64_t
 }
 
 void Pool::bin(const Search& s, int64_t k, uint8_t* out) const {
-    const int64_t stride = blocks_of(n_) * LANES;
+    const int64_t stride = blocks_of(n_) * BLOCK_SIZE;
     const double length = static_cast<double>(std::max<int64_t>(length_, 1));
     std::vector<float>& means = means_;
     for (int64_t e = 0; e < n_pair_; ++e) {
@@ -330,31 +330,31 @@ void Pool::bin(const Search& s, int64_t k, uint8_t* out) const {
 }
 
 namespace {
-constexpr int64_t VECTOR = 32;   // lanes are rounded up to whole registers
+constexpr int64_t VECTOR = 32;   // candidates are rounded up to whole registers
 constexpr int64_t TREES = 8;     // trees whose masks are transposed at a time
-constexpr int64_t LEAST = 256;   // lanes to fill with documents
+constexpr int64_t LEAST = 256;   // candidates per batch of documents
 
 int64_t whole_vectors(int64_t n) { return (n + VECTOR - 1) / VECTOR * VECTOR; }
 }  // namespace
 
-LocalAnswers::LocalAnswers(const Forest& forest, int64_t n_trees, const AskingTrees& asking,
+LocalMasks::LocalMasks(const Forest& forest, int64_t n_trees, const TreeMasks& masks,
                            int64_t n_lanes)
-    : asking_(&asking),
+    : tree_masks_(&masks),
       n_trees_(n_trees),
       n_local_(forest.n_local),
       planes_(forest.planes),
-      n_asking_(asking.left.shape(1)),
+      n_masked_(masks.mask.shape(1)),
       room_(whole_vectors(std::max(n_lanes, LEAST))),
       bins_(n_local_ * room_),
       allowed_(planes_ * room_),
       leaves_(room_),
       words_(TREES * room_),
-      left_(n_asking_),
+      left_(n_masked_),
       score_(room_),
-      masks_(room_ * n_asking_) {}
+      masks_(room_ * n_masked_) {}
 
-void LocalAnswers::add(const Search& s, int64_t mention, int64_t first, int64_t last) {
-    const int64_t stride = blocks_of(s.n_candidates(mention)) * LANES;
+void LocalMasks::add(const Search& s, int64_t mention, int64_t first, int64_t last) {
+    const int64_t stride = blocks_of(s.n_candidates(mention)) * BLOCK_SIZE;
     SGTB_ASSERT(n_ + last - first <= room_);
     for (int64_t f = 0; f < n_local_; ++f)
         std::memcpy(bins_.data() + f * room_ + n_, s.local_of(mention) + f * stride + first,
@@ -362,31 +362,31 @@ void LocalAnswers::add(const Search& s, int64_t mention, int64_t first, int64_t 
     n_ += last - first;
 }
 
-void LocalAnswers::ask(const Forest& forest) {
+void LocalMasks::run(const Forest& forest) {
     const int64_t n = whole_vectors(n_);
     std::fill_n(score_.begin(), n, 0.0);
-    // The masks of some trees, lane by lane; columns beyond the last tree hold nothing of use.
+    // Transpose the masks of some trees; columns beyond the last tree are not used.
     auto transpose = [&](int64_t first_column) {
         for (int64_t j = 0; j < n_; ++j)
             for (int64_t k = 0; k < TREES; ++k)
-                masks_[j * n_asking_ + first_column + k] = words_[k * room_ + j];
+                masks_[j * n_masked_ + first_column + k] = words_[k * room_ + j];
     };
     int64_t column = 0;
     for (int64_t t = 0; t < n_trees_; ++t) {
         std::memset(allowed_.data(), 255, planes_ * room_);
         const int64_t start = t * forest.words;
-        for (int64_t q = start; q < start + forest.local_questions[t]; ++q) {
-            const int64_t question = forest.questions[q];
-            const uint8_t border = border_of(question), left_out = allowed_of(question);
-            const uint8_t* __restrict bins = bins_.data() + feature_of(question) * room_;
-            uint8_t* __restrict plane = allowed_.data() + plane_of(question) * room_;
+        for (int64_t q = start; q < start + forest.local_splits[t]; ++q) {
+            const int64_t split = forest.splits[q];
+            const uint8_t border = bin_of(split), left_out = mask_of(split);
+            const uint8_t* __restrict bins = bins_.data() + feature_of(split) * room_;
+            uint8_t* __restrict plane = allowed_.data() + plane_of(split) * room_;
             for (int64_t j = 0; j < n; ++j) plane[j] &= bins[j] <= border ? 255 : left_out;
         }
         const uint8_t* const plane[] = {
             allowed_.data(), allowed_.data() + std::min<int64_t>(1, planes_ - 1) * room_,
             allowed_.data() + std::min<int64_t>(2, planes_ - 1) * room_,
             allowed_.data() + (planes_ - 1) * room_};
-        if (forest.global_questions[t] == 0) {
+        if (forest.global_splits[t] == 0) {
             const double* const values = &forest.leaf_value(t, 0);
             uint8_t* const leaves = leaves_.data();
             for (int64_t j = 0; j < n; ++j)

@@ -1,4 +1,4 @@
-// Lists of different lengths in one array: list i is items[offsets[i] .. offsets[i + 1] - 1].
+// Compressed rows: lists of different lengths, and sparse matrices, by SciPy's names.
 #pragma once
 
 #include <string>
@@ -8,43 +8,55 @@
 
 namespace sgtb {
 
+// List i is data[indptr[i] .. indptr[i + 1] - 1]. A list of non-const items is an output.
 template <class T>
 struct Ragged {
-    Longs offsets;
-    Array<const T> items;
+    Array<std::conditional_t<std::is_const_v<T>, const int64_t, int64_t>> indptr;
+    Array<T> data;
 
-    std::span<const T> operator[](int64_t i) const {
-        SGTB_ASSERT(offsets[i] >= 0 && offsets[i + 1] <= items.size());
-        return {items.data() + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
+    Array<T> operator[](int64_t i) const {
+        SGTB_ASSERT(indptr[i] >= 0 && indptr[i + 1] <= data.size());
+        return {data.data() + indptr[i], {indptr[i + 1] - indptr[i]}};
     }
 };
 
 template <class T>
 struct Reader<Ragged<T>> {
     static void read(Buffers& buffers, PyObject* object, const Path& path, Ragged<T>& out) {
-        read_field(buffers, object, "offsets", path, out.offsets);
-        read_field(buffers, object, "items", path, out.items);
+        read_field(buffers, object, "indptr", path, out.indptr);
+        read_field(buffers, object, "data", path, out.data);
     }
 };
 
 template <class T>
-void check_ragged(const Ragged<T>& lists, int64_t n, const char* name) {
-    check_offsets(lists.offsets, n, lists.items.size(), name);
+void check_ragged(const Ragged<T>& lists, int64_t n, const std::string& name) {
+    check_offsets(lists.indptr, n, lists.data.size(), (name + ".indptr").c_str());
 }
 
-// Rows of a sparse matrix: row r has `values` at `columns`.
-struct SparseRows {
-    Longs offsets;
-    Ints columns;
-    Floats values;
+// Row r of a sparse matrix has the values `data` in the columns `indices`.
+template <class Index, class Value>
+struct SparseMatrix {
+    Array<std::conditional_t<std::is_const_v<Index>, const int64_t, int64_t>> indptr;
+    Array<Index> indices;
+    Array<Value> data;
 };
 
-SGTB_RECORD(SparseRows, offsets, columns, values)
+using SparseRows = SparseMatrix<const int32_t, const float>;
+
+template <class Index, class Value>
+struct Reader<SparseMatrix<Index, Value>> {
+    static void read(Buffers& buffers, PyObject* object, const Path& path,
+                     SparseMatrix<Index, Value>& out) {
+        read_field(buffers, object, "indptr", path, out.indptr);
+        read_field(buffers, object, "indices", path, out.indices);
+        read_field(buffers, object, "data", path, out.data);
+    }
+};
 
 inline void check_sparse(const SparseRows& rows, int64_t n, int64_t n_columns, const char* name) {
-    check_offsets(rows.offsets, n, rows.columns.size(), name);
-    check_equal(rows.values.size(), rows.columns.size(), name);
-    check_range(rows.columns, 0, n_columns, name);
+    check_offsets(rows.indptr, n, rows.indices.size(), name);
+    check_equal(rows.data.size(), rows.indices.size(), name);
+    check_range(rows.indices, 0, n_columns, name);
 }
 
 }  // namespace sgtb

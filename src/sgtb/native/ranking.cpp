@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bind.hpp"
-#include "check.hpp"
 #include "interrupt.hpp"
+#include "ragged.hpp"
 #include "simd.hpp"
 
 namespace sgtb {
@@ -12,26 +11,9 @@ namespace sgtb {
 namespace {
 
 using Hashes = Array<const uint32_t>;
-using Words = Array<const uint64_t>;
 
-struct HashLists {
-    Longs offsets;
-    Hashes items;
-};
-
-struct WordLists {
-    Longs offsets;
-    Words items;
-};
-
-struct Clues {
-    Longs offsets;
-    Hashes values;
-
-    Hashes row(int64_t m) const {
-        return {values.data() + offsets[m], {offsets[m + 1] - offsets[m]}};
-    }
-};
+using Clues = Ragged<const uint32_t>;
+using HashedWords = Ragged<const uint64_t>;
 
 // Hashes of what is crossed: see `Crosses` in linking/ranker.py.
 struct Crosses {
@@ -62,9 +44,6 @@ private:
 
 }  // namespace
 
-SGTB_RECORD(HashLists, offsets, items)
-SGTB_RECORD(WordLists, offsets, items)
-SGTB_RECORD(Clues, offsets, values)
 SGTB_RECORD(Crosses, kind_offsets, kinds, n_worded, document, place_offsets, place_clues,
             sentence_offsets, sentence_clues, document_offsets, document_clues, alike,
             worded_alike)
@@ -85,20 +64,19 @@ constexpr int64_t MARKS = 3;  // type, equality of the title, both
 // Write the kinds that a mention does not contain itself, then the marks, of every candidate.
 //
 // equal  hashes of whether the title equals the name, and whether it has no other words: 2 x 2
-void list_kinds(Ints candidate_offsets, Ints entity, const WordLists& names,
-                const HashLists& kind_clues, const WordLists& kind_words, Hashes type_clue,
+void list_kinds(Ints candidate_offsets, Ints entity, const HashedWords& names,
+                const Clues& kind_clues, const HashedWords& kind_words, Hashes type_clue,
                 Floats title_equal, Floats rest_words, int64_t no_kind, Hashes equal,
                 Array<int64_t> offsets, Array<uint32_t> kinds, Array<int32_t> n_worded) {
     const int64_t n_entities = type_clue.size(), n_candidates = entity.size();
     check_groups(candidate_offsets, n_candidates, "candidate_offsets");
     check_range(entity, 0, n_entities, "entity");
-    check_offsets(names.offsets, candidate_offsets.size() - 1, names.items.size(),
-                  "names.offsets");
-    check_offsets(kind_clues.offsets, n_entities, kind_clues.items.size(), "kind_clues.offsets");
-    check_offsets(kind_words.offsets, n_entities, kind_words.items.size(), "kind_words.offsets");
-    if (!std::equal(kind_clues.offsets.begin(), kind_clues.offsets.end(),
-                    kind_words.offsets.begin()))
-        fail("kind_words.offsets", "differ from kind_clues.offsets");
+    check_ragged(names, candidate_offsets.size() - 1, "names");
+    check_ragged(kind_clues, n_entities, "kind_clues");
+    check_ragged(kind_words, n_entities, "kind_words");
+    if (!std::equal(kind_clues.indptr.begin(), kind_clues.indptr.end(),
+                    kind_words.indptr.begin()))
+        fail("kind_words.indptr", "differ from kind_clues.indptr");
     check_equal(title_equal.size(), n_candidates, "title_equal");
     check_equal(rest_words.size(), n_candidates, "rest_words");
     check_equal(equal.size(), 4, "equal");
@@ -107,18 +85,18 @@ void list_kinds(Ints candidate_offsets, Ints entity, const WordLists& names,
     check_equal(n_worded.size(), n_candidates, "n_worded");
     int64_t most = 0;
     for (const int32_t e : entity)
-        most += kind_clues.offsets[e + 1] - kind_clues.offsets[e] + 1 + MARKS;
+        most += kind_clues.indptr[e + 1] - kind_clues.indptr[e] + 1 + MARKS;
     check_at_least(kinds.size(), most, "kinds");
     int64_t at = 0;
     offsets[0] = 0;
     for (int64_t m = 0; m < candidate_offsets.size() - 1; ++m) {
-        const uint64_t* const begin = names.items.data() + names.offsets[m];
-        const uint64_t* const end = names.items.data() + names.offsets[m + 1];
+        const uint64_t* const begin = names.data.data() + names.indptr[m];
+        const uint64_t* const end = names.data.data() + names.indptr[m + 1];
         for (int64_t c = candidate_offsets[m]; c < candidate_offsets[m + 1]; ++c) {
             const int64_t e = entity[c], first = at;
-            for (int64_t k = kind_clues.offsets[e]; k < kind_clues.offsets[e + 1]; ++k)
-                if (std::find(begin, end, kind_words.items[k]) == end)
-                    kinds[at++] = kind_clues.items[k];
+            for (int64_t k = kind_clues.indptr[e]; k < kind_clues.indptr[e + 1]; ++k)
+                if (std::find(begin, end, kind_words.data[k]) == end)
+                    kinds[at++] = kind_clues.data[k];
             if (at == first) kinds[at++] = static_cast<uint32_t>(no_kind);
             n_worded[c] = static_cast<int32_t>(at - first + 1);
             const uint32_t same = equal[2 * (title_equal[c] >= 1) + (rest_words[c] == 0)];
@@ -449,8 +427,8 @@ void tag_softmax(Hashes clues, Array<const double, 2> weights, Array<double> out
 void learn_tags(const Clues& clues, Ints tags, Longs order, const AdaGrad& optimizer,
                 Array<double, 2> weights, Array<double, 2> seen) {
     const int64_t n_tags = weights.shape(1);
-    check_groups(clues.offsets, clues.values.size(), "clues.offsets");
-    check_equal(tags.size(), clues.offsets.size() - 1, "tags");
+    check_groups(clues.indptr, clues.data.size(), "clues.indptr");
+    check_equal(tags.size(), clues.indptr.size() - 1, "tags");
     check_range(order, 0, tags.size(), "order");
     check_at_least(weights.shape(0), 1, "weights");
     check_at_least(n_tags, 1, "weights");
@@ -462,9 +440,9 @@ void learn_tags(const Clues& clues, Ints tags, Longs order, const AdaGrad& optim
     Interrupt interrupt;
     for (const int64_t m : order) {
         interrupt.check();
-        tag_softmax(clues.row(m), weights, {slopes.data(), {n_tags}});
+        tag_softmax(clues[m], weights, {slopes.data(), {n_tags}});
         slopes[tags[m]] -= 1.0;
-        for (const uint32_t clue : clues.row(m))
+        for (const uint32_t clue : clues[m])
             for (int64_t t = 0; t < n_tags; ++t)
                 optimizer.step(slopes[t], weights(clue & mask, t), seen(clue & mask, t));
     }
@@ -473,12 +451,12 @@ void learn_tags(const Clues& clues, Ints tags, Longs order, const AdaGrad& optim
 // Write the probabilities of the tags of every row.
 void tag_probabilities(const Clues& clues, Array<const double, 2> weights,
                        Array<double, 2> out) {
-    check_offsets(clues.offsets, out.shape(0), clues.values.size(), "clues.offsets");
+    check_offsets(clues.indptr, out.shape(0), clues.data.size(), "clues.indptr");
     check_at_least(weights.shape(0), 1, "weights");
     check_at_least(weights.shape(1), 1, "weights");
     check_equal(out.shape(1), weights.shape(1), "out");
     for (int64_t m = 0; m < out.shape(0); ++m)
-        tag_softmax(clues.row(m), weights, out.row(m));
+        tag_softmax(clues[m], weights, out.row(m));
 }
 
 // ---- shortlist and answers

@@ -6,9 +6,9 @@
 
 namespace sgtb {
 
-SGTB_RECORD(Forest, depth, planes, words, n_local, roots, nodes, value, questions,
-            local_questions, global_questions, leaf_value)
-SGTB_RECORD(AskingTrees, tree, row, left, value)
+SGTB_RECORD(Forest, depth, planes, words, n_local, roots, nodes, value, splits,
+            local_splits, global_splits, leaf_value)
+SGTB_RECORD(TreeMasks, tree, row, mask, value)
 SGTB_RECORD(Pairs, kind, n_features, entity_offsets, block_offsets, block, row, vectors,
             space_offsets, link_offsets, link_targets, link_counts)
 SGTB_RECORD(Search, mention_offsets, candidate_offsets, gold, entity, mention_blocks, n_local,

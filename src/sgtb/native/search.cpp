@@ -76,13 +76,13 @@ struct Beam {
     std::vector<int32_t> width, gold;
 };
 
-// What is kept of a prefix: its candidates' global bins and scores of the first trees.
+// The cache entry of a prefix: its candidates' global bins and scores of the first trees.
 struct Slot {
     int32_t prefix, parent, choice, trees, used;
 };
 
-// Slots of all steps, a table per step and direction. A prefix is known by the number of the
-// prefix it extends and its last choice; numbers are unique in a document.
+// Slots of all steps, a table per step and direction. The key of a prefix is the number of its
+// parent prefix with its last choice; numbers are unique in a document.
 struct PrefixCache {
     PrefixCache(int64_t n_slots, int64_t n_regions, int64_t n_tables, int64_t n_blocks,
                 int64_t n_global)
@@ -91,8 +91,8 @@ struct PrefixCache {
           n_blocks(n_blocks),
           n_global(n_global),
           slots(n_regions * n_tables * n_slots),
-          scores(n_regions * n_blocks * n_slots * LANES),
-          bins(n_regions * n_blocks * n_slots * LANES * n_global) {}
+          scores(n_regions * n_blocks * n_slots * BLOCK_SIZE),
+          bins(n_regions * n_blocks * n_slots * BLOCK_SIZE * n_global) {}
 
     // Empty the tables of one document.
     void forget(int64_t n_regions, int64_t first_table, int64_t n) {
@@ -163,7 +163,7 @@ public:
         return n_steps;
     }
 
-    // The visit that a direction of search makes at a level.
+    // The step of a direction at a level.
     Step step(const Document& document, int64_t direction, int64_t level) const {
         const int64_t first_step = s_.step_offsets[document.number], step = first_step + level;
         const int64_t mention = s_.mention(direction, step);
@@ -183,15 +183,15 @@ public:
 
     // Scores and global bins of a step's candidates after a prefix.
     const double* scores(const Step& at, int64_t slot) const {
-        return cache_.scores.data() + at.row(slot) * LANES;
+        return cache_.scores.data() + at.row(slot) * BLOCK_SIZE;
     }
     const uint8_t* bins(const Step& at, int64_t slot) const {
-        return cache_.bins.data() + at.row(slot) * cache_.n_global * LANES;
+        return cache_.bins.data() + at.row(slot) * cache_.n_global * BLOCK_SIZE;
     }
 
-    // Candidates answered ahead; their lanes begin at `lane`.
-    void use_answers(LocalAnswers* answers, int64_t lane) {
-        answers_ = answers;
+    // Score by masks; the document's candidates begin at `lane`.
+    void use_local_masks(LocalMasks* local_masks, int64_t lane) {
+        local_masks_ = local_masks;
         lane_ = lane;
     }
 
@@ -217,7 +217,7 @@ private:
         int64_t n_new = 0;
         for (int64_t h = 0; h < n; ++h) {
             if (here[h].slot >= 0) continue;
-            // The slot longest out of use makes room.
+            // Replace the least recently used slot.
             int64_t oldest = 0;
             for (int64_t i = 1; i < cache_.n_slots; ++i)
                 if (table[i].used < table[oldest].used) oldest = i;
@@ -226,8 +226,8 @@ private:
             table[oldest] = {here[h].prefix, parent_of(here[h]), here[h].choice, 0,
                              document.passes};
             const int64_t row = at.row(here[h].slot);
-            std::memset(cache_.scores.data() + row * LANES, 0,
-                        at.n_blocks * LANES * sizeof(double));
+            std::memset(cache_.scores.data() + row * BLOCK_SIZE, 0,
+                        at.n_blocks * BLOCK_SIZE * sizeof(double));
             int32_t* const history = pool_.history(n_new);
             beam.trace(at.level, h, 0, [&](int64_t level, int64_t choice) {
                 const int64_t m = s_.mention_at(direction, document.number, level - 1);
@@ -239,7 +239,7 @@ private:
         pool_.run(s_.pairs, document.links, document.number, s_.entity.data() + at.first, at.n,
                   n_new, at.level);
         for (int64_t k = 0; k < n_new; ++k)
-            pool_.bin(s_, k, cache_.bins.data() + rows_[k] * cache_.n_global * LANES);
+            pool_.bin(s_, k, cache_.bins.data() + rows_[k] * cache_.n_global * BLOCK_SIZE);
     }
 
     // Add the trees that the slots' scores lack; slots that lack the same ones together.
@@ -259,17 +259,17 @@ private:
                                  cache_.scores.data(),    rows_.data(),
                                  n_rows,                  at.n,
                                  at.n_blocks,             cache_.n_global};
-            if (answers_)
-                add_answered(rows, at);
+            if (local_masks_)
+                add_with_masks(rows, at);
             else
                 add_trees(s_.forest, held, n_trees, rows);
         }
     }
 
-    // Write the sums of all trees. Histories of one beam often have the same bins.
-    void add_answered(const ScoreRows& rows, const Step& at) {
+    // Write the sums of all trees; histories of one beam with equal bins share a sum.
+    void add_with_masks(const ScoreRows& rows, const Step& at) {
         constexpr int64_t LOOK_BACK = 32;
-        const int64_t stride = at.n_blocks * LANES;
+        const int64_t stride = at.n_blocks * BLOCK_SIZE;
         for (int64_t c = 0; c < at.n; ++c)
             for (int64_t k = 0; k < rows.n_rows; ++k) {
                 const uint8_t* const bins = rows.globals_of(k) + c;
@@ -281,8 +281,8 @@ private:
                 int64_t twin = std::max<int64_t>(0, k - LOOK_BACK);
                 while (twin < k && !same_bins(rows.globals_of(twin) + c)) ++twin;
                 rows.scores_of(k)[c] = twin < k ? rows.scores_of(twin)[c]
-                                                : answers_->sum(lane_ + at.place + c, bins, stride) +
-                                                      answers_->score(lane_ + at.place + c);
+                                                : local_masks_->sum(lane_ + at.place + c, bins, stride) +
+                                                      local_masks_->score(lane_ + at.place + c);
             }
     }
 
@@ -352,7 +352,7 @@ private:
     std::vector<double> key_;
     std::vector<int64_t> rows_;
     std::vector<double> outside_[2];
-    LocalAnswers* answers_ = nullptr;
+    LocalMasks* local_masks_ = nullptr;
     int64_t lane_ = 0;
 };
 
@@ -379,7 +379,7 @@ int64_t candidates_of(const Search& s, int64_t d) {
 // ---- training: from beams to points, plan by plan
 
 // Searches training documents epoch by epoch. A point is a row φ(x, y_t, history) with the
-// negative functional gradient there (eq. 5), 1[y_1:t = y*_1:t] − p(y_1:t | x), p the softmax of S
+// negative functional gradient there (eq. 6), 1[y_1:t = y*_1:t] − p(y_1:t | x), p the softmax of S
 // over the beam that the partial sequence stands in.
 class Collector {
 public:
@@ -401,7 +401,7 @@ public:
         residuals_.resize(rows.shape(0));
         tallies_.resize(s.n_documents());
         if (plan == LOCAL)
-            local_scores_.resize(s.mention_blocks[s.candidate_offsets.size() - 1] * LANES);
+            local_scores_.resize(s.mention_blocks[s.candidate_offsets.size() - 1] * BLOCK_SIZE);
         else
             prepare_search();
         shares_.resize(share_offsets.size() - 1);
@@ -427,7 +427,7 @@ public:
     }
 
     // Search the documents of a share with the first trees of the forest.
-    void collect(int64_t share_number, int64_t n_trees, bool remember) {
+    void collect(int64_t share_number, int64_t n_trees, bool use_cache) {
         check_value(share_number, 0, shares_.size(), "share");
         check_forest(s_.forest, n_trees, 2 * s_.pairs.n_features);
         Share& share = *shares_[share_number];
@@ -438,10 +438,10 @@ public:
             tallies_[d] = {};
             if (s_.n_steps(d) == 0) continue;
             if (plan_ == LOCAL) {
-                alone(share, d, remember ? share.held : 0, n_trees, remember);
+                each_mention(share, d, use_cache ? share.held : 0, n_trees, use_cache);
                 continue;
             }
-            if (!remember) cache_->forget(s_.mention.shape(0), s_.step_offsets[d], s_.n_steps(d));
+            if (!use_cache) cache_->forget(s_.mention.shape(0), s_.step_offsets[d], s_.n_steps(d));
             if (plan_ == BS || plan_ == LASO) until_errors(share, d, n_trees);
             if (plan_ == BSG) every_step(share, d, {FORWARD, n_trees, false, true});
             for (int64_t r = 0; plan_ == BIBSG && r < rounds_; ++r) {
@@ -482,7 +482,7 @@ private:
     struct Tally {
         int64_t written = 0, right = 0, visited = 0;
     };
-    // What a row was made of; a row is written only when that changes.
+    // The content of a row; the row is written only when it changes.
     struct PointId {
         int32_t candidate = -1, prefix = -1;
         bool operator==(const PointId&) const = default;
@@ -547,7 +547,7 @@ private:
                                   links_.empty() ? nullptr : &links_[d]});
     }
 
-    // BSG and each pass of BiBSG: the gold path stays in, every beam gives points.
+    // BSG and each pass of BiBSG: beams keep the gold path, every step gives points.
     void every_step(Share& share, int64_t d, const PassOptions& options) {
         Beam& beam = *share.beam;
         beam.start();
@@ -605,7 +605,7 @@ private:
         if (!row) return;
         const uint8_t* const bins = share.searcher->bins(at, from.slot) + to.choice;
         for (int64_t g = 0; g < 2 * s_.pairs.n_features; ++g)
-            row[s_.n_local + g] = bins[g * at.n_blocks * LANES];
+            row[s_.n_local + g] = bins[g * at.n_blocks * BLOCK_SIZE];
     }
 
     // Append a point to those of a document; return its row if that has to be written.
@@ -628,13 +628,13 @@ private:
     }
 
     // Every mention by itself: all its candidates are points, with the softmax over all of them.
-    void alone(Share& share, int64_t d, int64_t held, int64_t n_trees, bool remember) {
+    void each_mention(Share& share, int64_t d, int64_t held, int64_t n_trees, bool use_cache) {
         double* const probability = share.probability.data();
         for (int64_t level = 0; level < s_.n_steps(d); ++level) {
             const int64_t m = s_.mention_at(FORWARD, d, level), n = s_.n_candidates(m);
             const int64_t first = s_.candidate_offsets[m], row = s_.mention_blocks[m];
-            double* const scores = local_scores_.data() + row * LANES;
-            if (!remember) std::fill_n(scores, blocks_of(n) * LANES, 0.0);
+            double* const scores = local_scores_.data() + row * BLOCK_SIZE;
+            if (!use_cache) std::fill_n(scores, blocks_of(n) * BLOCK_SIZE, 0.0);
             const ScoreRows rows{s_.local_of(m), nullptr, local_scores_.data(), &row,
                                  1,              n, blocks_of(n), 0};
             add_trees(s_.forest, held, n_trees, rows);
@@ -679,8 +679,8 @@ Collector* make_collector(Buffers& buffers, const Search& search, int64_t plan, 
                          point_offsets, rows);
 }
 
-void collect_points(Collector* collector, int64_t share, int64_t n_trees, bool remember) {
-    collector->collect(share, n_trees, remember);
+void collect_points(Collector* collector, int64_t share, int64_t n_trees, bool use_cache) {
+    collector->collect(share, n_trees, use_cache);
 }
 
 std::tuple<int64_t, int64_t, int64_t> list_points(Collector* collector, Array<int32_t> rows,
@@ -747,20 +747,20 @@ void fill_blocks(const Pairs& pairs, Array<float> out) {
     }
     check_equal(out.size(), room, "out");
     if (room == 0) return;
-    Lineup lineup(pairs, most);
-    Buffer<float> values(AT_ONCE * n_pair * blocks_of(most) * LANES);
+    EntityBlocks lineup(pairs, most);
+    Buffer<float> values(AT_ONCE * n_pair * blocks_of(most) * BLOCK_SIZE);
     std::vector<int32_t> entities(most);
     for (int64_t i = 0; i < most; ++i) entities[i] = static_cast<int32_t>(i);
     float* block = out.data();
     Interrupt interrupt;
     for (int64_t d = 0; d < n_documents; ++d) {
         interrupt.check();
-        const int64_t n = pairs.n_entities(d), stride = blocks_of(n) * LANES;
+        const int64_t n = pairs.n_entities(d), stride = blocks_of(n) * BLOCK_SIZE;
         const DocumentLinks links(pairs, d);
         lineup.fill(pairs, d, entities.data(), n);
         for (int64_t a = 0; a < n; a += AT_ONCE) {
             const int64_t n_here = std::min(AT_ONCE, n - a);
-            lineup.meet(pairs, &links, d, entities.data() + a, n_here, values.data(), a / LANES);
+            lineup.pair_features(pairs, &links, d, entities.data() + a, n_here, values.data(), a / BLOCK_SIZE);
             for (int64_t j = 0; j < n_here; ++j)  // the other half of the block is its mirror image
                 for (int64_t i = a + j; i < n; ++i)
                     for (int64_t e = 0; e < n_pair; ++e) {
@@ -786,15 +786,15 @@ struct Decoding {
 
 class Decoder {
 public:
-    Decoder(Ints documents, const Search& s, bool alone, bool bidirectional, int64_t rounds,
+    Decoder(Ints documents, const Search& s, bool local_only, bool bidirectional, int64_t rounds,
             int64_t n_trees, const Decoding& out)
         : s_(s),
-          alone_(alone),
+          local_only_(local_only),
           bidirectional_(bidirectional),
           rounds_(rounds),
           n_trees_(n_trees),
           out_(out),
-          // A second round mostly meets the prefixes of the first one again.
+          // A second round mostly visits the prefixes of the first one.
           cache_(s.beam_width * (bidirectional ? 2 : 1), bidirectional ? 2 : 1,
                  most_steps(s, documents), most_blocks(documents), 2 * s.pairs.n_features),
           searcher_(s, cache_, most_steps(s, documents), most_candidates(s),
@@ -811,14 +811,14 @@ public:
         return most;
     }
 
-    void decode(int64_t d, LocalAnswers* answers, int64_t lane) {
+    void decode(int64_t d, LocalMasks* local_masks, int64_t lane) {
         const int64_t n = s_.n_steps(d);
         if (n == 0) return;
         const DocumentLinks links =
             uses_links(s_.pairs) ? DocumentLinks(s_.pairs, d) : DocumentLinks();
         Document document{d, 0, 0, &links};
         cache_.forget(s_.mention.shape(0), 0, n);
-        searcher_.use_answers(answers, lane);
+        searcher_.use_local_masks(local_masks, lane);
         for (int64_t r = 0; r < (bidirectional_ ? rounds_ : 1); ++r) {
             beams_[FORWARD].start();
             searcher_.run_pass(document, beams_[FORWARD], {FORWARD, n_trees_, r > 0});
@@ -827,13 +827,13 @@ public:
             searcher_.run_pass(document, beams_[BACKWARD], {BACKWARD, n_trees_, true});
         }
         if (bidirectional_) beams_[BACKWARD].softmax(n, probability_[BACKWARD].data());
-        if (alone_)
+        if (local_only_)
             local_probabilities(document, n);
         else
             beams_[FORWARD].softmax(n, probability_[FORWARD].data());
         const auto [winner, best] = list_sequences(d, n);
         out_.direction[d] = static_cast<int8_t>(winner);
-        if (!alone_) marginals(d, winner, n);
+        if (!local_only_) marginals(d, winner, n);
         // The scores of all candidates along the best sequence.
         int64_t h = best;
         for (int64_t level = n - 1; level >= 0; --level) {
@@ -935,7 +935,7 @@ private:
     }
 
     const Search& s_;
-    bool alone_, bidirectional_;
+    bool local_only_, bidirectional_;
     int64_t rounds_, n_trees_;
     Decoding out_;
     PrefixCache cache_;
@@ -944,9 +944,9 @@ private:
     std::vector<double> probability_[2], key_[2];
 };
 
-// Decode documents one after the other; with `answered`, local features are answered ahead.
-void decode_documents(Ints documents, const Search& s, bool alone, bool bidirectional,
-                      int64_t rounds, int64_t n_trees, bool answered, const AskingTrees& asking,
+// Decode documents one after the other; with `use_masks`, by masks.
+void decode_documents(Ints documents, const Search& s, bool local_only, bool bidirectional,
+                      int64_t rounds, int64_t n_trees, bool use_masks, const TreeMasks& masks,
                       const Decoding& out) {
     const int64_t n_documents = s.mention_offsets.size() - 1;
     const int64_t n_mentions = s.candidate_offsets.size() - 1;
@@ -966,29 +966,29 @@ void decode_documents(Ints documents, const Search& s, bool alone, bool bidirect
     }
     check_equal(out.direction.size(), n_documents, "out.direction");
     check_equal(out.factor.size(), s.entity.size(), "out.factor");
-    if (answered) check_asking(asking, s.forest, n_trees, n_global);
+    if (use_masks) check_masks(masks, s.forest, n_trees, n_global);
     if (documents.size() == 0) return;
-    Decoder decoder(documents, s, alone, bidirectional, rounds, n_trees, out);
-    std::unique_ptr<LocalAnswers> answers;
-    if (answered)
-        answers = std::make_unique<LocalAnswers>(s.forest, n_trees, asking,
+    Decoder decoder(documents, s, local_only, bidirectional, rounds, n_trees, out);
+    std::unique_ptr<LocalMasks> local_masks;
+    if (use_masks)
+        local_masks = std::make_unique<LocalMasks>(s.forest, n_trees, masks,
                                                  Decoder::most_lanes(s, documents));
     std::vector<int64_t> lane(documents.size());
     Interrupt interrupt;
     for (int64_t i = 0, ahead = 0; i < documents.size(); ++i) {
         interrupt.check();
-        if (answers && i == ahead) {  // as many documents as there is room for
-            answers->clear();
+        if (local_masks && i == ahead) {  // as many documents as there is room for
+            local_masks->clear();
             for (; ahead < documents.size(); ++ahead) {
                 const int64_t d = documents[ahead];
-                if (!answers->fits(candidates_of(s, d))) break;
-                lane[ahead] = answers->size();
+                if (!local_masks->fits(candidates_of(s, d))) break;
+                lane[ahead] = local_masks->size();
                 for (int64_t m = s.mention_offsets[d]; m < s.mention_offsets[d + 1]; ++m)
-                    answers->add(s, m, 0, s.n_candidates(m));
+                    local_masks->add(s, m, 0, s.n_candidates(m));
             }
-            answers->ask(s.forest);
+            local_masks->run(s.forest);
         }
-        decoder.decode(documents[i], answers.get(), lane[i]);
+        decoder.decode(documents[i], local_masks.get(), lane[i]);
     }
 }
 
@@ -1001,13 +1001,13 @@ void bind_search(nb::module_& module) {
     nb::class_<Collector>(module, "Collector");
     bind<&make_collector>(module, "make_collector", "search", "plan", "rounds", "share_offsets",
                           "share_documents", "local_rows", "point_offsets", "rows");
-    bind<&collect_points>(module, "collect_points", "collector", "share", "n_trees", "remember");
+    bind<&collect_points>(module, "collect_points", "collector", "share", "n_trees", "use_cache");
     bind<&list_points>(module, "list_points", "collector", "rows", "residuals");
     bind<&pool_gold_paths>(module, "pool_gold_paths", "documents", "pairs", "step_offsets",
                            "mention", "candidate_offsets", "entity", "gold", "out");
     bind<&fill_blocks>(module, "fill_blocks", "pairs", "out");
-    bind<&decode_documents>(module, "decode_documents", "documents", "search", "alone",
-                            "bidirectional", "rounds", "n_trees", "answered", "asking", "out");
+    bind<&decode_documents>(module, "decode_documents", "documents", "search", "local_only",
+                            "bidirectional", "rounds", "n_trees", "use_masks", "masks", "out");
 }
 
 }  // namespace sgtb

@@ -1,4 +1,4 @@
-// What searches and explanations share: documents, pair features, pooling, local answers.
+// Shared by search and explanation: documents, pair features, pooling, masks of local features.
 #pragma once
 
 #include <limits>
@@ -10,10 +10,10 @@
 
 namespace sgtb {
 
-using Block = Lanes<float, LANES>;         // one number of sixteen candidates
-using DoubleBlock = Lanes<double, LANES>;
+using Block = Lanes<float, BLOCK_SIZE>;  // one number of sixteen candidates
+using DoubleBlock = Lanes<double, BLOCK_SIZE>;
 
-// A pair source as in sgtb/learn/pairs.py: dense blocks, or a table of vectors and links.
+// A pair source as in boosting/data/pairs.py: dense blocks, or a table of vectors and links.
 struct Pairs {
     int64_t kind, n_features;
     Longs entity_offsets, block_offsets;
@@ -44,7 +44,7 @@ void check_pairs(const Pairs& pairs, int64_t n_documents);
 
 inline bool uses_links(const Pairs& pairs) { return pairs.n_features > 0 && !pairs.dense(); }
 
-// What a search reads; see sgtb/learn/beam.py.
+// The input of a search; see boosting/search/beam.py.
 struct Search {
     Ints mention_offsets, candidate_offsets, gold, entity;
     Longs mention_blocks;
@@ -67,9 +67,9 @@ struct Search {
     int64_t mention_at(int64_t direction, int64_t d, int64_t level) const {
         return mention(direction, step_offsets[d] + level);
     }
-    // The local bins of a mention: feature by feature, blocks of lanes.
+    // The local bins of a mention: feature by feature, in candidate blocks.
     const uint8_t* local_of(int64_t m) const {
-        return local.data() + mention_blocks[m] * n_local * LANES;
+        return local.data() + mention_blocks[m] * n_local * BLOCK_SIZE;
     }
     const float* thresholds(int64_t g) const { return &global_thresholds(g, 0); }
 };
@@ -98,10 +98,10 @@ private:
     std::vector<Link> links_;
 };
 
-// Entities side by side in lanes, ready to meet others of the same document.
-class Lineup {
+// Vectors of entities in blocks, to compute pair features with others of the document.
+class EntityBlocks {
 public:
-    Lineup(const Pairs& pairs, int64_t room);
+    EntityBlocks(const Pairs& pairs, int64_t room);
 
     // Start with entities of a document; `add` appends one.
     void fill(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n);
@@ -110,9 +110,9 @@ public:
     int64_t size() const { return n_; }
     int32_t operator[](int64_t i) const { return entity_[i]; }
 
-    // Write φ_E(decided[j], lane) of all lanes to out + j * E * blocks * LANES: feature by feature.
-    // The lanes of blocks before `first_block` are left out.
-    void meet(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* decided,
+    // Write φ_E(decided[j], entity i) of all entities to out + j * E * blocks * BLOCK_SIZE, feature
+    // by feature; entities of blocks before `first_block` are left out.
+    void pair_features(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* decided,
               int64_t n_decided, float* out, int64_t first_block = 0) const;
 
 private:
@@ -122,8 +122,8 @@ private:
                   int64_t first_block) const;
 
     int64_t n_ = 0, room_blocks_;
-    std::vector<int32_t> entity_;   // per lane; -1: empty
-    std::vector<float> gathered_;   // coordinate by coordinate, blocks of lanes
+    std::vector<int32_t> entity_;   // -1: an empty place
+    std::vector<float> gathered_;   // coordinate by coordinate
 };
 
 // Mean and maximum of φ_E over histories, for all candidates of a mention.
@@ -138,7 +138,7 @@ public:
     void run(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* entity,
              int64_t n, int64_t n_histories, int64_t length);
 
-    // Bin the means, then the maxima of history k: feature by feature, blocks of lanes.
+    // Bin the means, then the maxima of history k: feature by feature, in candidate blocks.
     void bin(const Search& s, int64_t k, uint8_t* out) const;
 
     double sum(int64_t k, int64_t e, int64_t c) const { return sums_[at(k, e) + c]; }
@@ -150,7 +150,7 @@ public:
     float top_value(int64_t k, int64_t e, int64_t c) const { return length_ ? top(k, e, c) : 0.0f; }
 
 private:
-    int64_t at(int64_t k, int64_t e) const { return (k * n_pair_ + e) * blocks_of(n_) * LANES; }
+    int64_t at(int64_t k, int64_t e) const { return (k * n_pair_ + e) * blocks_of(n_) * BLOCK_SIZE; }
     void run_dense(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n_histories);
     void run_table(const Pairs& pairs, const DocumentLinks* links, int64_t d, int64_t n_histories);
     void add_decisions(const Pairs& pairs, const DocumentLinks* links, int64_t d, int64_t begin,
@@ -158,38 +158,38 @@ private:
 
     int64_t n_pair_, n_steps_, n_ = 0, length_ = 0;
     std::vector<int32_t> histories_;
-    Lineup lineup_;
+    EntityBlocks entities_;
     Buffer<float> values_, tops_;
     mutable std::vector<float> means_;
     Buffer<double> sums_;
-    std::vector<int32_t> distinct_;  // entities of the decisions at hand
+    std::vector<int32_t> distinct_;  // entities of the current decisions
     std::vector<int32_t> line_of_;   // per decision and history, its entity's number there
 };
 
-// What trees make of local features alone, for many candidates before any history is known.
-class LocalAnswers {
+// The leaves that the local features of many candidates leave in every tree, before any history.
+class LocalMasks {
 public:
-    LocalAnswers(const Forest& forest, int64_t n_trees, const AskingTrees& asking,
+    LocalMasks(const Forest& forest, int64_t n_trees, const TreeMasks& masks,
                  int64_t n_lanes);
 
-    // Lanes for which there is always room, and those taken.
+    // Whether n more candidates fit, and the number appended.
     bool fits(int64_t n) const { return n_ == 0 || n_ + n <= room_; }
     int64_t size() const { return n_; }
     void clear() { n_ = 0; }
     // Append candidates first..last-1 of a mention.
     void add(const Search& s, int64_t mention, int64_t first, int64_t last);
-    // Ask all questions about local features of the lanes appended.
-    void ask(const Forest& forest);
+    // Evaluate all splits on local features for the candidates appended.
+    void run(const Forest& forest);
 
-    double score(int64_t lane) const { return score_[lane]; }  // of trees without global questions
-    // The asking trees' sum for a lane; the bin of global feature g is bins[g * step].
+    double score(int64_t lane) const { return score_[lane]; }  // of trees without global splits
+    // The sum of all other trees for a candidate; the bin of global feature g is bins[g * step].
     double sum(int64_t lane, const uint8_t* bins, int64_t step) {
-        return sum_leaves(*asking_, masks_.data() + lane * n_asking_, bins, step, left_.data());
+        return sum_leaves(*tree_masks_, masks_.data() + lane * n_masked_, bins, step, left_.data());
     }
 
 private:
-    const AskingTrees* asking_;
-    int64_t n_trees_, n_local_, planes_, n_asking_, room_, n_ = 0;
+    const TreeMasks* tree_masks_;
+    int64_t n_trees_, n_local_, planes_, n_masked_, room_, n_ = 0;
     std::vector<uint8_t> bins_, allowed_, leaves_;
     std::vector<uint32_t> words_, left_;
     std::vector<double> score_;

@@ -22,7 +22,7 @@ struct Lists {  // mentions of a document that share name and candidates
 
 struct Repeats {
     Lists once;
-    Ragged<int64_t> mentions;
+    Ragged<const int64_t> mentions;
 };
 
 struct Contexts {
@@ -31,7 +31,7 @@ struct Contexts {
 
 struct Facts {
     SparseRows title_words, description;
-    Ragged<uint32_t> kind_clues;
+    Ragged<const uint32_t> kind_clues;
     Array<const float, 2> shape, title_vector, description_vector, kind_vector, bracket_vector;
 };
 
@@ -156,9 +156,9 @@ public:
             prefetch_words(entities[std::min(c + 1, n - 1)]);
             compare_title(e, row + c);
             compare_description(e, row + c);
-            add_side(c, TITLE, facts_.title_words.offsets, e, facts_.title_vector);
-            add_side(c, DESCRIPTION, facts_.description.offsets, e, facts_.description_vector);
-            add_side(c, KIND, facts_.kind_clues.offsets, e, facts_.kind_vector);
+            add_side(c, TITLE, facts_.title_words.indptr, e, facts_.title_vector);
+            add_side(c, DESCRIPTION, facts_.description.indptr, e, facts_.description_vector);
+            add_side(c, KIND, facts_.kind_clues.indptr, e, facts_.kind_vector);
             if (facts_.shape(e, 0) != 0.0f)
                 add_side(c, BRACKET, facts_.bracket_vector.row(e).data());
         }
@@ -179,7 +179,7 @@ private:
     static constexpr int64_t N_SHARED = 3;  // texts that the mentions of a list share
 
     static std::span<const int32_t> row(const SparseRows& bag, int64_t r) {
-        return {bag.columns.data() + bag.offsets[r], bag.columns.data() + bag.offsets[r + 1]};
+        return {bag.indices.data() + bag.indptr[r], bag.indices.data() + bag.indptr[r + 1]};
     }
 
     template <class T>
@@ -199,8 +199,8 @@ private:
     }
 
     void put(const SparseRows& bag, int64_t r, Values& values) {
-        for (int64_t i = bag.offsets[r]; i < bag.offsets[r + 1]; ++i)
-            values[numbers_[bag.columns[i]]] = bag.values[i];
+        for (int64_t i = bag.indptr[r]; i < bag.indptr[r + 1]; ++i)
+            values[numbers_[bag.indices[i]]] = bag.data[i];
         values[0] = 0.0f;
     }
 
@@ -213,10 +213,10 @@ private:
         double* __restrict const sum = sum_.data();
         std::fill(sum_.begin(), sum_.end(), 0.0);
         for (int32_t word : row(bag, r)) prefetch(lexicon_.vectors.row(word).data(), width_);
-        for (int64_t i = bag.offsets[r]; i < bag.offsets[r + 1]; ++i) {
+        for (int64_t i = bag.indptr[r]; i < bag.indptr[r + 1]; ++i) {
             const float* __restrict const vector =
-                lexicon_.vectors.row(bag.columns[i]).data();
-            const double value = bag.values[i];
+                lexicon_.vectors.row(bag.indices[i]).data();
+            const double value = bag.data[i];
             for (int64_t k = 0; k < width_; ++k) sum[k] += value * static_cast<double>(vector[k]);
         }
         const double length = std::max(std::sqrt(square()), 1e-12);
@@ -268,10 +268,10 @@ private:
     }
 
     void compare_description(int64_t e, int64_t row) {
-        const int32_t* const words = facts_.description.columns.data();
-        const float* const values = facts_.description.values.data();
-        const int64_t first = facts_.description.offsets[e];
-        const int64_t last = facts_.description.offsets[e + 1];
+        const int32_t* const words = facts_.description.indices.data();
+        const float* const values = facts_.description.data.data();
+        const int64_t first = facts_.description.indptr[e];
+        const int64_t last = facts_.description.indptr[e + 1];
         if (static_cast<int64_t>(likely_.size()) < last - first) likely_.resize(last - first);
         int64_t n = 0;
         for (int64_t i = first; i < last; ++i) {  // without a branch: few words pass
@@ -415,7 +415,7 @@ void compare_texts(Ints candidate_offsets, const Repeats& repeats, const Context
                   "repeats.once.candidate_offsets");
     check_range(once.entity, 0, n_entities, "repeats.once.entity");
     check_ragged(repeats.mentions, n_lists, "repeats.mentions");
-    check_range(repeats.mentions.items, 0, n_mentions, "repeats.mentions");
+    check_range(repeats.mentions.data, 0, n_mentions, "repeats.mentions");
     for (int64_t r = 0; r < n_lists; ++r) {
         check_at_least(repeats.mentions[r].size(), 1, "repeats.mentions");
         for (int64_t m : repeats.mentions[r])

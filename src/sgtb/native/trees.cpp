@@ -15,7 +15,7 @@ namespace sgtb {
 
 namespace {
 
-constexpr int64_t BINS = 256;  // places per feature of a histogram
+constexpr int64_t BINS = 256;  // histogram entries per feature
 
 // ---- binning
 
@@ -37,7 +37,7 @@ void bin_rows(Array<const float, 2> values, Array<const float, 2> thresholds,
     }
 }
 
-// Count the thresholds below each value; few are all compared, many are searched.
+// Count the thresholds below each value: linear for few thresholds, else by binary search.
 void bin_column(const float* __restrict values, int64_t n, const float* thresholds,
                 int64_t n_thresholds, int32_t* __restrict bins) {
     if (n_thresholds > 64) {
@@ -51,7 +51,7 @@ void bin_column(const float* __restrict values, int64_t n, const float* threshol
     }
 }
 
-// Bin the local features of mentions first..last-1 into blocks of lanes.
+// Bin the local features of mentions first..last-1 into candidate blocks.
 void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block_offsets,
                 Array<const float, 2> local, Array<const float, 2> thresholds, Ints n_bins,
                 Array<uint8_t, 2> out) {
@@ -65,7 +65,7 @@ void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block
     check_thresholds(thresholds, n_local);
     check_equal(n_bins.size(), n_local, "n_bins");
     check_range(n_bins, 1, MAX_BINS + 1, "n_bins");
-    check_equal(out.shape(1), LANES, "out");
+    check_equal(out.shape(1), BLOCK_SIZE, "out");
     int64_t widest = 0;
     for (int64_t m = first; m < last; ++m) {
         int64_t n = candidate_offsets[m + 1] - candidate_offsets[m];
@@ -88,7 +88,7 @@ void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block
             bin_column(values.data(), n, &thresholds(f, 0), n_bins[f] - 1, bins.data());
             for (int64_t m = begin; m < end; ++m) {
                 const int64_t n_blocks = block_offsets[m + 1] - block_offsets[m];
-                uint8_t* to = out.data() + (block_offsets[m] * n_local + f * n_blocks) * LANES;
+                uint8_t* to = out.data() + (block_offsets[m] * n_local + f * n_blocks) * BLOCK_SIZE;
                 for (int64_t c = candidate_offsets[m]; c < candidate_offsets[m + 1]; ++c)
                     *to++ = static_cast<uint8_t>(bins[c - row]);
             }
@@ -231,9 +231,9 @@ void walk_rows(Ints roots, Ints feature, Floats threshold, Ints left, Doubles va
 }
 
 // One byte of each of sixteen candidates.
-using ByteLanes = Lanes<uint8_t, LANES, 16>;
+using ByteLanes = Lanes<uint8_t, BLOCK_SIZE, 16>;
 
-// Which leaves of a tree are left to sixteen candidates: a bit per leaf, eight in a plane.
+// The leaves of a tree that sixteen candidates can still reach: a bit per leaf, eight per plane.
 template <int PLANES>
 struct LeafMasks {
     ByteLanes plane[PLANES];
@@ -241,19 +241,19 @@ struct LeafMasks {
     LeafMasks() {
         for (auto& bits : plane) bits = ByteLanes::all(255);
     }
-    // Clear the leaves on the left of a question where the bin is above its border.
-    void rule_out(int64_t question, const uint8_t* bins, int64_t n_blocks) {
-        const auto bin = ByteLanes::load(bins + feature_of(question) * n_blocks * LANES);
-        const auto kept = at_most(bin, ByteLanes::all(border_of(question))) |
-                          ByteLanes::all(allowed_of(question));
+    // Clear the leaves left of a split where the candidate's bin is above it.
+    void rule_out(int64_t split, const uint8_t* bins, int64_t n_blocks) {
+        const auto bin = ByteLanes::load(bins + feature_of(split) * n_blocks * BLOCK_SIZE);
+        const auto kept = at_most(bin, ByteLanes::all(bin_of(split))) |
+                          ByteLanes::all(mask_of(split));
         if constexpr (PLANES == 1) {
             plane[0] = plane[0] & kept;
         } else {
-            ByteLanes& bits = plane[plane_of(question)];
+            ByteLanes& bits = plane[plane_of(split)];
             bits = bits & kept;
         }
     }
-    // The number of the first leaf left.
+    // The number of the first reachable leaf.
     ByteLanes first() const {
         auto empty = [](ByteLanes bits) { return at_most(bits, ByteLanes::all(0)); };
         auto number = [](ByteLanes where, int value) { return where & ByteLanes::all(value); };
@@ -279,16 +279,16 @@ struct LeafMasks {
 
 template <int PLANES>
 void add_masked_tree(const Forest& forest, int64_t tree, const ScoreRows& at) {
-    const int64_t* const begin = forest.questions.data() + tree * forest.words;
-    const int64_t* const middle = begin + forest.local_questions[tree];
-    const int64_t* const end = middle + forest.global_questions[tree];
+    const int64_t* const begin = forest.splits.data() + tree * forest.words;
+    const int64_t* const middle = begin + forest.local_splits[tree];
+    const int64_t* const end = middle + forest.global_splits[tree];
     const double* const values = &forest.leaf_value(tree, 0);
-    for (int64_t first = 0; first < at.n; first += LANES) {
-        const int64_t n = std::min(LANES, at.n - first);
+    for (int64_t first = 0; first < at.n; first += BLOCK_SIZE) {
+        const int64_t n = std::min(BLOCK_SIZE, at.n - first);
         LeafMasks<PLANES> shared;
         for (const int64_t* q = begin; q < middle; ++q)
             shared.rule_out(*q, at.local + first, at.n_blocks);
-        uint8_t leaf[LANES];
+        uint8_t leaf[BLOCK_SIZE];
         shared.first().store(leaf);
         for (int64_t k = 0; k < at.n_rows; ++k) {
             if (middle < end) {
@@ -307,7 +307,7 @@ void add_masked_tree(const Forest& forest, int64_t tree, const ScoreRows& at) {
 void walk_tree(const Forest& forest, int64_t tree, const ScoreRows& at, int64_t k) {
     const uint8_t* globals = at.globals_of(k);
     double* scores = at.scores_of(k);
-    const int64_t stride = at.n_blocks * LANES;
+    const int64_t stride = at.n_blocks * BLOCK_SIZE;
     for (int64_t lane = 0; lane < at.n; ++lane) {
         int64_t node = forest.roots[tree];
         for (int64_t i = 0; i < forest.depth; ++i) {
@@ -315,7 +315,7 @@ void walk_tree(const Forest& forest, int64_t tree, const ScoreRows& at, int64_t 
             const uint8_t bin = feature < forest.n_local
                                     ? at.local[feature * stride + lane]
                                     : globals[(feature - forest.n_local) * stride + lane];
-            node = child_of(word) + (bin > border_of(word));
+            node = child_of(word) + (bin > bin_of(word));
         }
         scores[lane] += forest.value[node];
     }
@@ -334,30 +334,30 @@ void check_forest(const Forest& forest, int64_t n_trees, int64_t n_global) {
     check_value(n_used, 0, n_nodes + 1, "forest.roots");
     for (int64_t i = 0; i < n_used; ++i) {
         const int64_t word = forest.nodes[i], child = child_of(word);
-        // A leaf is its own child: no bin is above its border. Other children come later.
-        if (child == i ? border_of(word) != 255 : child < i || child >= n_used - 1)
+        // A leaf is its own left child, and no bin is above 255. Other children come later.
+        if (child == i ? bin_of(word) != 255 : child < i || child >= n_used - 1)
             fail("forest.nodes", "node " + std::to_string(i) + " has no valid child");
         if (feature_of(word) >= std::max<int64_t>(n_features, 1))
-            fail("forest.nodes", "node " + std::to_string(i) + " asks about no existing feature");
+            fail("forest.nodes", "node " + std::to_string(i) + " tests no existing feature");
     }
     if (!forest.masked()) return;
     if (forest.planes != 1 && forest.planes != 2 && forest.planes != MAX_PLANES)
         fail("forest.planes", std::to_string(forest.planes) + " is not 1, 2 or 4");
     check_at_least(forest.leaf_value.shape(0), n_trees, "forest.leaf_value");
     check_equal(forest.leaf_value.shape(1), 8 * forest.planes, "forest.leaf_value");
-    check_at_least(forest.local_questions.size(), n_trees, "forest.local_questions");
-    check_at_least(forest.global_questions.size(), n_trees, "forest.global_questions");
+    check_at_least(forest.local_splits.size(), n_trees, "forest.local_splits");
+    check_at_least(forest.global_splits.size(), n_trees, "forest.global_splits");
     check_value(forest.words, 0, 256, "forest.words");
-    check_at_least(forest.questions.size(), n_trees * forest.words, "forest.questions");
+    check_at_least(forest.splits.size(), n_trees * forest.words, "forest.splits");
     for (int64_t t = 0; t < n_trees; ++t) {
-        const int64_t n_locals = forest.local_questions[t], n_globals = forest.global_questions[t];
-        check_value(n_locals, 0, forest.words + 1, "forest.local_questions");
-        check_value(n_globals, 0, forest.words - n_locals + 1, "forest.global_questions");
+        const int64_t n_locals = forest.local_splits[t], n_globals = forest.global_splits[t];
+        check_value(n_locals, 0, forest.words + 1, "forest.local_splits");
+        check_value(n_globals, 0, forest.words - n_locals + 1, "forest.global_splits");
         for (int64_t q = 0; q < n_locals + n_globals; ++q) {
-            const int64_t question = forest.questions[t * forest.words + q];
-            check_value(feature_of(question), 0, q < n_locals ? forest.n_local : n_global,
-                        "forest.questions");
-            check_value(plane_of(question), 0, forest.planes, "forest.questions");
+            const int64_t split = forest.splits[t * forest.words + q];
+            check_value(feature_of(split), 0, q < n_locals ? forest.n_local : n_global,
+                        "forest.splits");
+            check_value(plane_of(split), 0, forest.planes, "forest.splits");
         }
     }
 }
@@ -374,7 +374,7 @@ void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRow
     for (int64_t t = first; t < last; ++t) add(forest, t, at);
 }
 
-// ---- asking trees
+// ---- masks of the trees that test global features
 
 namespace {
 
@@ -388,74 +388,73 @@ void check_trees(const Forest& forest, Ints trees, int64_t n_global) {
     check_forest(forest, n_trees, n_global);
 }
 
-// Call visit(j, question) for every question of tree j about global features.
+// Call visit(j, split) for every split of tree j on a global feature.
 template <class Visit>
-void each_global_question(const Forest& forest, Ints trees, Visit visit) {
+void each_global_split(const Forest& forest, Ints trees, Visit visit) {
     for (int64_t j = 0; j < trees.size(); ++j) {
-        const int64_t t = trees[j], first = t * forest.words + forest.local_questions[t];
-        for (int64_t q = first; q < first + forest.global_questions[t]; ++q)
-            visit(j, forest.questions[q]);
+        const int64_t t = trees[j], first = t * forest.words + forest.local_splits[t];
+        for (int64_t q = first; q < first + forest.global_splits[t]; ++q)
+            visit(j, forest.splits[q]);
     }
 }
 
-// Mark the bins that questions compare each feature with.
-void mark_borders(const Forest& forest, Ints trees, Array<int32_t, 2> asked) {
-    check_trees(forest, trees, asked.shape(0));
-    check_equal(asked.shape(1), MAX_BINS + 1, "asked");
-    each_global_question(forest, trees, [&](int64_t, int64_t question) {
-        asked(feature_of(question), border_of(question)) = 1;
+// Mark the bins at which each feature is split.
+void mark_split_bins(const Forest& forest, Ints trees, Array<int32_t, 2> is_split) {
+    check_trees(forest, trees, is_split.shape(0));
+    check_equal(is_split.shape(1), MAX_BINS + 1, "is_split");
+    each_global_split(forest, trees, [&](int64_t, int64_t split) {
+        is_split(feature_of(split), bin_of(split)) = 1;
     });
 }
 
-// Clear from every row the leaves on the left of questions that its bin answers "right".
-void rule_out_rows(const Forest& forest, Ints trees, Array<const int32_t, 2> asked,
-                   Array<const int32_t, 2> row, Array<uint32_t, 2> left) {
+// Clear from every row the leaves left of the splits that its bin passes on the right.
+void fill_masks(const Forest& forest, Ints trees, Array<const int32_t, 2> is_split,
+                Array<const int32_t, 2> row, Array<uint32_t, 2> mask) {
     check_trees(forest, trees, row.shape(0));
     check_equal(row.shape(1), MAX_BINS + 1, "row");
-    check_equal(asked.shape(0), row.shape(0), "asked");
-    check_equal(asked.shape(1), MAX_BINS + 1, "asked");
-    check_range(row, 0, left.shape(0), "row");
-    check_at_least(left.shape(1), trees.size(), "left");
-    each_global_question(forest, trees, [&](int64_t j, int64_t question) {
-        const int64_t above = row(feature_of(question), border_of(question)) + 1;
-        check_value(above, 1, left.shape(0), "row");
-        const uint32_t out = (255u & ~uint32_t(allowed_of(question))) << (8 * plane_of(question));
-        left(above, j) &= ~out;
+    check_equal(is_split.shape(0), row.shape(0), "is_split");
+    check_equal(is_split.shape(1), MAX_BINS + 1, "is_split");
+    check_range(row, 0, mask.shape(0), "row");
+    check_at_least(mask.shape(1), trees.size(), "mask");
+    each_global_split(forest, trees, [&](int64_t j, int64_t split) {
+        const int64_t above = row(feature_of(split), bin_of(split)) + 1;
+        check_value(above, 1, mask.shape(0), "row");
+        mask(above, j) &= ~((255u & ~uint32_t(mask_of(split))) << (8 * plane_of(split)));
     });
     for (int64_t f = 0; f < row.shape(0); ++f) {
-        const int64_t end = row(f, MAX_BINS) + asked(f, MAX_BINS) + 1;
-        check_value(end, 0, left.shape(0) + 1, "asked");
-        // A bin above a border is above all lower ones.
+        const int64_t end = row(f, MAX_BINS) + is_split(f, MAX_BINS) + 1;
+        check_value(end, 0, mask.shape(0) + 1, "is_split");
+        // A bin above a split is above all lower ones.
         for (int64_t r = row(f, 0) + 1; r < end; ++r)
-            for (int64_t j = 0; j < left.shape(1); ++j) left(r, j) &= left(r - 1, j);
+            for (int64_t j = 0; j < mask.shape(1); ++j) mask(r, j) &= mask(r - 1, j);
     }
 }
 
 }  // namespace
 
-void check_asking(const AskingTrees& asking, const Forest& forest, int64_t n_trees,
+void check_masks(const TreeMasks& masks, const Forest& forest, int64_t n_trees,
                   int64_t n_global) {
-    if (!forest.masked()) fail("forest.depth", "trees are too deep to be answered ahead");
-    int64_t n_asking = 0;
-    for (int64_t t = 0; t < n_trees; ++t) n_asking += forest.global_questions[t] > 0;
-    check_at_least(asking.left.shape(1), n_asking, "asking.left");
-    check_equal(asking.row.shape(0), n_global, "asking.row");
-    check_equal(asking.row.shape(1), MAX_BINS + 1, "asking.row");
-    check_range(asking.row, 0, asking.left.shape(0), "asking.row");
-    if (asking.left.shape(1) % 8 != 0) fail("asking.left", "rows are not padded to 8 trees");
-    check_equal(asking.value.size(), asking.left.shape(1) * LEAVES, "asking.value");
+    if (!forest.masked()) fail("forest.depth", "trees are too deep for masks");
+    int64_t n_masked = 0;
+    for (int64_t t = 0; t < n_trees; ++t) n_masked += forest.global_splits[t] > 0;
+    check_at_least(masks.mask.shape(1), n_masked, "masks.mask");
+    check_equal(masks.row.shape(0), n_global, "masks.row");
+    check_equal(masks.row.shape(1), MAX_BINS + 1, "masks.row");
+    check_range(masks.row, 0, masks.mask.shape(0), "masks.row");
+    if (masks.mask.shape(1) % 8 != 0) fail("masks.mask", "rows are not padded to 8 trees");
+    check_equal(masks.value.size(), masks.mask.shape(1) * LEAVES, "masks.value");
 }
 
-double sum_leaves(const AskingTrees& asking, const uint32_t* masks, const uint8_t* bins,
+double sum_leaves(const TreeMasks& trees, const uint32_t* masks, const uint8_t* bins,
                   int64_t step, uint32_t* left) {
     using Words = Lanes<uint32_t, 8>;
     constexpr int64_t AT_ONCE = 16;  // features
-    const int64_t n = asking.left.shape(1), n_global = asking.row.shape(0);
+    const int64_t n = trees.mask.shape(1), n_global = trees.row.shape(0);
     for (int64_t first = 0; first == 0 || first < n_global; first += AT_ONCE) {
         const uint32_t* row[AT_ONCE];
         const int64_t n_here = std::min(AT_ONCE, n_global - first);
         for (int64_t i = 0; i < n_here; ++i)
-            row[i] = asking.left.data() + asking.row(first + i, bins[(first + i) * step]) * n;
+            row[i] = trees.mask.data() + trees.row(first + i, bins[(first + i) * step]) * n;
         const uint32_t* const from = first == 0 ? masks : left;
         for (int64_t j = 0; j < n; j += 8) {
             auto words = Words::load(from + j);
@@ -463,11 +462,11 @@ double sum_leaves(const AskingTrees& asking, const uint32_t* masks, const uint8_
             words.store(left + j);
         }
     }
-    // Sums of leaf values are exact in any order; four of them are independent additions.
-    // A power of two times a De Bruijn number has its own five top bits: a leaf's place.
+    // Sums of leaf values are exact in any order; four accumulators run in parallel.
+    // The lowest set bit times a De Bruijn number has the leaf's place in its five top bits.
     auto value = [&](int64_t j) {
         const uint32_t place = ((left[j] & (0u - left[j])) * 0x077CB531u) >> 27;
-        return asking.value[j * LEAVES + place];
+        return trees.value[j * LEAVES + place];
     };
     double a = 0, b = 0, c = 0, d = 0;
     for (int64_t j = 0; j < n; j += 4) {
@@ -485,7 +484,7 @@ namespace {
 void add_trees_to(const Forest& forest, int64_t first, int64_t last, int64_t n,
                   Array<const uint8_t, 2> local, Array<const uint8_t, 3> globals,
                   Array<double, 2> scores) {
-    const int64_t n_lanes = blocks_of(n) * LANES, n_histories = scores.shape(0);
+    const int64_t n_lanes = blocks_of(n) * BLOCK_SIZE, n_histories = scores.shape(0);
     check_forest(forest, last, globals.shape(1));
     check_value(first, 0, last + 1, "first");
     check_value(n, 0, int64_t(1) << 31, "n");
@@ -502,17 +501,17 @@ void add_trees_to(const Forest& forest, int64_t first, int64_t last, int64_t n,
 }
 
 // The sums of all trees that depend on a history, row by row.
-void sum_leaves_of(const Forest& forest, int64_t n_trees, const AskingTrees& asking,
+void sum_leaves_of(const Forest& forest, int64_t n_trees, const TreeMasks& trees,
                    Array<const uint32_t, 2> masks, Array<const uint8_t, 2> bins,
                    Array<double> out) {
     check_forest(forest, n_trees, bins.shape(1));
-    check_asking(asking, forest, n_trees, bins.shape(1));
-    check_equal(masks.shape(1), asking.left.shape(1), "masks");
+    check_masks(trees, forest, n_trees, bins.shape(1));
+    check_equal(masks.shape(1), trees.mask.shape(1), "masks");
     check_equal(masks.shape(0), out.size(), "masks");
     check_equal(bins.shape(0), out.size(), "bins");
     std::vector<uint32_t> left(masks.shape(1));
     for (int64_t i = 0; i < out.size(); ++i)
-        out[i] = sum_leaves(asking, masks.row(i).data(), bins.row(i).data(), 1, left.data());
+        out[i] = sum_leaves(trees, masks.row(i).data(), bins.row(i).data(), 1, left.data());
 }
 
 }  // namespace
@@ -530,10 +529,10 @@ void bind_trees(nb::module_& module) {
                      "scores");
     bind<&add_trees_to>(module, "add_trees", "forest", "first", "last", "n", "local", "globals",
                         "scores");
-    bind<&sum_leaves_of>(module, "sum_leaves", "forest", "n_trees", "asking", "masks", "bins",
+    bind<&sum_leaves_of>(module, "sum_leaves", "forest", "n_trees", "trees", "masks", "bins",
                          "out");
-    bind<&mark_borders>(module, "mark_borders", "forest", "trees", "asked");
-    bind<&rule_out_rows>(module, "rule_out_rows", "forest", "trees", "asked", "row", "left");
+    bind<&mark_split_bins>(module, "mark_split_bins", "forest", "trees", "is_split");
+    bind<&fill_masks>(module, "fill_masks", "forest", "trees", "is_split", "row", "mask");
 }
 
 }  // namespace sgtb

@@ -9,15 +9,15 @@
 
 namespace sgtb {
 
-// Candidates of a mention stand side by side in blocks of so many lanes.
-inline constexpr int64_t LANES = 16;
+// Candidates of a mention per block; see boosting/search/candidate_blocks.py.
+inline constexpr int64_t BLOCK_SIZE = 16;
 // Thresholds per feature, padded with +inf; bins are 0 to 254.
 inline constexpr int64_t MAX_BINS = 255;
-// Deepest trees that are scored by masks; deeper ones are walked.
+// Depth up to which trees are scored by masks; deeper ones are walked.
 inline constexpr int64_t MASKED_DEPTH = 5;
 inline constexpr int64_t MAX_PLANES = 4;
 
-inline int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
+inline int64_t blocks_of(int64_t n) { return (n + BLOCK_SIZE - 1) / BLOCK_SIZE; }
 
 // Memory for n values, not initialised.
 template <class T>
@@ -37,30 +37,30 @@ private:
     int64_t size_ = 0;
 };
 
-// Trees on bins, in two forms; see sgtb/learn/forest.py for the layout of words.
+// Trees on bins, in two forms; see boosting/trees/forest.py for the layout of words.
 struct Forest {
     int64_t depth, planes, words, n_local;
     Array<const int32_t> roots;
     Array<const int64_t> nodes;
     Array<const double> value;
-    Array<const int64_t> questions;
-    Array<const int32_t> local_questions, global_questions;
+    Array<const int64_t> splits;
+    Array<const int32_t> local_splits, global_splits;
     Array<const double, 2> leaf_value;
 
     bool masked() const { return depth <= MASKED_DEPTH; }
 };
 
-// The parts of a word of a node or question.
+// The parts of a word of a node or split.
 inline int64_t feature_of(int64_t word) { return (word >> 8) & 0xFFFFFF; }
-inline uint8_t border_of(int64_t word) { return static_cast<uint8_t>(word & 255); }
+inline uint8_t bin_of(int64_t word) { return static_cast<uint8_t>(word & 255); }
 inline int64_t child_of(int64_t word) { return word >> 32; }
-inline uint8_t allowed_of(int64_t word) { return static_cast<uint8_t>((word >> 32) & 255); }
+inline uint8_t mask_of(int64_t word) { return static_cast<uint8_t>((word >> 32) & 255); }
 inline int64_t plane_of(int64_t word) { return word >> 40; }
 
-// Raise unless the first trees are well formed and ask about existing features only.
+// Raise unless the first trees are well formed and test existing features only.
 void check_forest(const Forest& forest, int64_t n_trees, int64_t n_global);
 
-// Count a feature's thresholds below `value`: four halvings of 255 places, then fifteen at once.
+// Count the thresholds below `value`: four steps of a binary search, then fifteen comparisons.
 inline uint8_t bin_value(float value, const float* thresholds) {
     int low = 0;
     for (int step = 128; step >= 16; step >>= 1)
@@ -72,7 +72,7 @@ inline uint8_t bin_value(float value, const float* thresholds) {
 inline int64_t find_leaf(const Forest& forest, int64_t node, int64_t steps, const uint8_t* row) {
     for (int64_t i = 0; i < steps; ++i) {
         int64_t word = forest.nodes[node];
-        node = child_of(word) + (row[feature_of(word)] > border_of(word));
+        node = child_of(word) + (row[feature_of(word)] > bin_of(word));
     }
     return node;
 }
@@ -92,7 +92,7 @@ inline uint8_t first_leaf_of_four(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
     return static_cast<uint8_t>(first_leaf_of_two(none ? c : a, none ? d : b) | (none << 4));
 }
 
-// Where the bins and scores of a mention's candidates under several histories stand.
+// The bins and scores of a mention's candidates under several histories.
 struct ScoreRows {
     const uint8_t* local;    // local bins of the mention's blocks, feature by feature
     const uint8_t* globals;  // global bins of all rows
@@ -100,28 +100,28 @@ struct ScoreRows {
     const int64_t* rows;  // the first block of each history
     int64_t n_rows, n, n_blocks, n_global;
 
-    const uint8_t* globals_of(int64_t k) const { return globals + rows[k] * n_global * LANES; }
-    double* scores_of(int64_t k) const { return scores + rows[k] * LANES; }
+    const uint8_t* globals_of(int64_t k) const { return globals + rows[k] * n_global * BLOCK_SIZE; }
+    double* scores_of(int64_t k) const { return scores + rows[k] * BLOCK_SIZE; }
 };
 
 // Add trees first..last-1 to the scores of a mention's n candidates under all histories.
 void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at);
 
-// Trees that ask about global features, as tables; see sgtb/learn/asking.py.
-struct AskingTrees {
+// Leaf masks of the trees that test global features; see boosting/trees/tree_masks.py.
+struct TreeMasks {
     Array<const int32_t> tree;
     Array<const int32_t, 2> row;
-    Array<const uint32_t, 2> left;
+    Array<const uint32_t, 2> mask;
     Array<const double> value;
 };
 
-// Raise unless the tables hold all of the forest's first trees that ask about global features.
-void check_asking(const AskingTrees& asking, const Forest& forest, int64_t n_trees,
+// Raise unless the masks cover all of the first trees that test global features.
+void check_masks(const TreeMasks& masks, const Forest& forest, int64_t n_trees,
                   int64_t n_global);
 
-// The sum of all asking trees for a candidate whose local features leave `masks`.
-// The bin of its global feature g is bins[g * step]; `left` is scratch as long as `masks`.
-double sum_leaves(const AskingTrees& asking, const uint32_t* masks, const uint8_t* bins,
+// The sum of the trees that test global features, for a candidate whose local features leave the
+// leaves `masks`. The bin of global feature g is bins[g * step]; `left` is scratch.
+double sum_leaves(const TreeMasks& trees, const uint32_t* masks, const uint8_t* bins,
                   int64_t step, uint32_t* left);
 
 }  // namespace sgtb

@@ -3,9 +3,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "bind.hpp"
-#include "check.hpp"
 #include "interrupt.hpp"
+#include "ragged.hpp"
 
 namespace sgtb {
 
@@ -45,21 +44,13 @@ struct Texts {
     }
 };
 
-struct NumberLists {
-    Longs offsets;
-    Ints items;
-};
-
-struct WordLists {
-    Array<int64_t> offsets;
-    Array<uint64_t> items;
-};
+using NumberLists = Ragged<const int32_t>;
 
 // See linking/name_prints.py.
 struct NamePrints {
     Array<uint64_t> whole, squeezed, initials;
     Array<uint64_t, 2> beginning;
-    WordLists words, trigrams;
+    Ragged<uint64_t> words, trigrams;
 };
 
 // A hash table of the numbers of words, by the hashes of these; -1: an empty place.
@@ -80,8 +71,6 @@ struct WordTable {
 }  // namespace
 
 SGTB_RECORD(Texts, data, starts, ends)
-SGTB_RECORD(NumberLists, offsets, items)
-SGTB_RECORD(WordLists, offsets, items)
 SGTB_RECORD(NamePrints, whole, squeezed, initials, beginning, words, trigrams)
 SGTB_RECORD(WordTable, hashes, numbers)
 
@@ -176,11 +165,11 @@ int64_t number_words(const WordTable& table, const Texts& texts, bool in_normal_
 int64_t sum_words(const NumberLists& linked, const NumberLists& texts, Doubles weight,
                   const NumberLists& own, Array<int64_t> offsets, Array<int32_t> columns,
                   Array<float> values) {
-    const int64_t n = linked.offsets.size() - 1, n_texts = weight.size();
-    check_offsets(linked.offsets, n, linked.items.size(), "linked.offsets");
-    check_range(linked.items, 0, n_texts, "linked.items");
-    check_offsets(texts.offsets, n_texts, texts.items.size(), "texts.offsets");
-    check_offsets(own.offsets, n, own.items.size(), "own.offsets");
+    const int64_t n = linked.indptr.size() - 1, n_texts = weight.size();
+    check_ragged(linked, n, "linked");
+    check_range(linked.data, 0, n_texts, "linked.data");
+    check_ragged(texts, n_texts, "texts");
+    check_ragged(own, n, "own");
     check_equal(offsets.size(), n + 1, "offsets");
     check_equal(values.size(), columns.size(), "values");
     std::vector<std::pair<int32_t, double>> words;
@@ -188,13 +177,13 @@ int64_t sum_words(const NumberLists& linked, const NumberLists& texts, Doubles w
     offsets[0] = 0;
     for (int64_t r = 0; r < n; ++r) {
         words.clear();
-        for (int64_t k = linked.offsets[r]; k < linked.offsets[r + 1]; ++k) {
-            const int64_t t = linked.items[k];
-            for (int64_t i = texts.offsets[t]; i < texts.offsets[t + 1]; ++i)
-                words.emplace_back(texts.items[i], weight[t]);
+        for (int64_t k = linked.indptr[r]; k < linked.indptr[r + 1]; ++k) {
+            const int64_t t = linked.data[k];
+            for (int64_t i = texts.indptr[t]; i < texts.indptr[t + 1]; ++i)
+                words.emplace_back(texts.data[i], weight[t]);
         }
-        for (int64_t i = own.offsets[r]; i < own.offsets[r + 1]; ++i)
-            words.emplace_back(own.items[i], 1.0);
+        for (int64_t i = own.indptr[r]; i < own.indptr[r + 1]; ++i)
+            words.emplace_back(own.data[i], 1.0);
         std::stable_sort(words.begin(), words.end(),
                          [](const auto& a, const auto& b) { return a.first < b.first; });
         check_at_least(columns.size(), at + static_cast<int64_t>(words.size()), "columns");
@@ -240,16 +229,16 @@ std::tuple<int64_t, int64_t> print_names(const Texts& names, const NamePrints& o
     check_equal(out.squeezed.size(), n, "out.squeezed");
     check_equal(out.initials.size(), n, "out.initials");
     check_equal(out.beginning.shape(0), n, "out.beginning");
-    check_equal(out.words.offsets.size(), n + 1, "out.words.offsets");
-    check_equal(out.trigrams.offsets.size(), n + 1, "out.trigrams.offsets");
+    check_equal(out.words.indptr.size(), n + 1, "out.words.indptr");
+    check_equal(out.trigrams.indptr.size(), n + 1, "out.trigrams.indptr");
     std::vector<uint64_t> letters, runs;
     int64_t n_words = 0, n_trigrams = 0;
-    out.words.offsets[0] = out.trigrams.offsets[0] = 0;
+    out.words.indptr[0] = out.trigrams.indptr[0] = 0;
     for (int64_t i = 0; i < n; ++i) {
         const std::string_view name = names.text(i);
         const auto size = static_cast<int64_t>(name.size());
-        check_at_least(out.words.items.size(), n_words + (size + 1) / 2, "out.words.items");
-        check_at_least(out.trigrams.items.size(), n_trigrams + size, "out.trigrams.items");
+        check_at_least(out.words.data.size(), n_words + (size + 1) / 2, "out.words.data");
+        check_at_least(out.trigrams.data.size(), n_trigrams + size, "out.trigrams.data");
         out.whole[i] = Hash().add(name).value();
         letters.assign(1, ' ');
         Hash beginning;
@@ -270,11 +259,11 @@ std::tuple<int64_t, int64_t> print_names(const Texts& names, const NamePrints& o
             const std::string_view word = rest.substr(0, rest.find(' '));
             rest.remove_prefix(std::min(word.size() + 1, rest.size()));
             if (word.empty()) continue;
-            out.words.items[n_words++] = Hash().add(word).value();
+            out.words.data[n_words++] = Hash().add(word).value();
             squeezed.add(word);
             initials.add(first_letter(word));
         }
-        out.words.offsets[i + 1] = n_words;
+        out.words.indptr[i + 1] = n_words;
         out.squeezed[i] = squeezed.value();
         out.initials[i] = initials.value();
         runs.clear();
@@ -282,9 +271,9 @@ std::tuple<int64_t, int64_t> print_names(const Texts& names, const NamePrints& o
             runs.push_back(letters[k - 2] << 42 | letters[k - 1] << 21 | letters[k]);
         std::sort(runs.begin(), runs.end());
         runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
-        std::copy(runs.begin(), runs.end(), out.trigrams.items.data() + n_trigrams);
+        std::copy(runs.begin(), runs.end(), out.trigrams.data.data() + n_trigrams);
         n_trigrams += static_cast<int64_t>(runs.size());
-        out.trigrams.offsets[i + 1] = n_trigrams;
+        out.trigrams.indptr[i + 1] = n_trigrams;
     }
     return {n_words, n_trigrams};
 }

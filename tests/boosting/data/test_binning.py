@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sgtb.boosting.data.binning import Binner
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 
 columns = arrays(
     np.float32,
@@ -17,8 +17,8 @@ columns = arrays(
 
 
 def bins_of(binner: Binner, values: np.ndarray, threads: int = 1) -> np.ndarray:
-    with Crew(threads) as crew:
-        return binner.transform(np.asarray(values, np.float32), crew)
+    with ThreadPool(threads) as pool:
+        return binner.transform(np.asarray(values, np.float32), pool)
 
 
 def thresholds_of(binner: Binner, feature: int = 0) -> np.ndarray:

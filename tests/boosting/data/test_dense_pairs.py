@@ -75,7 +75,7 @@ def test_tables_become_blocks_and_blocks_stay(monkeypatch):
     assert with_dense_pairs(dense) is dense
     none = replace(problems, pairs=no_pairs())
     assert with_dense_pairs(none) is none
-    monkeypatch.setattr(module, "MOST", 79)
+    monkeypatch.setattr(module, "MAX_SIZE", 79)
     assert with_dense_pairs(problems) is problems
-    monkeypatch.setattr(module, "MOST", 80)
+    monkeypatch.setattr(module, "MAX_SIZE", 80)
     assert isinstance(with_dense_pairs(problems).pairs, BlockPairs)

@@ -15,7 +15,7 @@ from tests.boosting.test_search import random_clamp
 from tests.helpers.problem_builders import eighths, estimator, random_problems, score_with
 
 
-def all_questions(problems) -> tuple[np.ndarray, np.ndarray]:
+def all_comparisons(problems) -> tuple[np.ndarray, np.ndarray]:
     """Every candidate of every mention, the chosen ones too."""
     mentions = np.repeat(np.arange(problems.n_mentions), np.diff(problems.candidate_offsets))
     return mentions, np.arange(problems.n_candidates) - problems.candidate_offsets[mentions]
@@ -40,21 +40,21 @@ def shapley_values(forest, y, r) -> np.ndarray:
     return parts
 
 
-def twin_parts(walk, choices, m, rival, forest) -> tuple[np.ndarray, np.ndarray]:
+def twin_parts(walk, choices, m, runner_up, forest) -> tuple[np.ndarray, np.ndarray]:
     """The parts of local features and of the other mentions, one row at a time."""
     document, score = walk.document, score_with(forest)
     t = walk.mentions.index(m)
     history = walk.mentions[:t]
     prefix = tuple(choices[s] for s in history)
-    rows = [np.array(row_of(walk, prefix, c), np.float32) for c in (choices[m], rival)]
+    rows = [np.array(row_of(walk, prefix, c), np.float32) for c in (choices[m], runner_up)]
     parts = shapley_values(forest, *rows)
-    n_local = len(document.local[m][rival])
+    n_local = len(document.local[m][runner_up])
     mentions = np.zeros(len(document.local))
     if walk.plan.uses_history and history:
         decided = [document.entity[s][choices[s]] for s in history]
         phi = [
             np.array([document.phi_E(document.entity[m][c], other) for other in decided])
-            for c in (choices[m], rival)
+            for c in (choices[m], runner_up)
         ]
         for e in range(document.n_pair):
             d = phi[0][:, e] - phi[1][:, e]
@@ -65,7 +65,7 @@ def twin_parts(walk, choices, m, rival, forest) -> tuple[np.ndarray, np.ndarray]
             decisive = tops[0] if tops[0].max() > tops[1].max() else tops[1]
             mentions[history[int(np.argmax(decisive))]] += parts[n_local + document.n_pair + e]
     own = factors(walk, choices, score)
-    changed = factors(walk, [*choices[:m], rival, *choices[m + 1 :]], score)
+    changed = factors(walk, [*choices[:m], runner_up, *choices[m + 1 :]], score)
     for later in range(t + 1, len(walk.mentions)):
         mentions[walk.mentions[later]] += own[later] - changed[later]
     return parts[:n_local], mentions
@@ -73,14 +73,14 @@ def twin_parts(walk, choices, m, rival, forest) -> tuple[np.ndarray, np.ndarray]
 
 def assert_explained_alike(problems, fitted, plan, clamp) -> None:
     decoding = fitted.decode(problems, clamp=clamp)
-    asked = all_questions(problems)
+    asked = all_comparisons(problems)
     found = fitted.contributions(problems, decoding, *asked, clamp)
     k = 0
     for d, walk in walks_of(problems, plan, decoding, clamp):
         choices = decoding.document(d).choices.tolist()
         for m, candidates in enumerate(walk.document.local):
-            for rival in range(len(candidates)):
-                local, mentions = twin_parts(walk, choices, m, rival, fitted.model.forest)
+            for runner_up in range(len(candidates)):
+                local, mentions = twin_parts(walk, choices, m, runner_up, fitted.model.forest)
                 np.testing.assert_allclose(found[k].local, local, rtol=0, atol=1e-12)
                 np.testing.assert_allclose(found[k].mentions, mentions, rtol=0, atol=1e-12)
                 k += 1
@@ -125,8 +125,8 @@ def test_parts_add_up(name, source, depth):
 
 def assert_adds_up(problems, fitted, clamp) -> None:
     decoding = fitted.decode(problems, clamp=clamp)
-    found = fitted.contributions(problems, decoding, *all_questions(problems), clamp)
-    exact = fitted.alternatives(problems, decoding, clamp, np.inf)
+    found = fitted.contributions(problems, decoding, *all_comparisons(problems), clamp)
+    exact = fitted.counterfactuals(problems, decoding, clamp, np.inf)
     np.testing.assert_array_equal(found.total, -exact.score)
     sums = [
         part.local.sum() + part.mentions.sum() for part in map(found.__getitem__, range(len(found)))
@@ -165,16 +165,16 @@ def test_candidates_that_agree_in_everything_have_no_parts():
     assert itself.total == 0
 
 
-def test_questions_may_come_in_any_order_and_twice():
+def test_comparisons_may_come_in_any_order_and_twice():
     problems = random_problems(np.random.default_rng(44), n_documents=4)
     fitted = estimator(SearchPlan("bibsg"), n_trees=5).fit(problems)
     decoding = fitted.decode(problems)
-    mentions, rivals = all_questions(problems)
-    whole = fitted.contributions(problems, decoding, mentions, rivals)
+    mentions, runner_ups = all_comparisons(problems)
+    whole = fitted.contributions(problems, decoding, mentions, runner_ups)
     order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(mentions)), 2))
-    mixed = fitted.contributions(problems, decoding, mentions[order], rivals[order])
+    mixed = fitted.contributions(problems, decoding, mentions[order], runner_ups[order])
     for k, original in enumerate(order):
-        one = fitted.contribution(problems, decoding, mentions[original], rivals[original])
+        one = fitted.contribution(problems, decoding, mentions[original], runner_ups[original])
         for other in (mixed[k], one):
             assert other.local.tobytes() == whole[original].local.tobytes()
             assert other.mentions.tobytes() == whole[original].mentions.tobytes()
@@ -185,9 +185,9 @@ def test_threads_change_nothing():
     problems = random_problems(np.random.default_rng(45), n_documents=9, max_mentions=6)
     fitted = estimator(SearchPlan("bsg"), n_trees=8).fit(problems)
     decoding = fitted.decode(problems)
-    alone = fitted.contributions(problems, decoding, *all_questions(problems))
+    alone = fitted.contributions(problems, decoding, *all_comparisons(problems))
     fitted.set_params(training__threads=3)
-    crowd = fitted.contributions(problems, decoding, *all_questions(problems))
+    crowd = fitted.contributions(problems, decoding, *all_comparisons(problems))
     for field in ("local", "offsets", "mentions", "total"):
         assert getattr(crowd, field).tobytes() == getattr(alone, field).tobytes()
 
@@ -200,25 +200,25 @@ def test_answers_are_counted_and_found_by_number():
     assert len(found) == 2
     assert len(list(found)) == 2
     assert found[-1].total == found[1].total
-    with pytest.raises(IndexError, match="question 2 of 2"):
+    with pytest.raises(IndexError, match="comparison 2 of 2"):
         found[2]
     assert len(fitted.contributions(problems, decoding, [], [])) == 0
 
 
 @pytest.mark.parametrize(
-    ("mentions", "rivals", "message"),
+    ("mentions", "runner_ups", "message"),
     [
         ([0, 1], [0], r"equally long.*\(2,\) and \(1,\)"),
         (0, 1, "equally long"),
         ([0.5], [1], "whole numbers"),
         ([10_000], [0], "no mention 10000"),
         ([-1], [0], "no mention -1"),
-        ([0], [4], "document 0, mention 0: the rival is candidate 4.* 4 candidates"),
-        ([0], [-1], "the rival is candidate -1"),
+        ([0], [4], "document 0, mention 0: the runner-up is candidate 4.* 4 candidates"),
+        ([0], [-1], "the runner-up is candidate -1"),
     ],
 )
-def test_questions_about_nothing_are_refused(mentions, rivals, message):
+def test_comparisons_with_nothing_are_refused(mentions, runner_ups, message):
     problems = random_problems(np.random.default_rng(46))
     fitted = estimator(SearchPlan("bsg"), n_trees=3).fit(problems)
     with pytest.raises(ProblemsError, match=message):
-        fitted.contributions(problems, fitted.decode(problems), mentions, rivals)
+        fitted.contributions(problems, fitted.decode(problems), mentions, runner_ups)

@@ -49,7 +49,7 @@ def twin_scores(problems, plan, fitted, decoding, clamp, margin) -> np.ndarray:
 def assert_weighed_alike(problems, fitted, plan, clamp) -> None:
     decoding = fitted.decode(problems, clamp=clamp)
     for margin in (np.inf, 0.5, 0.0):
-        found = fitted.alternatives(problems, decoding, clamp, margin)
+        found = fitted.counterfactuals(problems, decoding, clamp, margin)
         expected = twin_scores(problems, plan, fitted, decoding, clamp, margin)
         np.testing.assert_array_equal(found.score, expected)
     for m, choice in enumerate(decoding.choices):
@@ -114,7 +114,7 @@ def test_scores_have_the_bits_of_the_search():
     problems = generate(CorpusShape(n_documents=2, fixed_mentions=9, fixed_candidates=6), 5)
     fitted = estimator(SearchPlan("bsg"), n_trees=60, depth=5, learning_rate=0.3).fit(problems)
     decoding = fitted.decode(problems)
-    found = fitted.alternatives(problems, decoding, margin=np.inf)
+    found = fitted.counterfactuals(problems, decoding, margin=np.inf)
     for c in range(problems.n_candidates):
         m = int(np.searchsorted(problems.candidate_offsets, c, side="right")) - 1
         changed = decoding.choices.copy()
@@ -142,10 +142,10 @@ def test_threads_and_company_change_nothing(name):
     problems = random_problems(np.random.default_rng(34), n_documents=9, max_mentions=6)
     fitted = estimator(SearchPlan(name), n_trees=8).fit(problems)
     decoding = fitted.decode(problems)
-    alone = fitted.alternatives(problems, decoding)
-    crowd = fitted.set_params(training__threads=3).alternatives(problems, decoding)
+    alone = fitted.counterfactuals(problems, decoding)
+    crowd = fitted.set_params(training__threads=3).counterfactuals(problems, decoding)
     one_by_one = [
-        fitted.alternatives(problems[d], decoding.document(d)) for d in range(len(problems))
+        fitted.counterfactuals(problems[d], decoding.document(d)) for d in range(len(problems))
     ]
     for field in ("score", "probability"):
         expected = getattr(alone, field).tobytes()
@@ -157,7 +157,7 @@ def test_local_probabilities_are_those_of_the_decoding():
     problems = random_problems(np.random.default_rng(35), n_documents=5)
     fitted = estimator(SearchPlan("local"), n_trees=8).fit(problems)
     decoding = fitted.decode(problems)
-    found = fitted.alternatives(problems, decoding).probability
+    found = fitted.counterfactuals(problems, decoding).probability
     decided = decoding.choices >= 0
     at = (problems.candidate_offsets[:-1] + decoding.choices)[decided]
     np.testing.assert_allclose(found[at], decoding.probability[decided], rtol=1e-12)
@@ -173,14 +173,14 @@ def decoded():
 def test_a_decoding_of_other_documents_is_refused(decoded):
     problems, fitted, decoding = decoded
     with pytest.raises(ProblemsError, match="other documents"):
-        fitted.alternatives(problems[:2], decoding)
+        fitted.counterfactuals(problems[:2], decoding)
     choices = decoding.sequences.copy()
     choices[0, 0] = 17
     with pytest.raises(ProblemsError, match=r"document 0, mention 0.* choice 17.* 4 candidates"):
-        fitted.alternatives(problems, replace(decoding, sequences=choices))
+        fitted.counterfactuals(problems, replace(decoding, sequences=choices))
     choices[0, 0] = -1
     with pytest.raises(ProblemsError, match="document 0, mention 0"):
-        fitted.alternatives(problems, replace(decoding, sequences=choices))
+        fitted.counterfactuals(problems, replace(decoding, sequences=choices))
 
 
 def test_a_decoding_of_another_clamp_or_other_scores_is_refused(decoded):
@@ -188,22 +188,24 @@ def test_a_decoding_of_another_clamp_or_other_scores_is_refused(decoded):
     clamp = np.full(problems.n_mentions, -1)
     clamp[1] = (decoding.choices[1] + 1) % 4
     with pytest.raises(ProblemsError, match=r"document 0, mention 1.* clamped to"):
-        fitted.alternatives(problems, decoding, clamp)
+        fitted.counterfactuals(problems, decoding, clamp)
     with pytest.raises(ProblemsError, match="never does"):
-        fitted.alternatives(problems, replace(decoding, direction=decoding.direction + np.int8(1)))
+        fitted.counterfactuals(
+            problems, replace(decoding, direction=decoding.direction + np.int8(1))
+        )
     with pytest.raises(ProblemsError, match="document 0: its best sequence scores"):
-        fitted.alternatives(problems, replace(decoding, factor=decoding.factor + 1))
+        fitted.counterfactuals(problems, replace(decoding, factor=decoding.factor + 1))
 
 
 @pytest.mark.parametrize("margin", [-1.0, float("nan")])
 def test_a_margin_below_nothing_is_refused(decoded, margin):
     problems, fitted, decoding = decoded
     with pytest.raises(SettingsError, match="margin is"):
-        fitted.alternatives(problems, decoding, margin=margin)
+        fitted.counterfactuals(problems, decoding, margin=margin)
 
 
 def test_nothing_to_weigh(decoded):
     problems, fitted, _ = decoded
     nothing = problems[:0]
-    found = fitted.alternatives(nothing, fitted.decode(nothing))
+    found = fitted.counterfactuals(nothing, fitted.decode(nothing))
     assert found.score.shape == found.probability.shape == (0,)

@@ -13,7 +13,7 @@ from sgtb.boosting.trees.forest import MASKED_DEPTH, Forest, ForestArrays, Fores
 from sgtb.boosting.trees.grower import Tree, grow
 from sgtb.boosting.trees.histogram import padded
 from sgtb.core.dtypes import SCORE_GRID
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 from sgtb.native import add_trees
 
 LOCAL, GLOBAL = 3, 4
@@ -63,8 +63,8 @@ def scores_on_bins(
     arrays: ForestArrays, binner: Binner, rows: np.ndarray, parts: list[int]
 ) -> np.ndarray:
     """Score rows as candidates of one mention under one history, the trees in parts."""
-    with Crew(1) as crew:
-        bins = binner.transform(rows, crew)
+    with ThreadPool(1) as pool:
+        bins = binner.transform(rows, pool)
     lanes = np.zeros((rows.shape[1], -(-len(rows) // 16) * 16), np.uint8)
     lanes[:, : len(rows)] = bins.T
     globals_ = np.stack([lanes[LOCAL:]] * 2)  # two histories with the same global features
@@ -169,9 +169,9 @@ def test_depth_counts_questions():
         values = rng.normal(size=(400, 2)).astype(np.float32)
         binner = Binner.fit(values)
         x = np.zeros((400, padded(2)), np.uint8)
-        with Crew(1) as crew:
-            x[:, :2] = binner.transform(values, crew)
-            tree = grow(x, rng.normal(size=400), binner.n_bins, TreeSettings(depth=depth), crew)
+        with ThreadPool(1) as pool:
+            x[:, :2] = binner.transform(values, pool)
+            tree = grow(x, rng.normal(size=400), binner.n_bins, TreeSettings(depth=depth), pool)
         builder = ForestBuilder(1, depth, 2, binner)
         builder.append(tree)
         assert builder.finished().depth() == depth

@@ -11,24 +11,24 @@ from sgtb.boosting.trees.grower import Tree, draw_features, grow
 from sgtb.boosting.trees.histogram import padded
 from sgtb.core.dtypes import SCORE_GRID
 from sgtb.core.errors import SettingsError
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 
 
-def binned(values: np.ndarray, crew: Crew, max_bins: int = 255) -> tuple[np.ndarray, Binner]:
+def binned(values: np.ndarray, pool: ThreadPool, max_bins: int = 255) -> tuple[np.ndarray, Binner]:
     binner = Binner.fit(values, max_bins)
     x = np.zeros((len(values), padded(values.shape[1])), np.uint8)
-    x[:, : values.shape[1]] = binner.transform(values, crew)
+    x[:, : values.shape[1]] = binner.transform(values, pool)
     return x, binner
 
 
 def grown(values, residuals, threads=1, asked=None, **settings) -> tuple[Tree, Forest]:
     """A tree on bins, and as a forest of one on raw numbers; `asked`: the features drawn."""
     options = TreeSettings(**settings)
-    with Crew(threads) as crew:
-        x, binner = binned(values, crew, options.max_bins)
+    with ThreadPool(threads) as pool:
+        x, binner = binned(values, pool, options.max_bins)
         drawn = np.isin(np.arange(binner.n_features), asked) | (asked is None)
         n_bins = np.where(drawn, binner.n_bins, np.int32(1))
-        tree = grow(x, residuals, n_bins, options, crew)
+        tree = grow(x, residuals, n_bins, options, pool)
     builder = ForestBuilder(1, options.depth, values.shape[1], binner)
     builder.append(tree)
     return tree, builder.finished()
@@ -194,12 +194,12 @@ def test_a_leaf_has_the_rows_it_must_have():
 
 
 def test_nothing_to_grow_on():
-    with Crew(1) as crew:
+    with ThreadPool(1) as pool:
         none = grow(
-            np.zeros((0, 8), np.uint8), np.zeros(0), np.ones(2, np.int32), TreeSettings(), crew
+            np.zeros((0, 8), np.uint8), np.zeros(0), np.ones(2, np.int32), TreeSettings(), pool
         )
         featureless = grow(
-            np.zeros((2, 0), np.uint8), np.ones(2), np.zeros(0, np.int32), TreeSettings(), crew
+            np.zeros((2, 0), np.uint8), np.ones(2), np.zeros(0, np.int32), TreeSettings(), pool
         )
     assert (none.feature.tolist(), none.value.tolist()) == ([-1], [0.0])
     assert (featureless.feature.tolist(), featureless.value.tolist()) == ([-1], [1.0])

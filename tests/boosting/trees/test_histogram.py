@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sgtb.boosting.trees.histogram import BINS, Weights, build_histogram, pack_residuals, padded
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 
 
 def naive_histogram(x, n_features, packed, rows):
@@ -40,9 +40,9 @@ residuals_of = arrays(
 def test_histogram_equals_the_double_loop(n, n_features):
     x, residuals, rows = random_rows(n, n, n_features)
     packed = pack_all(residuals).packed
-    with Crew(1) as crew:
+    with ThreadPool(1) as pool:
         for chosen in (rows, rows[: n // 3]):
-            found = build_histogram(x, n_features, packed, chosen, crew)
+            found = build_histogram(x, n_features, packed, chosen, pool)
             assert found.tolist() == naive_histogram(x, n_features, packed, chosen)
 
 
@@ -50,7 +50,7 @@ def test_histogram_equals_the_double_loop(n, n_features):
 def test_threads_add_up_to_the_same_bits(threads):
     x, residuals, rows = random_rows(0, 20_000, 9)  # enough for all of them to get a part
     packed = pack_all(residuals).packed
-    with Crew(1) as one, Crew(threads) as several:
+    with ThreadPool(1) as one, ThreadPool(threads) as several:
         alone = build_histogram(x, 9, packed, rows, one)
         np.testing.assert_array_equal(alone, build_histogram(x, 9, packed, rows, several))
     np.testing.assert_array_equal(alone.sum(axis=1), packed.sum())
@@ -59,9 +59,9 @@ def test_threads_add_up_to_the_same_bits(threads):
 def test_a_sibling_is_its_parent_minus_the_other_one():
     x, residuals, rows = random_rows(1, 60, 9)
     packed = pack_all(residuals).packed
-    with Crew(1) as crew:
+    with ThreadPool(1) as pool:
         parent, left, right = (
-            build_histogram(x, 9, packed, part, crew) for part in (rows, rows[:17], rows[17:])
+            build_histogram(x, 9, packed, part, pool) for part in (rows, rows[:17], rows[17:])
         )
     np.testing.assert_array_equal(parent - left, right)
 

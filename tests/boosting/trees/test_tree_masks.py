@@ -1,18 +1,18 @@
-"""Trees that ask about histories, against a plain walk."""
+"""Masks of trees against a plain walk."""
 
 import numpy as np
 import pytest
 
-from sgtb.boosting.trees import tree_masks as asking
+from sgtb.boosting.trees import tree_masks
 from sgtb.boosting.trees.forest import Forest
-from sgtb.boosting.trees.tree_masks import asking_trees
+from sgtb.boosting.trees.tree_masks import TreeMasks
 from sgtb.native import sum_leaves
 
 N_LOCAL = 2
 
 
 def grown(depth: int, n_trees: int, n_global: int, seed: int) -> Forest:
-    """Return trees with questions about any feature, some branches shorter than others."""
+    """Return trees that test any feature, some branches shorter than others."""
     rng = np.random.default_rng(seed)
     feature, threshold, left, value, roots = [], [], [], [], [0]
     for _ in range(n_trees):
@@ -38,36 +38,36 @@ def grown(depth: int, n_trees: int, n_global: int, seed: int) -> Forest:
 
 @pytest.mark.parametrize("depth", [1, 3, 4, 5])
 @pytest.mark.parametrize("n_global", [2, 4, 6])
-def test_looking_up_ends_in_the_leaves_of_a_walk(depth, n_global):
+def test_masks_end_in_the_leaves_of_a_walk(depth, n_global):
     forest = grown(depth, 13, n_global, seed=depth)
     arrays, binner = forest.compiled(N_LOCAL, N_LOCAL + n_global)
-    trees = asking_trees(arrays, forest.n_trees, n_global)
+    trees = TreeMasks.of(arrays, forest.n_trees, n_global)
     globals_ = np.random.default_rng(9).integers(0, 12, (40, n_global)).astype(np.float32)
     bins = np.array(
         [np.searchsorted(binner.thresholds[N_LOCAL + g], globals_[:, g]) for g in range(n_global)],
         np.uint8,
     )
-    # Local answers that leave everything: those of a row which goes left at all local questions.
+    # Local masks that leave everything: those of a row which goes left at all local splits.
     rows = np.hstack([np.zeros((40, N_LOCAL), np.float32), globals_])
-    masks = np.full((40, trees.left.shape[1]), 0xFFFFFFFF, np.uint32)
+    masks = np.full((40, trees.mask.shape[1]), 0xFFFFFFFF, np.uint32)
     got = np.zeros(40)
     sum_leaves(arrays, forest.n_trees, trees, masks, np.ascontiguousarray(bins.T), got)
-    silent = [t for t in range(forest.n_trees) if t not in trees.tree]
-    first = sum((arrays.leaf_value[t, 0] for t in silent), 0.0)
+    without = [t for t in range(forest.n_trees) if t not in trees.tree]
+    first = sum((arrays.leaf_value[t, 0] for t in without), 0.0)
     assert (got + first).tolist() == forest.predict(rows).tolist()
 
 
-def test_trees_without_such_questions_do_not_ask():
+def test_trees_without_global_splits_are_left_out():
     forest = grown(3, 5, 0, seed=1)
-    trees = asking_trees(forest.compiled(N_LOCAL, N_LOCAL)[0], 5, 0)
+    trees = TreeMasks.of(forest.compiled(N_LOCAL, N_LOCAL)[0], 5, 0)
     assert len(trees.tree) == 0
-    assert trees.left.size == 0
+    assert trees.mask.size == 0
 
 
 def test_no_tables_for_deep_trees_or_too_many(monkeypatch):
     deep = grown(6, 30, 2, seed=1)
     assert deep.depth() == 6
-    assert asking_trees(deep.compiled(N_LOCAL, N_LOCAL + 2)[0], 30, 2) is None
+    assert TreeMasks.of(deep.compiled(N_LOCAL, N_LOCAL + 2)[0], 30, 2) is None
     arrays = grown(3, 5, 2, seed=1).compiled(N_LOCAL, N_LOCAL + 2)[0]
-    monkeypatch.setattr(asking, "MOST", 10)
-    assert asking_trees(arrays, 5, 2) is None
+    monkeypatch.setattr(tree_masks, "MAX_SIZE", 10)
+    assert TreeMasks.of(arrays, 5, 2) is None

@@ -52,7 +52,7 @@ def test_topic_vectors_are_descriptions_times_topics(setting):
     built = Background.build(source, setting.train, topic_width=5)
     rows = described_by(source, built)
     dense = np.zeros((rows.n_rows, rows.n_columns))
-    dense[rows.rows, rows.columns] = rows.values
+    dense[rows.rows, rows.indices] = rows.data
     expected = unit(dense[:, built.topic_words] @ built.topics)
     found = built.topic_vectors(rows)
     assert (found.shape, found.dtype) == ((36, 5), np.float32)
@@ -65,7 +65,7 @@ def test_topics_keep_the_strongest_directions_of_the_descriptions(setting):
     built = Background.build(source, setting.train, topic_width=4)
     rows = described_by(source, built)
     dense = np.zeros((rows.n_rows, rows.n_columns))
-    dense[rows.rows, rows.columns] = rows.values
+    dense[rows.rows, rows.indices] = rows.data
     # Some directions of this world are equally strong: which of them is left to chance.
     strength = np.linalg.svd(dense, compute_uv=False)
     kept = ((dense[:, built.topic_words] @ built.topics) ** 2).sum(axis=0)
@@ -115,7 +115,7 @@ def test_words_that_no_topic_is_told_by_say_nothing(setting):
     source = TableSource(setting.entities)
     built = Background.of(setting.lexicon, source, np.array([0, 1]), 3)
     rows = described_by(source, built)
-    told = np.isin(rows.columns, built.topic_words)
+    told = np.isin(rows.indices, built.topic_words)
     assert told.any()
     assert not told.all()
     found = built.topic_vectors(rows)

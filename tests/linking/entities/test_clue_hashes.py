@@ -92,7 +92,7 @@ def hashed(clues):
 
 
 def rows(clues):
-    return [part.tolist() for part in np.split(clues.values, clues.offsets[1:-1])]
+    return [part.tolist() for part in np.split(clues.data, clues.indptr[1:-1])]
 
 
 def assert_like_the_twin(texts, entities):

@@ -87,8 +87,8 @@ def test_descriptions_are_made_of_the_titles_of_neighbours():
         expected = np.log1p(expected) * weight
         expected /= max(np.linalg.norm(expected), 1e-12)
         own = np.zeros(len(lexicon.words))
-        own[found.columns[found.offsets[r] : found.offsets[r + 1]]] = found.values[
-            found.offsets[r] : found.offsets[r + 1]
+        own[found.indices[found.indptr[r] : found.indptr[r + 1]]] = found.data[
+            found.indptr[r] : found.indptr[r + 1]
         ]
         np.testing.assert_allclose(own, expected, atol=1e-6)
 
@@ -96,5 +96,5 @@ def test_descriptions_are_made_of_the_titles_of_neighbours():
 def test_a_matrix_of_bags_has_ones():
     lexicon = lexicon_with(TITLES)
     bag = bag_matrix(lexicon, bags(lexicon, Texts.of(["Orlan team", ""])))
-    assert bag.values.tolist() == [1.0] * len(bag.columns)
+    assert bag.data.tolist() == [1.0] * len(bag.indices)
     assert (bag.n_rows, bag.n_columns) == (2, len(lexicon.words))

@@ -44,8 +44,8 @@ def facts_of(entities, texts=()):
 
 
 def row(matrix, r):
-    first, last = matrix.offsets[r : r + 2]
-    columns, values = matrix.columns[first:last], matrix.values[first:last]
+    first, last = matrix.indptr[r : r + 2]
+    columns, values = matrix.indices[first:last], matrix.data[first:last]
     return dict(zip(columns.tolist(), values.tolist(), strict=True))
 
 
@@ -72,7 +72,7 @@ PLAIN = facts_of(entity_table(TITLES))
 def test_the_words_of_a_title_that_tell_a_kind(title, kinds):
     r = TITLES.index(title)
     assert PLAIN.kind_words.row(r).tolist() == [string_number(kind) for kind in sorted(kinds)]
-    hashes = Clues.of([[f"kind:{kind}" for kind in sorted(kinds)]]).values
+    hashes = Clues.of([[f"kind:{kind}" for kind in sorted(kinds)]]).data
     assert PLAIN.kind_clues.row(r).tolist() == hashes.tolist()
 
 
@@ -182,7 +182,7 @@ def test_entities_with_the_same_neighbours_are_close():
     close = facts.topic_vector @ facts.topic_vector.T
     shared = small_setting().facts.description
     same_words = np.zeros((shared.n_rows, shared.n_columns))
-    same_words[shared.rows, shared.columns] = shared.values
+    same_words[shared.rows, shared.indices] = shared.data
     alike = same_words @ same_words.T
     assert close[alike > 0.5].mean() > close[alike < 0.1].mean() + 0.2
 
@@ -193,7 +193,7 @@ def test_a_world_without_links():
     for vectors in vectors_of(facts).values():
         assert len(vectors) == 2
         assert np.isfinite(vectors).all()
-    assert not facts.description.values.size
+    assert not facts.description.data.size
 
 
 def test_facts_are_the_same_every_time_and_have_seen_no_label():
@@ -207,7 +207,7 @@ def test_a_place_is_a_place_by_either_name():
     facts = facts_of(entity_table(["A", "B", "C"], types=["GPE", "LOC", "MISC"]))
     assert facts.type.tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
     assert facts.type_clue[0] == facts.type_clue[1] != facts.type_clue[2]
-    assert facts.type_clue[0] == Clues.of([["type:GPE"]]).values[0]
+    assert facts.type_clue[0] == Clues.of([["type:GPE"]]).data[0]
 
 
 def test_facts_of_some_entities_are_those_they_have_among_all():
@@ -233,7 +233,7 @@ def test_facts_of_some_entities_are_those_they_have_among_all():
     for r, number in enumerate(some):
         among = {int(np.flatnonzero(some == n)[0]): 1.0 for n in row(every, number) if n in some}
         assert row(part.links, r) == among
-    assert part.links.columns.size
+    assert part.links.indices.size
 
 
 def test_facts_of_no_entity():

@@ -45,11 +45,11 @@ def test_both_say_the_same(table, kb, numbers):
         first, second = getattr(a, name), getattr(b, name)
         assert (first.dtype, first.shape) == (second.dtype, second.shape), name
         np.testing.assert_array_equal(first, second, err_msg=name)
-    assert a.linked.items.dtype == b.linked.items.dtype == np.int32
+    assert a.linked.data.dtype == b.linked.data.dtype == np.int32
     for i, number in enumerate(asked):
         expected = sorted(table.link_target[table.link_source == number].tolist())
         assert a.linked.row(i).tolist() == b.linked.row(i).tolist() == expected
-    np.testing.assert_array_equal(a.degree, np.diff(a.linked.offsets))
+    np.testing.assert_array_equal(a.degree, np.diff(a.linked.indptr))
 
 
 def test_parts_are_those_of_whole_rows(table, kb):

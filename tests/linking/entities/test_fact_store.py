@@ -118,7 +118,7 @@ def test_many_more_than_there_was_room_for_at_first():
 def test_what_is_handed_out_is_a_copy():
     side = Side()
     found = side.store.facts(np.arange(5))
-    for array in (found.topic_vector, found.title_words.values, found.prints.words.items):
+    for array in (found.topic_vector, found.title_words.data, found.prints.words.data):
         array[:] = 0
     side.check([0, 1, 2, 3, 4])
 

@@ -42,7 +42,7 @@ def test_prints_are_made_of_numbers_of_strings(names):
     assert found.beginning.tolist() == beginnings
     for i, own in enumerate(words):
         assert found.words.row(i).tolist() == [*map(string_number, own)]
-    flat = (found.whole, found.squeezed, found.initials, found.words.items, found.trigrams.items)
+    flat = (found.whole, found.squeezed, found.initials, found.words.data, found.trigrams.data)
     assert {array.dtype for array in flat} == {np.dtype(np.uint64)}
 
 

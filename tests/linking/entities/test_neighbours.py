@@ -20,6 +20,6 @@ def test_neighbours_are_sorted_mutual_and_counted_once(seed):
     pairs |= {(b, a) for a, b in pairs}
     expected = [sorted(b for a, b in pairs if a == r) for r in range(size)]
     assert found.n_rows == found.n_columns == size
-    rows = [found.columns[found.offsets[r] : found.offsets[r + 1]].tolist() for r in range(size)]
+    rows = [found.indices[found.indptr[r] : found.indptr[r + 1]].tolist() for r in range(size)]
     assert rows == expected
-    assert found.values.tolist() == [1.0] * len(pairs)
+    assert found.data.tolist() == [1.0] * len(pairs)

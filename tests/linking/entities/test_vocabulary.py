@@ -53,9 +53,9 @@ def test_what_is_known_of_tokens():
 def test_what_was_read_stays_while_more_is_met():
     vocabulary = Vocabulary(NUMBER, WEIGHT)
     kind, before = vocabulary.read(["Orlan", "won"])
-    copies = [np.copy(column) for column in (before.near.items, before.marks, before.word)]
+    copies = [np.copy(column) for column in (before.near.data, before.marks, before.word)]
     vocabulary.read([f"word{i}" for i in range(5000)])
-    for column, copy in zip((before.near.items, before.marks, before.word), copies, strict=True):
+    for column, copy in zip((before.near.data, before.marks, before.word), copies, strict=True):
         assert np.array_equal(column, copy)
     assert np.array_equal(vocabulary.read(["Orlan", "won"])[0], kind)
 

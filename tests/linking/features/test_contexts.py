@@ -52,13 +52,13 @@ CONTEXTS = contexts_of(TEXT)
 
 
 def row(bag, lexicon, r):
-    first, last = bag.offsets[r : r + 2]
-    words = [lexicon.words[w] for w in bag.columns[first:last]]
-    return dict(zip(words, bag.values[first:last].tolist(), strict=True))
+    first, last = bag.indptr[r : r + 2]
+    words = [lexicon.words[w] for w in bag.indices[first:last]]
+    return dict(zip(words, bag.data[first:last].tolist(), strict=True))
 
 
 def clue_row(clues: Clues, r: int) -> list[int]:
-    return clues.values[clues.offsets[r] : clues.offsets[r + 1]].tolist()
+    return clues.data[clues.indptr[r] : clues.indptr[r + 1]].tolist()
 
 
 def test_names_and_the_longest_names_that_contain_them():
@@ -202,7 +202,7 @@ def test_bags_and_places_are_those_of_the_twin(seed):
             m += 1
     for bag in (*bags, found.document_bag, found.headline_bag):
         for r in range(bag.n_rows):
-            assert (np.diff(bag.columns[bag.offsets[r] : bag.offsets[r + 1]]) > 0).all()
+            assert (np.diff(bag.indices[bag.indptr[r] : bag.indptr[r + 1]]) > 0).all()
 
 
 def test_the_window_ends_after_some_tokens_and_may_leave_the_sentence():
@@ -228,12 +228,12 @@ def test_a_mention_may_span_two_sentences():
 
 def test_clues_are_the_same_hashes_everywhere():
     clues = Clues.of([["a", "b"], [], ["a"]])
-    assert clues.offsets.tolist() == [0, 2, 2, 3]
-    assert clues.values.tolist() == [zlib.crc32(b"a"), zlib.crc32(b"b"), zlib.crc32(b"a")]
-    assert clues.values.dtype == np.uint32
+    assert clues.indptr.tolist() == [0, 2, 2, 3]
+    assert clues.data.tolist() == [zlib.crc32(b"a"), zlib.crc32(b"b"), zlib.crc32(b"a")]
+    assert clues.data.dtype == np.uint32
     nothing = Clues.of([])
-    assert nothing.offsets.tolist() == [0]
-    assert len(nothing.values) == 0
+    assert nothing.indptr.tolist() == [0]
+    assert len(nothing.data) == 0
 
 
 KINDS = ("place_clues", "sentence_clues", "tag_clues")
@@ -312,7 +312,7 @@ def test_empty_documents_are_fine():
     found = contexts_of(empty, silent, TEXT)
     assert found.names == CONTEXTS.names
     assert found.document_bag.n_rows == found.headline_bag.n_rows == 3
-    assert len(found.document_clues.offsets) == 4
+    assert len(found.document_clues.indptr) == 4
     nothing = contexts_of(train=[TEXT])
     assert nothing.place.shape == (0, len(PLACES))
     assert nothing.name_bag.n_rows == nothing.document_bag.n_rows == 0
@@ -347,4 +347,4 @@ def test_lone_surrogates_are_letters_like_any_other():
     found = contexts_of(asked("1", "a\ud800 [Orl\udc00an] b\udfff"), asked("2", "a [Orlan] b"))
     for kind in ("place_clues", "tag_clues"):
         assert clue_row(getattr(found, kind), 0) != clue_row(getattr(found, kind), 1)
-    assert Clues.of([["\ud800"]]).values.tolist() == [zlib.crc32(b"\xed\xa0\x80")]
+    assert Clues.of([["\ud800"]]).data.tolist() == [zlib.crc32(b"\xed\xa0\x80")]

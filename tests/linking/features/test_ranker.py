@@ -208,7 +208,7 @@ def naive_kinds(choices, contexts, entities, title_equal, rest_words):
     offsets = choices.candidate_offsets.tolist()
 
     def hashed_clue(clue):
-        return int(Clues.of([[clue]]).values[0])
+        return int(Clues.of([[clue]]).data[0])
 
     for m, name in enumerate(contexts.names):
         for c in range(offsets[m], offsets[m + 1]):
@@ -266,7 +266,7 @@ def test_kinds_that_the_mention_says_itself_are_left_out():
     titles, types = ["Orlan football team"], ["ORG"]
     sides = crosses_of(text, titles, types, [0, 0], [1, 1])
     first, second = (set(part(sides.kinds, sides.kind_offsets, c)) for c in range(2))
-    (team,) = Clues.of([["kind:team"]]).values.tolist()
+    (team,) = Clues.of([["kind:team"]]).data.tolist()
     assert second - first == {team}
     assert sides.n_worded[1] == sides.n_worded[0] + 1
     assert sides.document.tolist() == [0, 0]

@@ -23,7 +23,7 @@ def test_what_is_told_once_is_said_again():
     assert 0 < len(once.mentions) < len(choices.mentions)
     assert once.entity[repeats.place].tolist() == choices.entity.tolist()
     assert np.array_equal(once.prior[repeats.place], choices.prior, equal_nan=True)
-    assert sorted(repeats.mentions.items.tolist()) == list(range(len(choices.mentions)))
+    assert sorted(repeats.mentions.data.tolist()) == list(range(len(choices.mentions)))
     for r, mention in enumerate(once.mentions):
         own = repeats.mentions.row(r).tolist()
         assert mention is choices.mentions[own[0]]
@@ -79,5 +79,5 @@ def test_nothing_is_repeated_where_nothing_is():
     entities = entity_table(["Orlan"])
     repeats = Repeats.of(*sides_of([document("1", "Nobody won .")], entities))
     assert repeats.once.mention_offsets.tolist() == [0, 0]
-    assert repeats.mentions.offsets.tolist() == [0]
+    assert repeats.mentions.indptr.tolist() == [0]
     assert len(repeats.place) == 0

@@ -4,8 +4,8 @@
     value        0.1  |  0.3   |  0.7  |  2.0
     bin           0   |   1    |   2   |   3
 
-`value <= thresholds[b]` and `bin <= b` say the same, so a tree grown and evaluated on bytes
-answers on raw numbers as it did on bytes.
+`value <= thresholds[b]` and `bin <= b` are equivalent, so a tree on bytes and the same tree on raw
+numbers agree.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from sgtb.core.dtypes import MAX_BINS, Bytes, Floats, Ints
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 from sgtb.native import bin_rows
 
 
@@ -58,24 +58,23 @@ class Binner:
             type(self)(self.thresholds[n:], self.n_bins[n:]),
         )
 
-    def transform(self, values: Floats, crew: Crew) -> Bytes:
+    def transform(self, values: Floats, pool: ThreadPool) -> Bytes:
         """Return the bins of the rows of `values`."""
         values = np.ascontiguousarray(values)
         bins = np.empty(values.shape, np.uint8)
-        pieces = np.linspace(0, len(values), crew.n_threads + 1).astype(np.int64)
-        crew.run(
-            [
-                lambda a=a, b=b: bin_rows(values[a:b], self.thresholds, bins[a:b])  # type: ignore[misc]
-                for a, b in pairwise(pieces)
-            ]
-        )
+        pieces = np.linspace(0, len(values), pool.n_threads + 1).astype(np.int64)
+
+        def work(a: int, b: int) -> None:
+            bin_rows(values[a:b], self.thresholds, bins[a:b])
+
+        pool.run(work, pairwise(pieces))
         return bins
 
 
 def _cuts(column: Floats, max_bins: int) -> Floats:
     distinct = np.unique(column)
     if len(distinct) > max_bins:
-        # Every cut is an observed value that has a higher neighbour, so each bin has members.
+        # Every cut is an observed value with a higher neighbour, so no bin is empty.
         at = np.linspace(0, len(column), max_bins + 1)[1:-1].astype(np.int64)
         lower = np.unique(np.sort(column)[at - 1])
         where = np.searchsorted(distinct, lower[lower < distinct[-1]])
@@ -83,6 +82,6 @@ def _cuts(column: Floats, max_bins: int) -> Floats:
         where = np.arange(len(distinct) - 1)
     low, high = distinct[where].astype(np.float64), distinct[where + 1].astype(np.float64)
     middle = ((low + high) / 2).astype(np.float32)
-    # Between two neighbouring float32 there is no middle; rounding up would move the border.
+    # Adjacent float32 have no middle; rounding up would move the border.
     cuts: Floats = np.where(middle < distinct[where + 1], middle, distinct[where])
     return cuts.astype(np.float32)

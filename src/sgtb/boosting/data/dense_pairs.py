@@ -1,9 +1,8 @@
 """Dense pairs: the pair features of a table, for all entities of a document at once.
 
-A search asks for the pairs of a candidate and all that was decided before, step by step, and one
-dot product after the other is mostly waiting: each addition waits for the one before. All products
-of a document together keep the processor busy, and a search then only looks them up. It pays where
-a document has few entities; the table is for all others.
+In a search, the dot products of a candidate with the history come one after the other, and each
+addition waits for the one before. All products of a document together use the processor fully, and
+the search only looks them up. This pays for documents with few entities; others use the table.
 """
 
 from copy import copy
@@ -15,16 +14,16 @@ from sgtb.boosting.data.problems import Problems
 from sgtb.core.dtypes import Longs
 from sgtb.native import fill_blocks
 
-MOST = 1 << 22
-"""Values that may be kept, 16 MB of them."""
+MAX_SIZE = 1 << 22
+"""Largest number of values, 16 MB."""
 
 
 def with_dense_pairs(problems: Problems) -> Problems:
-    """Return the problems with all pair features at hand; unchanged where these are too many."""
+    """Return problems with precomputed pair features; unchanged if these are too many."""
     pairs, offsets = problems.pairs, problems.entity_offsets
-    if not isinstance(pairs, TablePairs) or _size(pairs, offsets) > MOST:
+    if not isinstance(pairs, TablePairs) or _size(pairs, offsets) > MAX_SIZE:
         return problems
-    dense = copy(problems)  # not replace: it would check everything once more
+    dense = copy(problems)  # not `replace`, which would repeat all checks
     object.__setattr__(dense, "pairs", dense_pairs(pairs, offsets))
     return dense
 

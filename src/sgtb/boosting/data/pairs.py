@@ -1,15 +1,15 @@
-"""Pair sources: φ_E(a, b), the features of two candidates chosen together, asked on demand.
+"""Pair sources: φ_E(a, b), the features of two candidates chosen together, computed on demand.
 
-A source answers for two entities of one document, by their document-local numbers, and
-gives the same answer for (a, b) and (b, a). There are two kinds:
+A source is symmetric and defined for two entities of one document, by their document-local
+numbers. There are two kinds:
 
-    BlockPairs   every document brings a dense block, entities × entities × features.
-                 Simple, fast, and quadratic in memory: for small documents.
+    BlockPairs   a dense block per document, entities × entities × features. Simple, fast, and
+                 quadratic in memory: for small documents.
     TablePairs   one table for all documents: vectors (a feature is a dot product) and
                  sparse link counts (a feature is a count, 0 where there is none).
-                 Documents only hold row numbers, so a document may have any size.
+                 Documents hold row numbers only, so a document may have any size.
 
-Kernels see either as one `PairArrays`.
+Kernels read either as one `PairArrays`.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _BLOCK, _TABLE = 0, 1
 
 
 class PairArrays(NamedTuple):
-    """What kernels see of a pair source; the fields of the other kind are empty."""
+    """The kernels' view of a pair source; the fields of the other kind are empty."""
 
     kind: int
     n_features: int
@@ -265,7 +265,7 @@ def _sorted_links(
 
 
 def _check_table(table: PairTable) -> None:
-    """Raise unless kernels may read the table without looking twice."""
+    """Raise unless kernels can read the table without further checks."""
     spaces, links, targets = table.space_offsets, table.link_offsets, table.link_targets
     types = [array.dtype for array in vars(table).values()]
     if types != [np.float32, np.int64, np.int64, np.int32, np.float32]:

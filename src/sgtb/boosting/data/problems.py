@@ -6,7 +6,7 @@
 
 A document is a list of mentions, a mention a list of candidates, a candidate a row of local
 features φ_L and an entity. Two candidates of a document with the same entity number stand
-for the same thing; pair features φ_E are asked for entities.
+for the same thing; pair features φ_E are those of entities.
 """
 
 import os
@@ -43,7 +43,7 @@ class Problems:
     candidate_offsets  i4[M+1]   the candidates of each mention
     gold               i4[M]     the right candidate, counted within its mention; -1: absent
     entity             i4[C]     entity number within the document; ties go to the lower one
-    entity_offsets     i8[D+1]   how many entities each document has, summed up
+    entity_offsets     i8[D+1]   cumulated numbers of entities of the documents
     local              f4[C, L]  local features φ_L
     pairs                        the source of the pair features φ_E
     """
@@ -75,10 +75,10 @@ class Problems:
 
         local   per document, mention and candidate: a list of feature values
         gold    per document and mention: the position of the right candidate, or None
-        entity  per document, mention and candidate: any id that says which candidates are
-                the same thing; ties in score go to the lower id. By default all differ.
-        pairs   a function of two ids that returns the pair features (asked for every pair of
-                a document, once), or a PairTable whose row numbers are the ids
+        entity  per document, mention and candidate: ids; candidates with equal ids are
+                the same entity, and ties in score go to the lower id. By default all differ
+        pairs   a function of two ids that returns the pair features (called once for every
+                pair of a document), or a PairTable whose row numbers are the ids
         """
         return _pack(local, gold, entity, pairs)
 
@@ -117,7 +117,7 @@ class Problems:
         return self.n_documents
 
     def __getitem__(self, documents: int | slice | Sequence[int] | Longs) -> "Problems":
-        """Return some documents as problems of their own, in the order asked for."""
+        """Return some documents as problems of their own, in the given order."""
         if isinstance(documents, int | np.integer):
             if not -len(self) <= documents < len(self):
                 raise IndexError(f"document {documents} of {len(self)}")
@@ -314,7 +314,7 @@ def _pair_source(
 
 
 def _as_floats(values: Any) -> Floats:
-    """Return float32; what is too large for it becomes infinite, and is refused as such."""
+    """Return float32; values too large become infinite, which the checks refuse."""
     with np.errstate(over="ignore"):
         return np.array(values, np.float32)
 

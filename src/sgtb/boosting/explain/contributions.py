@@ -1,14 +1,13 @@
 """Contributions: why one candidate is ahead of another, in parts that add up.
 
-The question is about a mention m of a decoded document: why y_m and not the rival r? The
-answer splits S(y) - S(y with m -> r), all other decisions as they were, into parts:
+For mention m of a decoded document, compare its choice y_m with another candidate r, the
+runner-up. S(y) - S(y with m -> r), all other decisions unchanged, is split into parts:
 
-    own factor    F(x_m, y_m, h) - F(x_m, r, h) falls to the features, by Shapley values. That
-                  is the answer as to local features. The part of a pair feature goes on to
-                  the mentions of the history h that made the difference: that of a mean in
-                  shares to all with a difference of its sign, that of a maximum to the first
-                  mention with the value that decided it.
-    later factor  F(x_t, y_t, h_t) - F(x_t, y_t, h_t with m -> r) falls to mention t.
+    own factor    F(x_m, y_m, h) - F(x_m, r, h) is divided among the features by Shapley values.
+                  The part of a pair feature is passed on to the mentions of the history h that
+                  made the difference: that of a mean in shares to all with a difference of its
+                  sign, that of a maximum to the first mention with the deciding value.
+    later factor  F(x_t, y_t, h_t) - F(x_t, y_t, h_t with m -> r) is the part of mention t.
 """
 
 from dataclasses import dataclass
@@ -17,20 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.explain.rescoring import replay, run_shares
+from sgtb.boosting.explain.rescoring import rescoring
+from sgtb.boosting.search.beam import SearchInput
 from sgtb.boosting.search.decoder import Decoding
-from sgtb.boosting.search.plan import SearchPlan
-from sgtb.boosting.trees.forest import ForestArrays
-from sgtb.boosting.trees.tree_masks import AskingTrees
-from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
+from sgtb.core.dtypes import Doubles, Longs
 from sgtb.core.errors import ProblemsError
-from sgtb.core.thread_pool import Crew
 from sgtb.native import explain_documents
 
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """The answer to one question; `local` and `mentions` add up to `total`, but for rounding.
+    """The parts of one comparison; `local` and `mentions` add up to `total`, but for rounding.
 
     local     f8[L]    parts of the mention's own local features
     mentions  f8[M_d]  parts of the other mentions of its document
@@ -44,12 +40,12 @@ class Contribution:
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """The answers to K questions.
+    """The parts of K comparisons.
 
     local    f8[K, L]  parts of local features
-    offsets  i8[K+1]   the slice of each answer in `mentions`, as long as its document
+    offsets  i8[K+1]   the slice of each comparison in `mentions`, as long as its document
     mentions f8[.]     parts of other mentions
-    total    f8[K]     S(y) - S(y with m -> r), summed up without the parts
+    total    f8[K]     S(y) - S(y with m -> r), not a sum of the parts
     """
 
     local: Doubles
@@ -61,23 +57,20 @@ class Contributions:
         return len(self.total)
 
     def __getitem__(self, k: int) -> Contribution:
-        """Return one answer by itself."""
+        """Return the parts of one comparison."""
         if not -len(self) <= k < len(self):
-            raise IndexError(f"question {k} of {len(self)}")
+            raise IndexError(f"comparison {k} of {len(self)}")
         k %= len(self)
         parts = self.mentions[self.offsets[k] : self.offsets[k + 1]]
         return Contribution(self.local[k], parts, float(self.total[k]))
 
 
-def explain(
-    problems: Problems, local: Bytes, global_thresholds: Floats, forest: ForestArrays,
-    n_trees: int, plan: SearchPlan, decoding: Decoding, crew: Crew, mentions: Longs,
-    rivals: Longs, clamp: Ints | None = None, asking: AskingTrees | None = None,
-) -> Contributions:  # fmt: skip
-    """Answer questions about documents decoded with these trees and this clamp."""
-    decided = replay(
-        problems, local, global_thresholds, forest, n_trees, plan, decoding, clamp, asking
-    )
+def contributions(
+    given: SearchInput, decoding: Decoding, mentions: Longs, runner_ups: Longs
+) -> Contributions:
+    """Compare the choices at `mentions` with other candidates."""
+    problems = given.problems
+    decided = rescoring(given, decoding)
     document = np.searchsorted(problems.mention_offsets, mentions, side="right") - 1
     lengths = np.diff(problems.mention_offsets)[document]
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
@@ -85,35 +78,36 @@ def explain(
     out = Contributions(
         np.zeros((k, problems.n_local)), offsets, np.zeros(offsets[-1]), np.zeros(k)
     )
-    run_shares(
-        decided, crew, lambda share: explain_documents(share, decided, mentions, rivals, out)
+    given.run(
+        decided.search.step_offsets,
+        lambda share: explain_documents(share, decided, mentions, runner_ups, out),
     )
     return out
 
 
-def checked_questions(
-    problems: Problems, mentions: npt.ArrayLike, rivals: npt.ArrayLike
+def checked_comparisons(
+    problems: Problems, mentions: npt.ArrayLike, runner_ups: npt.ArrayLike
 ) -> tuple[Longs, Longs]:
-    """Return mentions and rivals as arrays, if there are such candidates."""
-    asked, against = np.asarray(mentions), np.asarray(rivals)
-    if asked.ndim != 1 or asked.shape != against.shape:
+    """Return mentions and runner-ups as arrays, if there are such candidates."""
+    rows, others = np.asarray(mentions), np.asarray(runner_ups)
+    if rows.ndim != 1 or rows.shape != others.shape:
         raise ProblemsError(
-            f"mentions and rivals must be equally long lists of whole numbers; their shapes are "
-            f"{asked.shape} and {against.shape}"
+            f"mentions and runner_ups must be equally long lists of whole numbers; their shapes "
+            f"are {rows.shape} and {others.shape}"
         )
-    if len(asked) == 0:
+    if len(rows) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if not all(np.issubdtype(given.dtype, np.integer) for given in (asked, against)):
-        raise ProblemsError("mentions and rivals must be whole numbers")
-    bad = np.flatnonzero((asked < 0) | (asked >= problems.n_mentions))
+    if not all(np.issubdtype(given.dtype, np.integer) for given in (rows, others)):
+        raise ProblemsError("mentions and runner_ups must be whole numbers")
+    bad = np.flatnonzero((rows < 0) | (rows >= problems.n_mentions))
     if len(bad):
-        raise ProblemsError(f"there is no mention {asked[bad[0]]}, only {problems.n_mentions}")
-    sizes = np.diff(problems.candidate_offsets)[asked]
-    bad = np.flatnonzero((against < 0) | (against >= sizes))
+        raise ProblemsError(f"there is no mention {rows[bad[0]]}, only {problems.n_mentions}")
+    sizes = np.diff(problems.candidate_offsets)[rows]
+    bad = np.flatnonzero((others < 0) | (others >= sizes))
     if len(bad):
         k = bad[0]
         raise ProblemsError(
-            f"{problems.where(int(asked[k]))}: the rival is candidate {against[k]}, but the "
+            f"{problems.where(int(rows[k]))}: the runner-up is candidate {others[k]}, but the "
             f"mention has {sizes[k]} candidates"
         )
-    return asked.astype(np.int64), against.astype(np.int64)
+    return rows.astype(np.int64), others.astype(np.int64)

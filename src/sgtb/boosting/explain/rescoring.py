@@ -1,69 +1,54 @@
-"""Replays: decoded documents and their model, bundled for the explanation kernels.
+"""Rescoring: the decisions of a decoding repeated, as input of the explanation kernels.
 
-A decoding keeps the choices of its best sequence y, not the scores that led to them. A replay
-repeats the decisions in their order, with y_1:t-1 as the only history. Pooling adds the same
-numbers in the same order as the search, and sums of leaf values are exact: factors have the
-search's bits.
+A decoding keeps the choices of its best sequence y, not the scores behind them. Rescoring repeats
+the decisions in their order, with y_1:t-1 as the only history. Pooling adds the same numbers in
+the same order as the search, and sums of leaf values are exact: factors have the search's bits.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.beam import SearchArrays
-from sgtb.boosting.search.decoder import Decoding, search_arrays
+from sgtb.boosting.search.beam import SearchArrays, SearchInput
+from sgtb.boosting.search.decoder import Decoding
 from sgtb.boosting.search.plan import SearchPlan
-from sgtb.boosting.search.visit_order import routes
-from sgtb.boosting.trees.forest import ForestArrays
-from sgtb.boosting.trees.tree_masks import AskingTrees, no_trees
-from sgtb.core.dtypes import Bytes, Floats, Ints
+from sgtb.boosting.search.visit_order import visit_order
+from sgtb.boosting.trees.tree_masks import TreeMasks
+from sgtb.core.dtypes import Ints
 from sgtb.core.errors import ProblemsError
-from sgtb.core.thread_pool import Crew
 
 
-class Replay(NamedTuple):
-    """What the kernels read: the search's view of the documents, and their best sequences.
+class Rescoring(NamedTuple):
+    """The kernels' view: the search's arrays, and the best sequences of the documents.
 
     choices    i4[M]
     direction  i1[D]
-    answered   whether `asking` holds the trees that ask about global features; without them,
-               trees are walked
+    use_masks  whether `masks` covers the trees that test global features; else trees are walked
     """
 
     search: SearchArrays
     choices: Ints
     direction: npt.NDArray[np.int8]
     n_trees: int
-    answered: bool
-    asking: AskingTrees
+    use_masks: bool
+    masks: TreeMasks
 
 
-def replay(
-    problems: Problems, local: Bytes, global_thresholds: Floats, forest: ForestArrays,
-    n_trees: int, plan: SearchPlan, decoding: Decoding, clamp: Ints | None,
-    asking: AskingTrees | None,
-) -> Replay:  # fmt: skip
-    """Bundle decoded documents with their model; raise if they do not fit together."""
-    fixed = np.full(problems.n_mentions, -1, np.int32) if clamp is None else clamp
-    _check(problems, plan, decoding, fixed)
-    visits = routes(problems, problems.sizes > 0, fixed)
-    s = search_arrays(problems, local, global_thresholds, forest, plan, visits, fixed, 1)
-    return Replay(
-        s, decoding.choices, decoding.direction, n_trees, asking is not None, asking or no_trees()
+def rescoring(given: SearchInput, decoding: Decoding) -> Rescoring:
+    """Return the rescoring of a decoding; raise if it is not one of these documents."""
+    problems, model = given.problems, given.model
+    _check(problems, model.plan, decoding, given.clamp)
+    order = visit_order(problems, problems.sizes > 0, given.clamp)
+    return Rescoring(
+        search=given.arrays(order, 1),
+        choices=decoding.choices,
+        direction=decoding.direction,
+        n_trees=model.n_trees,
+        use_masks=model.masks is not None,
+        masks=model.masks or TreeMasks.empty(),
     )
-
-
-def run_shares(replay: Replay, crew: Crew, run: Callable[[Ints], None]) -> None:
-    """Call `run` with shares of all documents, in threads."""
-    s = replay.search
-    steps = np.diff(s.step_offsets).astype(np.int64)
-    candidates = np.diff(s.candidate_offsets[s.mention_offsets])
-    if len(steps):
-        shares = crew.shares(candidates * (steps + 16))
-        crew.run([lambda share=share: run(share) for share in shares])  # type: ignore[misc]
 
 
 def _check(problems: Problems, plan: SearchPlan, decoding: Decoding, clamp: Ints) -> None:

@@ -1,38 +1,33 @@
-"""The decoder: the best sequences of choices, with probabilities; one for all plans."""
+"""Decoder: the best sequences of choices with their probabilities, for all plans."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.boosting.data.pairs import no_pairs
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.beam import SearchArrays
-from sgtb.boosting.search.candidate_blocks import block_offsets
-from sgtb.boosting.search.plan import SearchPlan
-from sgtb.boosting.search.visit_order import Routes, routes
-from sgtb.boosting.trees.forest import ForestArrays
-from sgtb.boosting.trees.tree_masks import AskingTrees, no_trees
-from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints
+from sgtb.boosting.search.beam import SearchInput
+from sgtb.boosting.search.visit_order import no_clamp, visit_order
+from sgtb.boosting.trees.tree_masks import TreeMasks
+from sgtb.core.dtypes import Doubles, Ints
 from sgtb.core.errors import ProblemsError
-from sgtb.core.thread_pool import Crew
 from sgtb.native import decode_documents
 
 
 @dataclass(frozen=True, eq=False)
 class Decoding:
-    """What was decided on all documents; rank 0 is the best sequence of a document.
+    """The decisions on all documents; rank 0 is the best sequence of a document.
 
     mention_offsets       i4[D+1]
     probability           f8[M]     of the best sequence's choice at each mention
-    n_sequences           i4[D]     how many sequences were found
+    n_sequences           i4[D]     number of sequences found
     sequences             i4[K, M]  choices; -1 at mentions without candidates
     scores                f8[D, K]  S of each sequence
     sequence_probability  f8[D, K]  within its final beam
-    direction             i1[D]     in which the best sequence was decided: 0 forward, 1 backward
+    direction             i1[D]     of the best sequence: 0 forward, 1 backward
     candidate_offsets     i4[M+1]
-    factor                f8[C]     F of every candidate, given what the best sequence had decided
-                                    when it came to the mention
+    factor                f8[C]     F of every candidate, given the earlier choices of the best
+                                    sequence
     """
 
     mention_offsets: Ints
@@ -52,56 +47,55 @@ class Decoding:
         return best
 
     def document(self, d: int) -> "Decoding":
-        """Return the decoding of one document by itself."""
+        """Return the decoding of one document."""
         a, b = self.mention_offsets[d], self.mention_offsets[d + 1]
         offsets = self.candidate_offsets[a : b + 1]
         return Decoding(
-            np.array([0, b - a], np.int32), self.probability[a:b], self.n_sequences[d : d + 1],
-            self.sequences[: max(1, self.n_sequences[d]), a:b], self.scores[d : d + 1],
-            self.sequence_probability[d : d + 1], self.direction[d : d + 1],
-            offsets - offsets[0], self.factor[offsets[0] : offsets[-1]],
-        )  # fmt: skip
+            mention_offsets=np.array([0, b - a], np.int32),
+            probability=self.probability[a:b],
+            n_sequences=self.n_sequences[d : d + 1],
+            sequences=self.sequences[: max(1, self.n_sequences[d]), a:b],
+            scores=self.scores[d : d + 1],
+            sequence_probability=self.sequence_probability[d : d + 1],
+            direction=self.direction[d : d + 1],
+            candidate_offsets=offsets - offsets[0],
+            factor=self.factor[offsets[0] : offsets[-1]],
+        )
 
 
-def decode(
-    problems: Problems, local: Bytes, global_thresholds: Floats, forest: ForestArrays,
-    n_trees: int, plan: SearchPlan, crew: Crew, n_best: int = 1, clamp: Ints | None = None,
-    asking: AskingTrees | None = None,
-) -> Decoding:  # fmt: skip
-    """Search all documents with the first `n_trees` trees; `local` are bins.
-
-    asking  what `asking_trees` gives for these trees; without, documents are searched as in
-            training, which takes longer
-    """
-    fixed = np.full(problems.n_mentions, -1, np.int32) if clamp is None else clamp
-    visits = routes(problems, problems.sizes > 0, fixed)
-    # Without pair features a beam of n holds the exact n best, so local needs no wider one.
-    width = plan.beam_width if plan.uses_history else n_best
-    s = search_arrays(problems, local, global_thresholds, forest, plan, visits, fixed, width)
+def decode(given: SearchInput, n_best: int = 1) -> Decoding:
+    """Search all documents for their `n_best` best sequences."""
+    problems, plan, masks = given.problems, given.model.plan, given.model.masks
+    order = visit_order(problems, problems.sizes > 0, given.clamp)
+    # Without pair features a beam of n holds the exact n best, so plan local needs no wider one.
+    search = given.arrays(order, plan.beam_width if plan.uses_history else n_best)
     d, m = problems.n_documents, problems.n_mentions
     out = Decoding(
-        problems.mention_offsets, np.zeros(m), np.zeros(d, np.int32),
-        np.full((n_best, m), -1, np.int32), np.zeros((d, n_best)), np.zeros((d, n_best)),
-        np.zeros(d, np.int8), problems.candidate_offsets, np.zeros(problems.n_candidates),
-    )  # fmt: skip
+        mention_offsets=problems.mention_offsets,
+        probability=np.zeros(m),
+        n_sequences=np.zeros(d, np.int32),
+        sequences=np.full((n_best, m), -1, np.int32),
+        scores=np.zeros((d, n_best)),
+        sequence_probability=np.zeros((d, n_best)),
+        direction=np.zeros(d, np.int8),
+        candidate_offsets=problems.candidate_offsets,
+        factor=np.zeros(problems.n_candidates),
+    )
 
-    def search(documents: Ints) -> None:
+    def run(documents: Ints) -> None:
         decode_documents(
-            documents, s, not plan.uses_history, plan.bidirectional, plan.rounds, n_trees,
-            asking is not None, asking or no_trees(), out,
+            documents, search, not plan.uses_history, plan.bidirectional, plan.rounds,
+            given.model.n_trees, masks is not None, masks or TreeMasks.empty(), out,
         )  # fmt: skip
 
-    steps = np.diff(visits.step_offsets).astype(np.int64)
-    candidates = np.diff(problems.candidate_offsets[problems.mention_offsets])
-    shares = crew.shares(candidates * (steps + 16))
-    crew.run([lambda share=share: search(share) for share in shares])  # type: ignore[misc]
+    given.run(order.step_offsets, run)
     return out
 
 
-def checked_clamp(problems: Problems, clamp: npt.ArrayLike | None) -> Ints | None:
+def checked_clamp(problems: Problems, clamp: npt.ArrayLike | None) -> Ints:
     """Return the fixed choices as an array of one number per mention; -1: free."""
     if clamp is None:
-        return None
+        return no_clamp(problems)
     fixed = np.asarray(clamp)
     if fixed.shape != (problems.n_mentions,) or not np.issubdtype(fixed.dtype, np.integer):
         raise ProblemsError(
@@ -115,18 +109,3 @@ def checked_clamp(problems: Problems, clamp: npt.ArrayLike | None) -> Ints | Non
             f"{problems.where(m)}: clamp is {fixed[m]}, but the mention has {sizes[m]} candidates"
         )
     return fixed.astype(np.int32)
-
-
-def search_arrays(
-    problems: Problems, local: Bytes, global_thresholds: Floats, forest: ForestArrays,
-    plan: SearchPlan, visits: Routes, clamp: Ints, beam_width: int,
-) -> SearchArrays:  # fmt: skip
-    """Bundle what a search reads."""
-    n_directions = 2 if plan.bidirectional else 1
-    source = problems.pairs if plan.uses_history else no_pairs()
-    return SearchArrays(
-        problems.mention_offsets, problems.candidate_offsets, problems.gold, problems.entity,
-        block_offsets(problems), problems.n_local, local, source.arrays(problems.entity_offsets),
-        global_thresholds, visits.step_offsets, visits.mention[:n_directions],
-        visits.block_offsets[:n_directions], clamp, forest, beam_width,
-    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""SearchPlan: which partial sequences are visited, and which of them become training points."""
+"""SearchPlan: the partial sequences a search visits, and those that become training points."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -14,14 +14,14 @@ MAX_BEAM_WIDTH = 4096
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """How sequences are searched, in training and afterwards.
+    """How sequences are searched, in training and in prediction.
 
     name        local   every mention alone, local features only
                 bs      beam search, early update: stop when the gold prefix leaves the beam
-                laso    as bs, but go on from the gold prefix after an error
+                laso    as bs, but continue from the gold prefix after an error
                 bsg     beam search with the gold path kept in every beam
-                bibsg   bsg in both directions, each guided by the other
-    beam_width  hypotheses kept at each step (the gold path comes on top)
+                bibsg   bsg in both directions, each guided by the other (eq. 10)
+    beam_width  hypotheses kept at each step, besides the gold path
     rounds      pairs of forward and backward passes; bibsg only
     """
 
@@ -37,7 +37,7 @@ class SearchPlan:
 
     @property
     def uses_history(self) -> bool:
-        """Whether a choice sees the choices before it."""
+        """Whether a choice depends on the choices before it."""
         return self.name != "local"
 
     @property

@@ -1,7 +1,7 @@
-"""Routes: the order in which a search visits the mentions of each document.
+"""VisitOrder: the order in which a search visits the mentions of each document.
 
-Forward is first to last, backward last to first. Mentions that the caller has decided are
-visited before all others, so that every other choice sees them in its history.
+Forward is first to last, backward last to first. Clamped mentions come before all others, so
+that every other choice has them in its history.
 """
 
 from typing import NamedTuple
@@ -13,12 +13,12 @@ from sgtb.boosting.search.candidate_blocks import block_counts
 from sgtb.core.dtypes import Bools, Ints, Longs
 
 
-class Routes(NamedTuple):
+class VisitOrder(NamedTuple):
     """The steps of all documents; row 0 of each table is forward, row 1 backward.
 
     step_offsets  i4[D+1]
-    mention       i4[2, S]
-    block_offsets i8[2, S+1]  lane blocks of all steps before
+    mention       i4[2, S]    the mention visited in each step
+    block_offsets i8[2, S+1]  candidate blocks of all steps before
     """
 
     step_offsets: Ints
@@ -26,8 +26,8 @@ class Routes(NamedTuple):
     block_offsets: Longs
 
 
-def routes(problems: Problems, visited: Bools, clamp: Ints) -> Routes:
-    """Plan the visits to the mentions marked in `visited`."""
+def visit_order(problems: Problems, visited: Bools, clamp: Ints) -> VisitOrder:
+    """Return the order of the mentions marked in `visited`."""
     document = np.repeat(np.arange(len(problems)), np.diff(problems.mention_offsets))
     mention = np.flatnonzero(visited)
     own = document[mention]
@@ -42,4 +42,9 @@ def routes(problems: Problems, visited: Bools, clamp: Ints) -> Routes:
         both[1] = mention[np.lexsort((np.where(free, -mention, mention), free, own))]
     blocks = np.zeros((2, len(mention) + 1), np.int64)
     np.cumsum(block_counts(problems.sizes)[both], axis=1, out=blocks[:, 1:])
-    return Routes(steps, both, blocks)
+    return VisitOrder(steps, both, blocks)
+
+
+def no_clamp(problems: Problems) -> Ints:
+    """Return a clamp that leaves all mentions free."""
+    return np.full(problems.n_mentions, -1, np.int32)

@@ -1,11 +1,11 @@
-"""The forest: F(row) = Σ η·h_m(row), all trees in flat node arrays with root offsets.
+"""Forest: F(row) = Σ η·h_m(row) (eq. 7), all trees in flat node arrays with root offsets.
 
     trees      0                      1
     nodes      0   1   2   3   4      5   6   7       roots [0, 5, 8]
     left       1   0   3   0   0      6   0   0       right = left + 1; 0 in a leaf
 
-Kernels compare bins; the forest that leaves the learner holds real thresholds. `compiled`
-goes from the one to the other: the thresholds in use become the bins' borders.
+Kernels compare bins; a trained forest holds real thresholds. `compiled` converts the one to the
+other: the thresholds in use become the borders of the bins.
 """
 
 from dataclasses import dataclass
@@ -22,37 +22,36 @@ MAX_FEATURES = 2**16
 
 
 class ForestArrays(NamedTuple):
-    """What kernels see: trees on bins, in one of two forms.
+    """The kernels' view: trees on bins, in one of two forms.
 
-    Deep trees are walked. A node is one word, so that one load brings it, and a leaf is its
-    own left child, so that every walk may take `depth` steps:
+    Deep trees are walked. A node is one word, and a leaf is its own left child, so that every
+    walk takes `depth` steps:
 
         63        32 31       8 7     0
         | left child |  feature |  bin  |
 
-    Shallow trees, those of MASKED_DEPTH or less, are asked all their questions at once, in
-    no order. A question answered "right" rules out the leaves on its left; the first leaf not
-    ruled out is the one a walk would end in. The leaves are the bits of up to four bytes, the
-    planes, so sixteen candidates answer a question in a few vector instructions, and the answers
-    to questions about local features are common to all histories. A leaf above the lowest
-    level stands for all leaves that could be below it, so that the leaves on the left of a
-    question are whole planes, or some of one plane. A question is one word for every plane that
-    it speaks of, local ones first:
+    Shallow trees, up to MASKED_DEPTH, evaluate all their splits, in any order. A split with the
+    result "right" rules out the leaves on its left; the first leaf that remains is the one where a
+    walk would end. The leaves are the bits of up to four bytes, the planes, so a split of sixteen
+    candidates takes a few vector instructions, and the results of splits on local features are
+    shared by all histories. A leaf above the lowest level stands for all leaves that could be
+    below it, so that the leaves left of a split are whole planes, or part of one plane. A split is
+    one word per plane that it affects, local ones first:
 
         42  40 39            32 31       8 7     0
-        | plane | leaves allowed |  feature |  bin  |
+        | plane | remaining leaves |  feature |  bin  |
     """
 
     depth: int
     planes: int
-    words: int  # room for the questions of a tree
+    words: int  # capacity for the splits of a tree
     n_local: int
     roots: Ints
     nodes: Longs
     value: Doubles
-    questions: Longs
-    local_questions: Ints
-    global_questions: Ints
+    splits: Longs
+    local_splits: Ints
+    global_splits: Ints
     leaf_value: Doubles
 
 
@@ -67,7 +66,7 @@ class Forest:
     """Trees with real thresholds: go left if value <= threshold.
 
     roots      i4[M+1]  where each tree's nodes begin
-    feature    i4[N]    the feature asked about, -1 in a leaf
+    feature    i4[N]    the feature tested, -1 in a leaf
     threshold  f4[N]
     left       i4[N]    the left child, the right one follows it; 0 in a leaf
     value      f8[N]    a leaf's value, 0 elsewhere
@@ -85,7 +84,7 @@ class Forest:
         return len(self.roots) - 1
 
     def first(self, n_trees: int) -> Self:
-        """Return the forest of the first trees: what boosting had after so many steps."""
+        """Return the forest of the first trees."""
         n = self.roots[n_trees]
         return type(self)(
             self.roots[: n_trees + 1], self.feature[:n], self.threshold[:n], self.left[:n],
@@ -93,12 +92,12 @@ class Forest:
         )  # fmt: skip
 
     def compiled(self, n_local: int, n_features: int) -> tuple[ForestArrays, Binner]:
-        """Return what kernels need: the trees on bins, and the binner these belong to."""
+        """Return the trees on bins, and their binner."""
         cuts = [np.unique(self.threshold[self.feature == f]) for f in range(n_features)]
         bins = np.zeros(len(self.feature), np.uint8)
         for f, cut in enumerate(cuts):
-            asked = self.feature == f
-            bins[asked] = np.searchsorted(cut, self.threshold[asked])
+            own = self.feature == f
+            bins[own] = np.searchsorted(cut, self.threshold[own])
         arrays = _empty_arrays(self.n_trees, len(bins), self.depth(), n_local)
         arrays.roots[:] = self.roots
         for t in range(self.n_trees):
@@ -108,7 +107,7 @@ class Forest:
         return arrays, Binner.of(cuts)
 
     def depth(self) -> int:
-        """Return the number of questions on the longest way to a leaf."""
+        """Return the number of splits on the longest path to a leaf."""
         levels = np.zeros(len(self.left), np.int64)
         for node in np.flatnonzero(self.left):  # parents come before their children
             levels[self.left[node]] = levels[self.left[node] + 1] = levels[node] + 1
@@ -124,7 +123,7 @@ class Forest:
 def _empty_arrays(n_trees: int, n_nodes: int, depth: int, n_local: int) -> ForestArrays:
     masked = n_trees if depth <= MASKED_DEPTH else 0
     planes = 1 << max(depth - _PLANE_DEPTH, 0)
-    words = (1 << depth) - 1 + max(planes // 2 - 1, 0)  # the topmost speaks of half the planes
+    words = (1 << depth) - 1 + max(planes // 2 - 1, 0)  # the topmost affects half the planes
     return ForestArrays(
         depth, planes, words, n_local, np.zeros(n_trees + 1, np.int32),
         np.zeros(n_nodes, np.int64), np.zeros(n_nodes), np.zeros(masked * words, np.int64),
@@ -134,24 +133,24 @@ def _empty_arrays(n_trees: int, n_nodes: int, depth: int, n_local: int) -> Fores
 
 
 def _write_tree(arrays: ForestArrays, t: int, tree: Tree) -> None:
-    """Write a tree to the place that begins at roots[t], in both forms."""
+    """Write a tree at roots[t], in both forms."""
     start, n = int(arrays.roots[t]), len(tree.feature)
     inside = tree.left > 0
     child = np.where(inside, tree.left, np.arange(n)).astype(np.int64) + start
-    asked = np.where(inside, tree.feature, 0).astype(np.int64)
+    feature = np.where(inside, tree.feature, 0).astype(np.int64)
     border = np.where(inside, tree.bin, 255).astype(np.int64)
-    arrays.nodes[start : start + n] = (child << 32) | (asked << 8) | border
+    arrays.nodes[start : start + n] = (child << 32) | (feature << 8) | border
     arrays.value[start : start + n] = tree.value
     if arrays.depth <= MASKED_DEPTH:
-        _write_questions(arrays, t, tree)
+        _write_splits(arrays, t, tree)
 
 
-def _write_questions(arrays: ForestArrays, t: int, tree: Tree) -> None:
+def _write_splits(arrays: ForestArrays, t: int, tree: Tree) -> None:
     locals_: list[int] = []
     globals_: list[int] = []
 
     def visit(node: int, first: int, size: int) -> None:
-        """Write what is below a node: `size` leaves from number `first` on."""
+        """Write the subtree of a node: `size` leaves from number `first` on."""
         left = int(tree.left[node])
         if left == 0:
             arrays.leaf_value[t, first : first + size] = tree.value[node]
@@ -171,13 +170,13 @@ def _write_questions(arrays: ForestArrays, t: int, tree: Tree) -> None:
 
     visit(0, 0, arrays.leaf_value.shape[1])
     words = locals_ + globals_
-    arrays.questions[t * arrays.words : t * arrays.words + len(words)] = words
-    arrays.local_questions[t] = len(locals_)
-    arrays.global_questions[t] = len(globals_)
+    arrays.splits[t * arrays.words : t * arrays.words + len(words)] = words
+    arrays.local_splits[t] = len(locals_)
+    arrays.global_splits[t] = len(globals_)
 
 
 class ForestBuilder:
-    """A forest under construction: room for all trees is taken at once, kernels see it grow."""
+    """A growing forest; memory for all trees is allocated at once and shared with kernels."""
 
     def __init__(self, n_trees: int, depth: int, n_local: int, binner: Binner) -> None:
         room = n_trees * (2 ** (depth + 1) - 1)
@@ -215,7 +214,7 @@ class ForestBuilder:
             self.append(Tree(feature, bins, left, forest.value[a:b]))
 
     def finished(self) -> Forest:
-        """Return the trees so far, as a forest of its own."""
+        """Return a copy of the trees so far."""
         n = int(self.arrays.roots[self.n_trees])
         return Forest(
             self.arrays.roots[: self.n_trees + 1].copy(), self.feature[:n].copy(),

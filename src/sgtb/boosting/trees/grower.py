@@ -1,6 +1,6 @@
-"""The grower: one least-squares regression tree on binned rows.
+"""Grower: one least-squares regression tree on binned rows, h_m of eq. 7.
 
-Level by level to a fixed depth. A node's split minimises the squared error, that is,
+A tree grows level by level to a fixed depth. A split minimises the squared error, that is,
 maximises
 
     gain = G_l² / (n_l + λ) + G_r² / (n_r + λ) − G² / (n + λ)
@@ -18,7 +18,7 @@ import numpy as np
 from sgtb.boosting.trees.histogram import Weights, build_histogram, pack_residuals
 from sgtb.core.dtypes import MAX_BINS, SCORE_GRID, Bytes, Doubles, Ints, Longs
 from sgtb.core.settings import check_integer, check_number
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 from sgtb.native import best_split, partition
 
 MAX_DEPTH = 12
@@ -34,7 +34,7 @@ class TreeSettings:
     l2             λ, pulls the values of small leaves towards zero
     min_gain       a split must lower the squared error by more than this
     max_bins       bins per feature, at most 255
-    feature_share  share of the features a tree may ask about, drawn anew for each tree
+    feature_share  share of the features a tree may test, drawn anew for each tree
     """
 
     learning_rate: float = 1.0
@@ -58,7 +58,7 @@ class TreeSettings:
 class Tree(NamedTuple):
     """Nodes, parents before children and siblings side by side.
 
-    feature  i4  the feature asked about, -1 in a leaf
+    feature  i4  the feature tested, -1 in a leaf
     bin      u1  go left if the feature's bin is at most this
     left     i4  the left child, the right one follows it; 0 in a leaf
     value    f8  a leaf's value, 0 elsewhere
@@ -87,7 +87,7 @@ class _Node(NamedTuple):
 
 
 def draw_features(n_bins: Ints, share: float, rng: np.random.Generator) -> Ints:
-    """Return `n_bins` as one tree is to see it: a feature not drawn has one bin, nothing to ask."""
+    """Return `n_bins` of a tree: a feature that is not drawn has one bin and cannot be split."""
     if share == 1.0:
         return n_bins
     n_drawn = max(1, round(share * len(n_bins)))
@@ -96,13 +96,13 @@ def draw_features(n_bins: Ints, share: float, rng: np.random.Generator) -> Ints:
 
 
 def grow(
-    x: Bytes, residuals: Doubles, n_bins: Ints, settings: TreeSettings, crew: Crew,
+    x: Bytes, residuals: Doubles, n_bins: Ints, settings: TreeSettings, pool: ThreadPool,
     points: Ints | None = None,
 ) -> Tree:  # fmt: skip
     """Fit a tree to `residuals` of the binned rows `x`, padded to a multiple of 8 columns.
 
     points  i4[N]  the rows that the residuals belong to; None: all rows
-    The tree asks about the features with two bins or more; `draw_features` chooses them.
+    The tree tests the features with two bins or more; `draw_features` chooses them.
     """
     rows = np.arange(len(x), dtype=np.int32) if points is None else points.copy()
     weights = pack_residuals(residuals, rows, len(x))
@@ -112,7 +112,7 @@ def grow(
         [0],
         [_leaf_value(weights.packed.sum(), weights, settings)],
     )
-    root = build_histogram(x, len(n_bins), weights.packed, rows, crew)
+    root = build_histogram(x, len(n_bins), weights.packed, rows, pool)
     level = [_Node(0, 0, len(rows), root)] if len(rows) and len(n_bins) else []
     for depth in range(settings.depth):
         below: list[_Node] = []
@@ -130,7 +130,7 @@ def grow(
             value += [_leaf_value(total, weights, settings) for total in totals]
             if depth + 1 < settings.depth:
                 partition(x, rows, node.start, node.stop, split.feature, split.bin)
-                below += _children(x, weights, rows, node, split, first, crew)
+                below += _children(x, weights, rows, node, split, first, pool)
         level = below
     return Tree(
         np.array(feature, np.int32),
@@ -142,13 +142,13 @@ def grow(
 
 def _children(
     x: Bytes, weights: Weights, rows: Ints, node: _Node, split: _Split, first: int,
-    crew: Crew,
+    pool: ThreadPool,
 ) -> list[_Node]:  # fmt: skip
-    """Return both children; only the smaller one's rows are looked at."""
+    """Return both children; only the smaller one's rows are counted."""
     middle = node.start + split.n_left
     left_is_smaller = split.n_left <= node.stop - middle
     start, stop = (node.start, middle) if left_is_smaller else (middle, node.stop)
-    smaller = build_histogram(x, len(node.histogram), weights.packed, rows[start:stop], crew)
+    smaller = build_histogram(x, len(node.histogram), weights.packed, rows[start:stop], pool)
     larger = node.histogram - smaller
     histograms = (smaller, larger) if left_is_smaller else (larger, smaller)
     return [

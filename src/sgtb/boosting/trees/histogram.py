@@ -1,14 +1,13 @@
 """Histograms: per feature and bin, the number of rows and the sum of their residuals.
 
-Both live in one 64-bit integer, which halves the work of the innermost loop:
+Both share one 64-bit integer, which halves the work of the innermost loop:
 
     63                        count_bits           0
     | sum of residuals × 2**scale |  number of rows |
 
-Residuals are rounded to a fixed grid, as fine as the integer has room for (about 2**-30 for
-a hundred thousand rows). Integer sums do not depend on the order of their terms, so threads
-may add up any part in any order, and a child may be had by subtracting its sibling from
-their parent, all to the same bits.
+Residuals are rounded to a fixed grid, as fine as the integer allows (about 2**-30 for a hundred
+thousand rows). Integer sums do not depend on the order of their terms: any number of threads,
+and the subtraction of a sibling from its parent, give the same bits.
 """
 
 import math
@@ -17,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Bytes, Doubles, Ints, Longs
-from sgtb.core.thread_pool import Crew
+from sgtb.core.thread_pool import ThreadPool
 from sgtb.native import add_rows, pack_rows
 
 _WORD = 8
 BINS = 256
-"""Places per feature. Bins are 0 to 254; a power of two keeps the address a shift."""
+"""Entries per feature. Bins are 0 to 254; with a power of two the address is a shift."""
 
 
 class Weights(NamedTuple):
@@ -49,26 +48,27 @@ def pack_residuals(residuals: Doubles, rows: Ints, n_rows: int) -> Weights:
 
 
 _WORTH_SHARING = 8192
-"""Rows from which on waking another thread costs less than it saves."""
+"""Least number of rows for which a second thread pays."""
 
 
 def padded(n_features: int) -> int:
-    """Return how many bytes a row takes: rows are read eight bytes at a time."""
+    """Return the bytes of a row: rows are read eight bytes at a time."""
     return -(-n_features // _WORD) * _WORD
 
 
-def build_histogram(x: Bytes, n_features: int, packed: Longs, rows: Ints, crew: Crew) -> Longs:
+def build_histogram(
+    x: Bytes, n_features: int, packed: Longs, rows: Ints, pool: ThreadPool
+) -> Longs:
     """Add up the rows numbered in `rows`; `x` is padded to a multiple of eight columns."""
     n = len(rows)
-    n_parts = crew.n_threads if n >= _WORTH_SHARING else 1
+    n_parts = pool.n_threads if n >= _WORTH_SHARING else 1
     parts = np.zeros((n_parts, n_features * BINS), np.int64)
     borders = [n * i // n_parts for i in range(n_parts + 1)]
-    crew.run(
-        [
-            lambda a=a, b=b, part=part: add_rows(x, n_features, packed, rows[a:b], part)  # type: ignore[misc]
-            for a, b, part in zip(borders[:-1], borders[1:], parts, strict=True)
-        ]
-    )
+
+    def add(a: int, b: int, part: Longs) -> None:
+        add_rows(x, n_features, packed, rows[a:b], part)
+
+    pool.run(add, zip(borders[:-1], borders[1:], parts, strict=True))
     total: Longs = parts[0]
     for part in parts[1:]:
         total += part

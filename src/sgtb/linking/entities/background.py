@@ -61,7 +61,7 @@ class Background:
         if met is None or source.size <= ALL_TITLES:
             met = known = np.arange(source.size)
         else:
-            known = np.union1d(met, source.rows(met).linked.items).astype(np.int64)
+            known = np.union1d(met, source.rows(met).linked.data).astype(np.int64)
         described = source.rows(met).descriptions.strings() if description_words else ()
         lexicon = Lexicon.build(texts, source.titles(known).strings(), words, described)
         return cls.of(lexicon, source, met, topic_width, digits)
@@ -84,11 +84,11 @@ class Background:
 
     def topic_vectors(self, described: Sparse) -> Floats:
         """Return unit vectors of descriptions, or zero: their part of each topic."""
-        columns = self._topic_row[described.columns]
+        columns = self._topic_row[described.indices]
         known = columns >= 0
         before = np.concatenate([[0], np.cumsum(known)])
         own = Sparse(
-            before[described.offsets], columns[known], described.values[known], len(self.topics)
+            before[described.indptr], columns[known], described.data[known], len(self.topics)
         )
         return _rounded(unit(own.times(self.topics)))
 

@@ -21,14 +21,14 @@ def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> Sp
 
     A hub says little about those it is linked with.
     """
-    neighbours, where = np.unique(rows.linked.items, return_inverse=True)
+    neighbours, where = np.unique(rows.linked.data, return_inverse=True)
     numbers, n = neighbours.astype(np.int64), len(rows.types)
     titles, own = bags(lexicon, source.titles(numbers)), bags(lexicon, rows.descriptions)
     modest = 1 / np.log(2 + source.degrees(numbers))
-    most = int(np.diff(titles.offsets)[where].sum()) + len(own.items)
+    most = int(np.diff(titles.indptr)[where].sum()) + len(own.data)
     offsets, columns = np.empty(n + 1, np.int64), np.empty(most, np.int32)
     values = np.empty(most, np.float32)
-    linked = Ragged(rows.linked.offsets, where.astype(np.int32))
+    linked = Ragged(rows.linked.indptr, where.astype(np.int32))
     size = sum_words(linked, titles, modest, own, offsets, columns, values)
     columns, values = columns[:size].copy(), values[:size]
     weighted = np.log1p(values) * lexicon.description_weight[columns]
@@ -39,7 +39,7 @@ def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> Sp
 def bag_matrix(lexicon: Lexicon, words: Ragged) -> Sparse:
     """Return bags of words as a matrix over the lexicon."""
     return Sparse(
-        words.offsets, words.items, np.ones(len(words.items), np.float32), len(lexicon.words)
+        words.indptr, words.data, np.ones(len(words.data), np.float32), len(lexicon.words)
     )
 
 
@@ -55,8 +55,8 @@ def bags(lexicon: Lexicon, texts: Texts, in_normal_form: bool = False) -> Ragged
     place = np.arange(len(skipped))
     place[others] = len(skipped) + np.arange(len(others))
     both = Ragged(
-        np.concatenate([words.offsets, more.offsets[1:] + words.offsets[-1]]),
-        np.concatenate([words.items, more.items]),
+        np.concatenate([words.indptr, more.indptr[1:] + words.indptr[-1]]),
+        np.concatenate([words.data, more.data]),
     )
     return both.take(place)
 

@@ -106,7 +106,7 @@ class EntityFacts:
         prints = name_prints([normal_phrase(name) for name, _ in split])
         clues = Ragged.of(([*map(kind_clue, own)] for own in kinds), np.uint32)
         described = descriptions(rows, source, lexicon)
-        worded = title_words.with_values(lexicon.rarity[title_words.columns])
+        worded = title_words.with_values(lexicon.rarity[title_words.indices])
         popularity = np.where(
             np.isnan(rows.popularity), background.least_popularity, rows.popularity
         )
@@ -122,7 +122,7 @@ class EntityFacts:
             prints, _whole_titles(prints, titles, brackets),
             title_words,
             clues,
-            Ragged(clues.offsets, string_numbers(Texts.of([*chain.from_iterable(kinds)]))),
+            Ragged(clues.indptr, string_numbers(Texts.of([*chain.from_iterable(kinds)]))),
             rows.linked, described, background.topic_vectors(described),
             _worded(worded, lexicon), _worded(bracket_words, lexicon),
             _worded(kind_words, lexicon), _worded(described, lexicon), rows.vectors,

@@ -113,7 +113,7 @@ class TableSource:
     def rows(self, numbers: Longs) -> EntityRows:
         """Return what is known about some entities."""
         table, n = self._table, len(numbers)
-        linked = Ragged(self._linked.offsets, self._linked.columns)
+        linked = Ragged(self._linked.indptr, self._linked.indices)
         return EntityRows(
             self.titles(numbers), Texts.of([""] * n), [table.types[i] for i in numbers],
             table.in_links[numbers], table.out_links[numbers], table.popularity[numbers],
@@ -126,7 +126,7 @@ class TableSource:
 
     def degrees(self, numbers: Longs) -> Longs:
         """Return only how many links they have."""
-        degrees: Longs = np.diff(self._linked.offsets)[numbers]
+        degrees: Longs = np.diff(self._linked.indptr)[numbers]
         return degrees
 
     def least_popularity(self) -> float:

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sgtb.core.array_slices import sliced
 from sgtb.core.dtypes import Longs
-from sgtb.core.ragged import Items, Ragged
+from sgtb.core.ragged import Items, Ragged, sliced
 from sgtb.core.sparse_matrix import Sparse
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts
@@ -89,8 +88,8 @@ def _leaves(facts: Any, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
     for name in names:
         value, own = getattr(facts, name), (*path, name)
         if isinstance(value, Sparse):
-            yield _Leaf((*own, "columns"), Ragged(value.offsets, value.columns))
-            yield _Leaf((*own, "values"), Ragged(value.offsets, value.values))
+            yield _Leaf((*own, "columns"), Ragged(value.indptr, value.indices))
+            yield _Leaf((*own, "values"), Ragged(value.indptr, value.data))
         elif isinstance(value, NamePrints):
             yield from _leaves(value, own)
         else:
@@ -131,7 +130,7 @@ class _Columns:
             else:
                 columns: Ragged = values["columns"]
                 parts[name] = Sparse(
-                    columns.offsets, columns.items, values["values"].items, self._n_words
+                    columns.indptr, columns.data, values["values"].data, self._n_words
                 )
         return EntityFacts(**parts)
 
@@ -168,14 +167,14 @@ class _GrownLists:
 
     def __init__(self, like: Ragged) -> None:
         self._starts, self._ends = (_Grown(np.zeros(0, np.int64)) for _ in range(2))
-        self._items = _Grown(like.items)
+        self._items = _Grown(like.data)
 
     def append(self, lists: Any) -> None:
         """Add lists at the end."""
         base = self._items.size
-        self._starts.append(lists.offsets[:-1] + base)
-        self._ends.append(lists.offsets[1:] + base)
-        self._items.append(lists.items)
+        self._starts.append(lists.indptr[:-1] + base)
+        self._ends.append(lists.indptr[1:] + base)
+        self._items.append(lists.data)
 
     def take(self, slots: Longs) -> Any:
         """Return some lists."""

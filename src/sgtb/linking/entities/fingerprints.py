@@ -57,6 +57,6 @@ def name_prints(names: Sequence[str]) -> NamePrints:
     n_words, n_trigrams = print_names(texts, prints)
     words, trigrams = prints.words, prints.trigrams
     return prints._replace(
-        words=Ragged(words.offsets, words.items[:n_words].copy()),
-        trigrams=Ragged(trigrams.offsets, trigrams.items[:n_trigrams].copy()),
+        words=Ragged(words.indptr, words.data[:n_words].copy()),
+        trigrams=Ragged(trigrams.indptr, trigrams.data[:n_trigrams].copy()),
     )

@@ -15,8 +15,8 @@ def neighbours(number: Ints, linked: Ragged) -> Sparse:
     linked  the numbers that each is linked with; most belong to none of these entities
     """
     n = len(number)
-    row, degree = np.empty(len(linked.items), np.int32), np.empty(n, np.int64)
-    find_rows(number, linked.offsets, linked.items, row, degree)
+    row, degree = np.empty(len(linked.data), np.int32), np.empty(n, np.int64)
+    find_rows(number, linked.indptr, linked.data, row, degree)
     columns, offsets = np.empty(int(degree.sum()), np.int32), np.empty(n + 1, np.int64)
-    n_links = join_links(linked.offsets, row, degree, columns, offsets)
+    n_links = join_links(linked.indptr, row, degree, columns, offsets)
     return Sparse(offsets, columns[:n_links].copy(), np.ones(n_links, np.float32), n)

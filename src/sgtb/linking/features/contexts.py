@@ -50,10 +50,10 @@ _PLACE_CLUES, _TAG_CLUES = 14, 21
 
 @dataclass(frozen=True)
 class Clues:
-    """Hashed clues per row: row r has values[offsets[r] : offsets[r + 1]]."""
+    """Hashed clues per row: row r has data[indptr[r] : indptr[r + 1]]."""
 
-    offsets: Longs
-    values: Hashes
+    indptr: Longs
+    data: Hashes
 
     @classmethod
     def of(cls, rows: Iterable[Iterable[str]]) -> "Clues":
@@ -103,7 +103,7 @@ class Contexts:
             same_name += map(known.count.__getitem__, own)
         names = _mention_names(clues, same_name)
         words = TextWords.of(scenes.word, scenes.kinds.word)
-        out = _room(mentions, scenes, len(names.words.items))
+        out = _room(mentions, scenes, len(names.words.data))
         describe_contexts(
             mentions, scenes, WINDOW, names, _topics(documents), words, _settings(scenes), out
         )
@@ -126,12 +126,12 @@ class Contexts:
 
 def _cut_bag(bag: Sparse, n_columns: int) -> Sparse:
     """Return a bag without the room that was not used."""
-    end = bag.offsets[-1]
-    return Sparse(bag.offsets, bag.columns[:end], bag.values[:end], n_columns)
+    end = bag.indptr[-1]
+    return Sparse(bag.indptr, bag.indices[:end], bag.data[:end], n_columns)
 
 
 def _cut_clues(clues: Clues) -> Clues:
-    return Clues(clues.offsets, clues.values[: clues.offsets[-1]])
+    return Clues(clues.indptr, clues.data[: clues.indptr[-1]])
 
 
 class _Mentions(NamedTuple):

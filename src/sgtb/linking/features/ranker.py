@@ -70,7 +70,7 @@ def crosses(
 ) -> Crosses:
     """Prepare the sides of all crosses. The last two are features: says the title more?"""
     names = name_prints(contexts.names).words
-    most = int(np.diff(facts.kind_clues.offsets)[choices.entity].sum())
+    most = int(np.diff(facts.kind_clues.indptr)[choices.entity].sum())
     offsets = np.zeros(choices.n_candidates + 1, np.int64)
     kinds = np.zeros(most + (_MARKS + 1) * choices.n_candidates, np.uint32)
     n_worded = np.zeros(choices.n_candidates, np.int32)
@@ -83,9 +83,9 @@ def crosses(
     document = group_of(choices.mention_offsets).astype(np.int32)
     return Crosses(
         offsets, kinds, n_worded, document,
-        contexts.place_clues.offsets, contexts.place_clues.values,
-        contexts.sentence_clues.offsets, contexts.sentence_clues.values,
-        contexts.document_clues.offsets, contexts.document_clues.values,
+        contexts.place_clues.indptr, contexts.place_clues.data,
+        contexts.sentence_clues.indptr, contexts.sentence_clues.data,
+        contexts.document_clues.indptr, contexts.document_clues.data,
         *twins(choices.candidate_offsets, document, offsets, kinds, n_worded),
     )  # fmt: skip
 

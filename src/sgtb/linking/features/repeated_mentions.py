@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.core.array_slices import sliced
 from sgtb.core.dtypes import Ints, Longs, Masks
-from sgtb.core.ragged import Ragged
+from sgtb.core.ragged import Ragged, sliced
 from sgtb.linking.candidates.candidate_table import Choices
 from sgtb.linking.features.contexts import Contexts
 from sgtb.native import group_repeats
@@ -46,7 +45,7 @@ class Repeats:
             _Keys(
                 numbered(contexts.names), numbered(contexts.full_names),
                 choices.candidate_offsets, choices.entity, choices.prior.view(np.uint32),
-                bag.offsets, bag.columns, bag.values.view(np.uint32),
+                bag.indptr, bag.indices, bag.data.view(np.uint32),
             ),
             first, of_group, members, place,
         )  # fmt: skip
@@ -57,8 +56,8 @@ class Repeats:
         once = Choices(
             choices.documents, tuple(map(choices.mentions.__getitem__, firsts)),
             np.searchsorted(own, choices.mention_offsets).astype(np.int32),
-            entity.offsets.astype(np.int32), entity.items, choices.gold[own],
-            sliced(choices.prior, begins[own], begins[own + 1]).items,
+            entity.indptr.astype(np.int32), entity.data, choices.gold[own],
+            sliced(choices.prior, begins[own], begins[own + 1]).data,
         )  # fmt: skip
         return cls(
             once, tuple(map(contexts.names.__getitem__, firsts)),

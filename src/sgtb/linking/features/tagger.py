@@ -40,6 +40,6 @@ class Tagger:
 
     def probabilities(self, clues: Clues) -> Doubles:
         """Return f8[M, len(TAGS)]."""
-        out = np.zeros((len(clues.offsets) - 1, len(TAGS)))
+        out = np.zeros((len(clues.indptr) - 1, len(TAGS)))
         tag_probabilities(clues, self.weights, out)
         return out

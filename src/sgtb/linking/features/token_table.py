@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.core.array_slices import sliced
 from sgtb.core.dtypes import Bytes, Ints, Longs
+from sgtb.core.ragged import sliced
 from sgtb.core.records import Document
 from sgtb.linking.entities.vocabulary import OUTSIDE, Kinds, Vocabulary
 from sgtb.text.normalization import normal_phrase
@@ -47,8 +47,8 @@ class Scenes(NamedTuple):
         texts = tuple(chain.from_iterable(document.tokens.texts for document in documents))
         read, kinds = vocabulary.read(texts)
         kind = np.append(read, np.int32(OUTSIDE))
-        first = kinds.words.offsets
-        word_offsets, word = sliced(kinds.words.items, first[kind], first[1:][kind])
+        first = kinds.words.indptr
+        word_offsets, word = sliced(kinds.words.data, first[kind], first[1:][kind])
         token_offsets = _offsets(len(text.tokens) for text in documents)
         sentences = [text.sentences or ((0, len(text.tokens)),) for text in documents]
         sentence_offsets = _offsets(map(len, sentences))

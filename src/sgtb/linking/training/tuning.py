@@ -255,7 +255,7 @@ class _Bench:
         system = StructuredGradientBoosting(settings.plan, settings.trees, settings.training)
         system.fit(train, dev, callbacks=[watched])
         decoding = system.decode(dev)
-        gold = system.alternatives(dev, decoding).probability[_places(dev)]
+        gold = system.counterfactuals(dev, decoding).probability[_places(dev)]
         took = time.perf_counter() - begin
         if took > seconds:
             return None

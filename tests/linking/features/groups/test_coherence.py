@@ -18,7 +18,7 @@ from tests.helpers.linking_builders import document, documents, entity_table, le
 def naive_votes(choices, contexts, facts, space):
     """The twin: every candidate asks every other name within reach, in Python."""
     vectors = getattr(facts, f"{space}_vector").astype(np.float64)
-    linked = {(a, b) for a, b in zip(facts.links.rows, facts.links.columns, strict=True)}
+    linked = {(a, b) for a, b in zip(facts.links.rows, facts.links.indices, strict=True)}
     in_links = facts.in_links
     candidates = [
         choices.entity[a:b].tolist() for a, b in itertools.pairwise(choices.candidate_offsets)
@@ -67,7 +67,7 @@ def naive_walk(choices, facts):
     """The twin: the same steps with a dense matrix per document."""
     n = len(facts)
     links = np.zeros((n, n))
-    links[facts.links.rows, facts.links.columns] = 1
+    links[facts.links.rows, facts.links.indices] = 1
     in_links = facts.in_links + 1.0
     visited = []
     for d in range(len(choices.documents)):

@@ -12,8 +12,8 @@ from tests.helpers.linking_builders import document, documents, entity_table, le
 
 
 def bag(matrix, r):
-    first, last = matrix.offsets[r : r + 2]
-    return dict(zip(matrix.columns[first:last], matrix.values[first:last], strict=True))
+    first, last = matrix.indptr[r : r + 2]
+    return dict(zip(matrix.indices[first:last], matrix.data[first:last], strict=True))
 
 
 def direction(words, lexicon):

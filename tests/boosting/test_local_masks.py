@@ -1,4 +1,4 @@
-"""Local answers: how many documents are scored at a time changes nothing."""
+"""Local masks: the number of documents scored at a time does not change results."""
 
 from itertools import chain
 
@@ -19,10 +19,10 @@ def test_documents_scored_one_by_one_or_together():
 
     def results(some) -> list[list[float]]:
         decoding = fitted.decode(some)
-        other = fitted.alternatives(some, decoding, margin=np.inf)
+        other = fitted.counterfactuals(some, decoding, margin=np.inf)
         (mentions,) = np.nonzero(np.diff(some.candidate_offsets) > 1)
-        rivals = np.zeros(len(mentions), int)
-        totals = fitted.contributions(some, decoding, mentions, rivals)
+        runner_ups = np.zeros(len(mentions), int)
+        totals = fitted.contributions(some, decoding, mentions, runner_ups)
         found = (decoding.factor, decoding.scores, other.score, totals.total)
         return [one.ravel().tolist() for one in found]
 
