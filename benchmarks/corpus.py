@@ -26,8 +26,8 @@ from benchmarks.child import peak_mb
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
 from sgtb.formats.annotated import Annotation, annotated_document
-from sgtb.formats.complaints import Complaints
 from sgtb.formats.conversion import convert
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.registry import read_documents, write_documents
 from sgtb.formats.survey import survey
 
@@ -50,7 +50,7 @@ def documents(count: int) -> Iterator[Document]:
                 annotations.append(Annotation(start, start + len(name), f"Q{name[4:]}"))
             text += sentence
         yield annotated_document(
-            str(number), text, annotations, error=CorpusError, complaints=Complaints()
+            str(number), text, annotations, error=CorpusError, handler=ErrorHandler()
         )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
-from sgtb.wikipedia.dump.dump_reader import Dump, Page, open_dump, read_chunk
+from sgtb.wikipedia.dump.dump_reader import Dump, DumpPage, open_dump, read_chunk
 from sgtb.wikipedia.wikitext.markup import extract
 
 
@@ -93,7 +93,7 @@ def rival(path: str, seconds: str) -> dict[str, Any]:
 
     dump = open_dump(path)
     extract("'''A''' is [[b]].", dump.site.hidden)
-    pages: list[Page] = []
+    pages: list[DumpPage] = []
     links = 0
     begin = time.perf_counter()
     for page in _articles(dump):
@@ -126,7 +126,7 @@ def unpacking(path: str) -> dict[str, Any]:
     return {"pages": pages, "seconds": time.perf_counter() - begin}
 
 
-def _articles(dump: Dump) -> Iterator[Page]:
+def _articles(dump: Dump) -> Iterator[DumpPage]:
     for chunk in dump.chunks():
         for page in read_chunk(chunk, dump.site).pages.pages:
             if page.namespace == 0 and page.redirect is None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import sgtb
+from experiments.aida_candidates import with_candidates
 from experiments.folds import deal_by_topic
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.boosting.data.problems import Problems
@@ -25,7 +26,7 @@ from sgtb.core.records import Document
 from sgtb.core.tensor_file import read_tensors, write_tensors
 from sgtb.evaluation.system_answers import Answers
 from sgtb.formats.codecs.aida_conll import ANNOTATIONS, TEXTS, read_aida
-from sgtb.formats.codecs.pprforned import read_pprforned, with_candidates
+from sgtb.formats.codecs.pprforned import read_pprforned
 from sgtb.linking.candidates.candidate_table import Choices, listed_choices
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.lexicon import Lexicon

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import CorpusError
-from sgtb.formats.corpus_source import Source, read_source, shown
+from sgtb.formats.corpus_source import SourceFile, read_source, shown
 
 PROCESSED_FEATURES = (
     *("prior_1", "prior_2", "prior_3"),
@@ -73,7 +73,7 @@ def read_processed(path: Path) -> tuple[ProcessedDocument, ...]:
     )
 
 
-def _read_mentions(source: Source, n: int, line: str) -> tuple[ProcessedMention, ...]:
+def _read_mentions(source: SourceFile, n: int, line: str) -> tuple[ProcessedMention, ...]:
     try:
         mentions = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -83,7 +83,7 @@ def _read_mentions(source: Source, n: int, line: str) -> tuple[ProcessedMention,
     return tuple(_read_mention(source, n, mention) for mention in mentions)
 
 
-def _read_mention(source: Source, n: int, value: object) -> ProcessedMention:
+def _read_mention(source: SourceFile, n: int, value: object) -> ProcessedMention:
     match value:
         case [[str(text), [int(first), int(stop)], str(gold)], [*rows]]:
             pass
@@ -116,7 +116,9 @@ def _read_mention(source: Source, n: int, value: object) -> ProcessedMention:
     return ProcessedMention(text, first, stop, gold, candidates, array)
 
 
-def _read_candidate(source: Source, n: int, value: object, gold: str) -> tuple[str, list[float]]:
+def _read_candidate(
+    source: SourceFile, n: int, value: object, gold: str
+) -> tuple[str, list[float]]:
     match value:
         case [[str(id_), int(label)], [*numbers]]:
             pass
@@ -142,5 +144,5 @@ def _number(value: object) -> float:
     return float(value)
 
 
-def _misfit(source: Source, n: int, expected: str, value: object) -> CorpusError:
+def _misfit(source: SourceFile, n: int, expected: str, value: object) -> CorpusError:
     return source.error(n, f"expected {expected}, found {shown(json.dumps(value))}")

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from experiments.aida_candidates import with_candidates
 from sgtb.core.records import Document
 from sgtb.formats.codecs.aida_conll import read_aida
-from sgtb.formats.codecs.pprforned import PprForNed, read_pprforned, with_candidates
+from sgtb.formats.codecs.pprforned import PprForNed, read_pprforned
 from sgtb.text.word_vectors import WordVectors
 from tests.helpers.linking_builders import Setting, narrow_topics
 from tests.helpers.linking_sample import take_sample

@@ -97,7 +97,7 @@ def test_what_is_missing_or_cut_is_named(tmp_path):
     with pytest.raises(CorpusError, match=r"small\.jsonl\.xz: cannot be read: No such file"):
         read_processed(path)
     path.write_bytes(lzma.compress(SMALL)[:-20])
-    with pytest.raises(CorpusError, match=r"small\.jsonl\.xz: cannot be unpacked"):
+    with pytest.raises(CorpusError, match=r"small\.jsonl\.xz: cannot be decompressed"):
         read_processed(path)
 
 

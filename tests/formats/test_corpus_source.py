@@ -7,7 +7,7 @@ import lzma
 import pytest
 
 from sgtb.core.errors import CorpusError
-from sgtb.formats.corpus_source import Source, read_members, read_source, shown
+from sgtb.formats.corpus_source import SourceFile, read_members, read_source, shown
 from sgtb.formats.corpus_titles import title_of_url, unescape_title
 from tests.helpers.corpus_files import packed, write
 
@@ -19,7 +19,7 @@ PACKERS = {".xz": lzma.compress, ".gz": gzip.compress, ".bz2": bz2.compress}
 def test_packed_files_are_unpacked(tmp_path, suffix):
     path = tmp_path / f"story{suffix}"
     path.write_bytes(PACKERS[suffix](TEXT.encode()))
-    assert read_source(path) == Source(str(path), TEXT.encode())
+    assert read_source(path) == SourceFile(str(path), TEXT.encode())
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
@@ -30,20 +30,25 @@ def test_damaged_packed_files_are_refused(tmp_path, suffix):
     changed = bytes((whole[middle] ^ 0x55,))
     for content in (whole[:middle], whole[:-3], whole[:middle] + changed + whole[middle + 1 :]):
         path.write_bytes(content)
-        with pytest.raises(CorpusError, match=rf"story\{suffix}: cannot be unpacked: .*again"):
+        with pytest.raises(CorpusError, match=rf"story\{suffix}: cannot be decompressed: .*again"):
             read_source(path)
 
 
 def test_lines_end_with_lf_or_crlf_and_nothing_else():
     data = "\ufeffone\r\ntwo\u0085still\u2028two\x0cyet\rmore\n\nfour".encode()
-    assert Source("s", data).lines() == ["one", "two\u0085still\u2028two\x0cyet\rmore", "", "four"]
-    assert Source("s", b"").lines() == []
-    assert Source("s", b"\n").lines() == [""]
+    assert SourceFile("s", data).lines() == [
+        "one",
+        "two\u0085still\u2028two\x0cyet\rmore",
+        "",
+        "four",
+    ]
+    assert SourceFile("s", b"").lines() == []
+    assert SourceFile("s", b"\n").lines() == [""]
 
 
 def test_a_wrong_byte_is_named_by_line():
     with pytest.raises(CorpusError, match=r"^a/b, line 3: byte 0xe9 is not UTF-8; save"):
-        Source("a/b", b"one\ntwo\ncaf\xe9\n").lines()
+        SourceFile("a/b", b"one\ntwo\ncaf\xe9\n").lines()
 
 
 def test_members_of_folder_and_archive_are_the_same(tmp_path):

@@ -2,7 +2,7 @@
 
 import math
 
-from sgtb.formats.survey import LISTED, survey
+from sgtb.formats.survey import MAX_LISTED, survey
 from tests.helpers.corpus_files import annotation, wned_files, write
 from tests.helpers.published_corpora import FILES
 
@@ -21,7 +21,7 @@ def test_all_that_is_wrong_is_told(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(LINES)
     seen = []
-    found = survey(path, also=seen.append)
+    found = survey(path, on_document=seen.append)
     assert [document.id for document in seen] == ["a", "a", "b"]
     assert (found.format, found.documents, found.mentions) == ("jsonl", 3, 4)
     assert (found.linked, found.nil, found.unannotated, found.entities) == (2, 1, 1, 1)
@@ -30,9 +30,9 @@ def test_all_that_is_wrong_is_told(tmp_path):
         f"{path}, line {line}" for line in (1, 2, 3, 4)
     ]
     assert found.overlaps.listed == (
-        "document 'a': the mention 'Orlan' at 4 to 9 overlaps one before it",
+        "document 'a': the mention 'Orlan' at 4 to 9 overlaps an earlier one",
     )
-    assert found.repeated.listed == ("document 2: another before it has the id 'a', too",)
+    assert found.repeated.listed == ("document 2: an earlier one has the same id 'a'",)
     assert found.errors == 6
     assert found.to_dict()["unreadable"]["total"] == 4
 
@@ -69,6 +69,6 @@ def test_what_ends_the_reading_is_told_with_what_was_read(tmp_path):
 
 def test_problems_are_listed_up_to_a_number_and_counted_beyond(tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_text('{"text": "x"}\n' + "[]\n" * (LISTED + 5))
+    path.write_text('{"text": "x"}\n' + "[]\n" * (MAX_LISTED + 5))
     found = survey(path)
-    assert (found.unreadable.total, len(found.unreadable.listed)) == (LISTED + 5, LISTED)
+    assert (found.unreadable.total, len(found.unreadable.listed)) == (MAX_LISTED + 5, MAX_LISTED)

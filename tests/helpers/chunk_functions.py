@@ -4,10 +4,10 @@ import multiprocessing
 import os
 import signal
 
-from sgtb.wikipedia.dump.dump_reader import ChunkPages, Page
+from sgtb.wikipedia.dump.dump_reader import ChunkPages, DumpPage
 
 
-def keep(pages: ChunkPages) -> tuple[Page, ...]:
+def keep(pages: ChunkPages) -> tuple[DumpPage, ...]:
     return pages.pages
 
 

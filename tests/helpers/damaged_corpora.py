@@ -22,7 +22,7 @@ DAMAGES = {
         '"start": 2, "end": 6',
         '"start": 2, "end": 7',
         3,
-        "the mention 2 to 7 is no part of",
+        "the mention 2 to 7 is outside of",
     ),
     "backwards": (
         "jsonl",
@@ -58,7 +58,7 @@ DAMAGES = {
         '"start": 4, "end": 9',
         '"start": 3, "end": 4',
         1,
-        "touches no word or sign",
+        "has no token",
     ),
     "float": (
         "jsonl",
@@ -81,14 +81,14 @@ DAMAGES = {
         '"source": "x"',
         '"tokens": [[0, 3], [2, 4]]',
         1,
-        "[2, 4] is no part of the text behind",
+        "[2, 4] is not in the text after",
     ),
     "sentences": (
         "jsonl",
         '"source": "x"',
         '"sentences": [[0, 3]]',
         1,
-        "are not the 5 tokens, one after the other",
+        "do not partition the 5 tokens",
     ),
     "lists": ("zelda", "[12, 11]", "[12]", 1, "2 spans, 1 ids and 2 titles"),
     "index": (
@@ -129,7 +129,7 @@ DAMAGES = {
         '"17"^^',
         '"x"^^',
         11,
-        "nif:beginIndex is 'x', which is no number",
+        "nif:beginIndex is 'x', not a number",
     ),
     "no index": (
         "nif",
@@ -167,7 +167,7 @@ DAMAGES = {
         "expected a token, or token, B or I",
     ),
     "B or I": ("aida", "Old\tB", "Old\tX", 4, "expected a token, or token, B or I"),
-    "I alone": ("aida", "Old\tB", "sleeps\nOld\tI", 5, "I goes on with a name, but there is none"),
+    "I alone": ("aida", "Old\tB", "sleeps\nOld\tI", 5, "I continues a name, but no name"),
     "no token": ("aida", "sleeps\n", "\tB\n", 5, "expected a token first"),
     "no header": ("aida", "-DOCSTART- (1 Vessa)\n", "Old\n", 1, "expected -DOCSTART- first"),
 }

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document
 from sgtb.formats.annotated import Annotation, annotated_document
-from sgtb.formats.complaints import Complaints
+from sgtb.formats.error_handler import ErrorHandler
 
 SCRAPS = (
     *("Orlan", "U.S.", "O'Brien", "a-b", "Zoë", "e\u0301", "안녕", "ä", "i\u0307", "’s", "'s"),
@@ -52,10 +52,10 @@ def annotations(draw: st.DrawFn, text: str) -> list[Annotation]:
     return found
 
 
-class Ignored(Complaints):
+class Ignored(ErrorHandler):
     """Leaves out mentions that touch no token."""
 
-    def wrong(self, error: CorpusError) -> None:
+    def error(self, error: CorpusError) -> None:
         pass
 
 
@@ -68,7 +68,7 @@ def documents(draw: st.DrawFn, id: str, scraps: tuple[str, ...] = SCRAPS) -> Doc
         draw(annotations(text)),
         split=draw(st.sampled_from(("", "train", "dev", "test"))),
         error=CorpusError,
-        complaints=Ignored(),
+        handler=Ignored(),
     )
 
 

@@ -8,7 +8,7 @@ import rdflib
 import requests
 
 from sgtb.formats.codecs.nif import read_nif
-from sgtb.formats.complaints import Complaints
+from sgtb.formats.error_handler import ErrorHandler
 from tests.serving.conftest import PREFIX, raw_post
 
 TEXT = "🎉 Jordan won six rings with the Bulls, and Jackson coached him."
@@ -165,7 +165,7 @@ def test_a_document_comes_back_as_it_was(client, text, tmp_path):
     """The text to the last character, and places that count code points."""
     file = tmp_path / "answer.ttl"
     file.write_bytes(client.post("/nif", content=gerbil(text).encode()).content)
-    (document,) = read_nif(file, Complaints())
+    (document,) = read_nif(file, ErrorHandler())
     (sent,) = rdflib.Graph().parse(data=gerbil(text), format="turtle").objects(None, NIF.isString)
     assert document.text == str(sent)
     assert document.mentions

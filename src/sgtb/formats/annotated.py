@@ -1,25 +1,24 @@
-"""Annotated: a text and what is said about spans of it, checked and made a document.
+"""Annotations: spans of a text, checked and converted to a document.
 
-All formats but AIDA give a text and offsets; tokens and sentences are then made by the same rules
-as for a text that is to be linked.
+All formats but AIDA have a text and offsets; tokens and sentences are then those of the tokenizer.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from sgtb.core.records import Document, Mention
-from sgtb.formats.complaints import Complaints, ErrorAt
 from sgtb.formats.corpus_source import shown
+from sgtb.formats.error_handler import ErrorAt, ErrorHandler
 from sgtb.text.tokenization import Segmented, segment, touched_tokens
 
 SPLITS = ("train", "dev", "test", "")
 
 
 class Annotation(NamedTuple):
-    """What a file says about a span of a text; the fields are those of a mention.
+    """An annotated span; fields as in `Mention`.
 
-    text   the name as the file has it, to be compared with what the text has; None: it has none
-    error  makes errors that name the line of this annotation; None: that of its document
+    text   the name as in the file, to be compared with the text; None: not in the file
+    error  maker of errors with the annotation's line; None: that of its document
     """
 
     start: int
@@ -38,17 +37,17 @@ def annotated_document(
     annotations: Iterable[Annotation],
     *,
     split: str = "",
-    layout: Segmented | None = None,
+    segmentation: Segmented | None = None,
     error: ErrorAt,
-    complaints: Complaints,
+    handler: ErrorHandler,
 ) -> Document:
-    """Return a document, its mentions in the order of the text.
+    """Return a document with mentions in the order of the text.
 
-    Annotations that cannot be mentions are complained about, and left out where that is all.
-
-    layout  the tokens and sentences that the file brings along; None: they are made
+    segmentation  tokens and sentences of the file; None: those of the tokenizer
+    error         maker of errors with the document's line
+    handler       gets annotations that cannot be mentions
     """
-    tokens, lines = layout or segment(text)
+    tokens, lines = segmentation or segment(text)
     mentions = []
     for annotation in annotations:
         problem = _problem(text, annotation)
@@ -56,16 +55,35 @@ def annotated_document(
             start, end = annotation.start, annotation.end
             first, stop = touched_tokens(tokens, start, end)
             if first < stop:
-                mentions.append(Mention(start, end, first, stop, text[start:end], *annotation[2:6]))
+                mentions.append(
+                    Mention(
+                        start=start,
+                        end=end,
+                        first=first,
+                        stop=stop,
+                        text=text[start:end],
+                        gold=annotation.gold,
+                        title=annotation.title,
+                        type=annotation.type,
+                        candidates=annotation.candidates,
+                    )
+                )
                 continue
-            problem = f"the mention {start} to {end} touches no word or sign"
-        complaints.wrong((annotation.error or error)(problem))
+            problem = f"the mention {start} to {end} has no token"
+        handler.error((annotation.error or error)(problem))
     mentions.sort(key=lambda mention: (mention.start, mention.end))
-    return Document(id, text, tokens, lines, tuple(mentions), split)
+    return Document(
+        id=id,
+        text=text,
+        tokens=tokens,
+        sentences=lines,
+        mentions=tuple(mentions),
+        split=split,
+    )
 
 
 def overlapping(mentions: Sequence[Mention]) -> list[int]:
-    """Return the places of the mentions that begin before one ahead of them has ended."""
+    """Return the indices of mentions that begin before the end of an earlier one."""
     found, end = [], 0
     for i, mention in enumerate(mentions):
         if mention.start < end:
@@ -75,32 +93,32 @@ def overlapping(mentions: Sequence[Mention]) -> list[int]:
 
 
 def _problem(text: str, annotation: Annotation) -> str | None:
-    """Say why an annotation does not fit its text."""
-    start, end, given = annotation.start, annotation.end, annotation.text
+    """Return why an annotation does not fit its text; None: it does."""
+    start, end, name = annotation.start, annotation.end, annotation.text
     if not 0 <= start < end <= len(text):
         return (
-            f"the mention {start} to {end} is no part of a text of {len(text)} code points; "
+            f"the mention {start} to {end} is outside of a text of {len(text)} code points; "
             f"start and end must be 0 <= start < end <= {len(text)}"
         )
-    if given is None or text[start:end] == given:
+    if name is None or text[start:end] == name:
         return None
-    problem = f"the mention {shown(given)} is {shown(text[start:end])} at {start} to {end}"
-    return problem + _hint(text, start, given)
+    problem = f"the mention {shown(name)} is {shown(text[start:end])} at {start} to {end}"
+    return problem + _hint(text, start, name)
 
 
-def _hint(text: str, start: int, given: str) -> str:
-    """Say where the name is instead, and what may have been counted."""
-    places = []
-    at = text.find(given)
-    while at >= 0 and given:
-        places.append(at)
-        at = text.find(given, at + 1)
-    if not places:
+def _hint(text: str, start: int, name: str) -> str:
+    """Return where the name is instead, and which unit the offsets may have."""
+    positions = []
+    at = text.find(name)
+    while at >= 0 and name:
+        positions.append(at)
+        at = text.find(name, at + 1)
+    if not positions:
         return "; the text does not have it"
     for unit, size in (("UTF-16 units", _utf16), ("bytes", _utf8)):
-        if any(at != start and size(text[:at]) == start for at in places):
-            return f"; the offsets count {unit}, and should count code points"
-    nearest = min(places, key=lambda at: abs(at - start))
+        if any(at != start and size(text[:at]) == start for at in positions):
+            return f"; the offsets count {unit}, but must count code points"
+    nearest = min(positions, key=lambda at: abs(at - start))
     return f"; the nearest one starts at {nearest}"
 
 

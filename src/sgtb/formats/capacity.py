@@ -1,4 +1,4 @@
-"""Capacity: what a format can hold of a document, and what had to be left out of it."""
+"""Capacity: what a format can hold of a document, and counts of what it cannot."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sgtb.core.records import NIL, Document, Mention
 
 Losses = Counter[str]
-"""What was left out, in words, and how often."""
+"""Number of omissions by description."""
 
 
 def _same(document: Document) -> Document:
@@ -18,12 +18,12 @@ def _same(document: Document) -> Document:
 class Capacity:
     """What a format can hold.
 
-    nil          mentions that mean nothing in the knowledge base
-    unannotated  mentions without any annotation
-    overlaps     mentions that overlap others: "all", "not the same span" twice, or "none"
+    nil          mentions of entities outside the knowledge base
+    unannotated  mentions without annotation
+    overlaps     overlapping mentions: "all", "not the same span" twice, or "none"
     empty        documents without mentions
-    bare_titles  titles of mentions that mean no entity
-    adjust       what else becomes of a document: its layout, its ids
+    bare_titles  titles of mentions without entity
+    adjust       further changes, such as of text and ids
     """
 
     titles: bool = True
@@ -38,8 +38,10 @@ class Capacity:
     adjust: Callable[[Document], Document] = _same
 
     def fit(self, document: Document, losses: Losses) -> Document | None:
-        """Return what can be held of a document; None: nothing. What cannot is counted."""
-        mentions = [self._cut(mention, losses) for mention in self._kept(document.mentions, losses)]
+        """Return what the format can hold of a document, None for nothing; count the rest."""
+        mentions = [
+            self._reduced(mention, losses) for mention in self._kept(document.mentions, losses)
+        ]
         if document.split and not self.splits:
             losses["splits of documents"] += 1
         if not mentions and not self.empty:
@@ -62,12 +64,12 @@ class Capacity:
                 kept.append(mention)
         if self.overlaps == "all":
             return kept
-        apart = _apart(kept) if self.overlaps == "none" else _distinct(kept)
-        if len(apart) < len(kept):
-            losses["mentions that overlap others"] += len(kept) - len(apart)
-        return apart
+        chosen = _without_overlaps(kept) if self.overlaps == "none" else _distinct(kept)
+        if len(chosen) < len(kept):
+            losses["mentions that overlap others"] += len(kept) - len(chosen)
+        return chosen
 
-    def _cut(self, mention: Mention, losses: Losses) -> Mention:
+    def _reduced(self, mention: Mention, losses: Losses) -> Mention:
         title, type_, candidates = mention.title, mention.type, mention.candidates
         if title is not None and not (self.titles and (mention.in_kb or self.bare_titles)):
             losses["titles"] += 1
@@ -81,8 +83,8 @@ class Capacity:
         return replace(mention, title=title, type=type_, candidates=candidates)
 
 
-def _apart(mentions: Sequence[Mention]) -> list[Mention]:
-    """Return mentions none of which overlap: of those that do the first, of these the longest."""
+def _without_overlaps(mentions: Sequence[Mention]) -> list[Mention]:
+    """Return mentions without overlaps; the first is kept, of several the longest."""
     kept: list[Mention] = []
     for mention in sorted(mentions, key=lambda mention: (mention.start, -mention.end)):
         if not kept or mention.start >= kept[-1].end:

@@ -1,5 +1,6 @@
-"""Conversion: documents of one format written in another, and what was lost on the way."""
+"""Conversion of documents from one format to another, with counts of losses."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +11,12 @@ from sgtb.core.records import Document
 from sgtb.formats.capacity import Losses
 from sgtb.formats.registry import detect_format, format_for, read_documents, write_counting
 
-Passing = Callable[[Iterator[Document]], Iterator[Document]]
-"""Gives documents on, and may count them."""
-
 
 @dataclass(frozen=True)
 class Conversion:
-    """What was read and written.
+    """Report of a conversion.
 
-    losses  what the target cannot hold, in words, and how often
+    losses  number of omissions by description
     """
 
     source: str
@@ -31,7 +29,7 @@ class Conversion:
     losses: dict[str, int]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return a JSON object."""
         return {
             "read": {
                 "path": self.source,
@@ -53,40 +51,35 @@ def convert(
     target: Path,
     source_format: str | None = None,
     target_format: str | None = None,
-    passing: Passing = iter,
+    progress: Callable[[Iterator[Document]], Iterator[Document]] = iter,
 ) -> Conversion:
-    """Write the documents of a file in another format, one at a time where both are of lines.
+    """Write the documents of a file in another format, one at a time if both have lines.
 
-    source_format  None: found out from what the file holds
-    target_format  None: the one that the name of the target ends in
+    source_format  None: detected from the content
+    target_format  None: by the ending of the target
+    progress       wraps the iterator of documents, to show progress
     """
     if source.resolve() == target.resolve():
-        raise CorpusError(f"{target}: this is what is read, too; name another file to write")
+        raise CorpusError(f"{target}: source and target are the same; name another target")
     read_as = source_format or detect_format(source)
     write_as = target_format or format_for(target)
-    count, losses = _Count(), Losses()
-    documents = count.passing(passing(read_documents(source, read_as)))
-    written = write_counting(documents, target, write_as, losses)
-    return Conversion(
-        str(source),
-        read_as,
-        str(target),
-        write_as,
-        count.documents,
-        count.mentions,
-        written,
-        dict(losses.most_common()),
-    )
+    read: Counter[str] = Counter()
+    losses = Losses()
 
-
-class _Count:
-    """How much has passed."""
-
-    def __init__(self) -> None:
-        self.documents = self.mentions = 0
-
-    def passing(self, documents: Iterator[Document]) -> Iterator[Document]:
-        for document in documents:
-            self.documents += 1
-            self.mentions += len(document.mentions)
+    def counted() -> Iterator[Document]:
+        for document in progress(read_documents(source, read_as)):
+            read["documents"] += 1
+            read["mentions"] += len(document.mentions)
             yield document
+
+    written = write_counting(counted(), target, write_as, losses)
+    return Conversion(
+        source=str(source),
+        source_format=read_as,
+        target=str(target),
+        target_format=write_as,
+        documents=read["documents"],
+        mentions=read["mentions"],
+        written=written,
+        losses=dict(losses.most_common()),
+    )

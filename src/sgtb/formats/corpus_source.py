@@ -1,4 +1,4 @@
-"""Source: the bytes of one corpus file, packed or not, with a name that errors can point to."""
+"""SourceFile: the content of a corpus file or archive member, with its name for errors."""
 
 import bz2
 import codecs
@@ -16,39 +16,39 @@ from typing import BinaryIO, cast
 from sgtb.core.errors import CorpusError
 from sgtb.core.files import open_unpacked, replacing
 
-_UNPACK: Mapping[str, Callable[[bytes], bytes]] = {
+_DECOMPRESS: Mapping[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.decompress,
     ".gz": gzip.decompress,
     ".bz2": bz2.decompress,
 }
 _DAMAGE = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, OSError, ValueError)
-"""What the standard library raises on damaged compressed data, by format and kind of damage."""
+"""Exceptions of the standard library on damaged data."""
 
-LONGEST_LINE = 1 << 27
-"""Bytes of a line at most: what is longer is hardly one document, and memory is to be bounded."""
+MAX_LINE = 1 << 27
+"""Limit of a line in bytes, to bound the memory."""
 
 _XZ = b"\xfd7zXZ\0"
 _BLOCK = 512
-"""The unit of a tar archive; a block of zeros ends it."""
+"""Block of a tar archive; a block of zeros ends it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A file's content.
+class SourceFile:
+    """Content of a file.
 
-    name  where it is: a path, or `archive.tar.xz:member`
-    data  its bytes, unpacked
+    name  path, or `archive.tar.xz:member`
+    data  decompressed bytes
     """
 
     name: str
     data: bytes
 
     def error(self, line: int, message: str) -> CorpusError:
-        """Return the error that says what is wrong in which line, counted from 1."""
+        """Return an error with file and line, counted from 1."""
         return CorpusError(f"{self.name}, line {line}: {message}")
 
     def text(self) -> str:
-        """Return the whole content, which must be UTF-8; a byte order mark stays in it."""
+        """Return the content decoded as UTF-8, with its byte order mark."""
         try:
             return self.data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -59,9 +59,9 @@ class Source:
             ) from None
 
     def lines(self) -> list[str]:
-        """Return the lines without their ends, be these LF or CRLF, and without a byte order mark.
+        """Return the lines without LF or CRLF, and without a byte order mark.
 
-        `str.splitlines` would also break at U+0085 and its like, which may stand inside a name.
+        `str.splitlines` would also split at U+0085 and others, which may be part of a name.
         """
         lines = self.text().removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
         if not lines[-1]:
@@ -70,53 +70,53 @@ class Source:
 
 
 def shown(value: str, width: int = 60) -> str:
-    """Return a value as an error message quotes it: escaped, and cut where it is long."""
+    """Return a value for messages: quoted, escaped and truncated."""
     return repr(value if len(value) <= width else value[:width] + "…")
 
 
-def read_source(path: Path) -> Source:
-    """Read a file; one whose name ends in .xz, .gz or .bz2 is unpacked."""
+def read_source(path: Path) -> SourceFile:
+    """Read a file; .xz, .gz and .bz2 are decompressed."""
     data = _read_bytes(path)
-    unpack = _UNPACK.get(path.suffix)
-    if unpack is not None:
+    decompress = _DECOMPRESS.get(path.suffix)
+    if decompress is not None:
         try:
-            data = unpack(data)
+            data = decompress(data)
         except _DAMAGE as error:
             raise _broken(path, error) from None
-    return Source(str(path), data)
+    return SourceFile(str(path), data)
 
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[BinaryIO]:
-    """Open a file to be read piece by piece; its first bytes tell whether and how it is packed."""
+    """Open a file for streaming; its compression is detected from its first bytes."""
     try:
         if _is_xz(path):
-            with lzma.open(path, "rb") as unpacked:
-                yield cast(BinaryIO, unpacked)
+            with lzma.open(path, "rb") as stream:
+                yield cast(BinaryIO, stream)
         else:
             with open_unpacked(path) as (file, _):
                 yield file
     except (lzma.LZMAError, zlib.error, EOFError, gzip.BadGzipFile) as error:
         raise _broken(path, error) from None
     except OSError as error:
-        if error.errno is None:  # of damaged data: bz2 says no more
+        if error.errno is None:  # how bz2 reports damaged data
             raise _broken(path, error) from None
         raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file one at a time, numbered from 1, without a byte order mark."""
+    """Yield number, from 1, and bytes of each line, without a byte order mark."""
     with open_lines(path) as stream:
         number = 0
-        while raw := stream.readline(LONGEST_LINE + 1):
+        while raw := stream.readline(MAX_LINE + 1):
             number += 1
-            if len(raw) > LONGEST_LINE:
-                raise CorpusError(f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes")
+            if len(raw) > MAX_LINE:
+                raise CorpusError(f"{path}, line {number}: longer than {MAX_LINE:,} bytes")
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file one at a time, as `Source.lines` has them."""
+    """Yield number and text of each line, as in `SourceFile.lines`."""
     for number, raw in raw_lines(path):
         try:
             yield number, raw.decode().removesuffix("\n").removesuffix("\r")
@@ -128,11 +128,11 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 @contextmanager
-def packing(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write, whole or not at all; packed if its name ends in .xz, .gz or .bz2."""
+def open_output(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to write, all or nothing; compressed if it ends in .xz, .gz or .bz2."""
     with replacing(path) as file:
         if path.suffix == ".gz":
-            # Without name and time: the same documents give the same bytes.
+            # Without name and time, so that equal documents give equal bytes.
             with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
                 yield cast(BinaryIO, packed)
         elif path.suffix == ".bz2":
@@ -145,24 +145,24 @@ def packing(path: Path) -> Iterator[BinaryIO]:
             yield file
 
 
-def unpacked_name(path: Path) -> Path:
-    """Return a path without the ending that says how the file is packed."""
-    return path.with_suffix("") if path.suffix in _UNPACK else path
+def uncompressed_name(path: Path) -> Path:
+    """Return a path without the suffix of its compression."""
+    return path.with_suffix("") if path.suffix in _DECOMPRESS else path
 
 
-def read_members(path: Path) -> Iterator[tuple[str, Source]]:
-    """Yield the files in a tar archive, or below a folder, each with its path inside."""
+def read_members(path: Path) -> Iterator[tuple[str, SourceFile]]:
+    """Yield relative path and content of the files in a tar archive or folder."""
     if not path.is_dir():
         yield from _read_archive(path)
         return
     for file in sorted(path.rglob("*")):
         if file.is_file():
-            yield file.relative_to(path).as_posix(), Source(str(file), _read_bytes(file))
+            yield file.relative_to(path).as_posix(), SourceFile(str(file), _read_bytes(file))
 
 
-def _read_archive(path: Path) -> Iterator[tuple[str, Source]]:
-    # Unpacked as a whole before tarfile sees it, and checked for a proper end: tarfile itself
-    # takes an archive that breaks off, or is damaged, between two members for a complete one.
+def _read_archive(path: Path) -> Iterator[tuple[str, SourceFile]]:
+    # Decompressed first and checked for a proper end: tarfile itself accepts an archive that is
+    # truncated or damaged between two members.
     data = read_source(path).data
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
@@ -171,9 +171,9 @@ def _read_archive(path: Path) -> Iterator[tuple[str, Source]]:
                     raise tarfile.ReadError("a file of negative size")
                 file = archive.extractfile(member) if member.isreg() else None
                 if file is not None:
-                    yield member.name, Source(f"{path}:{member.name}", file.read())
+                    yield member.name, SourceFile(f"{path}:{member.name}", file.read())
             if data[archive.offset : archive.offset + _BLOCK] != bytes(_BLOCK):
-                raise tarfile.ReadError("it breaks off")
+                raise tarfile.ReadError("it is truncated")
     except _DAMAGE as error:
         raise _broken(path, error) from None
 
@@ -191,4 +191,4 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _broken(path: Path, why: object) -> CorpusError:
-    return CorpusError(f"{path}: cannot be unpacked: {why}; fetch the file again")
+    return CorpusError(f"{path}: cannot be decompressed: {why}; fetch the file again")

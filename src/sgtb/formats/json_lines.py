@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, read and written one at a time and without trust."""
+"""JSON Lines: one object a line, read with validation and written one at a time."""
 
 import json
 import re
@@ -8,33 +8,33 @@ from typing import Any, NamedTuple
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
-from sgtb.formats.complaints import Complaints
-from sgtb.formats.corpus_source import packing, raw_lines
+from sgtb.formats.corpus_source import open_output, raw_lines
+from sgtb.formats.error_handler import ErrorHandler
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
-class Line(NamedTuple):
-    """An object, and the place that errors name."""
+class JsonLine(NamedTuple):
+    """The object of a line, with its position for errors."""
 
     file: str
     number: int
     fields: dict[str, Any]
 
     def error(self, message: str) -> CorpusError:
-        """Return the error that says what is wrong with this line."""
+        """Return an error with file and line."""
         return CorpusError(f"{self.file}, line {self.number}: {message}")
 
     def text(self, key: str) -> str:
-        """Return a field that must be a string, and one that can be encoded."""
+        """Return a field that must be an encodable string."""
         return checked_text(self.fields, key, self.error)
 
     def optional_text(self, key: str) -> str | None:
-        """Return a field that may be missing or null, or else is a string."""
+        """Return a field that may be missing or null, and otherwise must be a string."""
         return None if self.fields.get(key) is None else self.text(key)
 
     def id(self) -> str:
-        """Return the field "id" as a string; where there is none, the number of the line."""
+        """Return the field "id" as a string; default: the line number."""
         value = self.fields.get("id", self.number)
         return "" if value == "" else id_text(value, "id", self.error)
 
@@ -51,27 +51,27 @@ class Line(NamedTuple):
 
 
 def read_lines(
-    path: Path, parse: Callable[[Line], Document], complaints: Complaints
+    path: Path, parse: Callable[[JsonLine], Document], handler: ErrorHandler
 ) -> Iterator[Document]:
-    """Yield what is made of every line; empty ones are passed over."""
-    for line in iterate_lines(path, complaints):
+    """Yield the document of every non-empty line."""
+    for line in iterate_lines(path, handler):
         try:
             document = parse(line)
         except CorpusError as error:
-            complaints.wrong(error)
+            handler.error(error)
             continue
         yield document
 
 
-def iterate_lines(path: Path, complaints: Complaints) -> Iterator[Line]:
+def iterate_lines(path: Path, handler: ErrorHandler) -> Iterator[JsonLine]:
     """Yield the objects of a file, one at a time."""
     for number, raw in raw_lines(path):
         if not raw.strip():
             continue
         try:
-            line = Line(str(path), number, _object(raw))
+            line = JsonLine(str(path), number, _object(raw))
         except ValueError as error:
-            complaints.wrong(CorpusError(f"{path}, line {number}: {error}"))
+            handler.error(CorpusError(f"{path}, line {number}: {error}"))
             continue
         yield line
 
@@ -79,12 +79,12 @@ def iterate_lines(path: Path, complaints: Complaints) -> Iterator[Line]:
 def write_lines(
     path: Path, documents: Iterable[Document], dump: Callable[[Document], Iterable[dict[str, Any]]]
 ) -> int:
-    """Write a file of lines, whole or not at all; return how many documents there were.
+    """Write a file, all or nothing; return the number of documents.
 
-    dump  gives the objects of a document, one a line
+    dump  returns the objects of a document, one a line
     """
     count = 0
-    with packing(path) as stream:
+    with open_output(path) as stream:
         for document in documents:
             for fields in dump(document):
                 stream.write(json.dumps(fields, ensure_ascii=False).encode() + b"\n")
@@ -93,7 +93,7 @@ def write_lines(
 
 
 def checked_text(fields: dict[str, Any], key: str, error: Callable[[str], CorpusError]) -> str:
-    """Return a field that must be a string without halves of surrogate pairs."""
+    """Return a field that must be a string without lone surrogates."""
     value = fields.get(key)
     if not isinstance(value, str):
         raise error(f'"{key}" should be a string, not {json_shown(value)}')
@@ -105,33 +105,33 @@ def checked_text(fields: dict[str, Any], key: str, error: Callable[[str], Corpus
 
 
 def id_text(value: Any, key: str, error: Callable[[str], CorpusError]) -> str:
-    """Return an id, which may be a string or a whole number, as a string."""
+    """Return an id as a string; it may be a string or an integer."""
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise error(f'"{key}" should be a string or a number, not {json_shown(value)}')
     return checked_text({key: str(value)}, key, error)
 
 
 def whole_number(value: Any, key: str, error: Callable[[str], CorpusError]) -> int:
-    """Return a field that must be a whole number."""
+    """Return a field that must be an integer."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise error(f'"{key}" should be a whole number, not {json_shown(value)}')
     return value
 
 
 def span_of(value: Any, key: str, error: Callable[[str], CorpusError]) -> tuple[int, int]:
-    """Return a span that is written as a pair of numbers."""
+    """Return a span, a pair of integers."""
     if not isinstance(value, list) or len(value) != 2:
         raise error(f'"{key}" should be a pair of numbers, not {json_shown(value)}')
     return whole_number(value[0], key, error), whole_number(value[1], key, error)
 
 
 def number_or_text(id: str) -> int | str:
-    """Return an id as a number, as many formats have them, where that changes nothing."""
+    """Return an id as a number if that is lossless."""
     return int(id) if _NUMBER.fullmatch(id) else id
 
 
 def json_shown(value: Any) -> str:
-    """Return a value as JSON has it, cut where it is long."""
+    """Return a value as JSON for messages, truncated if long."""
     text = "missing" if value is None else json.dumps(value)
     return text if len(text) <= 40 else f"{text[:39]}…"
 

@@ -1,10 +1,9 @@
-"""Passages: a mention with the text to its left and right, one a line, put together to documents.
+"""Passages: one mention a line with its context, joined to documents.
 
-BLINK and KILT write one mention a line and repeat the text around it. Lines that follow each other,
-name the same document and have the same text are one document. Published files have the white
-space at the ends of each part taken away; then a blank is put between the parts, and texts are the
-same if they are so without white space. Lines written here give the place of the mention as
-"start", and nothing is taken away.
+BLINK and KILT write one mention a line and repeat the text around it. Consecutive lines of the
+same document id and text are one document. Published files have the parts stripped of white
+space; the parts are then joined with a space, and texts are compared without white space. Lines
+written by sgtb have the position of the mention as "start", and their parts are exact.
 """
 
 import re
@@ -16,22 +15,25 @@ from typing import Any, NamedTuple
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
-from sgtb.formats.complaints import Complaints
+from sgtb.formats.capacity import Capacity
 from sgtb.formats.corpus_source import shown
-from sgtb.formats.json_lines import Line, iterate_lines, json_shown, write_lines
+from sgtb.formats.error_handler import ErrorHandler
+from sgtb.formats.json_lines import JsonLine, iterate_lines, json_shown, write_lines
 
 _NUMBERED = re.compile(r"(.*):[0-9]+", re.DOTALL)
-_SEEN = re.compile(r"\S")
+_VISIBLE = re.compile(r"\S")
+
+PASSAGE_CAPACITY = Capacity(types=False, candidates=False, splits=False, nil=False, empty=False)
 
 
 class Passage(NamedTuple):
-    """A mention in its text, and what it means.
+    """A mention with context and annotation.
 
-    document  the id of the document it is from; None: not said
-    exact     whether the parts are the text as it is
+    document  id of its document; None: unknown
+    exact     whether the parts are unstripped
     """
 
-    line: Line
+    line: JsonLine
     document: str | None
     left: str
     mention: str
@@ -42,37 +44,37 @@ class Passage(NamedTuple):
 
 
 def read_passages(
-    path: Path, parse: Callable[[Line], Passage], complaints: Complaints
+    path: Path, parse: Callable[[JsonLine], Passage], handler: ErrorHandler
 ) -> Iterator[Document]:
     """Yield the documents of a file."""
     draft: _Draft | None = None
-    for line in iterate_lines(path, complaints):
+    for line in iterate_lines(path, handler):
         try:
             passage = parse(line)
             if not passage.mention.strip():
                 raise line.error("the mention is empty")
         except CorpusError as error:
-            complaints.wrong(error)
+            handler.error(error)
             continue
         if draft is None or not draft.add(passage):
             if draft is not None:
-                yield draft.document(complaints)
+                yield draft.document(handler)
             draft = _Draft.begin(passage, draft)
     if draft is not None:
-        yield draft.document(complaints)
+        yield draft.document(handler)
 
 
 def write_passages(
     documents: Iterable[Document], path: Path, fields: Callable[[Document, int, Mention], Any]
 ) -> int:
-    """Write documents, a mention a line; return how many documents."""
-    return write_lines(path, _told_apart(documents, path), lambda document: (
+    """Write documents, one mention a line; return the number of documents."""
+    return write_lines(path, _distinct_ids(documents, path), lambda document: (
         fields(document, i, mention) for i, mention in enumerate(document.mentions)
     ))  # fmt: skip
 
 
 def document_of(id: str | None) -> str | None:
-    """Return the id of a document out of that of a mention, which a colon and a number end."""
+    """Return the document's id of a mention's id, `document:number`."""
     match = _NUMBERED.fullmatch(id) if id is not None else None
     return match[1] if match else id
 
@@ -82,12 +84,12 @@ def mention_id(document: Document, i: int) -> str:
     return f"{document.id}:{i}"
 
 
-def is_exact(line: Line, fields: dict[str, Any], left: str) -> bool:
-    """Whether a line says where its mention starts; a wrong place is an error."""
+def is_exact(line: JsonLine, fields: dict[str, Any], left: str) -> bool:
+    """Return whether a line has the start of its mention; raise if it is wrong."""
     start = fields.get("start")
     if start is not None and start != len(left):
         raise line.error(
-            f'"start" is {json_shown(start)}, but {len(left)} code points stand before the mention'
+            f'"start" is {json_shown(start)}, but {len(left)} code points precede the mention'
         )
     return start is not None
 
@@ -96,7 +98,7 @@ def is_exact(line: Line, fields: dict[str, Any], left: str) -> bool:
 class _Draft:
     """A document while its lines are read.
 
-    nth  which of the documents in a row that have the same id
+    nth  number among consecutive documents with the same id, from 1
     """
 
     first: Passage
@@ -109,15 +111,17 @@ class _Draft:
         left, mention, right = passage.left, passage.mention, passage.right
         if not passage.exact:
             mention = mention.strip()
-            left, right = _spaced(left, mention), right if _blank(mention, right) else f" {right}"
-        again = before is not None and before.first.document == passage.document is not None
-        nth = before.nth + 1 if again and before is not None else 1
+            left = left if _has_border(left, mention) else f"{left} "
+            right = right if _has_border(mention, right) else f" {right}"
+        nth = 1
+        if before is not None and before.first.document == passage.document is not None:
+            nth = before.nth + 1
         draft = cls(passage, left + mention + right, [], nth)
         draft._annotate(passage, len(left), len(left) + len(mention))
         return draft
 
     def add(self, passage: Passage) -> bool:
-        """Take in a passage, if it is from this document."""
+        """Add a passage of this document; return False if it is of another."""
         first = self.first
         if (passage.document, passage.exact) != (first.document, first.exact):
             return False
@@ -127,19 +131,22 @@ class _Draft:
             start = len(passage.left)
             self._annotate(passage, start, start + len(passage.mention))
             return True
-        left, mention = _squeezed(passage.left), _squeezed(passage.mention)
-        if left + mention + _squeezed(passage.right) != _squeezed(self.text):
+        left, mention = _without_space(passage.left), _without_space(passage.mention)
+        if left + mention + _without_space(passage.right) != _without_space(self.text):
             return False
-        places = [match.start() for match in _SEEN.finditer(self.text)]
-        start, last = places[len(left)], places[len(left) + len(mention) - 1]
+        positions = [match.start() for match in _VISIBLE.finditer(self.text)]
+        start, last = positions[len(left)], positions[len(left) + len(mention) - 1]
         self._annotate(passage, start, last + 1)
         return True
 
-    def document(self, complaints: Complaints) -> Document:
+    def document(self, handler: ErrorHandler) -> Document:
         line, id_ = self.first.line, self.first.document
-        named = str(line.number) if id_ is None else id_ if self.nth == 1 else f"{id_}#{self.nth}"
+        if id_ is None:
+            id_ = str(line.number)
+        elif self.nth > 1:
+            id_ = f"{id_}#{self.nth}"
         return annotated_document(
-            named, self.text, self.annotations, error=line.error, complaints=complaints
+            id_, self.text, self.annotations, error=line.error, handler=handler
         )
 
     def _annotate(self, passage: Passage, start: int, end: int) -> None:
@@ -147,26 +154,22 @@ class _Draft:
         self.annotations.append(Annotation(start, end, passage.gold, passage.title, error=error))
 
 
-def _spaced(left: str, right: str) -> str:
-    return left if _blank(left, right) else f"{left} "
-
-
-def _blank(left: str, right: str) -> bool:
-    """Whether nothing needs to be put between two parts of a text."""
+def _has_border(left: str, right: str) -> bool:
+    """Return whether two parts need no space between them."""
     return not left or not right or left[-1].isspace() or right[0].isspace()
 
 
-def _squeezed(text: str) -> str:
+def _without_space(text: str) -> str:
     return "".join(text.split())
 
 
-def _told_apart(documents: Iterable[Document], path: Path) -> Iterator[Document]:
+def _distinct_ids(documents: Iterable[Document], path: Path) -> Iterator[Document]:
     before: str | None = None
     for document in documents:
         if document.id == before:
             raise CorpusError(
-                f"{path}: two documents in a row have the id {shown(document.id)}, and would "
-                "become one; give them ids of their own"
+                f"{path}: two consecutive documents have the id {shown(document.id)} and would "
+                "become one; make ids unique"
             )
         before = document.id
         yield document

@@ -1,4 +1,4 @@
-"""Survey: what a corpus file holds, and everything that is wrong with it, in one pass."""
+"""Survey: statistics and all errors of a corpus file, in one pass."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -8,17 +8,17 @@ from typing import Any
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document
 from sgtb.formats.annotated import overlapping
-from sgtb.formats.complaints import Complaints
 from sgtb.formats.corpus_source import shown
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.registry import detect_format, read_documents
 
-LISTED = 1000
-"""How many problems of a kind are listed at most; all are counted."""
+MAX_LISTED = 1000
+"""Problems of a kind that are listed; all are counted."""
 
 
 @dataclass(frozen=True)
-class Problems:
-    """Problems of one kind: how many, and the first of them in words."""
+class ProblemList:
+    """Problems of one kind: their number, and descriptions of the first."""
 
     total: int
     listed: tuple[str, ...]
@@ -26,16 +26,16 @@ class Problems:
 
 @dataclass(frozen=True)
 class Survey:
-    """What a file holds, and what is wrong with it.
+    """Statistics and errors of a file.
 
-    linked       mentions that mean an entity
-    nil          mentions that mean nothing in the knowledge base
+    linked       mentions of entities
+    nil          mentions of entities outside the knowledge base
     unannotated  mentions without annotation
-    entities     how many different ones are meant
-    unreadable   lines and mentions that cannot be read, offsets that do not match the text
-    repaired     what did not match the text, but was found near it
-    overlaps     mentions that begin before another has ended
-    repeated     documents whose id another has
+    entities     number of distinct entities
+    unreadable   unreadable lines and mentions, offsets that do not match the text
+    repaired     mentions that were found near their offsets
+    overlaps     mentions that begin before the end of another
+    repeated     documents with the id of another
     """
 
     path: str
@@ -47,62 +47,62 @@ class Survey:
     nil: int
     unannotated: int
     entities: int
-    unreadable: Problems
-    repaired: Problems
-    overlaps: Problems
-    repeated: Problems
+    unreadable: ProblemList
+    repaired: ProblemList
+    overlaps: ProblemList
+    repeated: ProblemList
 
     @property
     def errors(self) -> int:
-        """How much is wrong; what could be repaired is not."""
+        """Number of errors, without repaired ones."""
         return self.unreadable.total + self.overlaps.total + self.repeated.total
 
     @property
     def nil_share(self) -> float:
-        """The share of the annotated mentions that mean nothing in the knowledge base."""
+        """Share of NIL among annotated mentions."""
         return self.nil / (self.linked + self.nil) if self.linked + self.nil else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return a JSON object."""
         share = None if self.nil_share != self.nil_share else round(self.nil_share, 6)
         return {**asdict(self), "nil_share": share, "errors": self.errors}
 
 
 def survey(
-    path: Path, format: str | None = None, also: Callable[[Document], None] | None = None
+    path: Path, format: str | None = None, on_document: Callable[[Document], None] | None = None
 ) -> Survey:
-    """Read a whole file, and go on where something is wrong with it.
+    """Read a whole file in spite of errors.
 
-    also  is given every document that could be read
+    on_document  called with every readable document
     """
-    counts, notes = _Counts(), _Notes()
+    counts, errors = _Counts(), _BoundedErrors()
     kind = format or detect_format(path)
     try:
-        for document in read_documents(path, kind, notes):
+        for document in read_documents(path, kind, errors):
             counts.add(document)
-            if also is not None:
-                also(document)
-    except CorpusError as error:  # nothing behind it can be read
-        notes.wrong(error)
+            if on_document is not None:
+                on_document(document)
+    except CorpusError as error:  # the rest of the file is unreadable
+        errors.error(error)
     return Survey(
-        str(path),
-        kind,
-        counts.documents,
-        counts.characters,
-        counts.linked + counts.nil + counts.unannotated,
-        counts.linked,
-        counts.nil,
-        counts.unannotated,
-        len(counts.entities),
-        notes.errors.problems,
-        notes.repairs.problems,
-        counts.overlaps.problems,
-        counts.repeated.problems,
+        path=str(path),
+        format=kind,
+        documents=counts.documents,
+        characters=counts.characters,
+        mentions=counts.linked + counts.nil + counts.unannotated,
+        linked=counts.linked,
+        nil=counts.nil,
+        unannotated=counts.unannotated,
+        entities=len(counts.entities),
+        unreadable=errors.errors.problems,
+        repaired=errors.repairs.problems,
+        overlaps=counts.overlaps.problems,
+        repeated=counts.repeated.problems,
     )
 
 
-class _List:
-    """Problems of a kind: the first are kept, so that memory stays bounded, and all counted."""
+class _BoundedList:
+    """Problems of a kind: the first are kept, all are counted."""
 
     def __init__(self) -> None:
         self._total = 0
@@ -110,34 +110,34 @@ class _List:
 
     def add(self, problem: str) -> None:
         self._total += 1
-        if len(self._listed) < LISTED:
+        if len(self._listed) < MAX_LISTED:
             self._listed.append(problem)
 
     @property
-    def problems(self) -> Problems:
-        return Problems(self._total, tuple(self._listed))
+    def problems(self) -> ProblemList:
+        return ProblemList(self._total, tuple(self._listed))
 
 
-class _Notes(Complaints):
-    """Lists what a reader complains about."""
+class _BoundedErrors(ErrorHandler):
+    """Collects errors and repairs in bounded memory."""
 
     def __init__(self) -> None:
-        self.errors, self.repairs = _List(), _List()
+        self.errors, self.repairs = _BoundedList(), _BoundedList()
 
-    def wrong(self, error: CorpusError) -> None:
+    def error(self, error: CorpusError) -> None:
         self.errors.add(str(error))
 
-    def repaired(self, error: CorpusError) -> None:
+    def repair(self, error: CorpusError) -> None:
         self.repairs.add(str(error))
 
 
 class _Counts:
-    """What is counted while documents pass."""
+    """Counts over documents."""
 
     def __init__(self) -> None:
         self.documents = self.characters = self.linked = self.nil = self.unannotated = 0
         self.entities: set[str] = set()
-        self.overlaps, self.repeated = _List(), _List()
+        self.overlaps, self.repeated = _BoundedList(), _BoundedList()
         self._ids: set[str] = set()
 
     def add(self, document: Document) -> None:
@@ -145,7 +145,7 @@ class _Counts:
         self.characters += len(document.text)
         if document.id in self._ids:
             self.repeated.add(
-                f"document {self.documents}: another before it has the id {shown(document.id)}, too"
+                f"document {self.documents}: an earlier one has the same id {shown(document.id)}"
             )
         self._ids.add(document.id)
         for mention in document.mentions:
@@ -160,5 +160,5 @@ class _Counts:
             mention = document.mentions[i]
             self.overlaps.add(
                 f"document {shown(document.id)}: the mention {shown(mention.text)} at "
-                f"{mention.start} to {mention.end} overlaps one before it"
+                f"{mention.start} to {mention.end} overlaps an earlier one"
             )

@@ -69,8 +69,8 @@ def test_convert_there_and_back(corpus, tmp_path, format):
 
 def test_convert_refuses_in_one_line(corpus, tmp_path):
     for arguments, code, message in (
-        ((corpus, corpus), 1, "this is what is read, too"),
-        ((corpus, tmp_path / "a.csv"), 1, "its name does not tell a format; say which: aida"),
+        ((corpus, corpus), 1, "source and target are the same"),
+        ((corpus, tmp_path / "a.csv"), 1, "no format has this ending; choose one of aida"),
         ((corpus, tmp_path / "no" / "a.jsonl"), 1, "there is no folder"),
         ((corpus, tmp_path / "a", "--to", "xml"), 2, "'xml' is none of"),
         ((corpus, tmp_path / "a", "--from", "zelda", "--to", "jsonl"), 1, "news.jsonl, line 1: "),
@@ -120,4 +120,4 @@ def test_check_for_programs(corpus, kb, tmp_path):
 def test_check_of_an_unknown_format_is_one_line(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("Orlan won.")
-    assert "no format that is known" in sgtb("corpus", "check", path, code=1).output
+    assert "unknown format" in sgtb("corpus", "check", path, code=1).output

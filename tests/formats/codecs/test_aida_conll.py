@@ -73,7 +73,7 @@ DAMAGES = {
     "negative index": (ANNOTATION_FILE, b"2\t--NME--", b"-2\t--NME--", 3, "'-2'"),
     "index beyond the end": (ANNOTATION_FILE, b"2\t--NME--", b"99\t--NME--", 3, "only 9 tokens"),
     "index of no name": (ANNOTATION_FILE, b"2\t--NME--", b"1\t--NME--", 3, "eng.train, line 2"),
-    "index twice": (ANNOTATION_FILE, b"2\t--NME--", b"0\t--NME--", 3, "before"),
+    "index twice": (ANNOTATION_FILE, b"2\t--NME--", b"0\t--NME--", 3, "annotated twice"),
     "title only": (ANNOTATION_FILE, b"\t12\t/m/b", b"", 4, "Wikipedia id"),
     "no title": (ANNOTATION_FILE, b"2\t--NME--", b"2", 3, "expected index, title"),
     "page number": (ANNOTATION_FILE, b"\t12\t", b"\tQ12\t", 4, "'Q12'"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL
-from sgtb.formats.codecs.wned_corpus import REACH, WNED_SETS, read_wned
+from sgtb.formats.codecs.wned_corpus import MAX_SHIFT, WNED_SETS, read_wned
 from tests.helpers.corpus_files import RAW, annotation, attempt, damaged, packed, wned_files, write
 
 XML = "wned/ace/ace.xml"
@@ -83,7 +83,7 @@ def test_annotations_that_miss_their_text(tmp_path, given, text, start, found, a
 
 def test_a_text_is_not_looked_for_far_away(tmp_path):
     files = wned_files(annotation("Orlan", "Orlan", 0))
-    files["wned/ace/RawText/fair"] = b"." * (REACH + 1) + b"Orlan"
+    files["wned/ace/RawText/fair"] = b"." * (MAX_SHIFT + 1) + b"Orlan"
     (corpus,) = read_wned(write(tmp_path, files), "ace")
     assert corpus.mismatches[0].action.startswith("dropped")
 
@@ -172,15 +172,15 @@ def test_what_is_missing_is_named(tmp_path):
     files = wned_files()
     del files["wned/clueweb/clueweb.xml"]
     folder = write(tmp_path, files)
-    with pytest.raises(CorpusError, match=r"no clueweb/clueweb\.xml in it"):
+    with pytest.raises(CorpusError, match=r"clueweb/clueweb\.xml is missing"):
         read_wned(folder)
-    with pytest.raises(CorpusError, match="no set 'kore' in WNED, but ace, aquaint"):
+    with pytest.raises(CorpusError, match="no set 'kore'; choose one of ace, aquaint"):
         read_wned(folder, "kore")
     with pytest.raises(CorpusError, match=r"none\.tar\.xz: cannot be read: No such file"):
         read_wned(tmp_path / "none.tar.xz")
     whole = lzma.compress(packed(wned_files()))
     (tmp_path / "cut.tar.xz").write_bytes(whole[:-50])
-    with pytest.raises(CorpusError, match=r"cut\.tar\.xz: cannot be unpacked"):
+    with pytest.raises(CorpusError, match=r"cut\.tar\.xz: cannot be decompressed"):
         read_wned(tmp_path / "cut.tar.xz")
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from sgtb.core.errors import DumpError
-from sgtb.wikipedia.dump.pageviews import read_pageviews
+from sgtb.wikipedia.dump.pageviews import Pageviews
 from sgtb.wikipedia.dump.site import Site
 
 HOURLY = """\
@@ -41,7 +41,7 @@ en.b Cookbook 5 A5
 def views(tmp_path, text, site=None, pack=lambda data: data):
     path = tmp_path / "views"
     path.write_bytes(pack(text.encode() if isinstance(text, str) else text))
-    reader = read_pageviews([path], site or Site.default())
+    reader = Pageviews([path], site or Site.default())
     total = Counter()
     for title, count in reader:
         total[title] += count
@@ -79,7 +79,7 @@ def test_other_wikis(tmp_path):
 def test_several_files_and_line_ends(tmp_path):
     (tmp_path / "a").write_bytes(b"en A 1 0\r\nen B 2 0")
     (tmp_path / "b").write_bytes(b"en A 3 0\n\n")
-    reader = read_pageviews([tmp_path / "a", str(tmp_path / "b")], Site.default())
+    reader = Pageviews([tmp_path / "a", str(tmp_path / "b")], Site.default())
     assert list(reader) == [("A", 1), ("B", 2), ("A", 3)]
     assert reader.bad_lines == 0
 
@@ -115,7 +115,7 @@ def test_a_file_without_views_is_an_error(tmp_path, text):
 
 def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(DumpError, match="nothing: cannot be read"):
-        list(read_pageviews([tmp_path / "nothing"], Site.default()))
+        list(Pageviews([tmp_path / "nothing"], Site.default()))
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])

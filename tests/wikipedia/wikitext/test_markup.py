@@ -2,7 +2,6 @@
 
 import doctest
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import FrozenInstanceError
 
 import pytest
 
@@ -64,7 +63,7 @@ def test_a_page():
 
 def test_links_cannot_be_changed():
     (link,) = read("[[a]]").links
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         link.target = "b"  # type: ignore[misc]
     assert link == WikiLink("a", "a", 0, 1, 0, 0)
     assert hash(link) == hash(WikiLink("a", "a", 0, 1, 0, 0))

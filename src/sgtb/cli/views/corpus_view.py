@@ -5,7 +5,7 @@ import math
 from rich.console import Console
 from rich.table import Table
 
-from sgtb.formats.survey import Problems, Survey
+from sgtb.formats.survey import ProblemList, Survey
 from sgtb.linking.training.gold_audit import GoldReport, UnknownEntity
 
 
@@ -56,7 +56,7 @@ def _known(report: GoldReport) -> list[tuple[str, str, str]]:
     ]
 
 
-def _print_problems(console: Console, title: str, problems: Problems, most: int) -> None:
+def _print_problems(console: Console, title: str, problems: ProblemList, most: int) -> None:
     if not problems.total:
         return
     console.print(f"{title}: {problems.total:,}", style="bold", markup=False)

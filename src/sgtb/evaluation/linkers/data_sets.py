@@ -9,7 +9,7 @@ from pathlib import Path
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
 from sgtb.formats.codecs.wned_folder import read_wned_sets
-from sgtb.formats.complaints import Notes
+from sgtb.formats.error_handler import ErrorList
 from sgtb.formats.registry import detect_format, read_documents
 
 _PACKED = (".gz", ".bz2", ".xz", ".tar")
@@ -53,7 +53,7 @@ def data_sets(
         kind = format or detect_format(path)
         if kind == "wned" and split is None:
             # A few annotations of WNED have no text, and cannot be mentions: readers note that.
-            sets = read_wned_sets(path, Notes())
+            sets = read_wned_sets(path, ErrorList())
             found += [(path, name or _stem(path), documents) for name, documents in sets]
         else:
             found.append((path, _stem(path), CorpusFile(path, kind, split)))

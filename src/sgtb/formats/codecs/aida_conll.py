@@ -1,9 +1,9 @@
-"""AIDA-CoNLL: the CoNLL-2003 news, with the entities that Hoffart et al. (2011) annotated.
+"""AIDA-CoNLL: CoNLL-2003 news with the entities of Hoffart et al. (2011).
 
-The folder holds `AIDA-YAGO2-annotations.tsv` and the text as `eng.train`, `eng.testa` and
-`eng.testb`. The n-th document of the annotations is the n-th of the three files together, and an
-annotation's index counts the tokens of its document, blank lines skipped. It starts a mention,
-whose end only the text's name tags tell: IOB1 spans, which run on over the end of a sentence.
+The folder has `AIDA-YAGO2-annotations.tsv` and the text as `eng.train`, `eng.testa` and
+`eng.testb`. The n-th document of the annotations is the n-th of the three files together. An
+annotation has the index of a mention's first token; the end is that of the IOB1 span of the text,
+which may cross sentences.
 """
 
 import re
@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sgtb.core.records import NIL, Document, Mention, Tokens
-from sgtb.formats.corpus_source import Source, read_source, shown
+from sgtb.formats.corpus_source import SourceFile, read_source, shown
 from sgtb.formats.corpus_titles import unescape_title
 
 ANNOTATIONS = "AIDA-YAGO2-annotations.tsv"
 """The file with the gold entities."""
 
 TEXTS = (("eng.train", "train"), ("eng.testa", "dev"), ("eng.testb", "test"))
-"""The files with the text, in the order of the annotations, and the split each one is."""
+"""Files of the text in the order of the annotations, with their splits."""
 
 NO_ENTITY = "--NME--"
-"""Stands where an entity would, if the knowledge base has none."""
+"""Marks a mention of an entity outside the knowledge base."""
 
 HEADER = re.compile(r"-DOCSTART- \(([0-9]{1,9})(|testa|testb) (.*)\)")
 HEADER_SPLIT = {"": "train", "testa": "dev", "testb": "test"}
-"""The first line of a document has its number, something that tells its split, and a word."""
+"""Splits by the suffix of the document number in a header."""
 
 _DOCSTART = "-DOCSTART-"
 _TAG = re.compile(r"O|[IB]-(?:PER|ORG|LOC|MISC)")
@@ -36,9 +36,9 @@ _WIKI_ID = re.compile(r"[1-9][0-9]{0,17}")
 
 
 class _Text(NamedTuple):
-    """The text of a document as CoNLL has it: words, tags, their lines, sentences."""
+    """A document of a CoNLL file: words, tags, their lines, sentences."""
 
-    source: Source
+    source: SourceFile
     split: str
     words: list[str]
     tags: list[str]
@@ -54,7 +54,7 @@ class _Annotation(NamedTuple):
 
 
 class _Annotated(NamedTuple):
-    """A document of the annotation file: what its first line says, and its annotations."""
+    """A document of the annotation file: header and annotations."""
 
     number: int
     split: str
@@ -64,9 +64,9 @@ class _Annotated(NamedTuple):
 
 
 def read_aida(folder: Path) -> tuple[Document, ...]:
-    """Read the whole corpus; a document's id is its number, counted from 1.
+    """Read the whole corpus; the id of a document is its number, from 1.
 
-    A mention's gold is the id of a Wikipedia page, and its type the annotated one.
+    The gold of a mention is the id of a Wikipedia page.
     """
     source = read_source(folder / ANNOTATIONS)
     annotated = list(_read_annotations(source))
@@ -85,7 +85,7 @@ def read_aida(folder: Path) -> tuple[Document, ...]:
     )
 
 
-def _read_annotations(source: Source) -> Iterator[_Annotated]:
+def _read_annotations(source: SourceFile) -> Iterator[_Annotated]:
     document: _Annotated | None = None
     for n, line in enumerate(source.lines(), 1):
         if line.startswith(_DOCSTART):
@@ -94,7 +94,13 @@ def _read_annotations(source: Source) -> Iterator[_Annotated]:
             header = HEADER.fullmatch(line)
             if header is None:
                 raise source.error(n, f"expected -DOCSTART- (number word), found {shown(line)}")
-            document = _Annotated(int(header[1]), HEADER_SPLIT[header[2]], header[3], n, [])
+            document = _Annotated(
+                number=int(header[1]),
+                split=HEADER_SPLIT[header[2]],
+                word=header[3],
+                line=n,
+                annotations=[],
+            )
         elif line:
             if document is None:
                 raise source.error(n, f"expected -DOCSTART- first, found {shown(line)}")
@@ -104,14 +110,14 @@ def _read_annotations(source: Source) -> Iterator[_Annotated]:
     yield document
 
 
-def _annotation(source: Source, n: int, line: str) -> _Annotation:
+def _annotation(source: SourceFile, n: int, line: str) -> _Annotation:
     columns = line.split("\t")
     if not _INDEX.fullmatch(columns[0]):
         raise source.error(n, f"expected the index of a token, found {shown(columns[0])}")
     index = int(columns[0])
     if columns[1:] == [NO_ENTITY]:
         return _Annotation(index, NIL, None, n)
-    if len(columns) not in (4, 5):  # a few pages have no Freebase id, the fifth column
+    if len(columns) not in (4, 5):  # the Freebase id may be missing
         raise source.error(
             n, f"expected index, title, url, Wikipedia id, Freebase id, found {shown(line)}"
         )
@@ -120,8 +126,8 @@ def _annotation(source: Source, n: int, line: str) -> _Annotation:
     return _Annotation(index, columns[3], unescape_title(columns[1]), n)
 
 
-def _read_texts(source: Source, split: str) -> Iterator[_Text]:
-    """Yield the documents of a CoNLL file; `-DOCSTART-` may come before or after each of them."""
+def _read_texts(source: SourceFile, split: str) -> Iterator[_Text]:
+    """Yield the documents of a CoNLL file; `-DOCSTART-` may precede or follow each."""
     lines = source.lines()
     starts = [n for n, line in enumerate(lines, 1) if line.startswith(_DOCSTART)]
     bounds = [0, *starts, len(lines) + 1]
@@ -135,9 +141,9 @@ def _read_texts(source: Source, split: str) -> Iterator[_Text]:
             raise source.error(after, "the document that ends here has no tokens")
 
 
-def _read_text(source: Source, split: str, lines: list[str], before: int, after: int) -> _Text:
-    """Read the document between two lines, counted from 1, neither of which belongs to it."""
-    text = _Text(source, split, [], [], [], [])
+def _read_text(source: SourceFile, split: str, lines: list[str], before: int, after: int) -> _Text:
+    """Read the document between two lines, both exclusive, counted from 1."""
+    text = _Text(source=source, split=split, words=[], tags=[], lines=[], sentences=[])
     first = 0
     for n in range(before + 1, after):
         columns = lines[n - 1].split()
@@ -160,8 +166,8 @@ def _read_text(source: Source, split: str, lines: list[str], before: int, after:
     return text
 
 
-def _document(source: Source, n: int, annotated: _Annotated, text: _Text) -> Document:
-    # A header repeats its document's number and first word: so it tells where files go apart.
+def _document(source: SourceFile, n: int, annotated: _Annotated, text: _Text) -> Document:
+    # A header repeats number and first word of its document, which reveals misaligned files.
     if (annotated.number, annotated.split, annotated.word) != (n, text.split, text.words[0]):
         raise source.error(
             annotated.line,
@@ -169,13 +175,20 @@ def _document(source: Source, n: int, annotated: _Annotated, text: _Text) -> Doc
             f"text has document {n} of {text.split}, {shown(text.words[0])}, here: "
             f"{text.source.name}, line {text.lines[0]}",
         )
-    written, tokens = laid_out(text.words, text.sentences)
+    written, tokens = join_tokens(text.words, text.sentences)
     mentions = tuple(_mentions(source, annotated, text, written, tokens))
-    return Document(str(n), written, tokens, tuple(text.sentences), mentions, text.split)
+    return Document(
+        id=str(n),
+        text=written,
+        tokens=tokens,
+        sentences=tuple(text.sentences),
+        mentions=mentions,
+        split=text.split,
+    )
 
 
-def laid_out(words: Sequence[str], sentences: Iterable[tuple[int, int]]) -> tuple[str, Tokens]:
-    """Return the text, a space between tokens and a newline between sentences, and its tokens."""
+def join_tokens(words: Sequence[str], sentences: Iterable[tuple[int, int]]) -> tuple[str, Tokens]:
+    """Return text and tokens, with spaces between tokens and newlines between sentences."""
     starts = [*accumulate([len(word) + 1 for word in words], initial=0)][:-1]
     ends = [start + len(word) for start, word in zip(starts, words, strict=True)]
     rows = (" ".join(words[first:stop]) for first, stop in sentences)
@@ -183,7 +196,7 @@ def laid_out(words: Sequence[str], sentences: Iterable[tuple[int, int]]) -> tupl
 
 
 def _mentions(
-    source: Source, annotated: _Annotated, text: _Text, written: str, tokens: Tokens
+    source: SourceFile, annotated: _Annotated, text: _Text, written: str, tokens: Tokens
 ) -> Iterator[Mention]:
     spans = dict(_spans(text.tags))
     for entry in annotated.annotations:
@@ -192,14 +205,21 @@ def _mentions(
             where = (
                 f"the document has only {len(tokens)} tokens"
                 if entry.token >= len(tokens)
-                else f"{text.source.name}, line {text.lines[entry.token]}, starts none, "
-                "or it was annotated before"
+                else f"{text.source.name}, line {text.lines[entry.token]}, begins none, "
+                "or it is annotated twice"
             )
             raise source.error(entry.line, f"no name starts at token {entry.token}: {where}")
         start, end = tokens.starts[entry.token], tokens.ends[stop - 1]
-        type_ = text.tags[entry.token][2:]
-        name = written[start:end]
-        yield Mention(start, end, entry.token, stop, name, entry.gold, entry.title, type_)
+        yield Mention(
+            start=start,
+            end=end,
+            first=entry.token,
+            stop=stop,
+            text=written[start:end],
+            gold=entry.gold,
+            title=entry.title,
+            type=text.tags[entry.token][2:],
+        )
     for first, stop in spans.items():
         name = " ".join(text.words[first:stop])
         raise text.source.error(
@@ -208,7 +228,7 @@ def _mentions(
 
 
 def _spans(tags: list[str]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of IOB1 tags: a name goes on while the type does and no B starts another."""
+    """Yield the spans of IOB1 tags; a span ends with its type, or before a B."""
     first, last = 0, "O"
     for i, tag in enumerate(tags):
         if tag[2:] != last[2:] or tag[0] == "B":

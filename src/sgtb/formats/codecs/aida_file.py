@@ -1,13 +1,12 @@
-"""AIDA file: AIDA-CoNLL as one file, a token a line, `AIDA-YAGO2-dataset.tsv`.
+"""AIDA file: AIDA-CoNLL as one file, `AIDA-YAGO2-dataset.tsv`, one token a line.
 
     -DOCSTART- (1 Orlan)
     Orlan   B   Orlan Rovers   Orlan_Rovers   http://en.wikipedia.org/wiki/Orlan_Rovers   12   /m/b
     Rovers  I   Orlan Rovers   Orlan_Rovers   http://en.wikipedia.org/wiki/Orlan_Rovers   12   /m/b
     won
 
-with tabs between columns and an empty line after a sentence. `--NME--` instead of an entity says
-that the knowledge base has none. The text is its tokens with a blank between them, and a new line
-between sentences.
+with tabs between columns and an empty line after a sentence. `--NME--` instead of an entity is
+NIL. The text consists of the tokens with spaces between them, and newlines between sentences.
 """
 
 import re
@@ -23,10 +22,18 @@ from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention, Token, Tokens
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.codecs.aida_conll import HEADER, HEADER_SPLIT, NO_ENTITY, laid_out
-from sgtb.formats.complaints import Complaints, ErrorAt
-from sgtb.formats.corpus_source import Source, packing, shown, text_lines
+from sgtb.formats.codecs.aida_conll import (
+    ANNOTATIONS,
+    HEADER,
+    HEADER_SPLIT,
+    NO_ENTITY,
+    join_tokens,
+    read_aida,
+)
+from sgtb.formats.corpus_format import FileHead, Format
+from sgtb.formats.corpus_source import SourceFile, open_output, shown, text_lines
 from sgtb.formats.corpus_titles import unescape_title
+from sgtb.formats.error_handler import ErrorAt, ErrorHandler
 from sgtb.text.tokenization import Segmented, segment, touched_tokens
 
 _DOCSTART = "-DOCSTART-"
@@ -40,16 +47,16 @@ _NO_IDS = ("", "000")
 _WIKIPEDIA = "http://en.wikipedia.org/wiki/"
 
 
-def read_aida_file(path: Path, complaints: Complaints) -> Iterator[Document]:
-    """Yield the documents of a file, read while they are asked for."""
-    source = Source(str(path), b"")
+def read_aida_file(path: Path, handler: ErrorHandler) -> Iterator[Document]:
+    """Yield the documents of a file."""
+    source = SourceFile(str(path), b"")
     draft: _Draft | None = None
     for n, line in text_lines(path):
         try:
             if line.startswith(_DOCSTART):
                 id_, split = _read_header(source, n, line)
                 if draft is not None:
-                    yield draft.document(source, complaints)
+                    yield draft.document(source, handler)
                 draft = _Draft(id_, split, n)
             elif draft is None:
                 if line:
@@ -59,16 +66,16 @@ def read_aida_file(path: Path, complaints: Complaints) -> Iterator[Document]:
             else:
                 draft.end_sentence()
         except CorpusError as error:
-            complaints.wrong(error)
+            handler.error(error)
     if draft is None:
         raise source.error(1, "the file has no document")
-    yield draft.document(source, complaints)
+    yield draft.document(source, handler)
 
 
 def write_aida_file(documents: Iterable[Document], path: Path) -> int:
     """Write documents; return how many."""
     count = 0
-    with packing(path) as stream:
+    with open_output(path) as stream:
         for document in documents:
             stream.write("\n".join(_rows(document)).encode() + b"\n\n")
             count += 1
@@ -76,10 +83,10 @@ def write_aida_file(documents: Iterable[Document], path: Path) -> int:
 
 
 class _Columns(NamedTuple):
-    """A line: a token, and if it is part of a name whether it begins it, and what is meant."""
+    """A line: token, and if it is part of a name, B or I and its annotation."""
 
     token: str
-    place: str = ""
+    tag: str = ""
     gold: str | None = None
     title: str | None = None
     error: ErrorAt | None = None
@@ -87,7 +94,7 @@ class _Columns(NamedTuple):
 
 @dataclass
 class _Draft:
-    """A document while its lines are read; names are token ranges with gold and title."""
+    """A document while its lines are read; names are (first, stop, gold, title)."""
 
     id: str
     split: str
@@ -98,13 +105,13 @@ class _Draft:
 
     def add(self, columns: _Columns) -> None:
         at = len(self.words)
-        if columns.place == "I":
+        if columns.tag == "I":
             if not self.names or self.names[-1][1] != at:
                 assert columns.error is not None
-                raise columns.error("I goes on with a name, but there is none before it")
+                raise columns.error("I continues a name, but no name precedes it")
             first, _, gold, title = self.names.pop()
             self.names.append((first, at + 1, gold, title))
-        elif columns.place == "B":
+        elif columns.tag == "B":
             self.names.append((at, at + 1, columns.gold, columns.title))
         self.words.append(columns.token)
 
@@ -113,9 +120,9 @@ class _Draft:
         if first < len(self.words):
             self.sentences.append((first, len(self.words)))
 
-    def document(self, source: Source, complaints: Complaints) -> Document:
+    def document(self, source: SourceFile, handler: ErrorHandler) -> Document:
         self.end_sentence()
-        text, tokens = laid_out(self.words, self.sentences)
+        text, tokens = join_tokens(self.words, self.sentences)
         return annotated_document(
             self.id,
             text,
@@ -124,14 +131,14 @@ class _Draft:
                 for first, stop, gold, title in self.names
             ],
             split=self.split,
-            layout=Segmented(tokens, tuple(self.sentences)),
+            segmentation=Segmented(tokens, tuple(self.sentences)),
             error=lambda message: source.error(self.line, message),
-            complaints=complaints,
+            handler=handler,
         )
 
 
-def _read_header(source: Source, n: int, line: str) -> tuple[str, str]:
-    """Return id and split; documents that are not AIDA's own may have any id, and no split."""
+def _read_header(source: SourceFile, n: int, line: str) -> tuple[str, str]:
+    """Return id and split; documents of other corpora may have any id, and no split."""
     own = HEADER.fullmatch(line)
     if own is not None:
         return own[1], HEADER_SPLIT[own[2]]
@@ -141,7 +148,7 @@ def _read_header(source: Source, n: int, line: str) -> tuple[str, str]:
     return other[1], ""
 
 
-def _columns(source: Source, n: int, line: str) -> _Columns:
+def _columns(source: SourceFile, n: int, line: str) -> _Columns:
     token, *rest = line.split("\t")
     if not token or _SPACE.search(token):
         raise source.error(n, f"expected a token first, found {shown(line)}")
@@ -151,11 +158,18 @@ def _columns(source: Source, n: int, line: str) -> _Columns:
         raise source.error(
             n, f"expected a token, or token, B or I, mention and entity, found {shown(line)}"
         )
-    return _Columns(token, rest[0], *_entity(rest[2:]), lambda message: source.error(n, message))
+    gold, title = _entity(rest[2:])
+    return _Columns(
+        token=token,
+        tag=rest[0],
+        gold=gold,
+        title=title,
+        error=lambda message: source.error(n, message),
+    )
 
 
 def _entity(columns: list[str]) -> tuple[str | None, str | None]:
-    """Return gold and title out of the columns YAGO2 entity, url, Wikipedia id and so on."""
+    """Return gold and title from the columns YAGO2 entity, URL, Wikipedia id and further ones."""
     if columns[0] == NO_ENTITY:
         return NIL, None
     title = unescape_title(columns[0]) or None
@@ -174,7 +188,7 @@ def _entity_columns(mention: Mention) -> list[str]:
 
 
 def _rows(document: Document) -> Iterator[str]:
-    """Yield the lines of a document, which must fit."""
+    """Yield the lines of an adjusted document."""
     yield _header(document)
     columns = {}
     for mention in document.mentions:
@@ -198,38 +212,71 @@ def _header(document: Document) -> str:
 
 
 def _adjust(document: Document) -> Document:
-    """Return a document as tokens in sentences; tokens are cut where mentions begin or end."""
+    """Return a document whose text is tokens in sentences, split at the borders of mentions."""
     tokens, lines = document.tokens, document.sentences
     if any(_SPACE.search(text) or text.startswith(_DOCSTART) for text in tokens.texts):
         tokens, lines = segment(document.text)
-    pieces, places = _cut(tokens, document.mentions)
-    bounds = tuple((places[first], places[stop]) for first, stop in lines)
-    text, words = laid_out(pieces.texts, bounds)
+    split_tokens, index = _split_tokens(tokens, document.mentions)
+    bounds = tuple((index[first], index[stop]) for first, stop in lines)
+    text, words = join_tokens(split_tokens.texts, bounds)
     mentions = []
     for mention in document.mentions:
-        first, stop = touched_tokens(pieces, mention.start, mention.end)
+        first, stop = touched_tokens(split_tokens, mention.start, mention.end)
         if first == stop:
             raise CorpusError(f"document {shown(document.id)}: a mention has no visible token")
         start, end = words[first].start, words[stop - 1].end
         gold, title = _entity(_entity_columns(mention))
-        mentions.append(Mention(start, end, first, stop, text[start:end], gold, title))
-    id_, split = _read_header(Source("", b""), 0, _header(document))
-    return Document(id_, text, words, bounds, tuple(mentions), split)
+        mentions.append(
+            Mention(
+                start=start,
+                end=end,
+                first=first,
+                stop=stop,
+                text=text[start:end],
+                gold=gold,
+                title=title,
+            )
+        )
+    id_, split = _read_header(SourceFile("", b""), 0, _header(document))
+    return Document(
+        id=id_,
+        text=text,
+        tokens=words,
+        sentences=bounds,
+        mentions=tuple(mentions),
+        split=split,
+    )
 
 
-def _cut(tokens: Tokens, mentions: Sequence[Mention]) -> tuple[Tokens, list[int]]:
-    """Return the tokens in pieces, and per token the place of its first; at last their number."""
+def _split_tokens(tokens: Tokens, mentions: Sequence[Mention]) -> tuple[Tokens, list[int]]:
+    """Return tokens split at the borders of mentions, and i4[tokens + 1], their new indices."""
     borders = sorted({at for mention in mentions for at in (mention.start, mention.end)})
-    pieces: list[Token] = []
-    places = []
+    parts: list[Token] = []
+    index = []
     for token in tokens:
-        places.append(len(pieces))
+        index.append(len(parts))
         inside = borders[bisect_right(borders, token.start) : bisect_left(borders, token.end)]
         for start, end in pairwise((token.start, *inside, token.end)):
-            pieces.append(Token(token.text[start - token.start : end - token.start], start, end))
-    return Tokens.of(pieces), [*places, len(pieces)]
+            parts.append(Token(token.text[start - token.start : end - token.start], start, end))
+    return Tokens.of(parts), [*index, len(parts)]
 
 
-CAPACITY = Capacity(
-    types=False, candidates=False, unannotated=False, overlaps="none", adjust=_adjust
+def _read(path: Path, handler: ErrorHandler) -> Iterator[Document]:
+    return iter(read_aida(path)) if path.is_dir() else read_aida_file(path, handler)
+
+
+def _is_aida(head: FileHead) -> bool:
+    return head.start.startswith(_DOCSTART.encode()) or (head.path / ANNOTATIONS).is_file()
+
+
+FORMAT = Format(
+    name="aida",
+    about="AIDA-CoNLL: AIDA-YAGO2-dataset.tsv, or the folder that it is made from",
+    read=_read,
+    write=write_aida_file,
+    capacity=Capacity(
+        types=False, candidates=False, unannotated=False, overlaps="none", adjust=_adjust
+    ),
+    endings=(".tsv",),
+    detects=_is_aida,
 )

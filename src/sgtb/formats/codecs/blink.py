@@ -1,10 +1,10 @@
-"""BLINK: one mention a line, between the text to its left and to its right.
+"""BLINK: one mention a line, with left and right context.
 
     {"context_left": "In", "mention": "Orlan", "context_right": "it rained.",
      "query_id": "7:0", "label_id": 14, "label_title": "Orlan"}
 
-Published files have "Wikipedia_ID" and "Wikipedia_title" too, which go before "label_id": that may
-be a number that only BLINK knows. A "label_id" of -1 says that the mention is not annotated.
+"Wikipedia_ID" and "Wikipedia_title" of published files take precedence over "label_id", which may
+be internal to BLINK. A "label_id" of -1 means that the mention is not annotated.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from sgtb.core.records import Document, Mention
-from sgtb.formats.capacity import Capacity
-from sgtb.formats.complaints import Complaints
-from sgtb.formats.json_lines import Line, id_text, number_or_text
+from sgtb.formats.corpus_format import Format
+from sgtb.formats.error_handler import ErrorHandler
+from sgtb.formats.json_lines import JsonLine, id_text, number_or_text
 from sgtb.formats.passages import (
+    PASSAGE_CAPACITY,
     Passage,
     document_of,
     is_exact,
@@ -24,13 +25,12 @@ from sgtb.formats.passages import (
     write_passages,
 )
 
-CAPACITY = Capacity(types=False, candidates=False, splits=False, nil=False, empty=False)
 _NOT_ANNOTATED = -1
 
 
-def read_blink(path: Path, complaints: Complaints) -> Iterator[Document]:
+def read_blink(path: Path, handler: ErrorHandler) -> Iterator[Document]:
     """Yield the documents of a file."""
-    return read_passages(path, _passage, complaints)
+    return read_passages(path, _passage, handler)
 
 
 def write_blink(documents: Iterable[Document], path: Path) -> int:
@@ -51,22 +51,23 @@ def _fields(document: Document, i: int, mention: Mention) -> dict[str, Any]:
     return fields if mention.title is None else {**fields, "label_title": mention.title}
 
 
-def _passage(line: Line) -> Passage:
+def _passage(line: JsonLine) -> Passage:
     left = line.text("context_left")
     query = line.fields.get("query_id", line.fields.get("id"))
+    gold, title = _gold_and_title(line)
     return Passage(
-        line,
-        document_of(None if query is None else str(query)),
-        left,
-        line.text("mention"),
-        line.text("context_right"),
-        is_exact(line, line.fields, left),
-        *_meaning(line),
+        line=line,
+        document=document_of(None if query is None else str(query)),
+        left=left,
+        mention=line.text("mention"),
+        right=line.text("context_right"),
+        exact=is_exact(line, line.fields, left),
+        gold=gold,
+        title=title,
     )
 
 
-def _meaning(line: Line) -> tuple[str | None, str | None]:
-    """Return gold and title."""
+def _gold_and_title(line: JsonLine) -> tuple[str | None, str | None]:
     title = line.optional_text("Wikipedia_title") or line.optional_text("label_title")
     for key in ("Wikipedia_ID", "label_id"):
         value = line.fields.get(key)
@@ -75,3 +76,14 @@ def _meaning(line: Line) -> tuple[str | None, str | None]:
     if line.fields.get("label_id") == _NOT_ANNOTATED:
         return None, None
     return title, title
+
+
+FORMAT = Format(
+    name="blink",
+    about="BLINK: a mention a line, between its contexts",
+    read=read_blink,
+    write=write_blink,
+    capacity=PASSAGE_CAPACITY,
+    endings=(".blink.jsonl",),
+    json_keys=(("context_left", "mention"),),
+)

@@ -1,11 +1,11 @@
-"""DocBin: spaCy's own files of annotated texts; needs the extra `spacy`.
+"""DocBin: spaCy's files of annotated texts; needs the extra `spacy`.
 
-The entities of a Doc are the mentions: `kb_id_` is what is meant, "NIL" that nothing in the
-knowledge base is, and an empty one that the mention is not annotated; `label_` is the type. spaCy
-drops entities without a label, so that a mention without type gets "ENTITY". A Doc has no id of its
-own: it is kept with the split in `user_data`, under "id" and "split".
+The entities of a Doc are the mentions: `kb_id_` is the gold, empty if not annotated, and `label_`
+the type. spaCy drops entities without a label, so a mention without type gets "ENTITY". Id and
+split of a document are "id" and "split" of `user_data`.
 """
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -17,15 +17,16 @@ from sgtb.core.errors import CorpusError, MissingExtraError
 from sgtb.core.records import Document
 from sgtb.formats.annotated import SPLITS, Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.complaints import Complaints
-from sgtb.formats.corpus_source import packing, read_source, shown
+from sgtb.formats.corpus_format import FileHead, Format
+from sgtb.formats.corpus_source import open_output, read_source, shown
+from sgtb.formats.error_handler import ErrorHandler
 
 _NO_TYPE = "ENTITY"
 _ATTRIBUTES = ("ENT_IOB", "ENT_TYPE", "ENT_KB_ID")
 
 
-def read_docbin(path: Path, complaints: Complaints) -> Iterator[Document]:
-    """Yield the documents of a file, which is read as a whole."""
+def read_docbin(path: Path, handler: ErrorHandler) -> Iterator[Document]:
+    """Yield the documents of a file, which is read into memory."""
     tokens, vocab = _spacy()
     data = read_source(path).data
     docs = _damaged_or(path, lambda: tokens.DocBin().from_bytes(data).get_docs(vocab))
@@ -34,9 +35,9 @@ def read_docbin(path: Path, complaints: Complaints) -> Iterator[Document]:
         number += 1
         where = f"{path}, document {number}"
         try:
-            document = _document(doc, number, where, complaints)
+            document = _document(doc, number, where, handler)
         except CorpusError as error:
-            complaints.wrong(error)
+            handler.error(error)
             continue
         yield document
 
@@ -47,13 +48,13 @@ def write_docbin(documents: Iterable[Document], path: Path) -> int:
     packed = tokens.DocBin(attrs=_ATTRIBUTES, store_user_data=True)
     for document in documents:
         packed.add(doc_of(document, vocab))
-    with packing(path) as stream:
+    with open_output(path) as stream:
         stream.write(packed.to_bytes())
     return len(packed)
 
 
 def doc_of(document: Document, vocab: Any) -> Any:
-    """Return a document whose mentions do not overlap as a spaCy Doc."""
+    """Return a document without overlapping mentions as a spaCy Doc."""
     words, spaces = _words(document)
     doc = import_module("spacy.tokens").Doc(vocab, words=words, spaces=spaces)
     doc.user_data.update(id=document.id, split=document.split)
@@ -67,9 +68,9 @@ def doc_of(document: Document, vocab: Any) -> Any:
 
 
 def _words(document: Document) -> tuple[list[str], list[bool]]:
-    """Return the text in words, each with whether a space follows; together they are all of it.
+    """Return the words of the whole text, and whether a space follows each.
 
-    Words are cut where mentions begin or end. Other white space than a single space is a word.
+    Words are split at the borders of mentions. White space other than a single space is a word.
     """
     text = document.text
     starts = {mention.start for mention in document.mentions}
@@ -90,22 +91,21 @@ def _words(document: Document) -> tuple[list[str], list[bool]]:
     return words, spaces
 
 
-def _document(doc: Any, number: int, where: str, complaints: Complaints) -> Document:
+def _document(doc: Any, number: int, where: str, handler: ErrorHandler) -> Document:
     def error(message: str) -> CorpusError:
         return CorpusError(f"{where}: {message}")
 
     id_, split = doc.user_data.get("id", str(number)), doc.user_data.get("split", "")
     if not isinstance(id_, str) or split not in SPLITS:
         raise error(
-            f"id {shown(str(id_))} and split {shown(str(split))} are not what they should be"
+            f"id {shown(str(id_))} and split {shown(str(split))} must be a string and one of "
+            f"{SPLITS}"
         )
     annotations = [
         Annotation(ent.start_char, ent.end_char, ent.kb_id_ or None, type=_type(ent.label_))
         for ent in doc.ents
     ]
-    return annotated_document(
-        id_, doc.text, annotations, split=split, error=error, complaints=complaints
-    )
+    return annotated_document(id_, doc.text, annotations, split=split, error=error, handler=handler)
 
 
 def _type(label: str) -> str | None:
@@ -113,7 +113,7 @@ def _type(label: str) -> str | None:
 
 
 def _damaged_or(path: Path, read: Callable[[], Any]) -> Any:
-    """Return what is read; whatever spaCy raises says that the file is no DocBin."""
+    """Call `read`; raise any exception of spaCy as a CorpusError."""
     try:
         return read()
     except Exception as error:
@@ -138,4 +138,21 @@ def _adjust(document: Document) -> Document:
     return replace(document, mentions=mentions)
 
 
-CAPACITY = Capacity(titles=False, candidates=False, overlaps="none", adjust=_adjust)
+def _is_docbin(head: FileHead) -> bool:
+    """Return whether a file begins with a compressed map whose first key is of a DocBin."""
+    try:
+        start = zlib.decompressobj().decompress(head.data, 64)
+    except zlib.error:
+        return False
+    return b"version" in start or b"attrs" in start
+
+
+FORMAT = Format(
+    name="docbin",
+    about="DocBin: files of spaCy",
+    read=read_docbin,
+    write=write_docbin,
+    capacity=Capacity(titles=False, candidates=False, overlaps="none", adjust=_adjust),
+    endings=(".spacy",),
+    detects=_is_docbin,
+)

@@ -4,7 +4,7 @@
      "labels": [{"id": 0, "span": [0, 5], "entity_id": "Q7", "name": "Orlan", "parent": null,
                  "children": [], "optional": false, "type": "Q43229"}]}
 
-An entity id that begins with "Unknown" is one that the knowledge base does not have.
+An entity id that begins with "Unknown" is NIL.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,9 +16,10 @@ from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.complaints import Complaints
+from sgtb.formats.corpus_format import Format
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.json_lines import (
-    Line,
+    JsonLine,
     checked_text,
     id_text,
     json_shown,
@@ -31,9 +32,9 @@ from sgtb.formats.json_lines import (
 _UNKNOWN = "Unknown"
 
 
-def read_elevant(path: Path, complaints: Complaints) -> Iterator[Document]:
+def read_elevant(path: Path, handler: ErrorHandler) -> Iterator[Document]:
     """Yield the articles of a file."""
-    return read_lines(path, lambda line: _document(line, complaints), complaints)
+    return read_lines(path, lambda line: _document(line, handler), handler)
 
 
 def write_elevant(documents: Iterable[Document], path: Path) -> int:
@@ -70,29 +71,29 @@ def _label(i: int, mention: Mention) -> dict[str, Any]:
 
 
 def _nested(mentions: tuple[Mention, ...]) -> Iterator[tuple[int, int]]:
-    """Yield the place of every mention within another, and that of the smallest such other."""
-    around: list[int] = []
+    """Yield the index of every nested mention, and that of the smallest mention around it."""
+    stack: list[int] = []
     for i in sorted(range(len(mentions)), key=lambda i: (mentions[i].start, -mentions[i].end)):
-        while around and mentions[around[-1]].end < mentions[i].end:
-            around.pop()
-        if around:
-            yield i, around[-1]
-        around.append(i)
+        while stack and mentions[stack[-1]].end < mentions[i].end:
+            stack.pop()
+        if stack:
+            yield i, stack[-1]
+        stack.append(i)
 
 
-def _document(line: Line, complaints: Complaints) -> Document:
+def _document(line: JsonLine, handler: ErrorHandler) -> Document:
     annotations = []
     for i, label in enumerate(line.required_items("labels"), 1):
         try:
             annotations.append(_annotation(line, i, label))
         except CorpusError as error:
-            complaints.wrong(error)
+            handler.error(error)
     return annotated_document(
-        line.id(), line.text("text"), annotations, error=line.error, complaints=complaints
+        line.id(), line.text("text"), annotations, error=line.error, handler=handler
     )
 
 
-def _annotation(line: Line, i: int, label: Any) -> Annotation:
+def _annotation(line: JsonLine, i: int, label: Any) -> Annotation:
     def error(message: str) -> CorpusError:
         return line.error(f"label {i}: {message}")
 
@@ -104,12 +105,12 @@ def _annotation(line: Line, i: int, label: Any) -> Annotation:
     span = span_of(label.get("span"), "span", error)
     entity = id_text(label.get("entity_id"), "entity_id", error)
     if entity.startswith(_UNKNOWN):
-        return Annotation(*span, NIL, None, text("type"))
-    return Annotation(*span, entity, text("name"), text("type"))
+        return Annotation(*span, gold=NIL, type=text("type"))
+    return Annotation(*span, gold=entity, title=text("name"), type=text("type"))
 
 
 def _adjust(document: Document) -> Document:
-    """Return a document in which what ELEVANT would take for unknown is so."""
+    """Return a document with NIL for ids that ELEVANT takes for unknown."""
     mentions = tuple(
         replace(mention, gold=NIL, title=None) if (mention.gold or "").startswith(_UNKNOWN)
         else mention
@@ -118,4 +119,12 @@ def _adjust(document: Document) -> Document:
     return replace(document, mentions=mentions)
 
 
-CAPACITY = Capacity(candidates=False, splits=False, unannotated=False, adjust=_adjust)
+FORMAT = Format(
+    name="elevant",
+    about="ELEVANT: an article a line, with labels",
+    read=read_elevant,
+    write=write_elevant,
+    capacity=Capacity(candidates=False, splits=False, unannotated=False, adjust=_adjust),
+    endings=(".benchmark.jsonl", ".elevant.jsonl"),
+    json_keys=(("labels", "text"),),
+)

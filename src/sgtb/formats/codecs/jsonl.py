@@ -1,11 +1,10 @@
-"""JSONL: the project's own format, one document a line, which holds all that a document is.
+"""JSONL: the project's own format, one document a line, without losses.
 
     {"id": "d1", "text": "Orlan won.", "mentions": [{"start": 0, "end": 5, "entity": "Q7"}]}
 
-`"entity": null` says that the mention means nothing in the knowledge base; without "entity" it is
-not annotated. A mention may have "title", "type", "candidates" and "text", a document "split", and
-"tokens" and "sentences" where they are not those that the text gives by itself. Other keys are
-passed over.
+`"entity": null` is NIL; without "entity" the mention is not annotated. A mention may have "title",
+"type", "candidates" and "text", a document "split", and "tokens" and "sentences" if they differ
+from those of the tokenizer. Other keys are ignored.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,9 +15,10 @@ from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention, Token, Tokens
 from sgtb.formats.annotated import SPLITS, Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.complaints import Complaints
+from sgtb.formats.corpus_format import Format
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.json_lines import (
-    Line,
+    JsonLine,
     checked_text,
     id_text,
     json_shown,
@@ -29,12 +29,10 @@ from sgtb.formats.json_lines import (
 )
 from sgtb.text.tokenization import Segmented, segment, sentences
 
-CAPACITY = Capacity(bare_titles=True)
 
-
-def read_jsonl(path: Path, complaints: Complaints) -> Iterator[Document]:
+def read_jsonl(path: Path, handler: ErrorHandler) -> Iterator[Document]:
     """Yield the documents of a file."""
-    return read_lines(path, lambda line: _document(line, complaints), complaints)
+    return read_lines(path, lambda line: _document(line, handler), handler)
 
 
 def write_jsonl(documents: Iterable[Document], path: Path) -> int:
@@ -43,7 +41,7 @@ def write_jsonl(documents: Iterable[Document], path: Path) -> int:
 
 
 def fields_of(document: Document) -> dict[str, Any]:
-    """Return a document as plain data."""
+    """Return a document as a JSON object."""
     fields: dict[str, Any] = {
         "id": document.id,
         "text": document.text,
@@ -51,8 +49,7 @@ def fields_of(document: Document) -> dict[str, Any]:
     }
     if document.split:
         fields["split"] = document.split
-    usual = segment(document.text)
-    if document.tokens != usual.tokens:
+    if document.tokens != segment(document.text).tokens:
         fields["tokens"] = [[start, end] for _, start, end in document.tokens]
     if document.sentences != sentences(document.text, document.tokens):
         fields["sentences"] = [list(sentence) for sentence in document.sentences]
@@ -72,7 +69,7 @@ def _mention_fields(mention: Mention) -> dict[str, Any]:
     return fields
 
 
-def _document(line: Line, complaints: Complaints) -> Document:
+def _document(line: JsonLine, handler: ErrorHandler) -> Document:
     text = line.text("text")
     split = line.optional_text("split") or ""
     if split not in SPLITS:
@@ -82,25 +79,25 @@ def _document(line: Line, complaints: Complaints) -> Document:
         try:
             annotations.append(_annotation(line, i, fields))
         except CorpusError as error:
-            complaints.wrong(error)
+            handler.error(error)
     return annotated_document(
         line.id(),
         text,
         annotations,
         split=split,
-        layout=_layout(line, text),
+        segmentation=_segmentation(line, text),
         error=line.error,
-        complaints=complaints,
+        handler=handler,
     )
 
 
-def _annotation(line: Line, i: int, fields: Any) -> Annotation:
+def _annotation(line: JsonLine, i: int, fields: Any) -> Annotation:
     def error(message: str) -> CorpusError:
         return line.error(f"mention {i}: {message}")
 
     if not isinstance(fields, dict):
         raise error(f"not an object with start and end, but {json_shown(fields)}")
-    given = {
+    texts = {
         key: checked_text(fields, key, error) if fields.get(key) is not None else None
         for key in ("title", "type", "text")
     }
@@ -108,13 +105,15 @@ def _annotation(line: Line, i: int, fields: Any) -> Annotation:
     if candidates is not None and not isinstance(candidates, list):
         raise error(f'"candidates" should be a list of ids, not {json_shown(candidates)}')
     return Annotation(
-        whole_number(fields.get("start"), "start", error),
-        whole_number(fields.get("end"), "end", error),
-        _gold(fields, error),
-        given["title"],
-        given["type"],
-        None if candidates is None else tuple(id_text(c, "candidates", error) for c in candidates),
-        given["text"],
+        start=whole_number(fields.get("start"), "start", error),
+        end=whole_number(fields.get("end"), "end", error),
+        gold=_gold(fields, error),
+        candidates=None
+        if candidates is None
+        else tuple(id_text(c, "candidates", error) for c in candidates),
+        title=texts["title"],
+        type=texts["type"],
+        text=texts["text"],
     )
 
 
@@ -124,8 +123,8 @@ def _gold(fields: dict[str, Any], error: Any) -> str | None:
     return NIL if fields["entity"] is None else id_text(fields["entity"], "entity", error)
 
 
-def _layout(line: Line, text: str) -> Segmented | None:
-    """Return the tokens and sentences that a line brings along; None: none."""
+def _segmentation(line: JsonLine, text: str) -> Segmented | None:
+    """Return the tokens and sentences of a line; None: it has none."""
     if line.fields.get("tokens") is None and line.fields.get("sentences") is None:
         return None
     tokens, lines = segment(text)
@@ -135,7 +134,7 @@ def _layout(line: Line, text: str) -> Segmented | None:
         for (start, end), before in zip(spans, ends, strict=False):
             if not before <= start < end <= len(text):
                 raise line.error(
-                    f'"tokens": [{start}, {end}] is no part of the text behind those before it'
+                    f'"tokens": [{start}, {end}] is not in the text after the token before it'
                 )
         tokens = Tokens.of(Token(text[start:end], start, end) for start, end in spans)
         lines = sentences(text, tokens)
@@ -143,9 +142,20 @@ def _layout(line: Line, text: str) -> Segmented | None:
         lines = tuple(_pairs(line, "sentences"))
         ends = [0, *(stop for _, stop in lines)]
         if [first for first, _ in lines] != ends[:-1] or ends[-1] != len(tokens):
-            raise line.error(f'"sentences" are not the {len(tokens)} tokens, one after the other')
+            raise line.error(f'"sentences" do not partition the {len(tokens)} tokens')
     return Segmented(tokens, lines)
 
 
-def _pairs(line: Line, key: str) -> Iterator[tuple[int, int]]:
+def _pairs(line: JsonLine, key: str) -> Iterator[tuple[int, int]]:
     return (span_of(pair, key, line.error) for pair in line.items(key))
+
+
+FORMAT = Format(
+    name="jsonl",
+    about="the project's own: a document a line, without losses",
+    read=read_jsonl,
+    write=write_jsonl,
+    capacity=Capacity(bare_titles=True),
+    endings=(".jsonl", ".ndjson"),
+    json_keys=(("text",),),
+)

@@ -1,11 +1,11 @@
-"""KILT: one mention a line, marked in its text, with the Wikipedia page that is meant.
+"""KILT: one mention a line, marked in its text, with its Wikipedia page.
 
     {"id": "7:0", "input": "In [START_ENT] Orlan [END_ENT] it rained.",
      "output": [{"answer": "Orlan", "provenance": [{"wikipedia_id": "14", "title": "Orlan"}]}],
      "meta": {"left_context": "In", "mention": "Orlan", "right_context": "it rained."}}
 
-The text is taken from "meta", as that of "input" is cut where it is long. A mention without
-"output" is not annotated.
+The text is that of "meta", because "input" may be truncated. A mention without "output" is not
+annotated.
 """
 
 import re
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from sgtb.core.records import Document, Mention
-from sgtb.formats.capacity import Capacity
-from sgtb.formats.complaints import Complaints
-from sgtb.formats.json_lines import Line, checked_text, id_text, json_shown
+from sgtb.formats.corpus_format import Format
+from sgtb.formats.error_handler import ErrorHandler
+from sgtb.formats.json_lines import JsonLine, checked_text, id_text, json_shown
 from sgtb.formats.passages import (
+    PASSAGE_CAPACITY,
     Passage,
     document_of,
     is_exact,
@@ -26,15 +27,14 @@ from sgtb.formats.passages import (
     write_passages,
 )
 
-CAPACITY = Capacity(types=False, candidates=False, splits=False, nil=False, empty=False)
 _START, _END = "[START_ENT]", "[END_ENT]"
 _UNIQUE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}_")
 _PARTS = ("left_context", "mention", "right_context")
 
 
-def read_kilt(path: Path, complaints: Complaints) -> Iterator[Document]:
+def read_kilt(path: Path, handler: ErrorHandler) -> Iterator[Document]:
     """Yield the documents of a file."""
-    return read_passages(path, _passage, complaints)
+    return read_passages(path, _passage, handler)
 
 
 def write_kilt(documents: Iterable[Document], path: Path) -> int:
@@ -64,7 +64,7 @@ def _output(mention: Mention) -> dict[str, Any]:
     return {"answer": mention.title, "provenance": [{**page, "title": mention.title}]}
 
 
-def _passage(line: Line) -> Passage:
+def _passage(line: JsonLine) -> Passage:
     meta = line.fields.get("meta")
     if isinstance(meta, dict) and isinstance(meta.get("mention"), str):
         left, mention, right = (checked_text(meta, key, line.error) for key in _PARTS)
@@ -75,19 +75,29 @@ def _passage(line: Line) -> Passage:
     id_ = line.id() if "id" in line.fields else None
     if id_ is not None and not exact:
         id_ = _UNIQUE.sub("", id_, 1)
-    return Passage(line, document_of(id_), left, mention, right, exact, *_meaning(line))
+    gold, title = _gold_and_title(line)
+    return Passage(
+        line=line,
+        document=document_of(id_),
+        left=left,
+        mention=mention,
+        right=right,
+        exact=exact,
+        gold=gold,
+        title=title,
+    )
 
 
-def _marked(line: Line) -> tuple[str, str, str]:
+def _marked(line: JsonLine) -> tuple[str, str, str]:
     left, start, rest = line.text("input").partition(_START)
     mention, end, right = rest.partition(_END)
     if not start or not end:
-        raise line.error(f'no "meta" with the mention, nor {_START} and {_END} in "input"')
+        raise line.error(f'neither "meta" with the mention nor {_START} and {_END} in "input"')
     return left, mention, right
 
 
-def _meaning(line: Line) -> tuple[str | None, str | None]:
-    """Return gold and title: of several answers the first that names a page."""
+def _gold_and_title(line: JsonLine) -> tuple[str | None, str | None]:
+    """Return gold and title of the first answer that names a page."""
     for output in line.items("output"):
         pages = output.get("provenance") if isinstance(output, dict) else None
         if pages is None:
@@ -101,3 +111,14 @@ def _meaning(line: Line) -> tuple[str | None, str | None]:
                 key = "title" if named is page else "answer"
                 return gold, checked_text(named, key, line.error) if named.get(key) else None
     return None, None
+
+
+FORMAT = Format(
+    name="kilt",
+    about="KILT: a mention a line, marked in its text",
+    read=read_kilt,
+    write=write_kilt,
+    capacity=PASSAGE_CAPACITY,
+    endings=(".kilt.jsonl",),
+    json_keys=(("input", "output"), ("input", "meta")),
+)

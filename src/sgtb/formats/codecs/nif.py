@@ -6,9 +6,8 @@
         nif:beginIndex "0"^^xsd:nonNegativeInteger ; nif:endIndex "5"^^xsd:nonNegativeInteger ;
         nif:anchorOf "Orlan" ; itsrdf:taIdentRef <http://dbpedia.org/resource/Orlan> .
 
-Entities are IRIs. An id that is none is written as one that begins with `urn:sgtb:`, that of
-Wikidata as Wikidata does, and both are read back as they were. What begins with
-`http://aksw.org/notInWiki` is not in the knowledge base, as GERBIL has it.
+Entities are IRIs. Other ids are written with the prefix `urn:sgtb:`, ids of Wikidata with that of
+Wikidata, and both are restored by the reader. `http://aksw.org/notInWiki…` is NIL, as in GERBIL.
 """
 
 import logging
@@ -24,10 +23,10 @@ from sgtb.core.errors import CorpusError, MissingExtraError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.complaints import Complaints, ErrorAt
-from sgtb.formats.corpus_source import Source, packing, read_source, shown
+from sgtb.formats.corpus_format import FileHead, Format
+from sgtb.formats.corpus_source import SourceFile, open_output, read_source, shown
+from sgtb.formats.error_handler import ErrorAt, ErrorHandler
 
-CAPACITY = Capacity(titles=False, candidates=False, splits=False, overlaps="not the same span")
 NIF = "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"
 _ITS = "http://www.w3.org/2005/11/its/rdf#"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -41,18 +40,20 @@ _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\x00-\x20<>\"{}|\\^`#]+")
 _ITEM = re.compile(r"Q[1-9][0-9]*")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _ESCAPES = re.compile(r'[\x00-\x1f\x7f"\\]')
+_TURTLE = re.compile(rb"@prefix\b|\bPREFIX\b|nif-core#|^\s*<[a-z]+:[^>]*>", re.IGNORECASE | re.M)
+_ZLIB = b"x"  # first byte of compressed data, in which the pattern may occur by chance
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 def write_nif(documents: Iterable[Document], path: Path) -> int:
     """Write documents; return how many."""
     seen: set[str] = set()
-    with packing(path) as stream:
+    with open_output(path) as stream:
         stream.write(_HEAD.encode())
         for document in documents:
             if document.id in seen:
                 raise CorpusError(
-                    f"{path}: a second document {shown(document.id)}; each needs an id of its own"
+                    f"{path}: a second document {shown(document.id)}; make ids unique"
                 )
             seen.add(document.id)
             stream.write("".join(_statements(document)).encode())
@@ -73,12 +74,12 @@ def _statements(document: Document) -> Iterator[str]:
             "\ta nif:OffsetBasedString , nif:Phrase ;\n"
             f"\tnif:referenceContext {context} ;\n"
             f"\tnif:beginIndex {_index(mention.start)} ;\n\tnif:endIndex {_index(mention.end)} ;\n"
-            f"{_meaning(mention)}"
+            f"{_annotation_lines(mention)}"
             f'\tnif:anchorOf "{_escaped(mention.text)}" .\n'
         )
 
 
-def _meaning(mention: Mention) -> str:
+def _annotation_lines(mention: Mention) -> str:
     type_ = (
         "" if mention.type is None else f"\titsrdf:taClassRef <{_iri(mention.type, 'type')}> ;\n"
     )
@@ -102,7 +103,7 @@ def _escaped(text: str) -> str:
 
 
 def _iri(id: str, kind: str) -> str:
-    """Return an id as an IRI from which `_id` can make it again."""
+    """Return an id as an IRI, from which `_id` restores it."""
     if kind == "entity" and _ITEM.fullmatch(id):
         return _WIKIDATA + id
     if _IRI.fullmatch(id) and _id(id, kind) == id and not id.startswith(_NOT_IN_KB):
@@ -118,8 +119,8 @@ def _id(iri: str, kind: str) -> str:
     return item if kind == "entity" and _ITEM.fullmatch(item) else iri
 
 
-def read_nif(path: Path, complaints: Complaints) -> Iterator[Document]:
-    """Yield the documents of a file, in its order; the file is read as a whole."""
+def read_nif(path: Path, handler: ErrorHandler) -> Iterator[Document]:
+    """Yield the documents of a file in order; the file is read into memory."""
     source = read_source(path)
     graph = _Graph(source, path.name)
     annotations: dict[str, list[Annotation]] = {iri: [] for iri in graph.contexts}
@@ -128,23 +129,23 @@ def read_nif(path: Path, complaints: Complaints) -> Iterator[Document]:
             context, annotation = graph.annotation(iri)
             annotations[context].append(annotation)
         except CorpusError as error:
-            complaints.wrong(error)
+            handler.error(error)
     for iri in graph.contexts:
         try:
             text = graph.one(iri, NIF + "isString")
         except CorpusError as error:
-            complaints.wrong(error)
+            handler.error(error)
             continue
         id_ = _id(_FRAGMENT.sub("", iri), "document")
         yield annotated_document(
-            id_, text, annotations[iri], error=graph.error_at(iri), complaints=complaints
+            id_, text, annotations[iri], error=graph.error_at(iri), handler=handler
         )
 
 
 class _Graph:
-    """The statements of a file: values by subject and predicate, in the order of the file."""
+    """Values by subject and predicate, in the order of the file."""
 
-    def __init__(self, source: Source, name: str) -> None:
+    def __init__(self, source: SourceFile, name: str) -> None:
         self._text = source.text().removeprefix("\ufeff")
         self._source = source
         self._values: dict[str, dict[str, list[str]]] = {}
@@ -158,20 +159,20 @@ class _Graph:
             raise source.error(1, "no nif:Context in it")
 
     def mentions(self) -> Iterator[str]:
-        """Yield what is annotated: phrases, and other parts of a text that have an entity."""
+        """Yield the IRIs of phrases, and of other parts of a text that have an entity."""
         for iri, values in self._values.items():
             phrase = NIF + "Phrase" in values.get(_TYPE, ())
             if NIF + "referenceContext" in values and (phrase or _ITS + "taIdentRef" in values):
                 yield iri
 
     def annotation(self, iri: str) -> tuple[str, Annotation]:
-        """Return the context of a mention, and what is said about it."""
+        """Return context and annotation of a mention."""
         values, error = self._values[iri], self.error_at(iri)
         context = self.one(iri, NIF + "referenceContext")
         if context not in self._values or NIF + "isString" not in self._values[context]:
             raise error(f"the context {shown(context)} has no nif:isString")
         start, end = (self._number(iri, NIF + key) for key in ("beginIndex", "endIndex"))
-        # Of several entities the lowest: they mean the same, and their order means nothing.
+        # The lowest of several equivalent entities: RDF has no order.
         entity = min(values.get(_ITS + "taIdentRef", ()), default=None)
         type_ = min(values.get(_ITS + "taClassRef", ()), default=None)
         return context, Annotation(
@@ -184,7 +185,7 @@ class _Graph:
         )
 
     def one(self, iri: str, predicate: str) -> str:
-        """Return the only value there should be."""
+        """Return the value of a predicate, which must be unique."""
         values = self._values[iri].get(predicate, [])
         if len(set(values)) != 1:
             name = predicate.removeprefix(NIF)
@@ -195,11 +196,11 @@ class _Graph:
         value = self.one(iri, predicate)
         if not _NUMBER.fullmatch(value):
             name = predicate.removeprefix(NIF)
-            raise self.error_at(iri)(f"nif:{name} is {shown(value)}, which is no number")
+            raise self.error_at(iri)(f"nif:{name} is {shown(value)}, not a number")
         return int(value)
 
     def error_at(self, iri: str) -> ErrorAt:
-        """Return what makes errors that name the line on which a subject first stands."""
+        """Return a maker of errors with the first line of a subject."""
 
         def error(message: str) -> CorpusError:
             at = self._text.find(f"<{iri}>")
@@ -215,8 +216,8 @@ def _gold(entity: str) -> str:
     return NIL if entity.startswith(_NOT_IN_KB) else _id(entity, "entity")
 
 
-def _triples(source: Source, text: str, name: str) -> list[tuple[str, str, str]]:
-    """Return the statements of a file in its order."""
+def _triples(source: SourceFile, text: str, name: str) -> list[tuple[str, str, str]]:
+    """Return the statements of a file in order."""
     try:
         rdflib = import_module("rdflib")
     except ImportError:
@@ -225,12 +226,12 @@ def _triples(source: Source, text: str, name: str) -> list[tuple[str, str, str]]
         ) from None
     found: list[tuple[str, str, str]] = []
     graph: Any = rdflib.Graph()
-    # Taken on the way in: a graph itself knows no order, and would hold all of it once more.
+    # A graph has no order and would keep a second copy.
     graph.add = lambda triple: found.append((str(triple[0]), str(triple[1]), str(triple[2])))
     with _quiet(logging.getLogger("rdflib.term")):
         try:
             graph.parse(data=text, format="turtle", publicID=f"file:///{quote(name)}")
-        except Exception as error:  # it raises whatever a damaged file leads to
+        except Exception as error:  # rdflib raises any type on damaged files
             line = getattr(error, "lines", 0) + 1
             why = str(getattr(error, "_why", "")) or f"{type(error).__name__}: {error}"
             raise source.error(line, f"not Turtle: {shown(why, 100)}") from None
@@ -239,10 +240,25 @@ def _triples(source: Source, text: str, name: str) -> list[tuple[str, str, str]]
 
 @contextmanager
 def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Keep a logger from telling of numbers and IRIs that are checked here anyway."""
+    """Disable a logger's warnings about values that are checked here."""
     before = logger.disabled
     logger.disabled = True
     try:
         yield
     finally:
         logger.disabled = before
+
+
+def _is_turtle(head: FileHead) -> bool:
+    return head.data[:1] != _ZLIB and _TURTLE.search(head.data) is not None
+
+
+FORMAT = Format(
+    name="nif",
+    about="NIF: RDF in Turtle",
+    read=read_nif,
+    write=write_nif,
+    capacity=Capacity(titles=False, candidates=False, splits=False, overlaps="not the same span"),
+    endings=(".ttl", ".nif"),
+    detects=_is_turtle,
+)

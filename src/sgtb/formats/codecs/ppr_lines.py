@@ -1,9 +1,9 @@
-"""The lines of PPRforNED's files: mentions with their candidates, pages, popularity.
+"""Lines of PPRforNED's files: mentions with candidates, pages, popularity.
 
     ENTITY     text:… normalName:… predictedType:… q:… qid:… docId:… origText:… url:…
     CANDIDATE  id:… inCount:… outCount:… links:1;2;3 url:… name:… normalName:… …
 
-A tab stands between columns and, on CANDIDATE lines, after the last one.
+Columns are separated by tabs; CANDIDATE lines also end with one.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL
-from sgtb.formats.corpus_source import Source, shown
+from sgtb.formats.corpus_source import SourceFile, shown
 
 _ENTITY = ("text", "normalName", "predictedType", "q", "qid", "docId", "origText", "url")
 _CANDIDATE = (
@@ -25,7 +25,7 @@ _PATTERNS = {
     "outCount": r"[0-9]{1,9}",
     "links": r"[0-9;]*",
 }
-"""What a column must look like; one that is not listed may hold any text."""
+"""Patterns of columns; others may have any text."""
 _ANY = r"[^\t]*"
 
 
@@ -40,8 +40,8 @@ _NO_TYPE = frozenset(("UNK", "UKN"))
 """Both spellings occur; the second on 438 CANDIDATE lines."""
 
 
-class Page(NamedTuple):
-    """What a CANDIDATE line says about a page."""
+class CandidatePage(NamedTuple):
+    """The page of a CANDIDATE line."""
 
     id: str
     url: str
@@ -51,14 +51,14 @@ class Page(NamedTuple):
 
 
 class Pages(NamedTuple):
-    """All pages by id, and the ids of the pages that each one links to."""
+    """All pages by id, and the ids of the pages they link to."""
 
-    rows: dict[str, Page]
+    rows: dict[str, CandidatePage]
     links: dict[str, set[str]]
 
 
-class Block(NamedTuple):
-    """An ENTITY line and the ids on the CANDIDATE lines below it, whose order means nothing."""
+class CandidateBlock(NamedTuple):
+    """An ENTITY line with the ids of the CANDIDATE lines below it, unordered."""
 
     text: str
     gold: str | None
@@ -67,13 +67,13 @@ class Block(NamedTuple):
     candidates: frozenset[str]
 
 
-def read_blocks(source: Source, document: str, pages: Pages) -> list[Block]:
+def read_blocks(source: SourceFile, document: str, pages: Pages) -> list[CandidateBlock]:
     """Return the mentions of a document's file, and merge its pages into `pages`."""
-    blocks: list[Block] = []
-    # A page is a candidate of many mentions of a document, each time with the same line.
-    known: dict[str, Page] = {}
-    entity: Block | None = None
-    candidates: list[Page] = []
+    blocks: list[CandidateBlock] = []
+    # A page is a candidate of many mentions of a document, with the same line.
+    known: dict[str, CandidatePage] = {}
+    entity: CandidateBlock | None = None
+    candidates: list[CandidatePage] = []
     url = ""
     for n, line in enumerate(source.lines(), 1):
         if line.startswith("CANDIDATE"):
@@ -91,8 +91,8 @@ def read_blocks(source: Source, document: str, pages: Pages) -> list[Block]:
     return blocks
 
 
-def read_popularity(source: Source) -> dict[str, float]:
-    """Return the popularity of pages by url. The row for NIL that stands among them is left out."""
+def read_popularity(source: SourceFile) -> dict[str, float]:
+    """Return the popularity of pages by URL, without the row for NIL."""
     popularity: dict[str, float] = {}
     for n, line in enumerate(source.lines(), 1):
         url, tab, value = line.partition("\t")
@@ -109,58 +109,79 @@ def read_popularity(source: Source) -> dict[str, float]:
     return popularity
 
 
-def _read_entity(source: Source, n: int, line: str, document: str) -> tuple[Block, str]:
-    """Return the mention, candidates still to come, and the url that names its gold."""
+def _read_entity(
+    source: SourceFile, n: int, line: str, document: str
+) -> tuple[CandidateBlock, str]:
+    """Return the mention without candidates, and the URL of its gold."""
     match = _ENTITY_LINE.fullmatch(line)
     if match is None:
         raise _misfit(source, n, line, "ENTITY", _ENTITY)
-    # `text` is the name that candidates were looked up by: in every twelfth line a longer one
-    # from elsewhere in the document. The name that stands here is `origText`.
-    _, _, type_, _, _, number, text, url = match.groups()
-    if number != document:
-        raise source.error(n, f"docId:{number} in the file of document {document}")
-    gold = NIL if url == NIL else None
-    return Block(text, gold, "" if type_ in _NO_TYPE else type_, n, frozenset()), url
+    # `text` is the name by which candidates were looked up, which in every twelfth line is a
+    # longer one from elsewhere in the document; `origText` is the name of the mention.
+    columns = dict(zip(_ENTITY, match.groups(), strict=True))
+    type_, url = columns["predictedType"], columns["url"]
+    if columns["docId"] != document:
+        raise source.error(n, f"docId:{columns['docId']} in the file of document {document}")
+    block = CandidateBlock(
+        text=columns["origText"],
+        gold=NIL if url == NIL else None,
+        type="" if type_ in _NO_TYPE else type_,
+        line=n,
+        candidates=frozenset(),
+    )
+    return block, url
 
 
-def _block(source: Source, n: int, entity: Block | None, url: str, candidates: list[Page]) -> Block:
+def _block(
+    source: SourceFile,
+    n: int,
+    entity: CandidateBlock | None,
+    url: str,
+    candidates: list[CandidatePage],
+) -> CandidateBlock:
     if entity is None:
         raise source.error(1, "a CANDIDATE before the first ENTITY")
     if not candidates:
         raise source.error(n, f"no CANDIDATE follows the ENTITY of line {entity.line}")
-    # The gold is the candidate with exactly the ENTITY's url. In the published files this finds
-    # 27,814 of 27,816, as both lines write urls alike: no escape occurs in any. The other two
-    # mean pages that no candidate is.
+    # The gold is the candidate with the ENTITY's URL. In the published files this finds 27,814
+    # of 27,816; the other two denote pages that are not candidates.
     gold = next((page.id for page in candidates if page.url == url), entity.gold)
     return entity._replace(gold=gold, candidates=frozenset(page.id for page in candidates))
 
 
-def _read_page(source: Source, n: int, line: str, pages: Pages) -> Page:
-    """Return the page of a line, and add what it says to what others said."""
+def _read_page(source: SourceFile, n: int, line: str, pages: Pages) -> CandidatePage:
+    """Return the page of a line, and merge it into `pages`."""
     match = _CANDIDATE_LINE.fullmatch(line)
     if match is None:
         raise _misfit(source, n, line, "CANDIDATE", _CANDIDATE)
-    id_, in_count, out_count, links, url, _, _, _, type_ = match.groups()
-    page = Page(id_, url, "" if type_ in _NO_TYPE else type_, int(in_count), int(out_count))
+    columns = dict(zip(_CANDIDATE, match.groups(), strict=True))
+    id_, url, type_ = columns["id"], columns["url"], columns["predictedType"]
+    page = CandidatePage(
+        id=id_,
+        url=url,
+        type="" if type_ in _NO_TYPE else type_,
+        in_links=int(columns["inCount"]),
+        out_links=int(columns["outCount"]),
+    )
     known = pages.rows.setdefault(id_, page)
     if known != page:
-        # Never in the published files. Elsewhere the order of files must not decide.
+        # Not in the published files; merged so that the order of files does not matter.
         if known.url != url:
             raise source.error(n, f"id:{id_} is {shown(url)} here, but {shown(known.url)} before")
-        pages.rows[id_] = Page(
-            id_,
-            url,
-            max(known.type, page.type),
-            max(known.in_links, page.in_links),
-            max(known.out_links, page.out_links),
+        pages.rows[id_] = page._replace(
+            type=max(known.type, page.type),
+            in_links=max(known.in_links, page.in_links),
+            out_links=max(known.out_links, page.out_links),
         )
-    if links:
-        pages.links.setdefault(id_, set()).update(links.split(";"))
+    if columns["links"]:
+        pages.links.setdefault(id_, set()).update(columns["links"].split(";"))
     return page
 
 
-def _misfit(source: Source, n: int, line: str, kind: str, columns: tuple[str, ...]) -> CorpusError:
-    """Return the error that says what is wrong with a line that is not as it should be."""
+def _misfit(
+    source: SourceFile, n: int, line: str, kind: str, columns: tuple[str, ...]
+) -> CorpusError:
+    """Return the error for a line that does not match its pattern."""
     found, *values = line.split("\t")
     if found != kind:
         return source.error(n, f"expected ENTITY or CANDIDATE, found {shown(line)}")
@@ -170,5 +191,6 @@ def _misfit(source: Source, n: int, line: str, kind: str, columns: tuple[str, ..
                 n, f"expected {name}:{_PATTERNS.get(name, '…')}, found {shown(value)}"
             )
     return source.error(
-        n, f"expected {len(columns)} columns after {kind}, found {len(values)}: is the line cut?"
+        n,
+        f"expected {len(columns)} columns after {kind}, found {len(values)}",
     )

@@ -1,11 +1,12 @@
-"""WNED: five sets of annotated documents from other domains than AIDA's (Guo and Barbosa).
+"""WNED: five sets of annotated documents of several domains (Guo and Barbosa).
 
-Each set is a folder with the texts in `RawText/` and the annotations of all of them in one XML
-file. An annotation gives offset, length and text of a mention, and the title of a page.
+Each set is a folder with texts in `RawText/` and all annotations in one XML file. An annotation
+has offset, length and text of a mention, and the title of a page.
 """
 
 import html
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,28 +14,28 @@ from typing import NamedTuple
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
-from sgtb.formats.codecs.wned_xml import AnnotatedText, Annotation, read_annotations
-from sgtb.formats.corpus_source import Source, read_members
+from sgtb.formats.codecs.wned_xml import AnnotatedText, XmlAnnotation, read_annotations
+from sgtb.formats.corpus_source import SourceFile, read_members
 from sgtb.text.tokenization import segment, touched_tokens
 
 WNED_SETS = ("ace", "aquaint", "msnbc", "clueweb", "wikipedia")
 """The sets, in the order of the paper's Table 1."""
 
-REACH = 100
-"""How many characters from where it should be a mention is looked for."""
+MAX_SHIFT = 100
+"""Characters around its offset in which a mention is searched for."""
 
 _MEMBER = re.compile(r"(?:(.+)/)?(?:([^/]+)\.xml|RawText/([^/]+))")
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """An annotation whose offset and length do not give its text.
+    """An annotation whose offset and length do not match its text.
 
-    file, line  where the annotation is
-    document    the id of its document
-    expected    the text it gives
-    found       the text at its offset
-    action      what was done about it
+    file, line  position of the annotation
+    document    id of the document
+    expected    text of the annotation
+    found       text at its offset
+    action      "kept: …" or "dropped: …"
     """
 
     file: str
@@ -47,10 +48,10 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class WnedCorpus:
-    """One of the sets.
+    """A set.
 
-    documents   in the order of the XML. A gold is the title of a page
-    mismatches  annotations that do not fit the text, and what became of them
+    documents   in the order of the XML; golds are page titles
+    mismatches  annotations that do not match the text
     """
 
     name: str
@@ -59,36 +60,40 @@ class WnedCorpus:
 
 
 class WnedFiles(NamedTuple):
-    """The files of a set: the annotations, and the texts by name.
+    """The files of a set: annotations, and texts by name.
 
-    folder  where it lies in the archive or folder that is read; empty: it is that
+    folder  path of the set within the archive or folder; "": the folder itself
     """
 
     folder: str
     name: str
-    xml: Source
-    texts: Mapping[str, Source]
+    xml: SourceFile
+    texts: Mapping[str, SourceFile]
 
 
 def read_wned(archive: Path, name: str | None = None) -> tuple[WnedCorpus, ...]:
-    """Read all sets, or the one of this name, from `wned.tar.xz` or the folder it unpacks to."""
+    """Read all sets, or the named one, from `wned.tar.xz` or its extracted folder."""
     if name is not None and name not in WNED_SETS:
-        raise CorpusError(f"{archive}: no set {name!r} in WNED, but {', '.join(WNED_SETS)}")
+        raise CorpusError(
+            f"{archive}: WNED has no set {name!r}; choose one of {', '.join(WNED_SETS)}"
+        )
     names = WNED_SETS if name is None else (name,)
     found = {files.name: files for files in find_sets(archive)}
     for wanted in names:
         if wanted not in found:
-            raise CorpusError(f"{archive}: no {wanted}/{wanted}.xml in it")
+            raise CorpusError(
+                f"{archive}: {wanted}/{wanted}.xml is missing; fetch the archive again"
+            )
     return tuple(read_set(found[wanted]) for wanted in names)
 
 
 def find_sets(path: Path) -> list[WnedFiles]:
-    """Return the sets in an archive or a folder, WNED's own first, or a folder that is one itself.
+    """Return the sets in an archive or folder, or the folder itself; WNED's own first.
 
     A set is a folder with `RawText` and one XML file, or several of which one has its name.
     """
-    xml: dict[str, dict[str, Source]] = {}
-    texts: dict[str, dict[str, Source]] = {}
+    xml: dict[str, dict[str, SourceFile]] = {}
+    texts: dict[str, dict[str, SourceFile]] = {}
     for member, source in read_members(path):
         match = _MEMBER.fullmatch(member)
         if match is not None and match[3]:
@@ -110,52 +115,65 @@ def read_set(files: WnedFiles) -> WnedCorpus:
     xml, texts = files.xml, files.texts
     documents = []
     mismatches: list[Mismatch] = []
-    times: dict[str, int] = {}
+    occurrences: Counter[str] = Counter()
     for annotated in read_annotations(xml):
         if annotated.name not in texts:
             raise xml.error(annotated.line, f"no RawText/{annotated.name}")
-        # One document of the Wikipedia set is there twice. Both count, in the paper too.
-        times[annotated.name] = times.get(annotated.name, 0) + 1
-        nth = times[annotated.name]
+        # One document of the Wikipedia set occurs twice; both count, as in the paper.
+        occurrences[annotated.name] += 1
+        nth = occurrences[annotated.name]
         id_ = annotated.name if nth == 1 else f"{annotated.name}#{nth}"
         documents.append(_document(id_, xml, annotated, texts[annotated.name].text(), mismatches))
     return WnedCorpus(files.name, tuple(documents), tuple(mismatches))
 
 
 def _document(
-    id_: str, xml: Source, annotated: AnnotatedText, text: str, mismatches: list[Mismatch]
+    id_: str, xml: SourceFile, annotated: AnnotatedText, text: str, mismatches: list[Mismatch]
 ) -> Document:
     tokens, lines = segment(text)
     mentions = []
     for annotation in annotated.annotations:
-        start, end, action = _place(text, annotation)
+        start, end, action = _locate(text, annotation)
         if action:
             found = text[annotation.offset : annotation.offset + annotation.length]
             mismatches.append(
-                Mismatch(xml.name, annotation.line, id_, annotation.text, found, action)
+                Mismatch(
+                    file=xml.name,
+                    line=annotation.line,
+                    document=id_,
+                    expected=annotation.text,
+                    found=found,
+                    action=action,
+                )
             )
         first, stop = touched_tokens(tokens, start, end)
         if start < end and first < stop:
-            mentions.append(_mention(text, annotation.title, start, end, first, stop))
+            # Unlinked mentions have no title in MSNBC and NIL in ACE; other sets have none.
+            linked = annotation.title not in ("", NIL)
+            title = annotation.title.replace("_", " ")
+            mentions.append(
+                Mention(
+                    start=start,
+                    end=end,
+                    first=first,
+                    stop=stop,
+                    text=text[start:end],
+                    gold=title if linked else NIL,
+                    title=title if linked else None,
+                )
+            )
     mentions.sort(key=lambda mention: (mention.start, mention.end))
-    return Document(id_, text, tokens, lines, tuple(mentions))
+    return Document(
+        id=id_,
+        text=text,
+        tokens=tokens,
+        sentences=lines,
+        mentions=tuple(mentions),
+    )
 
 
-def _mention(text: str, title: str, start: int, end: int, first: int, stop: int) -> Mention:
-    # A mention is linked if it has a title at all. MSNBC leaves it empty otherwise, ACE says NIL,
-    # and the other sets have linked mentions only.
-    name = text[start:end]
-    if title in ("", NIL):
-        return Mention(start, end, first, stop, name, NIL)
-    title = title.replace("_", " ")
-    return Mention(start, end, first, stop, name, title, title)
-
-
-def _place(text: str, annotation: Annotation) -> tuple[int, int, str]:
-    """Return where a mention starts and ends, and what had to be done to find it, if anything.
-
-    A few annotations begin or end with a space, which does not become part of the mention.
-    """
+def _locate(text: str, annotation: XmlAnnotation) -> tuple[int, int, str]:
+    """Return start and end of a mention without surrounding spaces, and the repair, if any."""
     wanted = annotation.text
     start, end = annotation.offset, annotation.offset + annotation.length
     found = text[start:end]
@@ -164,11 +182,11 @@ def _place(text: str, annotation: Annotation) -> tuple[int, int, str]:
         return 0, 0, "dropped: no text"
     if found != wanted:
         if html.unescape(found) == wanted:
-            action = "kept: the text has it escaped"
+            action = "kept: escaped in the text"
         else:
             nearest = _nearest(text, wanted, start)
             if nearest is None:
-                return 0, 0, f"dropped: not within {REACH} characters"
+                return 0, 0, f"dropped: not within {MAX_SHIFT} characters"
             action = f"kept: found {nearest - start:+d} characters from its offset"
             start, end = nearest, nearest + len(wanted)
     found = text[start:end]
@@ -177,10 +195,10 @@ def _place(text: str, annotation: Annotation) -> tuple[int, int, str]:
 
 
 def _nearest(text: str, wanted: str, offset: int) -> int | None:
-    """Return where, not too far from the offset, the text has the wanted one; ties to the first."""
+    """Return the nearest occurrence within MAX_SHIFT characters; ties to the first."""
     occurrences = []
-    position = text.find(wanted, max(0, offset - REACH))
-    while 0 <= position <= offset + REACH:
+    position = text.find(wanted, max(0, offset - MAX_SHIFT))
+    while 0 <= position <= offset + MAX_SHIFT:
         occurrences.append(position)
         position = text.find(wanted, position + 1)
     return min(occurrences, key=lambda position: abs(position - offset), default=None)

@@ -1,11 +1,10 @@
-"""WNED folder: any corpus in the form of WNED, read and written.
+"""WNED folder: any corpus in the format of WNED.
 
     corpus/corpus.xml      the annotations of all documents
-    corpus/RawText/…       a file for each text
+    corpus/RawText/…       one file per text
 
-A folder or an archive of several such sets is read as one corpus, the name of the set and a slash
-before the ids of its documents; documents with such ids are written as several sets. What is meant
-is a title here: there are no other ids of entities.
+A folder or archive of several such sets is read as one corpus with ids `set/document`; documents
+with such ids are written as several sets. Titles are the ids of entities.
 """
 
 import os
@@ -22,45 +21,48 @@ from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.capacity import Capacity
 from sgtb.formats.codecs.wned_corpus import WnedCorpus, find_sets, read_set
-from sgtb.formats.complaints import Complaints
+from sgtb.formats.corpus_format import FileHead, Format
 from sgtb.formats.corpus_source import shown
+from sgtb.formats.error_handler import ErrorHandler
 
 RAW_TEXT = "RawText"
-_LONGEST_NAME = 255
+_MAX_NAME = 255
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f/\\]")
 _SET = re.compile(r"(?!RawText)[A-Za-z0-9_-]{1,60}")
 _DOTS = (".", "..", "")
+_ROOT = re.compile(rb"<[\w.-]*entityAnnotation|<document\s")
+_TAR_MAGIC = slice(257, 262)
 
 
-def read_wned_folder(path: Path, complaints: Complaints) -> Iterator[Document]:
+def read_wned_folder(path: Path, handler: ErrorHandler) -> Iterator[Document]:
     """Yield the documents of all sets in a folder or an archive, or of one XML file."""
-    for name, corpus in read_wned_sets(path, complaints):
+    for name, corpus in read_wned_sets(path, handler):
         for document in corpus:
             yield replace(document, id=f"{name}/{document.id}") if name else document
 
 
-def read_wned_sets(
-    path: Path, complaints: Complaints
-) -> Iterator[tuple[str, tuple[Document, ...]]]:
-    """Yield the sets, those of WNED first; a folder that is a set itself has no name."""
+def read_wned_sets(path: Path, handler: ErrorHandler) -> Iterator[tuple[str, tuple[Document, ...]]]:
+    """Yield name and documents of each set, WNED's own first; "" for a folder that is a set."""
     found = find_sets(path.parent if path.suffix == ".xml" else path)
     if path.suffix == ".xml":
         found = [files for files in found if files.xml.name == str(path)]
     if not found:
-        raise CorpusError(f"{path}: no XML file beside a folder {RAW_TEXT} in it")
+        raise CorpusError(
+            f"{path}: no XML file beside a folder {RAW_TEXT}; give a corpus in WNED's layout"
+        )
     for files in found:
         corpus = read_set(files)
-        _complain(corpus, complaints)
+        _report_mismatches(corpus, handler)
         yield files.name if files.folder else "", corpus.documents
 
 
 def write_wned_folder(documents: Iterable[Document], path: Path) -> int:
     """Write documents to a new folder, whole or not at all; return how many."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise CorpusError(f"{path}: is there already; remove it, or name another folder")
+        raise CorpusError(f"{path}: already exists; remove it, or name another folder")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path}: there is no folder {path.parent} to write it to")
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}; create it first")
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.mkdir()
@@ -72,20 +74,20 @@ def write_wned_folder(documents: Iterable[Document], path: Path) -> int:
     return count
 
 
-def _complain(corpus: WnedCorpus, complaints: Complaints) -> None:
+def _report_mismatches(corpus: WnedCorpus, handler: ErrorHandler) -> None:
     for mismatch in corpus.mismatches:
         error = CorpusError(
             f"{mismatch.file}, line {mismatch.line}: the mention {shown(mismatch.expected)} is "
             f"{shown(mismatch.found)} at its offset; {mismatch.action}"
         )
         if mismatch.action.startswith("dropped"):
-            complaints.wrong(error)
+            handler.error(error)
         else:
-            complaints.repaired(error)
+            handler.repair(error)
 
 
 def _write(documents: Iterable[Document], folder: Path, name: str) -> int:
-    """Write sets below a folder; documents without a set's name belong to that itself."""
+    """Write sets below a folder; documents without a set's name to the folder itself."""
     count = 0
     with ExitStack() as open_files:
         files: dict[str, BinaryIO] = {}
@@ -96,8 +98,8 @@ def _write(documents: Iterable[Document], folder: Path, name: str) -> int:
             text = folder / set_ / RAW_TEXT / own
             if text.exists():
                 raise CorpusError(
-                    f"a second document {shown(document.id)}; each needs an id of its own, as "
-                    "its text becomes a file of that name"
+                    f"a second document {shown(document.id)}; make ids unique, because texts are "
+                    "files of that name"
                 )
             text.write_bytes(document.text.encode())
             files[set_].write(_annotations(document, own).encode())
@@ -109,7 +111,7 @@ def _write(documents: Iterable[Document], folder: Path, name: str) -> int:
 
 @contextmanager
 def _set_file(folder: Path, name: str) -> Iterator[BinaryIO]:
-    """Give the XML file of a set, between its first and its last line."""
+    """Open the XML file of a set, between its first and its last line."""
     (folder / RAW_TEXT).mkdir(parents=True)
     with open(folder / f"{name}.xml", "wb") as file:
         file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<{_element(name)}>\n'.encode())
@@ -118,7 +120,7 @@ def _set_file(folder: Path, name: str) -> Iterator[BinaryIO]:
 
 
 def _element(name: str) -> str:
-    """Return the name of the outermost element, which may not have every sign in it."""
+    """Return the name of the root element, with characters that XML allows."""
     word = re.sub(r"[^A-Za-z0-9_-]", "_", name)
     return f"{word if word[:1].isalpha() else f'_{word}'}.entityAnnotation"
 
@@ -137,12 +139,12 @@ def _annotations(document: Document, name: str) -> str:
 
 
 def _text(text: str) -> str:
-    # XML reads CR LF as LF, unless the CR is a reference.
+    # XML parsers read CR LF as LF, unless CR is a character reference.
     return escape(text, {"\r": "&#13;"})
 
 
 def _adjust(document: Document) -> Document:
-    """Return a document with titles for ids, trimmed mentions, and an id that can name a file."""
+    """Return a document with titles as ids, trimmed mentions, and an id that is a file name."""
     set_, _, own = document.id.rpartition("/")
     if _SET.fullmatch(set_):
         id_ = f"{set_}/{_file_name(own)}"
@@ -155,7 +157,7 @@ def _adjust(document: Document) -> Document:
 
 def _file_name(name: str) -> str:
     name = _NOT_XML.sub("_", _NOT_IN_NAMES.sub("_", name))
-    name = name.encode()[:_LONGEST_NAME].decode(errors="ignore")
+    name = name.encode()[:_MAX_NAME].decode(errors="ignore")
     return f"_{name}" if name in _DOTS else name
 
 
@@ -166,8 +168,8 @@ def _titled(document: Document, mention: Mention) -> Mention:
     title = (mention.title or mention.gold or "").replace("_", " ").strip()
     if _NOT_XML.search(text) or _NOT_XML.search(title):
         raise CorpusError(
-            f"document {shown(document.id)}: the mention {shown(text)} has a sign that XML cannot "
-            "hold; write another format"
+            f"document {shown(document.id)}: the mention {shown(text)} has a character that XML "
+            "does not allow; choose another format"
         )
     known = mention.gold != NIL and title not in ("", NIL)
     return replace(
@@ -180,4 +182,21 @@ def _titled(document: Document, mention: Mention) -> Mention:
     )
 
 
-CAPACITY = Capacity(types=False, candidates=False, splits=False, unannotated=False, adjust=_adjust)
+def _is_wned(head: FileHead) -> bool:
+    if head.path.is_dir():
+        patterns = (RAW_TEXT, f"*/{RAW_TEXT}", f"*/*/{RAW_TEXT}")
+        return any(True for pattern in patterns for _ in head.path.glob(pattern))
+    is_xml = head.start.startswith(b"<") and _ROOT.search(head.start) is not None
+    return is_xml or head.data[_TAR_MAGIC] == b"ustar"
+
+
+FORMAT = Format(
+    name="wned",
+    about="WNED: a folder of texts and an XML file, or an archive of such folders",
+    read=read_wned_folder,
+    write=write_wned_folder,
+    capacity=Capacity(
+        types=False, candidates=False, splits=False, unannotated=False, adjust=_adjust
+    ),
+    detects=_is_wned,
+)

@@ -1,7 +1,7 @@
-"""The XML of WNED: per document its annotations, each with the line it stands on.
+"""Annotation files of WNED: annotations per document, with their lines.
 
-Read with expat itself, which knows lines. A document type is refused, as only one could define
-entities, and those could blow up or name other files.
+Parsed with expat, which reports lines. Document types are refused, because they can define
+entities that expand without bound or read other files.
 """
 
 import re
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from sgtb.core.errors import CorpusError
-from sgtb.formats.corpus_source import Source, shown
+from sgtb.formats.corpus_source import SourceFile, shown
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _REQUIRED = ("mention", "wikiName", "offset", "length")
 
 
-class Annotation(NamedTuple):
-    """A mention as the XML describes it; `title` is "" or NIL outside the knowledge base."""
+class XmlAnnotation(NamedTuple):
+    """A mention; `title` is "" or NIL outside the knowledge base."""
 
     text: str
     title: str
@@ -26,22 +26,22 @@ class Annotation(NamedTuple):
 
 
 class AnnotatedText(NamedTuple):
-    """A document as the XML describes it, by the name of its text's file."""
+    """The annotations of a document, by the name of its text file."""
 
     name: str
-    annotations: list[Annotation]
+    annotations: list[XmlAnnotation]
     line: int
 
 
-def read_annotations(source: Source) -> list[AnnotatedText]:
-    """Return the documents of an XML file in its order."""
+def read_annotations(source: SourceFile) -> list[AnnotatedText]:
+    """Return the documents of an XML file in order."""
     return _Reader(source).read()
 
 
 class _Reader:
-    """What expat calls; its state is the path of open elements and what was found below them."""
+    """Handlers of the parser; the state is the path of open elements and their fields."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceFile) -> None:
         self._source = source
         self._parser = expat.ParserCreate()
         self._parser.StartDoctypeDeclHandler = self._doctype
@@ -95,21 +95,20 @@ class _Reader:
         if len(self._path) == 2:
             self._documents[-1].annotations.append(self._annotation())
 
-    def _annotation(self) -> Annotation:
+    def _annotation(self) -> XmlAnnotation:
         for name in _REQUIRED:
             if name not in self._fields:
                 raise self._source.error(self._line, f"no <{name}> in the annotation")
-        # A mention keeps its white space: its length counts it.
-        return Annotation(
-            self._fields["mention"],
-            self._fields["wikiName"].strip(),
-            self._number("offset"),
-            self._number("length"),
-            self._line,
+        return XmlAnnotation(
+            text=self._fields["mention"],  # not stripped: its length includes white space
+            title=self._fields["wikiName"].strip(),
+            offset=self._number("offset"),
+            length=self._number("length"),
+            line=self._line,
         )
 
     def _number(self, name: str) -> int:
         value = self._fields[name].strip()
         if not _NUMBER.fullmatch(value):
-            raise self._source.error(self._line, f"<{name}>: {shown(value)} is no number")
+            raise self._source.error(self._line, f"<{name}>: {shown(value)} is not a number")
         return int(value)

@@ -1,4 +1,4 @@
-"""ZELDA: one document a line, with the spans of its mentions and the Wikipedia pages meant.
+"""ZELDA: one document a line, with spans of mentions and their Wikipedia pages.
 
 {"id": "7", "text": "Orlan won.", "index": [[0, 5]], "wikipedia_ids": [14],
  "wikipedia_titles": ["Orlan"]}
@@ -12,9 +12,10 @@ from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.complaints import Complaints
+from sgtb.formats.corpus_format import Format
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.json_lines import (
-    Line,
+    JsonLine,
     checked_text,
     id_text,
     json_shown,
@@ -24,13 +25,12 @@ from sgtb.formats.json_lines import (
     write_lines,
 )
 
-CAPACITY = Capacity(types=False, candidates=False, splits=False, nil=False, unannotated=False)
 _LISTS = ("index", "wikipedia_ids", "wikipedia_titles")
 
 
-def read_zelda(path: Path, complaints: Complaints) -> Iterator[Document]:
+def read_zelda(path: Path, handler: ErrorHandler) -> Iterator[Document]:
     """Yield the documents of a file."""
-    return read_lines(path, lambda line: _document(line, complaints), complaints)
+    return read_lines(path, lambda line: _document(line, handler), handler)
 
 
 def write_zelda(documents: Iterable[Document], path: Path) -> int:
@@ -49,25 +49,25 @@ def _fields(document: Document) -> dict[str, Any]:
     }
 
 
-def _document(line: Line, complaints: Complaints) -> Document:
+def _document(line: JsonLine, handler: ErrorHandler) -> Document:
     spans, ids, titles = (line.required_items(key) for key in _LISTS)
     if not len(spans) == len(ids) == len(titles):
         raise line.error(
             f"{len(spans)} spans, {len(ids)} ids and {len(titles)} titles; "
-            "there should be as many of each"
+            "their numbers must be equal"
         )
     annotations = []
     for i, (span, id_, title) in enumerate(zip(spans, ids, titles, strict=True), 1):
         try:
             annotations.append(_annotation(line, i, span, id_, title))
         except CorpusError as error:
-            complaints.wrong(error)
+            handler.error(error)
     return annotated_document(
-        line.id(), line.text("text"), annotations, error=line.error, complaints=complaints
+        line.id(), line.text("text"), annotations, error=line.error, handler=handler
     )
 
 
-def _annotation(line: Line, i: int, span: Any, id_: Any, title: Any) -> Annotation:
+def _annotation(line: JsonLine, i: int, span: Any, id_: Any, title: Any) -> Annotation:
     def error(message: str) -> CorpusError:
         return line.error(f"mention {i}: {message}")
 
@@ -79,3 +79,14 @@ def _annotation(line: Line, i: int, span: Any, id_: Any, title: Any) -> Annotati
         id_text(id_, "wikipedia_ids", error),
         checked_text({key: title}, key, error) if title else None,
     )
+
+
+FORMAT = Format(
+    name="zelda",
+    about="ZELDA: a document a line, with spans, ids and titles in lists",
+    read=read_zelda,
+    write=write_zelda,
+    capacity=Capacity(types=False, candidates=False, splits=False, nil=False, unannotated=False),
+    endings=(".zelda.jsonl",),
+    json_keys=(("index", "text"),),
+)

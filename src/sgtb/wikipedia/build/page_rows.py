@@ -32,7 +32,7 @@ from sgtb.kb.build.usable_names import (
 from sgtb.text.normalization import normal_name
 from sgtb.wikipedia.build.hold_out import HoldOut
 from sgtb.wikipedia.build.page_counters import name_hashes
-from sgtb.wikipedia.dump.dump_reader import ChunkPages, Page
+from sgtb.wikipedia.dump.dump_reader import ChunkPages, DumpPage
 from sgtb.wikipedia.dump.language_editions import is_disambiguation
 from sgtb.wikipedia.dump.site import Site
 from sgtb.wikipedia.wikitext.lead_sentence import lead
@@ -155,7 +155,7 @@ class _Rows:
         self._titles: dict[str, str | None] = {}
         self._known_anchors: dict[str, tuple[str, int, str]] = {}
 
-    def add(self, page: Page) -> None:
+    def add(self, page: DumpPage) -> None:
         self.counts.pages += 1
         self.counts.text_bytes += len(page.text.encode("utf-8", "replace"))
         if page.namespace != 0:

@@ -1,4 +1,4 @@
-"""Unpacked: the bytes of a plain or packed file, one stretch after the other."""
+"""Decompression of plain, gzip and bzip2 files, part by part and past damage."""
 
 import bz2
 import zlib
@@ -9,10 +9,9 @@ from typing import BinaryIO
 from sgtb.core.errors import DumpError
 
 GAP = b"\0<unpacking failed>\0"
-"""Stands where packed data could not be unpacked. No text holds a zero byte, so what stands
-around it is never taken for whole."""
+"""Marks damaged data. XML has no zero bytes, so a page around a gap is never taken for complete."""
 
-_PACKED = 1 << 16
+_READ = 1 << 16
 _FOREIGN = {
     b"7z\xbc\xaf\x27\x1c": "7z",
     b"\xfd7zXZ\0": "xz",
@@ -21,8 +20,8 @@ _FOREIGN = {
 }
 
 
-def packing(path: Path) -> str:
-    """Return how a file is packed, by its first bytes: "plain", "gzip" or "bzip2"."""
+def detect_compression(path: Path) -> str:
+    """Return "plain", "gzip" or "bzip2" by the first bytes of a file."""
     with open_file(path) as file:
         start = file.read(16)
     if start.startswith(b"\x1f\x8b"):
@@ -31,12 +30,12 @@ def packing(path: Path) -> str:
         return "bzip2"
     for magic, name in _FOREIGN.items():
         if start.startswith(magic):
-            raise DumpError(f"{path}: packed with {name}; unpack it, or pack it with bzip2 or gzip")
+            raise DumpError(f"{path}: compressed with {name}; use gzip, bzip2 or no compression")
     return "plain"
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file to read its bytes; what goes wrong is a DumpError."""
+    """Open a file for reading bytes; raise a DumpError on failure."""
     try:
         return open(path, "rb")
     except OSError as error:
@@ -44,86 +43,86 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def unreadable(path: Path | str, error: OSError) -> DumpError:
-    """Return the error that says why a file cannot be read."""
+    """Return the error for a file that cannot be read."""
     return DumpError(f"{path}: cannot be read: {error.strerror or error}")
 
 
-def unpack(path: Path, kind: str, step: int) -> Iterator[tuple[bytes, int]]:
-    """Yield stretches of up to `step` bytes, each with how far the file on disk has been read.
+def decompress(path: Path, compression: str, step: int) -> Iterator[tuple[bytes, int]]:
+    """Yield parts of up to `step` bytes, each with the position reached in the file on disk.
 
-    Where the file is damaged a GAP comes, and nothing after it.
+    Damage yields a GAP as the last part.
     """
     with open_file(path) as file:
         try:
-            if kind == "plain":
+            if compression == "plain":
                 while data := file.read(step):
                     yield data, file.tell()
-            elif kind == "gzip":
-                yield from _unpack_gzip(file, step)
+            elif compression == "gzip":
+                yield from _decompress_gzip(file, step)
             else:
-                yield from _unpack_bzip2(file, step)
+                yield from _decompress_bzip2(file, step)
         except OSError as error:
             raise unreadable(path, error) from None
 
 
-def _unpack_gzip(file: BinaryIO, step: int) -> Iterator[tuple[bytes, int]]:
-    unpacker = zlib.decompressobj(31)
-    data = file.read(_PACKED)
+def _decompress_gzip(file: BinaryIO, step: int) -> Iterator[tuple[bytes, int]]:
+    decompressor = zlib.decompressobj(31)
+    data = file.read(_READ)
     while data:
-        before = unpacker.copy()
+        before = decompressor.copy()
         try:
-            text = unpacker.decompress(data, step)
+            text = decompressor.decompress(data, step)
         except zlib.error:
             yield _salvage_gzip(before, data), file.tell()
             yield GAP, file.tell()
             return
         if text:
             yield text, file.tell()
-        if unpacker.eof:
-            data = unpacker.unused_data
+        if decompressor.eof:
+            data = decompressor.unused_data
             if len(data) < 2:
-                data += file.read(_PACKED)
-            if not data.startswith(b"\x1f\x8b"):  # whatever is glued to the end is ignored
+                data += file.read(_READ)
+            if not data.startswith(b"\x1f\x8b"):  # ignore trailing garbage
                 return
-            unpacker = zlib.decompressobj(31)
+            decompressor = zlib.decompressobj(31)
         else:
-            data = unpacker.unconsumed_tail or file.read(_PACKED)
-    if not unpacker.eof:
-        yield unpacker.flush(), file.tell()
+            data = decompressor.unconsumed_tail or file.read(_READ)
+    if not decompressor.eof:
+        yield decompressor.flush(), file.tell()
         yield GAP, file.tell()
 
 
-def _salvage_gzip(unpacker: "zlib._Decompress", data: bytes) -> bytes:
-    """Return what comes before the damage, which is found byte by byte."""
+def _salvage_gzip(decompressor: "zlib._Decompress", data: bytes) -> bytes:
+    """Return the data before the damage, found byte by byte."""
     text = bytearray()
     try:
-        for place in range(len(data)):
-            text += unpacker.decompress(data[place : place + 1])
+        for i in range(len(data)):
+            text += decompressor.decompress(data[i : i + 1])
     except zlib.error:
         pass
     return bytes(text)
 
 
-def _unpack_bzip2(file: BinaryIO, step: int) -> Iterator[tuple[bytes, int]]:
-    unpacker = bz2.BZ2Decompressor()
-    data = file.read(_PACKED)
-    while data or not unpacker.needs_input:
+def _decompress_bzip2(file: BinaryIO, step: int) -> Iterator[tuple[bytes, int]]:
+    decompressor = bz2.BZ2Decompressor()
+    data = file.read(_READ)
+    while data or not decompressor.needs_input:
         try:
-            text = unpacker.decompress(data, step)
+            text = decompressor.decompress(data, step)
         except (OSError, ValueError):
             yield GAP, file.tell()
             return
         if text:
             yield text, file.tell()
         data = b""
-        if unpacker.eof:
-            data = unpacker.unused_data
+        if decompressor.eof:
+            data = decompressor.unused_data
             if len(data) < 3:
-                data += file.read(_PACKED)
+                data += file.read(_READ)
             if not data.startswith(b"BZh"):
                 return
-            unpacker = bz2.BZ2Decompressor()
-        elif unpacker.needs_input:
-            data = file.read(_PACKED)
-    if not unpacker.eof:
+            decompressor = bz2.BZ2Decompressor()
+        elif decompressor.needs_input:
+            data = file.read(_READ)
+    if not decompressor.eof:
         yield GAP, file.tell()

@@ -4,9 +4,9 @@
     for outcome in map_chunks(dumps, count_links, workers=4):
         total += outcome.result
 
-A dump is XML as it is, packed by gzip, or packed by bzip2 in one or many streams; its name does
-not matter. The worker processes unpack bzip2 themselves. The order of pages is the file's, and
-chunks, results and what is dropped are the same for any number of workers.
+A dump is plain XML, gzip, or bzip2 of one or many streams, whatever its name. Worker processes
+decompress bzip2 themselves. Pages come in the order of the file, and chunks, results and dropped
+pages do not depend on the number of workers.
 """
 
 import re
@@ -24,33 +24,45 @@ from typing import Generic, TypeVar
 
 from sgtb.core.errors import DumpError
 from sgtb.core.workers import submit, worker_pool
-from sgtb.wikipedia.dump.bzip2_blocks import unpack_blocks
-from sgtb.wikipedia.dump.decompression import GAP, open_file, packing, unpack, unreadable
-from sgtb.wikipedia.dump.page_xml import Dropped, Page
+from sgtb.wikipedia.dump.bzip2_blocks import decompress_blocks
+from sgtb.wikipedia.dump.chunk_pages import (
+    ChunkJoiner,
+    ChunkPages,
+    PageGroup,
+    ParsedChunk,
+    parse_chunk,
+)
+from sgtb.wikipedia.dump.decompression import (
+    GAP,
+    decompress,
+    detect_compression,
+    open_file,
+    unreadable,
+)
+from sgtb.wikipedia.dump.page_xml import Dropped, DumpPage
 from sgtb.wikipedia.dump.site import Site
-from sgtb.wikipedia.dump.xml_pieces import ChunkPages, Piece, Stitcher, Stretch, read_piece
 
 __all__ = [
     "CHUNK_SIZE",
     "Chunk",
+    "ChunkOutcome",
     "ChunkPages",
+    "ChunkReading",
     "Dropped",
     "Dump",
-    "Outcome",
-    "Page",
-    "Reading",
+    "DumpPage",
     "map_chunks",
     "open_dump",
     "read_chunk",
 ]
 
 CHUNK_SIZE = 4 << 20
-"""Bytes of XML that a chunk aims at."""
+"""Target size of a chunk in bytes of XML."""
 
-_HEAD = 1 << 20  # where a dump must show that it is one
+_HEAD = 1 << 20  # bytes in which <mediawiki> or <page> must occur
 _READ = 1 << 18
-_LEAST = 16  # bytes of a bzip2 file in a chunk
-_BOMB = 16  # a chunk of bzip2 is split where it holds that many times what it aims at
+_MIN_RANGE = 16  # bytes of a bzip2 file per chunk
+_MAX_GROWTH = 16  # a bzip2 chunk is split beyond this multiple of its target size
 
 _PAGE_END = b"</page>"
 
@@ -59,46 +71,46 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a dump: some XML, or a range of a bzip2 file that a worker unpacks.
+    """A part of a dump: XML, or a range of a bzip2 file that a worker decompresses.
 
-    number    of the chunk in its file, from 0 on
-    file      its path
-    position  up to which byte of the file on disk it goes, to show progress
-    start     where the range starts
-    most      bytes of XML after which the rest of the range is left for another chunk
-    text      the XML; None: it is in the range from `start` to `position`
+    number    index of the chunk in its file
+    file      path of the dump
+    position  end of the chunk in the file on disk
+    start     start of the range
+    max_size  bytes of XML after which the rest of the range becomes another chunk
+    text      the XML; None: that of the range from `start` to `position`
     """
 
     number: int
     file: str
     position: int
     start: int
-    most: int
+    max_size: int
     text: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What `read_chunk` returns: the pages, the ends to be stitched, and what was not read yet."""
+class ChunkReading:
+    """A parsed chunk, and the rest of it that was not read yet."""
 
-    piece: Piece
+    parsed: ParsedChunk
     rest: Chunk | None
 
     @property
     def pages(self) -> ChunkPages:
-        """The chunk's whole pages."""
-        return self.piece.pages
+        """The complete pages of the chunk."""
+        return self.parsed.pages
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
-    """What became of some pages.
+class ChunkOutcome(Generic[T]):
+    """Result of a function for some pages.
 
-    number      counts the outcomes, from 0 on
-    position    how many bytes on disk have been read, of all dumps together
-    dropped     what could not be read, with its line in the file
-    result      what the function returned
-    first_line  the file's line that is line 1 for the pages the function was given
+    number      index of the outcome
+    position    bytes on disk read so far, over all dumps
+    dropped     unreadable parts, with their lines in the file
+    result      return value of the function
+    first_line  line of the file that is line 1 of the pages
     """
 
     number: int
@@ -110,38 +122,55 @@ class Outcome(Generic[T]):
 
 @dataclass(frozen=True)
 class Dump:
-    """A dump.
+    """A dump file.
 
-    path    its file
-    site    the wiki it is from
-    size    bytes on disk
-    kind    how it is packed: "plain", "gzip" or "bzip2"
-    growth  bytes of XML that a byte on disk unpacks to, by the file's beginning (bzip2 only)
+    site         the wiki of the dump
+    size         bytes on disk
+    compression  "plain", "gzip" or "bzip2"
+    growth       bytes of XML per byte on disk, estimated from the beginning (bzip2 only)
     """
 
     path: Path
     site: Site
     size: int
-    kind: str
+    compression: str
     growth: float
 
     def chunks(self, size: int = CHUNK_SIZE) -> Iterator[Chunk]:
-        """Yield the file in parts of about `size` bytes of XML."""
+        """Yield chunks of about `size` bytes of XML."""
         if size < 1:
             raise ValueError(f"chunks of {size} bytes: at least 1 is needed")
-        return self._ranges(size) if self.kind == "bzip2" else self._texts(size)
+        return self._ranges(size) if self.compression == "bzip2" else self._texts(size)
 
     def _ranges(self, size: int) -> Iterator[Chunk]:
-        step = max(round(size / self.growth), _LEAST)
+        step = max(round(size / self.growth), _MIN_RANGE)
         for number, start in enumerate(range(0, self.size, step)):
             end = min(start + step, self.size)
-            yield Chunk(number, str(self.path), end, start, size * _BOMB, None)
+            yield Chunk(
+                number=number,
+                file=str(self.path),
+                position=end,
+                start=start,
+                max_size=size * _MAX_GROWTH,
+                text=None,
+            )
 
     def _texts(self, size: int) -> Iterator[Chunk]:
-        """Cut after a page where there is one, which saves the stitching."""
+        """Cut after a page where possible, so that few pages have to be joined."""
         numbers = count()
+
+        def chunk(text: bytes, position: int) -> Chunk:
+            return Chunk(
+                number=next(numbers),
+                file=str(self.path),
+                position=position,
+                start=0,
+                max_size=0,
+                text=text,
+            )
+
         buffer = bytearray()
-        for data, position in unpack(self.path, self.kind, min(size, _READ)):
+        for data, position in decompress(self.path, self.compression, min(size, _READ)):
             seen = max(len(buffer) - len(_PAGE_END), 0)
             buffer += data
             if len(buffer) < size:
@@ -151,37 +180,43 @@ class Dump:
                 if len(buffer) < 4 * max(size, _READ):
                     continue
                 end = len(buffer)
-            yield Chunk(next(numbers), str(self.path), position, 0, 0, bytes(buffer[:end]))
+            yield chunk(bytes(buffer[:end]), position)
             del buffer[:end]
         if buffer:
-            yield Chunk(next(numbers), str(self.path), self.size, 0, 0, bytes(buffer))
+            yield chunk(bytes(buffer), self.size)
 
 
 def open_dump(path: str | PathLike[str]) -> Dump:
-    """Look at the beginning of a file; one that holds no dump is a DumpError."""
+    """Open a dump; raise a DumpError if the file does not begin like one."""
     path = Path(path)
-    kind = packing(path)
+    compression = detect_compression(path)
     size = path.stat().st_size
-    head, growth = _head(path, kind, size)
+    head, growth = _head(path, compression, size)
     if not re.search(rb"<(?:mediawiki|page)[\s>]", head):
         line = head.count(b"\n") + 1
         raise DumpError(
             f"{path}, lines 1 to {line}: neither <mediawiki> nor <page> in the first "
             f"{len(head):,} bytes: not a dump of a wiki's pages (pages-articles.xml)"
         )
-    return Dump(path, Site.parse(head), size, kind, max(growth, 1.0))
+    return Dump(
+        path=path,
+        site=Site.parse(head),
+        size=size,
+        compression=compression,
+        growth=max(growth, 1.0),
+    )
 
 
-def read_chunk(chunk: Chunk, site: Site) -> Reading:
-    """Read a chunk, anywhere and in any order; its lines count from 1."""
+def read_chunk(chunk: Chunk, site: Site) -> ChunkReading:
+    """Read a chunk on its own; lines count from 1."""
     rest = None
     if chunk.text is not None:
         text = chunk.text
     else:
-        text, next_start = _unpack_range(chunk)
+        text, next_start = _decompress_range(chunk)
         if next_start is not None:
             rest = replace(chunk, start=next_start)
-    return Reading(read_piece(text, chunk.file, site), rest)
+    return ChunkReading(parse_chunk(text, chunk.file, site), rest)
 
 
 def map_chunks(
@@ -190,62 +225,67 @@ def map_chunks(
     workers: int = 1,
     chunk_size: int = CHUNK_SIZE,
     strict: bool = False,
-) -> Iterator[Outcome[T]]:
-    """Yield what a function makes of the pages of all dumps, chunk after chunk, in their order.
+) -> Iterator[ChunkOutcome[T]]:
+    """Apply a function to the pages of all dumps, chunk by chunk, and yield outcomes in order.
 
-    function  runs in worker processes, so it must be one of a module, or a functools.partial of
-              one, and what it returns must be picklable. Pages that cross the border of two
-              chunks are given to it in this process, often one at a time
-    workers   processes; with 1 all is done in this one
-    strict    the first page that would be dropped is a DumpError instead
+    function  picklable, as is its result, because it runs in worker processes. Pages that cross
+              a border of chunks are passed to it in this process, often one at a time
+    workers   number of processes; 1: this process only
+    strict    raise a DumpError instead of dropping a page
     """
     if workers < 1:
         raise ValueError(f"{workers} workers: at least 1 is needed")
-    # Closed at once, and the workers with it, also where an error keeps this frame alive.
+    # Closing ends the workers even if an error keeps this frame alive.
     with closing(_results(dumps, function, workers, chunk_size)) as results:
-        for number, (position, stretch, result) in enumerate(results):
-            dropped = stretch.dropped()
+        for number, (position, group, result) in enumerate(results):
+            dropped = group.dropped()
             if strict and dropped:
-                raise DumpError(f"{dropped[0]}; if strict is off, reading goes on without it")
-            yield Outcome(number, position, dropped, result, stretch.first_line)
+                raise DumpError(f"{dropped[0]}; without strict, it is skipped")
+            yield ChunkOutcome(
+                number=number,
+                position=position,
+                dropped=dropped,
+                result=result,
+                first_line=group.first_line,
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class _Result(Generic[T]):
-    """What a worker sends back: no pages, but what the function made of them."""
+    """Result of a worker: a reading without its pages, and the function's results (0 or 1)."""
 
-    reading: Reading
-    results: list[T]  # one, or none if there was nothing to be given to the function
+    reading: ChunkReading
+    results: list[T]
 
 
 def _work(chunk: Chunk, site: Site, function: Callable[[ChunkPages], T]) -> _Result[T]:
     reading = read_chunk(chunk, site)
     pages = reading.pages
     results = [function(pages)] if pages.pages or pages.dropped else []
-    light = replace(reading.piece, pages=replace(pages, pages=()))
-    return _Result(replace(reading, piece=light), results)
+    without_pages = replace(reading.parsed, pages=replace(pages, pages=()))
+    return _Result(replace(reading, parsed=without_pages), results)
 
 
 def _results(
     dumps: Sequence[Dump], function: Callable[[ChunkPages], T], workers: int, chunk_size: int
-) -> Generator[tuple[int, Stretch, T], None, None]:
-    """Yield position on disk, where the pages stood, and what the function made of them."""
+) -> Generator[tuple[int, PageGroup, T], None, None]:
+    """Yield position on disk, pages and the function's result."""
     before = 0
     with closing(_in_order(dumps, function, workers, chunk_size)) as done:
         for index, group in groupby(done, key=itemgetter(0)):
             dump = dumps[index]
-            stitcher = Stitcher(str(dump.path), dump.site)
+            joiner = ChunkJoiner(str(dump.path), dump.site)
             for _, chunk, first in group:
                 for result in _with_rest(first, dump.site, function):
-                    if stitcher.ended:
+                    if joiner.ended:
                         continue
-                    joined, own = stitcher.add(result.reading.piece)
+                    joined, own = joiner.add(result.reading.parsed)
                     if joined.pages.pages or joined.pages.dropped:
                         yield before + chunk.position, joined, function(joined.pages)
                     for value in result.results:
                         yield before + chunk.position, own, value
             before += dump.size
-            last = stitcher.finish()
+            last = joiner.finish()
             if last.pages.pages or last.pages.dropped:
                 yield before, last, function(last.pages)
 
@@ -253,7 +293,7 @@ def _results(
 def _with_rest(
     result: _Result[T], site: Site, function: Callable[[ChunkPages], T]
 ) -> Iterator[_Result[T]]:
-    """Yield a result, and those of what was left of its chunk."""
+    """Yield a result, and those of the rest of its chunk."""
     yield result
     while result.reading.rest is not None:
         result = _work(result.reading.rest, site, function)
@@ -263,22 +303,22 @@ def _with_rest(
 def _in_order(
     dumps: Sequence[Dump], function: Callable[[ChunkPages], T], workers: int, chunk_size: int
 ) -> Generator[tuple[int, Chunk, _Result[T]], None, None]:
-    """Yield the number of the dump, the chunk, and its result, in the order of chunks."""
+    """Yield index of the dump, chunk and result, in the order of chunks."""
     chunks = ((i, chunk) for i, dump in enumerate(dumps) for chunk in dump.chunks(chunk_size))
     if workers == 1:
         for i, chunk in chunks:
             yield i, chunk, _work(chunk, dumps[i].site, function)
         return
-    # Two per worker keep all busy, and hold memory within bounds where one chunk takes long.
-    under_way: deque[tuple[int, Chunk, Future[_Result[T]]]] = deque()
+    # Two per worker keep all busy and bound the memory if one chunk takes long.
+    pending: deque[tuple[int, Chunk, Future[_Result[T]]]] = deque()
     pool = worker_pool(workers)
     try:
         for i, chunk in chunks:
-            under_way.append((i, chunk, submit(pool, _work, chunk, dumps[i].site, function)))
-            if len(under_way) > 2 * workers:
-                yield _wait(*under_way.popleft())
-        while under_way:
-            yield _wait(*under_way.popleft())
+            pending.append((i, chunk, submit(pool, _work, chunk, dumps[i].site, function)))
+            if len(pending) > 2 * workers:
+                yield _wait(*pending.popleft())
+        while pending:
+            yield _wait(*pending.popleft())
     except BrokenProcessPool:
         raise DumpError(
             f"a worker process ended while reading {', '.join(str(d.path) for d in dumps)}, "
@@ -289,42 +329,42 @@ def _in_order(
 
 
 def _wait(number: int, chunk: Chunk, future: "Future[_Result[T]]") -> tuple[int, Chunk, _Result[T]]:
-    # The text is no longer needed; a caller that holds on to the chunk should not hold it.
+    # Drop the text, which callers do not need.
     return number, replace(chunk, text=None), future.result()
 
 
-def _unpack_range(chunk: Chunk) -> tuple[bytes, int | None]:
-    """Return the XML in a range of a bzip2 file, and where the next chunk of it must start."""
+def _decompress_range(chunk: Chunk) -> tuple[bytes, int | None]:
+    """Return the XML of a range of a bzip2 file, and the start of the rest, if any."""
     texts: list[bytes] = []
     size = 0
     with open_file(Path(chunk.file)) as file:
         try:
-            for block in unpack_blocks(file, chunk.start, chunk.position):
-                if size > chunk.most:
+            for block in decompress_blocks(file, chunk.start, chunk.position):
+                if size > chunk.max_size:
                     return b"".join(texts), block.start
                 text = block.data or GAP
                 texts.append(text)
                 size += len(text)
-                # After the dump's end something else may follow.
-                if not block.joined and not text.rstrip().endswith(b"</mediawiki>"):
+                # Anything may follow the end of the dump.
+                if not block.contiguous and not text.rstrip().endswith(b"</mediawiki>"):
                     texts.append(GAP)
         except OSError as error:
             raise unreadable(chunk.file, error) from None
     return b"".join(texts), None
 
 
-def _head(path: Path, kind: str, size: int) -> tuple[bytes, float]:
-    """Return the first stretch of a dump's XML, and to how much a byte on disk unpacks."""
+def _head(path: Path, compression: str, size: int) -> tuple[bytes, float]:
+    """Return the beginning of a dump's XML, and the bytes of XML per byte on disk."""
     text = b""
     position = 0
-    if kind != "bzip2":
-        for stretch, _ in unpack(path, kind, _READ):
-            text += stretch
+    if compression != "bzip2":
+        for data, _ in decompress(path, compression, _READ):
+            text += data
             if len(text) >= _HEAD:
                 break
         return text[:_HEAD], 1.0
     with open_file(path) as file:
-        for block in unpack_blocks(file, 0, min(size, 2 * _HEAD)):
+        for block in decompress_blocks(file, 0, min(size, 2 * _HEAD)):
             position = block.start
             if len(text) >= _HEAD:
                 break

@@ -1,7 +1,7 @@
-"""Words of Wikipedia's language editions: codes, namespaces, redirect and disambiguation marks.
+"""Language editions of Wikipedia: codes, namespaces, redirect keywords, disambiguation templates.
 
-The tables hold facts that a dump does not carry itself. An edition that is missing from a table
-still works: MediaWiki knows the English words in every edition.
+The tables have what a dump does not contain. Editions that are missing from a table still work,
+because MediaWiki accepts the English words in every edition.
 """
 
 import re
@@ -27,7 +27,7 @@ LANGUAGES = frozenset(
     yo yue za zea zgh zh zh-classical zh-cn zh-min-nan zh-tw zh-yue zu
     """.split()
 )
-"""Codes of Wikipedia's language editions, as links between them name them."""
+"""Language codes, as used in interlanguage links."""
 
 SISTERS = frozenset(
     """
@@ -38,7 +38,7 @@ SISTERS = frozenset(
     wikispecies wikiversity wikivoyage wiktionary wikt wmf
     """.split()
 )
-"""Prefixes of links that lead to other wikis of the family."""
+"""Prefixes of links to sister projects."""
 
 NAMESPACES: Mapping[str, int] = {
     "media": -2,
@@ -82,7 +82,7 @@ ENGLISH_NAMESPACES: Mapping[str, int] = {
     "module": 828,
     "module talk": 829,
 }
-"""What the English Wikipedia has besides; for dumps that do not say."""
+"""Further namespaces of the English Wikipedia, for dumps without site information."""
 
 _FILE = """
 af:Beeld ar:صورة az:Şəkil be:Выява bg:Картинка bn:চিত্র br:Skeudenn bs:Slika ca:Imatge cs:Soubor
@@ -157,7 +157,7 @@ _REDIRECT_LINE = re.compile(
 
 
 def redirect_target(text: str) -> str | None:
-    """Return where a page's text redirects to, as it is written there; None: it does not."""
+    """Return the redirect target in a page's text, as written; None: not a redirect."""
     match = _REDIRECT_LINE.match(text.removeprefix("\ufeff"))
     return match[1].strip() if match else None
 
@@ -204,11 +204,11 @@ täpsustuslehekülg täsmennys täsmennyssivu αποσαφήνιση бажар�
 DISAMBIGUATION_TEMPLATES = frozenset(
     name.replace("_", " ").casefold() for name in _DISAMBIGUATION.split()
 )
-"""Templates that make a page one that lists meanings, or bearers of a name; case folded."""
+"""Templates of disambiguation pages and lists of name bearers; case folded."""
 
 _DISAMBIGUATION_ENDS = (" disambiguation", "disambig", " dab", " homonymes", "の曖昧さ回避")
-_NO_MARKS = ("r ", "voir ", "redirect ", "nota ", "other ")
-"""How notes that only point to such pages begin: redirect labels, and lines atop an article."""
+_REFERRING = ("r ", "voir ", "redirect ", "nota ", "other ")
+"""Prefixes of templates that only refer to disambiguation pages: redirect labels, hatnotes."""
 
 _ENDINGS = """
 disambiguation|Begriffsklärung|homonymie|desambiguación|disambigua|doorverwijspagina|
@@ -224,19 +224,19 @@ dubbelsinnig|aðgreining|kthjellim|բազմիմաստություն|მრავ
 DISAMBIGUATION_ENDINGS = frozenset(
     ending.strip().casefold() for ending in _ENDINGS.replace("\n", "").split("|")
 )
-"""What stands in parentheses at the end of such a page's title; case folded."""
+"""Qualifiers in parentheses at the end of titles of disambiguation pages; case folded."""
 
 _TEMPLATE = re.compile(r"\{\{([^{}|\[\]<>]{1,100})")
 _MAGIC_WORD = "__DISAMBIG__"
 
 
 def is_disambiguation(title: str, text: str) -> bool:
-    """Tell whether a page lists what a name can mean, by its title and the templates it calls."""
+    """Return whether a page is a disambiguation page, by its title and templates."""
     if title.endswith(")"):
         _, _, ending = title[:-1].rpartition("(")
         if ending.casefold() in DISAMBIGUATION_ENDINGS:
             return True
-    text = without(without(text, "<!--", "-->"), "<nowiki>", "</nowiki>")
+    text = without_sections(without_sections(text, "<!--", "-->"), "<nowiki>", "</nowiki>")
     if _MAGIC_WORD in text:
         return True
     return any(_marks_disambiguation(name) for name in _TEMPLATE.findall(text))
@@ -248,11 +248,11 @@ def _marks_disambiguation(template: str) -> bool:
     name = name.removeprefix("template:").lstrip()
     if name in DISAMBIGUATION_TEMPLATES:
         return True
-    return name.endswith(_DISAMBIGUATION_ENDS) and not name.startswith(_NO_MARKS)
+    return name.endswith(_DISAMBIGUATION_ENDS) and not name.startswith(_REFERRING)
 
 
-def without(text: str, opening: str, closing: str) -> str:
-    """Return a text without what stands between two marks; one that is not closed is kept."""
+def without_sections(text: str, opening: str, closing: str) -> str:
+    """Return a text without everything between two marks; an unclosed mark is kept."""
     start = text.find(opening)
     if start < 0:
         return text

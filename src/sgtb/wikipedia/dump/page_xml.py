@@ -1,4 +1,4 @@
-"""Page: one <page> element of a dump, read; or Dropped, with the reason why it cannot be."""
+"""DumpPage: a <page> element of a dump; Dropped: an unreadable part with the reason."""
 
 import html
 import re
@@ -14,15 +14,15 @@ DAMAGED = "compressed data is damaged"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DumpPage:
     """A page in its last revision.
 
-    title      normal: spaces, NFC, first letter; with the namespace's name if not in the main one
-    namespace  its number; 0 are the articles
-    id         0 where the dump gives none
-    redirect   None: no redirect; "": one that leads out of the main namespace; else the target
+    title      in normal form; with the namespace's name if not in the main namespace
+    namespace  number; 0: articles
+    id         0 if the dump has none
+    redirect   target; None: not a redirect; "": to another namespace
     text       wikitext
-    line       where <page> stands; counted from the first line of the chunk, which is 1
+    line       line of <page>, from the chunk's first line, which is 1
     """
 
     title: str
@@ -35,13 +35,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What could not be read.
+    """An unreadable part of a dump.
 
-    file    its path
-    line    where it begins
-    title   of the page, as far as it can be seen, else ""
-    reason  what is wrong
-    bytes   how much XML is left out
+    line   first line
+    title  title of the page; "" if not found
+    bytes  size of the XML that is left out
     """
 
     file: str
@@ -56,7 +54,7 @@ class Dropped:
 
 
 class BadPageError(Exception):
-    """A page that cannot be read; never leaves sgtb.wikipedia."""
+    """An unreadable page; internal to sgtb.wikipedia."""
 
 
 class _Fields(NamedTuple):
@@ -67,18 +65,16 @@ class _Fields(NamedTuple):
     text: str
 
 
-def read_page(xml: bytes, site: Site, line: int) -> Page:
-    """Read a <page> element, from its first to its last byte."""
-    fields = _read_quickly(xml)
-    if fields is None:
-        fields = _read_carefully(xml)
+def read_page(xml: bytes, site: Site, line: int) -> DumpPage:
+    """Parse a <page> element."""
+    fields = _read_quickly(xml) or _read_carefully(xml)
     name = (fields.title or "").strip()
     if not name:
         raise BadPageError("no title")
     number = _number(fields.id, "id", 0)
     if fields.namespace is None:
-        place = site.place(name)
-        namespace = place[0] if place is not None else 0
+        split = site.split_title(name)
+        namespace = split[0] if split is not None else 0
     else:
         namespace = _number(fields.namespace, "namespace", 0)
     target = fields.redirect
@@ -86,17 +82,24 @@ def read_page(xml: bytes, site: Site, line: int) -> Page:
         target = redirect_target(fields.text)
         target = None if target is None else html.unescape(target)
     redirect = None if target is None else site.title(target) or ""
-    return Page(site.normal(name), namespace, number, redirect, fields.text, line)
+    return DumpPage(
+        title=site.normal(name),
+        namespace=namespace,
+        id=number,
+        redirect=redirect,
+        text=fields.text,
+        line=line,
+    )
 
 
 def title_in(xml: bytes) -> str:
-    """Return the title in a damaged page, or "" if there is none to be seen."""
+    """Return the title in a damaged page, "" if there is none."""
     match = _TITLE.search(xml, 0, 1 << 16)
     return _decoded(match[1].decode("utf-8", "replace")).strip() if match else ""
 
 
 def _damage(xml: bytes) -> str | None:
-    """Return what no XML may hold, if some bytes hold it."""
+    """Return a description of bytes that are not allowed in XML; None if there are none."""
     if GAP in xml:
         return DAMAGED
     try:
@@ -125,10 +128,10 @@ _NAMED = {"lt": "<", "gt": ">", "quot": '"', "amp": "&", "apos": "'"}
 
 
 def _read_quickly(xml: bytes) -> _Fields | None:
-    """Read a page as MediaWiki writes it; None: it must be read with care.
+    """Parse a page as MediaWiki writes it; None: use `_read_carefully`.
 
-    The text, which is nearly all of a page, and the elements around it are given to the parser
-    one after the other and without callbacks for elements: several times as fast.
+    Text and surrounding elements are parsed separately and without element callbacks, which is
+    several times as fast.
     """
     head = _HEAD.match(xml)
     opening = None if head is None else _TEXT.search(xml, head.end())
@@ -148,21 +151,27 @@ def _read_quickly(xml: bytes) -> _Fields | None:
     except (expat.ExpatError, UnicodeDecodeError):
         return None
     title, namespace, number, redirect = head.groups()
-    return _Fields(_value(title), _value(namespace), _value(number), _value(redirect), text)
+    return _Fields(
+        title=_value(title),
+        namespace=_value(namespace),
+        id=_value(number),
+        redirect=_value(redirect),
+        text=text,
+    )
 
 
 def _characters(xml: bytes) -> str:
-    """Return the text that XML without elements stands for."""
+    """Return the text of XML without elements."""
     if b"&" not in xml and b"]]>" not in xml and xml.isascii():
         if len(xml.translate(None, _CONTROLS)) < len(xml):
             raise expat.ExpatError
         return xml.decode("ascii")
-    pieces: list[str] = []
+    parts: list[str] = []
     parser = expat.ParserCreate("utf-8")
-    parser.buffer_text = True  # else a call at each reference and line
-    parser.CharacterDataHandler = pieces.append
+    parser.buffer_text = True  # otherwise one call per reference and line
+    parser.CharacterDataHandler = parts.append
     parser.Parse(b"<t>" + xml + b"</t>", True)
-    return "".join(pieces)
+    return "".join(parts)
 
 
 def _value(xml: bytes | None) -> str | None:
@@ -181,7 +190,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def _read_carefully(xml: bytes) -> _Fields:
-    """Read a page in any form that is XML."""
+    """Parse a page as any well-formed XML."""
     reader = _Reader()
     try:
         reader.parser.Parse(xml, True)
@@ -194,16 +203,16 @@ def _read_carefully(xml: bytes) -> _Fields:
         raise BadPageError(reason) from None
     found = reader.found
     return _Fields(
-        found.get("page/title"),
-        found.get("page/ns"),
-        found.get("page/id"),
-        reader.redirect,
-        found.get("page/revision/text", ""),
+        title=found.get("page/title"),
+        namespace=found.get("page/ns"),
+        id=found.get("page/id"),
+        redirect=reader.redirect,
+        text=found.get("page/revision/text", ""),
     )
 
 
 class _Reader:
-    """Collects the texts of the elements that matter; of several revisions the last one's."""
+    """Collects the texts of elements by path; of several revisions the last."""
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}

@@ -1,10 +1,10 @@
-"""Pageviews: how often pages were looked at, from the files that Wikimedia publishes.
+"""Pageviews: views per page, from the files that Wikimedia publishes.
 
-Three formats are read, each line by what it looks like:
+Three formats, detected line by line:
 
-    en Main_Page 42 0                                   an hour; `en.m`: mobile
-    en.wikipedia Main_Page 15580374 desktop 42 A1B2     a day or a month
-    en.z Main_Page 42 A1B2                              the older merged counts
+    en Main_Page 42 0                                   hourly; `en.m`: mobile
+    en.wikipedia Main_Page 15580374 desktop 42 A1B2     daily or monthly
+    en.z Main_Page 42 A1B2                              older merged counts
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,11 +12,11 @@ from os import PathLike
 from pathlib import Path
 
 from sgtb.core.errors import DumpError
-from sgtb.wikipedia.dump.decompression import GAP, packing, unpack
+from sgtb.wikipedia.dump.decompression import GAP, decompress, detect_compression
 from sgtb.wikipedia.dump.site import Site
 
 _STEP = 1 << 20
-_LONGEST_LINE = 1 << 16
+_MAX_LINE = 1 << 16
 _ACCESS = frozenset({b"desktop", b"mobile-web", b"mobile-app"})
 _LETTERS = {
     "wikibooks": "b",
@@ -27,13 +27,15 @@ _LETTERS = {
     "wikiversity": "v",
     "wikivoyage": "voy",
 }
-"""How the short project codes tell the other projects of a language from its Wikipedia."""
+"""Letters of other projects than Wikipedia in short project codes."""
 
 
 class Pageviews:
-    """Titles and views, line after line; a title comes as often as the files have it.
+    """Iterates over titles and views of a wiki's articles, line by line.
 
-    bad_lines  lines that could not be read, counted as the files are gone through
+    A file without any line of the wiki raises a DumpError at its end.
+
+    bad_lines  number of unreadable lines so far
     """
 
     def __init__(self, paths: Iterable[str | PathLike[str]], site: Site) -> None:
@@ -67,17 +69,17 @@ class Pageviews:
         if not good:
             codes = ", ".join(code.decode() for code in (*self._codes, self._long_code))
             raise DumpError(
-                f"{path}, line 1: {first[:60].decode('utf-8', 'replace')!r}: in no line are views "
-                f"of a page of this wiki ({codes}); give a pageviews file as Wikimedia "
-                "publishes them, for the language of the dump"
+                f"{path}, line 1: {first[:60].decode('utf-8', 'replace')!r}: the file has no views "
+                f"of pages of this wiki ({codes}); give a pageviews file of Wikimedia for the "
+                "language of the dump"
             )
 
     def _entry(self, line: bytes) -> tuple[str, int] | None:
-        """Return title and views in a line of the wiki's own; None: the line is bad."""
+        """Return title and views of a line; None: the line is bad."""
         fields = line.rstrip(b"\r ").split(b" ")
         if fields[0] == self._long_code:
-            whole = len(fields) in (5, 6) and fields[3] in _ACCESS
-            views = fields[4] if whole else b""
+            complete = len(fields) in (5, 6) and fields[3] in _ACCESS
+            views = fields[4] if complete else b""
         else:
             views = fields[2] if len(fields) in (3, 4) else b""
         if not views.isdigit() or len(views) > 15 or not fields[1]:
@@ -88,16 +90,8 @@ class Pageviews:
             return None
 
 
-def read_pageviews(paths: Iterable[str | PathLike[str]], site: Site) -> Pageviews:
-    """Return the views of a wiki's articles in some files: plain, gzip or bzip2, of any format.
-
-    A file in which no line is about the wiki is a DumpError, once it is gone through.
-    """
-    return Pageviews(paths, site)
-
-
 def _project_codes(site: Site) -> tuple[tuple[bytes, ...], bytes]:
-    """Return the short codes that stand for a wiki, and the long one."""
+    """Return the short project codes of a wiki, and the long one."""
     language = site.language
     family = next((name for name in _LETTERS if site.dbname.endswith(name)), "wikipedia")
     if family == "wikipedia":
@@ -108,18 +102,18 @@ def _project_codes(site: Site) -> tuple[tuple[bytes, ...], bytes]:
 
 
 def _looks_wrong(line: bytes) -> bool:
-    """Tell whether a line is none of any project."""
+    """Return whether a line is not of any project."""
     if line.count(b" ") > 1 and line[:1] != GAP[:1]:
         return False
     return bool(line.strip()) and not line.startswith(b"#")
 
 
 def _lines(path: Path) -> Iterator[list[bytes]]:
-    """Yield the lines of a file in lists; of an overlong one the beginning."""
+    """Yield the lines of a file in lists; overlong lines are truncated."""
     rest = b""
-    for stretch, _ in unpack(path, packing(path), _STEP):
-        lines = (rest + stretch).split(b"\n")
-        rest = lines.pop()[:_LONGEST_LINE]
+    for data, _ in decompress(path, detect_compression(path), _STEP):
+        lines = (rest + data).split(b"\n")
+        rest = lines.pop()[:_MAX_LINE]
         yield lines
     if rest:
         yield [rest]

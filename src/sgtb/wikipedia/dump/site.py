@@ -1,4 +1,4 @@
-"""Site: what a dump says about its wiki: language, namespaces, how titles are written."""
+"""Site: language, namespaces and title rules of a dump's wiki."""
 
 import re
 import unicodedata
@@ -17,11 +17,11 @@ from sgtb.wikipedia.dump.language_editions import (
 )
 
 FILE, CATEGORY = 6, 14
-"""Numbers of the namespaces whose links show no text."""
+"""Namespaces whose links show no text."""
 
-_LONGEST = 255  # bytes of a title; MediaWiki stores no longer ones
+_MAX_TITLE = 255  # bytes; the limit of MediaWiki
 _DOTLESS = frozenset({"az", "kaa", "tr"})
-"""Languages that write the capital of i with a dot."""
+"""Languages in which the capital of i has a dot."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9](?: ?[A-Za-z0-9.,'()!-])*")
 _SPACES = re.compile("[ _\u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
@@ -41,12 +41,12 @@ _FAMILIES = "wiktionary wikibooks wikinews wikiquote wikisource wikiversity wiki
 class Site:
     """A wiki.
 
-    dbname          its name, such as "enwiki"; "" where unknown
-    language        its language code, such as "en"
+    dbname          database name, such as "enwiki"; "" if unknown
+    language        language code, such as "en"
     namespaces      namespace numbers by name and alias, lower case, with spaces
-    case_sensitive  numbers of the namespaces whose titles may begin with a small letter
-    hidden          prefixes, lower case, of links that show no text: those of files and
-                    categories, and the codes of the other language editions
+    case_sensitive  numbers of namespaces whose titles may begin with a lower-case letter
+    hidden          lower-case prefixes of links that show no text: files, categories and other
+                    language editions
     """
 
     dbname: str
@@ -57,7 +57,7 @@ class Site:
 
     @classmethod
     def parse(cls, xml: bytes) -> Self:
-        """Read the beginning of a dump; what it does not say is as in `default`."""
+        """Parse the beginning of a dump; missing information is as in `default`."""
         info = _SITEINFO.search(xml)
         if info is None:
             return cls.default()
@@ -84,45 +84,45 @@ class Site:
 
     @classmethod
     def default(cls) -> Self:
-        """Return the English Wikipedia, for dumps that do not say what they are from."""
+        """Return the English Wikipedia, for dumps without site information."""
         return cls._make("", "en", ENGLISH_NAMESPACES, frozenset())
 
     @classmethod
     def _make(
         cls, dbname: str, language: str, local: Mapping[str, int], sensitive: frozenset[int]
     ) -> Self:
-        # What the dump itself says comes last: it holds where names clash.
+        # The dump's own names come last and take precedence.
         namespaces = {**NAMESPACES, **namespace_aliases(language), **local}
         names = [name for name, number in namespaces.items() if number in (FILE, CATEGORY)]
         hidden = {*names, *(name.replace(" ", "_") for name in names), *(LANGUAGES - {language})}
         return cls(dbname, language, namespaces, sensitive, frozenset(hidden))
 
     def title(self, target: str) -> str | None:
-        """Return the normal title of the main-namespace page that a link's target means.
+        """Return the normal title of a link's target in the main namespace.
 
-        None for all else: other namespaces, other wikis, a section of the same page, and what
-        cannot be a title. HTML entities must be decoded already.
+        None for other namespaces and wikis, sections of the same page, and invalid titles. HTML
+        entities must be decoded already.
         """
         plain = target.replace("_", " ")
-        if _PLAIN.fullmatch(plain) and len(plain) <= _LONGEST:  # most targets by far
+        if _PLAIN.fullmatch(plain) and len(plain) <= _MAX_TITLE:  # most targets by far
             return plain if 0 in self.case_sensitive else self._capital(plain)
-        place = self.place(target)
-        return place[1] if place is not None and place[0] == 0 else None
+        split = self.split_title(target)
+        return split[1] if split is not None and split[0] == 0 else None
 
     def category(self, target: str) -> str | None:
-        """Return the name of the category that a link files its page under.
+        """Return the category that a link assigns; None for other links.
 
-        None for all else, also for a link that shows a category (":Category:Physics").
+        Links that show a category (":Category:Physics") do not assign it.
         """
         if target.lstrip(" _").startswith(":"):
             return None
-        place = self.place(target)
-        return place[1] if place is not None and place[0] == CATEGORY else None
+        split = self.split_title(target)
+        return split[1] if split is not None and split[0] == CATEGORY else None
 
-    def place(self, target: str) -> tuple[int, str] | None:
-        """Return the number of a target's namespace, and its title there in normal form.
+    def split_title(self, target: str) -> tuple[int, str] | None:
+        """Return namespace number and normal title of a target.
 
-        None: another wiki, a section of the same page, or what cannot be a title.
+        None: another wiki, a section of the same page, or an invalid title.
         """
         text = _clean(target)
         if text is None:
@@ -144,20 +144,20 @@ class Site:
             return None
         if number not in self.case_sensitive:
             text = self._capital(text)
-        return (number, text) if len(text.encode()) <= _LONGEST else None
+        return (number, text) if len(text.encode()) <= _MAX_TITLE else None
 
     def normal(self, title: str) -> str:
-        """Return a page's own title, as a dump gives it, in normal form, namespace and all."""
-        if _PLAIN.fullmatch(title) and len(title) <= _LONGEST:
+        """Return the normal form of a page's own title, with its namespace."""
+        if _PLAIN.fullmatch(title) and len(title) <= _MAX_TITLE:
             return title if 0 in self.case_sensitive else self._capital(title)
-        place = self.place(title)
-        if place is not None and place[0] == 0:
-            return place[1]
+        split = self.split_title(title)
+        if split is not None and split[0] == 0:
+            return split[1]
         return unicodedata.normalize("NFC", _SPACES.sub(" ", title).strip(" "))
 
     def _capital(self, text: str) -> str:
         first = text[0]
-        # Titles keep ß, ŉ, ǅ and the small letters of Georgian.
+        # Exceptions: ß, ŉ, ǅ and Georgian letters stay.
         upper = "İ" if first == "i" and self.language in _DOTLESS else first.upper()
         if upper == first:
             return text
@@ -172,7 +172,7 @@ class Site:
 
 
 def _clean(target: str) -> str | None:
-    """Return a target in NFC, with single spaces, percent signs resolved; None: not UTF-8."""
+    """Return a target in NFC, with single spaces and percent-decoded; None: not UTF-8."""
     text = target
     if "%" in text and _ESCAPED.search(text):
         try:
@@ -185,7 +185,7 @@ def _clean(target: str) -> str | None:
 
 
 def _lower(name: str) -> str:
-    return name.lower().replace("i̇", "i")  # the small form of İ takes two code points
+    return name.lower().replace("i̇", "i")  # İ in lower case has two code points
 
 
 def _folded(name: str) -> str:
@@ -193,7 +193,7 @@ def _folded(name: str) -> str:
 
 
 def _identity(dbname: str, base: str, declared: str) -> tuple[str, str]:
-    """Return a wiki's name and language by what its dump tells of them."""
+    """Return database name and language of a wiki."""
     host = _HOST.match(base)
     if host is not None and host[1] in LANGUAGES:
         family = "wiki" if host[2] == "wikipedia" else host[2]
@@ -203,15 +203,15 @@ def _identity(dbname: str, base: str, declared: str) -> tuple[str, str]:
 
 
 def _elements(xml: bytes) -> list[tuple[str, dict[str, str], str]] | None:
-    """Return name, attributes and text of all elements in a piece of XML; None: not XML."""
+    """Return name, attributes and text of all elements; None: not XML."""
     found: list[tuple[str, dict[str, str], str]] = []
-    open_ones: list[tuple[str, dict[str, str], list[str]]] = []
+    stack: list[tuple[str, dict[str, str], list[str]]] = []
     parser = expat.ParserCreate("utf-8")
-    parser.StartElementHandler = lambda name, attributes: open_ones.append((name, attributes, []))
-    parser.CharacterDataHandler = lambda text: open_ones[-1][2].append(text)
+    parser.StartElementHandler = lambda name, attributes: stack.append((name, attributes, []))
+    parser.CharacterDataHandler = lambda text: stack[-1][2].append(text)
 
     def close(_name: str) -> None:
-        name, attributes, text = open_ones.pop()
+        name, attributes, text = stack.pop()
         found.append((name, attributes, "".join(text).strip()))
 
     parser.EndElementHandler = close

@@ -1,4 +1,4 @@
-"""Wikitext: the plain text and the links of a page, from its MediaWiki markup.
+"""Extract: plain text, links and bold ranges of a page's wikitext.
 
     >>> page = extract("'''Ants''' are [[eusocial]] [[insect]]s.{{cn}}", frozenset())
     >>> page.text
@@ -6,17 +6,14 @@
     >>> page.links[1].target, page.links[1].anchor
     ('insect', 'insects')
 
-Templates are not expanded, since their pages may not be at hand: what they show is not in the
-text, but the links in their arguments are reported. Any input gives a result, in time linear in
-its length.
+Templates are not expanded: their output is not part of the text, but the links in their arguments
+are reported. Any input gives a result, in linear time.
 """
 
-from collections import deque
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from html.entities import html5
-from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgtb.native import (
     HIDDEN,
@@ -42,61 +39,60 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class WikiLink:
-    """A link of a page to another, wherever it stands."""
+class WikiLink(NamedTuple):
+    """A link of a page; a tuple, because pages have many and dataclasses are slow to construct."""
 
     target: str
     """As written before the first bar, with #section, leading colon and namespace; character
-    references are decoded, comments left out, white space is single."""
+    references are decoded, comments removed, white space is single."""
     anchor: str
-    """The text shown, trail included; empty where nothing is shown."""
+    """The visible text with the trail; empty if nothing is shown."""
     start: int
-    """Where the anchor begins in the text, in code points; -1 if the text does not hold it."""
+    """Start of the anchor in the text, in code points; -1: not in the text."""
     end: int
     line: int
-    """The line of the text it stands in, or would stand in."""
+    """Line of the text that has, or would have, the link."""
     flags: int
-    """Where it stands: IN_TEMPLATE, IN_REF, ... ; HIDDEN: it shows nothing, as File: does."""
+    """Context: IN_TEMPLATE, IN_REF, ...; HIDDEN: shows nothing, such as File:."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """What a page shows and where it leads."""
+    """Visible content of a page."""
 
     text: str
     """Paragraphs, list items, headings and table cells, one per line; no line is empty."""
     links: tuple[WikiLink, ...]
-    """All links, in the order in which they begin in the source."""
+    """All links, in the order of the source."""
     bold: tuple[tuple[int, int], ...]
-    """Ranges of the text in bold."""
+    """Bold ranges of the text."""
 
 
 def extract(wikitext: str, hidden: frozenset[str]) -> Extract:
     """Return the plain text, links and bold ranges of a page.
 
-    `hidden` are the lower-case prefixes whose links show no text where they stand, such as
-    "file", "category" and "de".
+    hidden  lower-case prefixes of links that show no text, such as "file", "category" and "de"
     """
     return _extract(wikitext, hidden)[0]
 
 
 def _extract(wikitext: str, hidden: frozenset[str]) -> tuple[Extract, int]:
-    """Return a page's extract, and how many steps the passes over it took."""
+    """Return a page's extract, and the number of steps of all passes."""
     data = wikitext.encode("utf-8", "replace")
     text, columns, bold, steps = read_wikitext(
         _lexicon(), data, lambda prefix: _normal_prefix(prefix) in hidden
     )
-    return Extract(text, _links(*columns), bold), steps
+    links = tuple(map(WikiLink._make, zip(*columns, strict=True)))
+    return Extract(text, links, bold), steps
 
 
 _LETTERS = 0x20000
-"""No lower-case letter has a code point beyond this."""
+"""All lower-case letters have lower code points."""
 
 
 @cache
 def _lexicon() -> Any:
-    """Return the named characters of HTML and all lower-case letters."""
+    """Return the named characters of HTML and all lower-case letters, for the kernel."""
     characters = {name[:-1]: text for name, text in html5.items() if name.endswith(";")}
     lower_case = {letter for letter in map(chr, range(_LETTERS)) if letter.islower()}
     return Lexicon(characters, lower_case)
@@ -105,18 +101,3 @@ def _lexicon() -> Any:
 @lru_cache(maxsize=1 << 12)
 def _normal_prefix(written: bytes) -> str:
     return " ".join(written.decode("utf-8", "replace").replace("_", " ").split()).lower()
-
-
-def _links(*columns: list[Any]) -> tuple[WikiLink, ...]:
-    """Return links from the columns of their fields.
-
-    The guard against setting a field of a frozen class makes its constructor slow: a page with
-    many links would spend most of its time there. Setting all fields of a kind at once is fast.
-    """
-    links = tuple(map(object.__new__, repeat(WikiLink, len(columns[0]))))
-    for set_field, column in zip(_SETTERS, columns, strict=True):
-        deque(map(set_field, links, column), 0)
-    return links
-
-
-_SETTERS = [getattr(WikiLink, field.name).__set__ for field in fields(WikiLink)]

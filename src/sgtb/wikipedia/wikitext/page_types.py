@@ -1,11 +1,11 @@
-"""The coarse type of a page: PER, ORG, LOC or MISC, by its infobox or else its categories."""
+"""Coarse type of a page: PER, ORG, LOC or MISC, by its infobox or else its categories."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from sgtb.wikipedia.dump.language_editions import without
+from sgtb.wikipedia.dump.language_editions import without_sections
 
 PER, ORG, LOC, MISC, UNKNOWN = "PER", "ORG", "LOC", "MISC", ""
 
@@ -100,7 +100,7 @@ _WORDS = {
     фильм альбом книга песня таксон язык корабль 映画 電影
     """,
 }
-"""Nouns that infoboxes are named by, and, in the plural, categories. Underscores are spaces."""
+"""Nouns in names of infoboxes and, in the plural, of categories. Underscores are spaces."""
 
 _INFOBOXES: Mapping[str, str] = {
     "aircraft begin": MISC,
@@ -137,7 +137,7 @@ _INFOBOXES: Mapping[str, str] = {
     "gaa club": ORG,
     "organismo": ORG,
 }
-"""Infoboxes whose last known word would mislead, by their whole names."""
+"""Types by full infobox name, where the last known word would be misleading."""
 
 _BARE: Mapping[str, str] = {
     "personendaten": PER,
@@ -162,7 +162,7 @@ _BARE: Mapping[str, str] = {
     "альбом": MISC,
     "таксон": MISC,
 }
-"""Templates that tell a page's type without being called infobox."""
+"""Types by templates that are not called infobox."""
 
 _STRONG_PERSON = re.compile(
     r"(?:ca\. )?(?:\d+(?:st|nd|rd|th)-century (?:BC )?|\d+s? (?:BC )?)(?:births|deaths)"
@@ -178,7 +178,7 @@ _UPKEEP = re.compile(
     r"|coordinates|good articles|featured|requests|accuracy|stubs|redirects|lists? of)"
     r"|.*\bstubs$)|.* by [a-z]"
 )
-"""Categories about the state of a page, and those that hold others ("Rivers by country")."""
+"""Maintenance categories, and categories of categories ("Rivers by country")."""
 
 _AFTER_HEAD = re.compile(
     r"\s+(?:\(|(?:in|of|from|by|at|on|for|to|with|near|about|based|established|disestablished|"
@@ -197,23 +197,23 @@ _LIST = re.compile(
     re.IGNORECASE,
 )
 _PLURALS = frozenset("alumni faculty men people personnel women".split())
-_ENOUGH = 2
-_NEAR = 2000  # characters of an infobox in which its kind is said
+_MIN_VOTES = 2
+_INFOBOX_HEAD = 2000  # characters of an infobox that are searched for its kind
 
 
 def page_type(title: str, text: str, categories: Iterable[str]) -> str:
-    """Return PER, ORG, LOC or MISC; "" where neither infobox nor categories tell."""
+    """Return PER, ORG, LOC or MISC; "" if neither infobox nor categories decide."""
     if _LIST.match(title):
         return UNKNOWN
     names = list(categories)
-    shown = without(text, "<!--", "-->")
+    shown = without_sections(text, "<!--", "-->")
     for match in _TEMPLATE.finditer(shown):
         template = _folded(match[1])
         type_ = _infobox_type(template)
         if type_ == _MUSICIAN:
             if any(_STRONG_PERSON.fullmatch(name) for name in names):
                 return PER
-            group = _GROUP.search(shown, match.end(), match.end() + _NEAR)
+            group = _GROUP.search(shown, match.end(), match.end() + _INFOBOX_HEAD)
             return ORG if group or template.endswith(" band") else PER
         if type_:
             return type_
@@ -234,7 +234,7 @@ def _folded(name: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _infobox_type(template: str) -> str:
-    """Return the type that a template's name, case folded, tells; "": none."""
+    """Return the type by a template's case-folded name; "": unknown."""
     if template in _BARE:
         return _BARE[template]
     if template.endswith(("taxobox", "speciesbox", "chembox", "drugbox", "subspeciesbox")):
@@ -260,27 +260,27 @@ def _category_type(title: str, categories: Iterable[str]) -> str:
     votes: Counter[str] = Counter()
     qualifier = re.search(r"([^\W\d_]+)\)$", title)  # "Heat (1995 film)"
     if qualifier is not None:
-        votes[_word_type(qualifier[1].casefold()) or UNKNOWN] += _ENOUGH
+        votes[_word_type(qualifier[1].casefold()) or UNKNOWN] += _MIN_VOTES
     own = _stem(title)
     for category in categories:
         if _STRONG_PERSON.fullmatch(category):
             return PER
         if _stem(category) == own or _UPKEEP.match(category):
-            continue  # a page's own category says what stands in it, not what the page is
+            continue  # the page's own category describes its members, not the page
         type_, weight = _vote(category)
         if type_:
             votes[type_] += weight
     del votes[UNKNOWN]
     best = max((PER, ORG, LOC, MISC), key=lambda type_: votes[type_])
-    return best if votes[best] >= _ENOUGH and 2 * votes[best] > votes.total() else UNKNOWN
+    return best if votes[best] >= _MIN_VOTES and 2 * votes[best] > votes.total() else UNKNOWN
 
 
 @lru_cache(maxsize=1 << 16)
 def _vote(category: str) -> tuple[str, int]:
-    """Return the type that a category's main noun tells, and how sure that is.
+    """Return the type by a category's head noun, and its weight from 0 to 2.
 
-    "Towns in Bavaria" and "1997 films" hold single things, "Wind instruments" kinds, and
-    "Sustainable building" what belongs to a subject.
+    "Towns in Bavaria" and "1997 films" have instances as members, "Wind instruments" has kinds,
+    and "Sustainable building" has topics.
     """
     after = _AFTER_HEAD.search(category)
     head = category[: after.start()] if after else category
@@ -301,7 +301,7 @@ def _word_type(word: str) -> str | None:
     for form in (word, *_singulars(word)):
         if form in _TYPE_OF:
             return _TYPE_OF[form]
-    # What is left of English professions: "accordionists", "dermatologists", "Bavarians".
+    # Other English professions: "accordionists", "dermatologists".
     if word.endswith(("ologists", "ologist", "ists")) and word != "lists":
         return PER
     return None
