@@ -12,13 +12,13 @@ from sgtb.linking.mentions.chunks import MOST, Part, cut, document_of, of_docume
 
 
 class NoNames:
-    """A finder that finds the words given."""
+    """A finder that finds the mentions given."""
 
-    def __init__(self, *spans):
-        self.spans = spans
+    def __init__(self, *mentions):
+        self.mentions = mentions
 
     def find(self, text, tokens, sentences):
-        return self.spans
+        return self.mentions
 
 
 def random_part(random, n_sentences, most_mentions):
@@ -112,12 +112,12 @@ def test_a_sentence_of_too_many_mentions_is_cut_inside():
 
 def test_a_request_becomes_a_document():
     text = "Ann met Bob.\nThen Ann left."
-    found = document_of(Request(text, id="x"), NoNames((0, 3), (18, 21)))
+    names = NoNames(Mention(0, 3, 0, 1, "Ann"), Mention(18, 21, 5, 6, "Ann"))
+    found = document_of(Request(text, id="x"), names)
     assert (found.document.id, found.fixed, found.first) == ("x", (False, False), 0)
-    assert [m.text for m in found.document.mentions] == ["Ann", "Ann"]
-    assert [(m.first, m.stop) for m in found.document.mentions] == [(0, 1), (5, 6)]
+    assert found.document.mentions == names.mentions
     spans = (Span(18, 21, "a"), Span(8, 11, candidates=("b", "c")), Span(0, 3))
-    given = document_of(Request(text, spans), NoNames((0, 3)))
+    given = document_of(Request(text, spans), names)
     assert [m.text for m in given.document.mentions] == ["Ann", "Bob", "Ann"]  # in order
     assert [m.candidates for m in given.document.mentions] == [None, ("b", "c"), ("a",)]
     assert given.fixed == (False, False, True)

@@ -58,9 +58,13 @@ def finder(kb):
     return NameFinder(kb)
 
 
+def spans_of(mentions):
+    return tuple((mention.start, mention.end) for mention in mentions)
+
+
 def find(finder, text):
     tokens = tokenize(text)
-    return finder.find(text, tokens, sentences(text, tokens))
+    return spans_of(finder.find(text, tokens, sentences(text, tokens)))
 
 
 def found(finder, text):
@@ -147,7 +151,7 @@ def test_spans_cross_neither_sentences_nor_empty_lines(finder):
     ]:  # fmt: skip
         text = f"in New{gap}York"
         tokens = tokenize(text)  # one sentence, as a corpus may have it
-        spans = finder.find(text, tokens, ((0, len(tokens)),))
+        spans = spans_of(finder.find(text, tokens, ((0, len(tokens)),)))
         assert spans == (((3, len(text)),) if whole else ()), repr(gap)
 
 

@@ -40,11 +40,7 @@ def document_of(request: Request, names: NameFinder, tokenizer: Tokenizer = segm
     text = request.text
     tokens, lines = tokenizer(text)
     if request.spans is None:
-        found = names.find(text, tokens, lines)
-        mentions = tuple(
-            Mention(start, end, *token_range(tokens, start, end), text[start:end])
-            for start, end in found
-        )
+        mentions = names.find(text, tokens, lines)
         return Part(Document(request.id, text, tokens, lines, mentions), (False,) * len(mentions))
     spans = checked_spans(text, request.spans)
     mentions = tuple(

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sgtb.core.errors import RequestError, SettingsError
-from sgtb.core.records import Tokens
+from sgtb.core.records import Mention, Tokens
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.links import Span
-from sgtb.linking.mentions.name_search import Page, Spans
+from sgtb.linking.mentions.name_search import NameSearch
 from sgtb.linking.mentions.token_shapes import Shapes
 from sgtb.text.normalization import normal_name
 from sgtb.text.tokenization import touched_tokens
@@ -66,38 +66,41 @@ class NameFinder:
         self._state = self.kb.state
         self._known: dict[str, float | None] = {}
 
-    def find(self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]) -> Spans:
-        """Return start and end of each mention, in order, none within another.
+    def find(
+        self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]
+    ) -> tuple[Mention, ...]:
+        """Return the mentions, in order, none within another.
 
         Of names that overlap the one that begins first is taken, of those the longest; without
         the article before it, if that is a name too.
         """
         if self.kb.state is not self._state:
             self.forget()
-        shapes = [*map(self._shapes.__getitem__, tokens.texts)]
-        page = Page(
+        if not tokens:
+            return ()
+        search = NameSearch(
             text,
             tokens,
-            shapes,
+            sentences,
+            self._shapes,
             capitals=self.settings.capitals,
             max_words=self.settings.max_words,
         )
-        tries = [attempt for first, stop in sentences for attempt in page.tries(first, stop)]
-        answers = self._answers({name for attempt in tries for _, name in attempt.ends})
-        return page.choose(tries, answers)
+        found = search.choose(self._probabilities(search.names()))
+        places = ((tokens.starts[i], tokens.ends[last], i, last + 1) for i, last in found)
+        return tuple(Mention(*place, text=text[place[0] : place[1]]) for place in places)
 
-    def _answers(self, names: set[str]) -> dict[str, float]:
-        """Return the link probability of each string that is a usable name; NaN: not counted."""
+    def _probabilities(self, names: Sequence[str]) -> list[float | None]:
+        """Return the link probability of each usable name; NaN: not counted; None: not usable."""
         known = self._known  # this very one: another thread may forget meanwhile
         if len(known) > _REMEMBERED:
             self._known = known = {}
-        new = [name for name in names if name not in known]
+        new = [*{*names}.difference(known)]
         if new:
             heads = self.kb.name_heads(new)
             counts = zip(new, *(column.tolist() for column in heads), strict=True)
             known.update((name, self._usable(name, *head)) for name, *head in counts)
-        found = ((name, known[name]) for name in names)
-        return {name: probability for name, probability in found if probability is not None}
+        return [known[name] for name in names]
 
     def _usable(self, name: str, known: bool, linked: int, pages: int) -> float | None:
         if not known:

@@ -1,223 +1,184 @@
-"""Name search: where in a text names may stand, and which of those that are known are meant."""
+"""Name search: the token ranges of a text that may be names, and the choice among known names."""
 
-from collections.abc import Iterator
-from itertools import zip_longest
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sgtb.core.records import Tokens
 from sgtb.kb.layout import MAX_KEY
-from sgtb.linking.mentions import token_shapes as w
+from sgtb.linking.mentions.token_shapes import Shapes
+from sgtb.native import find_name_ranges
+from sgtb.native import token_shape_bits as w
 
-Spans = tuple[tuple[int, int], ...]
+Ranges = list[tuple[int, int]]
+Ends = list[tuple[int, float]]
 
 _LOUD_PROBABILITY = 0.2
 """The least link probability of a single word among words that are all in capitals."""
-_SEVERAL = 3
-"""How many words at least make a line all in capitals a headline, and not a name."""
 _TOKENS_A_WORD = 4
 """How many tokens a word may have on average: "J." has two, one in Devanagari has several."""
-_QUOTES = frozenset('"“„«‘')
 
 
-class Try(NamedTuple):
-    """A token that a name may begin with, and all that may be one from there on.
+class NameRanges(NamedTuple):
+    """Token ranges that may be names, ordered by first, then by last token.
 
-    fresh     it begins a sentence or a quotation, and would have a capital anyway
-    headline  all words around have capitals
-    loud      all letters around are capitals
-    ends      last token and text of each possible name, shortest first
+    first, last  i4[N], `last` included
     """
 
-    first: int
-    fresh: bool
-    headline: bool
-    loud: bool
-    ends: list[tuple[int, str]]
+    first: np.ndarray
+    last: np.ndarray
 
 
-class Page:
-    """A text while names are looked for in it."""
+class _PageTokens(NamedTuple):
+    shapes: np.ndarray
+    starts: Any
+    ends: Any
+    after_empty_line: np.ndarray
+
+
+class _NameLimits(NamedTuple):
+    named: int
+    max_words: int
+    max_tokens: int
+    max_length: int
+
+
+class NameSearch:
+    """A text in which names are searched.
+
+    sentences  first token and the one after the last of each
+    capitals   names without a capital, a digit or a script without case are left out
+    """
 
     def __init__(
         self,
         text: str,
         tokens: Tokens,
-        shapes: list[int],
+        sentences: Sequence[tuple[int, int]],
+        shape_of: Shapes,
         *,
         capitals: bool,
         max_words: int,
     ) -> None:
-        self.text = text
-        self.texts, self.starts, self.ends = tokens.texts, tokens.starts, tokens.ends
-        self.shapes = shapes
+        self.text, self.tokens, self.shape_of = text, tokens, shape_of
         self.capitals = capitals
-        self.max_words = max_words
-        self.named = w.NAME if capitals else w.NAME | w.PLAIN
-        self.small = {
-            word for word, shape in zip(tokens.texts, shapes, strict=True) if shape & w.SMALL
-        }
-
-    def tries(self, first: int, stop: int) -> Iterator[Try]:
-        """Yield the places of a sentence where a name may begin."""
-        words = [shape for shape in self.shapes[first:stop] if shape & w.WORD]
-        headline = not any(shape & w.PLAIN for shape in words)
-        loud = sum(shape & w.UPPER > 0 for shape in words) >= _SEVERAL and not any(
-            shape & w.SMALL for shape in words
+        n = len(tokens)
+        shapes = np.fromiter(map(shape_of.__getitem__, tokens.texts), np.int32, n)
+        # A token has at least one code point.
+        max_tokens = min(_TOKENS_A_WORD * max_words, MAX_KEY, n)
+        named = w.NAME if capitals else w.NAME | w.PLAIN
+        positions = np.zeros(n, np.uint8)
+        out = NameRanges(*np.empty((2, n * max_tokens), np.int32))
+        n_found = find_name_ranges(
+            _PageTokens(shapes, tokens.starts, tokens.ends, _after_empty_line(text, tokens)),
+            np.array(sentences, np.int64).reshape(-1, 2),
+            _NameLimits(named, min(max_words, n), max_tokens, MAX_KEY),
+            positions,
+            out,
         )
-        fresh = True  # nothing but signs since the sentence began
-        for i in range(first, stop):
-            shape = self.shapes[i]
-            if not shape & w.WORD:
-                fresh = fresh or self.texts[i] in _QUOTES
-                continue
-            if self._may_start(i, first, stop):
-                yield Try(i, fresh, headline, loud, self._ends(i, stop))
-            fresh = False
+        self.shapes, self.positions = shapes.tolist(), positions.tolist()
+        self.ranges = NameRanges(out.first[:n_found], out.last[:n_found])
+        self.words = frozenset(tokens.texts)
 
-    def _may_start(self, i: int, first: int, stop: int) -> bool:
-        shape = self.shapes[i]
-        if i > first and self.shapes[i - 1] & w.MARK and self._glued(i):
-            return False  # in the middle of a word
-        if shape & self.named:
-            return True
-        following = self.shapes[i + 1] if i + 1 < stop else 0
-        return bool(
-            (shape & (w.THE | w.PARTICLE) and following & self.named)
-            or (shape & w.PARTICLE and following & w.PARTICLE)  # van der Sar
-        )
+    def names(self) -> list[str]:
+        """Return the text of each range."""
+        starts = np.frombuffer(self.tokens.starts, np.int64)[self.ranges.first]
+        ends = np.frombuffer(self.tokens.ends, np.int64)[self.ranges.last]
+        return [self.text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
 
-    def _ends(self, i: int, stop: int) -> list[tuple[int, str]]:
-        """Return the last token and the text of whatever from token i on may be a name."""
-        text, most = self.text, self.max_words
-        start, end = self.starts[i], -1
-        words, linked, comma = 0, False, False
-        ends = []
-        for j in range(i, min(stop, i + _TOKENS_A_WORD * most)):
-            shape, begins, ends_at = self.shapes[j], self.starts[j], self.ends[j]
-            glued = begins == end
-            if ends_at - start > MAX_KEY or (
-                0 <= end < begins - 1 and _has_empty_line(text[end:begins])
-            ):
-                break
-            if shape & w.WORD:
-                words += not glued
-                name_like = glued or shape & self.named or (linked and shape & w.PLAIN)
-                if words > most or not (name_like or shape & w.LINK):
-                    break
-                may_end = name_like and not comma
-                linked = shape & w.LINK > 0
-            elif glued and shape & (w.INNER | w.MARK):
-                may_end = shape & w.MARK > 0
-            elif shape & w.FREE:
-                may_end = False
-            else:
-                break
-            if may_end and not self._goes_on(j, stop):
-                ends.append((j, text[start:ends_at]))
-            comma = (comma or shape & w.COMMA > 0) and not shape & (w.LINK | w.FREE)
-            end = ends_at
-        return ends
+    def choose(self, probabilities: Sequence[float | None]) -> Ranges:
+        """Return first and last token of the mentions, from the link probability of each range.
 
-    def _glued(self, i: int) -> bool:
-        return self.ends[i - 1] == self.starts[i]
-
-    def _goes_on(self, j: int, stop: int) -> bool:
-        """Whether the word of token j goes on with the next one."""
-        if j + 1 == stop:
-            return False
-        one, other = self.shapes[j], self.shapes[j + 1]
-        return bool(other & w.MARK or (one & w.MARK and other & w.WORD)) and self._glued(j + 1)
-
-    def choose(self, tries: list[Try], answers: dict[str, float]) -> Spans:
-        """Return the mentions among all tries."""
-        chosen: list[tuple[int, int]] = []
+        None: not a name; NaN: a name whose links were not counted.
+        """
+        texts = self.tokens.texts
+        known: dict[int, Ends] = {}  # by first token: last token and probability, shortest first
+        ranges = zip(*(column.tolist() for column in self.ranges), probabilities, strict=True)
+        for i, last, probability in ranges:
+            if probability is not None:
+                known.setdefault(i, []).append((last, probability))
+        chosen: Ranges = []
         doubtful: list[int] = []
         free = 0
-        for attempt, following in zip_longest(tries, tries[1:]):
-            i = attempt.first
+        for i, ends in known.items():
             if i < free:
                 continue
-            last = self._longest(attempt, answers)
+            last = self._longest(i, ends)
             if last < 0:
-                if attempt.ends and attempt.ends[0][1] in answers and self._doubtful(attempt):
+                if ends[0][0] == i and self._doubtful(i):
                     doubtful.append(i)
                 continue
-            after = -1
-            if following is not None and following.first == i + 1:
-                after = self._longest(following, answers)
-            if after >= last > i and self._droppable(attempt):
+            after = self._longest(i + 1, known.get(i + 1, []))
+            if after >= last > i and self._droppable(i):
                 continue
-            if after < 0 and last == i and self._cut(attempt):
+            if after < 0 and last == i and self._cut(i):
                 continue
             chosen.append((i, last))
             free = last + 1
         # A word that is part of a longer name is a name by itself: "Brian May" makes "May" one.
-        parts = {text for i, last in chosen if last > i for text in self.texts[i : last + 1]}
-        chosen += [(i, i) for i in doubtful if self.texts[i] in parts]
-        return tuple((self.starts[i], self.ends[last]) for i, last in sorted(chosen))
+        parts = {text for i, last in chosen if last > i for text in texts[i : last + 1]}
+        return sorted(chosen + [(i, i) for i in doubtful if texts[i] in parts])
 
-    def _longest(self, attempt: Try, answers: dict[str, float]) -> int:
-        """Return the last token of the longest mention; -1: there is none."""
-        for last, name in reversed(attempt.ends):
-            probability = answers.get(name)
-            if probability is not None and (
-                self._may_be_phrase(attempt, last)
-                if last > attempt.first
-                else self._may_be_word(attempt, probability)
-            ):
+    def _longest(self, i: int, ends: Ends) -> int:
+        """Return the last token of the longest mention that begins with token i; -1: none."""
+        for last, probability in reversed(ends):
+            if self._may_be_phrase(i, last) if last > i else self._may_be_word(i, probability):
                 return last
         return -1
 
-    def _may_be_word(self, attempt: Try, probability: float) -> bool:
+    def _may_be_word(self, i: int, probability: float) -> bool:
         """Whether a single word that is a name is one here."""
-        shape = self.shapes[attempt.first]
-        if shape & w.COMMON:
-            return bool(shape & w.UPPER) and not attempt.loud  # US, but neither It nor us
-        if self._doubtful(attempt):
-            return False
-        return not attempt.loud or not probability < _LOUD_PROBABILITY
+        loud = self.positions[i] & w.LOUD
+        if self.shapes[i] & w.COMMON:
+            return bool(self.shapes[i] & w.UPPER and not loud)  # US, but neither It nor us
+        return not self._doubtful(i) and not (loud and probability < _LOUD_PROBABILITY)
 
-    def _doubtful(self, attempt: Try) -> bool:
-        """Whether a word's capital is explained by where it stands, or by the calendar."""
-        shape = self.shapes[attempt.first]
-        if shape & w.COMMON:
+    def _doubtful(self, i: int) -> bool:
+        """Whether a word's capital is explained by its position, or by the calendar."""
+        shape = self.shapes[i]
+        if shape & (w.COMMON | w.DATE):
+            return not shape & w.COMMON
+        if not (self.capitals and self.positions[i] & (w.FRESH | w.HEADLINE)):
             return False
-        if shape & w.DATE:
-            return True
-        weak = self.capitals and (attempt.fresh or attempt.headline)
-        return weak and self.texts[attempt.first].lower() in self.small
+        lower = self.tokens.texts[i].lower()
+        return lower in self.words and bool(self.shape_of[lower] & w.SMALL)
 
-    def _may_be_phrase(self, attempt: Try, last: int) -> bool:
+    def _may_be_phrase(self, i: int, last: int) -> bool:
         """Whether several words that are a name are one here: "The Who", but not "to be"."""
-        words = [s for s in self.shapes[attempt.first : last + 1] if s & w.WORD]
-        return any(not s & w.COMMON for s in words) or (
-            not attempt.loud and all(s & w.NAME for s in words)
+        words = [shape for shape in self.shapes[i : last + 1] if shape & w.WORD]
+        return any(not shape & w.COMMON for shape in words) or (
+            not self.positions[i] & w.LOUD and all(shape & w.NAME for shape in words)
         )
 
-    def _droppable(self, attempt: Try) -> bool:
+    def _droppable(self, i: int) -> bool:
         """Whether the first word of a name is rather the text's own: "In London", "the Beatles".
 
-        Within a sentence the capital says that it is not: "episodes of The Simpsons".
+        Within a sentence a capital shows that it is not: "episodes of The Simpsons".
         """
-        shape = self.shapes[attempt.first]
-        if shape & w.UPPER and not attempt.loud:
+        shape, position = self.shapes[i], self.positions[i]
+        if shape & w.UPPER and not position & w.LOUD:
             return False
-        return bool(shape & w.LEAD) and (attempt.fresh or not shape & w.NAME)
+        return bool(shape & w.LEAD and (position & w.FRESH or not shape & w.NAME))
 
-    def _cut(self, attempt: Try) -> bool:
-        """Whether a word goes on as a name nobody knows: "James Dean" does not mean a James."""
-        i, j = attempt.first, attempt.first + 1
-        if attempt.headline or j == len(self.texts) or self.shapes[i] & w.UPPER:
+    def _cut(self, i: int) -> bool:
+        """Whether a word continues as an unknown name: "James Dean" does not mean a James."""
+        j = i + 1
+        texts, starts, ends = self.tokens.texts, self.tokens.starts, self.tokens.ends
+        if self.positions[i] & w.HEADLINE or j == len(texts) or self.shapes[i] & w.UPPER:
             return False
-        following = self.texts[j]
         return (
-            self.text[self.ends[i] : self.starts[j]] == " "
-            and len(following) > 1
-            and following[0].isupper()
+            self.text[ends[i] : starts[j]] == " "
+            and len(texts[j]) > 1
+            and texts[j][0].isupper()
             and not self.shapes[j] & (w.UPPER | w.COMMON | w.DATE | w.TITLE)
         )
 
 
-def _has_empty_line(gap: str) -> bool:
-    """Whether there are two line breaks or more, of any kind."""
-    return len(f".{gap}.".splitlines()) > 2
+def _after_empty_line(text: str, tokens: Tokens) -> np.ndarray:
+    """Return per token whether two line breaks or more, of any kind, stand before it."""
+    starts, ends = np.frombuffer(tokens.starts, np.int64), np.frombuffer(tokens.ends, np.int64)
+    found = np.zeros(len(tokens), np.uint8)
+    for i in np.flatnonzero(starts[1:] - ends[:-1] > 1).tolist():
+        found[i + 1] = len(f".{text[ends[i] : starts[i + 1]]}.".splitlines()) > 2
+    return found

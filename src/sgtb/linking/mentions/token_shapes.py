@@ -2,39 +2,8 @@
 
 import unicodedata
 
+from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import STOP_WORDS
-
-WORD = 1
-"""It has a letter or a digit."""
-NAME = 2
-"""A word that may be a name by its looks: with a capital, with a digit, or without case."""
-UPPER = 4
-"""A word whose letters, two or more, are all capitals."""
-SMALL = 8
-"""A word whose letters are all small ones."""
-COMMON = 16
-"""A word of grammar, in whatever case: no name by itself, except in capitals (US, WHO)."""
-DATE = 32
-"""A month or a day of the week."""
-LINK = 64
-"""A small word that names have inside."""
-PARTICLE = 128
-"""A small word that family names begin with."""
-THE = 256
-INNER = 512
-"""A sign that may follow a word of a name at once, and be followed by another."""
-COMMA = 1024
-"""An inner sign that more often ends a name."""
-FREE = 2048
-"""A sign that may stand between the words of a name."""
-PLAIN = 4096
-"""A small word that is neither of grammar nor a link."""
-TITLE = 8192
-"""A word that stands between a country or a company and a person."""
-LEAD = 16384
-"""A word of grammar that sentences often have right before a name."""
-MARK = 32768
-"""A sign that goes on with the word before it: a vowel of Devanagari, a joiner."""
 
 _COMMON = STOP_WORDS | frozenset(
     "about above after again against all almost along already also although always am among "
@@ -60,8 +29,6 @@ _LINK = _PARTICLE | frozenset(
     "a an and as at by dans das des do e en et for from in into les los n no of on or sur the to "
     "und upon vs with y".split()
 )
-_INNER = frozenset(".,'’-–‐‑:!·־")
-_FREE = frozenset(("&", "/", "'s", "’s", "'S", "’S"))
 _LEAD = frozenset(
     "the a an and are as at but by did does during for from had has if in into inside is like near "
     "of on or outside since so than that this to under until was were when where while with "
@@ -75,14 +42,20 @@ _TITLE = frozenset(
     "princess prof professor queen rabbi representative secretary senator sergeant sheikh sir "
     "spokesman sultan trade treasury tsar vice".split()
 )
+_SIGNS: dict[str, int] = {
+    **dict.fromkeys(".'’-–‐‑:!·־", w.INNER),
+    ",": w.INNER | w.COMMA,
+    **dict.fromkeys(("&", "/", "'s", "’s", "'S", "’S"), w.FREE),
+    **dict.fromkeys('"“„«‘', w.QUOTE),
+}
 _LISTS = (
-    (COMMON, _COMMON),
-    (DATE, _DATE),
-    (THE, frozenset(("the",))),
-    (LEAD, _LEAD),
-    (TITLE, _TITLE),
+    (w.COMMON, _COMMON),
+    (w.DATE, _DATE),
+    (w.THE, frozenset(("the",))),
+    (w.LEAD, _LEAD),
+    (w.TITLE, _TITLE),
 )
-_SMALL_LISTS = ((LINK, _LINK), (PARTICLE, _PARTICLE))
+_SMALL_LISTS = ((w.LINK, _LINK), (w.PARTICLE, _PARTICLE))
 _LONGEST = 100
 
 
@@ -100,20 +73,19 @@ class Shapes(dict[str, int]):
 
 def shape_of(text: str) -> int:
     """Return the bits of a token."""
-    if text in _INNER:
-        return INNER | COMMA * (text == ",")
-    if text in _FREE:
-        return FREE
+    if text in _SIGNS:
+        return _SIGNS[text]
     if not any(c.isalnum() for c in text):
         return _sign(text)
     lower = text.lower()
-    shape = WORD | sum(bit for bit, words in _LISTS if lower in words)
+    shape: int = w.WORD | sum(bit for bit, words in _LISTS if lower in words)
     if text.isupper() and sum(c.isalpha() for c in text) > 1:
-        shape |= UPPER
+        shape |= w.UPPER
     if not _is_small(text) or any(c.isdigit() for c in text):
-        return shape | NAME
-    shape |= SMALL | sum(bit for bit, words in _SMALL_LISTS if text in words)
-    return shape if shape & (COMMON | LINK) else shape | PLAIN
+        shape |= w.NAME
+        return shape
+    shape |= w.SMALL | sum(bit for bit, words in _SMALL_LISTS if text in words)
+    return shape if shape & (w.COMMON | w.LINK) else shape | w.PLAIN
 
 
 def _is_small(text: str) -> bool:
@@ -123,5 +95,5 @@ def _is_small(text: str) -> bool:
 
 def _sign(text: str) -> int:
     if all(c in "\u200c\u200d" or unicodedata.category(c)[0] == "M" for c in text):
-        return MARK
-    return INNER if all(unicodedata.category(c) == "Cf" for c in text) else 0
+        return int(w.MARK)
+    return int(w.INNER) if all(unicodedata.category(c) == "Cf" for c in text) else 0
