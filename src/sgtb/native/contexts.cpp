@@ -224,7 +224,14 @@ constexpr uint32_t clue(std::string_view beginning, bool is) {
 // Clues that topics bring along; see clue_hashes.py.
 enum TopicClue { TOPIC = 0, TOPIC_BAR = 1, WITH_TABLE = 2, TABLE = 7, LENGTH = 12, OPENS = 17 };
 constexpr int64_t N_TOPIC_CLUES = 27, N_TABLES = 5, N_LENGTHS = 5, N_SENTENCES = 4;
-constexpr int64_t N_PLACES = 16, N_PLACE_CLUES = 14, N_TAG_CLUES = 21, DATE_REACH = 5;
+constexpr int64_t N_PLACE_CLUES = 14, N_TAG_CLUES = 21, DATE_REACH = 5;
+
+// The columns of `place`, as PLACES of features/contexts.py.
+enum PlaceColumn {
+    DATELINE, IN_BRACKETS, BEFORE_NUMBER, AFTER_NUMBER, AFTER_PREPOSITION, BESIDE_VERSUS,
+    IN_TOPIC_DOCUMENT, IN_HEADLINE, SENTENCE_DIGITS, SENTENCE_CAPITALS, DOCUMENT_DIGITS,
+    SENTENCE_LENGTH, SENTENCE_PLACE, UPPER_CASE, SAME_NAME, DOCUMENT_MENTIONS, N_PLACES
+};
 
 void check_clues(const ClueLists& lists, int64_t n, int64_t room, const char* name) {
     check_equal(lists.indptr.size(), n + 1, name);
@@ -285,24 +292,23 @@ void describe_mentions(const Scenes& scenes, const std::vector<Spot>& spots, con
         const double digits = share(numbers, begin, end);
         const double n_sentences = static_cast<double>(scenes.sentence_offsets[d + 1] -
                                                        scenes.sentence_offsets[d]);
-        const double place[N_PLACES] = {
-            double(is_dated),
-            double(in_brackets),
-            double((after & bit.number) > 0),
-            double((before & bit.number) > 0),
-            double((before & bit.preposition) > 0),
-            double(((before | after) & bit.versus) > 0),
-            double(topics.given[d]),
-            double(spot.sentence == 0),
-            digits,
-            share(capitals, begin, end),
-            share(numbers, scenes.token_offsets[d], scenes.token_offsets[d + 1]),
-            double(end - begin),
-            double(spot.sentence) / n_sentences,
-            double(names.is_upper[m]),
-            double(names.same_name[m]),
-            double(mentions[d]),
-        };
+        double place[N_PLACES];
+        place[DATELINE] = double(is_dated);
+        place[IN_BRACKETS] = double(in_brackets);
+        place[BEFORE_NUMBER] = double((after & bit.number) > 0);
+        place[AFTER_NUMBER] = double((before & bit.number) > 0);
+        place[AFTER_PREPOSITION] = double((before & bit.preposition) > 0);
+        place[BESIDE_VERSUS] = double(((before | after) & bit.versus) > 0);
+        place[IN_TOPIC_DOCUMENT] = double(topics.given[d]);
+        place[IN_HEADLINE] = double(spot.sentence == 0);
+        place[SENTENCE_DIGITS] = digits;
+        place[SENTENCE_CAPITALS] = share(capitals, begin, end);
+        place[DOCUMENT_DIGITS] = share(numbers, scenes.token_offsets[d], scenes.token_offsets[d + 1]);
+        place[SENTENCE_LENGTH] = double(end - begin);
+        place[SENTENCE_PLACE] = double(spot.sentence) / n_sentences;
+        place[UPPER_CASE] = double(names.is_upper[m]);
+        place[SAME_NAME] = double(names.same_name[m]);
+        place[DOCUMENT_MENTIONS] = double(mentions[d]);
         for (int64_t k = 0; k < N_PLACES; ++k) out.place(m, k) = static_cast<float>(place[k]);
 
         auto with = [&](uint32_t begun, Beside side) {

@@ -152,7 +152,12 @@ void check_prints(const NamePrints& prints, const char* name) {
     check_ragged(prints.trigrams, n, name);
 }
 
-constexpr int64_t N_NAME_FEATURES = 14;
+// The columns of `compare_names`, as NAMES of features/groups/name_similarity.py.
+enum NameColumn {
+    NAME_EQUAL, TITLE_EQUAL, FULL_NAME_EQUAL, FULL_TITLE_EQUAL, WORDS_ALIKE,
+    FULL_WORDS_ALIKE, LETTERS_ALIKE, FULL_LETTERS_ALIKE, WORDS_WITHIN, STARTS_ALIKE,
+    ENDS_ALIKE, ACRONYM, NAME_WITHIN, SAME_BEGINNING, N_NAME_COLUMNS
+};
 
 // Compare the names of mentions with the titles of their candidates.
 void compare_names(Ints candidate_offsets, Ints entity, Longs name, Longs full_name,
@@ -171,7 +176,7 @@ void compare_names(Ints candidate_offsets, Ints entity, Longs name, Longs full_n
     check_range(length, 0, names.beginning.shape(1) + 1, "length");
     check_equal(whole_title.size(), titles.whole.size(), "whole_title");
     check_equal(out.shape(0), entity.size(), "out");
-    check_equal(out.shape(1), N_NAME_FEATURES, "out");
+    check_equal(out.shape(1), N_NAME_COLUMNS, "out");
     Name own, full;
     Interrupt interrupt;
     for (int64_t m = 0; m < n_mentions; ++m) {
@@ -187,33 +192,37 @@ void compare_names(Ints candidate_offsets, Ints entity, Longs name, Longs full_n
             const int64_t n_title = count_distinct(title);
             const int64_t common = count_common(words, title);
             float* const to = &out(c, 0);
-            to[0] = titles.whole[e] == own.whole;
-            to[1] = whole_title[e] == own.whole;
-            to[4] = own.overlap(common, n_title);
-            to[6] = own.dice(titles.trigrams[e]);
+            to[NAME_EQUAL] = titles.whole[e] == own.whole;
+            to[TITLE_EQUAL] = whole_title[e] == own.whole;
+            to[WORDS_ALIKE] = own.overlap(common, n_title);
+            to[LETTERS_ALIKE] = own.dice(titles.trigrams[e]);
             if (is_full) {
-                to[2] = to[0], to[3] = to[1], to[5] = to[4], to[7] = to[6];
+                to[FULL_NAME_EQUAL] = to[NAME_EQUAL];
+                to[FULL_TITLE_EQUAL] = to[TITLE_EQUAL];
+                to[FULL_WORDS_ALIKE] = to[WORDS_ALIKE];
+                to[FULL_LETTERS_ALIKE] = to[LETTERS_ALIKE];
             } else {
-                to[2] = titles.whole[e] == full.whole;
-                to[3] = whole_title[e] == full.whole;
-                to[5] = full.overlap(count_common(full.words, title), n_title);
-                to[7] = full.dice(titles.trigrams[e]);
+                to[FULL_NAME_EQUAL] = titles.whole[e] == full.whole;
+                to[FULL_TITLE_EQUAL] = whole_title[e] == full.whole;
+                to[FULL_WORDS_ALIKE] = full.overlap(count_common(full.words, title), n_title);
+                to[FULL_LETTERS_ALIKE] = full.dice(titles.trigrams[e]);
             }
-            to[8] = common == own.n_distinct;
+            to[WORDS_WITHIN] = common == own.n_distinct;
             const int64_t last = static_cast<int64_t>(title.size()) - n;
             auto is_at = [&](int64_t k) {
                 bool same = true;
                 for (int64_t i = 0; i < n; ++i) same &= words[i] == title[k + i];
                 return same;
             };
-            to[9] = to[10] = to[12] = 0.0f;
+            to[STARTS_ALIKE] = to[ENDS_ALIKE] = to[NAME_WITHIN] = 0.0f;
             if (last >= 0 && (n > 0 || last == 0)) {
-                to[9] = is_at(0);
-                to[10] = is_at(last);
-                for (int64_t k = 0; k <= last; ++k) to[12] = std::max(to[12], float(is_at(k)));
+                to[STARTS_ALIKE] = is_at(0);
+                to[ENDS_ALIKE] = is_at(last);
+                for (int64_t k = 0; k <= last; ++k)
+                    to[NAME_WITHIN] = std::max(to[NAME_WITHIN], float(is_at(k)));
             }
-            to[11] = titles.initials[e] == names.squeezed[name[m]];
-            to[13] = n_letters == 0 || titles.beginning(e, n_letters - 1) ==
+            to[ACRONYM] = titles.initials[e] == names.squeezed[name[m]];
+            to[SAME_BEGINNING] = n_letters == 0 || titles.beginning(e, n_letters - 1) ==
                                            names.beginning(name[m], n_letters - 1);
         }
     }
@@ -397,6 +406,12 @@ void count_above(Doubles values, Longs offsets, Array<double> out) {
         }
 }
 
+// The columns of `compare_priors`, as PRIORS of features/groups/priors.py.
+enum PriorColumn {
+    CANDIDATES, IN_LINK_PRIOR, POPULARITY_PRIOR, IN_LINKS_BELOW_BEST, OUT_LINKS_BELOW_BEST,
+    POPULARITY_BELOW_BEST, IN_LINK_RANK, POPULARITY_RANK, N_PRIOR_COLUMNS
+};
+
 // Compare the popularity of a mention's candidates; odds are against the most popular.
 void compare_priors(Ints offsets, Ints entity, const PriorFacts& facts, Doubles odds,
                     Array<float, 2> out) {
@@ -408,7 +423,7 @@ void compare_priors(Ints offsets, Ints entity, const PriorFacts& facts, Doubles 
     check_equal(facts.popularity.size(), n_entities, "facts.popularity");
     check_equal(odds.size(), entity.size(), "odds");
     check_equal(out.shape(0), entity.size(), "out");
-    check_equal(out.shape(1), 8, "out");
+    check_equal(out.shape(1), N_PRIOR_COLUMNS, "out");
     std::vector<float> log_in, popularity;  // of a mention's candidates
     for (int64_t m = 0; m + 1 < offsets.size(); ++m) {
         const int64_t first = offsets[m], n = offsets[m + 1] - first;
@@ -432,12 +447,17 @@ void compare_priors(Ints offsets, Ints entity, const PriorFacts& facts, Doubles 
                 in_rank += log_in[i] > log_in[c];
                 rank += popularity[i] > popularity[c];
             }
-            const double values[8] = {
-                double(n), (facts.in_links[e] + 1.0) / std::max(links, 1e-300),
-                odds[first + c] / std::max(total, 1e-300), log_in[c] - best_in,
-                facts.log_out_links[e] - best_out, popularity[c] - best, double(in_rank),
-                double(rank)};
-            for (int64_t k = 0; k < 8; ++k) out(first + c, k) = static_cast<float>(values[k]);
+            double values[N_PRIOR_COLUMNS];
+            values[CANDIDATES] = double(n);
+            values[IN_LINK_PRIOR] = (facts.in_links[e] + 1.0) / std::max(links, 1e-300);
+            values[POPULARITY_PRIOR] = odds[first + c] / std::max(total, 1e-300);
+            values[IN_LINKS_BELOW_BEST] = log_in[c] - best_in;
+            values[OUT_LINKS_BELOW_BEST] = facts.log_out_links[e] - best_out;
+            values[POPULARITY_BELOW_BEST] = popularity[c] - best;
+            values[IN_LINK_RANK] = double(in_rank);
+            values[POPULARITY_RANK] = double(rank);
+            for (int64_t k = 0; k < N_PRIOR_COLUMNS; ++k)
+                out(first + c, k) = static_cast<float>(values[k]);
         }
     }
 }

@@ -12,6 +12,13 @@ namespace sgtb {
 
 namespace {
 
+// The columns of OVERLAPS and the first of DESCRIPTIONS in features/groups/similarity.py.
+enum OverlapColumn {
+    REST_WORDS, REST_IN_DOCUMENT, REST_WEIGHT_IN_DOCUMENT, REST_WEIGHT_MISSING,
+    REST_WEIGHT_IN_SENTENCE, REST_WEIGHT_IN_HEADLINE, N_OVERLAP_COLUMNS
+};
+enum LinkedColumn { LINKED_DOCUMENT, LINKED_HEADLINE, LINKED_SENTENCE, N_LINKED_COLUMNS };
+
 // What represents an entity, and the texts it is compared with; in the order of similarity.py.
 enum Side { TITLE, DESCRIPTION, KIND, BRACKET, REST, N_SIDES };
 enum Text { MENTION, WINDOW, SENTENCE, HEADLINE, DOCUMENT, N_TEXTS };
@@ -260,11 +267,12 @@ private:
         rest_ends_.push_back(static_cast<int64_t>(rest_words_.size()));
         const int64_t n_found = in_titles_.close();
         float* const out = &out_.overlaps(row, 0);
-        out[0] = static_cast<float>(n);
-        out[1] = n ? static_cast<float>(static_cast<double>(n_found) / static_cast<double>(n)) : 0;
-        out[2] = found;
-        out[3] = missing;
-        out[5] = in_headline;
+        out[REST_WORDS] = static_cast<float>(n);
+        out[REST_IN_DOCUMENT] =
+            n ? static_cast<float>(static_cast<double>(n_found) / static_cast<double>(n)) : 0;
+        out[REST_WEIGHT_IN_DOCUMENT] = found;
+        out[REST_WEIGHT_MISSING] = missing;
+        out[REST_WEIGHT_IN_HEADLINE] = in_headline;
     }
 
     void compare_description(int64_t e, int64_t row) {
@@ -288,8 +296,8 @@ private:
             in_headline += values[i] * in_headline_[number];
         }
         in_descriptions_.close();
-        out_.descriptions(row, 0) = in_document;
-        out_.descriptions(row, 1) = in_headline;
+        out_.descriptions(row, LINKED_DOCUMENT) = in_document;
+        out_.descriptions(row, LINKED_HEADLINE) = in_headline;
     }
 
     // Sum up the vectors of the words that names lack, and scale the sums to length one.
@@ -358,8 +366,8 @@ private:
     void write(int64_t c, int64_t shared, int64_t to) {
         float *const overlaps = &out_.overlaps(to, 0), *const described = &out_.descriptions(to, 0);
         if (to != shared) {
-            std::copy_n(&out_.overlaps(shared, 0), 6, overlaps);
-            std::copy_n(&out_.descriptions(shared, 0), 2, described);
+            std::copy_n(&out_.overlaps(shared, 0), N_OVERLAP_COLUMNS, overlaps);
+            std::copy_n(&out_.descriptions(shared, 0), LINKED_SENTENCE, described);
         }
         float in_title = 0.0f, in_description = 0.0f;
         for (int64_t k = in_titles_.ends[c]; k < in_titles_.ends[c + 1]; ++k)
@@ -368,15 +376,15 @@ private:
             const float there = in_sentence_[in_descriptions_.words[k]];
             if (there != 0.0f) in_description += in_descriptions_.values[k] * there;
         }
-        overlaps[4] = in_title;
-        described[2] = in_description;
+        overlaps[REST_WEIGHT_IN_SENTENCE] = in_title;
+        described[LINKED_SENTENCE] = in_description;
         auto product = [&](int64_t k) {
             return products_[place_[c][pairs_(k, 0)] * stride_ + lanes_[k]];
         };
         const int64_t n_cosines = out_.cosines.shape(1), n_pairs = pairs_.shape(0);
         float* const cosines = out_.cosines.row(to).data();
         for (int64_t k = 0; k < n_cosines; ++k) cosines[k] = product(k);
-        for (int64_t k = n_cosines; k < n_pairs; ++k) described[3 + k - n_cosines] = product(k);
+        for (int64_t k = n_cosines; k < n_pairs; ++k) described[N_LINKED_COLUMNS + k - n_cosines] = product(k);
     }
 
     const Contexts& contexts_;
@@ -440,9 +448,10 @@ void compare_texts(Ints candidate_offsets, const Repeats& repeats, const Context
     }
     for (const auto& table : {out.overlaps, out.cosines, out.descriptions})
         check_equal(table.shape(0), out.overlaps.shape(0), "out");
-    check_equal(out.overlaps.shape(1), 6, "out.overlaps");
-    check_equal(out.cosines.shape(1) + out.descriptions.shape(1) - 3, pairs.shape(0), "pairs");
-    check_at_least(out.descriptions.shape(1), 3, "out.descriptions");
+    check_equal(out.overlaps.shape(1), N_OVERLAP_COLUMNS, "out.overlaps");
+    check_equal(out.cosines.shape(1) + out.descriptions.shape(1) - N_LINKED_COLUMNS,
+                pairs.shape(0), "pairs");
+    check_at_least(out.descriptions.shape(1), N_LINKED_COLUMNS, "out.descriptions");
     check_equal(pairs.shape(1), 2, "pairs");
     for (int64_t k = 0; k < pairs.shape(0); ++k) {
         check_value(pairs(k, 0), 0, N_SIDES, "pairs");
