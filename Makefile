@@ -61,12 +61,12 @@ coverage: setup
 
 # The oldest versions of our requirements, in an environment of its own.
 LOWEST       := build/lowest
-LOWEST_TESTS := tests/core tests/text tests/kb tests/boosting/data tests/boosting/trees tests/boosting/search tests/boosting/test_model_file.py
+LOWEST_TESTS := tests/core tests/kb tests/boosting/data tests/boosting/trees tests/boosting/search tests/boosting/test_model_file.py
 
 test-lowest:
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check .
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check pytest hypothesis \
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check pytest hypothesis scikit-learn \
 		$$($(LOWEST)/bin/python -c 'import tomllib; print(*(r.replace(">=", "==") for r in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]))')
 	$(LOWEST)/bin/python -m pytest -q $(LOWEST_TESTS)
 
