@@ -19,7 +19,8 @@ from experiments.confidence_aida import (
 )
 from sgtb.core.files import write_whole
 from sgtb.evaluation.markdown import markdown_table
-from sgtb.evaluation.nil_scores import NilScores, PrecisionRecall
+from sgtb.evaluation.metrics import PrecisionRecall
+from sgtb.evaluation.nil_scores import NilScores
 from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability
 
 Rows = Iterator[tuple[str, ...]]
@@ -80,7 +81,7 @@ def _scores(scores: NilScores) -> dict[str, Any]:
 
 def _retrieval(counts: PrecisionRecall) -> dict[str, Any]:
     return {
-        "right": counts.right, "said": counts.said, "gold": counts.gold,
+        "right": counts.right, "said": counts.predicted, "gold": counts.gold,
         "precision": _percent(counts.precision), "recall": _percent(counts.recall),
         "f1": _percent(counts.f1),
     }  # fmt: skip

@@ -16,7 +16,7 @@ from experiments.aida import Watch, unwatched
 from sgtb.boosting.search.plan import PlanName
 from sgtb.core.errors import SettingsError
 from sgtb.core.progress import Progress, silent
-from sgtb.evaluation.linkers.link_scores import LinkTest, ask_links, figures_of
+from sgtb.evaluation.linkers.link_scores import LinkTest, figures_of, score_links
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training.linker_training import fit_linker, prepare
@@ -80,7 +80,7 @@ def run_links(
                     TrainingData.of(kb, read.documents[split]) for split in ("train", "dev")
                 )
                 models = train_plans(kb, train, dev, plans, progress, watch)
-                tests.append(ask_links(kb, models, read.documents["test"]))
+                tests.append(score_links(kb, models, read.documents["test"]))
     return LinksResult(
         {"hold_out": share, "turns": turns, "red_links": red_links},
         {split: held_out[split] for split in ("train", "dev", "test")},

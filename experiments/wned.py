@@ -21,7 +21,7 @@ from sgtb.core.dtypes import Ints
 from sgtb.core.entities import EntityTable
 from sgtb.core.errors import SettingsError
 from sgtb.core.records import Document, Mention
-from sgtb.evaluation import Accuracy, Recall, TitleScore, bag_of_titles, in_kb_accuracy
+from sgtb.evaluation import Accuracy, PrecisionRecall, Recall, bag_of_titles, in_kb_accuracy
 from sgtb.evaluation.metrics import share
 from sgtb.evaluation.page_titles import normal_title
 from sgtb.formats.codecs.wned_corpus import WnedCorpus
@@ -82,7 +82,7 @@ class SetRun:
     plan: str
     seed: int
     n_trees: int
-    titles: TitleScore
+    titles: PrecisionRecall
     accuracy: Accuracy
 
 
@@ -162,7 +162,7 @@ def prepare(data: AidaData, corpora: Sequence[WnedCorpus]) -> tuple[WnedSet, ...
     return tuple(sets)
 
 
-def score(given: WnedSet, entities: EntityTable, places: Ints) -> tuple[TitleScore, Accuracy]:
+def score(given: WnedSet, entities: EntityTable, places: Ints) -> tuple[PrecisionRecall, Accuracy]:
     """Compare what was chosen, as places among candidates, with the gold."""
     documents, answers = given.choices.documents, answers_of(given.choices, entities, places)
     title_of = dict(zip(entities.ids, entities.titles, strict=True))

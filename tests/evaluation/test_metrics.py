@@ -11,8 +11,8 @@ from sgtb.core.records import NIL
 from sgtb.evaluation import (
     Accuracy,
     Answers,
+    PrecisionRecall,
     Recall,
-    TitleScore,
     ambiguity,
     bag_of_titles,
     candidate_recall,
@@ -22,7 +22,7 @@ from tests.helpers.answer_builders import accuracy, document, mention, perfect
 from tests.helpers.strategies import answered
 
 
-def titles(gold, said, **options) -> TitleScore:
+def titles(gold, said, **options) -> PrecisionRecall:
     """The score of one document with these golds and answers."""
     documents = [document("d", *gold)]
     return bag_of_titles(documents, Answers.of(documents, [said]), **options)
@@ -99,7 +99,7 @@ def test_titles_are_counted_once_per_document_and_summed_over_documents():
     documents = [document("d", "A", "A", "B", "C"), document("e", "A", "A")]
     said = [["A", "B", "X", "A"], ["A", "A"]]
     score = bag_of_titles(documents, Answers.of(documents, said))
-    assert (score.tp, score.n_predicted, score.n_gold) == (2 + 1, 3 + 1, 3 + 1)
+    assert (score.right, score.predicted, score.gold) == (2 + 1, 3 + 1, 3 + 1)
     assert score.precision == score.recall == score.f1 == 3 / 4
 
 
@@ -115,39 +115,39 @@ def test_a_title_at_the_wrong_mention_is_still_in_the_bag():
 
 def test_mentions_outside_the_kb_are_not_asked():
     score = titles(["A", NIL, None], ["A", "B", "C"])
-    assert (score.tp, score.n_predicted, score.n_gold) == (1, 1, 1)
+    assert (score.right, score.predicted, score.gold) == (1, 1, 1)
 
 
 def test_nil_is_no_title():
     score = titles(["A", "B"], ["A", NIL])
-    assert (score.tp, score.n_predicted, score.n_gold) == (1, 1, 2)
+    assert (score.right, score.predicted, score.gold) == (1, 1, 2)
 
 
 def test_titles_are_compared_in_normal_form():
     score = titles(["new_York  City", "eBay"], [" New York City", "EBay"])
-    assert (score.tp, score.n_predicted, score.n_gold) == (2, 2, 2)
+    assert (score.right, score.predicted, score.gold) == (2, 2, 2)
 
 
 def test_spellings_of_a_title_are_one_title():
     score = titles(["a_b", "A b", "a  b"], ["A_b", "a b", "A b"])
-    assert (score.tp, score.n_predicted, score.n_gold) == (1, 1, 1)
+    assert (score.right, score.predicted, score.gold) == (1, 1, 1)
 
 
 def test_redirects_are_followed_on_both_sides():
     redirects = {"UK": "Great_Britain", "Great Britain": "United Kingdom", "GB": "UK"}
     score = titles(["UK", "Paris"], ["GB", "Paris"], redirects=redirects)
-    assert (score.tp, score.n_predicted, score.n_gold) == (2, 2, 2)
+    assert (score.right, score.predicted, score.gold) == (2, 2, 2)
     # Three names, one page: one gold title.
     score = titles(
         ["UK", "GB", "United_Kingdom"], ["Great Britain", None, None], redirects=redirects
     )
-    assert (score.tp, score.n_predicted, score.n_gold) == (1, 1, 1)
+    assert (score.right, score.predicted, score.gold) == (1, 1, 1)
 
 
 def test_redirects_in_a_circle_end():
     redirects = {"A": "B", "B": "C", "C": "B"}
     score = titles(["A", "D"], ["C", "E"], redirects=redirects)
-    assert (score.tp, score.n_predicted, score.n_gold) == (1, 2, 2)
+    assert (score.right, score.predicted, score.gold) == (1, 2, 2)
 
 
 def test_ids_get_their_titles_and_the_annotation_goes_first():
@@ -155,7 +155,7 @@ def test_ids_get_their_titles_and_the_annotation_goes_first():
     title_of = {"1": "Paris", "2": "London", "3": "New name"}
     # 3 is right by its id, but only a redirect makes the titles equal; 9 is its own title.
     score = titles(gold, ["1", "2", "3", "9"], title_of=title_of)
-    assert (score.tp, score.n_predicted, score.n_gold) == (3, 4, 4)
+    assert (score.right, score.predicted, score.gold) == (3, 4, 4)
     redirects = {"Old name": "New name"}
     assert titles(gold, ["1", "2", "3", "9"], redirects=redirects, title_of=title_of).f1 == 1
 
@@ -171,8 +171,8 @@ def test_scores_of_nothing():
 def test_bags_of_titles_hold_together(case):
     documents, answers = case
     score = bag_of_titles(documents, answers)
-    assert 0 <= score.tp <= min(score.n_predicted, score.n_gold)
-    if score.tp:
+    assert 0 <= score.right <= min(score.predicted, score.gold)
+    if score.right:
         harmonic = 2 / (1 / score.precision + 1 / score.recall)
         assert score.f1 == pytest.approx(harmonic)
 

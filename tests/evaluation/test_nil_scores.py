@@ -26,13 +26,13 @@ def test_every_kind_of_answer_counts_where_it_should():
     #                          right, wrong, NIL invented, NIL missed, right NIL, nobody knows
     answers = Answers.of(documents, [["a", "x", None, "y", NIL, "z"]])
     scores = nil_scores(documents, answers)
-    assert scores.links == PrecisionRecall(right=1, said=3, gold=3)
-    assert scores.nil == PrecisionRecall(right=1, said=2, gold=2)
+    assert scores.links == PrecisionRecall(right=1, predicted=3, gold=3)
+    assert scores.nil == PrecisionRecall(right=1, predicted=2, gold=2)
     assert scores.accuracy == 2 / 5
 
 
 def test_shares():
-    score = PrecisionRecall(right=2, said=4, gold=8)
+    score = PrecisionRecall(right=2, predicted=4, gold=8)
     assert (score.precision, score.recall, score.f1) == (1 / 2, 1 / 4, 1 / 3)
     empty = PrecisionRecall(0, 0, 0)
     assert all(math.isnan(value) for value in (empty.precision, empty.recall, empty.f1))
@@ -45,7 +45,11 @@ def test_links_that_are_right_are_those_of_the_accuracy(case):
     scores, accuracy = nil_scores(documents, answers), in_kb_accuracy(documents, answers)
     assert (scores.links.right, scores.links.gold) == (accuracy.correct, accuracy.total)
     annotated = sum(m.gold is not None for d in documents for m in d.mentions)
-    assert scores.links.said + scores.nil.said == scores.links.gold + scores.nil.gold == annotated
+    assert (
+        scores.links.predicted + scores.nil.predicted
+        == scores.links.gold + scores.nil.gold
+        == annotated
+    )
 
 
 def slow_curve(confidence, right, outside):

@@ -80,12 +80,12 @@ def test_everything_is_counted_as_one_would_by_hand(fitted, kb, documents, judge
     assert judged.always == sum(best.entity == m.gold for m, _, best in rows) / len(linked)
     said = [(m, link) for m, link, _ in rows if link.entity is None]
     nil = judged.scores.nil
-    assert (nil.said, nil.right) == (len(said), sum(m.gold == NIL for m, _ in said))
+    assert (nil.predicted, nil.right) == (len(said), sum(m.gold == NIL for m, _ in said))
     decided = [(m, link) for m, link, _ in rows if link.candidates]
     assert 0 < len(decided) < len(rows)
     assert judged.after.n == judged.before.n == len(decided)
     assert judged.decided.nil.gold == sum(m.gold == NIL for m, _ in decided)
-    assert judged.decided.nil.said == sum(link.entity is None for _, link in decided)
+    assert judged.decided.nil.predicted == sum(link.entity is None for _, link in decided)
     assert judged.decided.links == replace(
         judged.scores.links, gold=sum(m.in_kb for m, _ in decided)
     )

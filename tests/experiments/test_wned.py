@@ -215,7 +215,7 @@ def test_scores_as_counted_by_hand(tmp_path: Path) -> None:
     chosen = most_linked(given)
     assert chosen.tolist() == [0, 0, 0, -1]
     titles, accuracy = score(given, data.entities, chosen)
-    assert (titles.tp, titles.n_predicted, titles.n_gold) == (2, 2, 4)
+    assert (titles.right, titles.predicted, titles.gold) == (2, 2, 4)
     assert (accuracy.correct, accuracy.total) == (2, 4)
 
 

@@ -1,4 +1,4 @@
-"""Evaluation: how good answers are, how sure that is, and how to show it. It knows records."""
+"""Evaluation: metrics, reliability, bootstrap intervals, tables and plots."""
 
 from sgtb.evaluation.bootstrap import (
     Difference,
@@ -12,14 +12,14 @@ from sgtb.evaluation.markdown import markdown_table
 from sgtb.evaluation.metrics import (
     Accuracy,
     Ambiguity,
+    PrecisionRecall,
     Recall,
-    TitleScore,
     ambiguity,
     bag_of_titles,
     candidate_recall,
     in_kb_accuracy,
 )
-from sgtb.evaluation.nil_scores import NilCurve, NilScores, PrecisionRecall, nil_curve, nil_scores
+from sgtb.evaluation.nil_scores import NilCurve, NilScores, nil_curve, nil_scores
 from sgtb.evaluation.reliability import Calibration, calibration
 from sgtb.evaluation.system_answers import Answers
 
@@ -35,7 +35,6 @@ __all__ = [
     "PrecisionRecall",
     "Recall",
     "Slice",
-    "TitleScore",
     "ambiguity",
     "bag_of_titles",
     "breakdown",

@@ -1,7 +1,7 @@
-"""The bootstrap: how far a score would move if other documents had been drawn.
+"""The bootstrap: intervals of scores over samples of documents.
 
-Mentions of a document stand or fall together, so whole documents are drawn, with replacement.
-Documents that add nothing to the total, as those without an in-KB mention, are not drawn.
+Decisions within a document depend on each other, so whole documents are drawn, with replacement.
+Documents without an in-KB mention are not drawn.
 """
 
 import math
@@ -15,7 +15,7 @@ from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.evaluation.metrics import Accuracy, Longs
 
 Doubles = npt.NDArray[np.float64]
-_DRAWS = 1 << 20  # documents drawn at a time: 8 MB, however many samples are asked for
+_DRAWS = 1 << 20  # documents drawn at a time: 8 MB, whatever the number of samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def ratio_interval(
 ) -> Interval:
     """Return Σ part / Σ total over documents with its percentile interval.
 
-    F1 is such a ratio too: twice what is right, by what was said and what should have been.
+    F1 is such a ratio too: twice the right ones, by the predicted and the gold ones.
     """
     rank = _rank(n_samples, level)
     if part.shape != total.shape:
@@ -70,7 +70,7 @@ def paired_bootstrap(
 ) -> Difference:
     """Return by how much the micro accuracy of b is higher than that of a, on the same documents.
 
-    Both systems meet every sample of documents; that is what makes the comparison sharp.
+    Both systems are scored on the same samples of documents.
     """
     rank = _rank(n_samples, level)
     _check_same(a, b)
@@ -84,12 +84,12 @@ def paired_bootstrap(
 
 def _samples(part: Longs, total: Longs, n_samples: int, seed: int) -> Doubles:
     """Return Σ part / Σ total over the documents of each sample."""
-    asked = total > 0
-    if not asked.any():
+    counted = total > 0
+    if not counted.any():
         raise ProblemsError(
-            f"none of the {len(asked)} documents has an in-KB mention: there is nothing to sample"
+            f"none of the {len(counted)} documents has an in-KB mention: there is nothing to sample"
         )
-    part, total = part[asked], total[asked]
+    part, total = part[counted], total[counted]
     chunks = _draws(len(total), n_samples, np.random.default_rng(seed))
     return np.concatenate([_ratios(part, total, chunk) for chunk in chunks])
 
@@ -128,7 +128,7 @@ def _percentiles(samples: Doubles, rank: int) -> tuple[float, float]:
 
 
 def _check_same(a: Accuracy, b: Accuracy) -> None:
-    """Raise unless both systems were asked the same."""
+    """Raise unless both systems answered the same documents."""
     if len(a.documents) != len(b.documents):
         raise ProblemsError(
             f"one system answered {len(a.documents)} documents, the other {len(b.documents)}; "

@@ -1,4 +1,4 @@
-"""A breakdown: accuracy by ambiguity, type, document length, or how often training met the gold."""
+"""A breakdown of accuracy by ambiguity, type, document length, or frequency in training."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -45,7 +45,7 @@ class Tally:
           "type": the annotated type
           "length": the number of in-KB mentions in the document
           "words": the number of tokens in the document
-          "frequency": how often the gold was meant in training
+          "frequency": mentions of the gold in training
     seen  from entity id to the number of training mentions that mean it; for "frequency" only
     """
 
@@ -55,7 +55,7 @@ class Tally:
             raise SettingsError(f"there is no breakdown by {by!r}; choose one of {known}")
         if by == "frequency" and seen is None:
             raise SettingsError(
-                "a breakdown by frequency needs `seen`: how often training meant each entity"
+                "a breakdown by frequency needs `seen`: the training mentions of each entity"
             )
         self._by: By = by
         self._seen = seen or {}

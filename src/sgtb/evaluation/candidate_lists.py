@@ -1,4 +1,4 @@
-"""Candidates: the entities a system could choose from, as the documents or a search bring them."""
+"""Candidate lists: the entities a system could choose from."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ Candidates = Sequence[Sequence[Sequence[str]]]
 
 
 def candidates_of(documents: Sequence[Document], candidates: Candidates | None) -> Candidates:
-    """Return the given candidates if they fit; None stands for those that the mentions bring."""
+    """Return the given candidates, checked; None: those of the mentions themselves."""
     if candidates is None:
         return [[mention.candidates or () for mention in doc.mentions] for doc in documents]
     check_fit(documents, candidates, "candidate lists")

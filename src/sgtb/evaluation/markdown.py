@@ -1,4 +1,4 @@
-"""A report: results set out for people to read."""
+"""Tables in Markdown."""
 
 import re
 from collections.abc import Iterable, Sequence

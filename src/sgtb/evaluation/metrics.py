@@ -1,7 +1,7 @@
-"""Metrics: how often answers are right, and how often they could have been.
+"""Metrics: accuracy, Bag-of-Title scores, candidate recall and ambiguity.
 
-Only mentions whose gold is an entity are asked. Those outside the knowledge base (NIL) and those
-without annotation are ignored, whatever the system said about them. A share of nothing is NaN.
+Only mentions whose gold is an entity count. Those outside the knowledge base (NIL) and those
+without annotation are ignored. A share of nothing is NaN.
 """
 
 import math
@@ -55,7 +55,7 @@ class Accuracy:
 
     @property
     def total(self) -> int:
-        """The number of mentions asked."""
+        """The number of in-KB mentions."""
         return int(self.document_total.sum())
 
     @property
@@ -66,34 +66,34 @@ class Accuracy:
     @property
     def macro(self) -> float:
         """The mean of the documents' own accuracies, over those that have an in-KB mention."""
-        asked = self.document_total > 0
-        if not asked.any():
+        counted = self.document_total > 0
+        if not counted.any():
             return math.nan
-        return float(np.mean(self.document_correct[asked] / self.document_total[asked]))
+        return float(np.mean(self.document_correct[counted] / self.document_total[counted]))
 
 
 @dataclass(frozen=True, slots=True)
-class TitleScore:
-    """Bag-of-Title scores: titles predicted and right, predicted, and gold, over all documents."""
+class PrecisionRecall:
+    """Numbers of right predictions, of all predictions, and of what should be predicted."""
 
-    tp: int
-    n_predicted: int
-    n_gold: int
+    right: int
+    predicted: int
+    gold: int
 
     @property
     def precision(self) -> float:
-        """The share of right titles among the predicted."""
-        return share(self.tp, self.n_predicted)
+        """The share of right ones among the predicted."""
+        return share(self.right, self.predicted)
 
     @property
     def recall(self) -> float:
-        """The share of right titles among the gold."""
-        return share(self.tp, self.n_gold)
+        """The share of right ones among the gold."""
+        return share(self.right, self.gold)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of both."""
-        return share(2 * self.tp, self.n_predicted + self.n_gold)
+        return share(2 * self.right, self.predicted + self.gold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,10 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """How much there is to choose from.
+    """Numbers of candidates.
 
-    mentions    the mentions asked
-    candidates  their candidates in all
+    mentions    the in-KB mentions
+    candidates  all their candidates
     without     the mentions that have none
     most        the candidates of the mention with the most
     """
@@ -147,17 +147,17 @@ def bag_of_titles(
     answers: Answers,
     redirects: Mapping[str, str] | None = None,
     title_of: Mapping[str, str] | None = None,
-) -> TitleScore:
+) -> PrecisionRecall:
     """Compare, per document, the set of predicted titles with the set of gold titles.
 
-    redirects  from title to title, followed on both sides, see `titles.resolve`
+    redirects  from title to title, followed on both sides, see `page_titles.resolve`
     title_of   from entity id to title; an id that it lacks, or every id without it, is a title
 
     The gold title is the annotation's, or that of the gold id where the annotation has none.
     """
     redirects = {} if redirects is None else redirects
     title_of = {} if title_of is None else title_of
-    tp = n_predicted = n_gold = 0
+    right = n_predicted = n_gold = 0
     for document, entities in answers.beside(documents):
         predicted, gold = set(), set()
         for mention, entity in zip(document.mentions, entities, strict=True):
@@ -166,10 +166,10 @@ def bag_of_titles(
             gold.add(resolve(_gold_title(mention, title_of), redirects))
             if entity is not None and entity != NIL:
                 predicted.add(resolve(title_of.get(entity, entity), redirects))
-        tp += len(predicted & gold)
+        right += len(predicted & gold)
         n_predicted += len(predicted)
         n_gold += len(gold)
-    return TitleScore(tp, n_predicted, n_gold)
+    return PrecisionRecall(right, n_predicted, n_gold)
 
 
 def candidate_recall(documents: Sequence[Document], candidates: Candidates | None = None) -> Recall:
@@ -202,5 +202,5 @@ def share(part: int, whole: int) -> float:
 def _gold_title(mention: Mention, title_of: Mapping[str, str]) -> str:
     if mention.title:
         return mention.title
-    assert mention.gold is not None  # only in-KB mentions are asked
+    assert mention.gold is not None  # callers pass in-KB mentions only
     return title_of.get(mention.gold, mention.gold)

@@ -1,9 +1,10 @@
-"""NIL scores: how well names that mean nothing in the knowledge base are told from the others.
+"""NIL scores: precision and recall of links and of NIL.
 
-In the documents given here, a gold of NIL means "outside the knowledge base", whatever the reason.
-Mentions without annotation are ignored. An answer of None or NIL says "outside".
+A gold of NIL means "outside the knowledge base", whatever the reason. Mentions without annotation
+are ignored. An answer of None or NIL counts as NIL.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from sgtb.core.errors import ProblemsError
 from sgtb.core.records import NIL, Document
-from sgtb.evaluation.metrics import share
+from sgtb.evaluation.metrics import PrecisionRecall, share
 from sgtb.evaluation.system_answers import Answers
 
 Doubles = npt.NDArray[np.float64]
@@ -20,35 +21,11 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class PrecisionRecall:
-    """What was said and right, what was said, and what should have been said."""
-
-    right: int
-    said: int
-    gold: int
-
-    @property
-    def precision(self) -> float:
-        """The share of right ones among those said."""
-        return share(self.right, self.said)
-
-    @property
-    def recall(self) -> float:
-        """The share of right ones among those that should have been said."""
-        return share(self.right, self.gold)
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of both."""
-        return share(2 * self.right, self.said + self.gold)
-
-
-@dataclass(frozen=True, slots=True)
 class NilScores:
     """Links and NILs, each with precision, recall and F1.
 
-    links  mentions answered with an entity, right if it is the gold; wanted: those in the KB
-    nil    mentions answered with NIL, right if they are outside; wanted: those outside
+    links  mentions answered with an entity, right if it is the gold; gold: those in the KB
+    nil    mentions answered with NIL, right if they are outside; gold: those outside
     """
 
     links: PrecisionRecall
@@ -56,28 +33,34 @@ class NilScores:
 
     @property
     def accuracy(self) -> float:
-        """The share of annotated mentions with the right answer, NIL an answer like any other."""
+        """The share of annotated mentions with the right answer, NIL included."""
         return share(self.links.right + self.nil.right, self.links.gold + self.nil.gold)
 
 
 def nil_scores(documents: Sequence[Document], answers: Answers) -> NilScores:
     """Count right links and right NILs over all annotated mentions."""
-    links, nil = [0, 0, 0], [0, 0, 0]
+    counts: Counter[tuple[bool, bool, bool]] = Counter()  # linked, in the KB, right
     for document, entities in answers.beside(documents):
         for mention, entity in zip(document.mentions, entities, strict=True):
             if mention.gold is None:
                 continue
-            named = entity is not None and entity != NIL
-            said, wanted = links if named else nil, links if mention.in_kb else nil
-            said[1] += 1
-            wanted[2] += 1
-            said[0] += (entity == mention.gold) if named else not mention.in_kb
-    return NilScores(PrecisionRecall(*links), PrecisionRecall(*nil))
+            linked = entity is not None and entity != NIL
+            right = entity == mention.gold if linked else not mention.in_kb
+            counts[linked, mention.in_kb, right] += 1
+
+    def scores(link: bool) -> PrecisionRecall:
+        return PrecisionRecall(
+            right=sum(n for (linked, _, right), n in counts.items() if linked == link and right),
+            predicted=sum(n for (linked, _, _), n in counts.items() if linked == link),
+            gold=sum(n for (_, in_kb, _), n in counts.items() if in_kb == link),
+        )
+
+    return NilScores(scores(True), scores(False))
 
 
 @dataclass(frozen=True, eq=False)
 class NilCurve:
-    """What a threshold on the confidence in links would do, from linking all to linking nothing.
+    """The effect of a threshold on the confidence of links, from linking all to linking nothing.
 
     threshold  f8[P]  ascending; names are linked where the confidence is at least that
     precision  f8[P]  of NIL; NaN where nothing is NIL
@@ -99,12 +82,12 @@ class NilCurve:
 
     @property
     def best(self) -> int:
-        """The point of the highest F1; of several the one that links most."""
+        """The point of the highest F1; ties go to the one with the most links."""
         return int(self.f1.argmax())
 
     @property
     def area(self) -> float:
-        """The average precision: that of every point, weighted by the recall it adds."""
+        """The average precision, weighted by the recall that each point adds."""
         return float(np.sum(np.diff(self.recall, prepend=0) * np.nan_to_num(self.precision)))
 
 
@@ -127,10 +110,10 @@ def nil_curve(confidence: Doubles, right: Bools, outside: Bools) -> NilCurve:
     order = np.argsort(confidence, kind="stable")
     ordered = confidence[order]
     threshold = np.concatenate([[0.0], np.unique(ordered[ordered > 0]), [np.inf]])
-    said = np.searchsorted(ordered, threshold, "left")
-    found = np.append(0, np.cumsum(outside[order]))[said]
-    lost = np.append(0, np.cumsum((right & ~outside)[order]))[said]
+    n_nil = np.searchsorted(ordered, threshold, "left")
+    found = np.append(0, np.cumsum(outside[order]))[n_nil]
+    lost = np.append(0, np.cumsum((right & ~outside)[order]))[n_nil]
     kept = int((right & ~outside).sum()) - lost
-    precision = np.divide(found, said, out=np.full(len(said), np.nan), where=said > 0)
-    in_kb = kept / (n - n_outside) if n > n_outside else np.full(len(said), np.nan)
+    precision = np.divide(found, n_nil, out=np.full(len(n_nil), np.nan), where=n_nil > 0)
+    in_kb = kept / (n - n_outside) if n > n_outside else np.full(len(n_nil), np.nan)
     return NilCurve(threshold, precision, found / n_outside, in_kb)

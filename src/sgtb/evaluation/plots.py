@@ -164,7 +164,7 @@ def _spread(heights: Sequence[float], gap: float) -> list[float]:
 
 
 def _key(axes: "Axes") -> None:
-    """Say what the kinds of line mean, in grey: colours stand for systems."""
+    """Add a legend of the kinds of line, in grey: colours stand for systems."""
     from matplotlib.lines import Line2D
 
     kinds = [

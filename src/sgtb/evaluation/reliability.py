@@ -1,4 +1,4 @@
-"""Calibration: whether answers given with 80 % confidence are right in 80 of 100 cases."""
+"""Reliability: whether answers with 80 % confidence are right in 80 of 100 cases."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Doubles = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 CERTAIN = 1e-6
-"""For log loss, no confidence is closer to 0 or 1: one wrong certainty would cost without end."""
+"""For the log loss, confidences are clipped to this distance from 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How far confidences can be trusted.
+    """The calibration error of confidences.
 
     bins      of equal width, empty ones included
     ece       the expected calibration error: |accuracy - mean confidence| of the bins, weighted
               by their answers
     brier     the mean of (confidence - right)²
-    log_loss  the mean of -log of the probability given to what turned out
+    log_loss  the mean of -log of the probability of the outcome
     """
 
     bins: tuple[Bin, ...]

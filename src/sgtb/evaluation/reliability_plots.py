@@ -1,4 +1,4 @@
-"""Plots of trust, as PNG files: whether confidences are true, and what NIL can be had for.
+"""Plots of reliability and of NIL precision and recall, as PNG files.
 
 Needs matplotlib, which `pip install sgtb[plot]` brings.
 """
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgtb.core.errors import SettingsError
-from sgtb.evaluation.nil_scores import NilCurve, PrecisionRecall
+from sgtb.evaluation.metrics import PrecisionRecall
+from sgtb.evaluation.nil_scores import NilCurve
 from sgtb.evaluation.plot_canvas import COLOURS, GREY, INK, figure_file, plain
 from sgtb.evaluation.reliability import Calibration
 
@@ -22,9 +23,9 @@ _DIAGONAL: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "linestyle": (0, (
 
 
 def reliability(systems: Mapping[str, Calibration], path: str | os.PathLike[str]) -> None:
-    """Draw, per system and bin, how often answers are right against how sure they are.
+    """Draw accuracy against confidence, per system and bin.
 
-    On the dashed line confidences are true. Below stands which share of the answers each bin has.
+    On the dashed line confidences are exact. The lower plot has the share of answers in each bin.
     """
     shown = {name: one for name, one in systems.items() if one.n}
     if not shown:
@@ -69,15 +70,19 @@ def nil_precision_recall(
         for i, (name, curve) in enumerate(curves.items()):
             colour = COLOURS[i % len(COLOURS)]
             best = curve.best
-            said = ~np.isnan(curve.precision)
+            defined = ~np.isnan(curve.precision)
             label = f"{name}  best F1 {curve.f1[best]:.1%}"
             axes.plot(
-                curve.recall[said], curve.precision[said], color=colour, linewidth=2, label=label
+                curve.recall[defined],
+                curve.precision[defined],
+                color=colour,
+                linewidth=2,
+                label=label,
             )
             if curve.f1[best] > 0:
                 axes.plot(curve.recall[best], curve.precision[best], "o", color=colour, **_DOT)
             own = chosen.get(name)
-            if own is not None and own.said and own.gold:
+            if own is not None and own.predicted and own.gold:
                 axes.plot(
                     own.recall, own.precision, "X", color=colour, markersize=10,
                     markeredgecolor=INK, clip_on=False, zorder=4,
@@ -91,7 +96,7 @@ def nil_precision_recall(
 
 
 def _marks() -> list[Any]:
-    """Say what dot and cross mean, in grey: colours stand for systems."""
+    """Return the legend of dot and cross, in grey: colours stand for systems."""
     from matplotlib.lines import Line2D
 
     grey: dict[str, Any] = {"color": GREY, "linestyle": ""}

@@ -1,4 +1,4 @@
-"""Answers: what a system said about the mentions of some documents, mention by mention."""
+"""Answers: the entities that a system chose, by document and mention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ class Answers:
     """One answer to every mention, in the order of the documents and of their mentions.
 
     documents  the ids of the documents
-    entities   per document and mention the id of an entity; None or NIL: the system named none
+    entities   per document and mention the id of an entity; None or NIL: no entity
 
-    The ids are kept so that answers are never held against documents in another order.
+    The ids guard against a comparison with documents in another order.
     """
 
     documents: tuple[str, ...]

@@ -21,7 +21,7 @@ from sgtb.evaluation import (
     paired_bootstrap,
 )
 from sgtb.evaluation.linkers import EvaluationSettings, evaluate_linkers
-from sgtb.evaluation.linkers.resolved_gold import ask, titles_of
+from sgtb.evaluation.linkers.resolved_gold import resolve_gold, titles_of
 from sgtb.evaluation.linkers.score_accumulator import best_link
 from sgtb.evaluation.linkers.systems import Baseline
 from sgtb.kb import KnowledgeBase
@@ -48,8 +48,8 @@ def linked(linker, mixed):
 
 
 def test_scores_are_those_of_the_metrics(linker, mixed, found, linked):
-    asked = list(ask(linker.kb, mixed))
-    inside, annotated = [a.inside for a in asked], [a.annotated for a in asked]
+    asked = list(resolve_gold(linker.kb, mixed))
+    inside, annotated = [a.known for a in asked], [a.annotated for a in asked]
     candidates = [[[o.entity for o in link.candidates] for link in d.links] for d in linked]
     ids = {m.gold for d in annotated for m in d.mentions}
     answers = {
@@ -64,7 +64,7 @@ def test_scores_are_those_of_the_metrics(linker, mixed, found, linked):
         assert scores.recall == candidate_recall(inside, candidates)
         titles = titles_of(linker.kb, {*ids, *(e for row in said.entities for e in row)})
         bag = bag_of_titles(annotated, said, title_of=titles)
-        assert (scores.titles.right, scores.titles.f1) == (bag.tp, bag.f1)
+        assert (scores.titles.right, scores.titles.f1) == (bag.right, bag.f1)
         assert scores.nil == nil_scores(inside, said)
         for by in ("type", "ambiguity", "length", "words"):
             assert scores.slices[by] == breakdown(inside, said, by, candidates)
@@ -75,7 +75,7 @@ def test_scores_are_those_of_the_metrics(linker, mixed, found, linked):
 
 
 def test_confidences_are_judged_where_something_was_decided(mixed, linker, found, linked):
-    golds = [m.gold for a in ask(linker.kb, mixed) for m in a.inside.mentions]
+    golds = [m.gold for a in resolve_gold(linker.kb, mixed) for m in a.known.mentions]
     links = [link for d in linked for link in d.links]
     asked = [(link, gold) for link, gold in zip(links, golds, strict=True) if link.candidates]
     confidence = np.array([link.confidence for link, _ in asked])
@@ -203,7 +203,7 @@ def test_a_higher_threshold_moves_answers_to_nil(linker, mixed, found):
     strict = Linker(linker.model, linker.kb, LinkerSettings(nil=0.9))
     scores = evaluate_linkers({"one": strict}, {"data": mixed}, FEW)["data"].systems["one"]
     plain = found["data"].systems["one"]
-    assert scores.nil.nil.said > plain.nil.nil.said
+    assert scores.nil.nil.predicted > plain.nil.nil.predicted
     curve = scores.curve
     at = int(np.searchsorted(curve.threshold, 0.9))
     assert curve.in_kb[at] == scores.accuracy.micro

@@ -3,7 +3,7 @@
 import pytest
 
 from sgtb.core.errors import SettingsError
-from sgtb.evaluation.linkers.systems import BASELINES, Baseline, baselines_of, decided
+from sgtb.evaluation.linkers.systems import BASELINES, Baseline, baselines_of, chosen_by_linker
 from sgtb.linking.links import Alternative, Link, LinkedDocument
 
 
@@ -40,7 +40,7 @@ def test_fame_decides(linker, name):
 
 def test_the_linker_decides_for_itself():
     links = tuple(Link(0, 1, "x", e, "", "", 0.5, "exact") for e in ("a", None))
-    assert decided(LinkedDocument("x", links)) == ["a", None]
+    assert chosen_by_linker(LinkedDocument("x", links)) == ["a", None]
 
 
 def test_which_baselines_there_are(linker):

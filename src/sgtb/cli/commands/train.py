@@ -316,6 +316,6 @@ def asked_about(
     kb: "KnowledgeBase", model: "LinkerModel", documents: Sequence[Document]
 ) -> dict[str, Any]:
     """Return how often a model is right, beside baselines, where it has to choose."""
-    from sgtb.evaluation.linkers.link_scores import ask_links, figures_of
+    from sgtb.evaluation.linkers.link_scores import figures_of, score_links
 
-    return figures_of(ask_links(kb, {model.forest.plan.name: model}, documents))
+    return figures_of(score_links(kb, {model.forest.plan.name: model}, documents))

@@ -128,7 +128,7 @@ def _rows(scores: SetScores) -> list[tuple[str, Cell]]:
         ("links: recall", lambda s: percent(s.nil.links.recall)),
         ("links: F1", lambda s: _with(s.nil.links.f1, s.intervals.get("links"))),
     ]
-    if scores.unknown + scores.nil or any(s.nil.nil.said for s in scores.systems.values()):
+    if scores.unknown + scores.nil or any(s.nil.nil.predicted for s in scores.systems.values()):
         rows += [
             ("NIL: precision", lambda s: percent(s.nil.nil.precision)),
             ("NIL: recall", lambda s: percent(s.nil.nil.recall)),

@@ -1,4 +1,4 @@
-"""Judging: how good linkers are on documents with gold, and what they get wrong."""
+"""Evaluation of linkers on documents with gold, and their mistakes."""
 
 from sgtb.evaluation.linkers.data_sets import CorpusFile, data_sets
 from sgtb.evaluation.linkers.linker_evaluation import EvaluationSettings, evaluate_linkers

@@ -1,4 +1,4 @@
-"""Data sets: documents with gold under a name, read anew whenever somebody asks for them."""
+"""Data sets: named documents with gold, read again for every iteration."""
 
 import os
 from collections import Counter

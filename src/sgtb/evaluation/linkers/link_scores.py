@@ -1,4 +1,4 @@
-"""Scores on the links of held-out pages: linkers beside baselines, where they have to choose."""
+"""Scores on the links of held-out pages: linkers compared with baselines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from sgtb.core.records import Document
 from sgtb.evaluation import Accuracy, interval, paired_bootstrap
-from sgtb.evaluation.linkers.systems import Baseline, decided
+from sgtb.evaluation.linkers.systems import Baseline, chosen_by_linker
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
@@ -21,7 +21,7 @@ _SAMPLES = 10_000
 
 @dataclass(frozen=True)
 class LinkScores:
-    """What a system gets right, by document.
+    """The accuracy of a system, by document.
 
     recalled   of the mentions that have their gold among their candidates
     ambiguous  of those with two candidates or more
@@ -33,7 +33,7 @@ class LinkScores:
 
 @dataclass(frozen=True)
 class LinkTest:
-    """What systems make of the links of held-out pages.
+    """The scores of systems on the links of held-out pages.
 
     mentions  links in the text
     known     those that lead to an entity of the knowledge base
@@ -61,10 +61,10 @@ class LinkTest:
         )
 
 
-def ask_links(
+def score_links(
     kb: KnowledgeBase, models: Mapping[str, LinkerModel], documents: Sequence[Document]
 ) -> LinkTest:
-    """Ask baselines and linkers, which always have to choose where there are candidates."""
+    """Score baselines and linkers; every mention with candidates is linked."""
     systems: dict[str, LinkScores] = {}
     for name, model in models.items():
         linker = Linker(model, kb, LinkerSettings(candidates=model.candidates.top, nil=0.0))
@@ -74,7 +74,7 @@ def ask_links(
                 baseline: _scores(documents, linked, map(Baseline(kb, baseline), linked))
                 for baseline in BASELINES
             }
-        systems[name] = _scores(documents, linked, map(decided, linked))
+        systems[name] = _scores(documents, linked, map(chosen_by_linker, linked))
     return LinkTest(
         len(documents),
         sum(len(document.mentions) for document in documents),
@@ -137,18 +137,19 @@ def _scores(
     linked: Sequence[LinkedDocument],
     answers: Iterable[Sequence[str | None]],
 ) -> LinkScores:
-    rows = []
-    for document, found, entities in zip(documents, linked, answers, strict=True):
-        row = [0, 0, 0, 0]
+    n = len(documents)
+    total, right, ambiguous_total, ambiguous_right = np.zeros((4, n), np.int64)
+    for d, (document, found, entities) in enumerate(zip(documents, linked, answers, strict=True)):
         for mention, link, entity in zip(document.mentions, found.links, entities, strict=True):
             if not mention.in_kb or all(c.entity != mention.gold for c in link.candidates):
                 continue
-            several, right = len(link.candidates) > 1, entity == mention.gold
-            row = [row[0] + right, row[1] + 1, row[2] + (right and several), row[3] + several]
-        rows.append(row)
-    table = np.array(rows, np.int64).reshape(-1, 4)
+            several, correct = len(link.candidates) > 1, entity == mention.gold
+            total[d] += 1
+            right[d] += correct
+            ambiguous_total[d] += several
+            ambiguous_right[d] += several and correct
     ids = tuple(document.id for document in documents)
-    return LinkScores(Accuracy(ids, *table[:, :2].T), Accuracy(ids, *table[:, 2:].T))
+    return LinkScores(Accuracy(ids, right, total), Accuracy(ids, ambiguous_right, ambiguous_total))
 
 
 def _joined(some: Sequence[Accuracy]) -> Accuracy:

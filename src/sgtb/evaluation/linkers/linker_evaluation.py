@@ -1,4 +1,4 @@
-"""An evaluation: linkers and baselines on data sets, side by side."""
+"""An evaluation: linkers and baselines compared on data sets."""
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass
@@ -19,11 +19,15 @@ from sgtb.evaluation import (
     paired_bootstrap,
     ratio_interval,
 )
-from sgtb.evaluation.linkers.linked_passes import linked, twin
-from sgtb.evaluation.linkers.resolved_gold import Asked, titles_of
-from sgtb.evaluation.linkers.score_accumulator import Ledger, Longs
+from sgtb.evaluation.linkers.resolved_gold import (
+    ResolvedGold,
+    copy_linker,
+    link_resolved,
+    titles_of,
+)
+from sgtb.evaluation.linkers.score_accumulator import Longs, ScoreAccumulator
 from sgtb.evaluation.linkers.scores import Evaluation, SetScores, SystemScores
-from sgtb.evaluation.linkers.systems import Baseline, Chooser, decided
+from sgtb.evaluation.linkers.systems import Baseline, System, chosen_by_linker
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import LinkedDocument
@@ -34,7 +38,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """How scores are made.
+    """Settings of an evaluation.
 
     samples  of documents, drawn for each interval
     level    the share of samples that an interval holds
@@ -67,25 +71,25 @@ def evaluate_linkers(
 ) -> Evaluation:
     """Link data sets with every linker and compare the answers with the gold.
 
-    linkers    by name, all of one knowledge base; the others are held against the first
-    data       documents by the name of the data set, gone through once for each linker: lists,
-               or a `CorpusFile`. Splits of a data set are counted apart
-    baselines  of `choosers.BASELINES`, with the candidates of the first linker
+    linkers    by name, all of one knowledge base; the others are compared with the first
+    data       documents by the name of the data set, iterated once per linker: lists, or a
+               `CorpusFile`. Splits of a data set are scored separately
+    baselines  of `systems.BASELINES`, with the candidates of the first linker
     jobs       processes to link with
     """
     settings = settings or EvaluationSettings()
     kb = _the_kb(linkers)
     _check(linkers, data, baselines)
-    ledgers: dict[Place, dict[str, Ledger]] = {}
+    accumulators: dict[Place, dict[str, ScoreAccumulator]] = {}
     for i, (name, linker) in enumerate(linkers.items()):
-        systems: dict[str, Chooser] = {name: decided}
+        systems: dict[str, System] = {name: chosen_by_linker}
         if i == 0:
             systems |= {baseline: Baseline(kb, baseline) for baseline in baselines}
-        _run(linker, systems, data, ledgers, jobs, progress or silent)
+        _run(linker, systems, data, accumulators, jobs, progress or silent)
     order = [*linkers, *baselines]
     sets = [
-        _set_scores(place, _label(place, ledgers), {n: by_system[n] for n in order}, settings)
-        for place, by_system in ledgers.items()
+        _set_scores(place, _label(place, accumulators), {n: by_system[n] for n in order}, settings)
+        for place, by_system in accumulators.items()
     ]
     about = {"name": kb.path.name, "entities": len(kb)}
     return Evaluation(about, asdict(settings), tuple(sets))
@@ -93,42 +97,48 @@ def evaluate_linkers(
 
 def _run(
     linker: Linker,
-    systems: Mapping[str, Chooser],
+    systems: Mapping[str, System],
     data: Mapping[str, Iterable[Document]],
-    ledgers: dict[Place, dict[str, Ledger]],
+    accumulators: dict[Place, dict[str, ScoreAccumulator]],
     jobs: int,
     progress: Progress,
 ) -> None:
-    """Go through all data sets with one linker, and with what goes by its candidates."""
-    seen = linker.model.seen or None  # models of earlier versions do not know
+    """Link all data sets with one linker; baselines use its candidates."""
+    seen = linker.model.seen or None  # not in models of earlier versions
     name = next(iter(systems))
-    with twin(linker, reasons=False) as own:
+    with copy_linker(linker, reasons=False) as own:
         for title, documents in data.items():
-            total = len(documents) if isinstance(documents, Sized) else _counted(ledgers, title)
+            total = (
+                len(documents) if isinstance(documents, Sized) else _counted(accumulators, title)
+            )
             stage = f"{name} on {title}"
-            for done, (asked, found) in enumerate(linked(own, documents, jobs), 1):
-                by_system = ledgers.setdefault((title, asked.inside.split), {})
+            for done, (resolved, found) in enumerate(link_resolved(own, documents, jobs), 1):
+                by_system = accumulators.setdefault((title, resolved.known.split), {})
                 for system, choose in systems.items():
-                    ledger = by_system.setdefault(system, Ledger(seen))
-                    _count(ledger, asked, found, choose, own.kb)
+                    scores = by_system.setdefault(system, ScoreAccumulator(seen))
+                    _count(scores, resolved, found, choose, own.kb)
                 progress(stage, done, total)
 
 
 def _count(
-    ledger: Ledger, asked: Asked, found: LinkedDocument, choose: Chooser, kb: KnowledgeBase
+    scores: ScoreAccumulator,
+    resolved: ResolvedGold,
+    found: LinkedDocument,
+    choose: System,
+    kb: KnowledgeBase,
 ) -> None:
     entities = choose(found)
-    golds = (mention.gold for mention in asked.annotated.mentions)
-    ledger.add(asked, found.links, entities, titles_of(kb, {*entities, *golds}))
-    if choose is decided:
-        ledger.trust(asked.inside, found.links)
+    golds = (mention.gold for mention in resolved.annotated.mentions)
+    scores.add(resolved, found.links, entities, titles_of(kb, {*entities, *golds}))
+    if choose is chosen_by_linker:
+        scores.add_confidences(resolved.known, found.links)
 
 
-def _counted(ledgers: Mapping[Place, Mapping[str, Ledger]], title: str) -> int:
-    """Return how many documents an earlier linker met in a data set."""
+def _counted(accumulators: Mapping[Place, Mapping[str, ScoreAccumulator]], title: str) -> int:
+    """Return the number of documents of a data set, as counted for an earlier linker."""
     return sum(
-        max(len(ledger.ids) for ledger in by_system.values())
-        for (name, _), by_system in ledgers.items()
+        max(len(scores.ids) for scores in by_system.values())
+        for (name, _), by_system in accumulators.items()
         if name == title
     )
 
@@ -142,74 +152,85 @@ def _label(place: Place, places: Iterable[Place]) -> str:
 
 
 def _set_scores(
-    place: Place, name: str, by_system: Mapping[str, Ledger], settings: EvaluationSettings
+    place: Place, name: str, by_system: Mapping[str, ScoreAccumulator], settings: EvaluationSettings
 ) -> SetScores:
     first = next(iter(by_system.values()))
     beside = first.accuracy("correct", "total")
     systems: dict[str, SystemScores] = {}
-    for system, ledger in by_system.items():
-        systems[system] = _system_scores(ledger, beside if systems else None, settings)
+    for system, scores in by_system.items():
+        systems[system] = _system_scores(scores, beside if systems else None, settings)
     known, named = first.sum("total"), first.sum("named_total")
     nil = first.sum("nil_gold") - (named - known)
+    data, split = place
     return SetScores(
-        name, *place, len(first.ids), first.sum("mentions"), known, named - known, nil, systems
+        name=name,
+        data=data,
+        split=split,
+        documents=len(first.ids),
+        mentions=first.sum("mentions"),
+        known=known,
+        unknown=named - known,
+        nil=nil,
+        systems=systems,
     )
 
 
 def _system_scores(
-    ledger: Ledger, beside: Accuracy | None, settings: EvaluationSettings
+    scores: ScoreAccumulator, beside: Accuracy | None, settings: EvaluationSettings
 ) -> SystemScores:
-    accuracy = ledger.accuracy("correct", "total")
+    accuracy = scores.accuracy("correct", "total")
     draws = {"n_samples": settings.samples, "seed": settings.seed}
     difference = None
     if beside is not None and accuracy.total:
         difference = paired_bootstrap(beside, accuracy, level=settings.level, **draws)
     ratios = {
         "accuracy": (accuracy.document_correct, accuracy.document_total),
-        "titles": _f1_parts(ledger, "title"),
-        "links": _f1_parts(ledger, "link"),
+        "titles": _f1_parts(scores, "title"),
+        "links": _f1_parts(scores, "link"),
     }
     return SystemScores(
-        accuracy,
-        ledger.accuracy("named_correct", "named_total"),
-        Recall(ledger.sum("found"), accuracy.total),
-        ledger.sum("candidates"),
-        ledger.precision_recall("title"),
-        NilScores(ledger.precision_recall("link"), ledger.precision_recall("nil")),
-        _calibration(ledger, settings.bins),
-        _curve(ledger),
-        {by: tally.slices() for by, tally in ledger.tallies.items()},
-        np.array(ledger.wrong, np.int64).reshape(-1, 2),
-        {
+        accuracy=accuracy,
+        named=scores.accuracy("named_correct", "named_total"),
+        recall=Recall(scores.sum("found"), accuracy.total),
+        candidates=scores.sum("candidates"),
+        titles=scores.precision_recall("title"),
+        nil=NilScores(scores.precision_recall("link"), scores.precision_recall("nil")),
+        calibration=_calibration(scores, settings.bins),
+        curve=_curve(scores),
+        slices={by: tally.slices() for by, tally in scores.tallies.items()},
+        wrong=np.array(scores.wrong, np.int64).reshape(-1, 2),
+        intervals={
             name: ratio_interval(part, total, level=settings.level, **draws)
             for name, (part, total) in ratios.items()
             if total.any()
         },
-        difference,
+        difference=difference,
     )
 
 
-def _calibration(ledger: Ledger, bins: int) -> Calibration | None:
-    if not ledger.confidence:
+def _calibration(scores: ScoreAccumulator, bins: int) -> Calibration | None:
+    if not scores.confidence:
         return None
-    return calibration(np.array(ledger.confidence), np.array(ledger.right, np.bool_), bins)
+    return calibration(np.array(scores.confidence), np.array(scores.right, np.bool_), bins)
 
 
-def _curve(ledger: Ledger) -> NilCurve | None:
-    if not any(ledger.outside):
+def _curve(scores: ScoreAccumulator) -> NilCurve | None:
+    if not any(scores.outside):
         return None
-    right, outside = (np.array(given, np.bool_) for given in (ledger.link_right, ledger.outside))
-    return nil_curve(np.array(ledger.link_confidence), right, outside)
+    right, outside = (np.array(given, np.bool_) for given in (scores.link_right, scores.outside))
+    return nil_curve(np.array(scores.link_confidence), right, outside)
 
 
-def _f1_parts(ledger: Ledger, what: str) -> tuple[Longs, Longs]:
-    """Return F1 as a ratio: by document, twice what is right, and what was said and should be."""
-    right, said, gold = (ledger.column(f"{what}_{part}") for part in ("right", "said", "gold"))
-    return 2 * right, said + gold
+def _f1_parts(scores: ScoreAccumulator, what: str) -> tuple[Longs, Longs]:
+    """Return F1 as a ratio by document: twice the right ones; the predicted and the gold ones."""
+    right, predicted, gold = (
+        scores.column(f"{what}_{part}") for part in ("right", "predicted", "gold")
+    )
+    return 2 * right, predicted + gold
 
 
 def _the_kb(linkers: Mapping[str, Linker]) -> KnowledgeBase:
-    """Return the knowledge base of all linkers; what a gold is depends on it."""
+    """Return the knowledge base of all linkers; gold is resolved against it."""
     kbs = [linker.kb for linker in linkers.values()]
     if not kbs:
         raise SettingsError("there is no linker to evaluate: give at least one")
@@ -217,7 +238,7 @@ def _the_kb(linkers: Mapping[str, Linker]) -> KnowledgeBase:
         if kb.state.fingerprint != kbs[0].state.fingerprint:
             raise SettingsError(
                 f"one linker has the knowledge base {kbs[0].path}, another {kb.path}, and they "
-                "differ; only linkers of one knowledge base can be asked the same"
+                "differ; compare linkers of one knowledge base"
             )
     return kbs[0]
 

@@ -1,5 +1,6 @@
-"""Mistakes: mentions that a linker got wrong, each with what it was, what it was not, and why."""
+"""Mistakes: mentions linked wrongly, with gold, answer and reasons."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -7,16 +8,15 @@ from typing import Literal
 import numpy as np
 
 from sgtb.core.records import NIL, Document, Mention, Record
-from sgtb.evaluation.linkers.linked_passes import linked, twin
-from sgtb.evaluation.linkers.resolved_gold import Asked
+from sgtb.evaluation.linkers.resolved_gold import ResolvedGold, copy_linker, link_resolved
 from sgtb.evaluation.linkers.scores import Evaluation
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Link
 
 Kind = Literal["not among candidates", "wrong candidate", "NIL missed", "NIL invented"]
-"""The gold was no candidate; it was one, and another was chosen; a link where nothing in the
-knowledge base is meant; no link where something is, though it was a candidate."""
+"""The gold was not a candidate; another candidate was chosen; a link where the gold is NIL; no link
+although the gold was a candidate."""
 
 AROUND = 320
 """Characters of text given on either side of a mention."""
@@ -24,14 +24,14 @@ AROUND = 320
 
 @dataclass(frozen=True, slots=True)
 class Mistake(Record):
-    """A mention that was answered wrong.
+    """A mention that was linked wrongly.
 
-    system, data  who, and in which data set
+    system, data  names of the system and of the data set
     document      the id of the document
-    before        the text before the mention; `after`, that behind it
-    gold          the id of the entity meant; None: nothing, or nothing that is known
-    gold_title    its title; where the knowledge base lacks it, what the annotation says
-    link          what was answered, with all candidates and reasons
+    before        the text before the mention; `after`, the text behind it
+    gold          the id of the gold entity; None: NIL, or not in the knowledge base
+    gold_title    its title; as annotated where the knowledge base lacks it
+    link          the answer, with all candidates and reasons
     """
 
     system: str
@@ -58,16 +58,16 @@ def find_mistakes(
     most  of each linker and data set; of more, some are taken at even distances
     """
     for name, linker in linkers.items():
-        with twin(linker, reasons=True) as own:
+        with copy_linker(linker, reasons=True) as own:
             for title, documents in data.items():
                 wanted = _wanted(evaluation, title, name, most)
                 labels = {one.split: one.name for one in evaluation.sets if one.data == title}
-                for asked, t, link in _relinked(own, documents, wanted, jobs):
-                    yield _mistake(own.kb, name, labels[asked.inside.split], asked, t, link)
+                for resolved, t, link in _relinked(own, documents, wanted, jobs):
+                    yield _mistake(own.kb, name, labels[resolved.known.split], resolved, t, link)
 
 
 def kind_of(mention: Mention, link: Link) -> Kind:
-    """Tell what kind of mistake a wrong answer is."""
+    """Return the kind of a wrong answer."""
     if not mention.in_kb:
         return "NIL missed"
     if all(other.entity != mention.gold for other in link.candidates):
@@ -95,29 +95,28 @@ def _wanted(evaluation: Evaluation, title: str, system: str, most: int) -> Wante
 
 def _relinked(
     linker: Linker, documents: Iterable[Document], wanted: Wanted, jobs: int
-) -> Iterator[tuple[Asked, int, Link]]:
+) -> Iterator[tuple[ResolvedGold, int, Link]]:
     """Yield the mentions wanted, with their documents and links."""
     mentions: list[tuple[int, ...]] = []
 
     def chosen() -> Iterator[Document]:
-        met = dict.fromkeys(wanted, 0)
+        seen: Counter[str] = Counter()
         for document in documents:
-            place = met.get(document.split, 0)
-            met[document.split] = place + 1
-            asked_for = wanted.get(document.split, {}).get(place)
-            if asked_for is not None:
-                mentions.append(asked_for)
+            wrong = wanted.get(document.split, {}).get(seen[document.split])
+            seen[document.split] += 1
+            if wrong is not None:
+                mentions.append(wrong)
                 yield document
 
-    for i, (asked, found) in enumerate(linked(linker, chosen(), jobs)):
+    for i, (resolved, found) in enumerate(link_resolved(linker, chosen(), jobs)):
         for t in mentions[i]:
-            yield asked, t, found.links[t]
+            yield resolved, t, found.links[t]
 
 
 def _mistake(
-    kb: KnowledgeBase, system: str, data: str, asked: Asked, t: int, link: Link
+    kb: KnowledgeBase, system: str, data: str, resolved: ResolvedGold, t: int, link: Link
 ) -> Mistake:
-    document, annotated = asked.inside, asked.annotated.mentions[t]
+    document, annotated = resolved.known, resolved.annotated.mentions[t]
     mention = document.mentions[t]
     gold = mention.gold if mention.in_kb else None
     number = None if gold is None else kb.number(gold)
@@ -127,7 +126,13 @@ def _mistake(
         gold_title = "" if annotated.gold in (None, NIL) else annotated.title or str(annotated.gold)
     text = document.text
     return Mistake(
-        system, data, document.id, kind_of(mention, link),
-        text[max(0, mention.start - AROUND) : mention.start],
-        text[mention.end : mention.end + AROUND], gold, gold_title, link,
-    )  # fmt: skip
+        system=system,
+        data=data,
+        document=document.id,
+        kind=kind_of(mention, link),
+        before=text[max(0, mention.start - AROUND) : mention.start],
+        after=text[mention.end : mention.end + AROUND],
+        gold=gold,
+        gold_title=gold_title,
+        link=link,
+    )

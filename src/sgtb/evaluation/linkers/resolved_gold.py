@@ -1,43 +1,78 @@
-"""Asked: a document as a system is asked about it, its gold held against the knowledge base."""
+"""ResolvedGold: documents whose gold is resolved against a knowledge base, and linking them."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from sgtb.core.errors import RequestError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.linker import Linker
+from sgtb.linking.links import LinkedDocument
 from sgtb.linking.training.gold import align_gold
+
+ALL = 1000
+"""More candidates than a mention has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A document whose gold is one of three things: an entity, NIL, or None: not annotated.
+class ResolvedGold:
+    """A document in two versions; the gold of a mention is an entity, NIL, or None: not annotated.
 
     annotated  with every entity that the annotation names, in the knowledge base or not
-    inside     with those of the knowledge base only: all others are NIL
+    known      with those of the knowledge base only; all others are NIL
     """
 
     annotated: Document
-    inside: Document
+    known: Document
 
     @property
     def unknown(self) -> int:
-        """How many mentions mean an entity that the knowledge base lacks."""
-        return sum(1 for _ in self.annotated.in_kb()) - sum(1 for _ in self.inside.in_kb())
+        """The number of mentions whose entity the knowledge base lacks."""
+        return sum(1 for _ in self.annotated.in_kb()) - sum(1 for _ in self.known.in_kb())
 
 
-def ask(kb: KnowledgeBase, documents: Iterable[Document]) -> Iterator[Asked]:
+def resolve_gold(kb: KnowledgeBase, documents: Iterable[Document]) -> Iterator[ResolvedGold]:
     """Yield documents with their gold resolved to the ids of a knowledge base."""
     for document in align_gold(kb, documents):
-        both = [_readings(kb, mention) for mention in document.mentions]
-        yield Asked(
+        both = [_resolved(kb, mention) for mention in document.mentions]
+        yield ResolvedGold(
             replace(document, mentions=tuple(annotated for annotated, _ in both)),
-            replace(document, mentions=tuple(inside for _, inside in both)),
+            replace(document, mentions=tuple(known for _, known in both)),
         )
 
 
+def copy_linker(linker: Linker, reasons: bool) -> Linker:
+    """Return a linker with its own knowledge base and workers, to be closed independently.
+
+    It returns all candidates, because recall counts those considered, not those shown.
+    """
+    settings = replace(linker.settings, candidates=ALL, reasons=reasons)
+    return Linker.load(linker.model, linker.kb.path, settings)
+
+
+def link_resolved(
+    linker: Linker, documents: Iterable[Document], jobs: int
+) -> Iterator[tuple[ResolvedGold, LinkedDocument]]:
+    """Link documents without their gold; only a few are held in memory at a time."""
+    pending: deque[ResolvedGold] = deque()  # a linker reads ahead
+
+    def inputs() -> Iterator[Document]:
+        for resolved in resolve_gold(linker.kb, documents):
+            pending.append(resolved)
+            yield resolved.annotated
+
+    try:
+        for linked in linker.pipe(inputs(), jobs=jobs):
+            yield pending.popleft(), linked
+    except RequestError as error:
+        last = f"one of the documents up to {pending[-1].annotated.id!r}: " if pending else ""
+        raise RequestError(f"{last}{error}") from None
+
+
 def titles_of(kb: KnowledgeBase, ids: Iterable[str | None]) -> Mapping[str, str]:
-    """Return the titles of those that are entities of a knowledge base."""
+    """Return the titles of those ids that are entities of a knowledge base."""
     titles = {}
     for id_ in ids:
         number = None if id_ is None else kb.number(id_)
@@ -46,13 +81,13 @@ def titles_of(kb: KnowledgeBase, ids: Iterable[str | None]) -> Mapping[str, str]
     return titles
 
 
-def _readings(kb: KnowledgeBase, mention: Mention) -> tuple[Mention, Mention]:
+def _resolved(kb: KnowledgeBase, mention: Mention) -> tuple[Mention, Mention]:
     if mention.gold is None or mention.gold == NIL:
         return mention, mention
     number = kb.number(mention.gold)
     if number is None:
         return mention, replace(mention, gold=NIL)
-    # An annotation may go by a title that leads elsewhere by now; what counts is the entity.
+    # The annotated title may be a redirect; the entity counts.
     type_ = mention.type or TYPES[kb.rows["type"][number]] or None
     known = replace(mention, title=None, type=type_)
     return known, known

@@ -1,6 +1,6 @@
-"""A ledger: what a system answered, counted document by document.
+"""ScoreAccumulator: the answers of a system, counted document by document.
 
-Of a document twenty numbers are kept, of a mention some bytes: texts may be as many as they like.
+It keeps sixteen numbers per document and some bytes per mention, so that data sets of any size fit.
 """
 
 from array import array
@@ -15,29 +15,30 @@ from sgtb.evaluation import (
     Accuracy,
     Answers,
     PrecisionRecall,
+    ambiguity,
     bag_of_titles,
     candidate_recall,
     in_kb_accuracy,
     nil_scores,
 )
 from sgtb.evaluation.breakdown import By, Tally
-from sgtb.evaluation.linkers.resolved_gold import Asked
+from sgtb.evaluation.linkers.resolved_gold import ResolvedGold
 from sgtb.linking.links import Link
 
 Longs = npt.NDArray[np.int64]
 
 
-class Row(NamedTuple):
-    """What is counted of a document.
+class DocumentCounts(NamedTuple):
+    """The counts of a document.
 
     correct, total   mentions of the knowledge base: answered with the gold, and all
     named_correct    mentions whose annotation names an entity, known or not
     named_total
     found            mentions of the knowledge base whose gold is among the candidates
     candidates       of mentions of the knowledge base, all together
-    title_*          Bag-of-Title: right, said, gold
-    link_*           entities named: right, said, gold
-    nil_*            NIL: right, said, gold
+    title_*          Bag-of-Title: right, predicted, gold
+    link_*           entities named: right, predicted, gold
+    nil_*            NIL: right, predicted, gold
     mentions         all, those without annotation included
     """
 
@@ -48,18 +49,18 @@ class Row(NamedTuple):
     found: int
     candidates: int
     title_right: int
-    title_said: int
+    title_predicted: int
     title_gold: int
     link_right: int
-    link_said: int
+    link_predicted: int
     link_gold: int
     nil_right: int
-    nil_said: int
+    nil_predicted: int
     nil_gold: int
     mentions: int
 
 
-class Ledger:
+class ScoreAccumulator:
     """Counts the answers of one system to one data set.
 
     seen  how often training meant each entity; None: nobody knows
@@ -75,42 +76,51 @@ class Ledger:
         self.confidence, self.right = array("d"), array("b")
         self.link_confidence, self.link_right, self.outside = array("d"), array("b"), array("b")
         self.wrong = array("q")
-        """Of every mistake the document's place and the mention's, one after the other."""
+        """Positions of document and mention of every mistake, alternating."""
 
     def add(
         self,
-        asked: Asked,
+        resolved: ResolvedGold,
         links: Sequence[Link],
         entities: Sequence[str | None],
         titles: Mapping[str, str],
     ) -> None:
-        """Count what was answered to a document; `links` bring the candidates."""
-        inside = asked.inside
-        documents = [inside]
+        """Count the answers to a document; `links` have the candidates."""
+        known = resolved.known
+        documents = [known]
         answers = Answers.of(documents, [entities])
         listed = [[other.entity for other in link.candidates] for link in links]
-        correct = in_kb_accuracy(documents, answers)
-        named = in_kb_accuracy([asked.annotated], answers)
-        recall = candidate_recall(documents, [listed])
-        title = bag_of_titles([asked.annotated], answers, title_of=titles)
+        accuracy = in_kb_accuracy(documents, answers)
+        named = in_kb_accuracy([resolved.annotated], answers)
+        title = bag_of_titles([resolved.annotated], answers, title_of=titles)
         scores = nil_scores(documents, answers)
-        n_candidates = sum(
-            len(row) for mention, row in zip(inside.mentions, listed, strict=True) if mention.in_kb
-        )
         self._rows.extend(
-            Row(
-                correct.correct, correct.total, named.correct, named.total,
-                recall.found, n_candidates, title.tp, title.n_predicted, title.n_gold,
-                *_counts(scores.links), *_counts(scores.nil), len(inside.mentions),
+            DocumentCounts(
+                correct=accuracy.correct,
+                total=accuracy.total,
+                named_correct=named.correct,
+                named_total=named.total,
+                found=candidate_recall(documents, [listed]).found,
+                candidates=ambiguity(documents, [listed]).candidates,
+                title_right=title.right,
+                title_predicted=title.predicted,
+                title_gold=title.gold,
+                link_right=scores.links.right,
+                link_predicted=scores.links.predicted,
+                link_gold=scores.links.gold,
+                nil_right=scores.nil.right,
+                nil_predicted=scores.nil.predicted,
+                nil_gold=scores.nil.gold,
+                mentions=len(known.mentions),
             )
-        )  # fmt: skip
+        )
         for tally in self.tallies.values():
-            tally.add(inside, entities, listed)
-        self._note_mistakes(inside, entities)
-        self.ids.append(inside.id)
+            tally.add(known, entities, listed)
+        self._add_mistakes(known, entities)
+        self.ids.append(known.id)
 
-    def trust(self, document: Document, links: Sequence[Link]) -> None:
-        """Note how sure the links of a document are, for systems that say so."""
+    def add_confidences(self, document: Document, links: Sequence[Link]) -> None:
+        """Add the confidences of a document's links."""
         for mention, link in zip(document.mentions, links, strict=True):
             if mention.gold is None:
                 continue
@@ -124,8 +134,8 @@ class Ledger:
 
     def column(self, name: str) -> Longs:
         """Return one of the counts, by document."""
-        rows = np.frombuffer(self._rows, np.int64).reshape(-1, len(Row._fields))
-        return rows[:, Row._fields.index(name)].copy()
+        rows = np.frombuffer(self._rows, np.int64).reshape(-1, len(DocumentCounts._fields))
+        return rows[:, DocumentCounts._fields.index(name)].copy()
 
     def sum(self, name: str) -> int:
         """Return one of the counts over all documents."""
@@ -137,9 +147,11 @@ class Ledger:
 
     def precision_recall(self, what: str) -> PrecisionRecall:
         """Return the three counts of titles, links or NIL."""
-        return PrecisionRecall(*(self.sum(f"{what}_{part}") for part in ("right", "said", "gold")))
+        return PrecisionRecall(
+            *(self.sum(f"{what}_{part}") for part in ("right", "predicted", "gold"))
+        )
 
-    def _note_mistakes(self, document: Document, entities: Sequence[str | None]) -> None:
+    def _add_mistakes(self, document: Document, entities: Sequence[str | None]) -> None:
         place = len(self.ids)
         for i, (mention, entity) in enumerate(zip(document.mentions, entities, strict=True)):
             if mention.gold is not None and (entity or NIL) != mention.gold:
@@ -147,14 +159,10 @@ class Ledger:
 
 
 def best_link(link: Link) -> tuple[str, float] | None:
-    """Return the entity that a mention would be linked to if it had to be, and how likely it is."""
+    """Return the most likely entity other than NIL, with its probability."""
     if link.entity is not None:
         return link.entity, link.confidence
-    # What NIL was held against is the link that would have been made.
+    # The runner-up of NIL is the link that would have been made.
     others = [other for other in link.candidates if other.entity == link.runner_up]
     best = next(iter(others or link.candidates), None)
     return None if best is None else (best.entity, best.probability)
-
-
-def _counts(score: PrecisionRecall) -> tuple[int, int, int]:
-    return score.right, score.said, score.gold

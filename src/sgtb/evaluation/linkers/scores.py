@@ -1,4 +1,4 @@
-"""Scores: what an evaluation found, per data set and system, as numbers and as plain data."""
+"""Scores: the result of an evaluation, per data set and system."""
 
 import math
 from collections.abc import Mapping
@@ -168,7 +168,7 @@ def number(value: float) -> float | None:
 def _retrieval(score: PrecisionRecall) -> dict[str, Any]:
     return {
         "precision": number(score.precision), "recall": number(score.recall),
-        "f1": number(score.f1), "right": score.right, "said": score.said, "gold": score.gold,
+        "f1": number(score.f1), "right": score.right, "said": score.predicted, "gold": score.gold,
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Choosers: what a system answers, read from a linked document; baselines that learned nothing."""
+"""Systems under evaluation: the linker itself, and baselines that rank its candidates."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,24 +8,24 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.entities.entity_source import LINKS, NAME_PRIORS, POPULARITY, KbSource
 from sgtb.linking.links import Alternative, LinkedDocument
 
-Chooser = Callable[[LinkedDocument], Sequence[str | None]]
-"""Given a document with all candidates of its mentions: the id that each of them means."""
+System = Callable[[LinkedDocument], Sequence[str | None]]
+"""Returns the chosen entity of every mention of a document that is linked with all candidates."""
 
 BASELINES = ("prior", "in-links", "popularity")
-"""The candidate that the name means most often; that most pages link to; the best known one."""
+"""The candidate with the highest prior, the most in-links, the highest popularity."""
 _EVIDENCE = {"prior": NAME_PRIORS, "in-links": LINKS, "popularity": POPULARITY}
 
 
-def decided(linked: LinkedDocument) -> Sequence[str | None]:
-    """Choose what the linker chose."""
+def chosen_by_linker(linked: LinkedDocument) -> Sequence[str | None]:
+    """Return the entities that the linker chose."""
     return [link.entity for link in linked.links]
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Chooses the candidate that ranks highest; of equals, the one of the lower number.
+    """Chooses the candidate that ranks highest; ties go to the lower number.
 
-    Links are always made where there is a candidate.
+    Every mention with a candidate is linked.
     """
 
     kb: KnowledgeBase
@@ -38,7 +38,7 @@ class Baseline:
             )
 
     def __call__(self, linked: LinkedDocument) -> Sequence[str | None]:
-        """Choose for every mention; None where there is no candidate."""
+        """Return the choice for every mention; None without candidates."""
         return [self._best(link.candidates) for link in linked.links]
 
     def _best(self, candidates: Sequence[Alternative]) -> str | None:
@@ -52,12 +52,12 @@ class Baseline:
             row = self.kb.rows[self.kb.number(candidate.entity)]
             if self.name == "popularity":
                 rank = float(row["popularity"])
-            else:  # what the source states of a wider world, else what is known here
+            else:  # as stated by the source, else as counted
                 rank = float(row["stated_in"] if row["stated_in"] >= 0 else row["in_links"])
-        return -1.0 if rank != rank else rank  # what is not known ranks last
+        return -1.0 if rank != rank else rank  # unknown ranks last
 
 
 def baselines_of(kb: KnowledgeBase) -> tuple[str, ...]:
-    """Return the baselines that a knowledge base has the evidence for."""
+    """Return the baselines for which a knowledge base has the evidence."""
     evidence = KbSource(kb).evidence
     return tuple(name for name in BASELINES if _EVIDENCE[name] in evidence)
