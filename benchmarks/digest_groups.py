@@ -11,7 +11,7 @@ from benchmarks.dump_repeated import data_folder
 from experiments import starter
 from experiments.aida_data import AidaData
 from experiments.aida_linker import WAYS, Trial, settings_of
-from experiments.folds import deal_by_topic
+from experiments.folds import topic_folds
 from experiments.starter_data import read_contrast, read_starter
 from experiments.wned import prepare as prepare_wned
 from sgtb.boosting import PLANS
@@ -25,7 +25,7 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.pipeline import Linkable
 from sgtb.linking.training.linker_training import LinkerTraining, Prepared, fit_linker, prepare
-from sgtb.linking.training.nil_selection import NilWish
+from sgtb.linking.training.nil_selection import NilSetting
 from sgtb.starter import ENTITIES, KB, MODEL
 from sgtb.text.word_vectors import WordVectors
 from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
@@ -35,7 +35,7 @@ from sgtb.wikipedia.wikitext.markup import extract
 TREES = 40
 """Trees of the models trained on AIDA: enough for two checks on dev, few enough for minutes."""
 HELD = ("dev", "test")
-NILS: tuple[NilWish, ...] = ("threshold", "candidate")
+NILS: tuple[NilSetting, ...] = ("threshold", "candidate")
 BUILT_FROM = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 """The dump of which a knowledge base is built."""
 
@@ -46,7 +46,7 @@ class Subjects:
     def __init__(self, options: Options, say: Callable[[str], None]) -> None:
         self.options, self.say = options, say
         self._prepared: dict[str, Prepared] = {}
-        self._models: dict[tuple[str, PlanName, NilWish], LinkerModel] = {}
+        self._models: dict[tuple[str, PlanName, NilSetting], LinkerModel] = {}
 
     @cached_property
     def aida(self) -> AidaData:
@@ -67,11 +67,12 @@ class Subjects:
             self.say(f"features of AIDA, candidates {way}")
             self._prepared[way] = prepare(
                 self.kb, self.given(way, "train"), self.given(way, "dev"),
-                self._settings(way, "bsg", "never"), words=WordVectors.glove(), deal=deal_by_topic,
+                self._settings(way, "bsg", "never"), words=WordVectors.glove(),
+                assign_folds=topic_folds,
             )  # fmt: skip
         return self._prepared[way]
 
-    def model(self, way: str, plan: PlanName, nil: NilWish) -> LinkerModel:
+    def model(self, way: str, plan: PlanName, nil: NilSetting) -> LinkerModel:
         """Return a linker trained on AIDA."""
         key = way, plan, nil
         if key not in self._models:
@@ -85,7 +86,7 @@ class Subjects:
         """Return the documents of a split as a linker is given them."""
         return [*map(WAYS[way].given, self.aida.documents(split))]
 
-    def _settings(self, way: str, plan: PlanName, nil: NilWish) -> LinkerTraining:
+    def _settings(self, way: str, plan: PlanName, nil: NilSetting) -> LinkerTraining:
         return self.with_options(settings_of(way, Trial(plan, 0, TREES), nil))
 
     def with_options(self, settings: LinkerTraining) -> LinkerTraining:
@@ -163,13 +164,13 @@ def aida_names(subjects: Subjects) -> Digests:
 
 def _train_features(subjects: Subjects, way: str) -> Digests:
     train = subjects.prepared(way).train
-    choices = train.layout.choices
-    candidates = choices.candidate_offsets, choices.entity, choices.gold, choices.prior
-    yield "train/candidates", digest_of(*candidates)
+    candidates = train.layout.candidates
+    arrays = candidates.candidate_offsets, candidates.entity, candidates.gold, candidates.prior
+    yield "train/candidates", digest_of(*arrays)
     yield "train/features", digest_of(train.features)
 
 
-def _aida(subjects: Subjects, way: str, plan: PlanName, nil: NilWish) -> Digests:
+def _aida(subjects: Subjects, way: str, plan: PlanName, nil: NilSetting) -> Digests:
     name = f"{plan}, NIL {nil}" if way == "by name" else plan
     model = subjects.model(way, plan, nil)
     yield f"{name}/model", digest_of(model_bytes(model, subjects.options.folder))
@@ -198,7 +199,7 @@ def wned(subjects: Subjects) -> Digests:
     for given in prepare_wned(subjects.aida, read_wned(data_folder() / "wned.tar.xz")):
         for way, model in models.items():
             subjects.say(f"linking {given.name}, candidates {way}")
-            documents = [*map(WAYS[way].given, given.choices.documents)]
+            documents = [*map(WAYS[way].given, given.candidates.documents)]
             yield from _all(f"{given.name}, {way}", subjects, model, documents)
 
 

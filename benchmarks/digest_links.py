@@ -15,7 +15,7 @@ from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Link
-from sgtb.linking.mentions.chunks import cut
+from sgtb.linking.mentions.chunks import split_into_chunks
 from sgtb.linking.parallel import BATCH
 from sgtb.linking.pipeline import Linkable, Pipeline
 from sgtb.linking.problem_packing import Layout
@@ -51,17 +51,19 @@ def feature_digests(
     name: str, model: LinkerModel, kb: KnowledgeBase, documents: Sequence[Linkable]
 ) -> Digests:
     """Digest the candidates and features that a model sees, and the packed problems."""
-    bench = Pipeline(kb, model.background, model.schema, CandidateFinder(kb, model.candidates))
+    pipeline = Pipeline(kb, model.background, model.schema, CandidateFinder(kb, model.candidates))
     linker = Linker(model, kb)  # not closed: it would close the knowledge base
     candidates, features, problems = Digest(), Digest(), Digest()
     for batch in _batches(documents):
-        parts = chain.from_iterable(cut(linker.part(document)) for document in batch)
-        layout = bench.lay_out([part.document for part in parts])
-        table = bench.table(layout)
+        chunks = chain.from_iterable(
+            split_into_chunks(linker.to_chunk(document)) for document in batch
+        )
+        layout = pipeline.lay_out([chunk.document for chunk in chunks])
+        table = pipeline.table(layout)
         values = model.featurizer.features(table)
         candidates.add(*_candidates(layout))
         features.add(table.fixed, values)
-        problems.add(*_arrays(bench.pack(layout, values, model.without)))
+        problems.add(*_arrays(pipeline.pack(layout, values, model.without)))
     yield f"{name}/candidates", candidates.hexdigest()
     yield f"{name}/features", features.hexdigest()
     yield f"{name}/problems", problems.hexdigest()
@@ -97,10 +99,10 @@ def _batches(documents: Sequence[Linkable]) -> Iterator[Sequence[Linkable]]:
 
 
 def _candidates(layout: Layout) -> tuple[Any, ...]:
-    choices = layout.choices
+    candidates = layout.candidates
     return (
-        choices.mention_offsets, choices.candidate_offsets, choices.prior,
-        layout.facts.number[choices.entity], layout.found,
+        candidates.mention_offsets, candidates.candidate_offsets, candidates.prior,
+        layout.facts.number[candidates.entity], layout.found,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from experiments.aida_data import AidaData
 from experiments.aida_linker import WAYS, Trial, kept_model
 from experiments.linker_cache import LinkerCache
 from sgtb.core.records import Document
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 
 TRIAL = Trial("bsg", 0)
 _OTHERS = 3
@@ -52,9 +52,9 @@ def aida_subjects(
 def fewer_documents(data: AidaData, train: int) -> AidaData:
     """Return AIDA with fewer documents to train on, and none that choose the number of trees."""
     fewer = {"train": data.documents("train")[:train], "dev": ()}
-    choices = {split: listed_choices(texts, data.entities) for split, texts in fewer.items()}
+    candidates = {split: listed_candidates(texts, data.entities) for split, texts in fewer.items()}
     return replace(
         data,
-        choices={**data.choices, **choices},
+        candidates={**data.candidates, **candidates},
         fingerprint=f"{data.fingerprint}, {train} documents",
     )

@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.linker_speed import Subject, exhaust
 from sgtb.boosting.data.dense_pairs import with_dense_pairs
-from sgtb.linking.decisions import Decided, decide, widened
+from sgtb.linking.decisions import Decisions, decide, with_unsearched
 from sgtb.linking.linker import Linker
-from sgtb.linking.mentions.chunks import cut
+from sgtb.linking.mentions.chunks import split_into_chunks
 from sgtb.linking.parallel import BATCH
 from sgtb.linking.pipeline import Linkable
 from sgtb.linking.shortlist import shortlisted
@@ -36,7 +36,7 @@ def stages(subject: Subject) -> dict[str, float]:
 def apart(taken: Mapping[str, float]) -> dict[str, float]:
     """Return stages that do not overlap: what a step does alone, without the steps within it."""
     return {
-        "tokens, mentions": taken["part"],
+        "tokens, mentions": taken["chunk"],
         "candidates": taken["find"],
         "facts of entities": taken["lay_out"] - taken["find"],
         "features": taken["table"],
@@ -52,7 +52,7 @@ def apart(taken: Mapping[str, float]) -> dict[str, float]:
 
 def _take_apart(linker: Linker, batch: Sequence[Linkable], total: dict[str, float]) -> None:
     pipeline, model = linker.pipeline, linker.model
-    bench, system, answers = pipeline.problems, pipeline.system(None), pipeline.answers
+    steps, system, answers = pipeline.steps, pipeline.system(None), pipeline.answers
 
     def timed(name: str, work: Callable[[], Any]) -> Any:
         begin = time.process_time()
@@ -60,24 +60,27 @@ def _take_apart(linker: Linker, batch: Sequence[Linkable], total: dict[str, floa
         total[name] = total.get(name, 0.0) + time.process_time() - begin
         return result
 
-    def links_of(decided: Decided) -> Any:
-        wide = widened(decided, shortlist, layout.choices)
+    def links_of(decided: Decisions) -> Any:
+        wide = with_unsearched(decided, shortlist, layout.candidates)
         shown = linker.settings.candidates
-        return [columns.links() for columns in answers.links(parts, layout, wide, shown)]
+        return [columns.links() for columns in answers.links(chunks, layout, wide, shown)]
 
-    parts = timed("part", lambda: [part for one in batch for part in cut(linker.part(one))])
-    documents = [part.document for part in parts]
-    timed("find", lambda: bench.finder.find(documents))
-    layout = timed("lay_out", lambda: bench.lay_out(documents))
-    table = timed("table", lambda: bench.table(layout))
+    chunks = timed(
+        "chunk",
+        lambda: [chunk for one in batch for chunk in split_into_chunks(linker.to_chunk(one))],
+    )
+    documents = [chunk.document for chunk in chunks]
+    timed("find", lambda: steps.finder.find(documents))
+    layout = timed("lay_out", lambda: steps.lay_out(documents))
+    table = timed("table", lambda: steps.table(layout))
     features = timed("featurizer", lambda: model.featurizer.features(table))
     shortlist = timed(
-        "shortlist", lambda: shortlisted(layout.choices, features, model.schema, model.without)
+        "shortlist", lambda: shortlisted(layout.candidates, features, model.schema, model.without)
     )
-    searched = replace(layout, choices=shortlist.choices)
+    searched = replace(layout, candidates=shortlist.candidates)
     problems = timed(
         "pack",
-        lambda: with_dense_pairs(bench.pack(searched, features[shortlist.rows], model.without)),
+        lambda: with_dense_pairs(steps.pack(searched, features[shortlist.rows], model.without)),
     )
     clamp = np.full(problems.n_mentions, -1, np.int32)
     decoding = timed("decode", lambda: system.decode(problems, clamp=clamp))

@@ -16,7 +16,7 @@ import numpy as np
 
 import sgtb
 from experiments.aida_candidates import with_candidates
-from experiments.folds import deal_by_topic
+from experiments.folds import topic_folds
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.boosting.data.problems import Problems
 from sgtb.core.dtypes import Floats, Ints
@@ -27,7 +27,7 @@ from sgtb.core.tensor_file import read_tensors, write_tensors
 from sgtb.evaluation.system_answers import Answers
 from sgtb.formats.codecs.aida_conll import ANNOTATIONS, TEXTS, read_aida
 from sgtb.formats.codecs.pprforned import read_pprforned
-from sgtb.linking.candidates.candidate_table import Choices, listed_choices
+from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.feature_matrix import Featurizer, Table
@@ -54,7 +54,7 @@ class AidaData:
 
     folder: Path
     entities: EntityTable
-    choices: dict[str, Choices]
+    candidates: dict[str, CandidateTable]
     fingerprint: str
     seconds: float = 0.0
     """Time of reading."""
@@ -75,47 +75,47 @@ class AidaData:
         begin = time.perf_counter()
         ppr = read_pprforned(archive)
         documents = with_candidates(read_aida(folder / "aida"), ppr)
-        choices = {
-            split: listed_choices([d for d in documents if d.split == split], ppr.entities)
+        candidates = {
+            split: listed_candidates([d for d in documents if d.split == split], ppr.entities)
             for split in SPLITS
         }
         stamp = _fingerprint(files)
-        return cls(folder, ppr.entities, choices, stamp, time.perf_counter() - begin)
+        return cls(folder, ppr.entities, candidates, stamp, time.perf_counter() - begin)
 
     def documents(self, split: str) -> tuple[Document, ...]:
         """Return the documents of a split."""
-        return self.choices[split].documents
+        return self.candidates[split].documents
 
     def answers(self, split: str, places: Ints) -> Answers:
         """Return answers from the positions of the chosen candidates."""
-        return answers_of(self.choices[split], self.entities, places)
+        return answers_of(self.candidates[split], self.entities, places)
 
 
-def answers_of(choices: Choices, entities: EntityTable, places: Ints) -> Answers:
+def answers_of(candidates: CandidateTable, entities: EntityTable, places: Ints) -> Answers:
     """Return the entity id of every mention from the positions of chosen candidates."""
     ids = entities.ids
-    given = iter(zip(places.tolist(), choices.candidate_offsets[:-1].tolist(), strict=True))
+    given = iter(zip(places.tolist(), candidates.candidate_offsets[:-1].tolist(), strict=True))
     rows = []
-    for document in choices.documents:
+    for document in candidates.documents:
         row: list[str | None] = []
         for mention in document.mentions:
             place, start = next(given) if mention.in_kb else (-1, 0)
-            row.append(ids[choices.entity[start + place]] if place >= 0 else None)
+            row.append(ids[candidates.entity[start + place]] if place >= 0 else None)
         rows.append(row)
-    return Answers.of(choices.documents, rows)
+    return Answers.of(candidates.documents, rows)
 
 
 @dataclass(frozen=True)
 class PackedAida:
     """The features of all splits for one seed, and the pair features."""
 
-    choices: dict[str, Choices]
+    candidates: dict[str, CandidateTable]
     features: dict[str, Floats]
     pairs: PairTable
 
     def problems(self, split: str, without: Collection[str] = ()) -> Problems:
         """Return the problems of a split without some feature groups."""
-        return pack(self.choices[split], self.features[split], self.pairs, without)
+        return pack(self.candidates[split], self.features[split], self.pairs, without)
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ class Known:
     lexicon: Lexicon
     facts: EntityFacts
 
-    def table(self, choices: Choices) -> Table:
+    def table(self, candidates: CandidateTable) -> Table:
         """Return the table of features that need no training, for any documents."""
-        return Table.build(choices, self.facts, self.lexicon)
+        return Table.build(candidates, self.facts, self.lexicon)
 
 
 class Packer:
@@ -151,13 +151,13 @@ class Packer:
         for split in SPLITS:
             if split not in self._tables:
                 self._say(f"features of {split}")
-                self._tables[split] = self.known.table(data.choices[split])
+                self._tables[split] = self.known.table(data.candidates[split])
         self._say(f"tagger and ranker, seed {seed}")
-        folds = deal_by_topic(data.documents("train"), FOLDS, seed)
+        folds = topic_folds(data.documents("train"), FOLDS, seed)
         featurizer, train = Featurizer.fit(self._tables["train"], folds, seed)
         others = {name: featurizer.features(self._tables[name]) for name in ("dev", "test")}
         features = {"train": train, **others}
-        return PackedAida(data.choices, features, pair_table(self.known.facts)), featurizer
+        return PackedAida(data.candidates, features, pair_table(self.known.facts)), featurizer
 
     @cached_property
     def known(self) -> Known:
@@ -180,12 +180,12 @@ class Packer:
             tensors, record = read_tensors(path, "aida features", _VERSION, 1 << 34)
             features = {split: tensors.pop(f"features {split}") for split in SPLITS}
             whole = all(
-                array.shape == (self._data.choices[split].n_candidates, len(SCHEMA.features))
+                array.shape == (self._data.candidates[split].n_candidates, len(SCHEMA.features))
                 for split, array in features.items()
             )
             if record.get("fingerprint") != self._data.fingerprint or not whole:
                 return None
-            packed = PackedAida(self._data.choices, features, PairTable(**tensors))
+            packed = PackedAida(self._data.candidates, features, PairTable(**tensors))
         except (ModelFileError, ValueError, KeyError, TypeError):
             return None  # a damaged cache file is a miss
         self._say(f"features, seed {seed}: from {path}")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from experiments import aida, aida_data
 from experiments.aida import Watch, unwatched
 from experiments.aida_data import AidaData, Packer, Say, silent
-from experiments.folds import deal_by_topic
+from experiments.folds import topic_folds
 from experiments.linker_cache import LinkerCache
 from experiments.name_table import NameTable
 from sgtb.boosting.search.plan import PlanName
@@ -24,12 +24,12 @@ from sgtb.evaluation import Accuracy, Answers, Recall, candidate_recall, in_kb_a
 from sgtb.evaluation.metrics import share
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
-from sgtb.linking.candidates.candidate_table import TOP, listed_choices
+from sgtb.linking.candidates.candidate_table import TOP, listed_candidates
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training.linker_training import LinkerTraining, train_linker
-from sgtb.linking.training.nil_selection import NilWish
+from sgtb.linking.training.nil_selection import NilSetting
 from sgtb.text.word_vectors import WordVectors
 
 TESTED = ("dev", "test")
@@ -128,7 +128,7 @@ class LinkerResult:
     seconds: float
 
 
-def settings_of(way: str, trial: Trial, nil: NilWish = "never") -> LinkerTraining:
+def settings_of(way: str, trial: Trial, nil: NilSetting = "never") -> LinkerTraining:
     """Return the settings of the AIDA experiment, as a linker is trained with them.
 
     The paper's systems always link, and so do these, unless another NIL rule is asked for.
@@ -147,7 +147,7 @@ def kept_model(
     way: str,
     trial: Trial,
     watch: Watch = unwatched,
-    nil: NilWish = "never",
+    nil: NilSetting = "never",
 ) -> LinkerModel:
     """Return a linker of an earlier run, or train it."""
     settings = settings_of(way, trial, nil)
@@ -162,7 +162,7 @@ def _train(
     train, dev = ([*map(WAYS[way].given, data.documents(split))] for split in ("train", "dev"))
     with watch(f"linker, candidates {way}") as callback:
         return train_linker(
-            kb, train, dev, settings, words=WordVectors.glove(), deal=deal_by_topic,
+            kb, train, dev, settings, words=WordVectors.glove(), assign_folds=topic_folds,
             callbacks=[] if callback is None else [callback],
             origin={"corpus": "AIDA-CoNLL, train", "candidates": way, "seed": settings.seed},
         )  # fmt: skip
@@ -241,5 +241,5 @@ def _known_before(data: AidaData) -> Recall:
     """Return what recall on test were without the lists of test, which the names come from too."""
     seen = (document for split in ("train", "dev") for document in data.documents(split))
     names = NameTable.build(seen, data.entities)
-    choices = listed_choices([*map(names.listed, data.documents("test"))], data.entities)
-    return Recall(int((choices.gold >= 0).sum()), len(choices.mentions))
+    candidates = listed_candidates([*map(names.listed, data.documents("test"))], data.entities)
+    return Recall(int((candidates.gold >= 0).sum()), len(candidates.mentions))

@@ -100,7 +100,7 @@ def train_plans(
     """Train some plans on the same features."""
     # Who is asked about known entities only need not learn to tell when there is none.
     settings = replace(settings_for(train.n_known, len(train.documents)), nil="never")
-    prepared = prepare(kb, train.documents, dev.documents, settings, say=progress or silent)
+    prepared = prepare(kb, train.documents, dev.documents, settings, progress=progress or silent)
     models: dict[str, LinkerModel] = {}
     for plan in plans:
         own = replace(settings, plan=replace(settings.plan, name=plan))

@@ -35,7 +35,7 @@ def topic_of(document: Document) -> tuple[str, ...]:
     return ("news", dates[0] if dates else "")
 
 
-def deal_by_topic(documents: Sequence[Document], n_folds: int, seed: int) -> Ints:
+def topic_folds(documents: Sequence[Document], n_folds: int, seed: int) -> Ints:
     """Return the fold of each document; topics are kept whole, folds about equally large.
 
     Large topics come first, each to the fold with the fewest mentions so far. The seed decides

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from experiments.aida import BEAM_WIDTH, N_TREES, TREES, left_out
 from experiments.aida_data import FOLDS, AidaData, Packer, Say, silent
-from experiments.folds import deal_by_topic
+from experiments.folds import topic_folds
 from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings, TreeSettings
 from sgtb.boosting.search.plan import PlanName
 from sgtb.core.dtypes import Floats
 from sgtb.core.records import Document
-from sgtb.linking.candidates.candidate_table import Choices, listed_choices
+from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
 from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.problem_packing import pack, pair_table
 
@@ -77,9 +77,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Fold:
-    train: Choices
+    train: CandidateTable
     train_features: Floats
-    held_out: Choices
+    held_out: CandidateTable
     held_out_features: Floats
 
 
@@ -91,17 +91,19 @@ class TopicFolds:
         known = Packer(data, None, say).known
         self._pairs = pair_table(known.facts)
         self._folds = []
-        dealt = deal_by_topic(documents, OUTER_FOLDS, seed)
+        dealt = topic_folds(documents, OUTER_FOLDS, seed)
         for fold in range(OUTER_FOLDS):
             say(f"packing fold {fold + 1} of {OUTER_FOLDS}")
             train, held_out = (
-                known.table(listed_choices(part, data.entities))
+                known.table(listed_candidates(part, data.entities))
                 for part in _parted(documents, dealt == fold)
             )
-            inner = deal_by_topic(train.choices.documents, FOLDS, seed)
+            inner = topic_folds(train.candidates.documents, FOLDS, seed)
             featurizer, features = Featurizer.fit(train, inner, seed)
             self._folds.append(
-                _Fold(train.choices, features, held_out.choices, featurizer.features(held_out))
+                _Fold(
+                    train.candidates, features, held_out.candidates, featurizer.features(held_out)
+                )
             )
 
     def run(self, name: str, trial: Trial) -> Outcome:

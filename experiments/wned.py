@@ -2,7 +2,7 @@
 
 The knowledge base is what PPRforNED knows of: the candidates it lists for AIDA's mentions. It was
 never meant for other texts. Most of WNED's mentions mean an entity that it lacks, and count as
-wrong all the same. How good choices are shows on the others: accuracy on recalled mentions.
+wrong all the same. How good candidates are shows on the others: accuracy on recalled mentions.
 """
 
 import math
@@ -25,7 +25,7 @@ from sgtb.evaluation import Accuracy, PrecisionRecall, Recall, bag_of_titles, in
 from sgtb.evaluation.metrics import share
 from sgtb.evaluation.page_titles import normal_title
 from sgtb.formats.codecs.wned_corpus import WnedCorpus
-from sgtb.linking.candidates.candidate_table import Choices, listed_choices
+from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
 from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.problem_packing import pack
 
@@ -55,23 +55,23 @@ _NO_ENTITY = "no entity: "
 class WnedSet:
     """A set with candidates for its mentions, and ids for their gold.
 
-    choices  its linked mentions
+    candidates  its linked mentions
     n_known  how many of them mean an entity of the knowledge base
     """
 
     name: str
-    choices: Choices
+    candidates: CandidateTable
     n_known: int
 
     @property
     def n_mentions(self) -> int:
         """The number of linked mentions."""
-        return len(self.choices.mentions)
+        return len(self.candidates.mentions)
 
     @property
     def recall(self) -> Recall:
         """How many linked mentions have their gold among their candidates, as far as kept."""
-        return Recall(int((self.choices.gold >= 0).sum()), self.n_mentions)
+        return Recall(int((self.candidates.gold >= 0).sum()), self.n_mentions)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def run_wned(
     known, entities = packer.known, data.entities
     sets = prepare(data, corpora)
     say(f"features of {', '.join(given.name for given in sets)}")
-    tables = [known.table(given.choices) for given in sets]
+    tables = [known.table(given.candidates) for given in sets]
     runs: list[SetRun] = []
     for seed in range(n_seeds):
         packed, featurizer = packer.make(seed)
@@ -140,7 +140,7 @@ def run_wned(
             system = train_plan(packed, plan, seed, watch)
             n_trees = system.model.forest.n_trees
             for given, values in zip(sets, features, strict=True):
-                problems = pack(given.choices, values, packed.pairs, left_out(plan))
+                problems = pack(given.candidates, values, packed.pairs, left_out(plan))
                 scores = score(given, entities, system.predict(problems))
                 runs.append(SetRun(given.name, plan, seed, n_trees, *scores))
     seconds = data.seconds + time.perf_counter() - begin
@@ -156,22 +156,22 @@ def prepare(data: AidaData, corpora: Sequence[WnedCorpus]) -> tuple[WnedSet, ...
     sets = []
     for corpus in corpora:
         documents = [_with_gold_ids(names.listed(d), id_of) for d in corpus.documents]
-        choices = listed_choices(documents, data.entities)
-        n_known = sum(mention.gold in data.entities.number for mention in choices.mentions)
-        sets.append(WnedSet(corpus.name, choices, n_known))
+        candidates = listed_candidates(documents, data.entities)
+        n_known = sum(mention.gold in data.entities.number for mention in candidates.mentions)
+        sets.append(WnedSet(corpus.name, candidates, n_known))
     return tuple(sets)
 
 
 def score(given: WnedSet, entities: EntityTable, places: Ints) -> tuple[PrecisionRecall, Accuracy]:
     """Compare what was chosen, as places among candidates, with the gold."""
-    documents, answers = given.choices.documents, answers_of(given.choices, entities, places)
+    documents, answers = given.candidates.documents, answers_of(given.candidates, entities, places)
     title_of = dict(zip(entities.ids, entities.titles, strict=True))
     return bag_of_titles(documents, answers, title_of=title_of), in_kb_accuracy(documents, answers)
 
 
 def most_linked(given: WnedSet) -> Ints:
     """Return the baseline's choice: the first candidate, -1 where there is none."""
-    return np.where(np.diff(given.choices.candidate_offsets) > 0, 0, -1).astype(np.int32)
+    return np.where(np.diff(given.candidates.candidate_offsets) > 0, 0, -1).astype(np.int32)
 
 
 def _ids_by_title(entities: EntityTable) -> dict[str, str]:
@@ -212,7 +212,7 @@ def as_json(result: WnedResult, peak_bytes: int) -> dict[str, Any]:
 
 def _set(given: WnedSet, baseline: SetRun, result: WnedResult) -> dict[str, Any]:
     return {
-        "documents": len(given.choices.documents),
+        "documents": len(given.candidates.documents),
         "mentions": given.n_mentions,
         "in_kb": _percent(given.n_known, given.n_mentions),
         "recall": _percent(given.recall.found, given.n_mentions),

@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from sgtb.core.sparse_matrix import Sparse, latent_directions
+from sgtb.core.sparse_matrix import SparseMatrix, latent_directions
 from sgtb.text.word_vectors import unit
 
 
-def dense(matrix: Sparse) -> np.ndarray:
+def dense(matrix: SparseMatrix) -> np.ndarray:
     out = np.zeros((matrix.n_rows, matrix.n_columns))
     out[matrix.rows, matrix.indices] = matrix.data
     return out
 
 
-def sparse(matrix) -> Sparse:
+def sparse(matrix) -> SparseMatrix:
     matrix = np.asarray(matrix, np.float64)
     rows, columns = np.nonzero(matrix)
-    return Sparse.of(rows, columns, matrix[rows, columns], matrix.shape)
+    return SparseMatrix.of(rows, columns, matrix[rows, columns], matrix.shape)
 
 
 def random_matrix(seed: int, shape: tuple[int, int]) -> np.ndarray:
@@ -25,7 +25,7 @@ def random_matrix(seed: int, shape: tuple[int, int]) -> np.ndarray:
 
 
 def test_entries_given_twice_are_added_and_ordered():
-    found = Sparse.of([2, 0, 2, 2], [1, 3, 0, 1], [5, 1, 7, -2], (4, 5))
+    found = SparseMatrix.of([2, 0, 2, 2], [1, 3, 0, 1], [5, 1, 7, -2], (4, 5))
     assert found.indptr.tolist() == [0, 1, 1, 3, 3]
     assert found.indices.tolist() == [3, 0, 1]
     assert found.data.tolist() == [1, 7, 3]
@@ -66,7 +66,7 @@ def test_other_values_in_the_same_places():
     assert dense(found).tolist() == [[1, 0], [5, 6]]
 
 
-def latent_vectors(matrix: Sparse, width: int, seed: int) -> np.ndarray:
+def latent_vectors(matrix: SparseMatrix, width: int, seed: int) -> np.ndarray:
     """The rows times the directions, at unit length."""
     used, directions = latent_directions(matrix, width, seed)
     assert used.tolist() == sorted(set(matrix.indices.tolist()))

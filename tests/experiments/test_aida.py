@@ -216,7 +216,7 @@ def test_a_part_of_the_real_corpus(sample, monkeypatch):
     make_small(monkeypatch, sample.words)
     data = aida_of(sample)
     (run,) = run_aida(data, Packer(data, None), ("bsg",), 1).runs
-    dev = data.choices["dev"]
+    dev = data.candidates["dev"]
     places = np.where(np.diff(dev.candidate_offsets) > 0, 0, -1)
     prior = in_kb_accuracy(data.documents("dev"), data.answers("dev", places)).micro
     assert run.dev.micro > prior + 0.02

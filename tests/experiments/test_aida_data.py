@@ -40,7 +40,7 @@ def test_reading_a_small_corpus(tmp_path):
     assert {split: [d.id for d in data.documents(split)] for split in SPLITS} == {
         "train": ["1", "2"], "dev": ["3"], "test": ["4"],
     }  # fmt: skip
-    names = {split: [m.text for m in data.choices[split].mentions] for split in SPLITS}
+    names = {split: [m.text for m in data.candidates[split].mentions] for split in SPLITS}
     assert names == {
         "train": ["Vessa", "Orlan", "Anna\nMeck"], "dev": ["Orlan"], "test": ["Tor 's Bay"],
     }  # fmt: skip
@@ -112,7 +112,7 @@ def test_packing_is_the_same_every_time_and_depends_on_the_seed(setting):
     assert_equal(first, Packer(data, None).pack(0))
     assert first.features["dev"].tobytes() != other.features["dev"].tobytes()
     for split in SPLITS:
-        n = data.choices[split].n_candidates
+        n = data.candidates[split].n_candidates
         assert first.features[split].shape == (n, len(SCHEMA.features))
     without = first.problems("dev", ["coherence"])
     assert without.n_local == len(SCHEMA.columns_without(["coherence"]))

@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from experiments.folds import deal_by_topic, topic_of
+from experiments.folds import topic_folds, topic_of
 from sgtb.core.errors import SettingsError
 from tests.helpers.linking_builders import document, documents, relabelled
 
@@ -29,7 +29,7 @@ def test_topics(lines, topic):
 
 def test_topics_are_kept_whole_and_folds_about_equal():
     texts = documents(40)
-    fold = deal_by_topic(texts, 3, seed=0)
+    fold = topic_folds(texts, 3, seed=0)
     folds_of = defaultdict(set)
     size = defaultdict(int)
     for text, number in zip(texts, fold.tolist(), strict=True):
@@ -47,18 +47,18 @@ def test_topics_are_kept_whole_and_folds_about_equal():
 
 def test_the_same_seed_deals_the_same_and_labels_have_no_say():
     texts = documents(24)
-    first = deal_by_topic(texts, 4, seed=1)
-    assert first.tolist() == deal_by_topic(texts, 4, seed=1).tolist()
-    assert first.tolist() == deal_by_topic([relabelled(t) for t in texts], 4, seed=1).tolist()
-    assert len({tuple(deal_by_topic(texts, 4, seed=s).tolist()) for s in range(8)}) > 1
+    first = topic_folds(texts, 4, seed=1)
+    assert first.tolist() == topic_folds(texts, 4, seed=1).tolist()
+    assert first.tolist() == topic_folds([relabelled(t) for t in texts], 4, seed=1).tolist()
+    assert len({tuple(topic_folds(texts, 4, seed=s).tolist()) for s in range(8)}) > 1
 
 
 def test_documents_may_come_in_any_order():
     texts = documents(24)
-    assert deal_by_topic(texts[::-1], 4, 2).tolist() == deal_by_topic(texts, 4, 2).tolist()[::-1]
+    assert topic_folds(texts[::-1], 4, 2).tolist() == topic_folds(texts, 4, 2).tolist()[::-1]
 
 
 def test_too_few_topics_are_refused():
     texts = [document(str(i), "TENNIS - ORLAN WINS .") for i in range(5)]
     with pytest.raises(SettingsError, match="5 documents of 1 topics cannot be dealt into 2 folds"):
-        deal_by_topic(texts, 2, seed=0)
+        topic_folds(texts, 2, seed=0)

@@ -45,8 +45,8 @@ def test_the_mean_is_over_mentions_and_the_same_twice(corpus):
 
 
 def test_test_documents_have_no_part(corpus):
-    other = {**corpus.choices, "test": corpus.choices["dev"]}
-    one, two = (TopicFolds(d).run("", QUICK) for d in (corpus, replace(corpus, choices=other)))
+    other = {**corpus.candidates, "test": corpus.candidates["dev"]}
+    one, two = (TopicFolds(d).run("", QUICK) for d in (corpus, replace(corpus, candidates=other)))
     assert one.folds == two.folds
 
 

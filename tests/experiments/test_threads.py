@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from experiments.aida_data import SPLITS, Packer
-from sgtb.core.sparse_matrix import Sparse, latent_directions
+from sgtb.core.sparse_matrix import SparseMatrix, latent_directions
 from sgtb.linking.entities.background import Background
 from tests.helpers.experiment_builders import aida_of, make_small
 from tests.helpers.linking_builders import small_setting
@@ -31,7 +31,7 @@ def digest() -> str:
         found.update(array.tobytes())
     rng = np.random.default_rng(0)
     n = 20_000
-    large = Sparse.of(
+    large = SparseMatrix.of(
         rng.integers(0, 2000, n), rng.integers(0, 1500, n), rng.random(n), (2000, 1500)
     )
     topics = Background(setting.lexicon, *latent_directions(large, 32, 0), 0.0)

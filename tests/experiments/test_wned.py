@@ -38,7 +38,7 @@ from sgtb.core.errors import SettingsError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.codecs.pprforned import PprForNed
 from sgtb.formats.codecs.wned_corpus import WNED_SETS, WnedCorpus, read_wned
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.problem_packing import pack
 from sgtb.text.tokenization import sentences, tokenize
 from sgtb.text.word_vectors import WordVectors, unit
@@ -98,11 +98,11 @@ def aida_like() -> AidaData:
                 ("Orlan", orlan, "12"), split=split,
             )
         )  # fmt: skip
-    choices = {
-        split: listed_choices([d for d in documents if d.split == split], entities)
+    candidates = {
+        split: listed_candidates([d for d in documents if d.split == split], entities)
         for split in SPLITS
     }
-    return AidaData(Path("invented"), entities, choices, "invented")
+    return AidaData(Path("invented"), entities, candidates, "invented")
 
 
 def few_words() -> WordVectors:
@@ -149,10 +149,10 @@ def ace_of(folder: Path, *annotations: str) -> tuple[AidaData, WnedSet]:
 
 
 def candidates(given: WnedSet) -> list[tuple[str, list[str]]]:
-    entities, offsets = entity_table(), given.choices.candidate_offsets
+    entities, offsets = entity_table(), given.candidates.candidate_offsets
     return [
-        (m.text, [entities.ids[e] for e in given.choices.entity[offsets[i] : offsets[i + 1]]])
-        for i, m in enumerate(given.choices.mentions)
+        (m.text, [entities.ids[e] for e in given.candidates.entity[offsets[i] : offsets[i + 1]]])
+        for i, m in enumerate(given.candidates.mentions)
     ]
 
 
@@ -196,17 +196,17 @@ def test_candidates_and_golds_of_a_small_set(tmp_path: Path) -> None:
         ("Meck", ["6", "5"]),
         ("Vessa Fair", []),
     ]
-    assert [m.gold for m in given.choices.mentions[:3]] == ["1", "6", "5"]
-    assert given.choices.gold.tolist() == [0, 0, 1, -1]
+    assert [m.gold for m in given.candidates.mentions[:3]] == ["1", "6", "5"]
+    assert given.candidates.gold.tolist() == [0, 0, 1, -1]
     assert (given.n_mentions, given.n_known) == (4, 3)
     assert (given.recall.found, given.recall.total) == (3, 4)
-    assert given.choices.documents[0].mentions[-1].gold == NIL
+    assert given.candidates.documents[0].mentions[-1].gold == NIL
 
 
 def test_a_title_that_looks_like_an_id_is_no_id(tmp_path: Path) -> None:
     _, given = ace_of(tmp_path, annotation("Orlan", "1", 3))
     assert given.n_known == 0
-    assert given.choices.gold.tolist() == [-1]
+    assert given.candidates.gold.tolist() == [-1]
 
 
 def test_scores_as_counted_by_hand(tmp_path: Path) -> None:
@@ -234,13 +234,13 @@ def assert_no_leak(data: AidaData, packer: Packer, corpus: WnedCorpus, title: st
     packed_aida, featurizer = packer.make(0)
     system = aida.train_plan(packed_aida, "bsg", 0)
     one, other = prepare(data, [corpus, retitled(corpus, title)])
-    assert not np.array_equal(one.choices.gold, other.choices.gold)
-    assert np.array_equal(one.choices.entity, other.choices.entity)
-    assert np.array_equal(one.choices.candidate_offsets, other.choices.candidate_offsets)
-    rows = [featurizer.features(packer.known.table(s.choices)) for s in (one, other)]
+    assert not np.array_equal(one.candidates.gold, other.candidates.gold)
+    assert np.array_equal(one.candidates.entity, other.candidates.entity)
+    assert np.array_equal(one.candidates.candidate_offsets, other.candidates.candidate_offsets)
+    rows = [featurizer.features(packer.known.table(s.candidates)) for s in (one, other)]
     assert np.array_equal(*rows)
     predicted = [
-        system.predict(pack(s.choices, row, packed_aida.pairs))
+        system.predict(pack(s.candidates, row, packed_aida.pairs))
         for s, row in zip((one, other), rows, strict=True)
     ]
     assert np.array_equal(*predicted)
@@ -368,11 +368,11 @@ def real(
     data: Path, joined: Sequence[Document], ppr: PprForNed
 ) -> tuple[AidaData, dict[str, WnedCorpus]]:
     corpora = {corpus.name: corpus for corpus in read_wned(part(data, "wned.tar.xz"))}
-    choices = {
-        split: listed_choices([d for d in joined if d.split == split], ppr.entities)
+    candidates = {
+        split: listed_candidates([d for d in joined if d.split == split], ppr.entities)
         for split in SPLITS
     }
-    return AidaData(data, ppr.entities, choices, ""), corpora
+    return AidaData(data, ppr.entities, candidates, ""), corpora
 
 
 def test_real_counts_and_recall(real: Any) -> None:
@@ -385,16 +385,16 @@ def test_real_counts_and_recall(real: Any) -> None:
         known, found = given.n_known / given.n_mentions, given.recall.share
         assert 0.15 < found <= known < 0.6
         assert found > 0.8 * known, "what the knowledge base has is mostly found"
-        assert np.diff(given.choices.candidate_offsets).max() <= 30
+        assert np.diff(given.candidates.candidate_offsets).max() <= 30
 
 
 def test_real_documents_end_to_end_without_a_leak(real: Any) -> None:
     data, corpora = real
     few = {
-        split: listed_choices(data.documents(split)[:n], data.entities)
+        split: listed_candidates(data.documents(split)[:n], data.entities)
         for split, n in N_AIDA.items()
     }
-    data = replace(data, choices=few)
+    data = replace(data, candidates=few)
     packer = Packer(data, None)
     result = run_wned(data, packer, [corpora["ace"]], ("bsg",), 1)
     system = as_json(result, 0)["sets"]["ace"]["systems"]["bsg"]

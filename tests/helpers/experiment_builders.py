@@ -9,7 +9,7 @@ from experiments import aida, aida_data
 from experiments.aida_data import AidaData
 from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings, TreeSettings
 from sgtb.boosting.search.plan import PlanName
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.text.word_vectors import WordVectors
 from tests.helpers.linking_builders import Setting, document, narrow_topics
 
@@ -17,10 +17,11 @@ FINGERPRINT = "0123456789abcdef" * 4
 
 
 def aida_of(setting: Setting, fingerprint: str = FINGERPRINT) -> AidaData:
-    choices = {
-        split: listed_choices(texts, setting.entities) for split, texts in setting.documents.items()
+    candidates = {
+        split: listed_candidates(texts, setting.entities)
+        for split, texts in setting.documents.items()
     }
-    return AidaData(Path("invented"), setting.entities, choices, fingerprint)
+    return AidaData(Path("invented"), setting.entities, candidates, fingerprint)
 
 
 def with_oddities(setting: Setting) -> Setting:

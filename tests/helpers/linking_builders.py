@@ -18,7 +18,7 @@ from sgtb.boosting.data.pairs import PairTable
 from sgtb.core.entities import EntityTable
 from sgtb.core.records import NIL, Document, Mention, Token
 from sgtb.core.sparse_matrix import latent_directions
-from sgtb.linking.candidates.candidate_table import Choices, listed_choices
+from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
 from sgtb.linking.entities import background
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.lexicon import Lexicon
@@ -229,11 +229,11 @@ class Setting:
     def dev(self) -> tuple[Document, ...]:
         return self.documents["dev"]
 
-    def choices(self, texts: Sequence[Document]) -> Choices:
-        return listed_choices(texts, self.entities)
+    def candidates(self, texts: Sequence[Document]) -> CandidateTable:
+        return listed_candidates(texts, self.entities)
 
     def table(self, texts: Sequence[Document]) -> Table:
-        return Table.build(self.choices(texts), self.facts, self.lexicon)
+        return Table.build(self.candidates(texts), self.facts, self.lexicon)
 
 
 def small_setting(train: Sequence[Document] | None = None) -> Setting:

@@ -11,7 +11,7 @@ import pytest
 
 from sgtb.core.errors import RequestError
 from sgtb.linking import pipeline
-from sgtb.linking.decisions import decide, widened
+from sgtb.linking.decisions import decide, with_unsearched
 from sgtb.linking.links import Request, Span
 from sgtb.linking.shortlist import Shortlist
 from tests.linking.test_reasons import PLANS, spans_of
@@ -68,8 +68,8 @@ class Scripted:
     def counterfactuals(self, problems, decoding, clamp, margin=None):
         return self.other
 
-    def contributions(self, problems, decoding, mentions, rivals, clamp):
-        self.asked = mentions.tolist(), rivals.tolist()
+    def contributions(self, problems, decoding, mentions, runner_ups, clamp):
+        self.asked = mentions.tolist(), runner_ups.tolist()
         return "told"
 
 
@@ -86,10 +86,10 @@ def test_ties_go_by_score_then_by_entity():
     clamp = np.array([-1, -1, -1, -1], np.int32)
     decided = decide(problems, system, clamp, reasons=True)
     assert decided.order.tolist() == [0, 3, 2, 1, 1, 0, 0, 0, 1]
-    assert decided.rival.tolist() == [3, 1, -1, 0]  # the last choice is not the likeliest
+    assert decided.runner_up.tolist() == [3, 1, -1, 0]  # the last choice is not the likeliest
     assert system.asked == ([0, 1, 3], [3, 1, 0])
     clamp[1] = 0
-    assert decide(problems, system, clamp, reasons=True).rival.tolist() == [3, -1, -1, 0]
+    assert decide(problems, system, clamp, reasons=True).runner_up.tolist() == [3, -1, -1, 0]
     assert system.asked == ([0, 3], [3, 0])
 
 
@@ -98,7 +98,7 @@ def test_nothing_to_decide():
         candidate_offsets=np.zeros(1, np.int32), entity=np.zeros(0, np.int32)
     )
     decided = decide(problems, Scripted([], [], []), np.zeros(0, np.int32), reasons=False)
-    assert len(decided.rival) == len(decided.order) == 0
+    assert len(decided.runner_up) == len(decided.order) == 0
     assert decided.reasons is None
 
 
@@ -116,10 +116,10 @@ def test_what_was_not_searched_comes_last():
     system = Scripted([1, 1], [-2.0, 0.0, -3.0, 0.0], [0.1, 0.9, 0.05, 0.95])
     decided = decide(some, system, np.array([-1, -1], np.int32), reasons=True)
     assert system.asked == ([0, 1], [0, 0])
-    wide = widened(decided, shortlist, every)
+    wide = with_unsearched(decided, shortlist, every)
     assert wide.choice.tolist() == [4, 1]
     assert wide.order.tolist() == [4, 1, 3, 0, 2, 1, 0, 2]
-    assert wide.rival.tolist() == [1, 0]
+    assert wide.runner_up.tolist() == [1, 0]
     assert wide.probability.tolist() == [0, 0.1, 0, 0, 0.9, 0.05, 0.95, 0]
     assert wide.reasons == "told"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sgtb.native
-from experiments.folds import deal_by_topic
+from experiments.folds import topic_folds
 from sgtb.core import ragged as slices
 from sgtb.core import segments
 from sgtb.linking.candidates import entity_nodes as nodes
@@ -34,23 +34,23 @@ KERNELS = {
     "compare_priors": "offsets entity facts odds out",
     "fill_columns": "offsets parts out",
     "fill_learned": "tags name_tags types entity offsets scores wanted first out",
-    "context_sizes": "mentions scenes window",
+    "context_sizes": "mentions tokens window",
     "number_distinct": "words n_vocabulary place distinct",
-    "describe_contexts": "mentions scenes window names topics words settings out",
+    "describe_contexts": "mentions tokens window names topics words settings out",
     "compare_texts": "candidate_offsets repeats contexts facts lexicon pairs out",
 }
 """The kernels and the names of their arguments."""
 UNREAD = {
-    "describe_contexts": "scenes.word scenes.kinds.marks scenes.kinds.words scenes.kinds.word",
-    "context_sizes": "scenes.word scenes.kinds.marks scenes.kinds.words scenes.kinds.word",
+    "describe_contexts": "tokens.word tokens.kinds.marks tokens.kinds.words tokens.kinds.word",
+    "context_sizes": "tokens.word tokens.kinds.marks tokens.kinds.words tokens.kinds.word",
     "compare_texts": "repeats.place repeats.once.gold repeats.once.prior contexts.place "
     "contexts.place_clues contexts.sentence_clues contexts.tag_clues contexts.document_clues "
     "facts.number facts.in_links facts.type facts.type_clue facts.log_in_links "
-    "facts.log_out_links facts.popularity facts.log_degree facts.prints facts.whole_title "
+    "facts.log_out_links facts.popularity facts.log_degree facts.fingerprints facts.whole_title "
     "facts.kind_words facts.linked facts.topic_vector facts.entity_vector lexicon.texts_with "
     "lexicon.titles_with",
     "compare_priors": "facts.number facts.type facts.type_clue facts.shape facts.log_degree "
-    "facts.prints facts.whole_title facts.title_words facts.kind_clues facts.kind_words "
+    "facts.fingerprints facts.whole_title facts.title_words facts.kind_clues facts.kind_words "
     "facts.linked facts.description facts.topic_vector facts.title_vector facts.bracket_vector "
     "facts.kind_vector facts.description_vector facts.entity_vector",
 }
@@ -78,9 +78,9 @@ def captured() -> dict[str, dict[str, Any]]:
                     keep(patch, module, kernel)
         setting = small_setting()
         table = setting.table(setting.train)
-        features.Featurizer.fit(table, deal_by_topic(setting.train, 2, 0), 0, bits=8)
-        nodes.Nodes.of(table.choices, len(setting.facts))
-        priors.name_prior_features(table.choices)
+        features.Featurizer.fit(table, topic_folds(setting.train, 2, 0), 0, bits=8)
+        nodes.Nodes.of(table.candidates, len(setting.facts))
+        priors.name_prior_features(table.candidates)
     return calls
 
 
@@ -142,7 +142,7 @@ def test_arrays_of_another_type_or_layout_are_refused(kernel):
 
 LONG_ENOUGH = {
     "copy_slices.items", "describe_contexts.settings.damping", "describe_contexts.words.place",
-    "describe_contexts.scenes.word_offsets", "context_sizes.scenes.word_offsets",
+    "describe_contexts.tokens.word_offsets", "context_sizes.tokens.word_offsets",
     "fill_columns.parts.values",
     *(f"describe_contexts.out.{bag}_bag.{part}"
       for bag in ("name", "sentence", "window", "document", "headline")
@@ -190,10 +190,10 @@ def put(place: Any, number: float) -> Any:
         "count_above.offsets", "compare_priors.offsets", "compare_priors.entity",
         "fill_columns.offsets", "fill_columns.parts.rows", "fill_columns.parts.columns",
         "fill_learned.entity", "fill_learned.offsets", "fill_learned.wanted",
-        "context_sizes.mentions.offsets", "context_sizes.scenes.token_offsets",
-        "context_sizes.scenes.word_offsets", "number_distinct.words",
-        "describe_contexts.scenes.kind", "describe_contexts.scenes.sentence_offsets",
-        "describe_contexts.scenes.sentences", "describe_contexts.names.length",
+        "context_sizes.mentions.offsets", "context_sizes.tokens.token_offsets",
+        "context_sizes.tokens.word_offsets", "number_distinct.words",
+        "describe_contexts.tokens.kind", "describe_contexts.tokens.sentence_offsets",
+        "describe_contexts.tokens.sentences", "describe_contexts.names.length",
         "describe_contexts.names.words.indptr", "describe_contexts.words.place",
         "compare_texts.candidate_offsets", "compare_texts.repeats.once.mention_offsets",
         "compare_texts.repeats.once.candidate_offsets", "compare_texts.repeats.once.entity",
@@ -221,7 +221,7 @@ def test_tokens_beyond_the_vocabulary_are_refused(number):
     def change(offsets: np.ndarray) -> np.ndarray:
         return np.where(np.arange(len(offsets)) % 2 == 1, number, offsets)
 
-    refused("describe_contexts", "scenes.kinds.near.indptr", change, ValueError, "near")
+    refused("describe_contexts", "tokens.kinds.near.indptr", change, ValueError, "near")
 
 
 def test_mentions_of_a_group_have_equally_many_candidates():

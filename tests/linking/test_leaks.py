@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from experiments.folds import deal_by_topic, topic_of
+from experiments.folds import topic_folds, topic_of
 from sgtb.boosting import Problems, StructuredGradientBoosting, TrainingSettings, TreeSettings
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.core.segments import group_of
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.feature_registry import LEARNED
 from sgtb.linking.features.schema import SCHEMA
@@ -48,7 +48,7 @@ class Worked:
 
 def work(setting: Setting, texts: Sequence[Document] | None = None) -> Worked:
     """Make features; `texts` take the place of the training documents, with other labels."""
-    folds = deal_by_topic(setting.train, N_FOLDS, 0)
+    folds = topic_folds(setting.train, N_FOLDS, 0)
     train, dev = (
         setting.table(setting.train if texts is None else texts),
         setting.table(setting.dev),
@@ -95,26 +95,26 @@ def test_the_order_of_candidates_changes_no_byte(worked):
     )
     assert sum(a != b for a, b in zip(train, setting.train, strict=True)) > len(train) / 2
     table = setting.table(train)
-    featurizer, features = Featurizer.fit(table, deal_by_topic(train, N_FOLDS, 0), 0)
+    featurizer, features = Featurizer.fit(table, topic_folds(train, N_FOLDS, 0), 0)
     assert_equal_bytes(
-        pack(table.choices, features, worked.pairs),
-        pack(worked.train.choices, worked.train_features, worked.pairs),
+        pack(table.candidates, features, worked.pairs),
+        pack(worked.train.candidates, worked.train_features, worked.pairs),
     )
     table = setting.table(dev)
     assert_equal_bytes(
-        pack(table.choices, featurizer.features(table), worked.pairs),
-        pack(worked.dev.choices, worked.dev_features, worked.pairs),
+        pack(table.candidates, featurizer.features(table), worked.pairs),
+        pack(worked.dev.candidates, worked.dev_features, worked.pairs),
     )
 
 
 def test_the_gold_is_not_where_its_place_would_tell(real):
     """The published lists have it first; nothing of that may be left."""
-    choices = real.train.choices
-    sizes = np.diff(choices.candidate_offsets)
-    in_links = real.setting.entities.in_links[choices.entity]
-    keys = np.stack([group_of(choices.candidate_offsets), -in_links, choices.entity], axis=1)
+    candidates = real.train.candidates
+    sizes = np.diff(candidates.candidate_offsets)
+    in_links = real.setting.entities.in_links[candidates.entity]
+    keys = np.stack([group_of(candidates.candidate_offsets), -in_links, candidates.entity], axis=1)
     assert (keys == keys[np.lexsort(keys.T[::-1])]).all()
-    assert 0.05 < (choices.gold[sizes > 1] > 0).mean() < 0.6
+    assert 0.05 < (candidates.gold[sizes > 1] > 0).mean() < 0.6
 
 
 def columns_of(groups) -> list[int]:
@@ -123,7 +123,7 @@ def columns_of(groups) -> list[int]:
 
 def rows_of(table: Table, of_document) -> np.ndarray:
     """Which rows belong to documents for which it is so."""
-    borders = table.choices.candidate_offsets[table.choices.mention_offsets]
+    borders = table.candidates.candidate_offsets[table.candidates.mention_offsets]
     return np.repeat(of_document, np.diff(borders))
 
 
@@ -134,7 +134,7 @@ def assert_own_labels_unseen(worked: Worked, fold: int) -> None:
         for text, is_own in zip(worked.setting.train, own, strict=True)
     ]
     table = worked.setting.table(texts)
-    assert (table.choices.gold != worked.train.choices.gold).any()
+    assert (table.candidates.gold != worked.train.candidates.gold).any()
     featurizer, features = Featurizer.fit(table, worked.folds, 0)
     here = rows_of(table, own)
     assert features[here].tobytes() == worked.train_features[here].tobytes()
@@ -187,8 +187,8 @@ def test_labels_of_dev_and_test_reach_no_feature(worked, split, change):
     before, after = setting.table(texts), setting.table(changed)
     features = worked.featurizer.features(before)
     assert features.tobytes() == worked.featurizer.features(after).tobytes()
-    problems = pack(before.choices, features, worked.pairs)
-    relabelled_ = pack(after.choices, worked.featurizer.features(after), worked.pairs)
+    problems = pack(before.candidates, features, worked.pairs)
+    relabelled_ = pack(after.candidates, worked.featurizer.features(after), worked.pairs)
     same_gold = (problems.gold == relabelled_.gold).all()
     assert same_gold == (change in (other_type, other_title))
     assert_equal_bytes(problems, replace(relabelled_, gold=problems.gold))
@@ -219,7 +219,7 @@ def test_folds_share_no_topic_and_know_no_labels(worked):
     pairs = {(topic_of(text), fold) for text, fold in zip(texts, worked.folds, strict=True)}
     assert len(pairs) == len({topic for topic, _ in pairs}) >= N_FOLDS
     blind = [relabelled(text) for text in texts]
-    assert deal_by_topic(blind, N_FOLDS, 0).tolist() == worked.folds.tolist()
+    assert topic_folds(blind, N_FOLDS, 0).tolist() == worked.folds.tolist()
 
 
 # Labels drawn at random: whatever is learned from them is worth nothing, if nothing else is seen.
@@ -237,20 +237,20 @@ def with_random_gold(texts: tuple[Document, ...], seed: int) -> list[Document]:
     return [with_mentions(text, change) for text in texts]
 
 
-def right_and_chance(choices: Choices, picked: np.ndarray) -> tuple[float, float, float]:
+def right_and_chance(candidates: CandidateTable, picked: np.ndarray) -> tuple[float, float, float]:
     """Of the mentions with a choice: the share picked right, what chance gives, and its error."""
-    sizes = np.diff(choices.candidate_offsets)
-    asked = (sizes > 1) & (choices.gold >= 0)
+    sizes = np.diff(candidates.candidate_offsets)
+    asked = (sizes > 1) & (candidates.gold >= 0)
     chance = 1 / sizes[asked]
     error = np.sqrt((chance * (1 - chance)).sum()) / asked.sum()
-    return (picked == choices.gold)[asked].mean(), chance.mean(), error
+    return (picked == candidates.gold)[asked].mean(), chance.mean(), error
 
 
-def best_of(column: np.ndarray, choices: Choices) -> np.ndarray:
+def best_of(column: np.ndarray, candidates: CandidateTable) -> np.ndarray:
     return np.array(
         [
             column[first:last].argmax() if first < last else -1
-            for first, last in itertools.pairwise(choices.candidate_offsets)
+            for first, last in itertools.pairwise(candidates.candidate_offsets)
         ]
     )
 
@@ -278,10 +278,10 @@ def misled(drawn) -> Worked:
 @pytest.mark.parametrize("name", SCORES)
 def test_scores_of_training_documents_know_nothing_of_random_labels(misled, name):
     """The labels are independent of each other, so this is chance to the letter."""
-    choices, column = misled.train.choices, SCHEMA.names.index(name)
+    candidates, column = misled.train.candidates, SCHEMA.names.index(name)
 
     def accuracy(features):
-        return right_and_chance(choices, best_of(features[:, column], choices))
+        return right_and_chance(candidates, best_of(features[:, column], candidates))
 
     right, chance, error = accuracy(misled.train_features)
     assert abs(right - chance) < 4 * error
@@ -294,8 +294,8 @@ def dev_accuracy(worked: Worked) -> tuple[float, float, float]:
     system = StructuredGradientBoosting(
         "bsg", TreeSettings(learning_rate=0.2, min_leaf=20), TrainingSettings(20, 20)
     )
-    system.fit(pack(worked.train.choices, worked.train_features, worked.pairs))
-    dev = worked.dev.choices
+    system.fit(pack(worked.train.candidates, worked.train_features, worked.pairs))
+    dev = worked.dev.candidates
     return right_and_chance(dev, system.predict(pack(dev, worked.dev_features, worked.pairs)))
 
 

@@ -461,7 +461,9 @@ def test_calling_is_linking(linker):
 
 
 def test_part_shows_a_document_as_it_is_linked(linker, unseen):
-    part = linker.part(unseen[0])
-    assert all(mention.gold is None for mention in part.document.mentions)
+    chunk = linker.to_chunk(unseen[0])
+    assert all(mention.gold is None for mention in chunk.document.mentions)
     spans = tuple(spans_of(unseen[0]))
-    assert linker.part(Request(unseen[0].text, spans)).document.mentions == part.document.mentions
+    assert (
+        linker.to_chunk(Request(unseen[0].text, spans)).document.mentions == chunk.document.mentions
+    )

@@ -24,7 +24,7 @@ from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
@@ -32,7 +32,7 @@ from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.schema import SCHEMA, Schema
 from sgtb.linking.linker import Linker
-from sgtb.linking.mentions.chunks import of_document
+from sgtb.linking.mentions.chunks import chunk_from_document
 from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.problem_packing import Layout, pack, pair_table
 from sgtb.linking.training.linker_training import LinkerTraining, train_linker
@@ -60,7 +60,7 @@ def without_candidates(text: Document) -> Document:
 
 def blind(text: Document) -> Document:
     """The document as a linker sees it: without gold, types and titles."""
-    return of_document(text).document
+    return chunk_from_document(text).document
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,18 +68,18 @@ class Bench:
     """A workbench, documents with gold, and models trained on some of them."""
 
     setting: Setting
-    bench: Pipeline
+    pipeline: Pipeline
     train: tuple[Document, ...]
     dev: tuple[Document, ...]
     featurizer: Featurizer
 
     def packed(self, texts: Sequence[Document]) -> tuple[Layout, Problems]:
-        layout = self.bench.lay_out(texts)
-        features = self.featurizer.features(self.bench.table(layout))
-        return layout, self.bench.pack(layout, features)
+        layout = self.pipeline.lay_out(texts)
+        features = self.featurizer.features(self.pipeline.table(layout))
+        return layout, self.pipeline.pack(layout, features)
 
 
-def bench_of(setting: Setting, kb: KnowledgeBase, by_name: bool) -> Bench:
+def pipeline_of(setting: Setting, kb: KnowledgeBase, by_name: bool) -> Bench:
     train, dev = (
         tuple(map(without_candidates, texts)) if by_name else texts
         for texts in (setting.train, setting.dev)
@@ -88,10 +88,10 @@ def bench_of(setting: Setting, kb: KnowledgeBase, by_name: bool) -> Bench:
     evidence = source.evidence | {WORD_VECTORS}
     background = Background.build(source, train, setting.words, topic_width=16)
     schema = Schema.of(evidence if by_name else evidence - {NAME_PRIORS})
-    bench = Pipeline(kb, background, schema, CandidateFinder(kb))
-    table = bench.table(bench.lay_out(train))
+    pipeline = Pipeline(kb, background, schema, CandidateFinder(kb))
+    table = pipeline.table(pipeline.lay_out(train))
     folds = np.arange(len(train), dtype=np.int32) % 3
-    return Bench(setting, bench, train, dev, Featurizer.fit(table, folds, 0, bits=12)[0])
+    return Bench(setting, pipeline, train, dev, Featurizer.fit(table, folds, 0, bits=12)[0])
 
 
 def small_kb(folder, setting):
@@ -105,13 +105,13 @@ def given(tmp_path_factory):
     """Documents bring their candidates along."""
     setting = small_setting()
     with KnowledgeBase.open(small_kb(tmp_path_factory.mktemp("kb"), setting)) as kb:
-        yield bench_of(setting, kb, False)
+        yield pipeline_of(setting, kb, False)
 
 
 @pytest.fixture(scope="module")
 def by_name(given):
     """Candidates are looked up in the knowledge base."""
-    return bench_of(given.setting, given.bench.kb, True)
+    return pipeline_of(given.setting, given.pipeline.kb, True)
 
 
 @pytest.fixture(params=["given", "by_name"])
@@ -138,7 +138,7 @@ def few_of(setting: Setting, n: int = 8) -> Setting:
 def real(sample, tmp_path_factory):
     setting = few_of(sample)
     with KnowledgeBase.open(kb_of(tmp_path_factory.mktemp("kb"), setting.entities)) as kb:
-        yield bench_of(setting, kb, False)
+        yield pipeline_of(setting, kb, False)
 
 
 @pytest.fixture(params=["given", "by_name", "real"])
@@ -205,52 +205,54 @@ def test_a_document_is_the_same_alone_and_with_others(worked):
         assert joined.tobytes() == getattr(together, name).tobytes(), name
     backwards = worked.packed(texts[::-1])[1]
     at = backwards.candidate_offsets[backwards.mention_offsets]
-    parts = [backwards.local[a:b] for a, b in itertools.pairwise(at)][::-1]
-    assert np.concatenate(parts).tobytes() == together.local.tobytes()
+    chunks = [backwards.local[a:b] for a, b in itertools.pairwise(at)][::-1]
+    assert np.concatenate(chunks).tobytes() == together.local.tobytes()
 
 
 def test_a_document_is_the_same_in_a_fresh_workbench(worked):
     """Nothing hangs on what was asked before."""
-    bench = worked.bench
-    fresh = Pipeline(bench.kb, bench.background, bench.schema, CandidateFinder(bench.kb))
-    other = replace(worked, bench=fresh)
+    pipeline = worked.pipeline
+    fresh = Pipeline(
+        pipeline.kb, pipeline.background, pipeline.schema, CandidateFinder(pipeline.kb)
+    )
+    other = replace(worked, pipeline=fresh)
     for text in worked.dev[::-1]:
         assert_same_problems(worked.packed([text])[1], other.packed([text])[1])
-    bench.forget()
+    pipeline.forget()
     assert_same_problems(worked.packed(worked.dev)[1], other.packed(worked.dev)[1])
 
 
 def test_features_that_need_no_training_are_the_same_in_training(worked):
-    layout = worked.bench.lay_out(worked.train)
-    table = worked.bench.table(layout)
+    layout = worked.pipeline.lay_out(worked.train)
+    table = worked.pipeline.table(layout)
     folds = np.arange(len(worked.train), dtype=np.int32) % 3
     fitted = Featurizer.fit(table, folds, 0, bits=12)[1]
     later = worked.packed([blind(text) for text in worked.train])[1].local
-    n = len(worked.bench.schema.fixed)
+    n = len(worked.pipeline.schema.fixed)
     assert fitted[:, :n].tobytes() == np.ascontiguousarray(later[:, :n]).tobytes()
     assert (fitted[:, n:] != later[:, n:]).any(), "those of training are cross-fitted"
 
 
 def test_layouts_know_what_was_asked_and_what_was_found(small):
-    bench = small.bench
+    pipeline = small.pipeline
     texts = [
         document("1", "[Nobody] saw [Orlan|e100] and [Orlan|||]"),
         document("2"),
         document("3", "[Vessa|NIL] and [Tarn|e555] and [Meck||PER|e130,e131]"),
     ]
-    layout = bench.lay_out(texts)
-    choices = layout.choices
+    layout = pipeline.lay_out(texts)
+    candidates = layout.candidates
     assert layout.found == ("nothing", "exact", "given", "exact", "exact", "given")
-    assert [m.text for m in choices.mentions] == ["Orlan", "Vessa", "Tarn", "Meck"]
-    assert choices.mention_offsets.tolist() == [0, 1, 1, 4]
-    assert np.diff(choices.candidate_offsets).tolist() == [6, 6, 6, 2]
-    assert choices.gold[1:].tolist() == [-1, -1, -1]
-    numbers = layout.facts.number[choices.entity]
-    assert bench.kb.id_of(int(numbers[choices.gold[0]])) == "e100"
-    assert np.isnan(choices.prior[-2:]).all()
-    assert choices.prior[:-2].reshape(3, 6).sum(axis=1) == pytest.approx(1)
+    assert [m.text for m in candidates.mentions] == ["Orlan", "Vessa", "Tarn", "Meck"]
+    assert candidates.mention_offsets.tolist() == [0, 1, 1, 4]
+    assert np.diff(candidates.candidate_offsets).tolist() == [6, 6, 6, 2]
+    assert candidates.gold[1:].tolist() == [-1, -1, -1]
+    numbers = layout.facts.number[candidates.entity]
+    assert pipeline.kb.id_of(int(numbers[candidates.gold[0]])) == "e100"
+    assert np.isnan(candidates.prior[-2:]).all()
+    assert candidates.prior[:-2].reshape(3, 6).sum(axis=1) == pytest.approx(1)
     assert (np.diff(layout.facts.number) > 0).all()
-    types = choices.entity.dtype, choices.mention_offsets.dtype, choices.prior.dtype
+    types = candidates.entity.dtype, candidates.mention_offsets.dtype, candidates.prior.dtype
     assert types == (np.int32, np.int32, np.float32)
 
 
@@ -259,40 +261,40 @@ def test_nothing_to_decide(small, texts):
     layout, problems = small.packed(texts)
     assert (problems.n_documents, problems.n_mentions) == (len(texts), 0)
     assert len(layout.facts) == 0
-    assert problems.n_local == len(small.bench.schema.features)
-    assert problems.n_pair == len(small.bench.schema.pairs)
+    assert problems.n_local == len(small.pipeline.schema.features)
+    assert problems.n_pair == len(small.pipeline.schema.pairs)
 
 
 def test_groups_can_be_left_out(small):
-    layout = small.bench.lay_out(small.dev)
-    features = small.featurizer.features(small.bench.table(layout))
-    less = small.bench.pack(layout, features, ["name", "coherence"])
-    kept = small.bench.schema.columns_without(["name", "coherence"])
+    layout = small.pipeline.lay_out(small.dev)
+    features = small.featurizer.features(small.pipeline.table(layout))
+    less = small.pipeline.pack(layout, features, ["name", "coherence"])
+    kept = small.pipeline.schema.columns_without(["name", "coherence"])
     np.testing.assert_array_equal(less.local, features[:, kept])
 
 
 def test_the_table_has_what_the_schema_says(small):
-    schema = small.bench.schema
+    schema = small.pipeline.schema
     assert ("name_prior" in schema.names) == (small.dev[0].mentions[0].candidates is None)
     assert "entity_vector" in schema.pairs
     layout, problems = small.packed(small.dev)
     assert problems.n_local == len(schema.features)
     if "name_prior" in schema.names:
         column = problems.local[:, schema.names.index("name_prior")]
-        assert column.tobytes() == layout.choices.prior.tobytes()
+        assert column.tobytes() == layout.candidates.prior.tobytes()
 
 
 def test_what_is_new_is_seen_after_forgetting(tmp_path):
     setting = small_setting()
     place = small_kb(tmp_path, setting)
     with KnowledgeBase.open(place) as kb:
-        worked = bench_of(setting, kb, True)
+        worked = pipeline_of(setting, kb, True)
         text = document("1", "[Orlan] and [Zembla]")
-        assert worked.bench.lay_out([text]).found == ("exact", "nothing")
+        assert worked.pipeline.lay_out([text]).found == ("exact", "nothing")
         new = [{"id": "new", "name": "Zembla", "aliases": ["Orlan"], "links": ["e100"]}]
         add(place, EntityList(write_lines(tmp_path / "new.jsonl", new)))
         assert kb.refresh()
-        worked.bench.forget()
+        worked.pipeline.forget()
         layout, problems = worked.packed([text])
         assert layout.found == ("exact", "exact")
         assert np.diff(problems.candidate_offsets).tolist() == [7, 1]
@@ -304,28 +306,28 @@ def test_what_is_new_is_seen_after_forgetting(tmp_path):
 
 def fed_by_table(setting: Setting, texts: Sequence[Document]):
     """Features without a knowledge base, by the path of the AIDA experiment."""
-    choices = listed_choices(texts, setting.entities)
-    return Table.build(choices, setting.facts, setting.lexicon)
+    candidates = listed_candidates(texts, setting.entities)
+    return Table.build(candidates, setting.facts, setting.lexicon)
 
 
 def assert_fed_alike(setting: Setting, kb: KnowledgeBase) -> None:
     background = Background.build(KbSource(kb), setting.train, setting.words)
-    bench = Pipeline(kb, background, SCHEMA, CandidateFinder(kb))
+    pipeline = Pipeline(kb, background, SCHEMA, CandidateFinder(kb))
     here, there = (
-        [fed_by_table(setting, texts), bench.table(bench.lay_out(texts))]
+        [fed_by_table(setting, texts), pipeline.table(pipeline.lay_out(texts))]
         for texts in (setting.train, setting.dev)
     )
     for own, other in (here, there):
         assert own.fixed.tobytes() == other.fixed.tobytes()
         assert_same_arrays(own.crosses, other.crosses)
-        assert own.choices.gold.tobytes() == other.choices.gold.tobytes()
+        assert own.candidates.gold.tobytes() == other.candidates.gold.tobytes()
     folds = np.arange(len(setting.train), dtype=np.int32) % 3
     fitted = [Featurizer.fit(table, folds, 0, bits=12) for table in here]
     assert fitted[0][1].tobytes() == fitted[1][1].tobytes()
     features = [models.features(table) for (models, _), table in zip(fitted, there, strict=True)]
     assert_same_problems(
-        pack(there[0].choices, features[0], pair_table(setting.facts)),
-        bench.pack(bench.lay_out(setting.dev), features[1]),
+        pack(there[0].candidates, features[0], pair_table(setting.facts)),
+        pipeline.pack(pipeline.lay_out(setting.dev), features[1]),
     )
 
 
@@ -378,19 +380,19 @@ def test_a_linker_asks_what_training_would_have_packed(worked, monkeypatch, tmp_
         return fit(self, train, dev, **options)
 
     monkeypatch.setattr(StructuredGradientBoosting, "fit", spy)
-    kb = worked.bench.kb
+    kb = worked.pipeline.kb
     words = worked.setting.words
     train_linker(kb, worked.train, worked.dev, QUICK, words=words).save(tmp_path / "model")
     ((_, dev),) = packed
     linker = Linker.load(tmp_path / "model", kb)
-    parts = [linker.part(text) for text in worked.dev]
-    layout, short, asked = linker.pipeline.pack(parts)
+    chunks = [linker.to_chunk(text) for text in worked.dev]
+    layout, short, asked = linker.pipeline.pack(chunks)
     assert (dev.gold >= 0).any()
     assert_no_gold(asked)
-    assert layout.choices.n_candidates == dev.n_candidates
+    assert layout.candidates.n_candidates == dev.n_candidates
     assert asked.local.tobytes() == dev.local[short.rows].tobytes()
-    for d, part in enumerate(parts):
-        _, own, alone = linker.pipeline.pack([part])
+    for d, chunk in enumerate(chunks):
+        _, own, alone = linker.pipeline.pack([chunk])
         first, last = dev.candidate_offsets[dev.mention_offsets[[d, d + 1]]]
         assert alone.local.tobytes() == dev.local[first:last][own.rows].tobytes()
         kept = own.rows[np.unique(alone.entity, return_index=True)[1]]

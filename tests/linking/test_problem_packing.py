@@ -1,4 +1,4 @@
-"""Packing: choices become problems, and pairs of entities features."""
+"""Packing: candidates become problems, and pairs of entities features."""
 
 import itertools
 
@@ -17,9 +17,9 @@ def setting():
     return small_setting()
 
 
-def features_of(choices):
+def features_of(candidates):
     """Features of the right width that tell the candidates apart."""
-    n, width = choices.n_candidates, len(SCHEMA.features)
+    n, width = candidates.n_candidates, len(SCHEMA.features)
     return np.arange(n * width, dtype=np.float32).reshape(n, width)
 
 
@@ -65,14 +65,14 @@ def test_pairs_have_only_features_for_which_there_is_evidence(setting):
 
 
 def test_entities_are_numbered_by_document_in_the_order_of_their_ids(setting):
-    choices = setting.choices(setting.train)
-    problems = pack(choices, features_of(choices), pair_table(setting.facts))
-    np.testing.assert_array_equal(problems.mention_offsets, choices.mention_offsets)
-    np.testing.assert_array_equal(problems.candidate_offsets, choices.candidate_offsets)
-    np.testing.assert_array_equal(problems.gold, choices.gold)
-    borders = choices.candidate_offsets[choices.mention_offsets]
-    for d in range(len(choices.documents)):
-        own = choices.entity[borders[d] : borders[d + 1]]
+    candidates = setting.candidates(setting.train)
+    problems = pack(candidates, features_of(candidates), pair_table(setting.facts))
+    np.testing.assert_array_equal(problems.mention_offsets, candidates.mention_offsets)
+    np.testing.assert_array_equal(problems.candidate_offsets, candidates.candidate_offsets)
+    np.testing.assert_array_equal(problems.gold, candidates.gold)
+    borders = candidates.candidate_offsets[candidates.mention_offsets]
+    for d in range(len(candidates.documents)):
+        own = candidates.entity[borders[d] : borders[d + 1]]
         distinct = sorted(set(own.tolist()))
         found = problems.entity[borders[d] : borders[d + 1]]
         assert found.tolist() == [distinct.index(e) for e in own]
@@ -81,24 +81,24 @@ def test_entities_are_numbered_by_document_in_the_order_of_their_ids(setting):
 
 
 def test_groups_can_be_left_out(setting):
-    choices = setting.choices(setting.dev)
-    features, pairs = features_of(choices), pair_table(setting.facts)
-    assert pack(choices, features, pairs).n_local == len(SCHEMA.features)
-    less = pack(choices, features, pairs, ["name", "coherence"])
+    candidates = setting.candidates(setting.dev)
+    features, pairs = features_of(candidates), pair_table(setting.facts)
+    assert pack(candidates, features, pairs).n_local == len(SCHEMA.features)
+    less = pack(candidates, features, pairs, ["name", "coherence"])
     np.testing.assert_array_equal(
         less.local, features[:, SCHEMA.columns_without(["name", "coherence"])]
     )
     with pytest.raises(SettingsError, match="'colour'"):
-        pack(choices, features, pairs, ["colour"])
+        pack(candidates, features, pairs, ["colour"])
 
 
 def test_documents_without_mentions_and_mentions_without_candidates(setting):
     id = setting.entities.ids[0]
     texts = [document("1"), document("2", f"[Orlan|{id}||]"), *documents(1), document("4", "x")]
-    choices = setting.choices(texts)
-    problems = pack(choices, features_of(choices), pair_table(setting.facts))
+    candidates = setting.candidates(texts)
+    problems = pack(candidates, features_of(candidates), pair_table(setting.facts))
     assert problems.n_documents == 4
     assert np.diff(problems.entity_offsets)[[0, 1, 3]].tolist() == [0, 0, 0]
-    nothing = setting.choices([])
+    nothing = setting.candidates([])
     problems = pack(nothing, features_of(nothing), pair_table(setting.facts))
     assert (problems.n_documents, problems.n_mentions, problems.n_candidates) == (0, 0, 0)

@@ -10,13 +10,12 @@ import pytest
 
 import sgtb.native
 from sgtb.core import sparse_matrix as sparse
-from sgtb.core.sparse_matrix import Sparse
-from sgtb.linking import answers, shortlist
+from sgtb.core.sparse_matrix import SparseMatrix
+from sgtb.linking import decisions, shortlist
 from sgtb.linking import problem_packing as packing
-from sgtb.linking.candidates import candidate_lookup as candidates
-from sgtb.linking.candidates.candidate_table import listed_choices
-from sgtb.linking.entities import descriptions, lexicon, neighbours
-from sgtb.linking.entities import fingerprints as name_prints
+from sgtb.linking.candidates import candidate_lookup
+from sgtb.linking.candidates.candidate_table import listed_candidates
+from sgtb.linking.entities import descriptions, fingerprints, lexicon, neighbours
 from sgtb.linking.entities.entity_source import TableSource
 from sgtb.linking.features import ranker, tagger, votes
 from sgtb.linking.features.groups import coherence
@@ -25,12 +24,12 @@ from sgtb.linking.features.schema import SCHEMA
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
-    answers, candidates, coherence, descriptions, lexicon, name_prints, neighbours, packing,
-    ranker, shortlist, sparse, tagger, votes,
+    candidate_lookup, coherence, decisions, descriptions, fingerprints, lexicon, neighbours,
+    packing, ranker, shortlist, sparse, tagger, votes,
 )  # fmt: skip
 KERNELS = {
-    "link_votes": "choices name prior links reach out",
-    "closeness_votes": "choices name prior vectors reach out",
+    "link_votes": "candidates name prior links reach out",
+    "closeness_votes": "candidates name prior vectors reach out",
     "compare_votes": "votes log share offsets out",
     "random_walk": "nodes place prior links n_rounds restart out",
     "find_rows": "number offsets linked row degree",
@@ -41,7 +40,7 @@ KERNELS = {
     "rest_words no_kind equal offsets kinds n_worded",
     "find_alike": "candidate_offsets document offsets kinds n_worded alike worded_alike",
     "count_cuts": "features cuts out",
-    "learn_ranks": "candidate_offsets gold sides bins order optimizer sure weights seen "
+    "learn_ranks": "candidate_offsets gold sides bins order optimizer min_slope weights seen "
     "bin_weights bin_seen",
     "score_candidates": "candidate_offsets sides local joint mentions weights local_weights "
     "joint_weights out",
@@ -56,7 +55,7 @@ KERNELS = {
     "number_words": "table texts in_normal_form offsets numbers skipped",
     "sum_words": "linked texts weight own offsets columns values",
     "hash_texts": "texts out",
-    "print_names": "names out",
+    "fingerprint_names": "names out",
 }
 """The kernels and the names of their arguments."""
 
@@ -87,36 +86,36 @@ def captured() -> dict[str, dict[str, Any]]:
 def _run_all() -> None:
     setting = small_setting()
     table = setting.table(setting.train)
-    choices, rng = table.choices, np.random.default_rng(0)
-    everything = np.arange(len(choices.mentions))
+    candidates, rng = table.candidates, np.random.default_rng(0)
+    everything = np.arange(len(candidates.mentions))
     cuts = ranker.Cuts.of(table.local)
     bins = cuts.apply(table.local)
-    trained = ranker.Ranker.train(choices, table.crosses, bins, everything, rng, bits=8)
+    trained = ranker.Ranker.train(candidates, table.crosses, bins, everything, rng, bits=8)
     pair = bins, bins
-    ranker.Rankers(trained, trained).scores(choices, table.crosses, pair, everything)
+    ranker.Rankers(trained, trained).scores(candidates, table.crosses, pair, everything)
     tags = tagger.Tagger.train(table.contexts.tag_clues, table.tags, everything, rng, bits=8)
     tags.probabilities(table.contexts.tag_clues)
-    coherence.coherence_features(Repeats.of(choices, table.contexts), setting.facts)
+    coherence.coherence_features(Repeats.of(candidates, table.contexts), setting.facts)
     neighbours.neighbours(setting.facts.number, setting.facts.linked)
     packing.pair_table(setting.facts, rows=np.arange(0, len(setting.facts), 2))
     for dtype in (np.float32, np.float64):
-        Sparse.of([0, 0, 1], [1, 2, 0], [1, 2, 3], (2, 3)).times(np.ones((3, 5), dtype))
-    features = rng.random((choices.n_candidates, len(SCHEMA.names))).astype(np.float32) * 20 - 20
-    short = shortlist.shortlisted(choices, features, SCHEMA, ())
-    n, m = short.choices.n_candidates, len(choices.mentions)
+        SparseMatrix.of([0, 0, 1], [1, 2, 0], [1, 2, 3], (2, 3)).times(np.ones((3, 5), dtype))
+    features = rng.random((candidates.n_candidates, len(SCHEMA.names))).astype(np.float32) * 20 - 20
+    short = shortlist.shortlisted(candidates, features, SCHEMA, ())
+    n, m = short.candidates.n_candidates, len(candidates.mentions)
     system = SimpleNamespace(
         decode=lambda *_, **__: SimpleNamespace(choices=np.zeros(m, np.int32)),
         counterfactuals=lambda *_: SimpleNamespace(score=rng.random(n), probability=rng.random(n)),
     )
-    decided = answers.decide(short.choices, system, np.full(m, -1, np.int32), False)
-    answers.widened(decided, short, choices)
+    decided = decisions.decide(short.candidates, system, np.full(m, -1, np.int32), False)
+    decisions.with_unsearched(decided, short, candidates)
     source = TableSource(setting.entities)
     some = source.rows(np.arange(5))
     some = some._replace(descriptions=some.titles)
     descriptions.descriptions(some, source, setting.lexicon)
     rows = {"stated_in": np.arange(30), "in_links": np.arange(30)}
     numbers = np.arange(12, dtype=np.int32)
-    candidates._strongest(SimpleNamespace(rows=rows), numbers, [5, 7], 3)
+    candidate_lookup._strongest(SimpleNamespace(rows=rows), numbers, [5, 7], 3)
 
 
 def leaves(value: Any, path: str) -> Iterator[tuple[str, np.ndarray]]:
@@ -168,7 +167,7 @@ ANY_LENGTH = {
     "score_candidates.weights", "random_walk.place", "tag_probabilities.weights",
     "list_kinds.kinds", "list_links.links", "multiply_sparse_f4.dense", "multiply_sparse_f8.dense",
     "closeness_votes.vectors", "number_words.numbers", "sum_words.columns",
-    "print_names.out.words.data", "print_names.out.trigrams.data",
+    "fingerprint_names.out.words.data", "fingerprint_names.out.trigrams.data",
 }  # fmt: skip
 """Arrays whose length nothing else says, or that may be longer than needed."""
 
@@ -198,9 +197,9 @@ MUCH = 1 << 30
 @pytest.mark.parametrize(
     "path",
     [
-        "link_votes.choices.entity", "link_votes.choices.mention_offsets", "link_votes.name",
-        "link_votes.choices.candidate_offsets", "link_votes.links.indptr",
-        "link_votes.links.indices", "closeness_votes.choices.entity", "closeness_votes.name",
+        "link_votes.candidates.entity", "link_votes.candidates.mention_offsets", "link_votes.name",
+        "link_votes.candidates.candidate_offsets", "link_votes.links.indptr",
+        "link_votes.links.indices", "closeness_votes.candidates.entity", "closeness_votes.name",
         "compare_votes.offsets", "random_walk.nodes.offsets", "random_walk.nodes.entity",
         "random_walk.nodes.place", "random_walk.place", "random_walk.links.indices",
         "find_rows.offsets", "join_links.link_offsets", "join_links.row", "join_links.degree",
@@ -220,7 +219,7 @@ MUCH = 1 << 30
         "list_links.columns", "number_words.texts.starts", "number_words.texts.ends",
         "sum_words.linked.indptr", "sum_words.linked.data", "sum_words.texts.indptr",
         "sum_words.own.indptr", "hash_texts.texts.starts", "hash_texts.texts.ends",
-        "print_names.names.starts", "print_names.names.ends",
+        "fingerprint_names.names.starts", "fingerprint_names.names.ends",
     ],
 )  # fmt: skip
 def test_indices_beyond_their_arrays_are_refused(path, number):
@@ -242,8 +241,12 @@ def test_indices_beyond_their_arrays_are_refused(path, number):
         ("number_words.table", lambda t: type(t)(*map(np.zeros_like, t)), "no place is empty"),
         ("number_words.numbers", lambda numbers: numbers[:1].copy(), "numbers"),
         ("sum_words.columns", lambda columns: columns[:1].copy(), "values"),
-        ("print_names.out.words.data", lambda items: items[:1].copy(), "out.words.data"),
-        ("print_names.out.trigrams.data", lambda items: items[:1].copy(), "out.trigrams.data"),
+        ("fingerprint_names.out.words.data", lambda items: items[:1].copy(), "out.words.data"),
+        (
+            "fingerprint_names.out.trigrams.data",
+            lambda items: items[:1].copy(),
+            "out.trigrams.data",
+        ),
     ],
 )
 def test_other_values_that_are_refused(path, change, match):
@@ -252,7 +255,7 @@ def test_other_values_that_are_refused(path, change, match):
 
 
 def test_records_lack_no_field():
-    choices = listed_choices((), small_setting().entities)
-    given = {**captured()["link_votes"], "choices": SimpleNamespace(entity=choices.entity)}
-    with pytest.raises(TypeError, match=r"choices\.mention_offsets: is missing"):
+    candidates = listed_candidates((), small_setting().entities)
+    given = {**captured()["link_votes"], "candidates": SimpleNamespace(entity=candidates.entity)}
+    with pytest.raises(TypeError, match=r"candidates\.mention_offsets: is missing"):
         sgtb.native.link_votes(*given.values())

@@ -12,7 +12,7 @@ from sgtb.linking import pipeline
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
 from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
 from sgtb.linking.links import Request, Span
-from sgtb.linking.mentions.chunks import cut
+from sgtb.linking.mentions.chunks import split_into_chunks
 from sgtb.linking.pipeline import Pipeline
 
 PLANS = ("local", "bs", "bsg", "bibsg")
@@ -100,7 +100,7 @@ def test_reasons_add_up_where_mentions_are_fixed(linker_of, unseen, plan):
 
 @pytest.mark.parametrize("plan", ["bsg", "bibsg"])
 def test_reasons_add_up_in_documents_that_are_cut(linker_of, unseen, monkeypatch, plan):
-    monkeypatch.setattr(pipeline, "cut", lambda part: cut(part, 3))
+    monkeypatch.setattr(pipeline, "split_into_chunks", lambda chunk: split_into_chunks(chunk, 3))
     linker = linker_of(plan, reasons=True, candidates=ALL)
     documents = unseen[::3]
     assert check_reasons(linker.pipe(documents)) > 100
@@ -108,11 +108,11 @@ def test_reasons_add_up_in_documents_that_are_cut(linker_of, unseen, monkeypatch
     linked = list(linker.pipe(requests))
     assert check_reasons(linked) > 80
     for request, document in zip(requests, linked, strict=True):
-        parts = cut(linker.part(request), 3)
-        part_of = [k for k, part in enumerate(parts) for _ in part.fixed]
+        chunks = split_into_chunks(linker.to_chunk(request), 3)
+        chunk_of = [k for k, chunk in enumerate(chunks) for _ in chunk.fixed]
         for i, link in enumerate(document.links):
             assert all(
-                part_of[reason.mention] == part_of[i]
+                chunk_of[reason.mention] == chunk_of[i]
                 for reason in link.reasons
                 if reason.kind == "mention"
             )
@@ -121,17 +121,17 @@ def test_reasons_add_up_in_documents_that_are_cut(linker_of, unseen, monkeypatch
 def problems_of(linker, request):
     """What the linker decides about, made by hand: layout and problems of one document."""
     model = linker.model
-    bench = Pipeline(
+    pipeline = Pipeline(
         linker.kb, model.background, model.schema, CandidateFinder(linker.kb, model.candidates)
     )
-    part = linker.part(request)
-    layout = bench.lay_out([part.document])
-    features = model.featurizer.features(bench.table(layout))
-    problems = bench.pack(layout, features, model.without)
-    rows = layout.asked.tolist()
-    clamp = np.array([0 if part.fixed[i] else -1 for i in rows], np.int32)
-    ids = [linker.kb.id_of(int(n)) for n in layout.facts.number[layout.choices.entity]]
-    borders = layout.choices.candidate_offsets
+    chunk = linker.to_chunk(request)
+    layout = pipeline.lay_out([chunk.document])
+    features = model.featurizer.features(pipeline.table(layout))
+    problems = pipeline.pack(layout, features, model.without)
+    rows = layout.with_candidates.tolist()
+    clamp = np.array([0 if chunk.fixed[i] else -1 for i in rows], np.int32)
+    ids = [linker.kb.id_of(int(n)) for n in layout.facts.number[layout.candidates.entity]]
+    borders = layout.candidates.candidate_offsets
     return problems, clamp, rows, [ids[a:b] for a, b in pairwise(borders)]
 
 
@@ -168,8 +168,8 @@ def test_a_lead_is_the_difference_of_the_scores_of_two_sequences(linker_of, unse
             if link.runner_up is not None:
                 other = chosen.copy()
                 other[m] = ids[m].index(link.runner_up)
-                rival = system.decode(problems, clamp=other).scores[0, 0]
-                assert link.lead == pytest.approx(best - rival, abs=1e-9)
+                runner_up = system.decode(problems, clamp=other).scores[0, 0]
+                assert link.lead == pytest.approx(best - runner_up, abs=1e-9)
                 n_compared += 1
     assert n_compared > 20
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from sgtb.linking import shortlist as module
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.shortlist import LEAST, shortlisted
 
 
-def choices_of(sizes, gold):
+def candidates_of(sizes, gold):
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     n = int(offsets[-1])
-    return Choices(
+    return CandidateTable(
         (), (), np.array([0, len(sizes)], np.int32), offsets, np.arange(n, dtype=np.int32),
         np.array(gold, np.int32), np.linspace(0, 1, n).astype(np.float32),
     )  # fmt: skip
@@ -29,12 +29,14 @@ SIZES, GOLD = [4, 3, 1], [3, 0, 0]
 
 
 def test_the_hopeless_are_left_out_but_two_stay():
-    short = shortlisted(choices_of(SIZES, GOLD), features_of(BELOW), SCHEMA, ())
+    short = shortlisted(candidates_of(SIZES, GOLD), features_of(BELOW), SCHEMA, ())
     assert short.rows.tolist() == [0, 1, 4, 5, 7]
-    assert short.choices.candidate_offsets.tolist() == [0, 2, 4, 5]
-    assert short.choices.entity.tolist() == [0, 1, 4, 5, 7]
-    assert short.choices.gold.tolist() == [-1, 0, 0]  # the first is not searched
-    np.testing.assert_array_equal(short.choices.prior, choices_of(SIZES, GOLD).prior[short.rows])
+    assert short.candidates.candidate_offsets.tolist() == [0, 2, 4, 5]
+    assert short.candidates.entity.tolist() == [0, 1, 4, 5, 7]
+    assert short.candidates.gold.tolist() == [-1, 0, 0]  # the first is not searched
+    np.testing.assert_array_equal(
+        short.candidates.prior, candidates_of(SIZES, GOLD).prior[short.rows]
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,22 +44,22 @@ def test_the_hopeless_are_left_out_but_two_stay():
     [((), "joint_score_below_best"), (("joint ranker",), "rank_score_below_best")],
 )
 def test_the_ranker_asked_is_the_one_that_the_model_sees(without, name):
-    short = shortlisted(choices_of(SIZES, GOLD), features_of(BELOW, name), SCHEMA, without)
+    short = shortlisted(candidates_of(SIZES, GOLD), features_of(BELOW, name), SCHEMA, without)
     assert len(short.rows) == 5
     other = "rank_score_below_best" if not without else "joint_score_below_best"
-    short = shortlisted(choices_of(SIZES, GOLD), features_of(BELOW, other), SCHEMA, without)
+    short = shortlisted(candidates_of(SIZES, GOLD), features_of(BELOW, other), SCHEMA, without)
     assert len(short.rows) == len(BELOW)
 
 
 def test_without_a_ranker_all_are_searched():
     without = ("joint ranker", "ranker")
-    short = shortlisted(choices_of(SIZES, GOLD), features_of(BELOW), SCHEMA, without)
+    short = shortlisted(candidates_of(SIZES, GOLD), features_of(BELOW), SCHEMA, without)
     assert short.rows.tolist() == list(range(len(BELOW)))
 
 
 def test_ties_for_the_second_place_go_to_the_first_candidate():
     below = [-40.0, -9.0, -9.0, 0.0]
-    short = shortlisted(choices_of([4], [-1]), features_of(below), SCHEMA, ())
+    short = shortlisted(candidates_of([4], [-1]), features_of(below), SCHEMA, ())
     assert (LEAST, short.rows.tolist()) == (2, [1, 3])
 
 
@@ -75,7 +77,7 @@ def test_the_best_are_kept_as_sorting_would():
     sizes = rng.integers(1, 7, 200)
     below = -rng.integers(0, 16, sizes.sum()).astype(np.float32)  # many are equal
     below[np.cumsum(sizes) - 1] = 0
-    short = shortlisted(choices_of(sizes, [-1] * 200), features_of(below), SCHEMA, ())
+    short = shortlisted(candidates_of(sizes, [-1] * 200), features_of(below), SCHEMA, ())
     group = np.repeat(np.arange(200), sizes)
     order = np.lexsort((-below, group))
     place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[group]

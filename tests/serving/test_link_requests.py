@@ -24,8 +24,8 @@ class Names:
     def number(self, id_):
         return IDS.index(id_) if id_ in IDS else None
 
-    def part(self, _):
-        return type("Part", (), {"document": type("Document", (), {"mentions": self._found})})
+    def to_chunk(self, _):
+        return type("Chunk", (), {"document": type("Document", (), {"mentions": self._found})})
 
 
 def apart(draw, ends):

@@ -1,4 +1,4 @@
-"""Sparse: a matrix of rows with few entries, and the directions that factorising it gives."""
+"""Sparse matrices in CSR form, and their strongest latent directions."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from sgtb.native import multiply_sparse_f4, multiply_sparse_f8
 
 
 @dataclass(frozen=True)
-class Sparse:
+class SparseMatrix:
     """CSR matrix: row r has data[indptr[r] : indptr[r + 1]] in the same slice of `indices`."""
 
     indptr: Longs
@@ -22,7 +22,7 @@ class Sparse:
     def of(
         cls, rows: npt.ArrayLike, columns: npt.ArrayLike, values: npt.ArrayLike,
         shape: tuple[int, int],
-    ) -> "Sparse":  # fmt: skip
+    ) -> "SparseMatrix":  # fmt: skip
         """Collect entries; those given twice are added."""
         key = np.asarray(rows, np.int64) * shape[1] + np.asarray(columns, np.int64)
         key, where = np.unique(key, return_inverse=True)
@@ -45,30 +45,30 @@ class Sparse:
         """The row of every entry."""
         return np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
 
-    def with_values(self, values: npt.NDArray[np.floating]) -> "Sparse":
+    def with_values(self, values: npt.NDArray[np.floating]) -> "SparseMatrix":
         """Return a matrix with other values in the same places."""
-        return Sparse(self.indptr, self.indices, values.astype(np.float32), self.n_columns)
+        return SparseMatrix(self.indptr, self.indices, values.astype(np.float32), self.n_columns)
 
-    def unit_rows(self) -> "Sparse":
+    def unit_rows(self) -> "SparseMatrix":
         """Return the rows scaled to length one."""
         square = np.bincount(self.rows, self.data.astype(np.float64) ** 2, self.n_rows)
         length = np.maximum(np.sqrt(square), 1e-12)
         return self.with_values(self.data / length[self.rows])
 
-    def part(self, first: int, last: int) -> "Sparse":
+    def part(self, first: int, last: int) -> "SparseMatrix":
         """Return rows `first` to `last` - 1."""
         begin, end = self.indptr[first], self.indptr[last]
         offsets = self.indptr[first : last + 1] - begin
-        return Sparse(offsets, self.indices[begin:end], self.data[begin:end], self.n_columns)
+        return SparseMatrix(offsets, self.indices[begin:end], self.data[begin:end], self.n_columns)
 
-    def compact(self) -> "Sparse":
+    def compact(self) -> "SparseMatrix":
         """Return the matrix without its empty columns."""
         used, columns = np.unique(self.indices, return_inverse=True)
-        return Sparse(self.indptr, columns.astype(np.int32), self.data, len(used))
+        return SparseMatrix(self.indptr, columns.astype(np.int32), self.data, len(used))
 
-    def transposed(self) -> "Sparse":
+    def transposed(self) -> "SparseMatrix":
         """Return columns as rows."""
-        return Sparse.of(self.indices, self.rows, self.data, (self.n_columns, self.n_rows))
+        return SparseMatrix.of(self.indices, self.rows, self.data, (self.n_columns, self.n_rows))
 
     def times(self, dense: Doubles | Floats) -> Doubles:
         """Return the product with a dense matrix, summed in float64 and in the order of entries."""
@@ -82,7 +82,7 @@ _SPARE = 16
 _ROUNDS = 6
 
 
-def latent_directions(matrix: Sparse, width: int, seed: int) -> tuple[Ints, Doubles]:
+def latent_directions(matrix: SparseMatrix, width: int, seed: int) -> tuple[Ints, Doubles]:
     """Return the columns in use, ascending, and their part of the `width` strongest directions.
 
     A row's latent vector is the row times the directions: i4[U] and f8[U, width]. A random start,

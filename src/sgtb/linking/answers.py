@@ -12,11 +12,11 @@ from sgtb.core.records import NIL
 from sgtb.core.segments import Scalar
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.decision_policy import NIL_RIVAL, NO_RIVAL
-from sgtb.linking.candidates.candidate_table import Choices
-from sgtb.linking.decisions import Decided
+from sgtb.linking.calibration.decision_policy import NIL_RUNNER_UP, NO_RUNNER_UP
+from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.decisions import Decisions
 from sgtb.linking.links import NIL_CARD, Card, LinkColumns
-from sgtb.linking.mentions.chunks import Part
+from sgtb.linking.mentions.chunks import Chunk
 from sgtb.linking.problem_packing import Layout
 from sgtb.native import rank_reasons
 
@@ -38,14 +38,14 @@ class Cards:
 
     def of(self, numbers: Ints | Longs) -> list[Card]:
         """Return the cards of some entities."""
-        known, asked = self._known, numbers.tolist()
-        new = [number for number in asked if number not in known]
+        known, wanted = self._known, numbers.tolist()
+        new = [number for number in wanted if number not in known]
         if new:
             if len(known) + len(new) > _REMEMBERED:
                 self._known = known = {}
-                new = asked
+                new = wanted
             known.update(zip(new, self._read(np.array(new, np.int64)), strict=True))
-        return [known[number] for number in asked]
+        return [known[number] for number in wanted]
 
     def _read(self, numbers: Longs) -> Iterator[Card]:
         kb = self._kb
@@ -56,33 +56,35 @@ class Cards:
 class Answers:
     """Turns decided mentions into links."""
 
-    def __init__(self, cards: Cards, groups: Sequence[str], nothing: float = 0.0) -> None:
-        self._cards, self._nothing = cards, nothing
+    def __init__(self, cards: Cards, groups: Sequence[str], nil_share: float = 0.0) -> None:
+        self._cards, self._nil_share = cards, nil_share
         self._names = tuple(dict.fromkeys(groups))
         self._group = np.array([self._names.index(group) for group in groups], np.int64)
 
     def links(
-        self, parts: Sequence[Part], layout: Layout, decided: Decided, n_candidates: int
+        self, chunks: Sequence[Chunk], layout: Layout, decided: Decisions, n_candidates: int
     ) -> list[LinkColumns]:
-        """Return the links of each part, those of mentions without candidates included.
+        """Return the links of each chunk, those of mentions without candidates included.
 
         n_candidates  alternatives given for every link
         """
-        choices, entity = layout.choices, layout.choices.entity
-        ends = np.concatenate([[0], np.cumsum([len(part.fixed) for part in parts], dtype=np.int64)])
-        places = layout.asked
-        offsets = choices.candidate_offsets.astype(np.int64)
+        candidates, entity = layout.candidates, layout.candidates.entity
+        ends = np.concatenate(
+            [[0], np.cumsum([len(chunk.fixed) for chunk in chunks], dtype=np.int64)]
+        )
+        places = layout.with_candidates
+        offsets = candidates.candidate_offsets.astype(np.int64)
         first = offsets[:-1]
         chosen = first + decided.choice
         rows, shown = _shown(decided, offsets, chosen, n_candidates)
-        rivals = np.flatnonzero(decided.rival >= 0)
-        rival = decided.rival.copy()
-        rival[rivals] = entity[first[rivals] + rival[rivals]]
-        card = self._cards_by_row(layout, np.concatenate([entity[rows], rival[rivals]]))
+        runner_ups = np.flatnonzero(decided.runner_up >= 0)
+        runner_up = decided.runner_up.copy()
+        runner_up[runner_ups] = entity[first[runner_ups] + runner_up[runner_ups]]
+        card = self._cards_by_row(layout, np.concatenate([entity[rows], runner_up[runner_ups]]))
 
-        def everywhere(values: npt.NDArray[Scalar], nothing: float) -> npt.NDArray[Scalar]:
-            """Return what mentions with candidates have, and of those without any `nothing`."""
-            every = np.full(ends[-1], nothing, values.dtype)
+        def everywhere(values: npt.NDArray[Scalar], default: float) -> npt.NDArray[Scalar]:
+            """Return values for all mentions; those without candidates have the default."""
+            every = np.full(ends[-1], default, values.dtype)
             every[places] = values
             return every
 
@@ -90,28 +92,30 @@ class Answers:
         answers = [card[row] for row in everywhere(answer, _NO_ROW).tolist()]
         against = [
             _NO_ENTITY[row] if row < 0 else card[row][0]
-            for row in everywhere(rival, NO_RIVAL).tolist()
+            for row in everywhere(runner_up, NO_RUNNER_UP).tolist()
         ]
-        sure = np.where(decided.linked, decided.probability[chosen], decided.nil)
-        confidence, nil = (everywhere(one, self._nothing) for one in (sure, decided.nil))
+        chosen_confidence = np.where(decided.linked, decided.probability[chosen], decided.nil)
+        confidence, nil = (
+            everywhere(one, self._nil_share) for one in (chosen_confidence, decided.nil)
+        )
         counts = everywhere(shown, 0)
-        reasons = self._reasons(parts, ends, places, choices, decided)
+        reasons = self._reasons(chunks, ends, places, candidates, decided)
         entities = [card[row] for row in entity[rows].tolist()]
-        probability, prior = decided.probability[rows], choices.prior[rows]
+        probability, prior = decided.probability[rows], candidates.prior[rows]
         borders = (
             pairwise(np.concatenate([[0], np.cumsum(some)])[ends].tolist())
             for some in (counts, reasons.counts)
         )
         result = []
-        for part, (a, b), (c, d), (e, f) in zip(
-            parts, pairwise(ends.tolist()), *borders, strict=True
+        for chunk, (a, b), (c, d), (e, f) in zip(
+            chunks, pairwise(ends.tolist()), *borders, strict=True
         ):
-            own = part.document.mentions
+            own = chunk.document.mentions
             result.append(LinkColumns(
                 [mention.start for mention in own], [mention.end for mention in own],
                 [mention.text for mention in own], answers[a:b], confidence[a:b].tobytes(),
                 layout.found[a:b], counts[a:b].tobytes(), reasons.lead[a:b].tobytes(), against[a:b],
-                reasons.counts[a:b].tobytes(), part.fixed, nil[a:b].tobytes(),
+                reasons.counts[a:b].tobytes(), chunk.fixed, nil[a:b].tobytes(),
                 entities[c:d], probability[c:d].tobytes(), prior[c:d].tobytes(),
                 reasons.names[e:f], reasons.values[e:f].tobytes(), reasons.mentions[e:f].tobytes(),
             ))  # fmt: skip
@@ -131,30 +135,35 @@ class Answers:
         return dict(zip(rows.tolist(), cards, strict=True)) | {_NO_ROW: NIL_CARD}
 
     def _reasons(
-        self, parts: Sequence[Part], ends: Longs, places: Longs, choices: Choices, decided: Decided
+        self,
+        chunks: Sequence[Chunk],
+        ends: Longs,
+        places: Longs,
+        candidates: CandidateTable,
+        decided: Decisions,
     ) -> "_Reasons":
         """Return the reasons of all mentions, where these were asked for."""
         lead, counts = np.full(ends[-1], np.nan), np.zeros(ends[-1], np.int64)
         if decided.reasons is None:
             return _Reasons(lead, counts, [], np.zeros(0), np.zeros(0, np.int64))
-        (told,) = decided.sign.nonzero()
-        question = np.searchsorted(decided.asked, told)
-        sign = decided.sign[told].astype(np.float64)
-        lead[places[told]] = sign * decided.reasons.total[question]
-        offsets = choices.mention_offsets.astype(np.int64)
-        first = offsets[np.searchsorted(offsets, told, side="right") - 1]
+        (explained,) = decided.sign.nonzero()
+        question = np.searchsorted(decided.explained, explained)
+        sign = decided.sign[explained].astype(np.float64)
+        lead[places[explained]] = sign * decided.reasons.total[question]
+        offsets = candidates.mention_offsets.astype(np.int64)
+        first = offsets[np.searchsorted(offsets, explained, side="right") - 1]
         n_groups = len(self._names)
         sizes = np.diff(decided.reasons.offsets)[question] + n_groups
-        n, code, value = np.zeros(len(told), np.int64), *_room(int(sizes.sum()))
+        n, code, value = np.zeros(len(explained), np.int64), *_room(int(sizes.sum()))
         n_kept = rank_reasons(
             decided.reasons, question, sign, first, self._group, n_groups, NEGLIGIBLE, n, code,
             value,
         )  # fmt: skip
-        counts[places[told]] = n
+        counts[places[explained]] = n
         code = code[:n_kept]
-        names = np.array([*self._names, *(mention.text for mention in choices.mentions)], object)
-        # Places count mentions of all parts; links count those of their document.
-        shift = np.array([part.first for part in parts], np.int64) - ends[:-1]
+        names = np.array([*self._names, *(mention.text for mention in candidates.mentions)], object)
+        # Places count mentions of all chunks; links count those of their document.
+        shift = np.array([chunk.first for chunk in chunks], np.int64) - ends[:-1]
         number = places + np.repeat(shift, np.diff(offsets))
         numbers = np.concatenate([np.full(n_groups, _NO_MENTION), number])
         return _Reasons(lead, counts, names[code].tolist(), value[:n_kept], numbers[code])
@@ -175,10 +184,10 @@ def _room(n: int) -> tuple[Longs, Doubles]:
 
 
 _NO_ROW = _NO_MENTION = -1
-_NO_ENTITY = {NO_RIVAL: None, NIL_RIVAL: NIL}
+_NO_ENTITY = {NO_RUNNER_UP: None, NIL_RUNNER_UP: NIL}
 
 
-def _shown(decided: Decided, offsets: Longs, chosen: Longs, most: int) -> tuple[Longs, Longs]:
+def _shown(decided: Decisions, offsets: Longs, chosen: Longs, most: int) -> tuple[Longs, Longs]:
     """Return the candidates given with the links, and how many each link has."""
     sizes = np.diff(offsets)
     first = np.repeat(offsets[:-1], sizes)

@@ -9,8 +9,8 @@ from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.boosting.explain.contributions import Contributions
 from sgtb.core.dtypes import Doubles, Ints, Longs
 from sgtb.linking.calibration.confidence import Bools
-from sgtb.linking.calibration.decision_policy import NO_RIVAL, PLAIN, Trust
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.calibration.decision_policy import DEFAULT_POLICY, NO_RUNNER_UP, DecisionPolicy
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.shortlist import Shortlist
 from sgtb.native import merge_orders, order_candidates
 
@@ -20,18 +20,18 @@ Reasons are exact all the same."""
 
 
 @dataclass(frozen=True)
-class Decided:
-    """Decided mentions, flat; NIL is none of the candidates.
+class Decisions:
+    """Decisions mentions, flat; NIL is none of the candidates.
 
     choice       i4[M]  the chosen candidate, counted within its mention; for NIL, the likeliest
     linked       b1[M]  whether it is the answer; else NIL is
     order        i4[C]  per mention its candidates, likeliest first, counted within it
     probability  f8[C]
     nil          f8[M]  the probability of NIL
-    rival        i8[M]  the runner-up, counted within the mention; -1: there is none; -2: NIL
-    asked        i8[K]  the mentions that have reasons
+    runner_up    i8[M]  the runner-up, counted within the mention; -1: there is none; -2: NIL
+    explained    i8[K]  the mentions that have reasons
     sign         i8[M]  1: these reasons speak for the answer, -1: against it, 0: of neither
-    reasons      of the mentions asked, in their order; None: not asked for
+    reasons      of these mentions, in their order; None: not wanted
     """
 
     choice: Ints
@@ -39,8 +39,8 @@ class Decided:
     order: Longs
     probability: Doubles
     nil: Doubles
-    rival: Longs
-    asked: Longs
+    runner_up: Longs
+    explained: Longs
     sign: Longs
     reasons: Contributions | None
 
@@ -50,39 +50,45 @@ def decide(
     system: StructuredGradientBoosting,
     clamp: Ints,
     reasons: bool,
-    trust: Trust = PLAIN,
-) -> Decided:
-    """Search, weigh the alternatives, and ask for reasons.
+    policy: DecisionPolicy = DEFAULT_POLICY,
+) -> Decisions:
+    """Search, calibrate the alternatives, and compute reasons.
 
-    trust  what the model knows about its decisions; says whether NIL is the last candidate
+    policy  what the model knows about its decisions; says whether NIL is the last candidate
     """
     decoding = system.decode(problems, clamp=clamp)
     other = system.counterfactuals(problems, decoding, clamp, MARGIN)
     offsets = problems.candidate_offsets.astype(np.int64)
     choice, free = decoding.choices, clamp < 0
-    probability, taken = trust.weigh(other.probability, offsets, choice, free)
+    probability, taken = policy.calibrate(other.probability, offsets, choice, free)
     order = np.zeros(len(probability), np.int64)
     order_candidates(offsets, probability, other.score, problems.entity, order)
-    rival = _rivals(order, offsets, choice)
-    asked = np.flatnonzero((rival >= 0) & free)
-    told = system.contributions(problems, decoding, asked, rival[asked], clamp) if reasons else None
-    rival[~free] = NO_RIVAL
-    judged = trust.judge(choice, order, probability, taken, rival, offsets, free)
-    return Decided(*judged[:6], asked, judged.sign, told)
+    runner_up = _runner_ups(order, offsets, choice)
+    explained = np.flatnonzero((runner_up >= 0) & free)
+    contributions = (
+        system.contributions(problems, decoding, explained, runner_up[explained], clamp)
+        if reasons
+        else None
+    )
+    runner_up[~free] = NO_RUNNER_UP
+    outcome = policy.decide(choice, order, probability, taken, runner_up, offsets, free)
+    return Decisions(*outcome[:6], explained, outcome.sign, contributions)
 
 
-def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided:
+def with_unsearched(
+    decided: Decisions, shortlist: Shortlist, candidates: CandidateTable
+) -> Decisions:
     """Return what was decided among the candidates on a shortlist, counted among all of them.
 
     Those not searched come last, the better first by the ranker, and have no probability.
     """
-    offsets = choices.candidate_offsets.astype(np.int64)
-    searched = shortlist.choices.candidate_offsets.astype(np.int64)
-    probability = np.zeros(choices.n_candidates)
+    offsets = candidates.candidate_offsets.astype(np.int64)
+    searched = shortlist.candidates.candidate_offsets.astype(np.int64)
+    probability = np.zeros(candidates.n_candidates)
     probability[shortlist.rows] = decided.probability
-    order = np.zeros(choices.n_candidates, np.int64)
+    order = np.zeros(candidates.n_candidates, np.int64)
     merge_orders(
-        decided.order, searched, shortlist.rows, offsets, shortlist.below, choices.entity, order
+        decided.order, searched, shortlist.rows, offsets, shortlist.below, candidates.entity, order
     )
 
     def among_all(chosen: Longs) -> Longs:
@@ -98,11 +104,11 @@ def widened(decided: Decided, shortlist: Shortlist, choices: Choices) -> Decided
         choice=among_all(decided.choice.astype(np.int64)).astype(np.int32),
         order=order,
         probability=probability,
-        rival=np.where(decided.rival >= 0, among_all(decided.rival), decided.rival),
+        runner_up=np.where(decided.runner_up >= 0, among_all(decided.runner_up), decided.runner_up),
     )
 
 
-def _rivals(order: Longs, offsets: Longs, choice: Ints) -> Longs:
+def _runner_ups(order: Longs, offsets: Longs, choice: Ints) -> Longs:
     """Return the likeliest candidate of each mention that was not chosen, -1 where none is left."""
     first = order[np.minimum(offsets[:-1], len(order) - 1)] if len(order) else offsets[:-1]
     several = np.diff(offsets) > 1

@@ -13,7 +13,7 @@ from sgtb.linking.entities.entity_source import KbSource
 from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import LinkedDocument, Request
-from sgtb.linking.mentions.chunks import Part
+from sgtb.linking.mentions.chunks import Chunk
 from sgtb.linking.pipeline import Linkable, LinkPipeline
 
 if TYPE_CHECKING:
@@ -123,9 +123,9 @@ class Linker:
             self._workers = WorkerPool(self.link_many)
         yield from self._workers.link(documents, jobs, options or self.settings)
 
-    def part(self, document: Linkable) -> Part:
+    def to_chunk(self, document: Linkable) -> Chunk:
         """Return a document as it is linked: with tokens and mentions, without any gold."""
-        return self.pipeline.part(document)
+        return self.pipeline.to_chunk(document)
 
     def refresh(self) -> bool:
         """Read what was written to the knowledge base since; return whether there was anything."""

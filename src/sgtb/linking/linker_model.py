@@ -37,12 +37,12 @@ from sgtb.linking.features.feature_registry import COLLECTIVE
 from sgtb.linking.features.ranker import BINS, Cuts, Ranker
 from sgtb.linking.features.schema import VERSION, Schema
 from sgtb.linking.features.tagger import TAGS, Tagger
-from sgtb.linking.features.training_counts import Memory
+from sgtb.linking.features.training_counts import TrainingCounts
 from sgtb.linking.nil_candidate import NIL_FEATURES
 
 KIND = "linker"
 FORMAT = 2
-_WITHOUT_TRUST = 1
+_WITHOUT_CALIBRATION = 1
 """The format of models that knew nothing of NIL and of how sure they are."""
 _FOREST = "forest "
 _EVIDENCE = frozenset(
@@ -70,7 +70,7 @@ class LinkerModel:
     origin      what it was trained on, for people
     confidence  how sure its answers are
     nil         when a mention means nothing in the knowledge base
-    memory      what its training documents had
+    training_counts  how often names and entities were annotated in training
     """
 
     schema: Schema
@@ -82,12 +82,12 @@ class LinkerModel:
     origin: dict[str, Any]
     confidence: Confidence = field(default_factory=Confidence)
     nil: NilRule = field(default_factory=NilRule)
-    memory: Memory = field(default_factory=Memory)
+    training_counts: TrainingCounts = field(default_factory=TrainingCounts)
 
     @property
     def seen(self) -> Mapping[str, int]:
         """How many training mentions meant each entity, by id."""
-        return self.memory.entities
+        return self.training_counts.entities
 
     def check(self, evidence: Evidence, kb: object) -> None:
         """Raise unless a knowledge base has what the model was trained with."""
@@ -112,7 +112,7 @@ class LinkerModel:
             "local_cuts": self.featurizer.local_cuts.values,
             "joint": models.joint.weights, "joint_bins": models.joint.bin_weights,
             "joint_cuts": self.featurizer.joint_cuts.values,
-            "memory": _packed(self.memory),
+            "memory": _packed(self.training_counts),
         }  # fmt: skip
         forest = {f"{_FOREST}{name}": array for name, array in model_tensors(self.forest).items()}
         record = {
@@ -139,13 +139,15 @@ class LinkerModel:
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> "LinkerModel":
         """Read a model that `save` wrote; anything else is a ModelFileError."""
-        tensors, record = read_tensors(path, KIND, FORMAT, max_bytes, _WITHOUT_TRUST)
+        tensors, record = read_tensors(path, KIND, FORMAT, max_bytes, _WITHOUT_CALIBRATION)
         forest = {
             name.removeprefix(_FOREST): tensors.pop(name)
             for name in list(tensors)
             if name.startswith(_FOREST)
         }
-        expected = _TENSORS if record["version"] == _WITHOUT_TRUST else {**_TENSORS, **_MEMORY}
+        expected = (
+            _TENSORS if record["version"] == _WITHOUT_CALIBRATION else {**_TENSORS, **_MEMORY}
+        )
         take(tensors, expected, path)
         try:
             return _model(tensors, forest, record, path)
@@ -180,8 +182,8 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     )
     model = model_of(forest, record["forest"], path)
     _moderate(model.forest.value, "the values of its leaves")
-    trust = _trust(tensors, record)
-    own = len(NIL_FEATURES) if trust[1].kind == "candidate" else 0
+    policy = _trust(tensors, record)
+    own = len(NIL_FEATURES) if policy[1].kind == "candidate" else 0
     n_columns = len(schema.columns_without(without)) + own
     if model.n_local != n_columns or model.n_pair != len(schema.pairs):
         raise ModelFileError("its trees and its schema differ in their features")
@@ -193,30 +195,30 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     return LinkerModel(
         schema, without, CandidateSettings(**record["candidates"]),
         Background(lexicon, *_topics(tensors, len(lexicon.words)), float(least)),
-        featurizer, model, record["origin"], *trust,
+        featurizer, model, record["origin"], *policy,
     )  # fmt: skip
 
 
-def _trust(tensors: Tensors, record: dict[str, Any]) -> tuple[Confidence, NilRule, Memory]:
-    if record["version"] == _WITHOUT_TRUST:
-        return Confidence(), NilRule(), Memory()
+def _trust(tensors: Tensors, record: dict[str, Any]) -> tuple[Confidence, NilRule, TrainingCounts]:
+    if record["version"] == _WITHOUT_CALIBRATION:
+        return Confidence(), NilRule(), TrainingCounts()
     return (
         Confidence.from_dict(record["confidence"]), NilRule.from_dict(record["nil"]),
         _unpacked(tensors["memory"]),
     )  # fmt: skip
 
 
-def _packed(memory: Memory) -> Any:
-    tables = [memory.entities, memory.outside, memory.inside]
+def _packed(counts: TrainingCounts) -> Any:
+    tables = [counts.entities, counts.outside, counts.inside]
     text = json.dumps(tables, separators=(",", ":"))
     return np.frombuffer(text.encode(), np.uint8)
 
 
-def _unpacked(data: Any) -> Memory:
+def _unpacked(data: Any) -> TrainingCounts:
     found = json.loads(data.tobytes())
     if not isinstance(found, list) or [type(part) for part in found] != [dict] * 3:
         raise ModelFileError("its memory does not hold three tables of counts")
-    return Memory(*found)
+    return TrainingCounts(*found)
 
 
 def _schema(record: dict[str, Any]) -> Schema:

@@ -241,8 +241,8 @@ class LinkColumns(NamedTuple):
         prior = _numbers(self.prior[4 * first : 4 * last], "f")
         cards = self.entities[first:last]
         return tuple(
-            Alternative(*card, *told)  # type: ignore[arg-type]
-            for card, *told in zip(cards, probability, prior, strict=True)
+            Alternative(*card, *scores)  # type: ignore[arg-type]
+            for card, *scores in zip(cards, probability, prior, strict=True)
         )
 
     def reasons(self, first: int, last: int) -> tuple[Reason, ...]:

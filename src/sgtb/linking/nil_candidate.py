@@ -17,7 +17,7 @@ from sgtb.boosting.data.problems import Problems
 from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.errors import ProblemsError
 from sgtb.core.segments import group_of
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_registry import LABELS
 from sgtb.linking.features.schema import Schema
 
@@ -33,26 +33,30 @@ documents had the name as NIL, the name with an entity, and the best candidate."
 
 
 def best_candidates(
-    choices: Choices, features: Floats, schema: Schema, without: Collection[str] = ()
+    candidates: CandidateTable, features: Floats, schema: Schema, without: Collection[str] = ()
 ) -> Longs:
     """Return the row of each mention's best candidate by the ranker, the first of several."""
-    order = _by_score(choices, features, schema, without)
-    return order[choices.candidate_offsets[:-1]]
+    order = _by_score(candidates, features, schema, without)
+    return order[candidates.candidate_offsets[:-1]]
 
 
 def nil_rows(
-    choices: Choices, features: Floats, schema: Schema, without: Collection[str], known: Longs
+    candidates: CandidateTable,
+    features: Floats,
+    schema: Schema,
+    without: Collection[str],
+    known: Longs,
 ) -> Floats:
     """Return the features of every mention's NIL candidate: f4[M, L + len(NIL_FEATURES)].
 
     features  f4[C, F]  all of the schema's
-    known     i8[M, 3]  what `Memory` tells of names and best candidates
+    known     i8[M, 3]  what `TrainingCounts` tells of names and best candidates
     """
-    offsets = choices.candidate_offsets.astype(np.int64)
+    offsets = candidates.candidate_offsets.astype(np.int64)
     if (np.diff(offsets) < 1).any():
         raise ProblemsError("a mention without candidates needs no NIL among them")
     scores = features[:, _score(schema, without)]
-    order = _by_score(choices, features, schema, without)
+    order = _by_score(candidates, features, schema, without)
     best, several = order[offsets[:-1]], np.diff(offsets) > 1
     lead = scores[best].copy()  # over 0, where nothing else competes
     lead[several] -= scores[order[offsets[:-1][several] + 1]]
@@ -100,11 +104,11 @@ def _score(schema: Schema, without: Collection[str]) -> int:
 
 
 def _by_score(
-    choices: Choices, features: Floats, schema: Schema, without: Collection[str]
+    candidates: CandidateTable, features: Floats, schema: Schema, without: Collection[str]
 ) -> Longs:
     """Return the candidates of each mention, best first; equals as they stand."""
     scores = features[:, _score(schema, without)]
-    return np.lexsort((-scores, group_of(choices.candidate_offsets)))
+    return np.lexsort((-scores, group_of(candidates.candidate_offsets)))
 
 
 def _with_nothing(pairs: TablePairs, entity_offsets: Longs) -> TablePairs:

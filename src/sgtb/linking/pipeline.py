@@ -19,10 +19,10 @@ from sgtb.core.errors import RequestError
 from sgtb.core.records import Document
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.answers import Answers, Cards
-from sgtb.linking.calibration.decision_policy import Trust
+from sgtb.linking.calibration.decision_policy import DecisionPolicy
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.candidates.candidate_table import Choices
-from sgtb.linking.decisions import decide, widened
+from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.decisions import decide, with_unsearched
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_source import KbSource
 from sgtb.linking.entities.fact_store import FactStore
@@ -31,7 +31,12 @@ from sgtb.linking.features.schema import Schema
 from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import LinkColumns, LinkedDocument, Request, joined, linked
-from sgtb.linking.mentions.chunks import Part, cut, document_of, of_document
+from sgtb.linking.mentions.chunks import (
+    Chunk,
+    chunk_from_document,
+    chunk_from_request,
+    split_into_chunks,
+)
 from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil, best_candidates, nil_rows
 from sgtb.linking.problem_packing import Layout, pack, pair_table
@@ -46,7 +51,7 @@ _BEAM_WIDTHS = 4
 """Searches of other beam widths that are kept."""
 
 Linkable = str | Request | Document
-Recall = Callable[[Choices, Sequence[str]], Longs]
+CountLookup = Callable[[CandidateTable, Sequence[str]], Longs]
 """Given mentions and the id of one candidate of each: their counts in the training documents."""
 
 
@@ -71,60 +76,67 @@ class Pipeline:
         """
         found = self.finder.find(documents)
         sizes = np.diff(found.offsets)
-        asked = np.flatnonzero(sizes)
+        with_candidates = np.flatnonzero(sizes)
         every = [mention for document in documents for mention in document.mentions]
-        mentions = [every[i] for i in asked.tolist()]
+        mentions = [every[i] for i in with_candidates.tolist()]
         numbers, rows = np.unique(found.entity.astype(np.int64), return_inverse=True)
         ends = np.cumsum([len(document.mentions) for document in documents])
-        choices = Choices(
+        candidates = CandidateTable(
             documents=tuple(documents),
             mentions=tuple(mentions),
-            mention_offsets=np.searchsorted(asked, np.concatenate([[0], ends])).astype(np.int32),
-            candidate_offsets=np.concatenate([[0], np.cumsum(sizes[asked])]).astype(np.int32),
+            mention_offsets=np.searchsorted(with_candidates, np.concatenate([[0], ends])).astype(
+                np.int32
+            ),
+            candidate_offsets=np.concatenate([[0], np.cumsum(sizes[with_candidates])]).astype(
+                np.int32
+            ),
             entity=rows.astype(np.int32),
             gold=np.full(len(mentions), -1, np.int32),
             prior=found.prior,
         )
         return Layout(
-            asked, self._with_gold(choices, numbers), self._store.facts(numbers), found.found
+            with_candidates,
+            self._with_gold(candidates, numbers),
+            self._store.facts(numbers),
+            found.found,
         )
 
-    def _with_gold(self, choices: Choices, numbers: Longs) -> Choices:
-        """Return the choices with the places of the annotated entities."""
-        if not any(mention.in_kb for mention in choices.mentions):
-            return choices
-        gold = choices.gold.copy()
-        for m, mention in enumerate(choices.mentions):
+    def _with_gold(self, candidates: CandidateTable, numbers: Longs) -> CandidateTable:
+        """Return the candidates with the places of the annotated entities."""
+        if not any(mention.in_kb for mention in candidates.mentions):
+            return candidates
+        gold = candidates.gold.copy()
+        for m, mention in enumerate(candidates.mentions):
             number = self.kb.number(mention.gold) if mention.in_kb and mention.gold else None
             if number is not None:
-                first, last = choices.candidate_offsets[m : m + 2]
-                right = np.flatnonzero(numbers[choices.entity[first:last]] == number)
+                first, last = candidates.candidate_offsets[m : m + 2]
+                right = np.flatnonzero(numbers[candidates.entity[first:last]] == number)
                 gold[m] = right[0] if len(right) else -1
-        return replace(choices, gold=gold)
+        return replace(candidates, gold=gold)
 
     def table(self, layout: Layout) -> Table:
         """Return the features that need no training."""
-        return Table.build(layout.choices, layout.facts, self.background.lexicon, self.schema)
+        return Table.build(layout.candidates, layout.facts, self.background.lexicon, self.schema)
 
     def pack(self, layout: Layout, features: Floats, without: Collection[str] = ()) -> Problems:
         """Return the problems, without some feature groups."""
         place = np.zeros(len(layout.facts), np.int32)
-        place[layout.choices.entity] = 1
+        place[layout.candidates.entity] = 1
         (rows,) = place.nonzero()  # the shortlist has fewer entities than the layout
         place[rows] = np.arange(len(rows))
-        searched = replace(layout.choices, entity=place[layout.choices.entity])
+        searched = replace(layout.candidates, entity=place[layout.candidates.entity])
         pairs = pair_table(layout.facts, self.schema, rows)
         return pack(searched, features, pairs, without, self.schema)
 
     def nil_rows(
-        self, layout: Layout, features: Floats, without: Collection[str], recall: Recall
+        self, layout: Layout, features: Floats, without: Collection[str], lookup: CountLookup
     ) -> Floats:
         """Return the features of the mentions' NIL candidates."""
-        choices = layout.choices
-        best = best_candidates(choices, features, self.schema, without)
-        numbers = layout.facts.number[choices.entity[best]].tolist()
+        candidates = layout.candidates
+        best = best_candidates(candidates, features, self.schema, without)
+        numbers = layout.facts.number[candidates.entity[best]].tolist()
         ids = [self.kb.id_of(number) for number in numbers]
-        return nil_rows(choices, features, self.schema, without, recall(choices, ids))
+        return nil_rows(candidates, features, self.schema, without, lookup(candidates, ids))
 
 
 class LinkPipeline:
@@ -134,12 +146,12 @@ class LinkPipeline:
         self.model, self.kb, self.settings = model, kb, settings
         candidates = replace(model.candidates, near_names=settings.near_names)
         finder = CandidateFinder(kb, candidates)
-        self.problems = Pipeline(kb, model.background, model.schema, finder)
-        self.trust = Trust(model.confidence, model.nil)
+        self.steps = Pipeline(kb, model.background, model.schema, finder)
+        self.policy = DecisionPolicy(model.confidence, model.nil)
         groups = [f.group for f in model.schema.features if f.group not in model.without]
-        if self.trust.nil_is_a_candidate:
+        if self.policy.nil_is_a_candidate:
             groups += [GROUP] * len(NIL_FEATURES)
-        self.answers = Answers(Cards(kb), groups, model.nil.nothing)
+        self.answers = Answers(Cards(kb), groups, model.nil.no_candidates)
         self._systems: dict[int | None, StructuredGradientBoosting] = {}
         self._names = NameFinder(kb, settings.mentions)
         self._state = kb.state
@@ -163,7 +175,7 @@ class LinkPipeline:
 
     def forget(self) -> None:
         """Drop what was read from the knowledge base."""
-        self.problems.forget()
+        self.steps.forget()
         self._names.forget()
         self.answers.forget()
         self._state = self.kb.state
@@ -172,16 +184,16 @@ class LinkPipeline:
         """Link documents at once."""
         if self.kb.state is not self._state:  # it was refreshed
             self.forget()
-        whole = [self.part(document) for document in documents]
-        cuts = [cut(one) for one in whole]
-        groups = _groups(part for parts in cuts for part in parts)
+        whole = [self.to_chunk(document) for document in documents]
+        splits = [split_into_chunks(one) for one in whole]
+        groups = _groups(chunk for chunks in splits for chunk in chunks)
         links = iter([link for group in groups for link in self._decide(group, options)])
         return [
-            linked(one.document.text, one.document.id, joined([next(links) for _ in parts]))
-            for one, parts in zip(whole, cuts, strict=True)
+            linked(one.document.text, one.document.id, joined([next(links) for _ in chunks]))
+            for one, chunks in zip(whole, splits, strict=True)
         ]
 
-    def part(self, document: Linkable) -> Part:
+    def to_chunk(self, document: Linkable) -> Chunk:
         """Return a document as it is linked: with tokens and mentions, without any gold."""
         given = Request(document) if isinstance(document, str) else document
         if not isinstance(given, Request | Document):
@@ -195,46 +207,46 @@ class LinkPipeline:
                 "link its parts one by one, or raise max_characters"
             )
         if isinstance(given, Document):
-            return of_document(given)
-        return document_of(given, self._names, self.settings.tokenizer)
+            return chunk_from_document(given)
+        return chunk_from_request(given, self._names, self.settings.tokenizer)
 
-    def _decide(self, parts: Sequence[Part], options: LinkOptions) -> list[LinkColumns]:
-        layout, shortlist, problems = self.pack(parts)
-        fixed = np.array([known for part in parts for known in part.fixed], np.bool_)
+    def _decide(self, chunks: Sequence[Chunk], options: LinkOptions) -> list[LinkColumns]:
+        layout, shortlist, problems = self.pack(chunks)
+        fixed = np.array([known for chunk in chunks for known in chunk.fixed], np.bool_)
         # A fixed mention has one candidate.
-        clamp = np.where(fixed[layout.asked], 0, -1).astype(np.int32)
-        trust = replace(self.trust, threshold=options.nil)
+        clamp = np.where(fixed[layout.with_candidates], 0, -1).astype(np.int32)
+        policy = replace(self.policy, threshold=options.nil)
         system = self.system(options.beam_width)
-        decided = decide(problems, system, clamp, options.reasons, trust)
-        decided = widened(decided, shortlist, layout.choices)
-        links = self.answers.links(parts, layout, decided, options.candidates)
-        self._read += layout.choices.n_candidates
+        decided = decide(problems, system, clamp, options.reasons, policy)
+        decided = with_unsearched(decided, shortlist, layout.candidates)
+        links = self.answers.links(chunks, layout, decided, options.candidates)
+        self._read += layout.candidates.n_candidates
         if self._read >= _CANDIDATES_TO_RELEASE:
             self._read = 0
             KbSource(self.kb).release()
         return links
 
-    def pack(self, parts: Sequence[Part]) -> tuple[Layout, Shortlist, Problems]:
+    def pack(self, chunks: Sequence[Chunk]) -> tuple[Layout, Shortlist, Problems]:
         """Return candidates, those that are searched, and the problems of the search."""
-        model, steps = self.model, self.problems
-        layout = steps.lay_out([part.document for part in parts])
+        model, steps = self.model, self.steps
+        layout = steps.lay_out([chunk.document for chunk in chunks])
         features = model.featurizer.features(steps.table(layout), reuse=True)
-        shortlist = shortlisted(layout.choices, features, model.schema, model.without)
-        searched = replace(layout, choices=shortlist.choices)
+        shortlist = shortlisted(layout.candidates, features, model.schema, model.without)
+        searched = replace(layout, candidates=shortlist.candidates)
         problems = steps.pack(searched, features[shortlist.rows], model.without)
-        if self.trust.nil_is_a_candidate:
-            rows = steps.nil_rows(layout, features, model.without, model.memory.recall)
+        if self.policy.nil_is_a_candidate:
+            rows = steps.nil_rows(layout, features, model.without, model.training_counts.lookup)
             problems = add_nil(problems, rows, np.zeros(len(rows), np.bool_))
         return layout, shortlist, with_dense_pairs(problems)
 
 
-def _groups(parts: Iterable[Part]) -> Iterator[list[Part]]:
-    """Yield parts in groups of about MENTIONS mentions."""
-    group: list[Part] = []
+def _groups(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
+    """Yield chunks in groups of about MENTIONS mentions."""
+    group: list[Chunk] = []
     size = 0
-    for part in parts:
-        group.append(part)
-        size += len(part.fixed)
+    for chunk in chunks:
+        group.append(chunk)
+        size += len(chunk.fixed)
         if size >= MENTIONS:
             yield group
             group, size = [], 0

@@ -9,7 +9,7 @@ from sgtb.boosting.data.pairs import PairTable, TablePairs
 from sgtb.boosting.data.problems import Problems
 from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.ragged import Ragged
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.candidates.entity_nodes import Nodes
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.features.schema import SCHEMA, Schema
@@ -21,14 +21,14 @@ from sgtb.native import list_links
 class Layout:
     """Documents with their candidates.
 
-    asked    i8[M]  the mentions that have candidates, counted over all mentions of the documents
-    choices  of these mentions; entities are rows of `facts`
-    facts    of all candidates
-    found    how the candidates of every mention were found, those without any included
+    with_candidates  i8[M]  the mentions that have candidates, counted over all documents
+    candidates       of these mentions; entities are rows of `facts`
+    facts            of all candidates
+    found            how the candidates of every mention were found, those without any included
     """
 
-    asked: Longs
-    choices: Choices
+    with_candidates: Longs
+    candidates: CandidateTable
     facts: EntityFacts
     found: tuple[Found, ...]
 
@@ -46,32 +46,32 @@ def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None =
         "linked": Ragged(offsets, links[:n_links]),
         "same": Ragged(np.arange(n + 1), np.arange(n, dtype=np.int32)),
     }
-    told = [relations[name] for name in schema.pairs if name in relations]
+    linked = [relations[name] for name in schema.pairs if name in relations]
     spaces = [getattr(facts, name) for name in schema.pairs if name not in relations]
-    targets = np.concatenate([np.zeros(0, np.int32), *(one.data for one in told)])
-    base = np.cumsum([0, *(len(one.data) for one in told)])
+    targets = np.concatenate([np.zeros(0, np.int32), *(one.data for one in linked)])
+    base = np.cumsum([0, *(len(one.data) for one in linked)])
     return PairTable(
         np.concatenate([np.zeros((n, 0), np.float32), *(s.take(own, 0) for s in spaces)], axis=1),
         np.cumsum([0, *(space.shape[1] for space in spaces)]),
-        np.array([one.indptr for one in told], np.int64).reshape(-1, n + 1) + base[:-1, None],
+        np.array([one.indptr for one in linked], np.int64).reshape(-1, n + 1) + base[:-1, None],
         targets, np.ones(len(targets), np.float32),
     )  # fmt: skip
 
 
 def pack(
-    choices: Choices,
+    candidates: CandidateTable,
     features: Floats,
     pairs: PairTable,
     without: Collection[str] = (),
     schema: Schema = SCHEMA,
 ) -> Problems:
     """Return the problems of some documents, leaving out the feature groups named."""
-    nodes = Nodes.of(choices, pairs.n_rows)
+    nodes = Nodes.of(candidates, pairs.n_rows)
     columns = schema.columns_without(without)
     return Problems(
-        choices.mention_offsets,
-        choices.candidate_offsets,
-        choices.gold,
+        candidates.mention_offsets,
+        candidates.candidate_offsets,
+        candidates.gold,
         nodes.number,
         nodes.offsets,
         np.ascontiguousarray(

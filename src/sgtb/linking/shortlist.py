@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Bools, Floats, Longs
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.schema import Schema
 from sgtb.native import keep_best
 
@@ -24,30 +24,30 @@ LEAST = 2
 class Shortlist(NamedTuple):
     """Which of a mention's candidates are searched.
 
-    choices  with these candidates only
+    candidates  with these candidates only
     rows     i8[K]  their places among all candidates
     below    f4[C]  by how much the ranker puts each of all candidates below the mention's best
     """
 
-    choices: Choices
+    candidates: CandidateTable
     rows: Longs
     below: Floats
 
 
 def shortlisted(
-    choices: Choices, features: Floats, schema: Schema, without: tuple[str, ...]
+    candidates: CandidateTable, features: Floats, schema: Schema, without: tuple[str, ...]
 ) -> Shortlist:
     """Shortlist by the ranker that a model looks at: that of all evidence, if it may."""
     column = _ranker_column(schema, without)
     if column is None:  # nothing tells, and everything is searched
-        below = np.zeros(choices.n_candidates, np.float32)
+        below = np.zeros(candidates.n_candidates, np.float32)
     else:
         below = np.ascontiguousarray(features[:, column])
-    offsets = choices.candidate_offsets.astype(np.int64)
+    offsets = candidates.candidate_offsets.astype(np.int64)
     kept = below >= -MARGIN
     keep_best(below, offsets, LEAST, kept)
     rows = np.flatnonzero(kept)
-    return Shortlist(_narrowed(choices, kept, rows, offsets), rows, below)
+    return Shortlist(_narrowed(candidates, kept, rows, offsets), rows, below)
 
 
 def _ranker_column(schema: Schema, without: tuple[str, ...]) -> int | None:
@@ -60,13 +60,15 @@ def _ranker_column(schema: Schema, without: tuple[str, ...]) -> int | None:
     return None
 
 
-def _narrowed(choices: Choices, kept: Bools, rows: Longs, offsets: Longs) -> Choices:
+def _narrowed(
+    candidates: CandidateTable, kept: Bools, rows: Longs, offsets: Longs
+) -> CandidateTable:
     before = np.concatenate([[0], np.cumsum(kept)])
-    gold = choices.gold.copy()
-    told = np.flatnonzero(gold >= 0)
-    at = offsets[told] + gold[told]
-    gold[told] = np.where(kept[at], before[at] - before[offsets[told]], -1)
+    gold = candidates.gold.copy()
+    known = np.flatnonzero(gold >= 0)
+    at = offsets[known] + gold[known]
+    gold[known] = np.where(kept[at], before[at] - before[offsets[known]], -1)
     return replace(
-        choices, candidate_offsets=before[offsets].astype(np.int32), entity=choices.entity[rows],
-        prior=choices.prior[rows], gold=gold,
+        candidates, candidate_offsets=before[offsets].astype(np.int32),
+        entity=candidates.entity[rows], prior=candidates.prior[rows], gold=gold,
     )  # fmt: skip

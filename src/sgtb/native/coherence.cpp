@@ -12,7 +12,7 @@ namespace sgtb {
 
 namespace {
 
-struct Choices {
+struct CandidateTable {
     Ints mention_offsets, candidate_offsets, entity;
 
     int64_t n_documents() const { return mention_offsets.size() - 1; }
@@ -32,20 +32,20 @@ struct Nodes {
 
 }  // namespace
 
-SGTB_RECORD(Choices, mention_offsets, candidate_offsets, entity)
+SGTB_RECORD(CandidateTable, mention_offsets, candidate_offsets, entity)
 SGTB_RECORD(Links, indptr, indices)
 SGTB_RECORD(Nodes, offsets, entity, place)
 
 namespace {
 
-void check_choices(const Choices& choices, int64_t n_entities) {
-    check_at_least(choices.mention_offsets.size(), 1, "choices.mention_offsets");
-    check_at_least(choices.candidate_offsets.size(), 1, "choices.candidate_offsets");
-    check_offsets(choices.mention_offsets, choices.n_documents(), choices.n_mentions(),
-                  "choices.mention_offsets");
-    check_offsets(choices.candidate_offsets, choices.n_mentions(), choices.entity.size(),
-                  "choices.candidate_offsets");
-    check_range(choices.entity, 0, n_entities, "choices.entity");
+void check_candidates(const CandidateTable& candidates, int64_t n_entities) {
+    check_at_least(candidates.mention_offsets.size(), 1, "candidates.mention_offsets");
+    check_at_least(candidates.candidate_offsets.size(), 1, "candidates.candidate_offsets");
+    check_offsets(candidates.mention_offsets, candidates.n_documents(), candidates.n_mentions(),
+                  "candidates.mention_offsets");
+    check_offsets(candidates.candidate_offsets, candidates.n_mentions(), candidates.entity.size(),
+                  "candidates.candidate_offsets");
+    check_range(candidates.entity, 0, n_entities, "candidates.entity");
 }
 
 void check_links(const Links& links) {
@@ -61,7 +61,7 @@ void check_links(const Links& links) {
 //
 // A name votes with its first list. Where it occurs with others, these are only voted on.
 struct Names {
-    Names(const Choices& choices, Longs name, Doubles prior);
+    Names(const CandidateTable& candidates, Longs name, Doubles prior);
 
     // The first candidate of a name; that of the name after it is the end of its own.
     int64_t begin(int64_t r) const { return candidate_offsets[r]; }
@@ -75,12 +75,12 @@ struct Names {
     std::vector<int64_t> place;              // of every candidate of a mention, among these
 };
 
-Names::Names(const Choices& choices, Longs name, Doubles prior)
-    : offsets{0}, candidate_offsets{0}, place(choices.entity.size()) {
-    const int64_t n_mentions = choices.n_mentions();
-    const Ints starts = choices.candidate_offsets;
+Names::Names(const CandidateTable& candidates, Longs name, Doubles prior)
+    : offsets{0}, candidate_offsets{0}, place(candidates.entity.size()) {
+    const int64_t n_mentions = candidates.n_mentions();
+    const Ints starts = candidates.candidate_offsets;
     auto same_list = [&](int64_t a, int64_t b) {
-        const int32_t* const entity = choices.entity.data();
+        const int32_t* const entity = candidates.entity.data();
         return std::equal(entity + starts[a], entity + starts[a + 1], entity + starts[b],
                           entity + starts[b + 1]);
     };
@@ -88,8 +88,9 @@ Names::Names(const Choices& choices, Longs name, Doubles prior)
     std::vector<int64_t> last(n_mentions);       // per name, the last with a list of its own
     std::vector<int64_t> model(n_mentions);      // per mention, the first with the same list
     std::vector<int64_t> next(n_mentions, -1);   // per mention, the next of its name with another
-    for (int64_t d = 0; d < choices.n_documents(); ++d) {
-        const int64_t begin = choices.mention_offsets[d], end = choices.mention_offsets[d + 1];
+    for (int64_t d = 0; d < candidates.n_documents(); ++d) {
+        const int64_t begin = candidates.mention_offsets[d];
+        const int64_t end = candidates.mention_offsets[d + 1];
         for (int64_t m = begin; m < end; ++m) {
             int64_t other = first[name[m]];
             model[m] = m;
@@ -109,7 +110,7 @@ Names::Names(const Choices& choices, Longs name, Doubles prior)
             for (int64_t own = m; own >= 0; own = next[own])
                 for (int64_t c = starts[own]; c < starts[own + 1]; ++c) {
                     place[c] = static_cast<int64_t>(entity.size());
-                    entity.push_back(choices.entity[c]);
+                    entity.push_back(candidates.entity[c]);
                     this->prior.push_back(prior[c]);
                 }
             candidate_offsets.push_back(static_cast<int64_t>(entity.size()));
@@ -163,29 +164,29 @@ private:
     std::vector<double> values_;
 };
 
-void check_votes(const Choices& choices, int64_t n_entities, Longs name, Doubles prior,
+void check_votes(const CandidateTable& candidates, int64_t n_entities, Longs name, Doubles prior,
                  int64_t reach, Array<double, 2> out) {
-    check_choices(choices, n_entities);
-    check_equal(name.size(), choices.n_mentions(), "name");
-    check_range(name, 0, choices.n_mentions(), "name");
-    check_equal(prior.size(), choices.entity.size(), "prior");
+    check_candidates(candidates, n_entities);
+    check_equal(name.size(), candidates.n_mentions(), "name");
+    check_range(name, 0, candidates.n_mentions(), "name");
+    check_equal(prior.size(), candidates.entity.size(), "prior");
     check_value(reach, 0, int64_t(1) << 31, "reach");
     check_equal(out.shape(0), Votes::LINES, "out");
-    check_equal(out.shape(1), choices.entity.size(), "out");
+    check_equal(out.shape(1), candidates.entity.size(), "out");
 }
 
 // Votes by links, which go both ways. A name has no vote on its own candidates.
-void link_votes(const Choices& choices, Longs name, Doubles prior, const Links& links,
+void link_votes(const CandidateTable& candidates, Longs name, Doubles prior, const Links& links,
                 int64_t reach, Array<double, 2> out) {
     check_links(links);
-    check_votes(choices, links.indptr.size() - 1, name, prior, reach, out);
-    const Names names(choices, name, prior);
+    check_votes(candidates, links.indptr.size() - 1, name, prior, reach, out);
+    const Names names(candidates, name, prior);
     Votes votes(names);
     // Where an entity occurs among a document's candidates: last, and before each place.
     std::vector<int64_t> last_place(links.indptr.size() - 1, -1), before(names.entity.size());
     std::vector<double> voted, best;  // by one name
     Interrupt interrupt;
-    for (int64_t d = 0; d < choices.n_documents(); ++d) {
+    for (int64_t d = 0; d < candidates.n_documents(); ++d) {
         interrupt.check();
         const int64_t first = names.offsets[d], last = names.offsets[d + 1];
         const int64_t base = names.begin(first), top = names.begin(last);
@@ -358,14 +359,14 @@ private:
     int64_t stride_ = 0, shift_ = 0;
 };
 
-void closeness_votes(const Choices& choices, Longs name, Doubles prior,
+void closeness_votes(const CandidateTable& candidates, Longs name, Doubles prior,
                      Array<const float, 2> vectors, int64_t reach, Array<double, 2> out) {
-    check_votes(choices, vectors.shape(0), name, prior, reach, out);
-    const Names names(choices, name, prior);
+    check_votes(candidates, vectors.shape(0), name, prior, reach, out);
+    const Names names(candidates, name, prior);
     Votes votes(names);
     ClosenessVotes closeness(names, vectors);
     Interrupt interrupt;
-    for (int64_t d = 0; d < choices.n_documents(); ++d) {
+    for (int64_t d = 0; d < candidates.n_documents(); ++d) {
         interrupt.check();
         closeness.count(d, reach, votes);
         votes.average(names, d, reach, true);
@@ -591,8 +592,8 @@ void multiply_sparse(Longs indptr, Ints indices, Floats data, Array<const T, 2> 
 }  // namespace
 
 void bind_coherence(nb::module_& module) {
-    bind<&link_votes>(module, "link_votes", "choices", "name", "prior", "links", "reach", "out");
-    bind<&closeness_votes>(module, "closeness_votes", "choices", "name", "prior", "vectors",
+    bind<&link_votes>(module, "link_votes", "candidates", "name", "prior", "links", "reach", "out");
+    bind<&closeness_votes>(module, "closeness_votes", "candidates", "name", "prior", "vectors",
                            "reach", "out");
     bind<&compare_votes>(module, "compare_votes", "votes", "log", "share", "offsets", "out");
     bind<&random_walk>(module, "random_walk", "nodes", "place", "prior", "links", "n_rounds",

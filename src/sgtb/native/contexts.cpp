@@ -20,7 +20,7 @@ struct TokenKinds {
     Ragged<const uint8_t> near;
 };
 
-struct Scenes {  // tokens of all documents; one more stands for what is outside of a sentence
+struct TokenTable {  // tokens of all documents; one more stands for what is outside of a sentence
     Ints kind;
     TokenKinds kinds;
     Bytes marks;
@@ -81,7 +81,8 @@ struct ContextTables {
 }  // namespace
 
 SGTB_RECORD(TokenKinds, near)
-SGTB_RECORD(Scenes, kind, kinds, marks, word_offsets, token_offsets, sentence_offsets, sentences)
+SGTB_RECORD(TokenTable, kind, kinds, marks, word_offsets, token_offsets, sentence_offsets,
+            sentences)
 SGTB_RECORD(Mentions, first, stop, offsets)
 SGTB_RECORD(Bits, number, capital, date, opening, closing, preposition, versus)
 SGTB_RECORD(MentionNames, is_upper, length, same_name, ending, shape, words)
@@ -105,28 +106,28 @@ struct Spot {
 
 // ---- checks
 
-void check_scenes(const Scenes& scenes) {
-    const int64_t n_tokens = scenes.kind.size() - 1, n_documents = scenes.n_documents();
-    const int64_t n_kinds = scenes.kinds.near.indptr.size() - 1;
-    check_offsets(scenes.token_offsets, n_documents, n_tokens, "scenes.token_offsets");
-    check_offsets(scenes.sentence_offsets, n_documents, scenes.sentences.shape(0),
-                  "scenes.sentence_offsets");
-    check_equal(scenes.sentences.shape(1), 2, "scenes.sentences");
-    check_equal(scenes.marks.size(), n_tokens + 1, "scenes.marks");
-    check_at_least(scenes.word_offsets.size(), n_tokens + 1, "scenes.word_offsets");
-    check_offsets(scenes.word_offsets, scenes.word_offsets.size() - 1,
-                  *(scenes.word_offsets.end() - 1), "scenes.word_offsets");
-    check_equal(scenes.kinds.near.indptr[n_kinds], scenes.kinds.near.data.size(),
-                "scenes.kinds.near");
-    check_range(scenes.kind, 0, n_kinds, "scenes.kind");
+void check_tokens(const TokenTable& tokens) {
+    const int64_t n_tokens = tokens.kind.size() - 1, n_documents = tokens.n_documents();
+    const int64_t n_kinds = tokens.kinds.near.indptr.size() - 1;
+    check_offsets(tokens.token_offsets, n_documents, n_tokens, "tokens.token_offsets");
+    check_offsets(tokens.sentence_offsets, n_documents, tokens.sentences.shape(0),
+                  "tokens.sentence_offsets");
+    check_equal(tokens.sentences.shape(1), 2, "tokens.sentences");
+    check_equal(tokens.marks.size(), n_tokens + 1, "tokens.marks");
+    check_at_least(tokens.word_offsets.size(), n_tokens + 1, "tokens.word_offsets");
+    check_offsets(tokens.word_offsets, tokens.word_offsets.size() - 1,
+                  *(tokens.word_offsets.end() - 1), "tokens.word_offsets");
+    check_equal(tokens.kinds.near.indptr[n_kinds], tokens.kinds.near.data.size(),
+                "tokens.kinds.near");
+    check_range(tokens.kind, 0, n_kinds, "tokens.kind");
     for (int64_t d = 0; d < n_documents; ++d) {
-        check_at_least(scenes.sentence_offsets[d + 1] - scenes.sentence_offsets[d], 1,
-                       "scenes.sentence_offsets");
-        for (int64_t s = scenes.sentence_offsets[d]; s < scenes.sentence_offsets[d + 1]; ++s) {
-            check_value(scenes.sentences(s, 1), scenes.token_offsets[d],
-                        scenes.token_offsets[d + 1] + 1, "scenes.sentences");
-            check_value(scenes.sentences(s, 0), scenes.token_offsets[d],
-                        scenes.sentences(s, 1) + 1, "scenes.sentences");
+        check_at_least(tokens.sentence_offsets[d + 1] - tokens.sentence_offsets[d], 1,
+                       "tokens.sentence_offsets");
+        for (int64_t s = tokens.sentence_offsets[d]; s < tokens.sentence_offsets[d + 1]; ++s) {
+            check_value(tokens.sentences(s, 1), tokens.token_offsets[d],
+                        tokens.token_offsets[d + 1] + 1, "tokens.sentences");
+            check_value(tokens.sentences(s, 0), tokens.token_offsets[d],
+                        tokens.sentences(s, 1) + 1, "tokens.sentences");
         }
     }
 }
@@ -146,25 +147,25 @@ int64_t sentence_of(int64_t token, int64_t low, int64_t high, Array<const int64_
     return std::max(low - 1, first);
 }
 
-std::vector<Spot> find_spots(const Mentions& mentions, const Scenes& scenes, int64_t window) {
-    const int64_t n = mentions.first.size(), outside = scenes.kind.size() - 1;
-    check_scenes(scenes);
+std::vector<Spot> find_spots(const Mentions& mentions, const TokenTable& tokens, int64_t window) {
+    const int64_t n = mentions.first.size(), outside = tokens.kind.size() - 1;
+    check_tokens(tokens);
     check_equal(mentions.stop.size(), n, "mentions.stop");
-    check_offsets(mentions.offsets, scenes.n_documents(), n, "mentions.offsets");
+    check_offsets(mentions.offsets, tokens.n_documents(), n, "mentions.offsets");
     check_value(window, 0, 1 << 20, "window");
     std::vector<Spot> spots(n);
-    for (int64_t d = 0; d < scenes.n_documents(); ++d) {
-        const int64_t start = scenes.token_offsets[d], last = scenes.token_offsets[d + 1];
-        const int64_t s0 = scenes.sentence_offsets[d], s1 = scenes.sentence_offsets[d + 1];
+    for (int64_t d = 0; d < tokens.n_documents(); ++d) {
+        const int64_t start = tokens.token_offsets[d], last = tokens.token_offsets[d + 1];
+        const int64_t s0 = tokens.sentence_offsets[d], s1 = tokens.sentence_offsets[d + 1];
         for (int64_t m = mentions.offsets[d]; m < mentions.offsets[d + 1]; ++m) {
             const int64_t size = last - start;
             const int64_t first = start + std::clamp<int64_t>(mentions.first[m], 0, size);
             const int64_t stop = start + std::clamp(mentions.stop[m], first - start, size);
-            const int64_t opening = sentence_of(first, s0, s1, scenes.sentences);
+            const int64_t opening = sentence_of(first, s0, s1, tokens.sentences);
             const int64_t closing =
-                sentence_of(std::max(first, stop - 1), s0, s1, scenes.sentences);
-            const int64_t begin = std::min(scenes.sentences(opening, 0), first);
-            const int64_t end = std::max(scenes.sentences(closing, 1), stop);
+                sentence_of(std::max(first, stop - 1), s0, s1, tokens.sentences);
+            const int64_t begin = std::min(tokens.sentences(opening, 0), first);
+            const int64_t end = std::max(tokens.sentences(closing, 1), stop);
             auto token = [&](int64_t t) { return t >= begin && t < end ? t : outside; };
             spots[m] = {d, first, stop, begin, end, std::max(first - window, start),
                         std::min(stop + window, last), opening - s0,
@@ -177,18 +178,18 @@ std::vector<Spot> find_spots(const Mentions& mentions, const Scenes& scenes, int
 using Sizes = std::tuple<int64_t, int64_t, int64_t>;
 
 // The total numbers of words in mentions, sentences and windows.
-Sizes count_words(const std::vector<Spot>& spots, const Scenes& scenes) {
+Sizes count_words(const std::vector<Spot>& spots, const TokenTable& tokens) {
     int64_t in_names = 0, in_sentences = 0, in_windows = 0;
     for (const Spot& spot : spots) {
-        in_names += scenes.n_words(spot.first, spot.stop);
-        in_sentences += scenes.n_words(spot.begin, spot.end);
-        in_windows += scenes.n_words(spot.low, spot.high);
+        in_names += tokens.n_words(spot.first, spot.stop);
+        in_sentences += tokens.n_words(spot.begin, spot.end);
+        in_windows += tokens.n_words(spot.low, spot.high);
     }
     return {in_names, in_sentences, in_windows};
 }
 
-Sizes context_sizes(const Mentions& mentions, const Scenes& scenes, int64_t window) {
-    return count_words(find_spots(mentions, scenes, window), scenes);
+Sizes context_sizes(const Mentions& mentions, const TokenTable& tokens, int64_t window) {
+    return count_words(find_spots(mentions, tokens, window), tokens);
 }
 
 // ---- clues: observations as text, hashed by their CRC-32, which can be continued
@@ -240,18 +241,18 @@ void check_clues(const ClueLists& lists, int64_t n, int64_t room, const char* na
 }
 
 // The bytes of a token as its neighbours see it.
-std::span<const uint8_t> token_bytes(const Scenes& scenes, int64_t token) {
-    const Longs& offsets = scenes.kinds.near.indptr;
-    const int64_t kind = scenes.kind[token];
-    check_value(offsets[kind], 0, offsets[kind + 1] + 1, "scenes.kinds.near");
-    check_value(offsets[kind + 1], 0, scenes.kinds.near.data.size() + 1, "scenes.kinds.near");
-    return scenes.kinds.near[kind];
+std::span<const uint8_t> token_bytes(const TokenTable& tokens, int64_t token) {
+    const Longs& offsets = tokens.kinds.near.indptr;
+    const int64_t kind = tokens.kind[token];
+    check_value(offsets[kind], 0, offsets[kind + 1] + 1, "tokens.kinds.near");
+    check_value(offsets[kind + 1], 0, tokens.kinds.near.data.size() + 1, "tokens.kinds.near");
+    return tokens.kinds.near[kind];
 }
 
 // Write the features and clues of a mention's place, and the clues to its type.
-void describe_mentions(const Scenes& scenes, const std::vector<Spot>& spots, const Bits& bit,
+void describe_mentions(const TokenTable& tokens, const std::vector<Spot>& spots, const Bits& bit,
                        const MentionNames& names, const Topics& topics, const ContextTables& out) {
-    const int64_t n = static_cast<int64_t>(spots.size()), n_documents = scenes.n_documents();
+    const int64_t n = static_cast<int64_t>(spots.size()), n_documents = tokens.n_documents();
     check_equal(names.is_upper.size(), n, "names.is_upper");
     check_equal(names.length.size(), n, "names.length");
     check_range(names.length, 0, N_LENGTHS, "names.length");
@@ -267,11 +268,11 @@ void describe_mentions(const Scenes& scenes, const std::vector<Spot>& spots, con
     check_clues(out.place_clues, n, n * N_PLACE_CLUES, "out.place_clues");
     check_clues(out.tag_clues, n, n * N_TAG_CLUES + names.words.data.size(), "out.tag_clues");
 
-    const int64_t n_tokens = scenes.marks.size();
+    const int64_t n_tokens = tokens.marks.size();
     std::vector<int64_t> numbers(n_tokens + 1), capitals(n_tokens + 1), mentions(n_documents);
     for (int64_t t = 0; t < n_tokens; ++t) {
-        numbers[t + 1] = numbers[t] + ((scenes.marks[t] & bit.number) > 0);
-        capitals[t + 1] = capitals[t] + ((scenes.marks[t] & bit.capital) > 0);
+        numbers[t + 1] = numbers[t] + ((tokens.marks[t] & bit.number) > 0);
+        capitals[t + 1] = capitals[t] + ((tokens.marks[t] & bit.capital) > 0);
     }
     for (const Spot& spot : spots) ++mentions[spot.document];
     auto share = [](const std::vector<int64_t>& counts, int64_t first, int64_t last) {
@@ -283,15 +284,15 @@ void describe_mentions(const Scenes& scenes, const std::vector<Spot>& spots, con
         if (m % 1024 == 0) interrupt.check();
         const Spot& spot = spots[m];
         const int64_t d = spot.document, begin = spot.begin, end = spot.end;
-        const int64_t before = scenes.marks[spot.beside[BEFORE]];
-        const int64_t after = scenes.marks[spot.beside[AFTER]];
+        const int64_t before = tokens.marks[spot.beside[BEFORE]];
+        const int64_t after = tokens.marks[spot.beside[AFTER]];
         bool is_dated = false;
         for (int64_t t = spot.stop; t < std::min(spot.stop + DATE_REACH, end); ++t)
-            is_dated |= (scenes.marks[t] & bit.date) > 0;
+            is_dated |= (tokens.marks[t] & bit.date) > 0;
         const bool in_brackets = (before & bit.opening) > 0 && (after & bit.closing) > 0;
         const double digits = share(numbers, begin, end);
-        const double n_sentences = static_cast<double>(scenes.sentence_offsets[d + 1] -
-                                                       scenes.sentence_offsets[d]);
+        const double n_sentences = static_cast<double>(tokens.sentence_offsets[d + 1] -
+                                                       tokens.sentence_offsets[d]);
         double place[N_PLACES];
         place[DATELINE] = double(is_dated);
         place[IN_BRACKETS] = double(in_brackets);
@@ -303,7 +304,7 @@ void describe_mentions(const Scenes& scenes, const std::vector<Spot>& spots, con
         place[IN_HEADLINE] = double(spot.sentence == 0);
         place[SENTENCE_DIGITS] = digits;
         place[SENTENCE_CAPITALS] = share(capitals, begin, end);
-        place[DOCUMENT_DIGITS] = share(numbers, scenes.token_offsets[d], scenes.token_offsets[d + 1]);
+        place[DOCUMENT_DIGITS] = share(numbers, tokens.token_offsets[d], tokens.token_offsets[d + 1]);
         place[SENTENCE_LENGTH] = double(end - begin);
         place[SENTENCE_PLACE] = double(spot.sentence) / n_sentences;
         place[UPPER_CASE] = double(names.is_upper[m]);
@@ -312,7 +313,7 @@ void describe_mentions(const Scenes& scenes, const std::vector<Spot>& spots, con
         for (int64_t k = 0; k < N_PLACES; ++k) out.place(m, k) = static_cast<float>(place[k]);
 
         auto with = [&](uint32_t begun, Beside side) {
-            return clue(begun, token_bytes(scenes, spot.beside[side]));
+            return clue(begun, token_bytes(tokens, spot.beside[side]));
         };
         auto bar = [](uint32_t begun) { return clue(begun, std::string_view("|")); };
         const uint32_t* const topic = &topics.clues(d, 0);
@@ -386,15 +387,15 @@ int64_t number_distinct(Ints words, int64_t n_vocabulary, Array<int64_t> place,
 // Bags and clues of the texts of one document after the other.
 class BagWriter {
 public:
-    BagWriter(const Scenes& scenes, const TextWords& words, const ContextSettings& settings)
-        : scenes_(scenes), words_(words), settings_(settings), rank_(words.number.size(), -1),
+    BagWriter(const TokenTable& tokens, const TextWords& words, const ContextSettings& settings)
+        : tokens_(tokens), words_(words), settings_(settings), rank_(words.number.size(), -1),
           seen_(words.number.size(), -1) {}
 
     // Rank the words of a document that have a weight by their numbers in the lexicon.
     void set_document(int64_t d) {
         for (int64_t word : ranked_) rank_[word] = -1;
         ranked_.clear();
-        for (int64_t word : places(scenes_.token_offsets[d], scenes_.token_offsets[d + 1])) {
+        for (int64_t word : places(tokens_.token_offsets[d], tokens_.token_offsets[d + 1])) {
             if (rank_[word] >= 0 || !(words_.weight[word] > 0)) continue;
             rank_[word] = 0;
             ranked_.push_back(word);
@@ -453,14 +454,14 @@ public:
     }
 
     std::span<const int64_t> places(int64_t first, int64_t stop) const {
-        const int64_t begin = scenes_.word_offsets[first], end = scenes_.word_offsets[stop];
+        const int64_t begin = tokens_.word_offsets[first], end = tokens_.word_offsets[stop];
         return {words_.place.data() + begin, static_cast<std::size_t>(end - begin)};
     }
 
     const std::vector<int64_t>& ranked() const { return ranked_; }
 
 private:
-    const Scenes& scenes_;
+    const TokenTable& tokens_;
     const TextWords& words_;
     const ContextSettings& settings_;
     std::vector<int32_t> rank_;  // of distinct words in the document; -1: none
@@ -478,25 +479,25 @@ void check_bag(const Bag& bag, int64_t n, int64_t room, const char* name) {
 }
 
 // Write the bags of names, sentences, windows, documents and headlines, and the clues of words.
-void read_texts(const Scenes& scenes, const std::vector<Spot>& spots, const TextWords& words,
+void read_texts(const TokenTable& tokens, const std::vector<Spot>& spots, const TextWords& words,
                 const ContextSettings& settings, const ContextTables& out) {
-    const int64_t n = static_cast<int64_t>(spots.size()), n_documents = scenes.n_documents();
+    const int64_t n = static_cast<int64_t>(spots.size()), n_documents = tokens.n_documents();
     const int64_t n_distinct = words.number.size();
-    check_at_least(words.place.size(), scenes.n_words(0, scenes.kind.size() - 1), "words.place");
+    check_at_least(words.place.size(), tokens.n_words(0, tokens.kind.size() - 1), "words.place");
     check_range(words.place, 0, n_distinct, "words.place");
     check_equal(words.weight.size(), n_distinct, "words.weight");
     check_equal(words.is_digit.size(), n_distinct, "words.is_digit");
     check_equal(words.is_stop.size(), n_distinct, "words.is_stop");
     for (const Hashes& clues : {words.sentence_clue, words.headline_clue, words.document_clue})
         check_equal(clues.size(), n_distinct, "words.*_clue");
-    const auto [in_names, in_sentences, in_windows] = count_words(spots, scenes);
-    auto headline = [&](int64_t d) { return &scenes.sentences(scenes.sentence_offsets[d], 0); };
+    const auto [in_names, in_sentences, in_windows] = count_words(spots, tokens);
+    auto headline = [&](int64_t d) { return &tokens.sentences(tokens.sentence_offsets[d], 0); };
     int64_t in_documents = 0, in_headlines = 0;
     for (int64_t d = 0; d < n_documents; ++d) {
-        const int64_t size = scenes.n_words(scenes.token_offsets[d], scenes.token_offsets[d + 1]);
+        const int64_t size = tokens.n_words(tokens.token_offsets[d], tokens.token_offsets[d + 1]);
         check_at_least(settings.damping.size(), size, "settings.damping");
         in_documents += size;
-        in_headlines += scenes.n_words(headline(d)[0], headline(d)[1]);
+        in_headlines += tokens.n_words(headline(d)[0], headline(d)[1]);
     }
     check_bag(out.name_bag, n, in_names, "out.name_bag");
     check_bag(out.sentence_bag, n, in_sentences, "out.sentence_bag");
@@ -513,13 +514,13 @@ void read_texts(const Scenes& scenes, const std::vector<Spot>& spots, const Text
         return words.weight[word] > settings.common && words.weight[word] < settings.rare &&
                !words.is_digit[word];
     };
-    BagWriter writer(scenes, words, settings);
+    BagWriter writer(tokens, words, settings);
     Interrupt interrupt;
     int64_t m = 0, at = 0, at_document = 0;
     for (int64_t d = 0; d < n_documents; ++d) {
         interrupt.check();
         writer.set_document(d);
-        writer.count(scenes.token_offsets[d], scenes.token_offsets[d + 1]);
+        writer.count(tokens.token_offsets[d], tokens.token_offsets[d + 1]);
         writer.add_row(out.document_bag, d);
         writer.count(headline(d)[0], headline(d)[1]);
         writer.add_row(out.headline_bag, d);
@@ -553,21 +554,21 @@ void read_texts(const Scenes& scenes, const std::vector<Spot>& spots, const Text
 }
 
 // Fill all tables of contexts; `context_sizes` tells how much room they need.
-void describe_contexts(const Mentions& mentions, const Scenes& scenes, int64_t window,
+void describe_contexts(const Mentions& mentions, const TokenTable& tokens, int64_t window,
                        const MentionNames& names, const Topics& topics, const TextWords& words,
                        const ContextSettings& settings, const ContextTables& out) {
-    const std::vector<Spot> spots = find_spots(mentions, scenes, window);
-    describe_mentions(scenes, spots, settings.bit, names, topics, out);
-    read_texts(scenes, spots, words, settings, out);
+    const std::vector<Spot> spots = find_spots(mentions, tokens, window);
+    describe_mentions(tokens, spots, settings.bit, names, topics, out);
+    read_texts(tokens, spots, words, settings, out);
 }
 
 }  // namespace
 
 void bind_contexts(nb::module_& module) {
-    bind<&context_sizes>(module, "context_sizes", "mentions", "scenes", "window");
+    bind<&context_sizes>(module, "context_sizes", "mentions", "tokens", "window");
     bind<&number_distinct>(module, "number_distinct", "words", "n_vocabulary", "place",
                            "distinct");
-    bind<&describe_contexts>(module, "describe_contexts", "mentions", "scenes", "window", "names",
+    bind<&describe_contexts>(module, "describe_contexts", "mentions", "tokens", "window", "names",
                              "topics", "words", "settings", "out");
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Words = Array<const uint64_t>;
 
-struct NamePrints {
+struct NameFingerprints {
     Words whole, squeezed, initials;
     Array<const uint64_t, 2> beginning;
     Ragged<const uint64_t> words, trigrams;
@@ -53,7 +53,7 @@ struct Scores {  // of two rankers: f8[2, C], how far below the mention's best, 
 
 }  // namespace
 
-SGTB_RECORD(NamePrints, whole, squeezed, initials, beginning, words, trigrams)
+SGTB_RECORD(NameFingerprints, whole, squeezed, initials, beginning, words, trigrams)
 SGTB_RECORD(MentionKeys, name, full_name, candidate_offsets, entity, prior, word_offsets, words,
             values)
 SGTB_RECORD(Nodes, offsets, entity, number, place)
@@ -93,11 +93,11 @@ float ratio(int64_t a, int64_t b) {
 // A name of a mention, prepared for the comparison with many titles.
 class Name {
 public:
-    void assign(const NamePrints& prints, int64_t i) {
-        whole = prints.whole[i];
-        words = prints.words[i];
+    void assign(const NameFingerprints& fingerprints, int64_t i) {
+        whole = fingerprints.whole[i];
+        words = fingerprints.words[i];
         n_distinct = count_distinct(words);
-        trigrams_ = prints.trigrams[i];
+        trigrams_ = fingerprints.trigrams[i];
         for (shift_ = 58; (std::size_t(1) << (64 - shift_)) < 16 * trigrams_.size();) --shift_;
         slots_.assign((std::size_t(1) << (64 - shift_)) + 1, NONE);
         others_.clear();
@@ -143,13 +143,13 @@ private:
     int shift_ = 58;
 };
 
-void check_prints(const NamePrints& prints, const char* name) {
-    const int64_t n = prints.whole.size();
-    check_equal(prints.squeezed.size(), n, name);
-    check_equal(prints.initials.size(), n, name);
-    check_equal(prints.beginning.shape(0), n, name);
-    check_ragged(prints.words, n, name);
-    check_ragged(prints.trigrams, n, name);
+void check_fingerprints(const NameFingerprints& fingerprints, const char* name) {
+    const int64_t n = fingerprints.whole.size();
+    check_equal(fingerprints.squeezed.size(), n, name);
+    check_equal(fingerprints.initials.size(), n, name);
+    check_equal(fingerprints.beginning.shape(0), n, name);
+    check_ragged(fingerprints.words, n, name);
+    check_ragged(fingerprints.trigrams, n, name);
 }
 
 // The columns of `compare_names`, as NAMES of features/groups/name_similarity.py.
@@ -161,7 +161,7 @@ enum NameColumn {
 
 // Compare the names of mentions with the titles of their candidates.
 void compare_names(Ints candidate_offsets, Ints entity, Longs name, Longs full_name,
-                   const NamePrints& names, Ints length, const NamePrints& titles,
+                   const NameFingerprints& names, Ints length, const NameFingerprints& titles,
                    Words whole_title, Array<float, 2> out) {
     const int64_t n_mentions = name.size(), n_names = names.whole.size();
     check_offsets(candidate_offsets, n_mentions, entity.size(), "candidate_offsets");
@@ -169,8 +169,8 @@ void compare_names(Ints candidate_offsets, Ints entity, Longs name, Longs full_n
     check_range(name, 0, n_names, "name");
     check_equal(full_name.size(), n_mentions, "full_name");
     check_range(full_name, 0, n_names, "full_name");
-    check_prints(names, "names");
-    check_prints(titles, "titles");
+    check_fingerprints(names, "names");
+    check_fingerprints(titles, "titles");
     check_equal(titles.beginning.shape(1), names.beginning.shape(1), "titles.beginning");
     check_equal(length.size(), n_names, "length");
     check_range(length, 0, names.beginning.shape(1) + 1, "length");

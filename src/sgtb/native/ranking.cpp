@@ -280,10 +280,10 @@ namespace {
 
 // Take one AdaGrad step per mention.
 //
-// sure  candidates whose probability is that far from wanted are not learned from
+// min_slope  candidates with a gradient below it are skipped
 void learn_ranks(Ints candidate_offsets, Ints gold, const Crosses& sides,
-                 Array<const uint8_t, 2> bins, Longs order, const AdaGrad& optimizer, double sure,
-                 Array<double> weights, Array<double> seen, Array<double, 2> bin_weights,
+                 Array<const uint8_t, 2> bins, Longs order, const AdaGrad& optimizer,
+                 double min_slope, Array<double> weights, Array<double> seen, Array<double, 2> bin_weights,
                  Array<double, 2> bin_seen) {
     const int64_t n_mentions = candidate_offsets.size() - 1, n_features = bins.shape(1);
     check_crosses(candidate_offsets, sides);
@@ -318,7 +318,7 @@ void learn_ranks(Ints candidate_offsets, Ints gold, const Crosses& sides,
         for (double& score : scores) total += score = std::exp(score - top);
         for (int64_t i = 0; i < n; ++i) {
             const double slope = scores[i] / total - (i == gold[m] ? 1.0 : 0.0);
-            if (std::abs(slope) < sure) continue;
+            if (std::abs(slope) < min_slope) continue;
             const int64_t c = start + i;
             auto step = [&](uint32_t place) {
                 optimizer.step(slope, weights[place], seen[place]);
@@ -599,7 +599,7 @@ void bind_ranking(nb::module_& module) {
                       "n_worded", "alike", "worded_alike");
     bind<&count_cuts>(module, "count_cuts", "features", "cuts", "out");
     bind<&learn_ranks>(module, "learn_ranks", "candidate_offsets", "gold", "sides", "bins",
-                       "order", "optimizer", "sure", "weights", "seen", "bin_weights",
+                       "order", "optimizer", "min_slope", "weights", "seen", "bin_weights",
                        "bin_seen");
     bind<&score_candidates>(module, "score_candidates", "candidate_offsets", "sides", "local",
                             "joint", "mentions", "weights", "local_weights", "joint_weights",

@@ -46,8 +46,8 @@ struct Texts {
 
 using NumberLists = Ragged<const int32_t>;
 
-// See linking/name_prints.py.
-struct NamePrints {
+// See linking/entities/fingerprints.py.
+struct NameFingerprints {
     Array<uint64_t> whole, squeezed, initials;
     Array<uint64_t, 2> beginning;
     Ragged<uint64_t> words, trigrams;
@@ -71,7 +71,7 @@ struct WordTable {
 }  // namespace
 
 SGTB_RECORD(Texts, data, starts, ends)
-SGTB_RECORD(NamePrints, whole, squeezed, initials, beginning, words, trigrams)
+SGTB_RECORD(NameFingerprints, whole, squeezed, initials, beginning, words, trigrams)
 SGTB_RECORD(WordTable, hashes, numbers)
 
 namespace {
@@ -221,8 +221,8 @@ uint64_t code_point(std::string_view letter) {
     return code;
 }
 
-// Write the prints of names in normal form; return the numbers of words and of trigrams.
-std::tuple<int64_t, int64_t> print_names(const Texts& names, const NamePrints& out) {
+// Write the fingerprints of names in normal form; return the numbers of words and of trigrams.
+std::tuple<int64_t, int64_t> fingerprint_names(const Texts& names, const NameFingerprints& out) {
     const int64_t n = names.size();
     check_equal(names.ends.size(), n, "names.ends");
     check_equal(out.whole.size(), n, "out.whole");
@@ -288,7 +288,7 @@ void bind_words(nb::module_& module) {
     bind<&sum_words>(module, "sum_words", "linked", "texts", "weight", "own", "offsets",
                      "columns", "values");
     bind<&hash_texts>(module, "hash_texts", "texts", "out");
-    bind<&print_names>(module, "print_names", "names", "out");
+    bind<&fingerprint_names>(module, "fingerprint_names", "names", "out");
 }
 
 }  // namespace sgtb

@@ -66,7 +66,7 @@ def make_ready(linker: Linker, request: Request, options: Options) -> Ready:
     fixed = checked_spans(text, [Span(one.start, one.end, one.entity) for one in options.fixed])
     added = _apart(checked_spans(text, options.added), fixed)
     if request.spans is None:
-        found = linker.part(Request(text)).document.mentions
+        found = linker.to_chunk(Request(text)).document.mentions
         others: Iterable[Span] = (Span(mention.start, mention.end) for mention in found)
     else:
         others = checked_spans(text, request.spans)

@@ -26,7 +26,7 @@ from sgtb.evaluation.linkers.score_accumulator import best_link
 from sgtb.evaluation.linkers.systems import Baseline
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.update import remove
-from sgtb.linking.features.training_counts import Memory
+from sgtb.linking.features.training_counts import TrainingCounts
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Alternative, Link
@@ -61,7 +61,7 @@ def test_scores_are_those_of_the_metrics(linker, mixed, found, linked):
         whole, named = in_kb_accuracy(inside, said), in_kb_accuracy(annotated, said)
         assert (scores.accuracy.micro, scores.accuracy.macro) == (whole.micro, whole.macro)
         assert (scores.named.correct, scores.named.total) == (named.correct, named.total)
-        assert scores.recall == candidate_recall(inside, candidates)
+        assert scores.lookup == candidate_recall(inside, candidates)
         titles = titles_of(linker.kb, {*ids, *(e for row in said.entities for e in row)})
         bag = bag_of_titles(annotated, said, title_of=titles)
         assert (scores.titles.right, scores.titles.f1) == (bag.right, bag.f1)
@@ -129,7 +129,7 @@ def test_splits_are_counted_apart(linker, documents):
 
 def test_models_that_know_what_they_were_trained_on_are_judged_by_it(linker, documents):
     gold = documents[0].mentions[0].gold
-    model = replace(linker.model, memory=Memory({gold: 3}))
+    model = replace(linker.model, training_counts=TrainingCounts({gold: 3}))
     knowing = Linker(model, linker.kb, linker.settings)
     scores = evaluate_linkers({"one": knowing}, {"x": documents}, FEW)["x"].systems["one"]
     met = sum(m.gold == gold for d in documents for m in d.mentions)
@@ -207,7 +207,7 @@ def test_a_higher_threshold_moves_answers_to_nil(linker, mixed, found):
     curve = scores.curve
     at = int(np.searchsorted(curve.threshold, 0.9))
     assert curve.in_kb[at] == scores.accuracy.micro
-    assert curve.recall[at] == scores.nil.nil.recall
+    assert curve.lookup[at] == scores.nil.nil.lookup
     assert curve.precision[at] == scores.nil.nil.precision
 
 

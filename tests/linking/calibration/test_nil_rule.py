@@ -18,7 +18,7 @@ from sgtb.linking.calibration.nil_rule import (
     unknown_as_nil,
 )
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.features.training_counts import Memory
+from sgtb.linking.features.training_counts import TrainingCounts
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
@@ -27,7 +27,7 @@ from sgtb.linking.nil_candidate import NIL_FEATURES, add_nil
 from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.training.calibrator import CLEARLY, calibrate
 from sgtb.linking.training.linker_training import LinkerTraining, fit_linker, prepare, train_linker
-from sgtb.linking.training.nil_selection import choose_trust
+from sgtb.linking.training.nil_selection import choose_nil_rule
 from tests.linking.conftest import QUICK
 
 ALL = 1000
@@ -166,15 +166,15 @@ def right(pairs):
 
 
 def test_problems_with_nil_are_the_same_but_for_nil(prepared):
-    memory = Memory.of(prepared.train.layout.choices.documents)
-    plain, nil = prepared.problems(()), prepared.problems_with_nil((), memory)
+    counts = TrainingCounts.of(prepared.train.layout.candidates.documents)
+    plain, nil = prepared.problems(()), prepared.problems_with_nil((), counts)
     for before, after in zip(plain, nil, strict=True):
         assert (after.n_mentions, after.n_pair) == (before.n_mentions, before.n_pair)
         assert after.n_candidates == before.n_candidates + before.n_mentions
         assert after.n_local == before.n_local + len(NIL_FEATURES)
         for d in range(0, before.n_documents, 7):
             the_same_but_for_nil(before[d], after[d])
-    outside = [m.gold == NIL for m in prepared.train.layout.choices.mentions]
+    outside = [m.gold == NIL for m in prepared.train.layout.candidates.mentions]
     sizes = np.diff(plain[0].candidate_offsets)
     np.testing.assert_array_equal(nil[0].gold, np.where(outside, sizes, plain[0].gold))
     assert sum(outside) > 20
@@ -207,17 +207,17 @@ def test_rows_must_fit(prepared):
 
 
 def test_memory_of_other_documents(prepared):
-    choices = prepared.train.layout.choices
-    documents = choices.documents
-    memory = Memory.of(documents)
-    ids = [m.gold if m.in_kb else "nobody" for m in choices.mentions]
-    elsewhere = memory.recall_elsewhere(choices, ids)
-    borders = choices.mention_offsets
+    candidates = prepared.train.layout.candidates
+    documents = candidates.documents
+    counts = TrainingCounts.of(documents)
+    ids = [m.gold if m.in_kb else "nobody" for m in candidates.mentions]
+    elsewhere = counts.lookup_leave_one_out(candidates, ids)
+    borders = candidates.mention_offsets
     for d in range(0, len(documents), 11):
-        others = Memory.of([*documents[:d], *documents[d + 1 :]])
+        others = TrainingCounts.of([*documents[:d], *documents[d + 1 :]])
         mine = slice(borders[d], borders[d + 1])
-        np.testing.assert_array_equal(elsewhere[mine], others.recall(choices, ids)[mine])
-    assert memory.entities == Counter(m.gold for x in documents for m in x.mentions if m.in_kb)
+        np.testing.assert_array_equal(elsewhere[mine], others.lookup(candidates, ids)[mine])
+    assert counts.entities == Counter(m.gold for x in documents for m in x.mentions if m.in_kb)
     assert (elsewhere >= 0).all()
 
 
@@ -265,7 +265,7 @@ def test_answers_with_nil_hold_together(nil_model, threshold_model, starter_kb, 
 
 
 def test_a_single_candidate_beside_nil(nil_model, starter_kb):
-    """All that is searched of a text may be one candidate; its rival is NIL."""
+    """All that is searched of a text may be one candidate; its runner_up is NIL."""
     linker = Linker(nil_model, starter_kb, LinkerSettings(reasons=True))
     for entity in map(starter_kb.id_of, range(0, 600, 20)):
         (link,) = linker.link(
@@ -318,7 +318,7 @@ def test_what_is_fixed_is_certain_and_never_nil(nil_model, threshold_model, star
 def test_a_name_without_candidates(nil_model, threshold_model, model_of, starter_kb, told):
     (unknown,) = Linker(model_of("bsg"), starter_kb).link(Request("Xyzzy", (Span(0, 5),))).links
     assert (unknown.entity, unknown.confidence, unknown.nil) == (None, 0.0, 0.0)
-    rule = replace(nil_model.nil, nothing=0.75)
+    rule = replace(nil_model.nil, no_candidates=0.75)
     linker = Linker(replace(nil_model, nil=rule), starter_kb)
     (unknown,) = linker.link(Request("Xyzzy", (Span(0, 5),))).links
     assert (unknown.entity, unknown.confidence, unknown.nil) == (None, 0.75, 0.75)
@@ -328,7 +328,7 @@ def test_a_name_without_candidates(nil_model, threshold_model, model_of, starter
     ]
     nils = [m.gold == NIL for d in strange for m in d.mentions]
     measured = calibrate(threshold_model, starter_kb, [*told["dev"], *strange], "threshold")
-    assert measured.model.nil.nothing == (sum(nils) + 0.5) / (len(nils) + 1)
+    assert measured.model.nil.no_candidates == (sum(nils) + 0.5) / (len(nils) + 1)
 
 
 def test_models_with_nil_come_back(tmp_path, nil_model, starter_kb, told):
@@ -336,8 +336,8 @@ def test_models_with_nil_come_back(tmp_path, nil_model, starter_kb, told):
     again = LinkerModel.load(tmp_path / "one")
     again.save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    assert (again.confidence, again.nil, again.memory) == (
-        nil_model.confidence, nil_model.nil, nil_model.memory
+    assert (again.confidence, again.nil, again.training_counts) == (
+        nil_model.confidence, nil_model.nil, nil_model.training_counts
     )  # fmt: skip
     documents = told["test"][::5]
     one, other = (links_of(m, starter_kb, documents, reasons=True) for m in (nil_model, again))
@@ -346,18 +346,18 @@ def test_models_with_nil_come_back(tmp_path, nil_model, starter_kb, told):
 
 def test_training_and_linking_see_the_same_nil(nil_model, starter_kb, told, prepared):
     """A document without gold gives the same problems as dev had in training."""
-    bench = Pipeline(
+    pipeline = Pipeline(
         starter_kb, nil_model.background, nil_model.schema,
         CandidateFinder(starter_kb, nil_model.candidates),
     )  # fmt: skip
     bare = [
         replace(d, mentions=tuple(replace(m, gold=None) for m in d.mentions)) for d in told["dev"]
     ]
-    layout = bench.lay_out(bare)
-    features = nil_model.featurizer.features(bench.table(layout))
-    rows = bench.nil_rows(layout, features, (), nil_model.memory.recall)
-    linked = add_nil(bench.pack(layout, features), rows, np.zeros(len(rows), bool))
-    _, dev = prepared.problems_with_nil((), nil_model.memory)
+    layout = pipeline.lay_out(bare)
+    features = nil_model.featurizer.features(pipeline.table(layout))
+    rows = pipeline.nil_rows(layout, features, (), nil_model.training_counts.lookup)
+    linked = add_nil(pipeline.pack(layout, features), rows, np.zeros(len(rows), bool))
+    _, dev = prepared.problems_with_nil((), nil_model.training_counts)
     for name in ("candidate_offsets", "entity", "local"):
         np.testing.assert_array_equal(getattr(linked, name), getattr(dev, name))
     choices = StructuredGradientBoosting.of(nil_model.forest).predict(dev)
@@ -380,16 +380,16 @@ def test_dev_says_what_is_known(starter_kb, told, nil_model, threshold_model):
     assert tried[0]["precision"] == pytest.approx(right(links), abs=1e-6)
     assert nil_model.seen == Counter(m.gold for d in told["train"] for m in d.mentions if m.in_kb)
     assert threshold_model.seen == nil_model.seen
-    assert threshold_model.memory.outside == {}
+    assert threshold_model.training_counts.outside == {}
 
 
 def test_the_better_kind_is_chosen(prepared):
     heard: list[tuple[str, int, int]] = []
     model = fit_linker(
         prepared, QUICK, callbacks=[lambda told: heard.append(("tree", told.n_trees, 0))],
-        say=lambda *stage: heard.append(stage),
+        progress=lambda *stage: heard.append(stage),
     )  # fmt: skip
-    n, dev = QUICK.training.n_trees, len(prepared.dev.layout.choices.documents)
+    n, dev = QUICK.training.n_trees, len(prepared.dev.layout.candidates.documents)
     trees = [("tree", i + 1, 0) for i in range(n)]
     linked = [("confidence", i + 1, dev) for i in range(dev)]
     assert heard == [*trees, *linked, ("with NIL", 0, n), *trees, *linked]
@@ -431,7 +431,7 @@ def chosen(model_of, nil_model, starter_kb, starter, told):
     def choose(wish, precision=None, train=True, dev=True):
         asked = []
         documents = (starter["dev"] if dev is None else told["dev"])[::3] if dev != () else ()
-        model = choose_trust(
+        model = choose_nil_rule(
             lambda: model_of("bsg"), lambda: asked.append(1) or nil_model, starter_kb,
             some if train else without, documents, wish, precision,
         )  # fmt: skip
@@ -490,7 +490,7 @@ def test_dev_that_tells_nothing_changes_little(threshold_model, starter_kb, told
         replace(d, mentions=tuple(replace(m, candidates=()) for m in d.mentions))
         for d in told["dev"][:5]
     ]
-    assert 0 < calibrate(plain, starter_kb, strange, "never").model.nil.nothing < 1
+    assert 0 < calibrate(plain, starter_kb, strange, "never").model.nil.no_candidates < 1
 
 
 def test_gold_that_the_knowledge_base_lacks_is_nil(starter_kb, starter):

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.candidates.entity_nodes import Nodes
 
 
-def choices_of(entities_of_mentions):
-    """Choices of documents, given the entities of each mention of each."""
+def candidates_of(entities_of_mentions):
+    """CandidateTable of documents, given the entities of each mention of each."""
     mentions = [one for document in entities_of_mentions for one in document]
-    return Choices(
+    return CandidateTable(
         (None,) * len(entities_of_mentions),
         (None,) * len(mentions),
         np.cumsum([0, *map(len, entities_of_mentions)]).astype(np.int32),
@@ -22,7 +22,7 @@ def choices_of(entities_of_mentions):
 
 
 def assert_like_the_twin(given, n_entities):
-    found = Nodes.of(choices_of(given), n_entities)
+    found = Nodes.of(candidates_of(given), n_entities)
     distinct = [sorted({e for one in document for e in one}) for document in given]
     assert found.offsets.tolist() == np.cumsum([0, *map(len, distinct)]).tolist()
     assert found.entity.tolist() == [e for own in distinct for e in own]

@@ -16,7 +16,7 @@ from sgtb.core.errors import MissingExtraError
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.list_build import build_list
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
-from sgtb.linking.candidates.fuzzy_names import NearName, NearNames, allowed_edits
+from sgtb.linking.candidates.fuzzy_names import FuzzyName, FuzzyNames, allowed_edits
 from sgtb.text.normalization import normal_name
 from tests.helpers.kb_worlds import build
 
@@ -43,10 +43,10 @@ def opened(tmp_path):
 
 
 def nearest(kb, name):
-    return [near.name for near in NearNames(kb).nearest(name)]
+    return [near.name for near in FuzzyNames(kb).nearest(name)]
 
 
-def nearest_of_all(name: str, names: list[str]) -> list[NearName]:
+def nearest_of_all(name: str, names: list[str]) -> list[FuzzyName]:
     """Compare with every name."""
     near = []
     for other in names:
@@ -54,7 +54,7 @@ def nearest_of_all(name: str, names: list[str]) -> list[NearName]:
         edits = OSA.distance(name, other)
         near_enough = size >= 4 and edits <= allowed_edits(size)
         if near_enough and re.findall(r"\d", name) == re.findall(r"\d", other):
-            near.append(NearName(other, edits, 1 - edits / max(len(name), len(other))))
+            near.append(FuzzyName(other, edits, 1 - edits / max(len(name), len(other))))
     return [one for one in near if one.edits == min(other.edits for other in near)]
 
 
@@ -78,7 +78,7 @@ def misspelt(random: Random, name: str, edits: int) -> str:
 def recall(kb, edits: int, sample: int = 150) -> float:
     """The share of misspelt names for which the index finds all that comparing would."""
     names = list(kb.names())
-    random, near = Random(edits), NearNames(kb)
+    random, near = Random(edits), FuzzyNames(kb)
     letters = [name for name in names if sum(c.isalpha() for c in name) >= 5]
     found = 0
     for name in random.sample(letters, sample):
@@ -105,7 +105,7 @@ def test_crowded_names_are_all_found_after_one_edit(opened, seed):
         "".join(random.choice(alphabet) for _ in range(random.randint(1, 14))) for _ in range(120)
     }
     kb = opened(*sorted(names))
-    known, near = list(kb.names()), NearNames(kb)
+    known, near = list(kb.names()), FuzzyNames(kb)
     for name in known:
         at, letter = random.randrange(len(name)), random.choice(alphabet)
         for wrong in (
@@ -172,7 +172,7 @@ def test_candidates_of_equally_near_names_are_merged(tmp_path):
             ],
         )
     )
-    near = NearNames(kb)
+    near = FuzzyNames(kb)
     entity, prior = near.candidates("Lindexmann", 30)
     # By name 1/3 for a, d and e; 3/5, 1/5 and 1/5 for b, c and e. One of ten letters is wrong.
     expected = {"b": 3 / 5, "e": 1 / 3 + 1 / 5, "d": 1 / 3, "a": 1 / 3, "c": 1 / 5}
@@ -201,7 +201,7 @@ def test_names_are_read_at_first_use_and_again_when_forgotten():
             return iter(("paris",))
 
     kb = Names()
-    near = NearNames(kb)
+    near = FuzzyNames(kb)
     assert kb.read == 0
     assert [near.nearest("pariss")[0].name for _ in range(2)] == ["paris", "paris"]
     assert kb.read == 1
@@ -213,7 +213,7 @@ def test_names_are_read_at_first_use_and_again_when_forgotten():
 def test_an_index_is_small(starter):
     names = list(starter.names())
     letters = sum(len(name.encode()) for name in names) / len(names)
-    assert NearNames(starter).bytes_per_name < letters + 34
+    assert FuzzyNames(starter).bytes_per_name < letters + 34
 
 
 def test_without_rapidfuzz_only_near_names_are_missed(starter, monkeypatch):

@@ -135,12 +135,12 @@ def test_in_a_large_knowledge_base_those_met_and_their_neighbours_are_counted(la
         [(0, 1), (1, 0), (1, 2), (2, 1), (3, 4), (4, 3)],
     )
     source, texts = TableSource(chain), documents(2)
-    built = Background.build(source, texts, met=np.array([0]))
+    built = Background.build(source, texts, entities=np.array([0]))
     assert built.lexicon.n_titles == 2
     titled = {w for w, n in zip(built.lexicon.words, built.lexicon.titles_with, strict=True) if n}
     assert titled == {"red", "blue"}
     assert {built.lexicon.words[w] for w in built.topic_words} == {"blue"}
-    several = Background.build(source, texts, met=np.array([1, 4]))
+    several = Background.build(source, texts, entities=np.array([1, 4]))
     assert several.lexicon.n_titles == 5
     told = {several.lexicon.words[w] for w in several.topic_words}
     assert told == {"red", "green", "grey"}

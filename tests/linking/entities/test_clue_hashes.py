@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 
 from sgtb.core.records import Document, Mention, Token
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.features.contexts import Contexts
 from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
@@ -98,8 +98,8 @@ def rows(clues):
 def assert_like_the_twin(texts, entities):
     """Compare every clue; the mentions must stand within sentences."""
     lexicon = lexicon_of([*texts, *documents(3)], entities)
-    choices = listed_choices(texts, entities)
-    found = Contexts.build(choices, lexicon)
+    candidates = listed_candidates(texts, entities)
+    found = Contexts.build(candidates, lexicon)
     twins = [Twin(text, lexicon) for text in texts]
     assert rows(found.document_clues) == [hashed(twin.document_clues()) for twin in twins]
     told = [

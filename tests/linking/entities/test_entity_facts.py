@@ -89,11 +89,11 @@ def test_a_comma_and_a_year_are_kinds_of_their_own():
 
 def test_names_with_and_without_brackets():
     r = TITLES.index("Anna Meck (tennis player)")
-    assert PLAIN.prints.whole[r] == string_number("anna meck")
-    assert PLAIN.prints.words.row(r).tolist() == [string_number(w) for w in ("anna", "meck")]
+    assert PLAIN.fingerprints.whole[r] == string_number("anna meck")
+    assert PLAIN.fingerprints.words.row(r).tolist() == [string_number(w) for w in ("anna", "meck")]
     assert PLAIN.whole_title[r] == string_number("anna meck tennis player")
     r = TITLES.index("O'Brien's (band)")
-    found = PLAIN.prints.whole[r], PLAIN.whole_title[r]
+    found = PLAIN.fingerprints.whole[r], PLAIN.whole_title[r]
     assert found == (string_number("obrien"), string_number("obrien band"))
 
 

@@ -118,7 +118,7 @@ def test_many_more_than_there_was_room_for_at_first():
 def test_what_is_handed_out_is_a_copy():
     side = Side()
     found = side.store.facts(np.arange(5))
-    for array in (found.topic_vector, found.title_words.data, found.prints.words.data):
+    for array in (found.topic_vector, found.title_words.data, found.fingerprints.words.data):
         array[:] = 0
     side.check([0, 1, 2, 3, 4])
 
@@ -142,7 +142,7 @@ def test_after_forgetting_the_source_is_asked_again(tmp_path):
         after = store.facts(numbers)
         assert_same_arrays(after, EntityFacts.describe(source, background, numbers))
     assert after.popularity[1] == 99
-    assert after.prints.whole[1] != before.prints.whole[1]
+    assert after.fingerprints.whole[1] != before.fingerprints.whole[1]
     assert 5 in after.linked.row(2)
 
 

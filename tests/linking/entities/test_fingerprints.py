@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sgtb.linking.entities.fingerprints import BEGINNING, name_prints, string_numbers
+from sgtb.linking.entities.fingerprints import BEGINNING, name_fingerprints, string_numbers
 from sgtb.text.text_arrays import Texts
 
 NAMES = [
@@ -31,7 +31,7 @@ def test_numbers_last():
 
 @pytest.mark.parametrize("names", [NAMES, [], [""], ["a", "a"]])
 def test_prints_are_made_of_numbers_of_strings(names):
-    found = name_prints(names)
+    found = name_fingerprints(names)
     words = [name.split() for name in names]
     assert found.whole.tolist() == [*map(string_number, names)]
     assert found.squeezed.tolist() == [string_number("".join(own)) for own in words]
@@ -52,7 +52,7 @@ def test_as_many_runs_of_letters_are_common_as_the_strings_have(pair):
         padded = f" {name} "
         return {padded[i : i + 3] for i in range(len(padded) - 2)}
 
-    trigrams = name_prints(pair).trigrams
+    trigrams = name_fingerprints(pair).trigrams
     a, b = trigrams.row(0), trigrams.row(1)
     assert len(np.intersect1d(a, b)) == len(runs(pair[0]) & runs(pair[1]))
     for own, name in ((a, pair[0]), (b, pair[1])):

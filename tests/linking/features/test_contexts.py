@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sgtb.core.records import Document
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.features.contexts import PLACES, WINDOW, Clues, Contexts
 from sgtb.text.normalization import normal_words
 from tests.helpers.linking_builders import (
@@ -44,8 +44,8 @@ NAMES = ("ORLAN OPEN", "TARN", "Orlan", "Norvia", "Vessa", "Tarn", "Orlan 2", "M
 
 
 def contexts_of(*texts, train=None):
-    choices = listed_choices(texts, ENTITIES)
-    return Contexts.build(choices, lexicon_of(train or texts, ENTITIES))
+    candidates = listed_candidates(texts, ENTITIES)
+    return Contexts.build(candidates, lexicon_of(train or texts, ENTITIES))
 
 
 CONTEXTS = contexts_of(TEXT)
@@ -122,8 +122,8 @@ def test_bags_by_hand():
     train = [document("1", "rain snow snow"), document("2", "snow hail"), document("3", "fog")]
     text = asked("9", "Fog again", "the rain rain hail [Snow] fog unseen")
     lexicon = lexicon_of(train, ENTITIES)
-    choices = listed_choices([text], ENTITIES)
-    found = Contexts.build(choices, lexicon)
+    candidates = listed_candidates([text], ENTITIES)
+    found = Contexts.build(candidates, lexicon)
     once, twice = math.log(4 / 2), math.log(4 / 3)  # by how many texts have a word
 
     def expected(**raw):
@@ -181,7 +181,7 @@ def test_bags_and_places_are_those_of_the_twin(seed):
         mentions = tuple(replace(mention, first=a, stop=b) for a, b in bounds)
         texts.append(replace(text, mentions=mentions))
     lexicon = lexicon_of([*texts, document("5", "sun"), document("6", "sun")], ENTITIES)
-    found = Contexts.build(listed_choices(texts, ENTITIES), lexicon)
+    found = Contexts.build(listed_candidates(texts, ENTITIES), lexicon)
     bags = (found.name_bag, found.sentence_bag, found.window_bag)
     m = 0
     for d, text in enumerate(texts):
@@ -213,7 +213,7 @@ def test_the_window_ends_after_some_tokens_and_may_leave_the_sentence():
     text = asked("1", head, f"wb {tail}", "other sentence")
     other = document("2", "nothing")  # or all words would be in all texts, and weigh nothing
     lexicon = lexicon_of([text, other], ENTITIES)
-    found = Contexts.build(listed_choices([text], ENTITIES), lexicon)
+    found = Contexts.build(listed_candidates([text], ENTITIES), lexicon)
     assert set(row(found.window_bag, lexicon, 0)) == set(words[middle - WINDOW : middle + WINDOW])
     assert set(row(found.sentence_bag, lexicon, 0)) == set(words[1:])
 
@@ -294,10 +294,10 @@ def test_labels_are_not_looked_at():
 def test_documents_do_not_see_each_other():
     texts, entities = documents(6), world()
     lexicon = lexicon_of(texts, entities)
-    together = Contexts.build(listed_choices(texts, entities), lexicon)
+    together = Contexts.build(listed_candidates(texts, entities), lexicon)
     at = 0
     for d, text in enumerate(texts):
-        alone = Contexts.build(listed_choices([text], entities), lexicon)
+        alone = Contexts.build(listed_candidates([text], entities), lexicon)
         n = len(alone.names)
         assert together.names[at : at + n] == alone.names
         np.testing.assert_array_equal(together.place[at : at + n], alone.place)

@@ -18,7 +18,7 @@ from sgtb.linking.features.feature_group import FeatureGroup, columns
 
 
 def _shouting(inputs):
-    shouts = [mention.text.isupper() for mention in inputs.choices.mentions]
+    shouts = [mention.text.isupper() for mention in inputs.candidates.mentions]
     return inputs.by_mention(np.array(shouts, np.float32)[:, None])
 
 
@@ -53,13 +53,13 @@ SCRIPT = """
     table = setting.table(setting.train)
     full = table.schema.names
     shouts = table.columns[:, full.index("shouts")]
-    per_mention = shouts[table.choices.candidate_offsets[:-1]]
+    per_mention = shouts[table.candidates.candidate_offsets[:-1]]
     engine = Engine(Linker.starter)
     with TestClient(create_app(engine)) as client:
         labels = client.get("/api/kb").json()["feature_labels"]
     print(json.dumps({
         "schema": [f.name for f in schema.features if f.group == "shouting"],
-        "right": per_mention.tolist() == [m.text.isupper() for m in table.choices.mentions],
+        "right": per_mention.tolist() == [m.text.isupper() for m in table.candidates.mentions],
         "label": REASON_LABELS["shouting"],
         "api": labels,
         "docs": feature_table(),

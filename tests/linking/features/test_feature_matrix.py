@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.folds import deal_by_topic
+from experiments.folds import topic_folds
 from sgtb.core.errors import ProblemsError
 from sgtb.core.segments import group_of, group_sum, relative, share
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import (
     DESCRIPTIONS,
@@ -48,7 +48,7 @@ class Trained:
     def __init__(self):
         self.setting = small_setting()
         self.table = self.setting.table(self.setting.train)
-        self.folds = deal_by_topic(self.setting.train, 3, 0)
+        self.folds = topic_folds(self.setting.train, 3, 0)
         self.featurizer, self.features = Featurizer.fit(self.table, self.folds, 0)
 
 
@@ -63,8 +63,8 @@ def column(features, name):
 
 def test_the_table_is_as_wide_as_the_schema(trained):
     fixed = len(SCHEMA.fixed)
-    assert trained.table.fixed.shape == (trained.table.choices.n_candidates, fixed)
-    assert trained.features.shape == (trained.table.choices.n_candidates, len(SCHEMA.features))
+    assert trained.table.fixed.shape == (trained.table.candidates.n_candidates, fixed)
+    assert trained.features.shape == (trained.table.candidates.n_candidates, len(SCHEMA.features))
     assert trained.features.dtype == np.float32
     assert np.isfinite(trained.features).all()
     dev = trained.featurizer.features(trained.setting.table(trained.setting.dev))
@@ -82,19 +82,23 @@ def test_a_table_may_be_completed_in_place(trained):
 
 
 def test_a_column_stands_where_the_schema_says(trained):
-    choices, facts = trained.table.choices, trained.table.facts
+    candidates, facts = trained.table.candidates, trained.table.facts
     features = trained.features
     np.testing.assert_array_equal(
-        column(features, "log_in_links"), facts.log_in_links[choices.entity]
+        column(features, "log_in_links"), facts.log_in_links[candidates.entity]
     )
-    np.testing.assert_array_equal(column(features, "title_comma"), facts.shape[choices.entity, 1])
-    np.testing.assert_array_equal(column(features, "entity_place"), facts.type[choices.entity, 2])
-    sizes = np.diff(choices.candidate_offsets)
+    np.testing.assert_array_equal(
+        column(features, "title_comma"), facts.shape[candidates.entity, 1]
+    )
+    np.testing.assert_array_equal(
+        column(features, "entity_place"), facts.type[candidates.entity, 2]
+    )
+    sizes = np.diff(candidates.candidate_offsets)
     np.testing.assert_array_equal(column(features, "candidates"), np.repeat(sizes, sizes))
     for name in SCHEMA.names:
         base = name.removesuffix("_below_best")
         if base != name and base in SCHEMA.names:
-            best = np.maximum.reduceat(column(features, base), choices.candidate_offsets[:-1])
+            best = np.maximum.reduceat(column(features, base), candidates.candidate_offsets[:-1])
             expected = column(features, base) - np.repeat(best, sizes)
             np.testing.assert_allclose(column(features, name), expected, atol=1e-5, err_msg=name)
 
@@ -107,7 +111,7 @@ def test_local_columns_are_those_of_groups_within_the_mention(trained):
 
 
 def test_learned_columns_are_probabilities_where_they_say_so(trained):
-    offsets = trained.table.choices.candidate_offsets
+    offsets = trained.table.candidates.candidate_offsets
     for prefix in ("mention", "name"):
         tags = [column(trained.features, f"{prefix}_{tag.lower()}") for tag in TAGS]
         np.testing.assert_allclose(np.sum(tags, axis=0), 1, rtol=1e-5)
@@ -121,7 +125,7 @@ def test_mentions_of_one_name_share_their_mean_type(trained):
     text = documents(1)[0]
     table = trained.setting.table([text])
     features = trained.featurizer.features(table)
-    first = table.choices.candidate_offsets[:-1]
+    first = table.candidates.candidate_offsets[:-1]
     own, mean = column(features, "mention_per")[first], column(features, "name_per")[first]
     names = np.array(table.contexts.names)
     assert len(set(names)) < len(names)
@@ -171,7 +175,7 @@ def test_unusual_documents(trained):
     assert np.isfinite(features).all()
     expected = trained.featurizer.features(setting.table([usual]))
     assert features[:-1].tobytes() == expected.tobytes()
-    assert pack(table.choices, features, pair_table(setting.facts)).n_documents == 5
+    assert pack(table.candidates, features, pair_table(setting.facts)).n_documents == 5
 
 
 def test_unusual_documents_in_training(trained):
@@ -179,7 +183,7 @@ def test_unusual_documents_in_training(trained):
     id = setting.entities.ids[0]
     odd = [document("e1"), document("e2", f"TENNIS - [ORLAN|{id}|PER|] ."), document("e3", "Rain")]
     texts = [*setting.train, *odd]
-    _, features = Featurizer.fit(setting.table(texts), deal_by_topic(texts, 3, 0), 0)
+    _, features = Featurizer.fit(setting.table(texts), topic_folds(texts, 3, 0), 0)
     assert len(features) == len(trained.features)
     assert np.isfinite(features).all()
 
@@ -188,7 +192,7 @@ def test_an_empty_split(trained):
     table = trained.setting.table([])
     features = trained.featurizer.features(table)
     assert features.shape == (0, len(SCHEMA.features))
-    assert len(pack(table.choices, features, pair_table(trained.setting.facts))) == 0
+    assert len(pack(table.candidates, features, pair_table(trained.setting.facts))) == 0
 
 
 def untyped(kind):
@@ -202,7 +206,7 @@ def untyped(kind):
 
 def test_untyped_mentions_of_untyped_entities_teach_the_ranker_only(trained):
     table = trained.setting.table(untyped("open"))
-    assert [mention.type for mention in table.choices.mentions] == [None] * 4
+    assert [mention.type for mention in table.candidates.mentions] == [None] * 4
     _, features = Featurizer.fit(table, np.array([0, 1, 0, 1], np.int32), 0)
     np.testing.assert_allclose(column(features, "mention_per"), 1 / len(TAGS))
     assert column(features, "rank_score").any()
@@ -239,19 +243,19 @@ def test_tags_are_annotated_types_else_those_of_the_gold(trained):
 )  # fmt: skip
 def test_with_less_evidence_the_same_columns_are_fewer(trained, evidence):
     setting, schema = trained.setting, Schema.of(frozenset(evidence))
-    choices = setting.choices(setting.train)
+    candidates = setting.candidates(setting.train)
     full = Schema.of(frozenset(EVIDENCE))
-    every = Table.build(choices, setting.facts, setting.lexicon, full)
-    table = Table.build(choices, setting.facts, setting.lexicon, schema)
+    every = Table.build(candidates, setting.facts, setting.lexicon, full)
+    table = Table.build(candidates, setting.facts, setting.lexicon, schema)
     places = [full.names.index(name) for name in schema.names[: len(schema.fixed)]]
     assert table.fixed.tobytes() == np.ascontiguousarray(every.fixed[:, places]).tobytes()
     featurizer, features = Featurizer.fit(table, trained.folds, 0, bits=10)
-    assert features.shape == (choices.n_candidates, len(schema.features))
+    assert features.shape == (candidates.n_candidates, len(schema.features))
     assert np.isfinite(features).all()
-    dev = Table.build(setting.choices(setting.dev), setting.facts, setting.lexicon, schema)
+    dev = Table.build(setting.candidates(setting.dev), setting.facts, setting.lexicon, schema)
     assert featurizer.features(dev).shape[1] == len(schema.features)
     probability = features[:, schema.names.index("rank_probability")]
-    np.testing.assert_allclose(group_sum(probability, choices.candidate_offsets), 1, rtol=1e-5)
+    np.testing.assert_allclose(group_sum(probability, candidates.candidate_offsets), 1, rtol=1e-5)
     assert ("types_agree" in schema.names) == (KNOWN_TYPES in evidence)
 
 
@@ -270,10 +274,10 @@ def test_a_thousand_mentions_of_thirty_candidates_take_linear_memory():
     text = document("long", *lines)
     lexicon = lexicon_of([text, document("2", "red fox")], entities)
     facts = EntityFacts.build(entities, lexicon)
-    Table.build(listed_choices([document("2", "[Fox|e100||e100]")], entities), facts, lexicon)
+    Table.build(listed_candidates([document("2", "[Fox|e100||e100]")], entities), facts, lexicon)
     tracemalloc.start()
     try:
-        table = Table.build(listed_choices([text], entities), facts, lexicon)
+        table = Table.build(listed_candidates([text], entities), facts, lexicon)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities import entity_facts as facts_module
 from sgtb.linking.entities.entity_facts import EntityFacts, split_title
 from sgtb.linking.features.contexts import Clues, Contexts
 from sgtb.linking.features.ranker import (
     BINS,
+    MIN_SLOPE,
     OPTIMIZER,
-    SURE,
     Crosses,
     Cuts,
     Ranker,
@@ -74,7 +74,7 @@ class NaiveRanker:
         whole = sum(math.exp(s) for s in score)
         slopes = [math.exp(s) / whole - (i == gold) for i, s in enumerate(score)]
         for c, wanted in zip(candidates, slopes, strict=True):
-            if abs(wanted) < SURE:
+            if abs(wanted) < MIN_SLOPE:
                 continue
             for key in self.keys(m, c):
                 slope = wanted + OPTIMIZER.decay * self.weight[key]
@@ -115,7 +115,27 @@ def test_against_the_twin(seed):
     weights, seen = np.zeros(size), np.zeros(size)
     bin_weights, bin_seen = np.zeros((3, BINS)), np.zeros((3, BINS))
     learn_ranks(
-        offsets, gold, sides, bins, order, OPTIMIZER, SURE, weights, seen, bin_weights, bin_seen
+        offsets,
+        gold,
+        sides,
+        bins,
+        order,
+        OPTIMIZER,
+        MIN_SLOPE,
+        weights,
+        seen,
+        bin_weights,
+        bin_seen,
+        gold,
+        sides,
+        bins,
+        order,
+        OPTIMIZER,
+        MIN_SLOPE,
+        weights,
+        seen,
+        bin_weights,
+        bin_seen,
     )
     twin = NaiveRanker(sides, bins, size)
     for m in order:
@@ -124,9 +144,9 @@ def test_against_the_twin(seed):
         found = bin_weights[key[1], key[2]] if isinstance(key, tuple) else weights[key]
         assert found == pytest.approx(weight, rel=1e-9, abs=1e-12)
     both = Rankers(Ranker(weights, bin_weights), Ranker(2 * weights, 2 * bin_weights[:2]))
-    choices = SimpleNamespace(candidate_offsets=offsets, n_candidates=12)
+    candidates = SimpleNamespace(candidate_offsets=offsets, n_candidates=12)
     scored = np.array([0, 1, 5, 4])
-    out = both.scores(choices, sides, (bins, bins[:, :2].copy()), scored)
+    out = both.scores(candidates, sides, (bins, bins[:, :2].copy()), scored)
     expected, twice = np.zeros(12), np.zeros(12)
     for m in scored:
         for c in range(*offsets[m : m + 2]):
@@ -194,25 +214,25 @@ def test_cuts_by_hand():
 def crosses_of(text, titles, types, title_equal, rest_words):
     entities = entity_table(titles, types=types)
     lexicon = lexicon_of([text], entities)
-    choices = listed_choices([text], entities)
-    contexts = Contexts.build(choices, lexicon)
+    candidates = listed_candidates([text], entities)
+    contexts = Contexts.build(candidates, lexicon)
     facts = EntityFacts.build(entities, lexicon)
     return crosses(
-        choices, contexts, facts, np.array(title_equal, np.float32), np.float32(rest_words)
+        candidates, contexts, facts, np.array(title_equal, np.float32), np.float32(rest_words)
     )
 
 
-def naive_kinds(choices, contexts, entities, title_equal, rest_words):
+def naive_kinds(candidates, contexts, entities, title_equal, rest_words):
     """The twin: the clues of every candidate as strings, hashed at the end."""
     rows, n_worded = [], []
-    offsets = choices.candidate_offsets.tolist()
+    offsets = candidates.candidate_offsets.tolist()
 
     def hashed_clue(clue):
         return int(Clues.of([[clue]]).data[0])
 
     for m, name in enumerate(contexts.names):
         for c in range(offsets[m], offsets[m + 1]):
-            e = choices.entity[c]
+            e = candidates.entity[c]
             kinds = sorted(facts_module._kinds(*split_title(entities.titles[e])))
             own = [f"kind:{kind}" for kind in kinds if kind not in name.split()] or ["no kind"]
             marks = [
@@ -226,19 +246,19 @@ def naive_kinds(choices, contexts, entities, title_equal, rest_words):
 
 def assert_kinds_like_the_twin(texts, entities, title_equal, rest_words):
     lexicon = lexicon_of(texts, entities)
-    choices = listed_choices(texts, entities)
-    contexts = Contexts.build(choices, lexicon)
+    candidates = listed_candidates(texts, entities)
+    contexts = Contexts.build(candidates, lexicon)
     facts = EntityFacts.build(entities, lexicon)
-    flags = np.resize(np.float32(title_equal), choices.n_candidates)
-    rest = np.resize(np.float32(rest_words), choices.n_candidates)
-    sides = crosses(choices, contexts, facts, flags, rest)
-    rows, n_worded = naive_kinds(choices, contexts, entities, flags, rest)
-    found = [part(sides.kinds, sides.kind_offsets, c) for c in range(choices.n_candidates)]
+    flags = np.resize(np.float32(title_equal), candidates.n_candidates)
+    rest = np.resize(np.float32(rest_words), candidates.n_candidates)
+    sides = crosses(candidates, contexts, facts, flags, rest)
+    rows, n_worded = naive_kinds(candidates, contexts, entities, flags, rest)
+    found = [part(sides.kinds, sides.kind_offsets, c) for c in range(candidates.n_candidates)]
     assert found == rows
     assert sides.n_worded.tolist() == n_worded
     assert sides.kind_offsets[-1] == len(sides.kinds)
     assert (sides.kinds.dtype, sides.n_worded.dtype) == (np.uint32, np.int32)
-    sizes = np.diff(choices.mention_offsets)
+    sizes = np.diff(candidates.mention_offsets)
     assert sides.document.tolist() == [d for d, n in enumerate(sizes) for _ in range(n)]
     return sides
 
@@ -291,7 +311,7 @@ def bins_of(table):
 
 
 def scores_of(ranker, table, bins, mentions):
-    both = Rankers(ranker, ranker).scores(table.choices, table.crosses, (bins, bins), mentions)
+    both = Rankers(ranker, ranker).scores(table.candidates, table.crosses, (bins, bins), mentions)
     assert both[0].tobytes() == both[1].tobytes()
     return both[0]
 
@@ -299,8 +319,8 @@ def scores_of(ranker, table, bins, mentions):
 def scores_by_rows(train, rows):
     """Train on the mentions given; return the scores of all candidates."""
     table, bins = train
-    everything = np.arange(len(table.choices.mentions))
-    trained = Ranker.train(table.choices, table.crosses, bins, rows, np.random.default_rng(0))
+    everything = np.arange(len(table.candidates.mentions))
+    trained = Ranker.train(table.candidates, table.crosses, bins, rows, np.random.default_rng(0))
     return scores_of(trained, table, bins, everything)
 
 
@@ -312,11 +332,11 @@ def train():
 
 
 def test_it_learns_to_rank(train):
-    choices = train[0].choices
-    scores = scores_by_rows(train, np.arange(len(choices.mentions)))
+    candidates = train[0].candidates
+    scores = scores_by_rows(train, np.arange(len(candidates.mentions)))
     right = several = 0
-    for m, gold in enumerate(choices.gold):
-        own = scores[slice(*choices.candidate_offsets[m : m + 2])]
+    for m, gold in enumerate(candidates.gold):
+        own = scores[slice(*candidates.candidate_offsets[m : m + 2])]
         if len(own) > 1:
             several += 1
             right += own.argmax() == gold
@@ -325,13 +345,13 @@ def test_it_learns_to_rank(train):
 
 def test_only_the_mentions_given_are_learned_from(train):
     table, bins = train
-    choices = table.choices
-    everything = np.arange(len(choices.mentions))
+    candidates = table.candidates
+    everything = np.arange(len(candidates.mentions))
     half = everything[::2]
     # Another gold for every mention that is not learned from.
-    gold = np.where(everything % 2, 0, choices.gold).astype(np.int32)
-    assert (gold != choices.gold).any()
-    other = replace(table, choices=replace(choices, gold=gold)), bins
+    gold = np.where(everything % 2, 0, candidates.gold).astype(np.int32)
+    assert (gold != candidates.gold).any()
+    other = replace(table, candidates=replace(candidates, gold=gold)), bins
     assert scores_by_rows(train, half).tobytes() == scores_by_rows(other, half).tobytes()
     assert (scores_by_rows(train, everything) != scores_by_rows(other, everything)).any()
 
@@ -339,22 +359,22 @@ def test_only_the_mentions_given_are_learned_from(train):
 def test_scores_are_zero_elsewhere(train):
     table, bins = train
     trained = Ranker.train(
-        table.choices, table.crosses, bins, np.arange(9), np.random.default_rng(0)
+        table.candidates, table.crosses, bins, np.arange(9), np.random.default_rng(0)
     )
     some = np.array([2, 5])
     scores = scores_of(trained, table, bins, some)
     asked = np.zeros(len(scores), bool)
     for m in some:
-        asked[slice(*table.choices.candidate_offsets[m : m + 2])] = True
+        asked[slice(*table.candidates.candidate_offsets[m : m + 2])] = True
     assert scores[asked].all()
     assert not scores[~asked].any()
 
 
 def test_fewer_bits_make_a_smaller_model_that_still_learns(train):
     table, bins = train
-    everything = np.arange(len(table.choices.mentions))
+    everything = np.arange(len(table.candidates.mentions))
     small = Ranker.train(
-        table.choices, table.crosses, bins, everything, np.random.default_rng(0), bits=10
+        table.candidates, table.crosses, bins, everything, np.random.default_rng(0), bits=10
     )
     assert small.weights.shape == (1 << 10,)
     scores = scores_of(small, table, bins, everything)
@@ -369,8 +389,8 @@ def test_nothing_to_learn_from(train):
 
 def test_rankers_of_different_sizes_say_together_what_each_says(train):
     table, bins = train
-    everything = np.arange(len(table.choices.mentions))
-    asked = table.choices, table.crosses, bins, everything
+    everything = np.arange(len(table.candidates.mentions))
+    asked = table.candidates, table.crosses, bins, everything
     large, small = (
         Ranker.train(*asked, np.random.default_rng(0), bits=bits) for bits in (12, 8)
     )  # fmt: skip

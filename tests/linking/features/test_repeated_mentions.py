@@ -5,30 +5,30 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.features.contexts import Contexts
 from sgtb.linking.features.repeated_mentions import Repeats
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
 
 
 def sides_of(texts, entities):
-    choices = listed_choices(texts, entities)
-    return choices, Contexts.build(choices, lexicon_of(texts, entities))
+    candidates = listed_candidates(texts, entities)
+    return candidates, Contexts.build(candidates, lexicon_of(texts, entities))
 
 
 def test_what_is_told_once_is_said_again():
-    choices, contexts = sides_of(documents(12), world())
-    repeats = Repeats.of(choices, contexts)
+    candidates, contexts = sides_of(documents(12), world())
+    repeats = Repeats.of(candidates, contexts)
     once = repeats.once
-    assert 0 < len(once.mentions) < len(choices.mentions)
-    assert once.entity[repeats.place].tolist() == choices.entity.tolist()
-    assert np.array_equal(once.prior[repeats.place], choices.prior, equal_nan=True)
-    assert sorted(repeats.mentions.data.tolist()) == list(range(len(choices.mentions)))
+    assert 0 < len(once.mentions) < len(candidates.mentions)
+    assert once.entity[repeats.place].tolist() == candidates.entity.tolist()
+    assert np.array_equal(once.prior[repeats.place], candidates.prior, equal_nan=True)
+    assert sorted(repeats.mentions.data.tolist()) == list(range(len(candidates.mentions)))
     for r, mention in enumerate(once.mentions):
         own = repeats.mentions.row(r).tolist()
-        assert mention is choices.mentions[own[0]]
+        assert mention is candidates.mentions[own[0]]
         assert own == sorted(own)
-        document_of = np.searchsorted(choices.mention_offsets, own, side="right")
+        document_of = np.searchsorted(candidates.mention_offsets, own, side="right")
         assert set(document_of) == {np.searchsorted(once.mention_offsets, r, side="right")}
         assert {contexts.names[m] for m in own} == {repeats.names[r]}
         assert {contexts.full_names[m] for m in own} == {repeats.full_names[r]}
@@ -45,23 +45,25 @@ def test_what_is_told_once_is_said_again():
 )
 def test_names_and_candidates_make_a_repeat(first, second, n):
     entities = entity_table(["Orlan", "Orlan (city)"])
-    choices, contexts = sides_of([document("1", f"{first} won .", f"So did {second} .")], entities)
-    assert len(Repeats.of(choices, contexts).once.mentions) == n
+    candidates, contexts = sides_of(
+        [document("1", f"{first} won .", f"So did {second} .")], entities
+    )
+    assert len(Repeats.of(candidates, contexts).once.mentions) == n
 
 
 def test_documents_do_not_repeat_each_other():
     entities = entity_table(["Orlan"])
     texts = [document(str(i), "[Orlan|e100||e100] won .") for i in range(2)]
-    choices, contexts = sides_of(texts, entities)
-    assert Repeats.of(choices, contexts).once.mention_offsets.tolist() == [0, 1, 2]
+    candidates, contexts = sides_of(texts, entities)
+    assert Repeats.of(candidates, contexts).once.mention_offsets.tolist() == [0, 1, 2]
 
 
 def test_another_prior_is_no_repeat():
     entities = entity_table(["Orlan"])
     text = document("1", "[Orlan|e100||e100] met [Orlan|e100||e100] .")
-    choices, contexts = sides_of([text], entities)
-    told = replace(choices, prior=np.array([0.5, 0.25], np.float32))
-    assert len(Repeats.of(choices, contexts).once.mentions) == 1
+    candidates, contexts = sides_of([text], entities)
+    told = replace(candidates, prior=np.array([0.5, 0.25], np.float32))
+    assert len(Repeats.of(candidates, contexts).once.mentions) == 1
     assert len(Repeats.of(told, contexts).once.mentions) == 2
 
 

@@ -1,11 +1,11 @@
-"""Scenes: documents in columns, their topics, and the longest names that contain others."""
+"""TokenTable: documents in columns, their topics, and the longest names that contain others."""
 
 import numpy as np
 import pytest
 
 from sgtb.core.records import Document, Mention, Token
 from sgtb.linking.entities.vocabulary import Vocabulary
-from sgtb.linking.features.token_table import Names, Scenes, topic_of
+from sgtb.linking.features.token_table import Names, TokenTable, topic_of
 from tests.helpers.linking_builders import document
 
 
@@ -16,8 +16,8 @@ def test_sentences_beyond_their_document_end_with_it():
     documents = [
         Document("odd", "abcd", tokens, odd, ()), Document("none", "abcd", tokens, (), ()),
     ]  # fmt: skip
-    scenes = Scenes.of(documents, words)
-    assert scenes.sentences.tolist() == [[0, 2], [2, 4], [3, 3], [4, 4], [4, 8]]
+    tokens = TokenTable.of(documents, words)
+    assert tokens.sentences.tolist() == [[0, 2], [2, 4], [3, 3], [4, 4], [4, 8]]
 
 
 @pytest.mark.parametrize(

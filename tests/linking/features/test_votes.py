@@ -27,13 +27,13 @@ class WithSpace:
 @pytest.mark.parametrize("widths", [(), (1,), (5, 8), (3, 0, 6)])
 def test_any_number_of_spaces_of_any_width(widths):
     texts, entities = random_texts(7, 3, 7)
-    choices, contexts, facts = sides_of(texts, entities)
-    prior = share(facts.in_links[choices.entity] + 1.0, choices.candidate_offsets)
+    candidates, contexts, facts = sides_of(texts, entities)
+    prior = share(facts.in_links[candidates.entity] + 1.0, candidates.candidate_offsets)
     spaces = [vectors_of(i, len(facts), width) for i, width in enumerate(widths)]
-    found = votes(choices, contexts.names, prior, facts.links, spaces)
-    assert found.shape == (len(VOTES) + len(CLOSE_VOTES) * len(spaces), choices.n_candidates)
+    found = votes(candidates, contexts.names, prior, facts.links, spaces)
+    assert found.shape == (len(VOTES) + len(CLOSE_VOTES) * len(spaces), candidates.n_candidates)
     for s, vectors in enumerate(spaces or [vectors_of(0, len(facts), 0)]):
-        twin = naive_votes(choices, contexts, WithSpace(facts, vectors), "own")
+        twin = naive_votes(candidates, contexts, WithSpace(facts, vectors), "own")
         for i, name in enumerate(VOTES):
             np.testing.assert_allclose(found[i], [row[name] for row in twin], atol=1e-6)
         for i, name in enumerate(CLOSE_VOTES if spaces else ()):
@@ -44,12 +44,12 @@ def test_any_number_of_spaces_of_any_width(widths):
 def test_a_document_longer_than_names_reach():
     """Candidates come again, in reach and out of it, and names come with other candidates."""
     texts, entities = random_texts(3, 2, 3 * REACH)
-    choices, contexts, facts = sides_of(texts, entities)
+    candidates, contexts, facts = sides_of(texts, entities)
     assert len(set(contexts.names)) > REACH + 2
-    prior = share(facts.in_links[choices.entity] + 1.0, choices.candidate_offsets)
+    prior = share(facts.in_links[candidates.entity] + 1.0, candidates.candidate_offsets)
     vectors = vectors_of(1, len(facts), 6)
-    found = votes(choices, contexts.names, prior, facts.links, [vectors])
-    twin = naive_votes(choices, contexts, WithSpace(facts, vectors), "own")
+    found = votes(candidates, contexts.names, prior, facts.links, [vectors])
+    twin = naive_votes(candidates, contexts, WithSpace(facts, vectors), "own")
     for i, name in enumerate((*VOTES, *CLOSE_VOTES)):
         np.testing.assert_allclose(found[i], [row[name] for row in twin], atol=1e-6, err_msg=name)
 
@@ -93,10 +93,10 @@ def test_closeness_keeps_the_order_of_every_sum(n_names, width):
     vectors = vectors_of(width, 40, width)
     vectors[rng.random(40) < 0.3] = 0  # without a vector
     prior = rng.random(len(entity))
-    choices = SimpleNamespace(
+    candidates = SimpleNamespace(
         mention_offsets=np.array([0, n_names], np.int32), candidate_offsets=offsets, entity=entity
     )
     out = np.empty((3, len(entity)))
-    closeness_votes(choices, np.arange(n_names), prior, vectors, REACH, out)
+    closeness_votes(candidates, np.arange(n_names), prior, vectors, REACH, out)
     expected = exact_closeness(float32_products(vectors), offsets, entity, prior)
     assert out.tobytes() == expected.tobytes()

@@ -1,4 +1,4 @@
-"""Parts: long documents cut between sentences, without losing or moving anything."""
+"""Chunks: long documents split between sentences, without losing or moving anything."""
 
 from dataclasses import replace
 from random import Random
@@ -8,7 +8,13 @@ import pytest
 from sgtb.core.errors import RequestError
 from sgtb.core.records import Document, Mention, Token
 from sgtb.linking.links import Request, Span
-from sgtb.linking.mentions.chunks import MOST, Part, cut, document_of, of_document
+from sgtb.linking.mentions.chunks import (
+    MOST,
+    Chunk,
+    chunk_from_document,
+    chunk_from_request,
+    split_into_chunks,
+)
 
 
 class NoNames:
@@ -21,7 +27,7 @@ class NoNames:
         return self.mentions
 
 
-def random_part(random, n_sentences, most_mentions):
+def random_chunk(random, n_sentences, most_mentions):
     """A document of one-letter words; mentions may touch, and may cross into the next sentence."""
     sizes = [random.randint(1, 9) for _ in range(n_sentences)]
     n = sum(sizes)
@@ -41,28 +47,28 @@ def random_part(random, n_sentences, most_mentions):
             at = stop
     lines = tuple(zip([0, *ends], ends, strict=False))
     document = Document("d", "x " * n, tokens, lines, tuple(mentions))
-    return Part(document, tuple(random.random() < 0.3 for _ in mentions))
+    return Chunk(document, tuple(random.random() < 0.3 for _ in mentions))
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_parts_are_the_whole(seed):
     random = Random(seed)
-    part = random_part(random, random.randint(1, 40), random.randint(1, 120))
+    chunk = random_chunk(random, random.randint(1, 40), random.randint(1, 120))
     most = random.randint(1, 12)
-    parts = cut(part, most)
-    whole = part.document
-    assert [m.text for one in parts for m in one.document.mentions] == [
+    chunks = split_into_chunks(chunk, most)
+    whole = chunk.document
+    assert [m.text for one in chunks for m in one.document.mentions] == [
         m.text for m in whole.mentions
     ]
-    assert tuple(known for one in parts for known in one.fixed) == part.fixed
+    assert tuple(known for one in chunks for known in one.fixed) == chunk.fixed
     first = 0
-    for one in parts:
+    for one in chunks:
         own = one.document
         assert one.first == first
         assert 1 <= len(own.mentions) <= most or not whole.mentions
         first += len(own.mentions)
         assert (own.id, own.text) == (whole.id, whole.text)
-        of_document(own)  # its sentences are its tokens, and hold its mentions
+        chunk_from_document(own)  # its sentences are its tokens, and hold its mentions
         for mention, before in zip(own.mentions, whole.mentions[one.first :], strict=False):
             assert (
                 own.tokens[mention.first : mention.stop]
@@ -70,20 +76,20 @@ def test_parts_are_the_whole(seed):
             )
             assert (mention.start, mention.end) == (before.start, before.end)
             assert mention.candidates == before.candidates
-    kept = {token.start for one in parts for token in one.document.tokens}
+    kept = {token.start for one in chunks for token in one.document.tokens}
     assert kept == {token.start for token in whole.tokens}
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_cut_is_between_sentences_where_that_is_possible(seed):
-    part = random_part(Random(seed), 30, 100)
-    mentions, lines = part.document.mentions, part.document.sentences
+    chunk = random_chunk(Random(seed), 30, 100)
+    mentions, lines = chunk.document.mentions, chunk.document.sentences
     most = 8
 
     def sentence(mention):
         return next(i for i, (a, b) in enumerate(lines) if a <= mention.first < b)
 
-    for one in cut(part, most)[1:]:
+    for one in split_into_chunks(chunk, most)[1:]:
         before, after = mentions[one.first - 1], mentions[one.first]
         if sentence(before) == sentence(after):
             full = mentions[one.first - most : one.first + 1]
@@ -91,33 +97,33 @@ def test_a_cut_is_between_sentences_where_that_is_possible(seed):
 
 
 def test_short_documents_are_left_alone():
-    part = random_part(Random(0), 10, 20)
-    assert cut(part, len(part.fixed)) == [part]
-    assert cut(part)[0] is part
-    empty = Part(Document("", "", (), (), ()), ())
-    assert cut(empty) == [empty]
+    chunk = random_chunk(Random(0), 10, 20)
+    assert split_into_chunks(chunk, len(chunk.fixed)) == [chunk]
+    assert split_into_chunks(chunk)[0] is chunk
+    empty = Chunk(Document("", "", (), (), ()), ())
+    assert split_into_chunks(empty) == [empty]
 
 
 def test_a_sentence_of_too_many_mentions_is_cut_inside():
     n = 2 * MOST + 7
     text = "Paris " * n
     spans = tuple(Span(6 * i, 6 * i + 5) for i in range(n))
-    part = document_of(Request(text, spans), NoNames())
-    assert len(part.document.sentences) == 1
-    parts = cut(part)
-    assert [len(one.fixed) for one in parts] == [MOST, MOST, 7]
-    assert [len(one.document.tokens) for one in parts] == [MOST, MOST, 7]
-    assert [one.first for one in parts] == [0, MOST, 2 * MOST]
+    chunk = chunk_from_request(Request(text, spans), NoNames())
+    assert len(chunk.document.sentences) == 1
+    chunks = split_into_chunks(chunk)
+    assert [len(one.fixed) for one in chunks] == [MOST, MOST, 7]
+    assert [len(one.document.tokens) for one in chunks] == [MOST, MOST, 7]
+    assert [one.first for one in chunks] == [0, MOST, 2 * MOST]
 
 
 def test_a_request_becomes_a_document():
     text = "Ann met Bob.\nThen Ann left."
     names = NoNames(Mention(0, 3, 0, 1, "Ann"), Mention(18, 21, 5, 6, "Ann"))
-    found = document_of(Request(text, id="x"), names)
+    found = chunk_from_request(Request(text, id="x"), names)
     assert (found.document.id, found.fixed, found.first) == ("x", (False, False), 0)
     assert found.document.mentions == names.mentions
     spans = (Span(18, 21, "a"), Span(8, 11, candidates=("b", "c")), Span(0, 3))
-    given = document_of(Request(text, spans), names)
+    given = chunk_from_request(Request(text, spans), names)
     assert [m.text for m in given.document.mentions] == ["Ann", "Bob", "Ann"]  # in order
     assert [m.candidates for m in given.document.mentions] == [None, ("b", "c"), ("a",)]
     assert given.fixed == (False, False, True)
@@ -126,7 +132,7 @@ def test_a_request_becomes_a_document():
 def test_annotations_are_taken_off():
     mention = Mention(0, 1, 0, 1, "A", "Q1", "A thing", "PER", ("Q1", "Q2"))
     document = Document("d", "A", (Token("A", 0, 1),), ((0, 1),), (mention,), "dev")
-    (bare,) = of_document(document).document.mentions
+    (bare,) = chunk_from_document(document).document.mentions
     assert bare == Mention(0, 1, 0, 1, "A", candidates=("Q1", "Q2"))
 
 
@@ -147,9 +153,9 @@ def test_annotations_are_taken_off():
 def test_documents_that_do_not_hold_together(change, complaint):
     tokens = (Token("A", 0, 1), Token("B", 2, 3))
     document = Document("d", "A B", tokens, ((0, 1), (1, 2)), (Mention(0, 1, 0, 1, "A"),))
-    of_document(document)
+    chunk_from_document(document)
     with pytest.raises(RequestError, match=complaint):
-        of_document(replace(document, **change))
+        chunk_from_document(replace(document, **change))
 
 
 @pytest.mark.parametrize(
@@ -171,4 +177,4 @@ def test_documents_that_do_not_hold_together(change, complaint):
 )
 def test_requests_of_the_wrong_kind(request_, complaint):
     with pytest.raises(RequestError, match=complaint):
-        document_of(request_, NoNames())
+        chunk_from_request(request_, NoNames())

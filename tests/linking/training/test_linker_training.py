@@ -12,7 +12,7 @@ from sgtb.linking.features.feature_registry import COLLECTIVE
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.pipeline import Pipeline
-from sgtb.linking.training.linker_training import LinkerTraining, deal_at_random, train_linker
+from sgtb.linking.training.linker_training import LinkerTraining, random_folds, train_linker
 from tests.linking.conftest import QUICK
 
 TINY = replace(QUICK, training=TrainingSettings(n_trees=3, check_every=1, threads=1), bits=6)
@@ -60,7 +60,7 @@ def test_training_and_linking_see_the_same(linker, starter):
     model, kb = linker.model, linker.kb
     bench = Pipeline(kb, model.background, model.schema, CandidateFinder(kb, model.candidates))
     packed = []
-    for documents in (starter["dev"], [linker.part(d).document for d in starter["dev"]]):
+    for documents in (starter["dev"], [linker.to_chunk(d).document for d in starter["dev"]]):
         layout = bench.lay_out(documents)
         packed.append(
             bench.pack(layout, model.featurizer.features(bench.table(layout)), model.without)
@@ -71,7 +71,7 @@ def test_training_and_linking_see_the_same(linker, starter):
     for name in ("mention_offsets", "candidate_offsets", "entity", "entity_offsets", "local"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     choices = StructuredGradientBoosting.of(model.forest).predict(one)
-    chosen = layout.facts.number[layout.choices.entity[one.candidate_offsets[:-1] + choices]]
+    chosen = layout.facts.number[layout.candidates.entity[one.candidate_offsets[:-1] + choices]]
     linked = [x.entity for d in linker.pipe(starter["dev"]) for x in d.links if x.entity]
     assert linked == [kb.id_of(int(number)) for number in chosen]
 
@@ -115,12 +115,12 @@ def test_too_few_documents_for_the_folds(starter_kb, starter):
 
 
 def test_folds_are_equally_large(starter):
-    folds = deal_at_random(starter["train"], 5, 3)
+    folds = random_folds(starter["train"], 5, 3)
     sizes = np.bincount(folds)
     assert len(sizes) == 5
     assert sizes.max() - sizes.min() <= 1
-    assert not np.array_equal(folds, deal_at_random(starter["train"], 5, 4))
-    np.testing.assert_array_equal(folds, deal_at_random(starter["train"], 5, 3))
+    assert not np.array_equal(folds, random_folds(starter["train"], 5, 4))
+    np.testing.assert_array_equal(folds, random_folds(starter["train"], 5, 3))
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_the_first_trial_is_what_was_given(prepared):
     (only,) = tune_linker(prepared, BASE, Budget(trials=1))
     assert only.trial == Trial("bsg", 3, 3, 0.3) == Trial.of(BASE)
     assert 0 < only.right <= only.asked
-    assert only.asked == (prepared.dev.layout.choices.gold >= 0).sum()
+    assert only.asked == (prepared.dev.layout.candidates.gold >= 0).sum()
     assert only.accuracy == only.right / only.asked
     assert 1 <= only.n_trees <= 3
     assert 0 < only.log_loss < math.inf

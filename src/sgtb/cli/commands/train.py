@@ -204,9 +204,9 @@ def prepare_given(
     with Stages(quiet) as stages:
         prepared = prepare(
             kb, given.train.documents, given.dev.documents, settings,
-            words=word_vectors(vectors), say=stages,
+            words=word_vectors(vectors), progress=stages,
         )  # fmt: skip
-    learnable = int((prepared.train.layout.choices.gold >= 0).sum())
+    learnable = int((prepared.train.layout.candidates.gold >= 0).sum())
     say(
         f"{learnable:,} mentions can be learned from: what they mean is among their candidates",
         quiet,
@@ -228,7 +228,7 @@ def grow(
     with nullcontext() if quiet else TrainingBar(settings.plan.name) as bar:
         return fit_linker(
             prepared, settings, callbacks=() if bar is None else (bar,), checkpoint=checkpoint,
-            origin=given.origin, say=silent if bar is None else bar.stage,
+            origin=given.origin, progress=silent if bar is None else bar.stage,
         )  # fmt: skip
 
 
@@ -253,7 +253,7 @@ def report(
         "trees": forest.forest.n_trees,
         "documents": {"train": len(given.train.documents), "dev": len(given.dev.documents)},
         "mentions": {"train": given.train.n_mentions, "dev": given.dev.n_mentions},
-        "learnable": int((prepared.train.layout.choices.gold >= 0).sum()),
+        "learnable": int((prepared.train.layout.candidates.gold >= 0).sum()),
         "unknown": dict(given.train.unknown + given.dev.unknown),
         "nil": {"kind": model.nil.kind, "threshold": round(model.nil.threshold, 6)},
         "confidence": model.confidence.kind,

@@ -1,4 +1,4 @@
-"""Trust: how sure decisions are, and which of them are no link."""
+"""DecisionPolicy: how sure decisions are, and which of them are no link."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -10,10 +10,10 @@ from sgtb.core.segments import spread
 from sgtb.linking.calibration.confidence import Bools, Confidence, share_out
 from sgtb.linking.calibration.nil_rule import NilRule
 
-NO_RIVAL, NIL_RIVAL = -1, -2
+NO_RUNNER_UP, NIL_RUNNER_UP = -1, -2
 
 
-class Verdict(NamedTuple):
+class NilDecisions(NamedTuple):
     """Decided mentions; candidates are entities, and NIL is none of them.
 
     choice       i4[M]  the best entity, counted within its mention; where NIL was chosen among
@@ -22,7 +22,7 @@ class Verdict(NamedTuple):
     order        i8[C]  per mention its candidates, likeliest first, counted within it
     probability  f8[C]
     nil          f8[M]  the probability of NIL
-    rival        i8[M]  what the answer is compared with, counted within the mention
+    runner_up    i8[M]  what the answer is compared with, counted within the mention
     sign         i1[M]  what the difference between the search's choice and its runner-up says of
                         the answer: 1 for it, -1 against it, 0 nothing
     """
@@ -32,12 +32,12 @@ class Verdict(NamedTuple):
     order: Longs
     probability: Doubles
     nil: Doubles
-    rival: Longs
+    runner_up: Longs
     sign: Longs
 
 
 @dataclass(frozen=True)
-class Trust:
+class DecisionPolicy:
     """What a model knows about its own decisions.
 
     threshold  links below this confidence become NIL, whatever the rule; None: by the rule
@@ -52,7 +52,7 @@ class Trust:
         """Whether the last candidate of every mention is NIL."""
         return self.rule.kind == "candidate"
 
-    def weigh(
+    def calibrate(
         self, probability: Doubles, offsets: Longs, choice: Ints, free: Bools
     ) -> tuple[Doubles, Doubles]:
         """Return calibrated probabilities, f8[C], and what is kept for NIL beside them, f8[M].
@@ -72,14 +72,14 @@ class Trust:
             taken = np.where(free, self.rule.share_of(chosen), 0.0)
         return share_out(probability, offsets, choice, chosen, taken), taken
 
-    def judge(
-        self, choice: Ints, order: Longs, probability: Doubles, taken: Doubles, rival: Longs,
+    def decide(
+        self, choice: Ints, order: Longs, probability: Doubles, taken: Doubles, runner_up: Longs,
         offsets: Longs, free: Bools,
-    ) -> Verdict:  # fmt: skip
+    ) -> NilDecisions:  # fmt: skip
         """Tell links from NIL, and take NIL out of the candidates where it is one.
 
-        probability, taken  those that `weigh` gave
-        order, rival        of the candidates by these probabilities, NIL among them
+        probability, taken  those that `calibrate` gave
+        order, runner_up    of the candidates by these probabilities, NIL among them
         """
         sizes = np.diff(offsets)
         nil, last = self._is_nil(choice, sizes), sizes - 1
@@ -90,13 +90,13 @@ class Trust:
             stay[offsets[1:] - 1] = False
             order, probability = order[entity], probability[stay]
             offsets = offsets - np.arange(len(offsets))
-            rival = np.where(rival == last, NIL_RIVAL, rival)
+            runner_up = np.where(runner_up == last, NIL_RUNNER_UP, runner_up)
             choice = np.where(nil, order[offsets[:-1]], choice).astype(np.int32)
         linked = self.rule.links(probability[offsets[:-1] + choice], nil, self.threshold) | ~free
-        against = np.where(nil, NIL_RIVAL, rival)
+        against = np.where(nil, NIL_RUNNER_UP, runner_up)
         sign = np.where(nil, np.where(linked, -1, 1), np.where(linked, 1, 0))
-        sign[rival == NO_RIVAL] = 0
-        return Verdict(
+        sign[runner_up == NO_RUNNER_UP] = 0
+        return NilDecisions(
             choice, linked, order, probability, taken,
             np.where(linked, against, choice).astype(np.int64), sign.astype(np.int64),
         )  # fmt: skip
@@ -107,4 +107,4 @@ class Trust:
         return np.asarray(choice == sizes - 1, np.bool_)
 
 
-PLAIN = Trust()
+DEFAULT_POLICY = DecisionPolicy()

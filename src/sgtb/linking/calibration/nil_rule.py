@@ -25,20 +25,20 @@ class NilRule:
     threshold  the least confidence that a link is given with
     shares     by the confidence in the best candidate, how often such mentions are NIL; falls.
                Where NIL is a candidate, the search tells
-    nothing    how often mentions without any candidate are NIL: the confidence in that answer;
-               0 where no document told
+    no_candidates  share of NIL among mentions without candidates: the confidence in that answer;
+               0 if unknown
     """
 
     kind: NilKind = "never"
     threshold: float = 0.0
     shares: Curve = field(default=NEVER)
-    nothing: float = 0.0
+    no_candidates: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in NIL_KINDS:
             raise SettingsError(f"there is no NIL rule {self.kind!r}, only {', '.join(NIL_KINDS)}")
         check_share("the NIL threshold", self.threshold)
-        check_share("nothing", self.nothing)
+        check_share("nothing", self.no_candidates)
         if self.shares.y[0] < self.shares.y[-1]:
             raise SettingsError("the share of NIL rises with the confidence in a link")
 
@@ -63,14 +63,15 @@ class NilRule:
         """Return plain data."""
         return {
             "kind": self.kind, "threshold": self.threshold, "shares": self.shares.to_dict(),
-            "nothing": self.nothing,
+            "nothing": self.no_candidates,
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> "NilRule":
         """Return the rule of plain data; whatever does not belong there is an error."""
         shares = Curve.from_dict(given.pop("shares"))
-        return cls(**given, shares=shares)
+        no_candidates = given.pop("nothing", 0.0)
+        return cls(**given, shares=shares, no_candidates=no_candidates)
 
 
 def choose_threshold(confidence: Doubles, right: Bools, precision: float) -> float:

@@ -17,7 +17,7 @@ from sgtb.core.errors import RequestError, SettingsError
 from sgtb.core.records import Document
 from sgtb.kb.entity import TYPES, CandidateLists
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
-from sgtb.linking.candidates.fuzzy_names import NearNames
+from sgtb.linking.candidates.fuzzy_names import FuzzyNames
 from sgtb.linking.candidates.name_sharing import longer_names, written_out
 from sgtb.linking.links import Found
 from sgtb.native import keep_strongest
@@ -51,7 +51,7 @@ class CandidateSettings:
                 raise SettingsError(f"{name} must be true or false, not {getattr(self, name)!r}")
 
 
-class CandidateTable(NamedTuple):
+class FoundCandidates(NamedTuple):
     """The candidates of M mentions: those of mention i are items offsets[i] to offsets[i + 1].
 
     offsets  i4[M+1]
@@ -76,7 +76,7 @@ class CandidateFinder:
     def __init__(self, kb: KnowledgeBase, settings: CandidateSettings | None = None) -> None:
         self.settings = settings or CandidateSettings()
         self._kb = kb
-        self._near = NearNames(kb) if self.settings.near_names else None
+        self._near = FuzzyNames(kb) if self.settings.near_names else None
         self._numbers: dict[str, int] = {}
         self._near_found: dict[str, tuple[Ints, Floats]] = {}
         self._seen = self._state()
@@ -87,7 +87,7 @@ class CandidateFinder:
         if self._near is not None:
             self._near.forget()
 
-    def find(self, documents: Sequence[Document]) -> CandidateTable:
+    def find(self, documents: Sequence[Document]) -> FoundCandidates:
         """Find the candidates of all mentions of some documents, one document after the other.
 
         Raises a RequestError for a given candidate that the knowledge base does not have.
@@ -195,7 +195,7 @@ class CandidateFinder:
 
     def _with_near_names(
         self,
-        near_names: NearNames,
+        near_names: FuzzyNames,
         names: Sequence[str],
         rows: list[int],
         found: list[Found],
@@ -219,7 +219,7 @@ class CandidateFinder:
         prior = np.concatenate([np.zeros(0, np.float32), *(prior for _, prior in more)])
         return _joined(lists, CandidateLists(offsets, entity, prior))
 
-    def _remembered(self, near_names: NearNames, name: str) -> tuple[Ints, Floats]:
+    def _remembered(self, near_names: FuzzyNames, name: str) -> tuple[Ints, Floats]:
         near = self._near_found.get(name)
         if near is None:
             near = near_names.candidates(name, self.settings.top)
@@ -289,7 +289,9 @@ def _joined(some: CandidateLists, others: CandidateLists) -> CandidateLists:
     )
 
 
-def _gathered(lists: CandidateLists, rows: Sequence[int], found: Sequence[Found]) -> CandidateTable:
+def _gathered(
+    lists: CandidateLists, rows: Sequence[int], found: Sequence[Found]
+) -> FoundCandidates:
     """Return the list of each mention, behind each other."""
     row = np.array(rows, np.int64)
     starts = lists.offsets[row]
@@ -297,6 +299,6 @@ def _gathered(lists: CandidateLists, rows: Sequence[int], found: Sequence[Found]
     offsets: Longs = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     index = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return CandidateTable(
+    return FoundCandidates(
         offsets.astype(np.int32), lists.entity[index], lists.prior[index], tuple(found)
     )

@@ -1,4 +1,4 @@
-"""Choices: the mentions asked about and their candidates, in flat arrays by entity number."""
+"""CandidateTable: mentions and their candidates, in flat arrays."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ TOP = 30
 
 
 @dataclass(frozen=True)
-class Choices:
+class CandidateTable:
     """D documents, M mentions asked about, C candidates.
 
     documents
@@ -41,12 +41,12 @@ class Choices:
         return len(self.entity)
 
 
-def listed_choices(
+def listed_candidates(
     documents: Sequence[Document],
     entities: EntityTable,
-    asked: Callable[[Mention], bool] = lambda mention: mention.in_kb,
+    wanted: Callable[[Mention], bool] = lambda mention: mention.in_kb,
     top: int = TOP,
-) -> Choices:
+) -> CandidateTable:
     """Take the candidates that documents bring along, the `top` with most in-links of each mention.
 
     Those of a mention come with the most in-links first, then the lower id.
@@ -57,7 +57,7 @@ def listed_choices(
     entity: list[Ints] = []
     gold: list[int] = []
     for document in documents:
-        for mention in filter(asked, document.mentions):
+        for mention in filter(wanted, document.mentions):
             chosen = _strongest(document, mention, entities, top)
             mentions.append(mention)
             entity.append(chosen)
@@ -65,7 +65,7 @@ def listed_choices(
             number = entities.number.get(mention.gold or "", -1)
             gold.append(_place(chosen, number))
         mention_offsets.append(len(mentions))
-    return Choices(
+    return CandidateTable(
         tuple(documents), tuple(mentions),
         np.array(mention_offsets, np.int32), np.array(candidate_offsets, np.int32),
         np.concatenate([*entity, np.zeros(0, np.int32)]).astype(np.int32),

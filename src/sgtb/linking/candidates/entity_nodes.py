@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Ints, Longs
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.native import number_nodes
 
 
@@ -24,13 +24,13 @@ class Nodes(NamedTuple):
     place: Longs
 
     @classmethod
-    def of(cls, choices: Choices, n_entities: int) -> "Nodes":
+    def of(cls, candidates: CandidateTable, n_entities: int) -> "Nodes":
         """Number the entities of each document."""
-        borders = choices.candidate_offsets[choices.mention_offsets].astype(np.int64)
-        n, d = choices.n_candidates, len(choices.documents)
+        borders = candidates.candidate_offsets[candidates.mention_offsets].astype(np.int64)
+        n, d = candidates.n_candidates, len(candidates.documents)
         nodes = cls(
             np.empty(d + 1, np.int64), np.empty(n, np.int32), np.empty(n, np.int32),
             np.empty(n, np.int64),
         )  # fmt: skip
-        number_nodes(borders, choices.entity, n_entities, nodes)
+        number_nodes(borders, candidates.entity, n_entities, nodes)
         return nodes._replace(entity=nodes.entity[: nodes.offsets[-1]])

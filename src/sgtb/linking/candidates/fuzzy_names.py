@@ -1,4 +1,4 @@
-"""NearNames: the names of a knowledge base that are spelt nearly as a given one.
+"""FuzzyNames: the names of a knowledge base that are spelt nearly as a given one.
 
 Every name is cut into three pieces, beyond ten characters into four. A misspelling of fewer edits
 leaves one of them whole, and near its place (the pigeonhole argument; Li et al., Pass-Join, 2011).
@@ -45,7 +45,7 @@ _NUMBER = np.uint64(0xFFFFFFFF)
 """The bits of a key that number the name; the others are its hash."""
 
 
-class NearName(NamedTuple):
+class FuzzyName(NamedTuple):
     """A name of the knowledge base, how many edits lead to it, and 1 − edits / characters."""
 
     name: str
@@ -53,7 +53,7 @@ class NearName(NamedTuple):
     similarity: float
 
 
-class NearNames:
+class FuzzyNames:
     """Finds names spelt nearly so. May be used by several threads."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -84,7 +84,7 @@ class NearNames:
         order = np.lexsort((entity, -popularity, -prior))[:top]
         return entity[order].astype(np.int32), prior[order]
 
-    def nearest(self, name: str) -> tuple[NearName, ...]:
+    def nearest(self, name: str) -> tuple[FuzzyName, ...]:
         """Return the names that take the fewest edits, in the order of their bytes.
 
         An edit adds, drops or replaces a letter, or swaps two neighbours (optimal string
@@ -102,7 +102,7 @@ class NearNames:
             [name], others, scorer=self._distance.OSA.distance, score_cutoff=most, dtype=np.int32
         )[0]
         near = [
-            NearName(others[i], int(edits[i]), 1 - int(edits[i]) / max(len(name), len(others[i])))
+            FuzzyName(others[i], int(edits[i]), 1 - int(edits[i]) / max(len(name), len(others[i])))
             for i in np.flatnonzero(edits <= most).tolist()
             if edits[i] <= allowed_edits(len(others[i])) and _digits(name) == _digits(others[i])
         ]

@@ -14,7 +14,7 @@ import numpy as np
 
 from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.core.records import Document
-from sgtb.core.sparse_matrix import Sparse, latent_directions
+from sgtb.core.sparse_matrix import SparseMatrix, latent_directions
 from sgtb.linking.entities.descriptions import descriptions
 from sgtb.linking.entities.entity_source import EntitySource
 from sgtb.linking.entities.lexicon import Lexicon
@@ -46,7 +46,7 @@ class Background:
         source: EntitySource,
         texts: Sequence[Document],
         words: WordVectors | None = None,
-        met: Longs | None = None,
+        entities: Longs | None = None,
         topic_width: int = TOPIC_WIDTH,
         digits: int | None = None,
         description_words: bool = False,
@@ -54,40 +54,40 @@ class Background:
         """Count words and find topics.
 
         texts   documents of training
-        met     the numbers of the entities that are candidates there; None: all entities
+        entities     the numbers of the entities that are candidates there; None: all entities
         digits  topics are rounded to so many decimals; None: not at all
         description_words  whether words that stand in descriptions alone are known, too
         """
-        if met is None or source.size <= ALL_TITLES:
-            met = known = np.arange(source.size)
+        if entities is None or source.size <= ALL_TITLES:
+            entities = known = np.arange(source.size)
         else:
-            known = np.union1d(met, source.rows(met).linked.data).astype(np.int64)
-        described = source.rows(met).descriptions.strings() if description_words else ()
+            known = np.union1d(entities, source.rows(entities).linked.data).astype(np.int64)
+        described = source.rows(entities).descriptions.strings() if description_words else ()
         lexicon = Lexicon.build(texts, source.titles(known).strings(), words, described)
-        return cls.of(lexicon, source, met, topic_width, digits)
+        return cls.of(lexicon, source, entities, topic_width, digits)
 
     @classmethod
     def of(
         cls,
         lexicon: Lexicon,
         source: EntitySource,
-        met: Longs,
+        entities: Longs,
         topic_width: int = TOPIC_WIDTH,
         digits: int | None = None,
     ) -> "Background":
         """Find the topics of some entities; the words are counted already."""
-        described = descriptions(source.rows(met), source, lexicon)
+        described = descriptions(source.rows(entities), source, lexicon)
         columns, directions = latent_directions(described, topic_width, _SEED)
         if digits is not None:
             directions = _settled(directions, digits)
         return cls(lexicon, columns, directions, source.least_popularity())
 
-    def topic_vectors(self, described: Sparse) -> Floats:
+    def topic_vectors(self, described: SparseMatrix) -> Floats:
         """Return unit vectors of descriptions, or zero: their part of each topic."""
         columns = self._topic_row[described.indices]
         known = columns >= 0
         before = np.concatenate([[0], np.cumsum(known)])
-        own = Sparse(
+        own = SparseMatrix(
             before[described.indptr], columns[known], described.data[known], len(self.topics)
         )
         return _rounded(unit(own.times(self.topics)))

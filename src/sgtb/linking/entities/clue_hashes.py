@@ -51,13 +51,13 @@ def name_clues(text: str, tokens: tuple[str, ...]) -> NameClues:
     name = normal_phrase(text)
     words = [token.lower() for token in tokens]
     first, last = (words[0], words[-1]) if words else ("", "")
-    told = (
+    clues = (
         *(f"word:{word}" for word in words), f"all:{' '.join(words)}", f"first:{first}",
         f"last:{last}", f"ending3:{last[-3:]}", f"ending2:{last[-2:]}",
     )  # fmt: skip
     ending, shape = clue(f"ending:{name[-3:]}"), clue(f"shape:{_shape(text)}")
     looks = _LOOKS.pack(text.isupper(), min(len(words), LENGTHS - 1), ending, shape)
-    return NameClues(name, looks, pack(f"={len(told)}I", *map(clue, told)))
+    return NameClues(name, looks, pack(f"={len(clues)}I", *map(clue, clues)))
 
 
 def _shape(text: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sgtb.core.dtypes import Bytes
 from sgtb.core.ragged import Ragged
-from sgtb.core.sparse_matrix import Sparse
+from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking.entities.entity_source import EntityRows, EntitySource
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.native import number_words, sum_words
@@ -16,7 +16,7 @@ from sgtb.text.normalization import normal_phrase
 from sgtb.text.text_arrays import Texts
 
 
-def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> Sparse:
+def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> SparseMatrix:
     """Return the words that describe some entities: unit rows over the lexicon.
 
     A hub says little about those it is linked with.
@@ -32,13 +32,13 @@ def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> Sp
     size = sum_words(linked, titles, modest, own, offsets, columns, values)
     columns, values = columns[:size].copy(), values[:size]
     weighted = np.log1p(values) * lexicon.description_weight[columns]
-    bag = Sparse(offsets, columns, values, len(lexicon.words))
+    bag = SparseMatrix(offsets, columns, values, len(lexicon.words))
     return bag.with_values(weighted).unit_rows()
 
 
-def bag_matrix(lexicon: Lexicon, words: Ragged) -> Sparse:
+def bag_matrix(lexicon: Lexicon, words: Ragged) -> SparseMatrix:
     """Return bags of words as a matrix over the lexicon."""
-    return Sparse(
+    return SparseMatrix(
         words.indptr, words.data, np.ones(len(words.data), np.float32), len(lexicon.words)
     )
 

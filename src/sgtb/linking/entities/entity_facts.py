@@ -18,11 +18,11 @@ import numpy.typing as npt
 from sgtb.core.dtypes import Floats, Ints, Longs, Words
 from sgtb.core.entities import EntityTable
 from sgtb.core.ragged import Ragged
-from sgtb.core.sparse_matrix import Sparse
+from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.descriptions import bag_matrix, bags, descriptions
 from sgtb.linking.entities.entity_source import EntitySource, TableSource
-from sgtb.linking.entities.fingerprints import NamePrints, name_prints, string_numbers
+from sgtb.linking.entities.fingerprints import NameFingerprints, name_fingerprints, string_numbers
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.entities.neighbours import neighbours
 from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
@@ -49,7 +49,7 @@ class EntityFacts:
     shape              f4[N, 4]  brackets, comma, digit in the title; number of words
     type               f4[N, 3]  a person, an organisation, a place, or none
     log_in_links, log_out_links, popularity, log_degree   f4[N]
-    prints             the title without brackets
+    fingerprints             the title without brackets
     whole_title        u8[N]  the number of the whole title in normal form
     title_words        the words of the title that are in the lexicon, stop words left out
     kind_clues         u4  hashes of the words that say what kind of thing it is, by alphabet
@@ -70,13 +70,13 @@ class EntityFacts:
     log_out_links: Floats
     popularity: Floats
     log_degree: Floats
-    prints: NamePrints
+    fingerprints: NameFingerprints
     whole_title: Words
-    title_words: Sparse
+    title_words: SparseMatrix
     kind_clues: Ragged
     kind_words: Ragged
     linked: Ragged
-    description: Sparse
+    description: SparseMatrix
     topic_vector: Floats
     title_vector: Floats
     bracket_vector: Floats
@@ -103,7 +103,7 @@ class EntityFacts:
         title_words = bag_matrix(lexicon, bags(lexicon, rows.titles))
         bracket_words = bag_matrix(lexicon, bags(lexicon, Texts.of(brackets)))
         kind_words = bag_matrix(lexicon, bags(lexicon, _phrases(kinds), in_normal_form=True))
-        prints = name_prints([normal_phrase(name) for name, _ in split])
+        fingerprints = name_fingerprints([normal_phrase(name) for name, _ in split])
         clues = Ragged.of(([*map(kind_clue, own)] for own in kinds), np.uint32)
         described = descriptions(rows, source, lexicon)
         worded = title_words.with_values(lexicon.rarity[title_words.indices])
@@ -119,7 +119,7 @@ class EntityFacts:
             np.log1p(rows.in_links).astype(np.float32),
             np.log1p(rows.out_links).astype(np.float32),
             popularity.astype(np.float32), np.log1p(rows.degree).astype(np.float32),
-            prints, _whole_titles(prints, titles, brackets),
+            fingerprints, _whole_titles(fingerprints, titles, brackets),
             title_words,
             clues,
             Ragged(clues.indptr, string_numbers(Texts.of([*chain.from_iterable(kinds)]))),
@@ -132,7 +132,7 @@ class EntityFacts:
         return len(self.number)
 
     @cached_property
-    def links(self) -> Sparse:
+    def links(self) -> SparseMatrix:
         """Who of these entities is linked with whom, either way, by row."""
         return neighbours(self.number, self.linked)
 
@@ -168,9 +168,11 @@ def _kinds(name: str, brackets: str) -> Sequence[str]:
     return sorted(kinds) if kinds else ()
 
 
-def _whole_titles(prints: NamePrints, titles: Sequence[str], brackets: Sequence[str]) -> Words:
+def _whole_titles(
+    fingerprints: NameFingerprints, titles: Sequence[str], brackets: Sequence[str]
+) -> Words:
     """Return the numbers of whole titles; most have no brackets."""
-    whole = prints.whole.copy()
+    whole = fingerprints.whole.copy()
     rows = [row for row, inside in enumerate(brackets) if inside]
     whole[rows] = string_numbers(Texts.of([normal_phrase(titles[row]) for row in rows]))
     return whole
@@ -182,7 +184,7 @@ def _phrases(kinds: Iterable[Sequence[str]]) -> Texts:
     return Texts.of([" ".join(own) for own in worded])
 
 
-def _worded(bag: Sparse, lexicon: Lexicon) -> Floats:
+def _worded(bag: SparseMatrix, lexicon: Lexicon) -> Floats:
     return unit(bag.times(lexicon.vectors))
 
 

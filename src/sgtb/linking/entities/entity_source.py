@@ -12,7 +12,7 @@ import numpy as np
 from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.entities import EntityTable
 from sgtb.core.ragged import Ragged
-from sgtb.core.sparse_matrix import Sparse
+from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.text.text_arrays import Texts
@@ -103,9 +103,9 @@ class TableSource:
         return frozenset(name for name, there in held.items() if there)
 
     @cached_property
-    def _linked(self) -> Sparse:
+    def _linked(self) -> SparseMatrix:
         source, target, n = self._table.link_source, self._table.link_target, self.size
-        return Sparse.of(
+        return SparseMatrix.of(
             np.concatenate([source, target]), np.concatenate([target, source]),
             np.ones(2 * len(source)), (n, n),
         )  # fmt: skip

@@ -13,11 +13,11 @@ import numpy as np
 
 from sgtb.core.dtypes import Longs
 from sgtb.core.ragged import Items, Ragged, sliced
-from sgtb.core.sparse_matrix import Sparse
+from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import EntitySource
-from sgtb.linking.entities.fingerprints import NamePrints
+from sgtb.linking.entities.fingerprints import NameFingerprints
 
 ROOM = 1 << 15
 """Entities kept: about 1.5 kB each with word vectors of 50 dimensions."""
@@ -84,13 +84,15 @@ class _Leaf(NamedTuple):
 
 def _leaves(facts: Any, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
     """Yield the columns of facts, those of its parts one by one."""
-    names = facts._fields if isinstance(facts, NamePrints) else [f.name for f in fields(facts)]
+    names = (
+        facts._fields if isinstance(facts, NameFingerprints) else [f.name for f in fields(facts)]
+    )
     for name in names:
         value, own = getattr(facts, name), (*path, name)
-        if isinstance(value, Sparse):
+        if isinstance(value, SparseMatrix):
             yield _Leaf((*own, "columns"), Ragged(value.indptr, value.indices))
             yield _Leaf((*own, "values"), Ragged(value.indptr, value.data))
-        elif isinstance(value, NamePrints):
+        elif isinstance(value, NameFingerprints):
             yield from _leaves(value, own)
         else:
             yield _Leaf(own, value)
@@ -125,11 +127,11 @@ class _Columns:
             else:
                 inner.setdefault(path[0], {})[path[1]] = value
         for name, values in inner.items():
-            if name == "prints":
-                parts[name] = NamePrints(**values)
+            if name == "fingerprints":
+                parts[name] = NameFingerprints(**values)
             else:
                 columns: Ragged = values["columns"]
-                parts[name] = Sparse(
+                parts[name] = SparseMatrix(
                     columns.indptr, columns.data, values["values"].data, self._n_words
                 )
         return EntityFacts(**parts)

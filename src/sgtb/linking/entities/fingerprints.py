@@ -1,4 +1,4 @@
-"""Name prints: names as numbers, so that kernels can compare them.
+"""Name fingerprints: names as numbers, so that kernels can compare them.
 
 A name in normal form is its words. Its print holds a number for the whole, one for every word, the
 sorted set of its runs of three letters, one for its initials and one for how it begins. Equal
@@ -12,15 +12,15 @@ import numpy as np
 
 from sgtb.core.dtypes import Words
 from sgtb.core.ragged import Ragged
-from sgtb.native import hash_texts, print_names
+from sgtb.native import fingerprint_names, hash_texts
 from sgtb.text.text_arrays import Texts
 
 BEGINNING = 3
 """Letters that a beginning has."""
 
 
-class NamePrints(NamedTuple):
-    """The prints of n names.
+class NameFingerprints(NamedTuple):
+    """The fingerprints of n names.
 
     whole      u8[n]  the name
     squeezed   u8[n]  the name without spaces
@@ -45,18 +45,18 @@ def string_numbers(texts: Texts) -> Words:
     return numbers
 
 
-def name_prints(names: Sequence[str]) -> NamePrints:
-    """Return the prints of names in normal form."""
+def name_fingerprints(names: Sequence[str]) -> NameFingerprints:
+    """Return the fingerprints of names in normal form."""
     texts = Texts.of(names)
     n, size = len(names), len(texts.data)
     room = np.empty(n + size // 2, np.uint64), np.empty(size, np.uint64)
     whole, squeezed, initials = np.empty((3, n), np.uint64)
     words, trigrams = (Ragged(np.empty(n + 1, np.int64), items) for items in room)
     beginning = np.empty((n, BEGINNING), np.uint64)
-    prints = NamePrints(whole, squeezed, initials, beginning, words, trigrams)
-    n_words, n_trigrams = print_names(texts, prints)
-    words, trigrams = prints.words, prints.trigrams
-    return prints._replace(
+    fingerprints = NameFingerprints(whole, squeezed, initials, beginning, words, trigrams)
+    n_words, n_trigrams = fingerprint_names(texts, fingerprints)
+    words, trigrams = fingerprints.words, fingerprints.trigrams
+    return fingerprints._replace(
         words=Ragged(words.indptr, words.data[:n_words].copy()),
         trigrams=Ragged(trigrams.indptr, trigrams.data[:n_trigrams].copy()),
     )

@@ -88,29 +88,29 @@ class Vocabulary:
         """
         self._lexicon = number, weight
         self._guard = Lock()
-        self._met = _Met()
+        self._known = _KnownTokens()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Vocabulary, self._lexicon
 
     def read(self, texts: Sequence[str]) -> tuple[Ints, Kinds]:
         """Return the kinds of tokens, and what is known of all kinds."""
-        met = self._met
+        tokens = self._known
         try:
-            return _kinds(texts, met.kind), met.columns
+            return _kinds(texts, tokens.kind), tokens.columns
         except KeyError:
             with self._guard:
-                if len(met.kind) >= _TOKENS or met.near.size >= _BYTES:
-                    self._met = met = _Met()
-                met.add(texts, *self._lexicon)
-            return _kinds(texts, met.kind), met.columns
+                if len(tokens.kind) >= _TOKENS or tokens.near.size >= _BYTES:
+                    self._known = tokens = _KnownTokens()
+                tokens.add(texts, *self._lexicon)
+            return _kinds(texts, tokens.kind), tokens.columns
 
 
 def _kinds(texts: Sequence[str], kind: Mapping[str, int]) -> Ints:
     return np.fromiter(map(kind.__getitem__, texts), np.int32, len(texts))
 
 
-class _Met:
+class _KnownTokens:
     """Tokens met, in columns that grow at their ends only: what was read of them stays valid."""
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class _Met:
         self._append([_OUTSIDE])
 
     def add(self, texts: Iterable[str], number: Mapping[str, int], weight: Floats) -> None:
-        """Learn those not yet met."""
+        """Add the tokens that are new."""
         new = [text for text in dict.fromkeys(texts) if text not in self.kind]
         spelt = [_spelling(text) for text in new]
         words = [w for one in spelt for w in one.words if w not in self._place]

@@ -15,8 +15,8 @@ import numpy as np
 from sgtb.core.dtypes import Bools, Floats, Ints, Longs
 from sgtb.core.ragged import Ragged
 from sgtb.core.records import Document
-from sgtb.core.sparse_matrix import Sparse
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.core.sparse_matrix import SparseMatrix
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.clue_hashes import (
     LOOKS,
     TOPIC_CLUES,
@@ -29,7 +29,7 @@ from sgtb.linking.entities.clue_hashes import (
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.entities.vocabulary import Mark
 from sgtb.linking.features.text_words import TextWords
-from sgtb.linking.features.token_table import Names, Scenes, topic_of
+from sgtb.linking.features.token_table import Names, TokenTable, topic_of
 from sgtb.native import context_sizes, describe_contexts
 
 WINDOW = 5
@@ -76,11 +76,11 @@ class Contexts:
 
     names: tuple[str, ...]
     full_names: tuple[str, ...]
-    name_bag: Sparse
-    sentence_bag: Sparse
-    window_bag: Sparse
-    document_bag: Sparse
-    headline_bag: Sparse
+    name_bag: SparseMatrix
+    sentence_bag: SparseMatrix
+    window_bag: SparseMatrix
+    document_bag: SparseMatrix
+    headline_bag: SparseMatrix
     place: Floats
     place_clues: Clues
     sentence_clues: Clues
@@ -88,12 +88,12 @@ class Contexts:
     document_clues: Clues
 
     @classmethod
-    def build(cls, choices: Choices, lexicon: Lexicon) -> "Contexts":
+    def build(cls, candidates: CandidateTable, lexicon: Lexicon) -> "Contexts":
         """Describe the surroundings of all mentions."""
-        documents = choices.documents
-        scenes, mentions = Scenes.of(documents, lexicon.vocabulary), _Mentions.of(choices)
-        borders = [*pairwise(choices.mention_offsets.tolist())]
-        clues = _name_clues(choices, mentions, borders)
+        documents = candidates.documents
+        tokens, mentions = TokenTable.of(documents, lexicon.vocabulary), _Mentions.of(candidates)
+        borders = [*pairwise(candidates.mention_offsets.tolist())]
+        clues = _name_clues(candidates, mentions, borders)
         own_names = tuple([own.name for own in clues])
         full_names: list[str] = []
         same_name: list[int] = []
@@ -102,10 +102,10 @@ class Contexts:
             full_names += map(known.longest.__getitem__, own)
             same_name += map(known.count.__getitem__, own)
         names = _mention_names(clues, same_name)
-        words = TextWords.of(scenes.word, scenes.kinds.word)
-        out = _room(mentions, scenes, len(names.words.data))
+        words = TextWords.of(tokens.word, tokens.kinds.word)
+        out = _room(mentions, tokens, len(names.words.data))
         describe_contexts(
-            mentions, scenes, WINDOW, names, _topics(documents), words, _settings(scenes), out
+            mentions, tokens, WINDOW, names, _topics(documents), words, _settings(tokens), out
         )
         n = len(lexicon.words)
         return cls(
@@ -124,10 +124,10 @@ class Contexts:
         )
 
 
-def _cut_bag(bag: Sparse, n_columns: int) -> Sparse:
+def _cut_bag(bag: SparseMatrix, n_columns: int) -> SparseMatrix:
     """Return a bag without the room that was not used."""
     end = bag.indptr[-1]
-    return Sparse(bag.indptr, bag.indices[:end], bag.data[:end], n_columns)
+    return SparseMatrix(bag.indptr, bag.indices[:end], bag.data[:end], n_columns)
 
 
 def _cut_clues(clues: Clues) -> Clues:
@@ -142,25 +142,25 @@ class _Mentions(NamedTuple):
     offsets: Ints
 
     @classmethod
-    def of(cls, choices: Choices) -> "_Mentions":
-        n = len(choices.mentions)
+    def of(cls, candidates: CandidateTable) -> "_Mentions":
+        n = len(candidates.mentions)
         return cls(
-            np.fromiter(map(attrgetter("first"), choices.mentions), np.int64, n),
-            np.fromiter(map(attrgetter("stop"), choices.mentions), np.int64, n),
-            choices.mention_offsets,
+            np.fromiter(map(attrgetter("first"), candidates.mentions), np.int64, n),
+            np.fromiter(map(attrgetter("stop"), candidates.mentions), np.int64, n),
+            candidates.mention_offsets,
         )
 
 
 def _name_clues(
-    choices: Choices, mentions: _Mentions, borders: Sequence[tuple[int, int]]
+    candidates: CandidateTable, mentions: _Mentions, borders: Sequence[tuple[int, int]]
 ) -> list[NameClues]:
     """Return the clues of the texts of mentions; borders are those of documents."""
     first, stop = (np.maximum(some, 0).tolist() for some in (mentions.first, mentions.stop))
     tokens: list[tuple[str, ...]] = []
-    for document, (begin, end) in zip(choices.documents, borders, strict=True):
+    for document, (begin, end) in zip(candidates.documents, borders, strict=True):
         texts = document.tokens.texts
         tokens += [texts[a:b] for a, b in zip(first[begin:end], stop[begin:end], strict=True)]
-    return [*map(name_clues, map(attrgetter("text"), choices.mentions), tokens)]
+    return [*map(name_clues, map(attrgetter("text"), candidates.mentions), tokens)]
 
 
 class _MentionNames(NamedTuple):
@@ -236,8 +236,8 @@ class _Settings(NamedTuple):
 _BITS = _Bits(*(int(Mark[name.upper()]) for name in _Bits._fields))
 
 
-def _settings(scenes: Scenes) -> _Settings:
-    longest = int(np.diff(scenes.word_offsets[scenes.token_offsets]).max(initial=0))
+def _settings(tokens: TokenTable) -> _Settings:
+    longest = int(np.diff(tokens.word_offsets[tokens.token_offsets]).max(initial=0))
     damping = 1 + np.log(np.arange(1, longest + 1, dtype=np.float32))
     return _Settings(_BITS, _COMMON, _RARE, _MOST_WORDS, damping)
 
@@ -250,24 +250,24 @@ class _Tables(NamedTuple):
     sentence_clues: Clues
     tag_clues: Clues
     document_clues: Clues
-    name_bag: Sparse
-    sentence_bag: Sparse
-    window_bag: Sparse
-    document_bag: Sparse
-    headline_bag: Sparse
+    name_bag: SparseMatrix
+    sentence_bag: SparseMatrix
+    window_bag: SparseMatrix
+    document_bag: SparseMatrix
+    headline_bag: SparseMatrix
 
 
-def _room(mentions: _Mentions, scenes: Scenes, n_clues: int) -> _Tables:
+def _room(mentions: _Mentions, tokens: TokenTable, n_clues: int) -> _Tables:
     """Return room for the contexts of mentions, given how many clues their names have."""
-    n, d, n_words = len(mentions.first), len(scenes.token_offsets) - 1, len(scenes.word)
-    in_names, in_sentences, in_windows = context_sizes(mentions, scenes, WINDOW)
+    n, d, n_words = len(mentions.first), len(tokens.token_offsets) - 1, len(tokens.word)
+    in_names, in_sentences, in_windows = context_sizes(mentions, tokens, WINDOW)
 
     def clues(rows: int, size: int) -> Clues:
         return Clues(np.empty(rows + 1, np.int64), np.empty(size, np.uint32))
 
-    def bag(rows: int, size: int) -> Sparse:
+    def bag(rows: int, size: int) -> SparseMatrix:
         columns, values = np.empty(size, np.int32), np.empty(size, np.float32)
-        return Sparse(np.empty(rows + 1, np.int64), columns, values, 0)
+        return SparseMatrix(np.empty(rows + 1, np.int64), columns, values, 0)
 
     return _Tables(
         np.empty((n, len(PLACES)), np.float32), clues(n, _PLACE_CLUES * n),

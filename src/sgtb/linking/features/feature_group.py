@@ -9,7 +9,7 @@ import numpy as np
 
 from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.segments import group_of
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.contexts import Contexts
@@ -62,7 +62,7 @@ class Block(NamedTuple):
 class FeatureInputs:
     """What features are computed from."""
 
-    choices: Choices
+    candidates: CandidateTable
     contexts: Contexts
     repeats: Repeats
     facts: EntityFacts
@@ -78,15 +78,15 @@ class FeatureInputs:
 
     def by_candidate(self, values: Floats) -> Block:
         """Return a block with a row for each candidate."""
-        return Block(values, np.arange(self.choices.n_candidates))
+        return Block(values, np.arange(self.candidates.n_candidates))
 
     def by_mention(self, values: Floats) -> Block:
         """Return a block with a row for each mention."""
-        return Block(values, group_of(self.choices.candidate_offsets))
+        return Block(values, group_of(self.candidates.candidate_offsets))
 
     def by_entity(self, values: Floats) -> Block:
         """Return a block with a row for each entity."""
-        return Block(values, self.choices.entity.astype(np.int64))
+        return Block(values, self.candidates.entity.astype(np.int64))
 
     def by_repeat(self, values: Floats) -> Block:
         """Return a block with a row for each candidate of `repeats.once`."""

@@ -16,7 +16,7 @@ import numpy as np
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError
 from sgtb.core.segments import relative
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts, type_clue
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.contexts import Contexts
@@ -39,7 +39,7 @@ class Table:
     crosses            what the ranker looks at
     """
 
-    choices: Choices
+    candidates: CandidateTable
     contexts: Contexts
     facts: EntityFacts
     schema: Schema
@@ -48,17 +48,21 @@ class Table:
 
     @classmethod
     def build(
-        cls, choices: Choices, facts: EntityFacts, lexicon: Lexicon, schema: Schema = SCHEMA
+        cls,
+        candidates: CandidateTable,
+        facts: EntityFacts,
+        lexicon: Lexicon,
+        schema: Schema = SCHEMA,
     ) -> "Table":
         """Compute all features of the schema that need no training."""
-        contexts = Contexts.build(choices, lexicon)
-        repeats = Repeats.of(choices, contexts)
-        inputs = FeatureInputs(choices, contexts, repeats, facts, lexicon)
+        contexts = Contexts.build(candidates, lexicon)
+        repeats = Repeats.of(candidates, contexts)
+        inputs = FeatureInputs(candidates, contexts, repeats, facts, lexicon)
         columns = _columns(inputs, schema)
         title_equal = inputs.once(compared_names)[repeats.place, NAMES.index("title_equal")]
         rest_words = inputs.once(compared_texts).overlaps[:, OVERLAPS.index("rest_words")]
-        sides = crosses(choices, contexts, facts, title_equal, rest_words)
-        return cls(choices, contexts, facts, schema, columns, sides)
+        sides = crosses(candidates, contexts, facts, title_equal, rest_words)
+        return cls(candidates, contexts, facts, schema, columns, sides)
 
     @property
     def fixed(self) -> Floats:
@@ -79,11 +83,11 @@ class Table:
     @property
     def tags(self) -> Ints:
         """The place in TAGS of each mention's type: as annotated, else its gold's; -1: none."""
-        tags = np.array([_TAG.get(m.type or "", -1) for m in self.choices.mentions], np.int32)
-        unsaid = np.flatnonzero((tags < 0) & (self.choices.gold >= 0))
+        tags = np.array([_TAG.get(m.type or "", -1) for m in self.candidates.mentions], np.int32)
+        unsaid = np.flatnonzero((tags < 0) & (self.candidates.gold >= 0))
         if len(unsaid):
-            right = self.choices.candidate_offsets[unsaid] + self.choices.gold[unsaid]
-            clues = self.facts.type_clue[self.choices.entity[right]]
+            right = self.candidates.candidate_offsets[unsaid] + self.candidates.gold[unsaid]
+            clues = self.facts.type_clue[self.candidates.entity[right]]
             tags[unsaid] = [_TAG_OF_CLUE.get(clue, -1) for clue in clues.tolist()]
         return tags
 
@@ -119,7 +123,7 @@ def _columns(inputs: FeatureInputs, schema: Schema) -> Floats:
             values, rows = group.compute(inputs)
             parts.append(_Part(values, rows, plain, below_best=False))
             parts.append(_Part(values, rows, relative[below], below_best=True))
-    offsets = inputs.choices.candidate_offsets
+    offsets = inputs.candidates.candidate_offsets
     table = np.empty((int(offsets[-1]), len(schema.features)), np.float32)
     fill_columns(offsets, [part for part in parts if len(part.columns)], table)
     return table
@@ -167,15 +171,15 @@ class FeatureModels:
         rng = np.random.default_rng(seed)
         return cls(
             Tagger.train(table.contexts.tag_clues, table.tags, mentions, rng, bits),
-            Ranker.train(table.choices, table.crosses, bins.local, mentions, rng, bits),
-            Ranker.train(table.choices, table.crosses, bins.joint, mentions, rng, bits),
+            Ranker.train(table.candidates, table.crosses, bins.local, mentions, rng, bits),
+            Ranker.train(table.candidates, table.crosses, bins.joint, mentions, rng, bits),
         )
 
     def scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
         """Return what the models say of some mentions, 0 elsewhere."""
-        tags = np.zeros((len(table.choices.mentions), len(TAGS)))
+        tags = np.zeros((len(table.candidates.mentions), len(TAGS)))
         tags[mentions] = self.tagger.probabilities(table.contexts.tag_clues)[mentions]
-        return _Scores(tags, *self.rankers.scores(table.choices, table.crosses, bins, mentions))
+        return _Scores(tags, *self.rankers.scores(table.candidates, table.crosses, bins, mentions))
 
 
 @dataclass(frozen=True)
@@ -193,29 +197,29 @@ class Featurizer:
         folds: Ints,
         seed: int,
         bits: int = BITS,
-        told: Callable[[int, int], None] = lambda done, total: None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> tuple["Featurizer", Floats]:
         """Train on a table; return the models and the table's own features, cross-fitted.
 
         folds  i4[D]  the fold of each document
         bits   clues are hashed to so many
-        told   called with (trainings done, trainings)
+        progress  called with (trainings done, trainings)
         """
-        n = len(table.choices.documents)
+        n = len(table.candidates.documents)
         if folds.shape != (n,) or len(np.unique(folds)) < 2:
             raise ProblemsError(f"cross-fitting {n} documents needs {n} fold numbers, two of them")
-        fold_of = np.repeat(folds, np.diff(table.choices.mention_offsets))
+        fold_of = np.repeat(folds, np.diff(table.candidates.mention_offsets))
         everything = np.arange(len(fold_of))
         cuts = Cuts.of(table.local), Cuts.of(table.fixed)
         bins = _Bins(cuts[0].apply(table.local), cuts[1].apply(table.fixed))
         parts: list[_Scores] = []
         numbers = np.unique(folds)
         for fold in numbers:
-            told(len(parts), len(numbers) + 1)
+            progress(len(parts), len(numbers) + 1)
             own, others = everything[fold_of == fold], everything[fold_of != fold]
             models = FeatureModels.train(table, bins, others, (seed, int(fold) + 1), bits)
             parts.append(models.scores(table, bins, own))
-        told(len(parts), len(numbers) + 1)
+        progress(len(parts), len(numbers) + 1)
         # Every fold's scores are zero outside of it.
         cross_fitted = _Scores(*(np.sum(scores, axis=0) for scores in zip(*parts, strict=True)))
         full = cls(FeatureModels.train(table, bins, everything, (seed, 0), bits), *cuts)
@@ -227,7 +231,7 @@ class Featurizer:
         reuse  fill the table's own array and return it, instead of a copy
         """
         bins = self._bins(table)
-        everything = np.arange(len(table.choices.mentions))
+        everything = np.arange(len(table.candidates.mentions))
         return _joined(table, self.models.scores(table, bins, everything), reuse)
 
     def _bins(self, table: Table) -> _Bins:
@@ -254,15 +258,17 @@ class _RankerScores(NamedTuple):
 
 def _joined(table: Table, scores: _Scores, reuse: bool = False) -> Floats:
     """Return the fixed columns and the learned ones, in the order of the schema."""
-    choices, schema = table.choices, table.schema
-    offsets = choices.candidate_offsets
+    candidates, schema = table.candidates, table.schema
+    offsets = candidates.candidate_offsets
     own = np.stack([scores.local, scores.joint])
     below = np.stack([relative(score, offsets) for score in own])
     by_name = np.empty_like(scores.tags)
-    average_by_name(choices.mention_offsets, numbered(table.contexts.names), scores.tags, by_name)
+    average_by_name(
+        candidates.mention_offsets, numbered(table.contexts.names), scores.tags, by_name
+    )
     joined = table.columns if reuse else table.columns.copy()
     fill_learned(
-        scores.tags, by_name, table.facts.type, choices.entity, offsets,
+        scores.tags, by_name, table.facts.type, candidates.entity, offsets,
         _RankerScores(own, below, np.exp(below)), np.array(schema.learned, np.int64),
         len(schema.fixed), joined,
     )  # fmt: skip

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.segments import group_of
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.fingerprints import name_prints
+from sgtb.linking.entities.fingerprints import name_fingerprints
 from sgtb.linking.features.adagrad import AdaGrad
 from sgtb.linking.features.contexts import Contexts
 from sgtb.native import count_cuts, find_alike, learn_ranks, list_kinds, score_candidates
@@ -28,8 +28,8 @@ from sgtb.native import count_cuts, find_alike, learn_ranks, list_kinds, score_c
 BITS = 18
 BINS = 24
 OPTIMIZER = AdaGrad(rate=0.05, decay=1e-4, ease=1e-2)
-SURE = 1e-3
-"""Candidates whose probability is that close to the wanted one are not learned from."""
+MIN_SLOPE = 1e-3
+"""Candidates with a smaller gradient are skipped in training."""
 _EPOCHS = 2
 
 Hashes = npt.NDArray[np.uint32]
@@ -62,31 +62,31 @@ class Crosses(NamedTuple):
 
 
 def crosses(
-    choices: Choices,
+    candidates: CandidateTable,
     contexts: Contexts,
     facts: EntityFacts,
     title_equal: Floats,
     rest_words: Floats,
 ) -> Crosses:
     """Prepare the sides of all crosses. The last two are features: says the title more?"""
-    names = name_prints(contexts.names).words
-    most = int(np.diff(facts.kind_clues.indptr)[choices.entity].sum())
-    offsets = np.zeros(choices.n_candidates + 1, np.int64)
-    kinds = np.zeros(most + (_MARKS + 1) * choices.n_candidates, np.uint32)
-    n_worded = np.zeros(choices.n_candidates, np.int32)
+    names = name_fingerprints(contexts.names).words
+    most = int(np.diff(facts.kind_clues.indptr)[candidates.entity].sum())
+    offsets = np.zeros(candidates.n_candidates + 1, np.int64)
+    kinds = np.zeros(most + (_MARKS + 1) * candidates.n_candidates, np.uint32)
+    n_worded = np.zeros(candidates.n_candidates, np.int32)
     list_kinds(
-        choices.candidate_offsets, choices.entity, names, facts.kind_clues, facts.kind_words,
+        candidates.candidate_offsets, candidates.entity, names, facts.kind_clues, facts.kind_words,
         facts.type_clue, np.ascontiguousarray(title_equal), np.ascontiguousarray(rest_words),
         _NO_KIND, _EQUAL, offsets, kinds, n_worded,
     )  # fmt: skip
     kinds = kinds[: offsets[-1]]
-    document = group_of(choices.mention_offsets).astype(np.int32)
+    document = group_of(candidates.mention_offsets).astype(np.int32)
     return Crosses(
         offsets, kinds, n_worded, document,
         contexts.place_clues.indptr, contexts.place_clues.data,
         contexts.sentence_clues.indptr, contexts.sentence_clues.data,
         contexts.document_clues.indptr, contexts.document_clues.data,
-        *twins(choices.candidate_offsets, document, offsets, kinds, n_worded),
+        *twins(candidates.candidate_offsets, document, offsets, kinds, n_worded),
     )  # fmt: skip
 
 
@@ -136,19 +136,19 @@ class Ranker:
 
     @classmethod
     def train(
-        cls, choices: Choices, sides: Crosses, bins: Bytes, mentions: Longs,
+        cls, candidates: CandidateTable, sides: Crosses, bins: Bytes, mentions: Longs,
         rng: np.random.Generator, bits: int = BITS,
     ) -> "Ranker":  # fmt: skip
         """Learn from the gold of the mentions given."""
         weights, seen = np.zeros(1 << bits), np.zeros(1 << bits)
         bin_weights = np.zeros((bins.shape[1], BINS))
         bin_seen = np.zeros_like(bin_weights)
-        size = np.diff(choices.candidate_offsets)
-        useful = mentions[(choices.gold[mentions] >= 0) & (size[mentions] > 1)]
+        size = np.diff(candidates.candidate_offsets)
+        useful = mentions[(candidates.gold[mentions] >= 0) & (size[mentions] > 1)]
         for _ in range(_EPOCHS):
             learn_ranks(
-                choices.candidate_offsets, choices.gold, sides, bins, rng.permutation(useful),
-                OPTIMIZER, SURE, weights, seen, bin_weights, bin_seen,
+                candidates.candidate_offsets, candidates.gold, sides, bins, rng.permutation(useful),
+                OPTIMIZER, MIN_SLOPE, weights, seen, bin_weights, bin_seen,
             )  # fmt: skip
         return cls(weights, bin_weights)
 
@@ -168,15 +168,15 @@ class Rankers:
         return np.stack([np.resize(weights, size) for weights in both], axis=1)
 
     def scores(
-        self, choices: Choices, sides: Crosses, bins: tuple[Bytes, Bytes], mentions: Longs
+        self, candidates: CandidateTable, sides: Crosses, bins: tuple[Bytes, Bytes], mentions: Longs
     ) -> Doubles:
         """Return the scores of all candidates of the mentions given, 0 elsewhere: f8[2, C].
 
         bins  what each of them sees
         """
-        out = np.zeros((2, choices.n_candidates))
+        out = np.zeros((2, candidates.n_candidates))
         score_candidates(
-            choices.candidate_offsets, sides, *bins, mentions, self.weights, self.local.bin_weights,
-            self.joint.bin_weights, out,
+            candidates.candidate_offsets, sides, *bins, mentions, self.weights,
+            self.local.bin_weights, self.joint.bin_weights, out,
         )  # fmt: skip
         return out

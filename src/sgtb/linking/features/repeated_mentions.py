@@ -12,7 +12,7 @@ import numpy as np
 
 from sgtb.core.dtypes import Ints, Longs, Masks
 from sgtb.core.ragged import Ragged, sliced
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.contexts import Contexts
 from sgtb.native import group_repeats
 
@@ -21,43 +21,43 @@ from sgtb.native import group_repeats
 class Repeats:
     """Groups of mentions of a document with equal name, full name, words and candidates.
 
-    once               the choices of the first mention of each group
+    once               the candidates of the first mention of each group
     names, full_names  of each group
     mentions           the mentions of each group, by place among all mentions
     place              i8[C]  of each candidate of any mention, its place among those of `once`
     """
 
-    once: Choices
+    once: CandidateTable
     names: tuple[str, ...]
     full_names: tuple[str, ...]
     mentions: Ragged
     place: Longs
 
     @classmethod
-    def of(cls, choices: Choices, contexts: Contexts) -> "Repeats":
+    def of(cls, candidates: CandidateTable, contexts: Contexts) -> "Repeats":
         """Find the repeats."""
-        bag, n = contexts.name_bag, len(choices.mentions)
+        bag, n = contexts.name_bag, len(candidates.mentions)
         first, members = np.empty((2, n), np.int64)
         of_group = np.empty(n + 1, np.int64)
-        place = np.empty(choices.n_candidates, np.int64)
+        place = np.empty(candidates.n_candidates, np.int64)
         n_groups = group_repeats(
-            choices.mention_offsets,
+            candidates.mention_offsets,
             _Keys(
                 numbered(contexts.names), numbered(contexts.full_names),
-                choices.candidate_offsets, choices.entity, choices.prior.view(np.uint32),
+                candidates.candidate_offsets, candidates.entity, candidates.prior.view(np.uint32),
                 bag.indptr, bag.indices, bag.data.view(np.uint32),
             ),
             first, of_group, members, place,
         )  # fmt: skip
         own = first[:n_groups]
-        begins = choices.candidate_offsets.astype(np.int64)
-        entity = sliced(choices.entity, begins[own], begins[own + 1])
+        begins = candidates.candidate_offsets.astype(np.int64)
+        entity = sliced(candidates.entity, begins[own], begins[own + 1])
         firsts = own.tolist()
-        once = Choices(
-            choices.documents, tuple(map(choices.mentions.__getitem__, firsts)),
-            np.searchsorted(own, choices.mention_offsets).astype(np.int32),
-            entity.indptr.astype(np.int32), entity.data, choices.gold[own],
-            sliced(choices.prior, begins[own], begins[own + 1]).data,
+        once = CandidateTable(
+            candidates.documents, tuple(map(candidates.mentions.__getitem__, firsts)),
+            np.searchsorted(own, candidates.mention_offsets).astype(np.int32),
+            entity.indptr.astype(np.int32), entity.data, candidates.gold[own],
+            sliced(candidates.prior, begins[own], begins[own + 1]).data,
         )  # fmt: skip
         return cls(
             once, tuple(map(contexts.names.__getitem__, firsts)),

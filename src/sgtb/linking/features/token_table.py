@@ -1,4 +1,4 @@
-"""Scenes: documents in columns.
+"""TokenTable: documents in columns.
 
 Tokens, words and sentences are numbered through all documents at hand. After the last token comes
 one more, which stands for what is outside of a sentence.
@@ -19,7 +19,7 @@ from sgtb.linking.entities.vocabulary import OUTSIDE, Kinds, Vocabulary
 from sgtb.text.normalization import normal_phrase
 
 
-class Scenes(NamedTuple):
+class TokenTable(NamedTuple):
     """The tokens, words and sentences of D documents.
 
     kind             i4  of each token
@@ -42,7 +42,7 @@ class Scenes(NamedTuple):
     sentences: Longs
 
     @classmethod
-    def of(cls, documents: Sequence[Document], vocabulary: Vocabulary) -> "Scenes":
+    def of(cls, documents: Sequence[Document], vocabulary: Vocabulary) -> "TokenTable":
         """Read documents; one without sentences is taken for a single one."""
         texts = tuple(chain.from_iterable(document.tokens.texts for document in documents))
         read, kinds = vocabulary.read(texts)

@@ -1,4 +1,4 @@
-"""Memory: what training documents had, by name and by entity."""
+"""TrainingCounts: what training documents had, by name and by entity."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,14 +10,14 @@ import numpy as np
 from sgtb.core.dtypes import Longs
 from sgtb.core.errors import SettingsError
 from sgtb.core.records import NIL, Document
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.text.normalization import normal_name
 
 _MOST = 1 << 53
 
 
 @dataclass(frozen=True)
-class Memory:
+class TrainingCounts:
     """Counts of annotated mentions.
 
     entities  by id, how many meant the entity
@@ -37,7 +37,7 @@ class Memory:
                     raise SettingsError(f"{key!r:.80} cannot have been met {n!r:.80} times")
 
     @classmethod
-    def of(cls, documents: Iterable[Document]) -> "Memory":
+    def of(cls, documents: Iterable[Document]) -> "TrainingCounts":
         """Count the annotated mentions of documents."""
         entities: Counter[str] = Counter()
         names: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
@@ -50,11 +50,11 @@ class Memory:
         return cls(*map(_sorted, (entities, names[False], names[True])))
 
     @property
-    def of_entities(self) -> "Memory":
+    def entities_only(self) -> "TrainingCounts":
         """What it knows of entities alone."""
-        return Memory(self.entities)
+        return TrainingCounts(self.entities)
 
-    def recall(self, choices: Choices, ids: Sequence[str]) -> Longs:
+    def lookup(self, candidates: CandidateTable, ids: Sequence[str]) -> Longs:
         """Return what mentions and one candidate of each were met as: i8[M, 3].
 
         The columns: how often the name was outside, how often inside, how often the entity was
@@ -62,27 +62,27 @@ class Memory:
 
         ids  of M entities
         """
-        normal = {text: normal_name(text) for text in {m.text for m in choices.mentions}}
+        normal = {text: normal_name(text) for text in {m.text for m in candidates.mentions}}
         rows = [
             (self.outside.get(normal[m.text], 0), self.inside.get(normal[m.text], 0),
              self.entities.get(id_, 0))
-            for m, id_ in zip(choices.mentions, ids, strict=True)
+            for m, id_ in zip(candidates.mentions, ids, strict=True)
         ]  # fmt: skip
         return np.array(rows, np.int64).reshape(len(rows), 3)
 
-    def recall_elsewhere(self, choices: Choices, ids: Sequence[str]) -> Longs:
+    def lookup_leave_one_out(self, candidates: CandidateTable, ids: Sequence[str]) -> Longs:
         """Return the same for documents that were counted: as if each had not been."""
         own = np.zeros((len(ids), 3), np.int64)
-        borders = pairwise(choices.mention_offsets.tolist())
-        for document, (first, last) in zip(choices.documents, borders, strict=True):
-            counts = Memory.of([document])
+        borders = pairwise(candidates.mention_offsets.tolist())
+        for document, (first, last) in zip(candidates.documents, borders, strict=True):
+            counts = TrainingCounts.of([document])
             for m in range(first, last):
-                name = normal_name(choices.mentions[m].text)
+                name = normal_name(candidates.mentions[m].text)
                 own[m] = (
                     counts.outside.get(name, 0), counts.inside.get(name, 0),
                     counts.entities.get(ids[m], 0),
                 )  # fmt: skip
-        return self.recall(choices, ids) - own
+        return self.lookup(candidates, ids) - own
 
 
 def _sorted(counts: Counter[str]) -> dict[str, int]:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sgtb.core.dtypes import Doubles, Floats
-from sgtb.core.sparse_matrix import Sparse
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.core.sparse_matrix import SparseMatrix
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.repeated_mentions import numbered
 from sgtb.native import closeness_votes, link_votes
 
@@ -23,7 +23,11 @@ REACH = 64
 
 
 def votes(
-    choices: Choices, names: Sequence[str], prior: Doubles, links: Sparse, spaces: Sequence[Floats]
+    candidates: CandidateTable,
+    names: Sequence[str],
+    prior: Doubles,
+    links: SparseMatrix,
+    spaces: Sequence[Floats],
 ) -> Doubles:
     """Return f8[3 + 3 S, C]: VOTES, then CLOSE_VOTES of each of S spaces.
 
@@ -33,8 +37,8 @@ def votes(
     spaces  vectors by entity number
     """
     name = numbered(names)
-    out = np.empty((1 + len(spaces), len(VOTES), choices.n_candidates))
-    link_votes(choices, name, prior, links, REACH, out[0])
+    out = np.empty((1 + len(spaces), len(VOTES), candidates.n_candidates))
+    link_votes(candidates, name, prior, links, REACH, out[0])
     for space, lines in zip(spaces, out[1:], strict=True):
-        closeness_votes(choices, name, prior, np.ascontiguousarray(space), REACH, lines)
-    return out.reshape(len(VOTES) * (1 + len(spaces)), choices.n_candidates)
+        closeness_votes(candidates, name, prior, np.ascontiguousarray(space), REACH, lines)
+    return out.reshape(len(VOTES) * (1 + len(spaces)), candidates.n_candidates)

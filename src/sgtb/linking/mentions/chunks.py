@@ -1,8 +1,7 @@
-"""Parts: texts with tokens and mentions, cut where too many would be decided at once.
+"""Chunks: documents with tokens and mentions, split where they have too many mentions.
 
-Every decision looks at all that were made before it, so a document of n mentions takes n² steps.
-Names far apart say little about each other anyway: beyond MOST mentions a document is cut between
-sentences, and each part is decided by itself.
+A search takes n² steps for n mentions, and mentions far apart say little about each other. A
+document of more than MOST mentions is split between sentences, and each chunk is searched alone.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,8 +21,8 @@ MOST = 400
 
 
 @dataclass(frozen=True)
-class Part:
-    """A document, or a part of one.
+class Chunk:
+    """A document, or a part of a long one.
 
     fixed  per mention, whether the caller said what it means
     first  the place of its first mention in the whole document
@@ -34,14 +33,16 @@ class Part:
     first: int = 0
 
 
-def document_of(request: Request, names: NameFinder, tokenizer: Tokenizer = segment) -> Part:
+def chunk_from_request(
+    request: Request, names: NameFinder, tokenizer: Tokenizer = segment
+) -> Chunk:
     """Return a request as a document; mentions are found by their names where none are given."""
     _check_request(request)
     text = request.text
     tokens, lines = tokenizer(text)
     if request.spans is None:
         mentions = names.find(text, tokens, lines)
-        return Part(Document(request.id, text, tokens, lines, mentions), (False,) * len(mentions))
+        return Chunk(Document(request.id, text, tokens, lines, mentions), (False,) * len(mentions))
     spans = checked_spans(text, request.spans)
     mentions = tuple(
         Mention(
@@ -53,10 +54,10 @@ def document_of(request: Request, names: NameFinder, tokenizer: Tokenizer = segm
         for span in spans
     )  # fmt: skip
     fixed = tuple(span.fixed is not None for span in spans)
-    return Part(Document(request.id, text, tokens, lines, mentions), fixed)
+    return Chunk(Document(request.id, text, tokens, lines, mentions), fixed)
 
 
-def of_document(document: Document) -> Part:
+def chunk_from_document(document: Document) -> Chunk:
     """Return a document without what is annotated: candidates stay, gold and types go."""
     check_document(document)
     mentions = document.mentions
@@ -66,7 +67,7 @@ def of_document(document: Document) -> Part:
         hidden = dict.fromkeys(("gold", "title", "type"), repeat(None))
         mentions = from_columns(Mention, len(mentions), columns | hidden)
         document = replace(document, mentions=mentions)
-    return Part(document, (False,) * len(mentions))
+    return Chunk(document, (False,) * len(mentions))
 
 
 def _is_bare(mentions: Sequence[Mention]) -> bool:
@@ -115,23 +116,23 @@ def check_document(document: Document) -> None:
             )
 
 
-def cut(part: Part, most: int = MOST) -> list[Part]:
-    """Return a document in parts of at most `most` mentions; a sentence of more is cut inside."""
-    mentions = part.document.mentions
+def split_into_chunks(chunk: Chunk, most: int = MOST) -> list[Chunk]:
+    """Split a document into chunks of at most `most` mentions, between sentences where possible."""
+    mentions = chunk.document.mentions
     if len(mentions) <= most:
-        return [part]
-    sentence_of = _sentences_of(part.document)
-    parts: list[Part] = []
+        return [chunk]
+    sentence_of = _sentences_of(chunk.document)
+    chunks: list[Chunk] = []
     first, first_token = 0, 0
     while first < len(mentions):
-        last, stop_token = len(mentions), len(part.document.tokens)
+        last, stop_token = len(mentions), len(chunk.document.tokens)
         if last - first > most:
             last = _border(sentence_of, first, first + most)
-            begins = part.document.sentences[sentence_of[last]][0]
+            begins = chunk.document.sentences[sentence_of[last]][0]
             stop_token = begins if mentions[last - 1].stop <= begins else mentions[last].first
-        parts.append(_slice(part, first, last, first_token, stop_token))
+        chunks.append(_slice(chunk, first, last, first_token, stop_token))
         first, first_token = last, stop_token
-    return parts
+    return chunks
 
 
 def _sentences_of(document: Document) -> list[int]:
@@ -141,18 +142,18 @@ def _sentences_of(document: Document) -> list[int]:
 
 
 def _border(sentence_of: list[int], first: int, last: int) -> int:
-    """Return the mention, from first + 1 to last, to cut before: the last that opens a sentence."""
+    """Return the mention to split before: the last one up to `last` that opens a sentence."""
     for i in range(last, first, -1):
         if sentence_of[i] != sentence_of[i - 1]:
             return i
     return last
 
 
-def _slice(part: Part, first: int, last: int, first_token: int, stop_token: int) -> Part:
+def _slice(chunk: Chunk, first: int, last: int, first_token: int, stop_token: int) -> Chunk:
     """Return the mentions first to last - 1 with the tokens around them; offsets stay."""
-    document = part.document
+    document = chunk.document
     kept = document.mentions[first:last]
-    # Two mentions may touch the same token, so that a part may need one of its neighbour's.
+    # Two mentions may touch the same token, so that a chunk may need one of its neighbour's.
     begin = min(first_token, *(mention.first for mention in kept))
     stop = max(stop_token, *(mention.stop for mention in kept))
     opening = bisect_right(document.sentences, begin, key=lambda line: line[1])
@@ -165,4 +166,4 @@ def _slice(part: Part, first: int, last: int, first_token: int, stop_token: int)
         replace(mention, first=mention.first - begin, stop=mention.stop - begin) for mention in kept
     )
     own = replace(document, tokens=document.tokens[begin:stop], sentences=lines, mentions=mentions)
-    return Part(own, part.fixed[first:last], first)
+    return Chunk(own, chunk.fixed[first:last], first)

@@ -16,7 +16,7 @@ from sgtb.core.records import NIL, Document
 from sgtb.core.segments import group_max
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibration.confidence import KINDS, NEVER, SAME, Bools, Confidence, Curve, Kind
-from sgtb.linking.calibration.decision_policy import Trust
+from sgtb.linking.calibration.decision_policy import DecisionPolicy
 from sgtb.linking.calibration.isotonic import falling_curve, rising_curve
 from sgtb.linking.calibration.nil_rule import (
     NilKind,
@@ -51,7 +51,7 @@ class Observed(NamedTuple):
     nil          b1[K]    whether it is NIL
     right        b1[K]    whether it is right
     outside      b1[K]    whether NIL would be
-    nothing      b1[N]    of the mentions without candidates, whether they are NIL
+    no_candidates  b1[N]  whether the mentions without candidates are NIL
     """
 
     document: Longs
@@ -61,7 +61,7 @@ class Observed(NamedTuple):
     nil: Bools
     right: Bools
     outside: Bools
-    nothing: Bools
+    no_candidates: Bools
 
     def take(self, mentions: Longs) -> "Observed":
         """Return some of the mentions."""
@@ -70,7 +70,7 @@ class Observed(NamedTuple):
         rows = np.repeat(self.offsets[mentions] - offsets[:-1], sizes) + np.arange(offsets[-1])
         return Observed(
             self.document[mentions], offsets, self.probability[rows], self.choice[mentions],
-            self.nil[mentions], self.right[mentions], self.outside[mentions], self.nothing,
+            self.nil[mentions], self.right[mentions], self.outside[mentions], self.no_candidates,
         )  # fmt: skip
 
     @property
@@ -86,7 +86,10 @@ class Observed(NamedTuple):
 
 
 def observe(
-    model: LinkerModel, kb: KnowledgeBase, documents: Sequence[Document], say: Progress = silent
+    model: LinkerModel,
+    kb: KnowledgeBase,
+    documents: Sequence[Document],
+    progress: Progress = silent,
 ) -> Observed:
     """Link annotated documents, trusting the search."""
     given = unknown_as_nil(kb, documents)
@@ -98,15 +101,15 @@ def observe(
     rows: list[tuple[int, int, bool, bool, bool]] = []
     probability: list[float] = []
     sizes: list[int] = []
-    nothing: list[bool] = []
+    no_candidates: list[bool] = []
     for d, linked in enumerate(Linker(plain, kb, settings).pipe(given)):
-        say("confidence", d + 1, len(given))
+        progress("confidence", d + 1, len(given))
         for mention, link in zip(given[d].mentions, linked.links, strict=True):
             if mention.gold is None:
                 continue
             outside = mention.gold == NIL
             if not link.candidates:
-                nothing.append(outside)
+                no_candidates.append(outside)
                 continue
             own = [other.probability for other in link.candidates] + [link.nil] * candidate
             ids = [other.entity for other in link.candidates]
@@ -119,7 +122,7 @@ def observe(
     return Observed(
         document, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
         np.array(probability, np.float64), choice.astype(np.int32), nil.astype(np.bool_),
-        right.astype(np.bool_), out.astype(np.bool_), np.array(nothing, np.bool_),
+        right.astype(np.bool_), out.astype(np.bool_), np.array(no_candidates, np.bool_),
     )  # fmt: skip
 
 
@@ -189,8 +192,8 @@ def log_loss(confidence: Doubles, right: Bools) -> float:
     """Return the mean of -log of the probability given to what turned out; 0 of nothing."""
     if not len(right):
         return 0.0
-    sure = np.clip(confidence, CERTAIN, 1 - CERTAIN)
-    return float(-np.log(np.where(right, sure, 1 - sure)).mean())
+    clipped = np.clip(confidence, CERTAIN, 1 - CERTAIN)
+    return float(-np.log(np.where(right, clipped, 1 - clipped)).mean())
 
 
 @dataclass(frozen=True)
@@ -223,21 +226,21 @@ class Calibrated:
 
 def calibrate(
     model: LinkerModel, kb: KnowledgeBase, dev: Sequence[Document], kind: NilKind,
-    precision: float | None = None, say: Progress = silent,
+    precision: float | None = None, progress: Progress = silent,
 ) -> Calibrated:  # fmt: skip
     """Fit confidence and NIL rule of a model.
 
     kind       of the NIL rule; "candidate" if and only if the model has NIL as a candidate
     precision  wanted of links; None: the threshold with most right answers, NIL included
     """
-    seen = observe(model, kb, dev, say)
+    seen = observe(model, kb, dev, progress)
     if not len(seen.right):  # no annotated mention has a candidate: nothing is learned of links
-        rule = NilRule(kind, nothing=_nothing(seen.nothing))
+        rule = NilRule(kind, no_candidates=_nil_share(seen.no_candidates))
         return Calibrated(replace(model, nil=rule), {}, 0, 0, np.nan)
     fitted = fit_confidence(seen)
     confidence = fitted.confidence
-    rule = NilRule(kind, 0.0, _shares(seen, confidence, kind), _nothing(seen.nothing))
-    links = _in_best_entity(seen, Trust(confidence, rule))
+    rule = NilRule(kind, 0.0, _shares(seen, confidence, kind), _nil_share(seen.no_candidates))
+    links = _in_best_entity(seen, DecisionPolicy(confidence, rule))
     if kind != "never":
         rule = replace(rule, threshold=_threshold(seen, links, kind, precision))
     given = rule.links(links, seen.nil)
@@ -256,17 +259,17 @@ def _shares(seen: Observed, confidence: Confidence, kind: NilKind) -> Curve:
     return falling_curve(seen.chosen(confidence), seen.outside)
 
 
-def _nothing(outside: Bools) -> float:
+def _nil_share(outside: Bools) -> float:
     """Return how often mentions without candidates are NIL; half of one more is."""
     return float((outside.sum() + 0.5) / (len(outside) + 1)) if len(outside) else 0.0
 
 
-def _in_best_entity(seen: Observed, trust: Trust) -> Doubles:
+def _in_best_entity(seen: Observed, policy: DecisionPolicy) -> Doubles:
     """Return the confidence in each mention's best entity, be it the answer or not."""
     free = np.ones(len(seen.choice), np.bool_)
-    probability, _ = trust.weigh(seen.probability, seen.offsets, seen.choice, free)
+    probability, _ = policy.calibrate(seen.probability, seen.offsets, seen.choice, free)
     own: Doubles = probability[seen.offsets[:-1] + seen.choice]
-    if not trust.nil_is_a_candidate:
+    if not policy.nil_is_a_candidate:
         return own
     probability[seen.offsets[1:] - 1] = -1.0
     best: Doubles = np.where(seen.nil, group_max(probability, seen.offsets), own)

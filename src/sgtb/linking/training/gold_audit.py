@@ -11,7 +11,7 @@ from sgtb.kb.knowledge_base import TOP
 from sgtb.linking.training.gold import GoldFinder, titles_in
 
 if TYPE_CHECKING:
-    from sgtb.linking.candidates.fuzzy_names import NearNames
+    from sgtb.linking.candidates.fuzzy_names import FuzzyNames
 
 LISTED = 20
 """How many unknown entities are listed at most, those met most often first."""
@@ -126,7 +126,7 @@ class GoldAudit:
             self._unknown.setdefault(gold, mention)
         return id_
 
-    def _entity(self, gold: str, near: "NearNames | None") -> UnknownEntity:
+    def _entity(self, gold: str, near: "FuzzyNames | None") -> UnknownEntity:
         first = self._unknown[gold]
         found: dict[str, Suggestion] = {}
         for why, names in self._names(first, near):
@@ -139,7 +139,7 @@ class GoldAudit:
         return UnknownEntity(gold, first.title, self._times[gold], suggestions)
 
     def _names(
-        self, mention: Mention, near: "NearNames | None"
+        self, mention: Mention, near: "FuzzyNames | None"
     ) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield names that may be those of the entity, the nearest first."""
         titles = titles_in(mention.gold or "", mention.title)
@@ -149,11 +149,11 @@ class GoldAudit:
         yield "has the name of the mention", (mention.text,)
 
 
-def _near_names(kb: KnowledgeBase) -> "NearNames | None":
+def _near_names(kb: KnowledgeBase) -> "FuzzyNames | None":
     # Not at the top: most corpora do not need it.
-    from sgtb.linking.candidates.fuzzy_names import NearNames
+    from sgtb.linking.candidates.fuzzy_names import FuzzyNames
 
     try:
-        return NearNames(kb)
+        return FuzzyNames(kb)
     except MissingExtraError:
         return None

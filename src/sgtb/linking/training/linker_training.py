@@ -28,16 +28,16 @@ from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
 from sgtb.linking.features.ranker import BITS
 from sgtb.linking.features.schema import Schema
-from sgtb.linking.features.training_counts import Memory
+from sgtb.linking.features.training_counts import TrainingCounts
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.mentions.chunks import Part, check_document, cut
+from sgtb.linking.mentions.chunks import Chunk, check_document, split_into_chunks
 from sgtb.linking.nil_candidate import add_nil
-from sgtb.linking.pipeline import Pipeline, Recall
+from sgtb.linking.pipeline import CountLookup, Pipeline
 from sgtb.linking.problem_packing import Layout
-from sgtb.linking.training.nil_selection import NilWish, check_wishes, choose_trust
+from sgtb.linking.training.nil_selection import NilSetting, check_nil_settings, choose_nil_rule
 from sgtb.text.word_vectors import WordVectors
 
-Deal = Callable[[Sequence[Document], int, int], Ints]
+AssignFolds = Callable[[Sequence[Document], int, int], Ints]
 """Given documents, a number of folds and a seed: the fold of each document."""
 
 
@@ -69,11 +69,11 @@ class LinkerTraining:
     description_words: bool = False
     without: tuple[str, ...] = ()
     seed: int = 0
-    nil: NilWish = "auto"
+    nil: NilSetting = "auto"
     nil_precision: float | None = None
 
     def __post_init__(self) -> None:
-        check_wishes(self.nil, self.nil_precision)
+        check_nil_settings(self.nil, self.nil_precision)
         for name, low, high in (
             ("folds", 2, 100), ("bits", 4, 24), ("topic_width", 1, 1000), ("seed", 0, 2**31),
         ):  # fmt: skip
@@ -88,7 +88,7 @@ class LinkerTraining:
             )
 
 
-def deal_at_random(documents: Sequence[Document], n_folds: int, seed: int) -> Ints:
+def random_folds(documents: Sequence[Document], n_folds: int, seed: int) -> Ints:
     """Return folds of equal size."""
     if len(documents) < n_folds:
         raise SettingsError(
@@ -108,13 +108,13 @@ class Featured(NamedTuple):
 class Prepared:
     """Documents with their features: what is the same for every plan and all trees.
 
-    bench       where they were made
+    pipeline       where they were made
     featurizer  the models behind the learned features, trained on all of `train`
     train       features made by cross-fitting
     dev         features made by `featurizer`; None: there are no dev documents
     """
 
-    bench: Pipeline
+    pipeline: Pipeline
     featurizer: Featurizer
     train: Featured
     dev: Featured | None
@@ -122,22 +122,22 @@ class Prepared:
     def left_out(self, settings: LinkerTraining) -> tuple[str, ...]:
         """Return the feature groups that the plan or the caller leaves out."""
         local = COLLECTIVE if not settings.plan.uses_history else ()
-        return tuple(g for g in self.bench.schema.groups if g in {*local, *settings.without})
+        return tuple(g for g in self.pipeline.schema.groups if g in {*local, *settings.without})
 
     def problems(self, without: Collection[str]) -> tuple[Problems, Problems | None]:
         """Return train and dev as the learner takes them."""
-        dev = None if self.dev is None else self.bench.pack(*self.dev, without)
-        return self.bench.pack(*self.train, without), dev
+        dev = None if self.dev is None else self.pipeline.pack(*self.dev, without)
+        return self.pipeline.pack(*self.train, without), dev
 
     def problems_with_nil(
-        self, without: Collection[str], memory: Memory
+        self, without: Collection[str], counts: TrainingCounts
     ) -> tuple[Problems, Problems | None]:
-        """Return the same with NIL as a candidate; train as if memory lacked each document."""
+        """Return the same with NIL as a candidate; train as if counts lacked each document."""
         train, dev = self.problems(without)
-        train = _with_nil(self.bench, self.train, without, train, memory.recall_elsewhere)
+        train = _with_nil(self.pipeline, self.train, without, train, counts.lookup_leave_one_out)
         if self.dev is None or dev is None:
             return train, None
-        return train, _with_nil(self.bench, self.dev, without, dev, memory.recall)
+        return train, _with_nil(self.pipeline, self.dev, without, dev, counts.lookup)
 
 
 def train_linker(
@@ -147,7 +147,7 @@ def train_linker(
     settings: LinkerTraining | None = None,
     *,
     words: WordVectors | None = None,
-    deal: Deal = deal_at_random,
+    assign_folds: AssignFolds = random_folds,
     callbacks: Sequence[Callback] = (),
     origin: dict[str, Any] | None = None,
 ) -> LinkerModel:
@@ -156,7 +156,7 @@ def train_linker(
     Dev documents tell how many trees to keep, how sure answers are, and which names are NIL.
     """
     settings = settings or LinkerTraining()
-    prepared = prepare(kb, train, dev, settings, words=words, deal=deal)
+    prepared = prepare(kb, train, dev, settings, words=words, assign_folds=assign_folds)
     return fit_linker(prepared, settings, callbacks=callbacks, origin=origin)
 
 
@@ -167,42 +167,42 @@ def prepare(
     settings: LinkerTraining,
     *,
     words: WordVectors | None = None,
-    deal: Deal = deal_at_random,
-    say: Progress = silent,
+    assign_folds: AssignFolds = random_folds,
+    progress: Progress = silent,
 ) -> Prepared:
-    """Give documents their candidates and features. Plan and trees have no say in it."""
-    say("candidates", 0, 1)
+    """Give documents their candidates and features. Plan and trees have no progress in it."""
+    progress("candidates", 0, 1)
     train, dev = unknown_as_nil(kb, train), unknown_as_nil(kb, dev)
     finder, source = CandidateFinder(kb, settings.candidates), KbSource(kb)
-    met = finder.find(train)
+    found = finder.find(train)
     evidence = source.evidence
-    if np.isnan(met.prior).all():  # the documents brought their candidates along
+    if np.isnan(found.prior).all():  # the documents brought their candidates along
         evidence -= {NAME_PRIORS}
     if words is not None:
         evidence |= {WORD_VECTORS}
-    say("candidates", 1, 1)
+    progress("candidates", 1, 1)
     background = Background.build(
-        source, train, words, np.unique(met.entity).astype(np.int64),
+        source, train, words, np.unique(found.entity).astype(np.int64),
         settings.topic_width, settings.topic_digits, settings.description_words,
     )  # fmt: skip
-    say("topics", 1, 1)
-    bench = Pipeline(kb, background, Schema.of(evidence), finder)
-    parts, whole = _in_parts(train)
-    layout = bench.lay_out(parts)
-    if not (layout.choices.gold >= 0).any():
+    progress("topics", 1, 1)
+    pipeline = Pipeline(kb, background, Schema.of(evidence), finder)
+    chunks, whole = _in_chunks(train)
+    layout = pipeline.lay_out(chunks)
+    if not (layout.candidates.gold >= 0).any():
         raise ProblemsError(
             "no training mention has its gold among its candidates: are the ids those of "
             f"{kb.path}?"
         )
-    folds = deal(train, settings.folds, settings.seed)[whole]  # a document stays in one
+    folds = assign_folds(train, settings.folds, settings.seed)[whole]  # a document stays in one
     featurizer, features = Featurizer.fit(
-        bench.table(layout), folds, settings.seed, settings.bits, partial(say, "features")
+        pipeline.table(layout), folds, settings.seed, settings.bits, partial(progress, "features")
     )
     held = None
     if dev:
-        laid = bench.lay_out(_in_parts(dev)[0])
-        held = Featured(laid, featurizer.features(bench.table(laid), reuse=True))
-    return Prepared(bench, featurizer, Featured(layout, features), held)
+        laid = pipeline.lay_out(_in_chunks(dev)[0])
+        held = Featured(laid, featurizer.features(pipeline.table(laid), reuse=True))
+    return Prepared(pipeline, featurizer, Featured(layout, features), held)
 
 
 def fit_linker(
@@ -212,31 +212,30 @@ def fit_linker(
     callbacks: Sequence[Callback] = (),
     checkpoint: str | os.PathLike[str] | None = None,
     origin: dict[str, Any] | None = None,
-    say: Progress = silent,
+    progress: Progress = silent,
 ) -> LinkerModel:
     """Grow trees on what `prepare` made with the same settings, but for plan, trees, training.
 
-    callbacks  told of every tree
-    say        told when NIL is tried as a candidate, with trees of its own, and how far dev is
-               linked to learn how sure answers are
+    callbacks  called after every tree
+    progress   called when trees with a NIL candidate are begun, and while dev is linked
     """
     without = prepared.left_out(settings)
-    memory = Memory.of(prepared.train.layout.choices.documents)
+    counts = TrainingCounts.of(prepared.train.layout.candidates.documents)
 
     def grow() -> LinkerModel:
         problems = prepared.problems(without)
-        return _grow(prepared, settings, problems, memory.of_entities, callbacks, checkpoint)
+        return _grow(prepared, settings, problems, counts.entities_only, callbacks, checkpoint)
 
     def grow_with_nil() -> LinkerModel:
-        say("with NIL", 0, settings.training.n_trees)
+        progress("with NIL", 0, settings.training.n_trees)
         own = None if checkpoint is None else f"{os.fspath(checkpoint)}.nil"
-        problems = prepared.problems_with_nil(without, memory)
-        return _grow(prepared, settings, problems, memory, callbacks, own)
+        problems = prepared.problems_with_nil(without, counts)
+        return _grow(prepared, settings, problems, counts, callbacks, own)
 
-    dev = () if prepared.dev is None else prepared.dev.layout.choices.documents
-    model = choose_trust(
-        grow, grow_with_nil, prepared.bench.kb, prepared.train.layout.choices.mentions, dev,
-        settings.nil, settings.nil_precision, say,
+    dev = () if prepared.dev is None else prepared.dev.layout.candidates.documents
+    model = choose_nil_rule(
+        grow, grow_with_nil, prepared.pipeline.kb, prepared.train.layout.candidates.mentions, dev,
+        settings.nil, settings.nil_precision, progress,
     )  # fmt: skip
     return replace(model, origin={**(origin or {}), **model.origin})
 
@@ -245,35 +244,35 @@ def _grow(
     prepared: Prepared,
     settings: LinkerTraining,
     problems: tuple[Problems, Problems | None],
-    memory: Memory,
+    counts: TrainingCounts,
     callbacks: Sequence[Callback],
     checkpoint: str | os.PathLike[str] | None,
 ) -> LinkerModel:
-    bench = prepared.bench
+    pipeline = prepared.pipeline
     system = StructuredGradientBoosting(settings.plan, settings.trees, settings.training)
     system.fit(*problems, checkpoint=checkpoint, callbacks=callbacks)
     return LinkerModel(
-        bench.schema, prepared.left_out(settings), settings.candidates, bench.background,
-        prepared.featurizer, system.model, {}, memory=memory,
+        pipeline.schema, prepared.left_out(settings), settings.candidates, pipeline.background,
+        prepared.featurizer, system.model, {}, training_counts=counts,
     )  # fmt: skip
 
 
 def _with_nil(
-    bench: Pipeline,
+    pipeline: Pipeline,
     featured: Featured,
     without: Collection[str],
     problems: Problems,
-    recall: Recall,
+    lookup: CountLookup,
 ) -> Problems:
-    rows = bench.nil_rows(*featured, without, recall)
-    outside = np.array([m.gold == NIL for m in featured.layout.choices.mentions], np.bool_)
+    rows = pipeline.nil_rows(*featured, without, lookup)
+    outside = np.array([m.gold == NIL for m in featured.layout.candidates.mentions], np.bool_)
     return add_nil(problems, rows, outside)
 
 
-def _in_parts(documents: Sequence[Document]) -> tuple[list[Document], Longs]:
-    """Return documents as they will be linked, long ones in parts; per part, whose it is."""
+def _in_chunks(documents: Sequence[Document]) -> tuple[list[Document], Longs]:
+    """Return documents as they will be linked, long ones in chunks; per chunk, whose it is."""
     for d in documents:
         check_document(d if d.sentences else replace(d, sentences=((0, len(d.tokens)),)))
-    cuts = [cut(Part(d, (False,) * len(d.mentions))) for d in documents]
-    whole = np.repeat(np.arange(len(cuts)), [len(parts) for parts in cuts])
-    return [part.document for parts in cuts for part in parts], whole.astype(np.int64)
+    splits = [split_into_chunks(Chunk(d, (False,) * len(d.mentions))) for d in documents]
+    whole = np.repeat(np.arange(len(splits)), [len(chunks) for chunks in splits])
+    return [chunk.document for chunks in splits for chunk in chunks], whole.astype(np.int64)

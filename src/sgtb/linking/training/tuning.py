@@ -143,19 +143,19 @@ def tune_linker(
     base  the first trial, and all that a search does not choose; its seed is that of the draws
     file  remembers finished trials of these very documents
     """
-    if prepared.dev is None or not (prepared.dev.layout.choices.gold >= 0).any():
+    if prepared.dev is None or not (prepared.dev.layout.candidates.gold >= 0).any():
         raise ProblemsError(
             "tuning needs dev documents with mentions whose gold is among their candidates"
         )
     key = fingerprint(prepared, base)
     outcomes = [] if file is None else [_read(record, file) for record in file.records(key)]
     yield from outcomes
-    bench = _Bench(prepared, base, watch)
+    runner = _TrialRunner(prepared, base, watch)
     while (left := budget.left(outcomes)) > 0:
         trial = next_trial(outcomes, Trial.of(base).settled(), base.seed)
         if trial is None:
             return
-        outcome = bench.run(trial, left if outcomes else math.inf)
+        outcome = runner.run(trial, left if outcomes else math.inf)
         if outcome is None:
             return
         outcomes.append(outcome)
@@ -189,16 +189,16 @@ def next_trial(outcomes: Sequence[Outcome], first: Trial, seed: int) -> Trial | 
 
 def fingerprint(prepared: Prepared, base: LinkerTraining) -> str:
     """Return a digest of documents, features and settings that all trials have in common."""
-    digest = hashlib.sha256(prepared.bench.kb.state.fingerprint.encode())
+    digest = hashlib.sha256(prepared.pipeline.kb.state.fingerprint.encode())
     fixed = Trial("local", 1, 1, 1.0).settings(base)
-    told = asdict(replace(fixed, training=replace(fixed.training, threads=None)))
-    digest.update(json.dumps(told, sort_keys=True).encode())
+    settings = asdict(replace(fixed, training=replace(fixed.training, threads=None)))
+    digest.update(json.dumps(settings, sort_keys=True).encode())
     for featured in (prepared.train, prepared.dev):
         if featured is not None:
-            choices = featured.layout.choices
+            candidates = featured.layout.candidates
             for array in (
-                choices.mention_offsets, choices.candidate_offsets, choices.entity, choices.gold,
-                featured.features,
+                candidates.mention_offsets, candidates.candidate_offsets, candidates.entity,
+                candidates.gold, featured.features,
             ):  # fmt: skip
                 digest.update(f"{array.dtype}{array.shape}".encode())
                 digest.update(np.ascontiguousarray(array).tobytes())
@@ -235,7 +235,7 @@ def _read(record: dict[str, Any], file: TrialFile) -> Outcome:
         ) from None
 
 
-class _Bench:
+class _TrialRunner:
     """Runs trials on documents that are packed once for each kind of plan."""
 
     def __init__(self, prepared: Prepared, base: LinkerTraining, watch: Watch) -> None:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.features.contexts import Contexts
 from sgtb.linking.features.groups import coherence
@@ -15,17 +15,17 @@ from sgtb.linking.features.votes import REACH
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
 
 
-def naive_votes(choices, contexts, facts, space):
+def naive_votes(candidates, contexts, facts, space):
     """The twin: every candidate asks every other name within reach, in Python."""
     vectors = getattr(facts, f"{space}_vector").astype(np.float64)
     linked = {(a, b) for a, b in zip(facts.links.rows, facts.links.indices, strict=True)}
     in_links = facts.in_links
-    candidates = [
-        choices.entity[a:b].tolist() for a, b in itertools.pairwise(choices.candidate_offsets)
+    lists = [
+        candidates.entity[a:b].tolist() for a, b in itertools.pairwise(candidates.candidate_offsets)
     ]
     rows = []
-    for d in range(len(choices.documents)):
-        own = range(*choices.mention_offsets[d : d + 2])
+    for d in range(len(candidates.documents)):
+        own = range(*candidates.mention_offsets[d : d + 2])
         first_of: dict[str, int] = {}
         for m in own:
             first_of.setdefault(contexts.names[m], m)
@@ -33,11 +33,11 @@ def naive_votes(choices, contexts, facts, space):
         for m in own:
             place = names.index(contexts.names[m])
             near = [
-                candidates[first_of[name]]
+                lists[first_of[name]]
                 for i, name in enumerate(names)
-                if i != place and abs(i - place) <= REACH and candidates[first_of[name]]
+                if i != place and abs(i - place) <= REACH and lists[first_of[name]]
             ]
-            rows += [_vote(e, near, vectors, linked, in_links) for e in candidates[m]]
+            rows += [_vote(e, near, vectors, linked, in_links) for e in lists[m]]
     return rows
 
 
@@ -63,16 +63,16 @@ def _vote(e, near, vectors, linked, in_links):
     }
 
 
-def naive_walk(choices, facts):
+def naive_walk(candidates, facts):
     """The twin: the same steps with a dense matrix per document."""
     n = len(facts)
     links = np.zeros((n, n))
     links[facts.links.rows, facts.links.indices] = 1
     in_links = facts.in_links + 1.0
     visited = []
-    for d in range(len(choices.documents)):
-        mentions = range(*choices.mention_offsets[d : d + 2])
-        own = [choices.entity[slice(*choices.candidate_offsets[m : m + 2])] for m in mentions]
+    for d in range(len(candidates.documents)):
+        mentions = range(*candidates.mention_offsets[d : d + 2])
+        own = [candidates.entity[slice(*candidates.candidate_offsets[m : m + 2])] for m in mentions]
         home = np.zeros(n)
         for listed in own:
             home[listed] += in_links[listed] / max(in_links[listed].sum(), 1)
@@ -92,37 +92,37 @@ def naive_walk(choices, facts):
     return np.concatenate([*visited, np.zeros(0)])
 
 
-def naive(choices, contexts, facts):
+def naive(candidates, contexts, facts):
     """All features by name."""
     found = {}
     for space in SPACES:
-        rows = naive_votes(choices, contexts, facts, space)
+        rows = naive_votes(candidates, contexts, facts, space)
         for name in ("linked_votes", "linked_names", "linked_with_sure"):
             found[name] = [row[name] for row in rows]
         for name in ("close_votes", "close_names", "close_to_sure"):
             found[f"{space}_{name}"] = [row[name] for row in rows]
-    walk = naive_walk(choices, facts)
+    walk = naive_walk(candidates, facts)
     found["walk_log"] = np.log(walk + 1e-6)
-    found["walk_share"] = _per_mention(choices, walk, lambda part: part / part.sum())
+    found["walk_share"] = _per_mention(candidates, walk, lambda part: part / part.sum())
     for name, column in list(found.items()):
-        below = _per_mention(choices, np.asarray(column), lambda part: part - part.max())
+        below = _per_mention(candidates, np.asarray(column), lambda part: part - part.max())
         found[f"{name}_below_best"] = below
     return found
 
 
-def _per_mention(choices, column, change):
-    parts = [column[a:b] for a, b in itertools.pairwise(choices.candidate_offsets) if a < b]
+def _per_mention(candidates, column, change):
+    parts = [column[a:b] for a, b in itertools.pairwise(candidates.candidate_offsets) if a < b]
     return np.concatenate([*map(change, parts), np.zeros(0)])
 
 
 def sides_of(texts, entities):
     lexicon = lexicon_of(texts, entities)
-    choices = listed_choices(texts, entities)
-    return choices, Contexts.build(choices, lexicon), EntityFacts.build(entities, lexicon)
+    candidates = listed_candidates(texts, entities)
+    return candidates, Contexts.build(candidates, lexicon), EntityFacts.build(entities, lexicon)
 
 
-def features_of(choices, contexts, facts):
-    repeats = Repeats.of(choices, contexts)
+def features_of(candidates, contexts, facts):
+    repeats = Repeats.of(candidates, contexts)
     return coherence.coherence_features(repeats, facts)[repeats.place]
 
 
@@ -202,8 +202,8 @@ def test_documents_do_not_see_each_other():
     facts = EntityFacts.build(entities, lexicon)
 
     def features(some):
-        choices = listed_choices(some, entities)
-        return features_of(choices, Contexts.build(choices, lexicon), facts)
+        candidates = listed_candidates(some, entities)
+        return features_of(candidates, Contexts.build(candidates, lexicon), facts)
 
     alone = np.concatenate([features([text]) for text in texts])
     assert features(texts).tobytes() == alone.tobytes()

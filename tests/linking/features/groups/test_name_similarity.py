@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts, split_title
 from sgtb.linking.features.contexts import Contexts
 from sgtb.linking.features.groups.name_similarity import NAMES, name_features
@@ -17,10 +17,10 @@ def compared(name: str, title: str, *others: str) -> dict[str, float]:
     more = " ".join(f"[{other}]" for other in others)
     text = document("1", f"[{name}|e100||e100] and {more} .")
     lexicon = lexicon_of([text], entities)
-    choices = listed_choices([text], entities)
-    contexts = Contexts.build(choices, lexicon)
+    candidates = listed_candidates([text], entities)
+    contexts = Contexts.build(candidates, lexicon)
     features = name_features(
-        choices, contexts.names, contexts.full_names, EntityFacts.build(entities, lexicon)
+        candidates, contexts.names, contexts.full_names, EntityFacts.build(entities, lexicon)
     )
     assert features.shape == (1, len(NAMES))
     return dict(zip(NAMES, features[0].tolist(), strict=True))
@@ -105,14 +105,14 @@ def trigrams(name: str) -> frozenset[str]:
 
 def assert_like_the_twin(texts, entities):
     lexicon = lexicon_of(texts, entities)
-    choices = listed_choices(texts, entities)
-    contexts = Contexts.build(choices, lexicon)
+    candidates = listed_candidates(texts, entities)
+    contexts = Contexts.build(candidates, lexicon)
     facts = EntityFacts.build(entities, lexicon)
-    found = name_features(choices, contexts.names, contexts.full_names, facts)
-    offsets = choices.candidate_offsets
+    found = name_features(candidates, contexts.names, contexts.full_names, facts)
+    offsets = candidates.candidate_offsets
     expected = [
-        naive(contexts.names[m], contexts.full_names[m], entities.titles[choices.entity[c]])
-        for m in range(len(choices.mentions))
+        naive(contexts.names[m], contexts.full_names[m], entities.titles[candidates.entity[c]])
+        for m in range(len(candidates.mentions))
         for c in range(offsets[m], offsets[m + 1])
     ]
     expected = np.array(expected, np.float32).reshape(-1, len(NAMES))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.features.groups.priors import (
     NAME_PRIOR_FEATURES,
@@ -23,9 +23,9 @@ ENTITIES = entity_table(
 
 
 def features(*lines):
-    choices = listed_choices([document("1", *lines)], ENTITIES)
+    candidates = listed_candidates([document("1", *lines)], ENTITIES)
     facts = EntityFacts.build(ENTITIES, lexicon_of([], ENTITIES))
-    known, prior = popularity_features(facts)[choices.entity], prior_features(choices, facts)
+    known, prior = popularity_features(facts)[candidates.entity], prior_features(candidates, facts)
     assert known.dtype == prior.dtype == np.float32
     return (
         dict(zip(POPULARITIES, known.T, strict=True)),
@@ -63,13 +63,13 @@ def test_no_candidates_no_rows():
 
 
 def test_priors_of_names_by_hand():
-    choices = listed_choices(
+    candidates = listed_candidates(
         [document("1", "[x|e100||e100,e101,e102] [y|e103||e103] [z|e100||]")], ENTITIES
     )
-    assert np.isnan(choices.prior).all(), "lists of candidates say nothing of names"
-    unknown = name_prior_features(choices)
+    assert np.isnan(candidates.prior).all(), "lists of candidates say nothing of names"
+    unknown = name_prior_features(candidates)
     assert (unknown.dtype, unknown.any()) == (np.float32, False)
-    told = replace(choices, prior=np.array([0.25, 0.5, 0.25, np.nan], np.float32))
+    told = replace(candidates, prior=np.array([0.25, 0.5, 0.25, np.nan], np.float32))
     found = dict(zip(NAME_PRIOR_FEATURES, name_prior_features(told).T.tolist(), strict=True))
     assert found["name_prior"] == [0.25, 0.5, 0.25, 0]
     assert found["name_prior_below_best"] == [-0.25, 0, -0.25, 0]

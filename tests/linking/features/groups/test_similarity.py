@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_choices
+from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.features.contexts import Contexts
 from sgtb.linking.features.groups.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
@@ -66,24 +66,24 @@ def naive_candidate(d, m, e, contexts, facts, lexicon):
     return found
 
 
-def naive(choices, contexts, facts, lexicon):
+def naive(candidates, contexts, facts, lexicon):
     return [
-        naive_candidate(d, m, choices.entity[c], contexts, facts, lexicon)
-        for d in range(len(choices.documents))
-        for m in range(*choices.mention_offsets[d : d + 2])
-        for c in range(*choices.candidate_offsets[m : m + 2])
+        naive_candidate(d, m, candidates.entity[c], contexts, facts, lexicon)
+        for d in range(len(candidates.documents))
+        for m in range(*candidates.mention_offsets[d : d + 2])
+        for c in range(*candidates.candidate_offsets[m : m + 2])
     ]
 
 
 def sides_of(texts, entities, train=None):
     lexicon = lexicon_of(texts if train is None else train, entities)
-    choices = listed_choices(texts, entities)
-    contexts = Contexts.build(choices, lexicon)
-    return choices, contexts, EntityFacts.build(entities, lexicon), lexicon
+    candidates = listed_candidates(texts, entities)
+    contexts = Contexts.build(candidates, lexicon)
+    return candidates, contexts, EntityFacts.build(entities, lexicon), lexicon
 
 
-def compared(choices, contexts, facts, lexicon):
-    return similarities(choices, contexts, Repeats.of(choices, contexts), facts, lexicon)
+def compared(candidates, contexts, facts, lexicon):
+    return similarities(candidates, contexts, Repeats.of(candidates, contexts), facts, lexicon)
 
 
 def random_texts(seed):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sgtb.core.dtypes import Floats
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.fingerprints import BEGINNING, name_prints
+from sgtb.linking.entities.fingerprints import BEGINNING, name_fingerprints
 from sgtb.linking.features.feature_group import Block, FeatureGroup, FeatureInputs, columns
 from sgtb.native import compare_names
 
@@ -19,10 +19,10 @@ NAMES = (
 
 
 def name_features(
-    choices: Choices, names: Sequence[str], full_names: Sequence[str], facts: EntityFacts
+    candidates: CandidateTable, names: Sequence[str], full_names: Sequence[str], facts: EntityFacts
 ) -> Floats:
     """Compare every mention's names with the titles of its candidates: f4[C, len(NAMES)]."""
-    out = np.empty((choices.n_candidates, len(NAMES)), np.float32)
+    out = np.empty((candidates.n_candidates, len(NAMES)), np.float32)
     # Names recur in other documents, and most are their own full name.
     distinct = [*dict.fromkeys((*names, *full_names))]
     number = dict(zip(distinct, range(len(distinct)), strict=True))
@@ -32,8 +32,8 @@ def name_features(
     )
     length = np.fromiter(map(len, distinct), np.int32, len(distinct))
     compare_names(
-        choices.candidate_offsets, choices.entity, own, full, name_prints(distinct),
-        np.minimum(length, BEGINNING), facts.prints, facts.whole_title, out,
+        candidates.candidate_offsets, candidates.entity, own, full, name_fingerprints(distinct),
+        np.minimum(length, BEGINNING), facts.fingerprints, facts.whole_title, out,
     )  # fmt: skip
     return out
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from sgtb.core.dtypes import Floats
 from sgtb.core.segments import rank, relative
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import LINKS, NAME_PRIORS, POPULARITY
 from sgtb.linking.features.feature_group import Block, Column, FeatureGroup, FeatureInputs, columns
@@ -37,18 +37,21 @@ def popularity_features(facts: EntityFacts) -> Floats:
     return np.stack([getattr(facts, name) for name in POPULARITIES], axis=1)
 
 
-def prior_features(choices: Choices, facts: EntityFacts) -> Floats:
+def prior_features(candidates: CandidateTable, facts: EntityFacts) -> Floats:
     """Return f4[C, len(PRIORS)]; a prior is a candidate's share of its mention's total."""
-    offsets, entity = choices.candidate_offsets, choices.entity
+    offsets, entity = candidates.candidate_offsets, candidates.entity
     odds = np.exp(relative(facts.popularity[entity].astype(np.float64), offsets))
     out = np.empty((len(entity), len(PRIORS)), np.float32)
     compare_priors(offsets, entity, facts, odds, out)
     return out
 
 
-def name_prior_features(choices: Choices) -> Floats:
+def name_prior_features(candidates: CandidateTable) -> Floats:
     """Return f4[C, len(NAME_PRIOR_FEATURES)]; 0 where nothing is known of a name."""
-    offsets, prior = choices.candidate_offsets, np.nan_to_num(choices.prior).astype(np.float64)
+    offsets, prior = (
+        candidates.candidate_offsets,
+        np.nan_to_num(candidates.prior).astype(np.float64),
+    )
     columns = [prior, relative(prior, offsets), rank(prior, offsets)]
     return np.stack(columns, axis=1).astype(np.float32)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Floats, Longs
-from sgtb.linking.candidates.candidate_table import Choices
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import DESCRIBED, WORD_VECTORS
 from sgtb.linking.entities.lexicon import Lexicon
@@ -64,19 +64,23 @@ class Similarities(NamedTuple):
 
 
 def similarities(
-    choices: Choices, contexts: Contexts, repeats: Repeats, facts: EntityFacts, lexicon: Lexicon
+    candidates: CandidateTable,
+    contexts: Contexts,
+    repeats: Repeats,
+    facts: EntityFacts,
+    lexicon: Lexicon,
 ) -> Similarities:
     """Compare every candidate with the texts around its mention."""
     widths = map(len, (OVERLAPS, COSINES, DESCRIPTIONS))
-    out = Similarities(*(np.empty((choices.n_candidates, n), np.float32) for n in widths))
-    compare_texts(choices.candidate_offsets, repeats, contexts, facts, lexicon, PAIRS, out)
+    out = Similarities(*(np.empty((candidates.n_candidates, n), np.float32) for n in widths))
+    compare_texts(candidates.candidate_offsets, repeats, contexts, facts, lexicon, PAIRS, out)
     return out
 
 
 def compared_texts(inputs: FeatureInputs) -> Similarities:
     """Return all three tables."""
     return similarities(
-        inputs.choices, inputs.contexts, inputs.repeats, inputs.facts, inputs.lexicon
+        inputs.candidates, inputs.contexts, inputs.repeats, inputs.facts, inputs.lexicon
     )
 
 
