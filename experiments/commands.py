@@ -23,7 +23,7 @@ from sgtb.boosting import PLANS
 from sgtb.boosting.search.plan import PlanName
 from sgtb.boosting.training_progress import Callback, TrainingBar, TrainingProgress
 from sgtb.cli.main import CleanGroup
-from sgtb.cli.views.stage_bars import Stages
+from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import SettingsError
 from sgtb.formats.codecs.wned_corpus import read_wned
 from sgtb.kb.knowledge_base import KnowledgeBase
@@ -326,7 +326,7 @@ def links(
       python -m experiments links enwik8-prefix.xml.bz2
     """
     chosen = _plans(plans)
-    with Stages(quiet) as stages:
+    with StageProgress(quiet) as stages:
         result = links_run.run_links(
             dumps, plans=chosen, turns=turns, share=hold_out,
             red_links=red_links, progress=stages, watch=_trees_as_stage(stages),
@@ -352,7 +352,7 @@ def _bars(quiet: bool) -> Watch:
     return unwatched if quiet else TrainingBar
 
 
-def _trees_as_stage(stages: Stages) -> Watch:
+def _trees_as_stage(stages: StageProgress) -> Watch:
     """Show the trees of a training as one more stage."""
 
     def watch(title: str) -> AbstractContextManager[Callback | None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sgtb.cli.commands import link
-from sgtb.cli.link_input import InputError, Placed, read_requests, request_of, sources_of
+from sgtb.cli.link_input import InputError, PlacedRequest, read_requests, request_of, sources_of
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Request, Span
 from tests.helpers.cli_answers import answer
@@ -29,13 +29,13 @@ def test_files_and_texts_are_told_apart(run, opened, tmp_path, monkeypatch):
     assert len(objects(run("link", "Jordan", "--json"))[0]["links"]) == 2
     assert len(objects(run("link", "Jordan", "--json", "--text"))[0]["links"]) == 1
     for name in ("absent.txt", "some/where", "x.jsonl", "x.txt.gz"):
-        assert "no such file; --text links it as text" in run("link", name, code=1).stderr
+        assert "no such file; --text reads it as text" in run("link", name, code=1).stderr
     assert opened[-1].asked == [Request("Jordan")], "nothing is loaded for what is not there"
     for text in ("see absent.txt", "U.S.", "Jordan's"):
         run("link", text)
         assert opened[-1].asked == [Request(text)]
     Path("folder").mkdir()
-    assert "this is a folder" in run("link", "folder", code=1).stderr
+    assert "a folder" in run("link", "folder", code=1).stderr
     run("link", "Jordan " * 1000)  # longer than a name can be
 
 
@@ -143,7 +143,7 @@ def test_json_lines_bring_mentions_along(run, opened, tmp_path):
         ('{"text": "a", "mentions": [3]}', "mention 1: not an object"),
         ('{"text": "a", "mentions": [{"start": true, "end": 1}]}', '"start" should be a whole'),
         ('{"text": "a", "mentions": [{"start": 0}]}', '"end" should be a whole number'),
-        ('{"text": "a", "mentions": [{"start": 0, "end": 2}]}', "no part of a text of 1 char"),
+        ('{"text": "a", "mentions": [{"start": 0, "end": 2}]}', "outside of the text of 1 char"),
         ('{"text": "a", "mentions": [{"start": -1, "end": 1}]}', "start -1 and end 1"),
         ('{"text": "a", "mentions": [{"start": 0, "end": 1, "fixed": 1}]}', '"fixed" should be'),
         ('{"text": "a", "mentions": [{"start": 0, "end": 1, "candidates": [1]}]}', "list of ids"),
@@ -162,7 +162,7 @@ def test_lines_are_read_one_at_a_time(tmp_path):
     file = tmp_path / "a.txt"
     file.write_bytes(b"one\n\xff\n")
     requests = read_requests(sources_of([str(file)], "lines"), LIMIT)
-    assert next(requests) == Placed(Request("one", id=f"{file}:1"), f"{file}, line 1")
+    assert next(requests) == PlacedRequest(Request("one", id=f"{file}:1"), f"{file}, line 1")
     with pytest.raises(InputError, match="line 2"):
         next(requests)
 

@@ -36,20 +36,20 @@ def shown(capsys, link, width, monkeypatch):
 @pytest.mark.parametrize("width", [80, 200])
 def test_tables_and_explanations(capsys, monkeypatch, width):
     table, told = shown(capsys, BEATEN, width, monkeypatch)
-    assert "nothing there 8 %" in table
-    assert "+0.75 whether it is any of them" in table
-    assert "Michael Jordan leads nothing there by 0.75" in told
+    assert "NIL 8 %" in table
+    assert "+0.75 no candidate fits" in table
+    assert "Michael Jordan leads NIL by 0.75" in told
     table, told = shown(capsys, CHOSEN, width, monkeypatch)
-    assert "not in the knowledge base" in table
+    assert "not in the knowledge" in table
     assert "62 %" in table
     assert "Michael Jordan 90 %" in table
-    assert "Jordan: not in the knowledge base, 62 % sure" in told
-    assert "Nothing there leads Michael Jordan by 0.75" in told
+    assert "Jordan: not in the knowledge base, confidence 62 %" in told
+    assert "NIL leads Michael Jordan by 0.75" in told
     _, told = shown(capsys, UNSURE, width, monkeypatch)
-    assert "None of its candidates is sure enough." in told
+    assert "No candidate has enough confidence." in told
     table, told = shown(capsys, UNKNOWN, width, monkeypatch)
     assert "97 %" in table
-    assert "97 % sure" in told
+    assert "confidence 97 %" in told
 
 
 def test_plain_data():
@@ -61,7 +61,7 @@ def test_plain_data():
 
 def test_pages():
     page = "".join(page_parts([LinkedDocument(TEXT, (CHOSEN,))], lambda id: ""))
-    assert 'title="not in the knowledge base, 62 %"' in page
+    assert 'title="not in the knowledge base, confidence 62 %"' in page
     assert '"nil": 0.62' in page
 
 

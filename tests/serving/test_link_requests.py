@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Alternative, Link, LinkedDocument, Reason, Request, Span
-from sgtb.serving.link_requests import FixedLink, Options, complete, make_ready
+from sgtb.serving.link_requests import FixedLink, Options, prepare_request, with_nil_links
 
 TEXT = "abcdefghijklmnop"
 IDS = ("A", "B")
@@ -52,7 +52,7 @@ def test_what_is_said_wins(question):
     fixed, added, others, found = question
     spans = None if found else tuple(others)
     options = Options(fixed=tuple(fixed), added=tuple(added))
-    ready = make_ready(Names(others if found else ()), Request(TEXT, spans, "x"), options)
+    ready = prepare_request(Names(others if found else ()), Request(TEXT, spans, "x"), options)
     if not fixed and not added:
         assert ready == (Request(TEXT, spans, "x"), ())
         return
@@ -77,7 +77,7 @@ def test_what_is_said_wins(question):
 )
 def test_what_cannot_be_asked(options, spans, complaint):
     with pytest.raises(RequestError, match=complaint):
-        make_ready(Names(), Request(TEXT, spans), options)
+        prepare_request(Names(), Request(TEXT, spans), options)
 
 
 def test_nil_is_put_back_and_reasons_are_counted_anew():
@@ -86,8 +86,8 @@ def test_nil_is_put_back_and_reasons_are_counted_anew():
     first = Link(2, 4, "cd", "A", "a", "", 1.0, "exact", (one,), reasons=reasons)
     second = Link(8, 10, "ij", "B", "b", "", 1.0, "exact", (one,))
     document = LinkedDocument(TEXT, (first, second), "x")
-    assert complete(document, ()) is document
-    told = complete(document, (FixedLink(12, 14), FixedLink(5, 7), FixedLink(0, 1)))
+    assert with_nil_links(document, ()) is document
+    told = with_nil_links(document, (FixedLink(12, 14), FixedLink(5, 7), FixedLink(0, 1)))
     assert [link.text for link in told.links] == ["a", "cd", "fg", "ij", "mn"]
     assert [link.fixed for link in told.links] == [True, False, True, False, True]
     assert [reason.mention for reason in told.links[1].reasons] == [3, None]

@@ -82,14 +82,14 @@ def test_what_is_typed_is_linked_when_typing_stops(visit, tmp_path):
     # Not once per key.
     assert len([url for url in visit.requests if url.endswith("/api/link")]) - asked <= 4
     visit.type(JORDAN)
-    sure = [
+    strengths = [
         float(share.rstrip("%"))
         for share in page.locator(".m").evaluate_all(
-            "marks => marks.map(mark => mark.style.getPropertyValue('--sure'))"
+            "marks => marks.map(mark => mark.style.getPropertyValue('--strength'))"
         )
     ]
-    assert len(sure) == 7
-    assert max(sure) > min(sure) > 0  # stronger where it is surer
+    assert len(strengths) == 7
+    assert max(strengths) > min(strengths) > 0
     expect(visit.mention("Jordan")).to_have_attribute(
         "title", re.compile("Michael Jordan, person, ")
     )
@@ -99,7 +99,7 @@ def test_what_is_typed_is_linked_when_typing_stops(visit, tmp_path):
 
 def test_an_opened_mention_shows_candidates_reasons_and_lines(visit, tmp_path):
     page = visit.go(JORDAN)
-    expect(page.locator("#panel")).to_contain_text("Open a name")
+    expect(page.locator("#panel")).to_contain_text("Select a name")
     visit.mention("Utah").click()
     panel = page.locator("#panel")
     expect(panel.locator("h2")).to_have_text("Utah Jazz")
@@ -124,12 +124,12 @@ def test_an_opened_mention_shows_candidates_reasons_and_lines(visit, tmp_path):
     page.screenshot(path=artifact(tmp_path, "opened.png"), full_page=True)
     # One that nothing competes with has no reasons of its own, and is one of others.
     visit.mention("Pippen").click()
-    expect(panel).to_contain_text("Nothing else goes by this name")
-    expect(panel).to_contain_text("What it speaks for")
+    expect(panel).to_contain_text("There is no other candidate")
+    expect(panel).to_contain_text("Supports")
     expect(panel).to_contain_text("Jordan (Michael Jordan)")
     expect(visit.mention("Jordan")).to_have_class(re.compile(r"\bfor\b"))
     panel.get_by_role("button", name="Close").click()
-    expect(panel).to_contain_text("Open a name")
+    expect(panel).to_contain_text("Select a name")
     assert page.locator(".lines").count() == 0
 
 
@@ -139,22 +139,20 @@ def test_a_correction_changes_another_mention(visit, tmp_path):
     correct_juno(visit)
     expect(visit.mention("Juno")).to_have_class(re.compile(r"\bfixed\b"))
     expect(visit.mention("Jupiter")).to_have_attribute(
-        "aria-label", re.compile(r"^Jupiter: Jupiter \(mythology\).*was Jupiter$")
+        "aria-label", re.compile(r"^Jupiter: Jupiter \(mythology\).*before: Jupiter$")
     )
-    expect(page.locator("#changes")).to_contain_text(
-        "1 correction, and another name changes with it"
-    )
+    expect(page.locator("#changes")).to_contain_text("1 correction; 1 other name changed")
     expect(page.locator("#changes li")).to_have_text("Jupiter Jupiter → Jupiter (mythology)")
     # What was fixed can be chosen anew.
-    expect(page.locator("#panel")).to_contain_text("as you said")
+    expect(page.locator("#panel")).to_contain_text("your correction")
     expect(page.locator(".choice", has_text="Juno (spacecraft)")).to_have_attribute(
         "aria-pressed", "false"
     )
     page.screenshot(path=artifact(tmp_path, "corrected.png"))
     page.locator("#changes").get_by_role("button", name="Jupiter").click()
-    expect(page.locator("#panel .was")).to_contain_text("was Jupiter")
+    expect(page.locator("#panel .was")).to_contain_text("before: Jupiter")
     visit.mention("Juno").click()
-    page.get_by_role("button", name="Decide it again without me").click()
+    page.get_by_role("button", name="Remove the correction").click()
     expect(visit.mention("Jupiter")).to_have_attribute("title", re.compile("^Jupiter, "))
     expect(page.locator("#changes")).to_be_empty()
 
@@ -291,7 +289,7 @@ def test_the_graph_is_the_same_each_time_and_opens_mentions(visits, tmp_path):
         drawn.append(page.locator("#graph").evaluate("box => box.innerHTML"))
     assert drawn[0] == drawn[1]
     assert page.locator("#graph .edge.for").count() >= 3
-    assert page.locator("#graph .edge.known").count() >= 2  # Amman, Petra and their country
+    assert page.locator("#graph .edge.linked").count() >= 2  # Amman, Petra and their country
     boxes = [node.bounding_box() for node in page.locator("#graph .node circle").all()]
     assert len({(round(box["x"]), round(box["y"])) for box in boxes}) == 7
     page.locator("#graph .node", has_text="Amman").click()
@@ -343,15 +341,15 @@ def test_what_a_screen_reader_is_told(visit):
     page = visit.go(JUNO)
     page.locator("#graph .node").first.wait_for()
     visit.mention("Juno").click()
-    for name in ("Your text", "Examples", "Linked", "What goes with what"):
+    for name in ("Your text", "Examples", "Linked text", "Entity graph"):
         assert name in page.locator("body").aria_snapshot()
     for name in (
-        r"^Jupiter: Jupiter, \w+, >?\d+ % sure$",
-        r"^Jupiter, goes with Juno \(spacecraft\)$",
+        r"^Jupiter: Jupiter, \w+, confidence >?\d+ %$",
+        r"^Jupiter, supported by Juno \(spacecraft\)$",
     ):
         page.get_by_role("button", name=re.compile(name)).wait_for()
     expect(page.get_by_role("status")).to_have_text(re.compile("2 names"))
-    expect(page.get_by_role("complementary", name="The opened name")).to_be_visible()
+    expect(page.get_by_role("complementary", name="Selected name")).to_be_visible()
     unnamed = page.evaluate(
         "[...document.querySelectorAll('button, [role=button], textarea, a')]"
         ".filter(n => !(n.textContent.trim() || n.getAttribute('aria-label') || n.labels?.length))"
@@ -414,7 +412,7 @@ def test_a_phone_is_wide_enough(visits, width, tmp_path):
     visit.mention("Utah").tap()
     page.screenshot(path=artifact(tmp_path, f"phone-{width}-opened.png"))
     page.get_by_role("button", name="Close").tap()
-    expect(page.locator("#panel")).to_contain_text("Open a name")
+    expect(page.locator("#panel")).to_contain_text("Select a name")
 
 
 MARKUP = "<img src=x onerror=\"alert('text')\"><script>alert(1)</script>"
@@ -449,7 +447,7 @@ def test_markup_stays_text_in_text_title_and_description(visits, hostile, tmp_pa
     expect(page.locator("#panel .head")).to_contain_text("<script>alert('d')</script><img src=x")
     expect(page.locator("#sheet")).to_contain_text(MARKUP)
     page.locator(".choice", has_text="Zorb2").click()
-    expect(page.locator("#panel")).to_contain_text("as you said")
+    expect(page.locator("#panel")).to_contain_text("your correction")
     expect(page.locator("#graph .node", has_text="Zorb2")).to_have_count(1)
     assert page.locator("img, script:not([src]), [onclick], [onload], [onerror]").count() == 0
     page.screenshot(path=artifact(tmp_path, "markup.png"))
@@ -481,7 +479,9 @@ def test_a_name_that_means_nothing_known_says_so(visit):
     answer_once(page, 200, {}, {"links": [link], "milliseconds": 1})
     page.fill("#text", "Utah won")
     expect(visit.mention("Utah")).to_have_class(re.compile(r"\bnil\b"))
-    expect(visit.mention("Utah")).to_have_attribute("title", "not in the knowledge base, 70 % sure")
+    expect(visit.mention("Utah")).to_have_attribute(
+        "title", "not in the knowledge base, confidence 70 %"
+    )
     visit.mention("Utah").click()
     panel = page.locator("#panel")
     expect(panel).to_contain_text("not in the knowledge base")
@@ -514,7 +514,7 @@ def test_a_service_that_is_gone_loses_nothing(visit):
     page = visit.go()
     page.route("**/api/link", lambda route: route.abort(), times=1)
     page.fill("#text", JUNO)
-    expect(page.locator("#status")).to_contain_text("does not answer")
+    expect(page.locator("#status")).to_contain_text("does not respond")
     expect(page.locator("#text")).to_have_value(JUNO)
     visit.type(f"{JUNO} ")
     expect(visit.mention("Jupiter")).to_be_visible()
@@ -526,7 +526,7 @@ def test_a_long_text_is_linked_without_reasons(visit):
     page = visit.go()
     visit.type("Pippen beat Utah. " + "Nothing happened then. " * 900)
     visit.mention("Utah").click()
-    expect(page.locator("#panel")).to_contain_text("Reasons are told of shorter texts only")
+    expect(page.locator("#panel")).to_contain_text("Reasons are given for shorter texts only")
     assert page.locator(".choice").count() >= 2
 
 
@@ -536,7 +536,7 @@ def test_an_emptied_field_empties_the_page(visit):
     page.locator("#clear").click()
     assert page.locator(".m").count() == 0
     expect(page.locator("#graph-card")).to_be_hidden()
-    expect(page.locator("#panel")).to_contain_text("Open a name")
+    expect(page.locator("#panel")).to_contain_text("Select a name")
     expect(page.locator("#text")).to_be_focused()
     assert "#" not in page.url
 

@@ -1,4 +1,4 @@
-"""Inputs: the texts to be linked, out of arguments, files and standard input, one at a time."""
+"""Texts to link, read from arguments, files and standard input one at a time."""
 
 import codecs
 import gzip
@@ -16,27 +16,38 @@ from sgtb.core.files import open_unpacked
 from sgtb.linking.links import Request, Span
 
 Form = Literal["whole", "lines", "jsonl"]
-"""What a document is: all of an input, a line of it, or a JSON object on a line."""
+"""What is a document: a whole input, a line, or a JSON object per line."""
 
 STANDARD_INPUT = "-"
-_PACKED = (".gz", ".bz2")
+_COMPRESSED = (".gz", ".bz2")
 _JSONL = (".jsonl", ".ndjson")
-_PATH_LIKE = (*_PACKED, *_JSONL, ".txt", ".json", ".csv", ".tsv", ".md", ".html", ".xml", ".text")
+_PATH_LIKE = (
+    *_COMPRESSED,
+    *_JSONL,
+    ".txt",
+    ".json",
+    ".csv",
+    ".tsv",
+    ".md",
+    ".html",
+    ".xml",
+    ".text",
+)
 _BYTES = {"whole": 4, "lines": 4, "jsonl": 12}
-"""Bytes that a character may take: in UTF-8, and as two escapes of a JSON string."""
-_MARKUP = 1 << 16
-"""Bytes that a line of JSON may have besides its text, and that are allowed for anyway."""
+"""Maximum bytes per character: in UTF-8, and as two escapes of a JSON string."""
+_OVERHEAD = 1 << 16
+"""Bytes of a line besides its text."""
 
 
 class InputError(RequestError):
-    """An input that cannot be read; says which, and where in it."""
+    """An unreadable input, with its place."""
 
 
 @dataclass(frozen=True)
-class Source:
-    """An argument: a text, or the name of a file; `-` is standard input.
+class TextSource:
+    """An argument: a text or the name of a file; `-` is standard input.
 
-    form  None: the argument itself is the text
+    form  None if the argument itself is the text
     """
 
     argument: str
@@ -49,53 +60,51 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A request, and the words that tell where it came from."""
+class PlacedRequest:
+    """A request and its place, for messages."""
 
     request: Request
     place: str
 
 
-def sources_of(arguments: Sequence[str], form: Form) -> list[Source]:
-    """Tell files from texts: what names a file is one, and so is `-`."""
+def sources_of(arguments: Sequence[str], form: Form) -> list[TextSource]:
+    """Return the sources of arguments; names of existing files and `-` are files."""
     return [_source(argument, form) for argument in arguments]
 
 
-def texts_of(arguments: Sequence[str]) -> list[Source]:
-    """Take every argument as a text."""
-    return [Source(argument, None) for argument in arguments]
+def texts_of(arguments: Sequence[str]) -> list[TextSource]:
+    """Return the sources of arguments, all texts."""
+    return [TextSource(argument, None) for argument in arguments]
 
 
-def read_requests(sources: Sequence[Source], max_characters: int) -> Iterator[Placed]:
-    """Yield the documents of all sources, in order; of lines only one is held at a time."""
+def read_requests(sources: Sequence[TextSource], max_characters: int) -> Iterator[PlacedRequest]:
+    """Yield the documents of all sources, in order."""
     for source in sources:
         if source.form is None:
-            yield Placed(Request(_encodable(source.argument)), "the text")
+            yield PlacedRequest(Request(_encodable(source.argument)), "the text")
         elif source.form == "whole":
             yield _whole(source, max_characters)
         else:
             yield from _lines(source, source.form, max_characters)
 
 
-def _source(argument: str, form: Form) -> Source:
+def _source(argument: str, form: Form) -> TextSource:
     if argument == STANDARD_INPUT:
-        return Source(argument, form)
+        return TextSource(argument, form)
     if _is_file(argument):
-        return Source(argument, "jsonl" if _suffix(argument) in _JSONL else form)
+        return TextSource(argument, "jsonl" if _suffix(argument) in _JSONL else form)
     if _looks_like_a_path(argument):
-        raise InputError(f"{argument}: no such file; --text links it as text")
-    return Source(argument, None)
+        raise InputError(f"{argument}: no such file; --text reads it as text")
+    return TextSource(argument, None)
 
 
 def _is_file(argument: str) -> bool:
     try:
         folder, there = Path(argument).is_dir(), Path(argument).exists()
-    except (OSError, ValueError):  # longer than a name can be: a text
+    except (OSError, ValueError):  # too long for a file name
         return False
     if folder and argument:
-        raise InputError(
-            f"{argument}: this is a folder; name the files in it, or --text links it as text"
-        )
+        raise InputError(f"{argument}: a folder; name the files in it, or --text reads it as text")
     return there and not folder
 
 
@@ -106,13 +115,13 @@ def _looks_like_a_path(argument: str) -> bool:
 
 
 def _suffix(name: str) -> str:
-    """Return a file's suffix, without that of its packing."""
+    """Return the suffix of a file, without that of its compression."""
     path = PurePath(name.lower())
-    return path.with_suffix("").suffix if path.suffix in _PACKED else path.suffix
+    return path.with_suffix("").suffix if path.suffix in _COMPRESSED else path.suffix
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[BinaryIO]:
+def _opened(source: TextSource) -> Iterator[BinaryIO]:
     if source.argument == STANDARD_INPUT:
         yield sys.stdin.buffer
         return
@@ -123,49 +132,48 @@ def _opened(source: Source) -> Iterator[BinaryIO]:
         raise InputError(f"{source.argument}: damaged: {error}") from None
 
 
-def _name(source: Source) -> str:
+def _name(source: TextSource) -> str:
     return "standard input" if source.argument == STANDARD_INPUT else source.argument
 
 
-def _whole(source: Source, max_characters: int) -> Placed:
+def _whole(source: TextSource, max_characters: int) -> PlacedRequest:
     """Read a file as one document."""
     name, limit = _name(source), _BYTES["whole"] * max_characters
     with _opened(source) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise InputError(
-            f"{name}: larger than a document can be, which is {max_characters:,} characters; "
+            f"{name}: longer than the limit of {max_characters:,} characters per document; "
             "--lines makes every line a document, and so does JSON Lines (.jsonl)"
         )
     text = _decoded(data.removeprefix(codecs.BOM_UTF8), name, len(data))
     id = "" if source.argument == STANDARD_INPUT else source.argument
-    return Placed(Request(text, id=id), name)
+    return PlacedRequest(Request(text, id=id), name)
 
 
-def _lines(source: Source, form: Form, max_characters: int) -> Iterator[Placed]:
-    """Read the lines of a file as documents; an empty line is an empty one, except in JSON."""
-    name, limit, offset, number = _name(source), _BYTES[form] * max_characters + _MARKUP, 0, 0
+def _lines(source: TextSource, form: Form, max_characters: int) -> Iterator[PlacedRequest]:
+    """Read the lines of a file as documents; empty lines of JSON Lines are skipped."""
+    name, limit, offset, number = _name(source), _BYTES[form] * max_characters + _OVERHEAD, 0, 0
     with _opened(source) as file:
         while line := file.readline(limit + 1):
             number += 1
             place = f"{name}, line {number}"
             if len(line) > limit:
                 raise InputError(
-                    f"{place}: longer than a document can be, "
-                    f"which is {max_characters:,} characters"
+                    f"{place}: longer than the limit of {max_characters:,} characters per document"
                 )
             offset += len(line)
             body = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             text = _decoded(body, place, offset)
             id = f"{source.argument}:{number}"
             if form == "lines":
-                yield Placed(Request(text.rstrip("\r\n"), id=id), place)
+                yield PlacedRequest(Request(text.rstrip("\r\n"), id=id), place)
             elif text.strip():
-                yield Placed(request_of(text, place, id), place)
+                yield PlacedRequest(request_of(text, place, id), place)
 
 
 def _decoded(data: bytes, place: str, stop: int) -> str:
-    """Return the text of bytes that end at byte `stop` of their input."""
+    """Decode bytes that end at byte `stop` of their input."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(f"{place}: UTF-16, not UTF-8; iconv -f UTF-16 -t UTF-8 converts it")
     begin = stop - len(data)
@@ -181,7 +189,7 @@ def _decoded(data: bytes, place: str, stop: int) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Return an argument, unless it has bytes that are not UTF-8."""
+    """Return an argument; raises InputError if it is not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -190,10 +198,9 @@ def _encodable(text: str) -> str:
 
 
 def request_of(line: str, place: str, id: str = "") -> Request:
-    """Read a request from JSON: text, and as it likes id and mentions.
+    """Parse a request from JSON: text, optionally id and mentions.
 
-    Of a mention start, end, fixed and candidates are read. Whatever else is there, such as the
-    right answer, is not looked at.
+    Of a mention start, end, fixed and candidates are read; other keys are ignored.
     """
     try:
         record = json.loads(line)
@@ -208,7 +215,7 @@ def request_of(line: str, place: str, id: str = "") -> Request:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f'{place}: character {error.start} of "text" is half of a surrogate pair'
+            f'{place}: character {error.start} of "text" is a lone surrogate'
         ) from None
     given = record.get("id", id)
     if isinstance(given, bool) or not isinstance(given, str | int):
@@ -232,7 +239,7 @@ def _span(mention: Any, size: int, place: str) -> Span:
     start, end = (_whole_number(mention, key, place) for key in ("start", "end"))
     if not 0 <= start < end <= size:
         raise InputError(
-            f"{place}: start {start} and end {end} are no part of a text of {size:,} characters"
+            f"{place}: start {start} and end {end} are outside of the text of {size:,} characters"
         )
     fixed, candidates = mention.get("fixed"), mention.get("candidates")
     if fixed is not None and not isinstance(fixed, str):
@@ -252,6 +259,6 @@ def _whole_number(record: dict[str, Any], key: str, place: str) -> int:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as JSON has it, cut."""
+    """Return a value as shortened JSON."""
     text = "missing" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,4 +1,4 @@
-"""The linker that a command asks for, and the options that say which."""
+"""Options of commands that use a linker, and the linker they select."""
 
 import json
 import sys
@@ -18,45 +18,44 @@ Model = Annotated[
     Path | None,
     typer.Option(
         "--model", metavar="FILE|DIR", exists=True, show_default=False,
-        help="A trained model, with --kb, or a folder of `sgtb pack`; without: the starter that "
-        "comes with sgtb.",
+        help="A model file (with --kb), or a folder of `sgtb pack`. Default: the bundled starter.",
     ),
 ]  # fmt: skip
 Kb = Annotated[
     Path | None,
     typer.Option(
         "--kb", metavar="DIR", exists=True, file_okay=False, show_default=False,
-        help="The folder of a knowledge base, with --model.",
+        help="Folder of the knowledge base of the model.",
     ),
 ]  # fmt: skip
 AsText = Annotated[
-    bool, typer.Option("--text", help="Link the argument itself, even if a file has its name.")
+    bool, typer.Option("--text", help="Read arguments as text, even if files have these names.")
 ]
-Fuzzy = Annotated[
-    bool, typer.Option("--fuzzy", help="Where no name fits, look for names spelt nearly so.")
-]
+Fuzzy = Annotated[bool, typer.Option("--fuzzy", help="Match unknown names to similar ones.")]
 AnyCase = Annotated[
-    bool, typer.Option("--any-case", help="Find names without capital letters, too.")
+    bool, typer.Option("--any-case", help="Also detect names without capital letters.")
 ]
 MinLinkProbability = Annotated[
     float,
     typer.Option(
         "--min-link-probability", metavar="SHARE", min=0.0, max=1.0,
-        help="Leave out names that are a link on a smaller share of the pages that have them.",
+        help="Minimum share of a name's occurrences that are links, for detection.",
     ),
 ]  # fmt: skip
 Nil = Annotated[
     float | None,
     typer.Option(
         "--nil", metavar="CONFIDENCE", min=0.0, max=1.0, show_default=False,
-        help="Link no name with less confidence; 0 links all. Without: as the model learned to.",
+        help="Minimum confidence of a link; 0 links all names. Default: decided by the model.",
     ),
 ]  # fmt: skip
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 MIN_LINK_PROBABILITY = MentionSettings().min_link_probability
 
 
 def check_pair(model: Path | None, kb: Path | None) -> None:
-    """Raise a usage error if one of both is missing: a model fits the base it was trained with."""
+    """Raise a usage error if only one of model and knowledge base is given."""
     if model is None and kb is not None:
         raise typer.BadParameter("--kb needs --model; without both, the starter is used")
     if kb is None and model is not None and not model.is_dir():
@@ -71,8 +70,8 @@ def linker_settings(
     min_link_probability: float,
     nil: float | None = None,
 ) -> "LinkerSettings":
-    """Return the settings that options ask for; what they leave open is as in the library."""
-    # Not at the top: `sgtb --help` should not wait for it.
+    """Return the settings of the options."""
+    # Not at the top, for a quick `sgtb --help`.
     imported("sgtb.linking.linker")
     from sgtb.linking.link_options import LinkerSettings
 
@@ -90,16 +89,14 @@ def open_linker(model: Path | None, kb: Path | None, settings: "LinkerSettings")
     from sgtb.linking.linker import Linker
 
     if model is None:
-        linker = Linker.starter(settings)
-    elif model.is_dir():
-        linker = Linker.from_pretrained(model, settings, kb)
-    else:
-        assert kb is not None, "see check_pair"
-        linker = Linker.load(model, kb, settings)
-    return linker
+        return Linker.starter(settings)
+    if model.is_dir():
+        return Linker.from_pretrained(model, settings, kb)
+    assert kb is not None, "see check_pair"
+    return Linker.load(model, kb, settings)
 
 
 def print_json(record: dict[str, Any]) -> None:
-    """Print one line of JSON, at once; characters as they are where the output can have them."""
+    """Print a line of JSON; non-ASCII characters are escaped unless the output is UTF-8."""
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     print(json.dumps(record, ensure_ascii=plain, allow_nan=False), flush=True)

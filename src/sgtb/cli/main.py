@@ -1,4 +1,4 @@
-"""The command `sgtb`: its groups of commands, and what a user sees when something goes wrong."""
+"""The command `sgtb`: its commands, loaded lazily, and error messages."""
 
 import atexit
 import gc
@@ -15,44 +15,44 @@ from sgtb.core.errors import SgtbError
 
 COMMANDS = ("link", "explain", "serve", "train", "tune", "evaluate", "pack", "convert")
 GROUPS = ("corpus", "kb", "learner")
-"""Commands and groups of commands; imported when one of them is called."""
+"""Command groups."""
 _MODULES = {"kb": "kb_group"}
-"""Modules whose name differs from that of their command."""
+"""Modules named differently from their command."""
 
 INTERRUPTED = 130
-"""The exit code of a program ended by Ctrl-C: 128 and the signal's number."""
+"""Exit code after Ctrl-C: 128 plus the number of the signal."""
 
 
 class CleanGroup(TyperGroup):
-    """A group whose commands report errors in one line on standard error, without a traceback."""
+    """Command group that reports errors in one line on standard error."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command asked for."""
+        """Run a command."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             _fail("stopped", INTERRUPTED)
-        except BrokenPipeError:  # `sgtb … | head`: typer ends quietly
+        except BrokenPipeError:  # `sgtb … | head`: typer handles it
             raise
         except (SgtbError, OSError, MemoryError) as error:
             _fail(_line(error))
         except Exception as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
-                raise  # typer's own: a usage error, or the end of a command
+                raise  # raised by typer: a usage error, or the end of a command
             if os.environ.get("SGTB_DEBUG"):
                 raise
             _fail(f"a bug in sgtb: {_line(error)} (SGTB_DEBUG=1 shows where)")
 
 
 class LazyGroup(CleanGroup):
-    """The group of all commands; a command's module is imported when the command is called."""
+    """The group of all commands; the module of a command is imported when it is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of commands and groups."""
         return [*COMMANDS, *GROUPS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Load a command: who looks up a name should not wait for the learner."""
+        """Import a command."""
         if cmd_name not in (*COMMANDS, *GROUPS):
             return None
         app = imported(f"sgtb.cli.commands.{_MODULES.get(cmd_name, cmd_name)}").app
@@ -63,17 +63,17 @@ class LazyGroup(CleanGroup):
 
 
 class Program(typer.Typer):
-    """The program, which has a process of its own."""
+    """The program, run in a process of its own."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Run it, on the arguments that the process was given."""
-        atexit.register(_leave)
+        """Run it with the arguments of the process."""
+        atexit.register(_skip_collection)
         return super().__call__(*args, **options)
 
 
-def _leave() -> None:
-    """Let what is in memory go with the process: looking for garbage takes longer than linking."""
-    if "duckdb" not in sys.modules:  # which complains of all that is left
+def _skip_collection() -> None:
+    """Skip the final garbage collection, which takes longer than linking."""
+    if "duckdb" not in sys.modules:  # duckdb warns of open connections
         gc.freeze()
 
 
@@ -110,7 +110,7 @@ def main(
 
 
 def _line(error: BaseException) -> str:
-    """Say what went wrong in one line."""
+    """Describe an error in one line."""
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"

@@ -1,4 +1,4 @@
-"""Documents to train on, out of files or out of a dump, and the options that say which."""
+"""Training documents from files or a dump, and the options of training commands."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -18,18 +18,26 @@ if TYPE_CHECKING:
     from sgtb.linking.training.training_data import TrainingData
     from sgtb.text.word_vectors import WordVectors
 
+
+def checked_format(name: str | None) -> str | None:
+    """Return the name of a format; raises a usage error for an unknown one."""
+    if name is not None and name not in FORMATS:
+        raise typer.BadParameter(f"{name!r} is none of {', '.join(FORMATS)}")
+    return name
+
+
 TrainFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--train", metavar="FILE", exists=True, show_default=False,
-        help="Annotated documents to learn from; may be given several times.",
+        help="Annotated documents to train on; may be given several times.",
     ),
 ]  # fmt: skip
 DevFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--dev", metavar="FILE", exists=True, show_default=False,
-        help="Annotated documents to choose by; without any, a fifth of the others is taken.",
+        help="Annotated documents for model selection. Default: a fifth of the training documents.",
     ),
 ]  # fmt: skip
 Output = Annotated[
@@ -39,72 +47,70 @@ Output = Annotated[
 FormatName = Annotated[
     str | None,
     typer.Option(
-        "--format", metavar="FORMAT", show_default=False,
-        help=f"How documents are written: {', '.join(FORMATS)}. By default that is found out.",
+        "--format", metavar="FORMAT", callback=checked_format, show_default=False,
+        help=f"Format of the documents: {', '.join(FORMATS)}. Default: detected from the content.",
     ),
 ]  # fmt: skip
-Plan = Annotated[str, typer.Option("--plan", help="How to search: local, bs, laso, bsg or bibsg.")]
-Beam = Annotated[int, typer.Option("--beam", min=1, help="Hypotheses kept at each step.")]
+Plan = Annotated[str, typer.Option("--plan", help="Search plan: local, bs, laso, bsg or bibsg.")]
+Beam = Annotated[int, typer.Option("--beam", min=1, help="Beam width.")]
 Depth = Annotated[
     int | None,
-    typer.Option("--depth", show_default="by size", help="Levels of splits in a tree."),
+    typer.Option("--depth", show_default="by size", help="Depth of the trees."),
 ]
 Eta = Annotated[
     float | None,
-    typer.Option(
-        "--eta", "--learning-rate", show_default="by size", help="η, the weight of each new tree."
-    ),
+    typer.Option("--eta", "--learning-rate", show_default="by size", help="Learning rate η."),
 ]
 Trees = Annotated[
     int | None,
-    typer.Option("--trees", show_default="by size", help="Trees to grow at most."),
+    typer.Option("--trees", show_default="by size", help="Maximum number of trees."),
 ]
 MinLeaf = Annotated[
     int | None,
-    typer.Option("--min-leaf", show_default="by size", help="Fewest rows a leaf may have."),
+    typer.Option("--min-leaf", show_default="by size", help="Minimum rows of a leaf."),
 ]
 Folds = Annotated[
     int | None,
     typer.Option(
         "--folds", show_default="8, or as many as documents",
-        help="Parts of the training documents; features of one are learned from the others.",
+        help="Folds of the training documents for learned features.",
     ),
 ]  # fmt: skip
 Without = Annotated[
     list[str] | None,
     typer.Option(
         "--without", metavar="GROUP", show_default=False,
-        help="A group of features to leave out; may be given several times.",
+        help="Feature group to leave out; may be given several times.",
     ),
 ]  # fmt: skip
 Vectors = Annotated[
     str,
-    typer.Option("--vectors", metavar="none|glove|FILE", help="Vectors of words for similarity."),
+    typer.Option("--vectors", metavar="none|glove|FILE", help="Word vectors for text similarity."),
 ]
 NilPrecision = Annotated[
     float | None,
     typer.Option(
         "--nil-precision", metavar="SHARE", min=0.0, max=1.0, show_default=False,
-        help="Link only what is sure enough that this share of the links on dev is right.",
+        help="Target precision of links on dev; less confident links become NIL.",
     ),
 ]  # fmt: skip
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all that is drawn.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", help="Threads to use; all cores by default. The result is the same."),
+    typer.Option(
+        "--threads", help="Number of threads. Default: all cores. The result does not depend on it."
+    ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
-_SHOWN = 5
+_MAX_NAMED = 5
 
 
 @dataclass(frozen=True)
-class Given:
-    """What to train on.
+class TrainingInput:
+    """Training, dev and test documents.
 
-    origin  what the model will say about it
-    test    documents that nobody has looked at
+    origin  description of the data, kept in the model
+    test    documents not used in training
     """
 
     train: "TrainingData"
@@ -114,23 +120,23 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What options ask for; None leaves it to the size of the data."""
+class TrainingOptions:
+    """Options of training; None: chosen by the size of the data."""
 
-    plan: str
-    beam: int
-    depth: int | None
-    eta: float | None
-    trees: int | None
-    min_leaf: int | None
-    folds: int | None
-    without: tuple[str, ...]
-    nil_precision: float | None
-    seed: int
-    threads: int | None
+    plan: str = "bsg"
+    beam: int = 4
+    depth: int | None = None
+    eta: float | None = None
+    trees: int | None = None
+    min_leaf: int | None = None
+    folds: int | None = None
+    without: tuple[str, ...] = ()
+    nil_precision: float | None = None
+    seed: int = 0
+    threads: int | None = None
 
-    def settings(self, given: Given) -> "LinkerTraining":
-        """Return settings that fit the data, but for what is asked for."""
+    def settings(self, given: TrainingInput) -> "LinkerTraining":
+        """Return the settings for the data."""
         from dataclasses import replace
 
         from sgtb.boosting.search.plan import SearchPlan
@@ -141,7 +147,7 @@ class Asked:
         own = _stated(folds=self.folds, nil_precision=self.nil_precision)
         return replace(
             base,
-            plan=SearchPlan(self.plan, self.beam),  # type: ignore[arg-type]  # it checks itself
+            plan=SearchPlan(self.plan, self.beam),  # type: ignore[arg-type]  # checked by SearchPlan
             trees=replace(base.trees, **trees),
             training=replace(
                 base.training, threads=self.threads, seed=self.seed, **_stated(n_trees=self.trees)
@@ -153,12 +159,12 @@ class Asked:
 
 
 def check_output(*paths: Path | None) -> None:
-    """Raise before the work, not after it, if a file cannot be written."""
+    """Raise before the work if a file cannot be written."""
     for path in paths:
         if path is not None and not path.parent.is_dir():
-            raise ModelFileError(f"{path}: there is no folder {path.parent}; create it first")
+            raise ModelFileError(f"{path}: no folder {path.parent}; create it first")
         if path is not None and path.is_dir():
-            raise ModelFileError(f"{path}: this is a folder; name a file")
+            raise ModelFileError(f"{path}: a folder; name a file")
 
 
 def from_files(
@@ -168,44 +174,41 @@ def from_files(
     format: str | None,
     seed: int,
     quiet: bool,
-) -> Given:
-    """Read annotated documents; without dev documents, split some off."""
+) -> TrainingInput:
+    """Read annotated documents; split dev documents off if none are given."""
     from sgtb.linking.training.training_data import DEV_SHARE, TrainingData, split_off_dev
 
-    if format is not None and format not in FORMATS:
-        raise typer.BadParameter(f"there is no format {format!r}, but {', '.join(FORMATS)}")
     found = _read(train, format)
-    learn, said = [d for d in found if d.split in ("", "train")], "given"
+    learn, dev_origin = [d for d in found if d.split in ("", "train")], "given"
     if len(learn) < len(found):
-        say(f"{len(found) - len(learn)} documents of other splits than train are not learned from",
-            quiet)  # fmt: skip
+        say(f"{len(found) - len(learn)} documents of other splits than train are not used", quiet)
     if dev:
         held = _read(dev, format)
         labelled = [d for d in held if d.split == "dev"]
         held = labelled or held
     elif any(d.split == "dev" for d in found):
-        held, said = [d for d in found if d.split == "dev"], "the split dev of the same files"
+        held, dev_origin = [d for d in found if d.split == "dev"], "the split dev of the same files"
     else:
         rest, taken = split_off_dev(learn, DEV_SHARE, seed)
         learn, held = list(rest), list(taken)
-        said = f"{len(held)} documents drawn from the training files, seed {seed}"
-        say(f"no dev documents are given: {len(held)} of {len(found)} documents are set apart to "
-            f"choose by, drawn with seed {seed}", quiet)  # fmt: skip
+        dev_origin = f"{len(held)} documents drawn from the training files, seed {seed}"
+        say(f"no dev documents given: {len(held)} of {len(found)} documents are held out for dev, "
+            f"drawn with seed {seed}", quiet)  # fmt: skip
     if not learn:
         names = ", ".join(map(str, train))
-        raise ProblemsError(f"{names}: there is no document to learn from")
+        raise ProblemsError(f"{names}: no training documents")
     given = [TrainingData.of(kb, documents) for documents in (learn, held)]
     origin = {
         "trained on": [path.name for path in train],
-        "dev": [path.name for path in dev] if dev else said,
+        "dev": [path.name for path in dev] if dev else dev_origin,
     }
-    return tell(Given(given[0], given[1], _with_counts(origin, given, kb)), quiet)
+    return print_counts(TrainingInput(given[0], given[1], _with_counts(origin, given, kb)), quiet)
 
 
 def from_links(
     kb: "KnowledgeBase", dumps: Sequence[Path], most: int, workers: int, quiet: bool, progress: Any
-) -> Given:
-    """Take the links of pages held out of a knowledge base."""
+) -> TrainingInput:
+    """Read the links of pages held out of a knowledge base."""
     from sgtb.linking.training.training_data import TrainingData
     from sgtb.wikipedia.build.link_documents import read_link_documents
 
@@ -219,40 +222,40 @@ def from_links(
         "hold out": dict(kb.state.origin["hold_out"]),
     }
     origin = _with_counts(origin, (train, dev), kb)
-    return tell(Given(train, dev, origin, read.documents["test"]), quiet)
+    return print_counts(TrainingInput(train, dev, origin, read.documents["test"]), quiet)
 
 
-def word_vectors(asked: str) -> "WordVectors | None":
-    """Load the vectors that an option names."""
+def word_vectors(name: str) -> "WordVectors | None":
+    """Load the word vectors of an option."""
     from sgtb.text.word_vectors import WordVectors
 
-    if asked == "none":
+    if name == "none":
         return None
-    return WordVectors.glove() if asked == "glove" else WordVectors.read(asked)
+    return WordVectors.glove() if name == "glove" else WordVectors.read(name)
 
 
-def tell(given: Given, quiet: bool) -> Given:
-    """Say what there is to learn from, and what the knowledge base lacks."""
+def print_counts(given: TrainingInput, quiet: bool) -> TrainingInput:
+    """Print the numbers of documents and mentions, and the unknown entities."""
     for name, data in (("train", given.train), ("dev", given.dev)):
         say(
             f"{name}: {len(data.documents):,} documents, {data.n_mentions:,} mentions; "
-            f"{data.n_known:,} mean an entity of the knowledge base, {data.n_nil:,} none of it",
+            f"{data.n_known:,} with an entity of the knowledge base, {data.n_nil:,} NIL",
             quiet,
         )
         if data.unknown:
-            most = data.unknown.most_common(_SHOWN)
+            most = data.unknown.most_common(_MAX_NAMED)
             names = ", ".join(f"{id_!r:.60} ({n:,})" for id_, n in most)
-            more = "" if len(data.unknown) <= _SHOWN else ", …"
+            more = "" if len(data.unknown) <= _MAX_NAMED else ", …"
             say(
-                f"warning: {name} names {len(data.unknown):,} entities that the knowledge base "
-                f"lacks, as: {names}{more}; `sgtb corpus check` suggests others",
+                f"warning: {len(data.unknown):,} entities of {name} are not in the knowledge "
+                f"base: {names}{more}; `sgtb corpus check` suggests others",
                 quiet,
             )
     return given
 
 
 def say(line: str, quiet: bool) -> None:
-    """Talk, on standard error."""
+    """Print a message on standard error."""
     if not quiet:
         print(line, file=sys.stderr, flush=True)
 

@@ -1,4 +1,4 @@
-"""The application: routers and guards put together, and every error turned into JSON."""
+"""The web application: routes, middleware and error handlers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,18 +19,18 @@ from sgtb.serving import protocols
 from sgtb.serving import routes as api
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import ServeError, failure_response, response_of
-from sgtb.serving.middleware import Intake, Watch
+from sgtb.serving.middleware import BodyReader, ResponseGuard
 from sgtb.serving.service_settings import ServeSettings
 
-_ABOUT = """Names in text linked to the entities they mean, all of a document decided together.
+_ABOUT = """Links names in text to the entities they mean, all names of a document jointly.
 
 Offsets count code points. Every error is JSON: `{"error": {"code", "message", "limit"}}`."""
-_TOLD = 5
-"""Mistakes in a body that are told at once."""
+_MAX_ERRORS = 5
+"""Validation errors reported at once."""
 
 
 def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI:
-    """Return the application of an engine, which it starts and closes."""
+    """Return the application; it starts and closes the engine."""
     settings = settings or engine.settings
 
     @asynccontextmanager
@@ -39,7 +39,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
         yield
         await run_in_threadpool(engine.close)
 
-    # No pages of documentation: they would load scripts from other hosts.
+    # No documentation pages: they would load scripts from other hosts.
     app = FastAPI(
         title="sgtb", version=sgtb.__version__, description=_ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None, redirect_slashes=False,
@@ -48,25 +48,27 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
     for router in protocols.routers(engine, settings):
         app.include_router(router)
     app.include_router(page.router())
-    _tell_errors(app)
-    # The last to be added is the first to see a request.
-    app.add_middleware(Intake, settings=settings)
+    _handle_errors(app)
+    # The middleware added last sees a request first.
+    app.add_middleware(BodyReader, settings=settings)
     if settings.allow_origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=settings.allow_origins, allow_methods=["GET", "POST"],
             allow_headers=["content-type"],
         )  # fmt: skip
-    app.add_middleware(Watch, metrics=engine.metrics, open_to_others=bool(settings.allow_origins))
+    app.add_middleware(
+        ResponseGuard, metrics=engine.metrics, cross_origin=bool(settings.allow_origins)
+    )
     return app
 
 
-def _tell_errors(app: FastAPI) -> None:
+def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(ServeError)
-    async def refused(_: Request, error: ServeError) -> Response:
+    async def failed(_: Request, error: ServeError) -> Response:
         return response_of(error)
 
     @app.exception_handler(RequestError)
-    async def senseless(_: Request, error: RequestError) -> Response:
+    async def invalid(_: Request, error: RequestError) -> Response:
         return failure_response(422, "bad_request", str(error))
 
     @app.exception_handler(MissingExtraError)
@@ -74,8 +76,8 @@ def _tell_errors(app: FastAPI) -> None:
         return failure_response(501, "not_installed", str(error))
 
     @app.exception_handler(RequestValidationError)
-    async def unreadable(_: Request, error: RequestValidationError) -> Response:
-        return failure_response(422, "bad_request", _mistakes(error.errors()))
+    async def malformed(_: Request, error: RequestValidationError) -> Response:
+        return failure_response(422, "bad_request", _validation_message(error.errors()))
 
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> Response:
@@ -84,11 +86,11 @@ def _tell_errors(app: FastAPI) -> None:
         return failure_response(status, status.name.lower(), str(error.detail), headers=headers)
 
 
-def _mistakes(errors: Any) -> str:
-    """Return what is wrong with a body, without repeating it."""
-    told = []
-    for error in errors[:_TOLD]:
+def _validation_message(errors: Any) -> str:
+    """Describe validation errors without repeating the body."""
+    messages = []
+    for error in errors[:_MAX_ERRORS]:
         place = ".".join(str(part) for part in error["loc"] if part != "body")
-        told.append(f"{place[:200]}: {error['msg']}" if place else str(error["msg"]))
-    more = len(errors) - len(told)
-    return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+        messages.append(f"{place[:200]}: {error['msg']}" if place else str(error["msg"]))
+    more = len(errors) - len(messages)
+    return "; ".join(messages) + (f"; and {more} more" if more > 0 else "")

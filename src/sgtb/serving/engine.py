@@ -1,9 +1,8 @@
-"""Engine: the linker of a service. It links what waits together, off the event loop.
+"""The linking engine of a service: batches queued documents and links them off the event loop.
 
-Requests put documents into a queue that is bounded. A thread takes what is there, as many as fit
-together, and links them at once: that takes far less time than one by one. A new model or
-knowledge base is loaded beside the old one and then takes its place. Who began with the old one
-ends with it, and the last one to let go of it closes it.
+Requests put documents into a bounded queue. A thread takes as many as fit into a batch and links
+them at once, which is much faster than one by one. `reload` loads the new linker before it replaces
+the old one; requests under way finish with the old one, which is closed with its last reference.
 """
 
 import asyncio
@@ -28,12 +27,12 @@ from sgtb.serving.error_responses import (
     TooLongError,
     TooManyError,
 )
-from sgtb.serving.link_requests import Options, complete, make_ready
+from sgtb.serving.link_requests import Options, prepare_request, with_nil_links
 from sgtb.serving.service_metrics import Metrics
 from sgtb.serving.service_settings import ServeSettings
 
 log = logging.getLogger("sgtb.serving")
-Question = tuple[Request, Options]
+LinkQuery = tuple[Request, Options]
 _SMOOTHING = 0.1
 
 
@@ -44,9 +43,9 @@ class _Job(NamedTuple):
 
 
 class Engine:
-    """Links for many callers at once. Call `start` before the first request, `close` at the end.
+    """Links for concurrent callers. Call `start` before the first request, `close` at the end.
 
-    load  gives a linker, ready for use; called again by `reload`
+    load  returns a linker ready for use; called again by `reload`
     """
 
     def __init__(
@@ -62,12 +61,12 @@ class Engine:
         self._waiting: deque[_Job] = deque()
         self._wakes = threading.Condition()
         self._closed = False
-        self._seconds = 0.01  # for a document, as of late
+        self._seconds = 0.01  # per document, smoothed
         self._reloading = threading.Lock()
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Load the linker and begin to link; takes as long as loading does."""
+        """Load the linker and start the linking threads."""
         if self._threads:
             return
         self._take(self._load())
@@ -78,7 +77,7 @@ class Engine:
         self.metrics.ready.set(1)
 
     def close(self) -> None:
-        """Link what still waits, then let go of the linker."""
+        """Link the queued documents, then release the linker."""
         with self._wakes:
             self._closed = True
             self.metrics.ready.set(0)
@@ -90,30 +89,30 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        """Whether there is a linker, and it takes requests."""
+        """Whether requests are accepted."""
         return self._current is not None and not self._closed
 
     @property
     def waiting(self) -> int:
-        """How many documents wait to be linked."""
+        """Number of queued documents."""
         return len(self._waiting)
 
     @property
     def linker(self) -> Linker:
-        """The linker of this moment. It stays good for who holds it, even when replaced."""
+        """The current linker. It stays usable for its holder even when replaced."""
         current = self._current
         if current is None:
             raise OverloadedError("the service is starting or ending; try again", retry_after=1)
         return current
 
     def reload(self) -> bool:
-        """Load model and knowledge base anew, then use them; if that fails, all stays as it was."""
+        """Reload model and knowledge base; keep the present ones if that fails."""
         with self._reloading:
             begin = time.perf_counter()
             try:
                 self._take(self._load())
             except Exception as error:
-                log.error("nothing was reloaded: %s: %s", type(error).__name__, error)
+                log.error("reload failed: %s: %s", type(error).__name__, error)
                 self.metrics.failed_reloads.inc()
                 return False
             log.info("reloaded in %.1f s: %r", time.perf_counter() - begin, self.linker)
@@ -123,23 +122,22 @@ class Engine:
     async def link(self, request: Request, options: Options | None = None) -> LinkedDocument:
         """Link a text.
 
-        Raises a ServeError where a limit is met or the service has too much to do, and a
-        RequestError where the request itself makes no sense.
+        Raises a ServeError where a limit is exceeded, a RequestError where the request is invalid.
         """
         return (await self.link_many([(request, options or Options())]))[0]
 
-    async def link_many(self, questions: Sequence[Question]) -> list[LinkedDocument]:
-        """Link several texts: all of them, or the first error."""
+    async def link_many(self, queries: Sequence[LinkQuery]) -> list[LinkedDocument]:
+        """Link several texts; raises the first error."""
         settings = self.settings
-        if len(questions) > settings.max_batch:
+        if len(queries) > settings.max_batch:
             raise TooManyError(
-                f"{len(questions):,} documents are more than the limit of {settings.max_batch:,} "
+                f"{len(queries):,} documents are more than the limit of {settings.max_batch:,} "
                 "in a request",
                 settings.max_batch,
             )
-        for request, options in questions:
+        for request, options in queries:
             self._check(request, options)
-        jobs = [_Job(request, options, Future()) for request, options in questions]
+        jobs = [_Job(request, options, Future()) for request, options in queries]
         self._enqueue(jobs)
         try:
             async with asyncio.timeout(settings.request_seconds):
@@ -147,16 +145,16 @@ class Engine:
         except TimeoutError:
             self.metrics.too_late.inc()
             raise TooLateError(
-                f"this was not linked within the limit of {settings.request_seconds:g} seconds",
+                f"not linked within the limit of {settings.request_seconds:g} seconds",
                 settings.request_seconds,
                 self._retry_after(),
             ) from None
         finally:
             for job in jobs:
-                job.done.cancel()  # what nobody waits for any more need not be linked
+                job.done.cancel()  # of no use any more
 
     def _check(self, request: Request, options: Options) -> None:
-        """Raise if a request is beyond a limit."""
+        """Raise if a request exceeds a limit."""
         settings = self.settings
         most, what = settings.max_characters, ""
         if options.reasons and settings.max_reasons_characters < most:
@@ -183,14 +181,14 @@ class Engine:
             raise RequestError(f"nil must be from 0 to 1, not {options.nil!r}")
 
     def _enqueue(self, jobs: Sequence[_Job]) -> None:
-        """Let jobs wait, all of them or none."""
+        """Queue all jobs, or none."""
         with self._wakes:
             if not self.ready:
                 raise OverloadedError("the service is starting or ending; try again", retry_after=1)
             if len(self._waiting) + len(jobs) > self.settings.queue:
                 self.metrics.overloaded.inc()
                 raise OverloadedError(
-                    f"{len(self._waiting):,} documents wait to be linked, and the limit is "
+                    f"the queue holds {len(self._waiting):,} documents, and its limit is "
                     f"{self.settings.queue:,}; try again later",
                     self.settings.queue,
                     self._retry_after(),
@@ -200,17 +198,17 @@ class Engine:
             self._wakes.notify()
 
     def _retry_after(self) -> int:
-        """Return the seconds that what waits now will take, in whole ones."""
+        """Return the estimated seconds until the queue is empty, rounded up."""
         return max(1, math.ceil(len(self._waiting) * self._seconds))
 
     def _take(self, linker: Linker) -> None:
-        """Use a linker from now on. The old one is closed when nobody holds it any more."""
+        """Replace the linker. The old one is closed with its last reference."""
         self._current = linker
         self.metrics.entities.set(linker.kb.state.entities)
         self.metrics.generation.set(linker.kb.state.generation)
         gc.unfreeze()
         gc.collect()
-        gc.freeze()  # what is here now is here to stay: the collector need not look at it
+        gc.freeze()  # long-lived: exempt from collection
 
     def _work(self) -> None:
         while jobs := self._next():
@@ -223,10 +221,10 @@ class Engine:
             seconds = time.perf_counter() - begin
             self._seconds += _SMOOTHING * (seconds / len(jobs) - self._seconds)
             self.metrics.batch(len(jobs), seconds)
-            del jobs, current  # whoever waits for work must not hold on to a linker
+            del jobs, current  # an idle thread must not keep an old linker open
 
     def _next(self) -> list[_Job]:
-        """Return what is to be linked together; nothing at the end. Waits for it."""
+        """Wait for the next batch and return it; empty at the end."""
         jobs: list[_Job] = []
         characters = 0
         with self._wakes:
@@ -246,20 +244,20 @@ class Engine:
         return jobs
 
     def _answer(self, linker: Linker, options: LinkOptions, jobs: Sequence[_Job]) -> None:
-        """Link some jobs at once; if that fails, one by one: the others can do nothing for it."""
+        """Link jobs in one batch; if that fails, one by one, so that only the faulty ones fail."""
         ready = []
         for job in jobs:
             try:
-                ready.append((job, *make_ready(linker, job.request, job.options)))
+                ready.append((job, *prepare_request(linker, job.request, job.options)))
             except Exception as error:
-                job.done.set_exception(_told(error))
+                job.done.set_exception(_logged(error))
         if not ready:
             return
         try:
             documents = linker.link_many([request for _, request, _ in ready], options)
         except Exception as error:
             if len(ready) == 1:
-                ready[0][0].done.set_exception(_told(error))
+                ready[0][0].done.set_exception(_logged(error))
                 return
             for job, _, _ in ready:
                 self._answer(linker, options, [job])
@@ -267,11 +265,11 @@ class Engine:
         self.metrics.documents.inc(len(documents))
         self.metrics.links.inc(sum(len(one.links) for one in documents))
         for (job, _, nil), document in zip(ready, documents, strict=True):
-            job.done.set_result(complete(document, nil))
+            job.done.set_result(with_nil_links(document, nil))
 
 
-def _told(error: Exception) -> Exception:
-    """Return an error as it is told to the caller; what is nobody's fault outside is logged."""
+def _logged(error: Exception) -> Exception:
+    """Return an error; log it unless the caller caused it."""
     if not isinstance(error, RequestError | ServeError):
         log.error("a document could not be linked", exc_info=error)
     return error

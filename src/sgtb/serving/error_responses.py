@@ -1,4 +1,4 @@
-"""Failures: what a service refuses, and how it says so. Every answer of that kind is JSON."""
+"""Errors of the service and their JSON responses."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ from starlette.responses import JSONResponse
 
 from sgtb.core.errors import SgtbError
 
-INTERNAL = "something went wrong inside the service; its log tells what"
+INTERNAL = "internal error; see the log of the service"
 
 
 class ServeError(SgtbError):
-    """A request that is not answered.
+    """A refused request.
 
-    status       the HTTP status
-    code         what went wrong, for programs
-    limit        the limit that was met
-    retry_after  seconds after which it may go better
+    status       HTTP status
+    code         identifier of the error, for programs
+    limit        the limit that was exceeded
+    retry_after  seconds until a retry may succeed
     """
 
     status = 422
@@ -29,39 +29,39 @@ class ServeError(SgtbError):
 
 
 class TooLongError(ServeError):
-    """A body or a text beyond its limit."""
+    """A body or text is too long."""
 
     status, code = 413, "too_long"
 
 
 class TooManyError(ServeError):
-    """More spans, documents or candidates than one request may have."""
+    """A request has too many spans, documents or candidates."""
 
     status, code = 422, "too_many"
 
 
 class OverloadedError(ServeError):
-    """So much waits to be linked that no more is taken."""
+    """The queue is full, or the service is not ready."""
 
     status, code = 503, "overloaded"
 
 
 class TooLateError(ServeError):
-    """The time that a request may take is over."""
+    """The time limit of a request was exceeded."""
 
     status, code = 503, "too_late"
 
 
 class NotFoundError(ServeError):
-    """There is nothing of that name."""
+    """No such entity."""
 
     status, code = 404, "not_found"
 
 
 def failure_record(code: str, message: str, limit: float | None = None) -> dict[str, Any]:
-    """Return a failure as plain data."""
-    limited = {} if limit is None else {"limit": limit}
-    return {"error": {"code": code, "message": message, **limited}}
+    """Return the JSON record of an error."""
+    extra = {} if limit is None else {"limit": limit}
+    return {"error": {"code": code, "message": message, **extra}}
 
 
 def failure_response(
@@ -71,11 +71,11 @@ def failure_response(
     limit: float | None = None,
     headers: dict[str, str] | None = None,
 ) -> JSONResponse:
-    """Return the answer that tells of a failure."""
+    """Return the JSON response of an error."""
     return JSONResponse(failure_record(code, message, limit), status, headers)
 
 
 def response_of(error: ServeError) -> JSONResponse:
-    """Return the answer to a request that is refused."""
-    later = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
-    return failure_response(error.status, error.code, str(error), error.limit, later)
+    """Return the response to a refused request."""
+    headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
+    return failure_response(error.status, error.code, str(error), error.limit, headers)

@@ -1,4 +1,4 @@
-"""Questions: requests with their options, made ready for a linker; and its answers, completed."""
+"""Options of link requests, applied before and after linking."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -15,10 +15,10 @@ from sgtb.linking.mentions.mention_detection import checked_spans
 
 @dataclass(frozen=True, slots=True)
 class FixedLink(Record):
-    """A mention that the caller decided.
+    """A mention linked by the caller.
 
-    start, end  its code points in the text
-    entity      the id it means; None: it is NIL, and no other mention is to look at it
+    start, end  code points of the text
+    entity      its id; None: NIL, and without influence on other mentions
     """
 
     start: int
@@ -28,14 +28,13 @@ class FixedLink(Record):
 
 @dataclass(frozen=True, slots=True)
 class Options(Record):
-    """What is asked beside a text.
+    """Options of a link request.
 
-    candidates  alternatives given for every link
-    reasons     whether links come with reasons
-    nil         links with less confidence become NIL; 0 links all; None: as the model learned
-    fixed       what the caller decided: it takes the place of given or found mentions that
-                overlap it
-    added       mentions beside those given or found, and instead of those they overlap
+    candidates  candidates returned per link
+    reasons     whether links are explained
+    nil         links with less confidence become NIL; 0 links all; None: decided by the model
+    fixed       mentions linked by the caller; they replace overlapping mentions
+    added       further mentions; they replace overlapping mentions
     """
 
     candidates: int = 5
@@ -46,22 +45,22 @@ class Options(Record):
 
     @property
     def link_options(self) -> LinkOptions:
-        """The part of them that the linker takes. Requests that agree in it are linked together."""
+        """The options of the linker. Requests that share them are linked together."""
         return LinkOptions(self.candidates, self.reasons, self.nil)
 
 
-class Ready(NamedTuple):
-    """A request as a linker takes it, and the mentions that it need not see: those fixed to NIL."""
+class PreparedRequest(NamedTuple):
+    """A request for the linker, and the mentions fixed to NIL, which are added afterwards."""
 
     request: Request
     nil: tuple[FixedLink, ...]
 
 
-def make_ready(linker: Linker, request: Request, options: Options) -> Ready:
-    """Return what to ask a linker; a RequestError where something cannot be asked."""
+def prepare_request(linker: Linker, request: Request, options: Options) -> PreparedRequest:
+    """Apply options to a request; raises a RequestError if they do not fit the text."""
     _check_ids(linker, (*(request.spans or ()), *options.added), options.fixed)
     if not options.fixed and not options.added:
-        return Ready(request, ())
+        return PreparedRequest(request, ())
     text = request.text
     fixed = checked_spans(text, [Span(one.start, one.end, one.entity) for one in options.fixed])
     added = _apart(checked_spans(text, options.added), fixed)
@@ -70,36 +69,36 @@ def make_ready(linker: Linker, request: Request, options: Options) -> Ready:
         others: Iterable[Span] = (Span(mention.start, mention.end) for mention in found)
     else:
         others = checked_spans(text, request.spans)
-    said = sorted([*fixed, *added], key=lambda span: span.start)
+    stated = sorted([*fixed, *added], key=lambda span: span.start)
     nil = tuple(one for one in options.fixed if one.entity is None)
     left_out = {one.start for one in nil}
-    spans = [span for span in said if span.start not in left_out] + _apart(others, said)
-    return Ready(replace(request, spans=tuple(spans)), nil)
+    spans = [span for span in stated if span.start not in left_out] + _apart(others, stated)
+    return PreparedRequest(replace(request, spans=tuple(spans)), nil)
 
 
-def complete(document: LinkedDocument, nil: Sequence[FixedLink]) -> LinkedDocument:
-    """Return a linked document with the mentions that were fixed to NIL."""
+def with_nil_links(document: LinkedDocument, nil: Sequence[FixedLink]) -> LinkedDocument:
+    """Add the mentions fixed to NIL to a linked document."""
     if not nil:
         return document
     added = [_nil_link(document.text, one) for one in nil]
     links = sorted([*document.links, *added], key=lambda link: link.start)
-    # Reasons name other mentions by their places, which may lie further back now.
-    place = {link.start: i for i, link in enumerate(links)}
-    moved = [place[link.start] for link in document.links]
-    return replace(document, links=tuple(_moved(link, moved) for link in links))
+    # Reasons refer to other mentions by their index, which may have changed.
+    index = {link.start: i for i, link in enumerate(links)}
+    indices = [index[link.start] for link in document.links]
+    return replace(document, links=tuple(_renumbered(link, indices) for link in links))
 
 
 def _check_ids(linker: Linker, spans: Iterable[Span], fixed: Iterable[FixedLink]) -> None:
-    """Raise if an id is named that the knowledge base does not have."""
+    """Raise if an id is not in the knowledge base."""
     named = [id_ for span in spans for id_ in (span.fixed, *(span.candidates or ()))]
     named += [one.entity for one in fixed]
     for id_ in dict.fromkeys(named):
         if id_ is not None and linker.kb.number(id_) is None:
-            raise RequestError(f"there is no entity {id_!r:.200} in the knowledge base")
+            raise RequestError(f"no entity {id_!r:.200} in the knowledge base")
 
 
 def _apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
-    """Return the spans that overlap none of some others, which are in order."""
+    """Return the spans that overlap none of some others, which are sorted."""
     starts = [span.start for span in others]
 
     def is_apart(span: Span) -> bool:
@@ -113,14 +112,14 @@ def _apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 def _nil_link(text: str, one: FixedLink) -> Link:
     return Link(
-        one.start, one.end, text[one.start : one.end], None, "", "", 1.0, "given", fixed=True,
-        nil=1.0,
+        start=one.start, end=one.end, text=text[one.start : one.end], entity=None, title="",
+        type="", confidence=1.0, found="given", fixed=True, nil=1.0,
     )  # fmt: skip
 
 
-def _moved(link: Link, places: Sequence[int]) -> Link:
+def _renumbered(link: Link, indices: Sequence[int]) -> Link:
     reasons = tuple(
-        reason if reason.mention is None else replace(reason, mention=places[reason.mention])
+        reason if reason.mention is None else replace(reason, mention=indices[reason.mention])
         for reason in link.reasons
     )
     return replace(link, reasons=reasons) if reasons else link

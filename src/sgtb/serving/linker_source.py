@@ -1,4 +1,4 @@
-"""Source: where a service's linker comes from, so that it can be loaded once more."""
+"""Where the linker of a service is loaded from."""
 
 import os
 from dataclasses import dataclass, field
@@ -8,21 +8,21 @@ from sgtb.core.errors import SettingsError
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.mention_detection import MentionSettings
 
-if TYPE_CHECKING:  # the parent of workers does not need the linker
+if TYPE_CHECKING:  # the parent of server processes does not import the linker
     from sgtb.linking.linker import Linker
 
 Path = str | os.PathLike[str]
-_FEW = 4
+_WARM_UP_ENTITIES = 4
 
 
 @dataclass(frozen=True)
 class Source:
-    """A model and a knowledge base on disk, or the starter, for which both are None.
+    """A model and a knowledge base on disk; the starter if both are None.
 
-    model       the file of a model, or a folder of `sgtb pack`
-    kb          the folder of a knowledge base; None: the packed folder's own
-    mentions    how mentions are found where none are given
-    near_names  whether names that nothing is found for go by names spelt nearly so
+    model       a model file, or a folder of `sgtb pack`
+    kb          a knowledge base; None: that of the packed folder
+    mentions    settings of mention detection
+    near_names  whether unknown names are matched fuzzily
     """
 
     model: Path | None = None
@@ -37,7 +37,7 @@ class Source:
             raise SettingsError("a model needs a knowledge base; without both it is the starter")
 
     def load(self) -> "Linker":
-        """Load what lies there now, ready to link: kernels are compiled and loaded."""
+        """Load the linker and warm it up."""
         from sgtb.linking.link_options import LinkerSettings
         from sgtb.linking.linker import Linker
 
@@ -54,14 +54,11 @@ class Source:
 
 
 def _warm(linker: "Linker") -> None:
-    """Link something with reasons, so that the first to ask need not wait for any kernel.
-
-    Whatever the knowledge base: two mentions that may mean two of its entities each.
-    """
+    """Link two mentions with two candidates each, with reasons, so that all code is loaded."""
     from sgtb.linking.link_options import LinkOptions
 
     kb = linker.kb
-    first = range(min(_FEW, len(kb.rows)))
+    first = range(min(_WARM_UP_ENTITIES, len(kb.rows)))
     ids = [kb.id_of(number) for number in first if kb.rows["alive"][number]]
     spans = (Span(0, 1, None, tuple(ids[::2])), Span(2, 3, None, tuple(ids[1::2])))
     linker.link("A B")

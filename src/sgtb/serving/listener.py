@@ -1,4 +1,4 @@
-"""The listener: the address that a service is reached at, and the log that it writes."""
+"""The listening socket, the address and the log of a service."""
 
 import logging
 import socket
@@ -8,9 +8,9 @@ from sgtb.core.errors import SgtbError
 
 
 def listen_on(host: str, port: int, shared: bool = False) -> socket.socket:
-    """Return a socket bound to an address; an error that names it where that cannot be.
+    """Return a socket bound to an address.
 
-    shared  whether other processes bind to it, too, each to take its share of the connections
+    shared  whether other processes bind to the same address
     """
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
@@ -31,18 +31,18 @@ def listen_on(host: str, port: int, shared: bool = False) -> socket.socket:
 
 
 def url_of(host: str, port: int) -> str:
-    """Return where a browser finds a service."""
+    """Return the URL of a service."""
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 def set_up_log(requests: bool) -> None:
-    """Write what happens to standard error.
+    """Log to standard error.
 
-    requests  whether every request is a line
+    requests  whether every request is logged
     """
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
-    # What strangers send, and that they hang up, is not worth a line each.
+    # Malformed requests and lost connections are not logged.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     logging.getLogger("uvicorn.access").setLevel(logging.INFO if requests else logging.ERROR)

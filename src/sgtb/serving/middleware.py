@@ -1,4 +1,4 @@
-"""Guards: what every request passes on its way in, and every answer on its way out."""
+"""ASGI middleware: request bodies read within limits, security headers, errors, metrics."""
 
 import asyncio
 import logging
@@ -24,90 +24,90 @@ _HEADERS = (
     ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
     ("cross-origin-opener-policy", "same-origin"),
 )
-_OWN_ORIGIN = ("cross-origin-resource-policy", "same-origin")
-_NOT_KEPT = ("cache-control", "no-store")
+_SAME_ORIGIN = ("cross-origin-resource-policy", "same-origin")
+_NO_STORE = ("cache-control", "no-store")
 
 
-class Watch:
-    """Counts requests, keeps errors from leaving with what they know, and adds headers.
+class ResponseGuard:
+    """Counts requests, adds security headers, and hides internal errors.
 
-    The headers keep browsers from doing more than they should.
+    cross_origin  whether pages of other origins may read responses
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, open_to_others: bool = False) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, cross_origin: bool = False) -> None:
         self.app, self.metrics = app, metrics
-        headers = _HEADERS if open_to_others else (*_HEADERS, _OWN_ORIGIN)
+        headers = _HEADERS if cross_origin else (*_HEADERS, _SAME_ORIGIN)
         self._headers = _encoded(headers)
-        self._not_kept = _encoded([_NOT_KEPT])
+        self._no_store = _encoded([_NO_STORE])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begin, status = time.perf_counter(), 0
+        start, status = time.perf_counter(), 0
 
-        async def watched(message: Message) -> None:
+        async def guarded(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                given = list(message.get("headers", ()))
-                kept = any(name == b"cache-control" for name, _ in given)
-                message["headers"] = [*given, *self._headers, *([] if kept else self._not_kept)]
+                headers = list(message.get("headers", ()))
+                cached = any(name == b"cache-control" for name, _ in headers)
+                message["headers"] = [*headers, *self._headers, *([] if cached else self._no_store)]
             await send(message)
 
         try:
-            await self.app(scope, receive, watched)
+            await self.app(scope, receive, guarded)
         except Exception as error:
             log.error("a request failed", exc_info=error)
             if status:
-                raise  # half of an answer is out: all that is left is to hang up
-            await failure_response(500, "internal", INTERNAL)(scope, receive, watched)
+                raise  # part of the response is out: the connection is closed
+            await failure_response(500, "internal", INTERNAL)(scope, receive, guarded)
         finally:
-            self.metrics.request(scope["path"], status, time.perf_counter() - begin)
+            self.metrics.request(scope["path"], status, time.perf_counter() - start)
 
 
-class Intake:
-    """Reads a body whole before anything else happens, unless it is too long or too slow.
+class BodyReader:
+    """Reads the whole body before a request is handled, within limits of size and time.
 
-    Ends a request whose sender has gone: what nobody waits for need not be linked.
+    Cancels a request whose client has disconnected.
     """
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self.app, self.settings = app, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, with its body."""
+        """Read the body and handle the request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        seconds, most = self.settings.body_seconds, self.settings.max_body_bytes
+        seconds, limit = self.settings.body_seconds, self.settings.max_body_bytes
         try:
             async with asyncio.timeout(seconds):
-                body = await _read(scope, receive, most)
+                body = await _read(scope, receive, limit)
         except TimeoutError:
-            told = f"the body did not arrive within the limit of {seconds:g} seconds"
-            refused = failure_response(408, "too_slow", told, seconds, {"connection": "close"})
-            await refused(scope, receive, send)
+            message = f"the body did not arrive within the limit of {seconds:g} seconds"
+            response = failure_response(408, "too_slow", message, seconds, {"connection": "close"})
+            await response(scope, receive, send)
         except _TooLongError:
-            told = f"the body is longer than the limit of {most:,} bytes"
-            refused = failure_response(413, "too_long", told, most)
-            await refused(scope, receive, send)
+            message = f"the body is longer than the limit of {limit:,} bytes"
+            response = failure_response(413, "too_long", message, limit)
+            await response(scope, receive, send)
         else:
             if body is not None:
-                await self._pass_on(scope, body, receive, send)
+                await self._handle(scope, body, receive, send)
 
-    async def _pass_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+    async def _handle(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         task = asyncio.current_task()
         assert task is not None
         read = asyncio.Event()
-        answered = gone = False
+        answered = disconnected = False
 
-        async def at_once() -> Message:
+        async def buffered() -> Message:
             if not read.is_set():
                 read.set()
                 return {"type": "http.request", "body": body, "more_body": False}
-            await asyncio.Event().wait()  # `watch` ends it
+            await asyncio.Event().wait()  # cancelled with the request
             raise AssertionError
 
         async def noted(message: Message) -> None:
@@ -116,18 +116,18 @@ class Intake:
             await send(message)
 
         async def watch() -> None:
-            nonlocal gone
+            nonlocal disconnected
             while (await receive())["type"] != "http.disconnect":
                 pass
             if not answered:
-                gone = True
+                disconnected = True
                 task.cancel()
 
         watching = asyncio.create_task(watch())
         try:
-            await self.app(scope, at_once, noted)
+            await self.app(scope, buffered, noted)
         except asyncio.CancelledError:
-            if not gone:
+            if not disconnected:
                 raise
             task.uncancel()
         finally:
@@ -138,10 +138,10 @@ class _TooLongError(Exception):
     pass
 
 
-async def _read(scope: Scope, receive: Receive, most: int) -> bytes | None:
-    """Return the body of a request; None: its sender has gone."""
+async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+    """Return the body of a request; None if the client has disconnected."""
     for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit() and int(value[:20]) > most:
+        if name == b"content-length" and value.isdigit() and int(value[:20]) > limit:
             raise _TooLongError
     parts: list[bytes] = []
     size = 0
@@ -151,7 +151,7 @@ async def _read(scope: Scope, receive: Receive, most: int) -> bytes | None:
             return None
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > most:
+        if size > limit:
             raise _TooLongError
         if not message.get("more_body", False):
             return b"".join(parts)

@@ -1,4 +1,4 @@
-"""The page: files that a browser is sent, read once, each with a fingerprint of what is in it."""
+"""The files of the web page, served with ETags."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ _INDEX = "index.html"
 
 @dataclass(frozen=True)
 class PageFile:
-    """A file of the page, as it is sent."""
+    """A file of the page."""
 
     content: bytes
     type: str
     etag: str
 
     def answer(self, request: Request) -> Response:
-        """Return the file, or say that the browser has it already."""
-        # Kept by browsers but asked for each time: after an upgrade nobody has half an old page.
+        """Return the file, or 304 if the browser has it."""
+        # Revalidated each time, so that an upgrade replaces all files at once.
         headers = {"ETag": self.etag, "Cache-Control": "no-cache"}
         known = request.headers.get("if-none-match", "")
         if self.etag in (tag.strip().removeprefix("W/") for tag in known.split(",")):
@@ -34,7 +34,7 @@ class PageFile:
 
 
 def page_files() -> dict[str, PageFile]:
-    """Return all files of the page by name."""
+    """Return the files of the page by name."""
     found = {}
     for file in sorted(
         files("sgtb.serving").joinpath("page").iterdir(), key=lambda file: file.name
@@ -48,7 +48,7 @@ def page_files() -> dict[str, PageFile]:
 
 
 def router() -> APIRouter:
-    """Return the routes of the page: itself at /, what it is made of below /page/."""
+    """Return the routes: the page at /, its other files below /page/."""
     routes = APIRouter(include_in_schema=False)
     for name, file in page_files().items():
         path = "/" if name == _INDEX else f"/page/{name}"

@@ -1,4 +1,4 @@
-"""The API of the service: texts linked, entities and names looked up, and how the service fares."""
+"""The routes of the API."""
 
 import json
 import time
@@ -11,27 +11,28 @@ import sgtb
 from sgtb.kb.entity import TYPES
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import LinkedDocument
+from sgtb.linking.nil_candidate import REASON_LABELS
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import NotFoundError, OverloadedError
 from sgtb.serving.schemas import (
     BatchBody,
-    BatchTold,
-    CandidatesTold,
-    EntityTold,
-    ErrorTold,
-    KbTold,
+    BatchResponse,
+    CandidatesResponse,
+    EntityResponse,
+    ErrorResponse,
+    KbResponse,
     LinkBody,
-    LinksTold,
-    StateTold,
+    LinkResponse,
+    StatusResponse,
 )
 from sgtb.serving.service_metrics import CONTENT_TYPE
 from sgtb.serving.service_settings import ServeSettings
 
-SHOWN = 50
-"""Names and links told of an entity, unless more are asked for."""
-MOST = 1_000
-_AT_ONCE = 200
-"""Links that are written as JSON on the event loop; more would make others wait."""
+DEFAULT_SHOWN = 50
+"""Names and links of an entity returned by default."""
+MAX_SHOWN = 1_000
+_MAX_INLINE = 200
+"""Links serialised on the event loop; more would delay other requests."""
 _LIMITS = (
     "max_body_bytes", "max_characters", "max_reasons_characters", "max_spans", "max_batch",
     "max_candidates", "request_seconds",
@@ -39,78 +40,85 @@ _LIMITS = (
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return what the OpenAPI page says of the errors that a route may answer with."""
-    told = {
-        400: "The body cannot be read.",
-        404: "There is no such entity.",
+    """Return the error responses of a route for the OpenAPI document."""
+    descriptions = {
+        400: "The body is malformed.",
+        404: "No such entity.",
         408: "The body did not arrive in time.",
         413: "The body or a text is too long; the error names the limit.",
-        422: "The request makes no sense, or has too many parts.",
-        503: "OverloadedError, or not done in time; try again after the seconds of Retry-After.",
+        422: "The request is invalid, or has too many parts.",
+        503: "Overloaded, or not linked in time; retry after the seconds of Retry-After.",
     }
     return {
-        status: {"model": ErrorTold, "description": told[status]} for status in (*statuses, 422)
+        status: {"model": ErrorResponse, "description": descriptions[status]}
+        for status in (*statuses, 422)
     }
 
 
 def router(engine: Engine, settings: ServeSettings) -> APIRouter:
-    """Return the routes of the API."""
+    """Return the routes."""
     api = APIRouter()
     linking = refusals(400, 408, 413, 503)
 
-    @api.post("/api/link", response_model=LinksTold, responses=linking, tags=["link"])
+    @api.post("/api/link", response_model=LinkResponse, responses=linking, tags=["link"])
     async def link(body: LinkBody) -> Response:
-        """Find the names in a text, or take the spans given, and tell which entities they mean."""
+        """Link the names in a text, detected or given as spans."""
         begin = time.perf_counter()
-        document = await engine.link(*body.question())
+        document = await engine.link(*body.query())
         return await _json_of([document], lambda: {**document.to_dict(), **_since(begin)})
 
-    @api.post("/api/link/batch", response_model=BatchTold, responses=linking, tags=["link"])
+    @api.post("/api/link/batch", response_model=BatchResponse, responses=linking, tags=["link"])
     async def link_batch(body: BatchBody) -> Response:
-        """Link several texts, each by itself: all of them, or an error."""
+        """Link several texts, each by itself."""
         begin = time.perf_counter()
-        documents = await engine.link_many([document.question() for document in body.documents])
+        documents = await engine.link_many([document.query() for document in body.documents])
         return await _json_of(
             documents,
             lambda: {"documents": [one.to_dict() for one in documents], **_since(begin)},
         )
 
     @api.get(
-        "/api/entity/{id:path}", response_model=EntityTold, responses=refusals(404, 503),
+        "/api/entity/{id:path}", response_model=EntityResponse, responses=refusals(404, 503),
         tags=["knowledge base"],
     )  # fmt: skip
     def entity(
         id: str,
-        aliases: Annotated[int, Query(ge=0, le=MOST, description="names told")] = SHOWN,
-        links: Annotated[int, Query(ge=0, le=MOST, description="links told")] = SHOWN,
+        aliases: Annotated[
+            int, Query(ge=0, le=MAX_SHOWN, description="names returned")
+        ] = DEFAULT_SHOWN,
+        links: Annotated[
+            int, Query(ge=0, le=MAX_SHOWN, description="links returned")
+        ] = DEFAULT_SHOWN,
     ) -> Response:
-        """Tell what the knowledge base knows about an entity."""
+        """Return what the knowledge base holds about an entity."""
         return json_response(_entity(engine.linker, id, aliases, links))
 
     @api.get(
-        "/api/candidates", response_model=CandidatesTold, responses=refusals(503),
+        "/api/candidates", response_model=CandidatesResponse, responses=refusals(503),
         tags=["knowledge base"],
     )  # fmt: skip
     def candidates(
-        name: Annotated[str, Query(max_length=1_000, description="in any spelling of its case")],
-        k: Annotated[int, Query(ge=1, le=settings.max_candidates, description="at most")] = 30,
+        name: Annotated[str, Query(max_length=1_000, description="in upper or lower case")],
+        k: Annotated[
+            int, Query(ge=1, le=settings.max_candidates, description="maximum number")
+        ] = 30,
     ) -> Response:
-        """Tell which entities a name may mean, by itself."""
+        """Return the candidates of a name."""
         return json_response({"name": name, "candidates": _candidates(engine.linker, name, k)})
 
-    @api.get("/api/kb", response_model=KbTold, responses=refusals(503), tags=["knowledge base"])
+    @api.get("/api/kb", response_model=KbResponse, responses=refusals(503), tags=["knowledge base"])
     def kb() -> Response:
-        """Tell what the service links with, and its limits."""
+        """Return the knowledge base, the model and the limits of the service."""
         return json_response(_kb(engine.linker, settings))
 
-    @api.get("/healthz", response_model=StateTold, tags=["service"])
+    @api.get("/healthz", response_model=StatusResponse, tags=["service"])
     async def healthz() -> Response:
-        """Tell that the service runs."""
+        """Return that the service runs."""
         return json_response({"status": "ok"})
 
-    @api.get("/readyz", response_model=StateTold, responses=refusals(503), tags=["service"])
+    @api.get("/readyz", response_model=StatusResponse, responses=refusals(503), tags=["service"])
     async def readyz() -> Response:
-        """Tell whether requests are linked."""
+        """Return whether requests are accepted."""
         if not engine.ready:
             raise OverloadedError("the service is starting or ending", retry_after=1)
         return json_response({"status": "ready"})
@@ -120,25 +128,25 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         responses={200: {"content": {CONTENT_TYPE: {"schema": {"type": "string"}}}}},
     )  # fmt: skip
     async def metrics() -> Response:
-        """Tell what was counted, for Prometheus."""
+        """Return metrics for Prometheus."""
         return Response(engine.metrics.text(), headers={"content-type": CONTENT_TYPE})
 
     return api
 
 
 def json_response(record: Any, status: int = 200) -> Response:
-    """Return plain data as JSON, characters as they are."""
+    """Return a JSON response, without escapes of non-ASCII characters."""
     try:
         body = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return Response(body.encode(), status, media_type="application/json")
-    except UnicodeEncodeError:  # half of a UTF-16 pair
+    except UnicodeEncodeError:  # a lone surrogate
         body = json.dumps(record, allow_nan=False, separators=(",", ":"))
         return Response(body.encode(), status, media_type="application/json")
 
 
 async def _json_of(documents: list[LinkedDocument], record: Any) -> Response:
-    """Return an answer with documents; many links are written down off the event loop."""
-    if sum(len(document.links) for document in documents) <= _AT_ONCE:
+    """Return a response with documents; many links are serialised off the event loop."""
+    if sum(len(document.links) for document in documents) <= _MAX_INLINE:
         return json_response(record())
     return await run_in_threadpool(lambda: json_response(record()))
 
@@ -152,7 +160,7 @@ def _entity(linker: Linker, id_: str, n_aliases: int, n_links: int) -> dict[str,
     try:
         found = kb.entity(id_)
     except KeyError:
-        raise NotFoundError(f"there is no entity {id_!r:.200} in the knowledge base") from None
+        raise NotFoundError(f"no entity {id_!r:.200} in the knowledge base") from None
     counts: dict[str, int] = {}
     for alias in found.aliases:
         counts[alias.name] = counts.get(alias.name, 0) + alias.count
@@ -207,4 +215,5 @@ def _kb(linker: Linker, settings: ServeSettings) -> dict[str, Any]:
             "nil": model.nil.kind,
         },
         "limits": {name: getattr(settings, name) for name in _LIMITS},
+        "feature_labels": REASON_LABELS,
     }

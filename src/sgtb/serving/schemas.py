@@ -1,4 +1,4 @@
-"""Bodies: what requests to the API hold and what its answers hold, as the OpenAPI page shows it."""
+"""Request bodies and responses of the API, as the OpenAPI document shows them."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ JORDAN = "Jordan scored, Pippen passed, and the Bulls beat Utah again."
 
 
 def _whole(value: Any) -> Any:
-    """Return 1 for 1.0: to JSON they are the same number."""
+    """Return 1 for 1.0: equal numbers in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -20,38 +20,38 @@ Count = Annotated[int, Field(strict=True, ge=1), BeforeValidator(_whole)]
 Id = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
-class Asked(BaseModel):
-    """The base of what a request holds: a key that is not known is an error, not passed over."""
+class RequestBody(BaseModel):
+    """Base of request bodies: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SpanBody(Asked):
+class SpanBody(RequestBody):
     """A mention given by the caller."""
 
-    start: Annotated[Offset, Field(description="its first code point in the text")]
-    end: Annotated[Offset, Field(description="the code point after its last")]
-    fixed: Annotated[Id | None, Field(description="the id it certainly means")] = None
+    start: Annotated[Offset, Field(description="first code point of the mention")]
+    end: Annotated[Offset, Field(description="code point after its last")]
+    fixed: Annotated[Id | None, Field(description="id of the entity, if known")] = None
     candidates: Annotated[
-        list[Id] | None, Field(description="the ids it may mean; null: as the names have it")
+        list[Id] | None, Field(description="ids of the candidates; null: looked up by name")
     ] = None
 
     def span(self) -> Span:
-        """Return it as a linker takes it."""
+        """Return the span for the linker."""
         given = None if self.candidates is None else tuple(self.candidates)
         return Span(self.start, self.end, self.fixed, given)
 
 
-class FixedBody(Asked):
-    """A mention that the caller decided."""
+class FixedBody(RequestBody):
+    """A mention linked by the caller."""
 
     start: Offset
     end: Offset
-    entity: Annotated[Id | None, Field(description="the id it means; null: it is NIL")]
+    entity: Annotated[Id | None, Field(description="id of the entity; null: NIL")]
 
 
-class LinkBody(Asked):
-    """A text to be linked."""
+class LinkBody(RequestBody):
+    """A text to link."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -63,34 +63,31 @@ class LinkBody(Asked):
         }
     )
     text: Annotated[str, Field(description="plain text; offsets count its code points")]
-    spans: Annotated[
-        list[SpanBody] | None, Field(description="its mentions; null: they are found")
-    ] = None
+    spans: Annotated[list[SpanBody] | None, Field(description="mentions; null: detected")] = None
     fixed: Annotated[
         list[FixedBody] | None,
-        Field(description="decided mentions, beside those given or found; where they overlap, "
-              "instead of them"),
+        Field(description="mentions linked by the caller; they replace overlapping mentions"),
     ] = None  # fmt: skip
-    candidates: Annotated[Count, Field(description="given per mention")] = 5
-    reasons: Annotated[bool, Field(strict=True, description="whether links have reasons")] = False
+    candidates: Annotated[Count, Field(description="candidates returned per mention")] = 5
+    reasons: Annotated[bool, Field(strict=True, description="whether to explain links")] = False
     nil: Annotated[
         float | None,
         Field(strict=True, ge=0, le=1, allow_inf_nan=False,
-              description="links with less confidence become NIL; 0 links all; null: as the "
-              "model learned to"),
+              description="links with less confidence become NIL; 0 links all; null: decided by "
+              "the model"),
     ] = None  # fmt: skip
-    id: Annotated[str, Field(max_length=1_000, description="the answer carries it")] = ""
+    id: Annotated[str, Field(max_length=1_000, description="returned in the response")] = ""
 
-    def question(self) -> tuple[Request, Options]:
-        """Return it as an engine takes it."""
+    def query(self) -> tuple[Request, Options]:
+        """Return the request for the engine."""
         spans = None if self.spans is None else tuple(span.span() for span in self.spans)
         fixed = tuple(FixedLink(one.start, one.end, one.entity) for one in self.fixed or ())
         options = Options(self.candidates, self.reasons, self.nil, fixed)
         return Request(self.text, spans, self.id), options
 
 
-class BatchBody(Asked):
-    """Texts to be linked, each by itself."""
+class BatchBody(RequestBody):
+    """Texts to link, each by itself."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -100,11 +97,7 @@ class BatchBody(Asked):
     documents: list[LinkBody]
 
 
-class Told(BaseModel):
-    """The base of what an answer holds."""
-
-
-class AlternativeTold(Told):
+class AlternativeModel(BaseModel):
     """A candidate of a mention."""
 
     entity: str
@@ -114,8 +107,8 @@ class AlternativeTold(Told):
     prior: float | None
 
 
-class ReasonTold(Told):
-    """A part of the score difference between an answer and its runner-up."""
+class ReasonModel(BaseModel):
+    """A part of the score difference between the chosen candidate and the runner-up."""
 
     kind: str
     name: str
@@ -123,8 +116,8 @@ class ReasonTold(Told):
     mention: int | None
 
 
-class LinkTold(Told):
-    """A mention and the entity it means; null: NIL."""
+class LinkModel(BaseModel):
+    """A mention and its entity; null: NIL."""
 
     start: int
     end: int
@@ -136,48 +129,48 @@ class LinkTold(Told):
     nil: float | None
     found: str
     fixed: bool
-    candidates: list[AlternativeTold]
+    candidates: list[AlternativeModel]
     runner_up: str | None
     lead: float | None
-    reasons: list[ReasonTold]
+    reasons: list[ReasonModel]
 
 
-class DocumentTold(Told):
+class DocumentModel(BaseModel):
     """A document of a batch."""
 
     id: str | None = None
-    links: list[LinkTold]
+    links: list[LinkModel]
 
 
-class LinksTold(DocumentTold):
-    """The links of a text, in its order."""
+class LinkResponse(DocumentModel):
+    """The links of a text, in order."""
 
     milliseconds: float
 
 
-class BatchTold(Told):
-    """The documents of a batch, in its order."""
+class BatchResponse(BaseModel):
+    """The documents of a batch, in order."""
 
-    documents: list[DocumentTold]
+    documents: list[DocumentModel]
     milliseconds: float
 
 
-class AliasTold(Told):
-    """A name of an entity, and how often it was met."""
+class AliasModel(BaseModel):
+    """A name of an entity and its count."""
 
     name: str
     count: int
 
 
-class NeighbourTold(Told):
+class NeighbourModel(BaseModel):
     """An entity that another links to."""
 
     id: str
     title: str
 
 
-class EntityTold(Told):
-    """What is known about an entity; of names and links the first, and how many there are."""
+class EntityResponse(BaseModel):
+    """An entity, with its first names and links and their total numbers."""
 
     id: str
     title: str
@@ -186,14 +179,14 @@ class EntityTold(Told):
     popularity: float | None
     in_links: int
     out_links: int
-    aliases: list[AliasTold]
+    aliases: list[AliasModel]
     n_aliases: int
-    links: list[NeighbourTold]
+    links: list[NeighbourModel]
     n_links: int
 
 
-class CandidateTold(Told):
-    """An entity that a name may mean."""
+class CandidateModel(BaseModel):
+    """A candidate of a name."""
 
     entity: str
     title: str
@@ -201,15 +194,15 @@ class CandidateTold(Told):
     prior: float
 
 
-class CandidatesTold(Told):
-    """The entities that a name may mean, likeliest first."""
+class CandidatesResponse(BaseModel):
+    """The candidates of a name, likeliest first."""
 
     name: str
-    candidates: list[CandidateTold]
+    candidates: list[CandidateModel]
 
 
-class ModelTold(Told):
-    """The model that links."""
+class ModelInfo(BaseModel):
+    """The model in use."""
 
     plan: str
     beam: int
@@ -217,8 +210,11 @@ class ModelTold(Told):
     nil: str
 
 
-class KbTold(Told):
-    """What the service links with."""
+class KbResponse(BaseModel):
+    """The knowledge base, the model and the limits of the service.
+
+    feature_labels  names of the feature groups that reasons refer to, for display
+    """
 
     version: str
     entities: int
@@ -227,25 +223,26 @@ class KbTold(Told):
     generation: int
     fingerprint: str
     sources: list[str]
-    model: ModelTold
+    model: ModelInfo
     limits: dict[str, Any]
+    feature_labels: dict[str, str]
 
 
-class StateTold(Told):
-    """Whether the service is well."""
+class StatusResponse(BaseModel):
+    """The state of the service."""
 
     status: str
 
 
-class FailureTold(Told):
-    """What went wrong."""
+class ErrorModel(BaseModel):
+    """An error."""
 
     code: str
     message: str
     limit: float | None = None
 
 
-class ErrorTold(Told):
-    """The answer to a request that was refused."""
+class ErrorResponse(BaseModel):
+    """The response to a refused request."""
 
-    error: FailureTold
+    error: ErrorModel

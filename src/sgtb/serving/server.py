@@ -1,4 +1,4 @@
-"""The server: an application on a port, until a signal ends it. SIGHUP loads all anew."""
+"""The server of one process: serves until a signal ends it; SIGHUP reloads."""
 
 import asyncio
 import logging
@@ -16,30 +16,30 @@ from sgtb.serving.service_settings import ServeSettings
 
 BACKLOG = 1024
 _GRACE = 5
-"""Seconds that a request may take beyond its time when the server ends."""
+"""Seconds beyond its limit that a request may take at shutdown."""
 log = logging.getLogger("sgtb.serving")
 
 
 def run_server(
     engine: Engine, settings: ServeSettings, listener: socket.socket, ready: Callable[[], None]
 ) -> None:
-    """Load the linker and serve until SIGTERM or Ctrl-C; what is under way is finished.
+    """Load the linker and serve until SIGTERM or Ctrl-C; requests under way are finished.
 
-    ready  called once connections are taken
+    ready  called once connections are accepted
     """
-    # A signal that comes while the linker is being loaded must not end the process half-way.
+    # SIGHUP during loading must not end the process.
     _ignore_hangup()
     engine.start()
     server = _Server(config_of(engine, settings), engine, ready)
-    before = signal.signal(signal.SIGTERM, _ended)
+    previous = signal.signal(signal.SIGTERM, _ignore)
     try:
         server.run([listener])
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)
 
 
 def config_of(engine: Engine, settings: ServeSettings) -> uvicorn.Config:
-    """Return how uvicorn serves an engine: with its limits, and without what is not needed."""
+    """Return the configuration of uvicorn for an engine."""
     return uvicorn.Config(
         create_app(engine, settings),
         http=partial(Connection, settings=settings),  # type: ignore[arg-type]
@@ -54,12 +54,12 @@ def config_of(engine: Engine, settings: ServeSettings) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which also reloads."""
+    """uvicorn's server, with reloads."""
 
     def __init__(self, config: uvicorn.Config, engine: Engine, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._engine, self._ready = engine, ready
-        self._asked = self._under_way = False
+        self._requested = self._reloading = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -68,19 +68,19 @@ class _Server(uvicorn.Server):
         self._ready()
 
     def _reload(self) -> None:
-        """Load all anew, once for any number of signals that come meanwhile."""
-        self._asked = True
-        if not self._under_way:
-            self._under_way = True
+        """Reload; signals that arrive meanwhile cause one further reload."""
+        self._requested = True
+        if not self._reloading:
+            self._reloading = True
             self._task = asyncio.get_running_loop().create_task(self._reload_all())
 
     async def _reload_all(self) -> None:
         try:
-            while self._asked:
-                self._asked = False
+            while self._requested:
+                self._requested = False
                 await asyncio.to_thread(self._engine.reload)
         finally:
-            self._under_way = False
+            self._reloading = False
 
 
 def _ignore_hangup() -> None:
@@ -88,5 +88,5 @@ def _ignore_hangup() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
-def _ended(*_: object) -> None:
-    """Do nothing: uvicorn raises the signal that ended it once more, when all is done."""
+def _ignore(*_: object) -> None:
+    """Ignore SIGTERM: uvicorn raises it again after the shutdown."""

@@ -22,7 +22,7 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 ROUTES = (
     "/", "/page", "/api/link", "/api/link/batch", "/api/entity", "/api/candidates", "/api/kb",
-    "/api/features", "/openapi.json", "/healthz", "/readyz", "/metrics", "/rest", "/nif",
+    "/openapi.json", "/healthz", "/readyz", "/metrics", "/rest", "/nif",
     "/disambiguate",
 )  # fmt: skip
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

@@ -1,4 +1,4 @@
-"""ServeSettings: what a service takes from its callers, and what it does not."""
+"""Limits and other settings of the service."""
 
 from dataclasses import dataclass, fields
 
@@ -9,26 +9,26 @@ WIKIPEDIA = "https://en.wikipedia.org/wiki/"
 
 @dataclass(frozen=True)
 class ServeSettings:
-    """The limits of a service, each of which its error names, and what it answers with.
+    """Settings of the service; errors name the limit that was exceeded.
 
-    max_body_bytes          of a request
-    max_characters          of a text, in code points
-    max_reasons_characters  of a text that reasons are asked for: they take far more room
-    max_spans               given or fixed in a text
+    max_body_bytes          size of a request body
+    max_characters          length of a text in code points
+    max_reasons_characters  length of a text linked with reasons, whose response is much larger
+    max_spans               given or fixed mentions of a text
     max_batch               documents of a request
-    max_candidates          that may be asked for per mention
-    request_seconds         from a request's arrival to its links
-    body_seconds            for a request's body to arrive
-    idle_seconds            for a request's head to arrive, and between requests
-    write_seconds           for a client that takes nothing of its answer
-    max_head_bytes          of a request's first line and headers
-    max_connections         at a time
-    queue                   documents that wait to be linked; beyond, callers are sent away
-    together                documents linked at once, when so many wait
-    together_characters     of their texts; a longer text is linked alone
-    threads                 that link
-    entity_prefix           of the URIs that stand for ids in the protocols that have URIs
-    allow_origins           web origins whose pages may call the service; none by default
+    max_candidates          candidates returned per mention
+    request_seconds         time from a request to its response
+    body_seconds            time for a request body to arrive
+    idle_seconds            time for a request head to arrive, and between requests
+    write_seconds           time without progress in sending a response
+    max_head_bytes          size of the request line and headers
+    max_connections         simultaneous connections
+    queue                   queued documents; further requests are refused
+    together                documents linked in one batch
+    together_characters     total text length of a batch; a longer text is linked alone
+    threads                 linking threads
+    entity_prefix           prefix of entity IRIs in the protocols that have IRIs
+    allow_origins           web origins whose pages may call the service
     """
 
     max_body_bytes: int = 1_000_000
@@ -56,14 +56,16 @@ class ServeSettings:
             if field.type is int and (type(value) is not int or value < 1):
                 raise SettingsError(f"{field.name} must be a whole number from 1 up, not {value!r}")
             if field.type is float and (type(value) not in (int, float) or not 0 < value < 1e6):
-                raise SettingsError(f"{field.name} must be seconds above 0, not {value!r}")
+                raise SettingsError(
+                    f"{field.name} must be a number of seconds above 0, not {value!r}"
+                )
         if self.max_batch > self.queue:
             raise SettingsError(
-                f"max_batch is {self.max_batch}, but only {self.queue} documents may wait: "
-                "a full batch would never be taken; raise queue"
+                f"max_batch is {self.max_batch}, but the queue holds {self.queue} documents: "
+                "a full batch would never be accepted; raise queue"
             )
         for origin in self.allow_origins:
             if origin != "*" and not origin.startswith(("http://", "https://")):
                 raise SettingsError(
-                    f"{origin!r} is no origin; write it as https://example.org, or * for any"
+                    f"{origin!r} is not an origin; write it as https://example.org, or * for any"
                 )

@@ -35,7 +35,7 @@ def test_convert_says_what_it_did_and_what_was_lost(corpus, tmp_path):
     assert sgtb("convert", corpus, out).stdout == (
         f"read {corpus}, jsonl: 2 documents, 4 mentions\n"
         f"wrote {out}, zelda: 2 documents\n"
-        "zelda cannot hold, and the file has not:\n"
+        "not representable in zelda, left out:\n"
         "  1 mentions that are not annotated\n"
         "  1 mentions that mean nothing in the knowledge base (NIL)\n"
         "  1 types\n"
@@ -101,7 +101,7 @@ def test_check_ends_with_one_if_anything_is_wrong(corpus, tmp_path):
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"text": "x"}\n[]\n[]\n[]\n')
     shown = sgtb("corpus", "check", corpus, bad, "--most", 2, code=1).stdout
-    assert "cannot be read, or does not match the text: 3" in shown
+    assert "unreadable, or not matching the text: 3" in shown
     assert f"{bad}, line 3: not a JSON object, but []" in shown
     assert "… and 1 more" in shown
     assert shown.count("no errors") == 1

@@ -60,7 +60,7 @@ def test_tables_for_people(file):
     rows = {line.split("  ")[0].strip(): line for line in text.splitlines()}
     for row in (
         "in-KB accuracy", "candidate recall", "Bag-of-Title F1", "links: precision", "NIL: F1",
-        "calibration error (ECE)", "accuracy beside the first", "type", "candidates of the mention",
+        "calibration error (ECE)", "accuracy minus the first", "type", "candidates of the mention",
     ):  # fmt: skip
         assert row in rows
     head = next(line for line in text.splitlines() if "in percent" in line)

@@ -17,9 +17,9 @@ TEXT = "Jordan won six rings with the Bulls. Nobody knew Jordan then."
 def test_everything_about_a_mention(run):
     shown = run("explain", TEXT, "Jordan").stdout
     for words in (
-        TEXT, "Jordan: Michael Jordan, 90 % sure", "characters 0 to 6, found by its very name",
+        TEXT, "Jordan: Michael Jordan, confidence 90 %", "characters 0 to 6, found by exact name",
         "0.400", "a player & more", "a <b>kingdom</b>", "Michael Jordan leads Jordan by 1.25:",
-        "goes with Bulls (Chicago <Bulls>)", "popularity among the candidates", "name similarity",
+        "supported by Bulls (Chicago <Bulls>)", "popularity among the candidates", "name similarity",
     ):  # fmt: skip
         assert words in shown
     assert "\x1b" not in shown
@@ -59,8 +59,8 @@ def test_the_same_spelling_goes_before_one_in_other_letters(run, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("Jordn",), "no mention 'Jordn'; found were 'Jordan' at 0, 'Bulls' at 30"),
-        (("Bulls", "--at", 2), "no mention 'Bulls' at character 2; found were"),
+        (("Jordn",), "no mention 'Jordn'; the text has 'Jordan' at 0, 'Bulls' at 30"),
+        (("Bulls", "--at", 2), "no mention 'Bulls' at character 2; the text has"),
         (("--at", 7), "no mention at character 7"),
     ],
 )
@@ -68,7 +68,7 @@ def test_a_mention_that_is_not_there(run, arguments, words):
     result = run("explain", TEXT, *arguments, code=1)
     assert words in result.stderr
     assert result.stdout == ""
-    assert "none was found in the text" in run("explain", "no name", "x", code=1).stderr
+    assert "the text has none" in run("explain", "no name", "x", code=1).stderr
 
 
 def test_wrong_calls(run, tmp_path):
@@ -76,7 +76,7 @@ def test_wrong_calls(run, tmp_path):
     many = tmp_path / "a.jsonl"
     many.write_text("")
     said = run("explain", many, "x", code=2).stderr
-    assert "many documents" in " ".join(said.replace("│", " ").split())
+    assert "several documents" in " ".join(said.replace("│", " ").split())
     assert "--kb" in run("explain", TEXT, "x", "--model", __file__, code=2).stderr
 
 
@@ -95,7 +95,7 @@ def test_files_and_what_nobody_knows(run, tmp_path):
 def test_nothing_competed(capsys):
     document = answer(Request("Bulls"))
     print_explanation(document, document.links[0], DESCRIPTIONS)
-    assert "Nothing competed with it." in capsys.readouterr().out
+    assert "There is no other candidate." in capsys.readouterr().out
 
 
 def test_starter_explains():

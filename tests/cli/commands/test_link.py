@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sgtb.cli.main import app
-from sgtb.cli.views import document_counter as counter
-from sgtb.cli.views.document_counter import Counter
-from sgtb.cli.views.link_view import bar, harmless, percent, print_links, reason_words
+from sgtb.cli.views import progress_views
+from sgtb.cli.views.link_view import bar, percent, print_links, printable, reason_text
+from sgtb.cli.views.progress_views import DocumentCounter
 from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.links import LinkedDocument, Reason, Request, Span
 from sgtb.linking.mentions import spacy_mentions
@@ -32,10 +32,17 @@ def objects(result) -> list[dict]:
 
 def test_a_text_becomes_a_table(run):
     shown = run("link", TEXT).stdout
-    for words in ("Michael Jordan", "PER", "90 %", "Jordan 10 %", "+1.50 goes with Bulls", "−0.50"):
+    for words in (
+        "Michael Jordan",
+        "PER",
+        "90 %",
+        "Jordan 10 %",
+        "+1.50 supported by Bulls",
+        "−0.50",
+    ):
         assert words in shown
     assert "\x1b" not in shown, "no colours where there is no terminal"
-    assert run("link", TEXT, "--no-reasons").stdout.count("goes with") == 0
+    assert run("link", TEXT, "--no-reasons").stdout.count("supported by") == 0
 
 
 def test_table_fits_any_width(run, monkeypatch):
@@ -48,8 +55,8 @@ def test_table_fits_any_width(run, monkeypatch):
 
 def test_long_texts_have_a_plain_table_unless_asked(run):
     long = TEXT + " So it was." * 50
-    assert "goes with" not in run("link", long).stdout
-    assert "goes with" in run("link", long, "--reasons").stdout
+    assert "supported by" not in run("link", long).stdout
+    assert "supported by" in run("link", long, "--reasons").stdout
 
 
 def test_marks(capsys):
@@ -90,8 +97,8 @@ def test_nothing_found_is_no_failure(run):
 
 
 def test_terminals_are_not_obeyed():
-    assert harmless("a\x1b[31m\n b\u202ec") == "a�[31m b�c"
-    assert harmless("می\u200cخواهم") == "می\u200cخواهم", "what letters need stays"
+    assert printable("a\x1b[31m\n b\u202ec") == "a�[31m b�c"
+    assert printable("می\u200cخواهم") == "می\u200cخواهم", "what letters need stays"
 
 
 def test_numbers_as_people_say_them():
@@ -103,8 +110,8 @@ def test_numbers_as_people_say_them():
 def test_every_group_of_features_has_words():
     missing = [group for group in SCHEMA.groups if group not in REASON_LABELS]
     assert not missing
-    assert reason_words(Reason("mention", "Bulls", -1.0, 1)) == "at odds with Bulls"
-    assert reason_words(Reason("features", "something new", 1.0)) == "something new"
+    assert reason_text(Reason("mention", "Bulls", -1.0, 1)) == "contradicted by Bulls"
+    assert reason_text(Reason("features", "something new", 1.0)) == "something new"
 
 
 # Options.
@@ -181,7 +188,7 @@ def test_page_is_written_whole_or_not_at_all(run, tmp_path):
     told = objects(run("link", TEXT, "--html", page, "--json", "-q"))
     assert len(told) == 1
     assert "no folder" in run("link", TEXT, "--html", tmp_path / "no" / "a.html", code=1).stderr
-    assert "this is a folder" in run("link", TEXT, "--html", tmp_path, code=1).stderr
+    assert "a folder" in run("link", TEXT, "--html", tmp_path, code=1).stderr
 
 
 # Progress.
@@ -197,32 +204,32 @@ class Terminal(io.StringIO):
 )
 def test_counter_speaks_now_and_then(monkeypatch, stream, said, rate):
     clock = iter(float(second) for second in range(100))
-    monkeypatch.setattr(counter.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress_views.time, "monotonic", lambda: next(clock))
     documents = [answer(Request(TEXT))] * 10
-    counted = Counter(stream=stream)
+    counted = DocumentCounter(stream=stream)
     assert list(counted.passing(iter(documents))) == documents
     text = stream.getvalue()
-    assert text.count(" a second") == said
-    assert f"10 documents, 20 links, {rate} documents a second" in text
+    assert text.count(" per second") == said
+    assert f"10 documents, 20 links, {rate} documents per second" in text
     assert ("\r" in text) == stream.isatty()
     silent = io.StringIO()
-    assert len(list(Counter(True, silent).passing(iter(documents)))) == 10
+    assert len(list(DocumentCounter(True, silent).passing(iter(documents)))) == 10
     assert silent.getvalue() == ""
 
 
 def test_counter_says_nothing_twice(monkeypatch):
     """A single document, slow to come, was told of twice: when it came, and at the end."""
     clock = iter([0.0, 4.0, 4.0])
-    monkeypatch.setattr(counter.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress_views.time, "monotonic", lambda: next(clock))
     stream = io.StringIO()
-    list(Counter(stream=stream).passing(iter([answer(Request(TEXT))])))
-    assert stream.getvalue() == "1 document, 2 links, 0.2 documents a second\n"
+    list(DocumentCounter(stream=stream).passing(iter([answer(Request(TEXT))])))
+    assert stream.getvalue() == "1 document, 2 links, 0.2 documents per second\n"
 
 
 @pytest.mark.parametrize(("arguments", "said"), [((TEXT,), 0), ((TEXT, TEXT), 2)])
 def test_a_single_text_is_not_counted(monkeypatch, run, arguments, said):
-    monkeypatch.setattr(counter, "_PATIENCE", 0.0)
-    assert run("link", *arguments).stderr.count("a second") == said
+    monkeypatch.setattr(progress_views, "_FIRST_LINE", 0.0)
+    assert run("link", *arguments).stderr.count("per second") == said
 
 
 # The real thing: these need the model and the knowledge base that come with the package.

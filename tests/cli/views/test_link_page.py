@@ -114,7 +114,8 @@ def test_mentions_show_type_and_confidence():
     spans = [attributes for tag, attributes in page.tags if tag == "span"]
     assert [span["class"] for span in spans] == ["m PER c9", "m ORG c10", "m none c0 nil"]
     assert [span["title"] for span in spans] == [
-        "Michael Jordan, 90 %", "Chicago <Bulls>, 100 %", "not in the knowledge base",
+        "Michael Jordan, confidence 90 %", "Chicago <Bulls>, confidence 100 %",
+        "not in the knowledge base",
     ]  # fmt: skip
     assert all(span["tabindex"] == "0" and span["role"] == "button" for span in spans)
     for name in (name for span in spans for name in span["class"].split()):
@@ -125,8 +126,8 @@ def test_panel_has_what_the_records_say():
     document = linked("Jordan won with the Bulls")
     (data,) = page_of(document).data
     first = data["links"][0]
-    assert first["reasons"][0]["words"] == "goes with Bulls"
-    assert first["how"] == "found by its very name"
+    assert first["reasons"][0]["text"] == "supported by Bulls"
+    assert first["how"] == "found by exact name"
     assert first["candidates"] == document.links[0].to_dict()["candidates"]
 
 

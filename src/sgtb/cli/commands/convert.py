@@ -1,26 +1,20 @@
-"""The command `sgtb convert`: annotated documents of one format written in another."""
+"""The command `sgtb convert`: conversion of annotated documents."""
 
-import json
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sgtb.cli.views.document_counter import Counter
+from sgtb.cli.linker_options import AsJson, Quiet, print_json
+from sgtb.cli.train_input import checked_format
+from sgtb.cli.views.progress_views import DocumentCounter
 from sgtb.formats.conversion import Conversion
 from sgtb.formats.conversion import convert as convert_file
 from sgtb.formats.registry import FORMATS
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 _NAMES = ", ".join(FORMATS)
-
-
-def checked_format(name: str | None) -> str | None:
-    """Return the name of a format, unless there is none of that name."""
-    if name is not None and name not in FORMATS:
-        raise typer.BadParameter(f"{name!r} is none of {_NAMES}")
-    return name
 
 
 @app.command()
@@ -31,49 +25,49 @@ def convert(
     target: Annotated[
         Path,
         typer.Argument(
-            metavar="OUT", help="The file to write; .gz, .bz2 and .xz are packed. WNED: a folder."
+            metavar="OUT", help="File to write; .gz, .bz2 and .xz are compressed. WNED: a folder."
         ),
     ],
     source_format: Annotated[
         str | None,
         typer.Option(
             "--from", metavar="FORMAT", callback=checked_format, show_default=False,
-            help=f"The format of IN: {_NAMES}; without, it is found out.",
+            help=f"Format of IN: {_NAMES}. Default: detected from the content.",
         ),
     ] = None,
     target_format: Annotated[
         str | None,
         typer.Option(
             "--to", metavar="FORMAT", callback=checked_format, show_default=False,
-            help="The format of OUT; without, what its name ends in tells.",
+            help="Format of OUT. Default: by its suffix.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Write annotated documents in another format, and say what it could not hold.
+    """Convert annotated documents to another format, and report what it cannot represent.
 
-    Endings of OUT: .jsonl, .zelda.jsonl, .blink.jsonl,
-    .kilt.jsonl, .elevant.jsonl, .tsv (AIDA), .ttl (NIF), .spacy (DocBin); a name without an ending
-    is that of a folder (WNED).
+    The formats are those of docs/formats.md. Suffixes of OUT: .jsonl, .zelda.jsonl, .blink.jsonl,
+    .kilt.jsonl, .elevant.jsonl, .tsv (AIDA), .ttl (NIF), .spacy (DocBin); a name without suffix
+    is a folder (WNED).
 
     Example: sgtb convert AIDA-YAGO2-dataset.tsv aida.jsonl
     """
-    counter = Counter(quiet, noun="mention", parts=attrgetter("mentions"))
+    counter = DocumentCounter(quiet, noun="mention", parts=attrgetter("mentions"))
     done = convert_file(source, target, source_format, target_format, counter.passing)
     if as_json:
-        print(json.dumps(done.to_dict()))
+        print_json(done.to_dict())
     else:
-        _say(done)
+        _print(done)
 
 
-def _say(done: Conversion) -> None:
+def _print(done: Conversion) -> None:
     print(
         f"read {done.source}, {done.source_format}: {done.documents:,} documents, "
         f"{done.mentions:,} mentions"
     )
     print(f"wrote {done.target}, {done.target_format}: {done.written:,} documents")
     if done.losses:
-        print(f"{done.target_format} cannot hold, and the file has not:")
+        print(f"not representable in {done.target_format}, left out:")
         for what, times in done.losses.items():
             print(f"  {times:,} {what}")

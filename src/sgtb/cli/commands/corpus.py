@@ -1,28 +1,27 @@
-"""The commands `sgtb corpus …`: annotated documents looked over."""
+"""The commands `sgtb corpus …`: checks of annotated documents."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sgtb.cli.commands.convert import checked_format
 from sgtb.cli.linker_options import print_json
+from sgtb.cli.train_input import FormatName
 from sgtb.cli.views.corpus_view import print_check
-from sgtb.formats.registry import FORMATS
 from sgtb.formats.survey import survey
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.training.gold_audit import GoldAudit
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Annotated documents: what is in them, and what is wrong with them.",
+    help="Check annotated documents.",
     rich_markup_mode="rich",
 )
 
 
 @app.callback()
 def corpus() -> None:
-    """Annotated documents: what is in them, and what is wrong with them."""
+    """Check annotated documents."""
 
 
 @app.command("check")
@@ -34,27 +33,20 @@ def check(
         Path | None,
         typer.Option(
             "--kb", metavar="KB", exists=True, file_okay=False, show_default=False,
-            help="A knowledge base: are the entities in it, and can their mentions be linked?",
+            help="A knowledge base to check entities and candidates against.",
         ),
     ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format", metavar="FORMAT", callback=checked_format, show_default=False,
-            help=f"The format of all files: {', '.join(FORMATS)}; without, it is found out.",
-        ),
-    ] = None,
+    format: FormatName = None,
     most: Annotated[
-        int, typer.Option("--most", min=0, help="How many problems of a kind to print.")
+        int, typer.Option("--most", min=0, help="Problems of each kind to print.")
     ] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per file.")] = False,
 ) -> None:  # fmt: skip
-    """Look for mentions that overlap, that do not match the text, or that cannot be linked.
+    """Find mentions that overlap, do not match the text, or cannot be linked.
 
-    Everything that is wrong is told, not just the first of it. With --kb: entities that the
-    knowledge base lacks, and what may be meant instead; how many of the others are among the
-    candidates of their names. Ends with 1 if anything is wrong; an entity that the knowledge base
-    lacks is not.
+    All problems are reported. With --kb also: entities missing from the knowledge base, with
+    suggestions, and how many of the others are among the candidates of their mentions. Exit code 1
+    if there are errors; missing entities are none.
 
     Example: sgtb corpus check train.jsonl dev.jsonl --kb companies
     """

@@ -1,4 +1,4 @@
-"""The command `sgtb evaluate`: how good linkers are on documents with gold."""
+"""The command `sgtb evaluate`: evaluation of linkers on annotated documents."""
 
 import sys
 from collections import Counter
@@ -17,10 +17,10 @@ from sgtb.cli.linker_options import (
     open_linker,
     print_json,
 )
-from sgtb.cli.views.stage_bars import Stages
+from sgtb.cli.train_input import FormatName
+from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import SettingsError
 from sgtb.core.files import replacing
-from sgtb.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from sgtb.core.records import Document
@@ -41,7 +41,7 @@ def evaluate(
             metavar="DATA…",
             exists=True,
             show_default=False,
-            help="Files or folders of annotated documents, each a data set of its own.",
+            help="Files or folders of annotated documents, each a data set.",
         ),
     ],
     model: Annotated[
@@ -51,20 +51,12 @@ def evaluate(
             metavar="FILE|DIR",
             exists=True,
             show_default=False,
-            help="A trained model, with --kb, or a folder of `sgtb pack`; several, to compare "
-            "them: --model A --model B. Without: the starter that comes with sgtb.",
+            help="A model file (with --kb), or a folder of `sgtb pack`; several are compared. "
+            "Default: the bundled starter.",
         ),
     ] = None,
     kb: Kb = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            show_default=False,
-            help=f"How DATA is written: {', '.join(FORMATS)}. By default that is found out.",
-        ),
-    ] = None,
+    format: FormatName = None,
     split: Annotated[
         str | None,
         typer.Option(
@@ -79,12 +71,11 @@ def evaluate(
         bool,
         typer.Option(
             "--baselines",
-            help="Beside the models, show the likeliest candidate by name, by in-links and by "
-            "popularity.",
+            help="Add baselines: the best candidate by name prior, in-links and popularity.",
         ),
     ] = False,
     jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", min=1, max=256, help="Processes to link with.")
+        int, typer.Option("--jobs", metavar="N", min=1, max=256, help="Number of processes.")
     ] = 1,
     errors: Annotated[
         Path | None,
@@ -93,7 +84,7 @@ def evaluate(
             metavar="FILE.html",
             dir_okay=False,
             show_default=False,
-            help="Write a page of the mistakes, with reasons, to leaf through.",
+            help="Write an HTML page of the errors with reasons.",
         ),
     ] = None,
     max_errors: Annotated[
@@ -102,7 +93,7 @@ def evaluate(
             "--max-errors",
             metavar="N",
             min=1,
-            help="Mistakes on that page, of each model and data set.",
+            help="Errors on that page per model and data set.",
         ),
     ] = 500,
     figure: Annotated[
@@ -112,7 +103,7 @@ def evaluate(
             metavar="FILE.png",
             dir_okay=False,
             show_default=False,
-            help="Draw how far confidences can be trusted.",
+            help="Plot the calibration of confidences.",
         ),
     ] = None,
     nil_figure: Annotated[
@@ -122,23 +113,21 @@ def evaluate(
             metavar="FILE.png",
             dir_okay=False,
             show_default=False,
-            help="Draw precision and recall of NIL, as the threshold for links moves.",
+            help="Plot precision and recall of NIL over thresholds.",
         ),
     ] = None,
     samples: Annotated[
         int,
-        typer.Option("--samples", metavar="N", min=39, help="Samples drawn for each interval."),
+        typer.Option("--samples", metavar="N", min=39, help="Bootstrap samples per interval."),
     ] = 2_000,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object with all figures.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Link annotated documents, and tell how much of it is right.
+    """Evaluate linkers on the mentions of annotated documents.
 
-    Mentions are those of the annotation. Gives accuracy, Bag-of-Title F1, precision and recall
-    with NIL, candidate recall and calibration error, over all mentions and by kinds of them.
-    Several models are compared on the same documents, with intervals.
+    Prints accuracy, Bag-of-Title F1, precision and recall with NIL, candidate recall and
+    calibration error, overall and by groups of mentions. Several models are compared on the same
+    documents, with confidence intervals.
 
     \b
     Examples:
@@ -152,22 +141,20 @@ def evaluate(
         check_pair(one, kb)
     if not models:
         check_pair(None, kb)
-    if format is not None and format not in FORMATS:
-        raise typer.BadParameter(f"there is no format {format!r}, but {', '.join(FORMATS)}")
-    # Not at the top: `sgtb --help` should not wait for them.
+    # Not at the top, for a quick `sgtb --help`.
     from sgtb.evaluation.linkers import EvaluationSettings, data_sets, evaluate_linkers
     from sgtb.evaluation.linkers.systems import baselines_of
 
     sets = data_sets(data, format, split)
     settings = linker_settings(5, False, False, False, MIN_LINK_PROBABILITY, nil)
-    linkers = _open(models, kb, settings, quiet)
+    linkers = _open(models, kb, settings)
     try:
         first = next(iter(linkers.values()))
-        with Stages(quiet) as stages:
+        with StageProgress(quiet) as progress:
             found = evaluate_linkers(
                 linkers, sets, EvaluationSettings(samples=samples),
                 baselines=baselines_of(first.kb) if baselines else (),
-                jobs=jobs, progress=stages,
+                jobs=jobs, progress=progress,
             )  # fmt: skip
         if as_json:
             print_json(found.to_dict())
@@ -183,23 +170,21 @@ def evaluate(
             linker.close()
 
 
-def _open(
-    models: list[Path], kb: Path | None, settings: "LinkerSettings", quiet: bool
-) -> dict[str, "Linker"]:
-    """Open all linkers under the names of their files; where two have one name, under paths."""
+def _open(models: list[Path], kb: Path | None, settings: "LinkerSettings") -> dict[str, "Linker"]:
+    """Open all linkers by the names of their files, or by their paths if names are equal."""
     if not models:
         return {STARTER: open_linker(None, None, settings)}
     times = Counter(model.stem for model in models)
     names = [model.stem if times[model.stem] == 1 else str(model) for model in models]
     if len(set(names)) < len(names):
-        raise SettingsError("a model is given twice; give each once")
+        raise SettingsError("a model is given twice")
     return {
         name: open_linker(model, kb, settings) for name, model in zip(names, models, strict=True)
     }
 
 
 def _draw(found: "Evaluation", figure: Path | None, nil_figure: Path | None) -> None:
-    """Draw the figures that are asked for: a line for each model, and for each data set."""
+    """Draw the wanted figures, with a line per model and data set."""
     from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability
 
     scores = {
@@ -214,8 +199,7 @@ def _draw(found: "Evaluation", figure: Path | None, nil_figure: Path | None) -> 
         curves = {name: s.curve for name, s in scores.items() if s.curve is not None}
         if not curves:
             raise SettingsError(
-                f"{nil_figure}: all mentions mean an entity of the knowledge base; there is no "
-                "NIL to draw a curve of"
+                f"{nil_figure}: no mention is NIL, so that there is no curve to draw"
             )
         nil_precision_recall(curves, {name: scores[name].nil.nil for name in curves}, nil_figure)
 
@@ -239,7 +223,7 @@ def _write_errors(
 
     made = sum(len(one.systems[name].wrong) for one in found.sets for name in linkers)
     shown = sum(min(most, len(one.systems[name].wrong)) for one in found.sets for name in linkers)
-    note = f"{made:,} mistakes" if shown == made else f"{shown:,} of {made:,} mistakes"
+    note = f"{made:,} errors" if shown == made else f"{shown:,} of {made:,} errors"
     mistakes = find_mistakes(linkers, sets, found, most=most, jobs=jobs)
     with replacing(target) as file:
         for part in page_parts(mistakes, describe, f"{note}; {', '.join(linkers)}"):

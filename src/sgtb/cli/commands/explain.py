@@ -1,4 +1,4 @@
-"""The command `sgtb explain`: one mention in full, why it means what it means."""
+"""The command `sgtb explain`: the candidates and reasons of one mention."""
 
 from typing import Annotated, Any
 
@@ -8,6 +8,7 @@ from sgtb.cli.link_input import read_requests, sources_of, texts_of
 from sgtb.cli.linker_options import (
     MIN_LINK_PROBABILITY,
     AnyCase,
+    AsJson,
     AsText,
     Fuzzy,
     Kb,
@@ -20,13 +21,12 @@ from sgtb.cli.linker_options import (
     print_json,
 )
 from sgtb.cli.views.explain_view import print_explanation
-from sgtb.cli.views.link_view import harmless
+from sgtb.cli.views.link_view import printable
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Link, LinkedDocument
 
-_ALL = 1000
-"""More candidates than a mention has."""
-_LISTED = 20
+_ALL_CANDIDATES = 1000
+_MAX_LISTED = 20
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -39,7 +39,7 @@ def explain(
     mention: Annotated[
         str | None,
         typer.Argument(
-            metavar="[MENTION]", show_default=False, help="The name as it stands there."
+            metavar="[MENTION]", show_default=False, help="The mention, as in the text."
         ),
     ] = None,
     at: Annotated[
@@ -49,7 +49,7 @@ def explain(
             metavar="CHARACTER",
             min=0,
             show_default=False,
-            help="The name at this character, counted from 0: if it stands there several times.",
+            help="Character offset of the mention, if it occurs several times.",
         ),
     ] = None,
     model: Model = None,
@@ -59,12 +59,12 @@ def explain(
     any_case: AnyCase = False,
     min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
     nil: Nil = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Tell why a name means what it means: all its candidates, and every reason.
+    """Explain the link of one mention: all candidates and reasons.
 
-    Reasons compare the chosen candidate with the runner-up. Their values are parts of a score,
-    and add up to its lead.
+    Reasons compare the chosen candidate with the runner-up; their values add up to the difference
+    of the scores.
 
     \b
     Examples:
@@ -74,11 +74,11 @@ def explain(
     """  # fmt: skip
     check_pair(model, kb)
     if mention is None and at is None:
-        raise typer.BadParameter("give a mention, or --at and where it stands")
+        raise typer.BadParameter("give a mention, or its offset with --at")
     source = texts_of([text]) if as_text else sources_of([text], "whole")
     if not source[0].single:
-        raise typer.BadParameter(f"{text} has many documents; give the text of one")
-    settings = linker_settings(_ALL, True, fuzzy, any_case, min_link_probability, nil)
+        raise typer.BadParameter(f"{text} has several documents; give the text of one")
+    settings = linker_settings(_ALL_CANDIDATES, True, fuzzy, any_case, min_link_probability, nil)
     placed = next(read_requests(source, settings.max_characters))
     with open_linker(model, kb, settings) as linker:
         document = linker.link(placed.request)
@@ -95,14 +95,14 @@ def explain(
 
 
 def _the_link(document: LinkedDocument, mention: str | None, at: int | None) -> Link:
-    """Return the link asked for; of several the first, spelt exactly so if one is."""
+    """Return the wanted link: the first, preferably with equal case."""
     here = [link for link in document.links if at is None or link.start <= at < link.end]
     if mention is not None:
         exact = [link for link in here if link.text == mention]
         here = exact or [link for link in here if link.text.casefold() == mention.casefold()]
     if here:
         return here[0]
-    wanted = [] if mention is None else [repr(harmless(mention))]
+    wanted = [] if mention is None else [repr(printable(mention))]
     if at is not None:
         wanted.append(f"at character {at}")
     raise RequestError(f"no mention {' '.join(wanted)}; {_found(document)}")
@@ -110,10 +110,10 @@ def _the_link(document: LinkedDocument, mention: str | None, at: int | None) -> 
 
 def _found(document: LinkedDocument) -> str:
     if not document.links:
-        return "none was found in the text"
-    shown = [f"{harmless(link.text)!r} at {link.start}" for link in document.links[:_LISTED]]
+        return "the text has none"
+    shown = [f"{printable(link.text)!r} at {link.start}" for link in document.links[:_MAX_LISTED]]
     more = len(document.links) - len(shown)
-    return f"found were {', '.join(shown)}{f' and {more:,} more' if more else ''}"
+    return f"the text has {', '.join(shown)}{f' and {more:,} more' if more else ''}"
 
 
 def _as_json(link: Link, about: dict[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The commands `sgtb kb …`: knowledge bases built, changed and looked into."""
+"""The commands `sgtb kb …`: build, change and inspect knowledge bases."""
 
 import json
 import math
@@ -9,15 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
+from sgtb.cli.linker_options import AsJson, Quiet
 from sgtb.cli.views.kb_view import (
+    print_built,
     print_candidates,
     print_card,
+    print_changed,
     print_info,
-    say_built,
-    say_changed,
-    say_wiki,
+    print_wiki,
 )  # fmt: skip
-from sgtb.cli.views.stage_bars import Stages
+from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import KnowledgeBaseError, SettingsError
 from sgtb.core.files import replacing
 from sgtb.kb import update as changes
@@ -32,18 +33,18 @@ from sgtb.wikipedia.build.hold_out import HoldOut
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Knowledge bases: built from a dump or from one's own list, changed in seconds.",
+    help="Build, change and inspect knowledge bases.",
     rich_markup_mode="rich",
 )
 build = typer.Typer(no_args_is_help=True, help="Build a knowledge base.", rich_markup_mode="rich")
 app.add_typer(build, name="build")
 
-Kb = Annotated[Path, typer.Argument(metavar="KB", help="The folder of a knowledge base.")]
+Kb = Annotated[Path, typer.Argument(metavar="KB", help="Folder of a knowledge base.")]
 Out = Annotated[
     Path,
     typer.Option(
         "--out", "-o", metavar="KB",
-        help="The folder to make. A knowledge base that is there is replaced when all is done.",
+        help="Folder to write; an existing knowledge base is replaced at the end.",
     ),
 ]  # fmt: skip
 ListFile = Annotated[
@@ -51,10 +52,8 @@ ListFile = Annotated[
 ]
 SkipLinks = Annotated[
     bool,
-    typer.Option("--skip-unknown-links", help="Leave out links to ids that nobody has."),
+    typer.Option("--skip-unknown-links", help="Ignore links to unknown ids."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
 @build.command("jsonl")
@@ -65,7 +64,7 @@ def build_jsonl(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Build from a list of entities, one JSON object a line.
+    """Build from a list of entities, one JSON object per line.
 
     Keys: id, name; optional: aliases, description, type, popularity, links, vector.
 
@@ -82,9 +81,9 @@ def build_csv(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Build from a table whose first line names the columns.
+    """Build from a table with a header line.
 
-    Columns as the keys of JSON Lines; several aliases or links in a cell with | between them.
+    Columns are named as the keys of JSON Lines; aliases and links in a cell are separated by |.
 
     Example: sgtb kb build csv companies.csv -o companies
     """
@@ -95,21 +94,21 @@ def build_csv(
 def build_from_pprforned(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", exists=True, help="PPRforNED's folder, or its archive."),
+        typer.Argument(metavar="DIR", exists=True, help="Folder or archive of PPRforNED."),
     ],
     out: Out,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Build from PPRforNED: 36,545 entities of Wikipedia with links and popularity.
+    """Build from PPRforNED: 36,545 Wikipedia entities with links and popularity.
 
     Example: sgtb kb build pprforned data/pprforned -o ppr
     """
     from sgtb.kb.build.pprforned_build import build_pprforned
 
-    with Stages(quiet) as stages:
-        report = build_pprforned(folder, out, progress=stages)
-    say_built(report, out, as_json)
+    with StageProgress(quiet) as progress:
+        report = build_pprforned(folder, out, progress=progress)
+    print_built(report, out, as_json)
 
 
 @build.command("wiki")
@@ -124,18 +123,18 @@ def build_from_wiki(
         ),
     ],
     out: Out,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes to read with.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Number of processes.")] = 1,
     memory: Annotated[
-        int, typer.Option(min=256, help="MB that the build may hold, beyond the programs' own.")
+        int, typer.Option(min=256, help="Memory of the build in MB, besides that of the programs.")
     ] = 1024,
     pageviews: Annotated[
         list[Path] | None,
-        typer.Option(exists=True, dir_okay=False, help="Wikimedia page views: popularity."),
+        typer.Option(exists=True, dir_okay=False, help="Wikimedia page views, for popularity."),
     ] = None,
     types: Annotated[
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, help="Types: lines of title, tab, PER|ORG|LOC|MISC."
+            exists=True, dir_okay=False, help="Types, tab-separated: title, PER|ORG|LOC|MISC."
         ),
     ] = None,
     prior: Annotated[
@@ -143,17 +142,20 @@ def build_from_wiki(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="Another source of names: lines of name, tab, title, tab, count.",
+            help="Further names, tab-separated: name, title, count.",
         ),
     ] = None,
     vectors: Annotated[
-        str, typer.Option(metavar="none|train|FILE", help="Vectors of words and entities.")
+        str, typer.Option(metavar="none|train|FILE", help="Word and entity vectors.")
     ] = "none",
-    dimensions: Annotated[int, typer.Option(min=1, max=4096, help="Of trained vectors.")] = 100,
+    dimensions: Annotated[
+        int, typer.Option(min=1, max=4096, help="Dimensions of trained vectors.")
+    ] = 100,
     red_links: Annotated[
         int,
         typer.Option(
-            min=0, help="Also take linked titles without a page, if this many pages link them."
+            min=0,
+            help="Titles without a page become entities if this many pages link them; 0: never.",
         ),
     ] = 0,
     hold_out: Annotated[
@@ -161,11 +163,11 @@ def build_from_wiki(
         typer.Option(
             min=0.0,
             max=0.99,
-            help="Share of pages whose links are not counted, to train and test a linker on.",
+            help="Share of pages whose links are not counted, for training and testing.",
         ),
     ] = 0.0,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a dump with any page that cannot be read.")
+        bool, typer.Option("--strict", help="Fail on the first unreadable page.")
     ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -174,7 +176,7 @@ def build_from_wiki(
 
     Example: sgtb kb build wiki simplewiki-latest-pages-articles.xml.bz2 -o simple
     """
-    from sgtb.wikipedia.build.dump_build import build_wiki  # not for every look-up
+    from sgtb.wikipedia.build.dump_build import build_wiki  # not needed for look-ups
 
     settings = WikiSettings(
         workers=workers,
@@ -188,12 +190,12 @@ def build_from_wiki(
         hold_out=HoldOut(hold_out),
         strict=strict,
     )
-    with Stages(quiet) as stages:
-        report = build_wiki(dumps, out, settings, stages)
+    with StageProgress(quiet) as progress:
+        report = build_wiki(dumps, out, settings, progress)
     if as_json:
         print(json.dumps(report.as_json()))
     else:
-        say_wiki(report, out)
+        print_wiki(report, out)
 
 
 @app.command()
@@ -208,7 +210,7 @@ def add(
     Example: sgtb kb add companies new.jsonl
     """
     report = changes.add(kb, _entities(file), skip_unknown_links=skip_unknown_links)
-    say_changed(report, as_json)
+    print_changed(report, as_json)
 
 
 @app.command()
@@ -218,13 +220,13 @@ def update(
     skip_unknown_links: SkipLinks = False,
     as_json: AsJson = False,
 ) -> None:
-    """Change entities: what a record does not state stays as it is.
+    """Change entities; keys that a record leaves out keep their values.
 
     Example: sgtb kb update companies changed.jsonl
     """
     entities = _entities(file, partial=True)
     report = changes.update(kb, entities, skip_unknown_links=skip_unknown_links)
-    say_changed(report, as_json)
+    print_changed(report, as_json)
 
 
 @app.command()
@@ -233,7 +235,7 @@ def remove(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]", exists=True, dir_okay=False, help="Ids, one a line, or JSON Lines."
+            metavar="[FILE]", exists=True, dir_okay=False, help="Ids, one per line, or JSON Lines."
         ),
     ] = None,
     ids: Annotated[list[str] | None, typer.Option("--id", help="An id to remove.")] = None,
@@ -245,13 +247,13 @@ def remove(
     """
     wanted = [*(ids or []), *(changes.read_ids(file) if file is not None else [])]
     if not wanted:
-        raise SettingsError("nothing to remove: give a file of ids, or --id")
-    say_changed(changes.remove(kb, wanted), as_json)
+        raise SettingsError("give a file of ids, or --id")
+    print_changed(changes.remove(kb, wanted), as_json)
 
 
 @app.command()
 def info(kb: Kb, as_json: AsJson = False) -> None:
-    """Tell how much a knowledge base holds.
+    """Show the counts of a knowledge base.
 
     Example: sgtb kb info companies
     """
@@ -267,10 +269,10 @@ def info(kb: Kb, as_json: AsJson = False) -> None:
 def show(
     kb: Kb,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name, or the id of an entity.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many candidates.")] = TOP,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of candidates.")] = TOP,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a name may mean, with priors, or the card of an entity.
+    """Show the candidates of a name with priors, or an entity.
 
     Example: sgtb kb show companies Mercury
     """
@@ -311,13 +313,13 @@ def check(kb: Kb, as_json: AsJson = False, quiet: Quiet = False) -> None:
 
     Example: sgtb kb check companies
     """
-    with Stages(quiet or as_json) as stages:
-        report = check_all(kb, stages)
+    with StageProgress(quiet or as_json) as progress:
+        report = check_all(kb, progress)
     if as_json:
         print(json.dumps({"ok": report.ok, **asdict(report)}))
     elif report.ok:
         counts = f"{report.entities:,} entities, {report.names:,} names, {report.links:,} links"
-        print(f"{kb}: {counts}: all in order")
+        print(f"{kb}: {counts}: ok")
     else:
         for problem in report.problems:
             print(problem, file=sys.stderr)
@@ -329,12 +331,15 @@ def check(kb: Kb, as_json: AsJson = False, quiet: Quiet = False) -> None:
 def export(
     kb: Kb,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to; else printed.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="File to write. Default: standard output."
+        ),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a knowledge base as JSON Lines, from which the same one can be built.
+    """Export a knowledge base as JSON Lines, from which it can be rebuilt.
 
     Example: sgtb kb export companies -o companies.jsonl
     """
@@ -343,38 +348,38 @@ def export(
             for line in export_lines(opened):
                 print(line)
             return
-        with Stages(quiet) as stages:
-            count = _write_lines(out, opened, stages)
+        with StageProgress(quiet) as progress:
+            count = _write_lines(out, opened, progress)
     print(json.dumps({"lines": count, "file": str(out)}) if as_json else f"{out}: {count:,} lines")
 
 
 def _build_list(
     file: Path, out: Path, csv: bool, skip_unknown_links: bool, as_json: bool, quiet: bool
 ) -> None:
-    with Stages(quiet) as stages:
+    with StageProgress(quiet) as progress:
         report = build_list(
-            file, out, csv=csv, skip_unknown_links=skip_unknown_links, progress=stages
+            file, out, csv=csv, skip_unknown_links=skip_unknown_links, progress=progress
         )
-    say_built(report, out, as_json)
+    print_built(report, out, as_json)
 
 
 def _entities(file: Path, partial: bool = False) -> EntityList:
     return EntityList(file, csv=file.suffix.lower() in (".csv", ".tsv"), partial=partial)
 
 
-def _write_lines(out: Path, kb: KnowledgeBase, stages: Stages) -> int:
-    """Write an export beside its place and rename it, line by line: it may be large."""
+def _write_lines(out: Path, kb: KnowledgeBase, progress: StageProgress) -> int:
+    """Write an export line by line and rename it when complete."""
     with replacing(out) as file:
         count = 0
         for count, line in enumerate(export_lines(kb), 1):
             file.write(line.encode() + b"\n")
             if count % 10_000 == 0:
-                stages("lines", count, max(count, len(kb)))
+                progress("lines", count, max(count, len(kb)))
     return count
 
 
 def _spelled(kb: KnowledgeBase, name: str, numbers: list[int]) -> dict[int, dict[str, int]]:
-    """Return how often each of these entities is spelled how, under this name."""
+    """Return the counts of the spellings of a name, by entity."""
     normal = normal_name(name)
     found: dict[int, dict[str, int]] = {number: {} for number in numbers}
     for number, counts in found.items():

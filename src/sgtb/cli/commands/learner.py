@@ -1,7 +1,6 @@
-"""The commands `sgtb learner …`: train, predict, info."""
+"""The commands `sgtb learner …`: train, apply and inspect the learner."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -23,7 +22,8 @@ from sgtb.boosting import (
 from sgtb.boosting.model_file import Model
 from sgtb.boosting.search.plan import PlanName
 from sgtb.boosting.trainer import accuracy_of
-from sgtb.core.errors import ModelFileError
+from sgtb.cli.linker_options import AsJson, Quiet, print_json
+from sgtb.cli.train_input import check_output
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,21 +36,19 @@ _NAMES = ", ".join(PLANS)
 
 
 # Options that several commands have.
-BeamWidth = Annotated[int, typer.Option(help="Hypotheses kept at each step.")]
-Trees = Annotated[int, typer.Option(help="Trees to grow at most.")]
-LearningRate = Annotated[float, typer.Option(help="Weight of each new tree.")]
-Depth = Annotated[int, typer.Option(help="Levels of splits in a tree.")]
-MinLeaf = Annotated[int, typer.Option(help="Fewest rows a leaf may have.")]
-CheckEvery = Annotated[int, typer.Option(help="Trees between two checks.")]
+BeamWidth = Annotated[int, typer.Option(help="Beam width.")]
+Trees = Annotated[int, typer.Option(help="Maximum number of trees.")]
+LearningRate = Annotated[float, typer.Option(help="Learning rate.")]
+Depth = Annotated[int, typer.Option(help="Depth of the trees.")]
+MinLeaf = Annotated[int, typer.Option(help="Minimum rows of a leaf.")]
+CheckEvery = Annotated[int, typer.Option(help="Trees between two evaluations.")]
 Patience = Annotated[
-    int | None, typer.Option(help="Stop after so many checks without a better dev accuracy.")
+    int | None, typer.Option(help="Stop after this many evaluations without a better dev accuracy.")
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(help="Threads to use; all cores by default. The result is the same."),
+    typer.Option(help="Number of threads. Default: all cores. The result does not depend on it."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 ModelFile = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
 ProblemsFile = Annotated[Path, typer.Argument(help="A problems file.", show_default=False)]
 
@@ -63,7 +61,7 @@ def train(
     ],
     dev: Annotated[
         Path | None,
-        typer.Option(help="Problems that choose how many trees are kept.", show_default=False),
+        typer.Option(help="Problems file that selects the number of trees.", show_default=False),
     ] = None,
     plan: Annotated[str, typer.Option(help=f"One of {_NAMES}.")] = _PLAN.name,
     beam_width: BeamWidth = _PLAN.beam_width,
@@ -74,20 +72,18 @@ def train(
     learning_rate: LearningRate = _TREES.learning_rate,
     depth: Depth = _TREES.depth,
     min_leaf: MinLeaf = _TREES.min_leaf,
-    l2: Annotated[
-        float, typer.Option(help="Pulls the values of small leaves to zero.")
-    ] = _TREES.l2,
+    l2: Annotated[float, typer.Option(help="L2 regularisation of leaf values.")] = _TREES.l2,
     feature_share: Annotated[
-        float, typer.Option(help="Share of the features each tree may ask about.")
+        float, typer.Option(help="Share of features drawn per tree.")
     ] = _TREES.feature_share,
-    seed: Annotated[int, typer.Option(help="Seed of the draw of features.")] = _TRAINING.seed,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = _TRAINING.seed,
     check_every: CheckEvery = _TRAINING.check_every,
     patience: Patience = _TRAINING.patience,
     threads: Threads = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="Keep the state in this file; a killed training goes on from it.",
+            help="Save progress in this file; an interrupted training continues from it.",
             show_default=False,
         ),
     ] = None,
@@ -102,9 +98,7 @@ def train(
       sgtb learner train train.problems -o bibsg.model --plan bibsg
       sgtb learner train train.problems -o bsg.model --checkpoint state
     """
-    for path in (output, checkpoint):
-        if path is not None:
-            _check_folder(path)
+    check_output(output, checkpoint)
     model = StructuredGradientBoosting(
         SearchPlan(cast(PlanName, plan), beam_width, rounds),
         TreeSettings(learning_rate, depth, min_leaf, l2, feature_share=feature_share),
@@ -125,10 +119,10 @@ def train(
 
 @app.command()
 def predict(model: ModelFile, problems: ProblemsFile, as_json: AsJson = False) -> None:
-    """Decide all documents of a problems file.
+    """Predict the documents of a problems file.
 
-    Prints how many choices are right, where the file says which are. With --json also every
-    choice, counted from 0 within its mention (-1: no candidates), and its probability.
+    Prints the accuracy if the file has gold choices. With --json also every choice, an index within
+    its mention (-1: no candidates), and its probability.
 
     \b
     Examples:
@@ -140,7 +134,7 @@ def predict(model: ModelFile, problems: ProblemsFile, as_json: AsJson = False) -
     known = bool((documents.gold >= 0).any())
     accuracy = accuracy_of(decoding.choices, documents) if known else None
     if as_json:
-        _print_json(_decoding_json(decoding, accuracy))
+        print_json(_decoding_json(decoding, accuracy))
         return
     print(_size_of(documents))
     print(
@@ -150,33 +144,21 @@ def predict(model: ModelFile, problems: ProblemsFile, as_json: AsJson = False) -
 
 @app.command()
 def info(model: ModelFile, as_json: AsJson = False) -> None:
-    """Show what a model file holds.
+    """Show the contents of a model file.
 
     \b
     Examples:
       sgtb learner info bsg.model
       sgtb learner info bsg.model --json
     """
-    told = _model_json(StructuredGradientBoosting.load(model).model, model)
+    record = _model_json(StructuredGradientBoosting.load(model).model, model)
     if as_json:
-        _print_json(told)
+        print_json(record)
         return
-    history = told.pop("history")
+    history = record.pop("history")
     console = Console()
-    console.print(_info_table(told))
+    console.print(_info_table(record))
     console.print(_history_table(history))
-
-
-def _check_folder(path: Path) -> None:
-    """Raise before the work, not after it, if a file cannot be written."""
-    if not path.parent.is_dir():
-        raise ModelFileError(f"{path}: there is no folder {path.parent}; create it first")
-    if path.is_dir():
-        raise ModelFileError(f"{path}: this is a folder; name a file")
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    print(json.dumps(value, allow_nan=False))
 
 
 def _size_of(problems: Problems) -> str:
@@ -221,9 +203,9 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _info_table(told: dict[str, Any]) -> Table:
+def _info_table(record: dict[str, Any]) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
-    for key, value in told.items():
+    for key, value in record.items():
         fields = value.items() if isinstance(value, dict) else ()
         text = ", ".join(f"{name} {field}" for name, field in fields) or str(value)
         table.add_row(key, text)

@@ -1,4 +1,4 @@
-"""The command `sgtb link`: names in text linked, as a table, as JSON or as a page."""
+"""The command `sgtb link`: links as a table, as JSON or as an HTML page."""
 
 import sys
 from collections import deque
@@ -14,8 +14,8 @@ from sgtb.cli.link_input import (
     STANDARD_INPUT,
     Form,
     InputError,
-    Placed,
-    Source,
+    PlacedRequest,
+    TextSource,
     read_requests,
     sources_of,
     texts_of,
@@ -34,9 +34,9 @@ from sgtb.cli.linker_options import (
     open_linker,
     print_json,
 )
-from sgtb.cli.views.document_counter import Counter
 from sgtb.cli.views.link_page import page_parts
 from sgtb.cli.views.link_view import print_links
+from sgtb.cli.views.progress_views import DocumentCounter
 from sgtb.core.errors import RequestError
 from sgtb.core.files import replacing
 from sgtb.linking.links import LinkedDocument, Request, Span
@@ -44,8 +44,8 @@ from sgtb.linking.links import LinkedDocument, Request, Span
 if TYPE_CHECKING:
     from sgtb.linking.linker import Linker
 
-SHORT = 500
-"""Characters of a text whose table has room for reasons."""
+SHORT_TEXT = 500
+"""Characters of a text up to which its table shows reasons by default."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -57,14 +57,14 @@ def link(
         typer.Argument(
             metavar="[TEXT|FILE|-]…",
             show_default=False,
-            help="Texts, or files of UTF-8, plain or packed with gzip or bzip2; - is standard "
-            "input. A .jsonl file has a document a line.",
+            help="Texts, or UTF-8 files, plain or compressed (gzip, bzip2); - is standard input. "
+            "A .jsonl file has one document per line.",
         ),
     ] = None,
     model: Model = None,
     kb: Kb = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object for each document, on a line.")
+        bool, typer.Option("--json", help="Print one JSON object per document and line.")
     ] = False,
     html: Annotated[
         str | None,
@@ -72,14 +72,12 @@ def link(
             "--html",
             metavar="FILE",
             show_default=False,
-            help="Write a page to look at, which needs no network; - prints it.",
+            help="Write a self-contained HTML page; - prints it.",
         ),
     ] = None,
-    lines: Annotated[
-        bool, typer.Option("--lines", help="Every line of an input is a document.")
-    ] = False,
+    lines: Annotated[bool, typer.Option("--lines", help="Read every line as a document.")] = False,
     jsonl: Annotated[
-        bool, typer.Option("--jsonl", help="Inputs are JSON Lines, whatever their names.")
+        bool, typer.Option("--jsonl", help="Read inputs as JSON Lines, whatever their names.")
     ] = False,
     as_text: AsText = False,
     reasons: Annotated[
@@ -87,14 +85,14 @@ def link(
         typer.Option(
             "--reasons/--no-reasons",
             show_default=False,
-            help="Whether to give reasons. By default, but not in tables of long texts or of many.",
+            help="Whether to give reasons. Default: yes, except in tables of long or many texts.",
         ),
     ] = None,
     candidates: Annotated[
-        int, typer.Option("--candidates", metavar="N", min=1, help="Candidates given per mention.")
+        int, typer.Option("--candidates", metavar="N", min=1, help="Candidates per mention.")
     ] = 5,
     jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", min=1, max=256, help="Processes to link with.")
+        int, typer.Option("--jobs", metavar="N", min=1, max=256, help="Number of processes.")
     ] = 1,
     fuzzy: Fuzzy = False,
     spacy: Annotated[
@@ -103,7 +101,7 @@ def link(
             "--spacy",
             metavar="MODEL",
             show_default=False,
-            help="Mentions are the entities that a pipeline of spaCy finds.",
+            help="Detect mentions with a spaCy pipeline.",
         ),
     ] = None,
     min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
@@ -111,11 +109,11 @@ def link(
     nil: Nil = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print links only.")] = False,
 ) -> None:
-    """Find the names in texts, and tell which entities they mean.
+    """Link the names in texts to entities.
 
-    All names of a document are decided together. An argument is a text, unless a file has its
-    name. Objects of JSON Lines have a text, and may have an id and mentions, each with start and
-    end in characters, and as you like "fixed", the id it means, or "candidates", a list of ids.
+    All names of a document are linked jointly. An argument is a text, unless a file has its name.
+    Objects of JSON Lines have a text, and optionally an id and mentions: start and end in
+    characters, optionally "fixed", the id of the entity, or "candidates", a list of ids.
 
     \b
     Examples:
@@ -127,20 +125,20 @@ def link(
     """  # fmt: skip
     check_pair(model, kb)
     if html == STANDARD_INPUT and as_json:
-        raise typer.BadParameter("--html - and --json would be mixed; write the page to a file")
+        raise typer.BadParameter("--html - and --json both print; write the page to a file")
     sources = _sources(inputs or [], lines, jsonl, as_text)
     single = len(sources) == 1 and sources[0].single
     settings = linker_settings(candidates, False, fuzzy, any_case, min_link_probability, nil)
     requests = read_requests(sources, settings.max_characters)
-    if single:  # read before anything is loaded: what cannot be read is said at once
+    if single:  # read before the linker is loaded, so that errors come at once
         first = next(requests)
         requests = iter([first])
     if reasons is None:
-        reasons = as_json or html is not None or (single and len(first.request.text) <= SHORT)
+        reasons = as_json or html is not None or (single and len(first.request.text) <= SHORT_TEXT)
     settings = replace(settings, reasons=reasons)
     if spacy is not None:
         requests = _with_spacy(spacy, requests)
-    counter = Counter(quiet or single)
+    counter = DocumentCounter(quiet or single)
     with open_linker(model, kb, settings) as linker:
         documents = counter.passing(_linked(linker, requests, jobs))
         if html is not None:
@@ -153,23 +151,25 @@ def link(
                 print_links(document, reasons, heading=not single)
                 sys.stdout.flush()
     if not quiet:
-        _say_end(counter, html)
+        _print_summary(counter, html)
 
 
-def _sources(inputs: list[str], lines: bool, jsonl: bool, as_text: bool) -> list[Source]:
+def _sources(inputs: list[str], lines: bool, jsonl: bool, as_text: bool) -> list[TextSource]:
     if not inputs:
         raise typer.BadParameter("give a text, a file, or - for standard input")
     if lines + jsonl + as_text > 1:
         raise typer.BadParameter("only one of --lines, --jsonl and --text")
     if inputs.count(STANDARD_INPUT) > 1 and not as_text:
-        raise typer.BadParameter("standard input can be read once")
+        raise typer.BadParameter("standard input can be read only once")
     form: Form = "lines" if lines else "jsonl" if jsonl else "whole"
     return texts_of(inputs) if as_text else sources_of(inputs, form)
 
 
-def _linked(linker: "Linker", requests: Iterable[Placed], jobs: int) -> Iterator[LinkedDocument]:
-    """Link one after the other; what comes before an error is linked, and the error has a place."""
-    waiting: deque[Placed] = deque()  # a linker reads ahead
+def _linked(
+    linker: "Linker", requests: Iterable[PlacedRequest], jobs: int
+) -> Iterator[LinkedDocument]:
+    """Link requests in order; an error names the place of its request."""
+    waiting: deque[PlacedRequest] = deque()  # the linker reads ahead
 
     def noted() -> Iterator[Request]:
         for placed in requests:
@@ -189,8 +189,8 @@ def _linked(linker: "Linker", requests: Iterable[Placed], jobs: int) -> Iterator
         raise
 
 
-def _with_spacy(name: str, requests: Iterable[Placed]) -> Iterator[Placed]:
-    """Give requests the mentions of a spaCy pipeline, unless they have their own."""
+def _with_spacy(name: str, requests: Iterable[PlacedRequest]) -> Iterator[PlacedRequest]:
+    """Detect the mentions of requests with a spaCy pipeline, unless they are given."""
     from sgtb.linking.mentions.spacy_mentions import SpacyMentions
 
     pipeline = SpacyMentions.load(name)
@@ -206,7 +206,7 @@ def _with_spacy(name: str, requests: Iterable[Placed]) -> Iterator[Placed]:
 
 
 def _printed(documents: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
-    """Print documents as JSON on their way."""
+    """Print documents as JSON and yield them."""
     for document in documents:
         print_json(document.to_dict())
         yield document
@@ -231,13 +231,13 @@ def _page_file(target: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         return
     if Path(target).is_dir():
-        raise InputError(f"{target}: this is a folder; name a file")
+        raise InputError(f"{target}: a folder; name a file")
     with replacing(target) as file:
         yield file
 
 
-def _say_end(counter: Counter, html: str | None) -> None:
+def _print_summary(counter: DocumentCounter, html: str | None) -> None:
     if html is not None and html != STANDARD_INPUT:
-        print(f"{html}: {counter.sum}", file=sys.stderr)
-    if not counter.links:
+        print(f"{html}: {counter.summary}", file=sys.stderr)
+    if not counter.n_parts:
         print("no mentions found", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The command `sgtb pack`: model, knowledge base and model card as one folder."""
+"""The command `sgtb pack`: model, knowledge base and model card in one folder."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 @app.command()
 def pack(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="The folder to write; a new one, or its like.")
+        Path, typer.Argument(metavar="FOLDER", help="The folder to write: a new or a packed one.")
     ],
     model: Annotated[
         Path,
@@ -35,18 +35,18 @@ def pack(
             exists=True,
             dir_okay=False,
             show_default=False,
-            help="What `sgtb evaluate --json` printed, for the model card.",
+            help="Output of `sgtb evaluate --json` for the model card.",
         ),
     ] = None,
     with_kb: Annotated[
         bool,
-        typer.Option("--with-kb/--without-kb", help="Whether the knowledge base goes along."),
+        typer.Option("--with-kb/--without-kb", help="Whether to include the knowledge base."),
     ] = True,
 ) -> None:
-    """Write a folder that holds all of a linker and can be put on a model hub as it is.
+    """Write a linker as a folder that can be uploaded to a model hub.
 
-    `sgtb link --model FOLDER` uses it, as does Linker.from_pretrained. The model card, README.md,
-    says what the linker is, what it was trained on and how good it is; a licence is yours to add.
+    `sgtb link --model FOLDER` and Linker.from_pretrained use it. The model card, README.md, states
+    the training data and the accuracy; the licence is left to you.
 
     \b
     Example:
@@ -65,9 +65,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise SgtbError(f"{path}: this is no JSON: {error}") from None
+        raise SgtbError(f"{path}: not JSON: {error}") from None
     if not isinstance(record, dict):
-        raise SgtbError(
-            f"{path}: an evaluation is a JSON object; `sgtb evaluate --json` prints one"
-        )
+        raise SgtbError(f"{path}: not a JSON object as printed by `sgtb evaluate --json`")
     return record

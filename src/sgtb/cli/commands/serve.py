@@ -1,4 +1,4 @@
-"""The command `sgtb serve`: the linker as a service, with its page."""
+"""The command `sgtb serve`: the linker as a web service."""
 
 import sys
 from importlib import import_module
@@ -29,10 +29,12 @@ def serve(
     kb: Kb = None,
     host: Annotated[
         str,
-        typer.Option("--host", help="The address to listen on; 0.0.0.0 is all of this machine's."),
+        typer.Option(
+            "--host", help="Address to listen on; 0.0.0.0 for all addresses of the machine."
+        ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="The port; 0 is any that is free.")
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any free one.")
     ] = 8080,
     workers: Annotated[
         int,
@@ -41,14 +43,15 @@ def serve(
             metavar="N",
             min=1,
             max=256,
-            help="Processes; they share the pages of the knowledge base.",
+            help="Number of processes; they share the memory of the knowledge base.",
         ),
     ] = 1,
     max_body: Annotated[
-        int, typer.Option("--max-body", metavar="BYTES", min=1, help="Of a request.")
+        int,
+        typer.Option("--max-body", metavar="BYTES", min=1, help="Maximum size of a request body."),
     ] = DEFAULT.max_body_bytes,
     max_characters: Annotated[
-        int, typer.Option("--max-characters", metavar="N", min=1, help="Of a text.")
+        int, typer.Option("--max-characters", metavar="N", min=1, help="Maximum length of a text.")
     ] = DEFAULT.max_characters,
     max_reasons_characters: Annotated[
         int,
@@ -56,20 +59,33 @@ def serve(
             "--max-reasons-characters",
             metavar="N",
             min=1,
-            help="Of a text that reasons are asked for.",
+            help="Maximum length of a text linked with reasons.",
         ),
     ] = DEFAULT.max_reasons_characters,
     max_spans: Annotated[
-        int, typer.Option("--max-spans", metavar="N", min=1, help="Given in a text.")
+        int,
+        typer.Option(
+            "--max-spans", metavar="N", min=1, help="Maximum number of given mentions per text."
+        ),
     ] = DEFAULT.max_spans,
     max_batch: Annotated[
-        int, typer.Option("--max-batch", metavar="N", min=1, help="Documents of a request.")
+        int,
+        typer.Option(
+            "--max-batch", metavar="N", min=1, help="Maximum number of documents per request."
+        ),
     ] = DEFAULT.max_batch,
     max_seconds: Annotated[
-        float, typer.Option("--max-seconds", metavar="S", min=0.001, help="Of a request.")
+        float,
+        typer.Option("--max-seconds", metavar="S", min=0.001, help="Time limit of a request."),
     ] = DEFAULT.request_seconds,
     max_connections: Annotated[
-        int, typer.Option("--max-connections", metavar="N", min=1, help="Of a process, at a time.")
+        int,
+        typer.Option(
+            "--max-connections",
+            metavar="N",
+            min=1,
+            help="Maximum number of connections per process.",
+        ),
     ] = DEFAULT.max_connections,
     queue: Annotated[
         int,
@@ -77,7 +93,7 @@ def serve(
             "--queue",
             metavar="N",
             min=1,
-            help="Documents that may wait in a process; beyond, callers are told to come later.",
+            help="Maximum number of queued documents per process.",
         ),
     ] = DEFAULT.queue,
     allow_origin: Annotated[
@@ -86,8 +102,8 @@ def serve(
             "--allow-origin",
             metavar="ORIGIN",
             show_default=False,
-            help="A web origin whose pages may call the service, such as https://example.org, or "
-            "* for any; may be given several times. Without: none but its own.",
+            help="Web origin whose pages may call the service, such as https://example.org, or * "
+            "for any; may be given several times. Default: its own only.",
         ),
     ] = None,
     entity_prefix: Annotated[
@@ -95,21 +111,21 @@ def serve(
         typer.Option(
             "--entity-prefix",
             metavar="URI",
-            help="Stands before ids in protocols whose entities are URIs.",
+            help="Prefix of entity URIs in the protocols that have URIs.",
         ),
     ] = DEFAULT.entity_prefix,
     fuzzy: Fuzzy = False,
     any_case: AnyCase = False,
     min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
     log_requests: Annotated[
-        bool, typer.Option("--log-requests", help="Print a line for every request.")
+        bool, typer.Option("--log-requests", help="Log every request.")
     ] = False,
 ) -> None:
-    """Serve the linker over HTTP, with a page to look at its decisions.
+    """Serve the linker over HTTP, with a web page.
 
-    Besides its own API it speaks the protocols of REL, DBpedia Spotlight, NIF and entity-fishing.
-    SIGTERM or Ctrl-C ends it when all that is under way is done; SIGHUP loads model and knowledge
-    base anew, without a pause.
+    Supports the protocols of REL, DBpedia Spotlight, NIF and entity-fishing besides its own API.
+    SIGTERM or Ctrl-C ends it after the requests under way; SIGHUP reloads model and knowledge base
+    without interruption.
 
     \b
     Examples:
@@ -138,13 +154,13 @@ def serve(
     work = Work(Source(model, kb, mentions, fuzzy), settings, host, port, log_requests)
 
     def ready(address: str) -> None:
-        print(f"serving on {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        print(f"serving on {address} (Ctrl-C to stop)", file=sys.stderr, flush=True)
 
     run(work, workers, ready)
 
 
 def _check_installed() -> None:
-    """Raise unless the packages of a service are there."""
+    """Raise unless the packages of the service are installed."""
     for name in ("fastapi", "uvicorn", "httptools", "prometheus_client"):
         try:
             import_module(name)

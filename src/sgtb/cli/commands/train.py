@@ -1,4 +1,4 @@
-"""The command `sgtb train`: a linker of one's own, from annotated documents or from a dump."""
+"""The command `sgtb train`: training of a linker from annotated documents or a dump."""
 
 import time
 from collections.abc import Sequence
@@ -8,25 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sgtb.cli.linker_options import print_json
+from sgtb.cli.linker_options import AsJson, Quiet, print_json
 from sgtb.cli.train_input import (
-    AsJson,
-    Asked,
     Beam,
     Depth,
     DevFiles,
     Eta,
     Folds,
     FormatName,
-    Given,
     MinLeaf,
     NilPrecision,
     Output,
     Plan,
-    Quiet,
     Seed,
     Threads,
     TrainFiles,
+    TrainingInput,
+    TrainingOptions,
     Trees,
     Vectors,
     Without,
@@ -36,7 +34,7 @@ from sgtb.cli.train_input import (
     say,
     word_vectors,
 )
-from sgtb.cli.views.stage_bars import Stages
+from sgtb.cli.views.progress_views import StageProgress
 from sgtb.cli.views.train_view import print_accuracy, print_model
 from sgtb.core.progress import silent
 from sgtb.core.records import Document
@@ -61,7 +59,7 @@ def train(
             exists=True,
             file_okay=False,
             show_default=False,
-            help="The folder of a knowledge base.",
+            help="Folder of the knowledge base.",
         ),
     ] = None,
     train: TrainFiles = None,
@@ -74,7 +72,7 @@ def train(
             exists=True,
             dir_okay=False,
             show_default=False,
-            help="Learn from the links of a Wikipedia dump: no annotated documents are needed.",
+            help="Train on the links of a Wikipedia dump instead of annotated documents.",
         ),
     ] = None,
     build_kb: Annotated[
@@ -83,7 +81,7 @@ def train(
             "--build-kb",
             metavar="DIR",
             show_default=False,
-            help="With --from-links: build the knowledge base first, in this folder.",
+            help="With --from-links: first build the knowledge base in this folder.",
         ),
     ] = None,
     hold_out: Annotated[
@@ -92,7 +90,7 @@ def train(
             "--hold-out",
             min=0.01,
             max=0.9,
-            help="With --build-kb: share of pages to learn from and to test with.",
+            help="With --build-kb: share of pages held out for training and testing.",
         ),
     ] = 0.4,
     red_links: Annotated[
@@ -100,16 +98,16 @@ def train(
         typer.Option(
             "--red-links",
             min=0,
-            help="With --build-kb: linked titles without a page are entities, too, if this many "
-            "pages link them; 0: they are not.",
+            help="With --build-kb: titles without a page become entities if this many pages link "
+            "them; 0: never.",
         ),
     ] = 0,
     pages: Annotated[
-        int, typer.Option("--pages", min=3, help="With --from-links: pages to take at most.")
+        int, typer.Option("--pages", min=3, help="With --from-links: maximum number of pages.")
     ] = 800,
     workers: Annotated[
         int,
-        typer.Option("--workers", min=1, max=256, help="Processes that read dumps."),
+        typer.Option("--workers", min=1, max=256, help="Processes for reading dumps."),
     ] = 1,
     write_test: Annotated[
         Path | None,
@@ -141,7 +139,7 @@ def train(
             metavar="FILE",
             dir_okay=False,
             show_default=False,
-            help="Keep the trees in this file as they grow; a killed training goes on from it.",
+            help="Save progress in this file; an interrupted training continues from it.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -149,9 +147,8 @@ def train(
 ) -> None:
     """Train a linker for a knowledge base.
 
-    From annotated documents; or, with --from-links, from the links of a dump, tested on pages
-    that neither the knowledge base nor the training has seen. Settings that are not given depend
-    on how much there is to learn from.
+    From annotated documents or, with --from-links, from the links of a dump, tested on pages used
+    neither for the knowledge base nor for training. Defaults depend on the size of the data.
 
     \b
     Examples:
@@ -162,9 +159,9 @@ def train(
     begin = time.perf_counter()
     _check_options(kb, train, from_dump, build_kb, write_test)
     check_output(output, checkpoint, write_test)
-    asked = Asked(
-        plan, beam, depth, eta, trees, min_leaf, folds, tuple(without or ()), nil_precision,
-        seed, threads,
+    options = TrainingOptions(
+        plan=plan, beam=beam, depth=depth, eta=eta, trees=trees, min_leaf=min_leaf, folds=folds,
+        without=tuple(without or ()), nil_precision=nil_precision, seed=seed, threads=threads,
     )  # fmt: skip
     from sgtb.kb.knowledge_base import KnowledgeBase
 
@@ -174,19 +171,19 @@ def train(
     assert place is not None, "see _check_options"
     with KnowledgeBase.open(place) as opened:
         if from_dump:
-            with Stages(quiet) as stages:
-                given = from_links(opened, from_dump, pages, workers, quiet, stages)
+            with StageProgress(quiet) as progress:
+                given = from_links(opened, from_dump, pages, workers, quiet, progress)
             _advise(given, red_links, quiet)
         else:
             given = from_files(opened, train or (), dev or (), format, seed, quiet)
         if write_test is not None:
             _write_test(given, write_test, quiet)
-        settings = asked.settings(given)
+        settings = options.settings(given)
         prepared = prepare_given(opened, given, settings, vectors, quiet)
         model = grow(prepared, settings, given, checkpoint, quiet)
         model.save(output)
         result = report(output, model, given, opened, prepared, time.perf_counter() - begin)
-        tested = None if not given.test else asked_about(opened, model, given.test)
+        tested = None if not given.test else accuracy_report(opened, model, given.test)
     if as_json:
         print_json({**result, **({} if tested is None else {"test": tested})})
         return
@@ -196,19 +193,19 @@ def train(
 
 
 def prepare_given(
-    kb: "KnowledgeBase", given: Given, settings: "LinkerTraining", vectors: str, quiet: bool
+    kb: "KnowledgeBase", given: TrainingInput, settings: "LinkerTraining", vectors: str, quiet: bool
 ) -> "Prepared":
-    """Make features, and say how much can be learned from."""
+    """Compute features, and print the number of learnable mentions."""
     from sgtb.linking.training.linker_training import prepare
 
-    with Stages(quiet) as stages:
+    with StageProgress(quiet) as progress:
         prepared = prepare(
             kb, given.train.documents, given.dev.documents, settings,
-            words=word_vectors(vectors), progress=stages,
+            words=word_vectors(vectors), progress=progress,
         )  # fmt: skip
     learnable = int((prepared.train.layout.candidates.gold >= 0).sum())
     say(
-        f"{learnable:,} mentions can be learned from: what they mean is among their candidates",
+        f"{learnable:,} mentions can be learned from: their entity is among the candidates",
         quiet,
     )
     return prepared
@@ -217,11 +214,11 @@ def prepare_given(
 def grow(
     prepared: "Prepared",
     settings: "LinkerTraining",
-    given: Given,
+    given: TrainingInput,
     checkpoint: Path | None,
     quiet: bool,
 ) -> "LinkerModel":
-    """Grow trees, with a bar."""
+    """Train the trees, with a progress bar."""
     from sgtb.boosting.training_progress import TrainingBar
     from sgtb.linking.training.linker_training import fit_linker
 
@@ -235,14 +232,14 @@ def grow(
 def report(
     output: Path,
     model: "LinkerModel",
-    given: Given,
+    given: TrainingInput,
     kb: "KnowledgeBase",
     prepared: "Prepared",
     seconds: float,
 ) -> dict[str, Any]:
-    """Return what was trained, as plain data."""
+    """Return the report of a training as plain data."""
     forest = model.forest
-    dev = asked_about(kb, model, given.dev.documents) if given.dev.n_known else None
+    dev = accuracy_report(kb, model, given.dev.documents) if given.dev.n_known else None
     return {
         "model": str(output),
         "bytes": output.stat().st_size,
@@ -271,11 +268,11 @@ def _check_options(
     write_test: Path | None,
 ) -> None:
     if bool(train) == bool(from_dump):
-        raise typer.BadParameter("give either --train, or --from-links")
+        raise typer.BadParameter("give either --train or --from-links")
     if (kb is None) == (build_kb is None):
         raise typer.BadParameter("give --kb; with --from-links, --kb or --build-kb")
     if not from_dump and (build_kb is not None or write_test is not None):
-        raise typer.BadParameter("--build-kb and --write-test go with --from-links")
+        raise typer.BadParameter("--build-kb and --write-test need --from-links")
 
 
 def _build(
@@ -286,8 +283,8 @@ def _build(
     from sgtb.wikipedia.build.hold_out import HoldOut
 
     settings = WikiSettings(workers=workers, red_links=red_links, hold_out=HoldOut(hold_out))
-    with Stages(quiet) as stages:
-        built = build_wiki(dumps, place, settings, stages)
+    with StageProgress(quiet) as progress:
+        built = build_wiki(dumps, place, settings, progress)
     say(
         f"{place}: {built.entities:,} entities, {built.names.names:,} names, "
         f"{built.entity_links:,} links; {built.held_out:,} pages held out",
@@ -295,27 +292,27 @@ def _build(
     )
 
 
-def _advise(given: Given, red_links: int, quiet: bool) -> None:
-    """Say what helps where a dump is a small part of a wiki."""
+def _advise(given: TrainingInput, red_links: int, quiet: bool) -> None:
+    """Suggest --red-links if few links of a partial dump lead to entities."""
     if given.train.n_known < _FEW_LINKS and not red_links:
         say(
-            f"only {given.train.n_known} links lead to an entity: of a small part of a wiki most "
-            "lead outside. With --build-kb and --red-links 1 linked titles are entities, too",
+            f"only {given.train.n_known} links lead to an entity, as in a small part of a wiki; "
+            "with --build-kb and --red-links 1 linked titles without a page become entities",
             quiet,
         )
 
 
-def _write_test(given: Given, path: Path, quiet: bool) -> None:
+def _write_test(given: TrainingInput, path: Path, quiet: bool) -> None:
     from sgtb.formats.registry import write_documents
 
     count = write_documents(given.test, path, "jsonl")
-    say(f"{path}: {count:,} documents to test with", quiet)
+    say(f"{path}: {count:,} test documents", quiet)
 
 
-def asked_about(
+def accuracy_report(
     kb: "KnowledgeBase", model: "LinkerModel", documents: Sequence[Document]
 ) -> dict[str, Any]:
-    """Return how often a model is right, beside baselines, where it has to choose."""
+    """Return the accuracy of a model and of baselines."""
     from sgtb.evaluation.linkers.link_scores import figures_of, score_links
 
     return figures_of(score_links(kb, {model.forest.plan.name: model}, documents))

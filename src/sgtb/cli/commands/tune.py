@@ -1,4 +1,4 @@
-"""The command `sgtb tune`: settings for a linker, searched for within a budget."""
+"""The command `sgtb tune`: hyperparameter search for a linker."""
 
 import re
 import time
@@ -10,31 +10,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgtb.cli.commands.train import grow, prepare_given, report
-from sgtb.cli.linker_options import print_json
+from sgtb.cli.linker_options import AsJson, Quiet, print_json
 from sgtb.cli.train_input import (
-    AsJson,
-    Asked,
     DevFiles,
     Folds,
     FormatName,
     MinLeaf,
     NilPrecision,
     Output,
-    Quiet,
     Seed,
     Threads,
     TrainFiles,
+    TrainingOptions,
     Vectors,
     Without,
     check_output,
     from_files,
     say,
 )
-from sgtb.cli.views.train_view import print_model, print_trials
-from sgtb.cli.views.trial_watch import TrialWatch
+from sgtb.cli.views.progress_views import StageProgress
+from sgtb.cli.views.train_view import outcome_line, print_model, print_trials
 
 if TYPE_CHECKING:
-    from sgtb.linking.training.tuning import Outcome
+    from sgtb.boosting.training_progress import TrainingProgress
+    from sgtb.linking.training.tuning import Outcome, Trial
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -51,7 +50,7 @@ def tune(
             exists=True,
             file_okay=False,
             show_default=False,
-            help="The folder of a knowledge base.",
+            help="Folder of the knowledge base.",
         ),
     ],
     train: TrainFiles = None,
@@ -61,14 +60,12 @@ def tune(
         typer.Option(
             "--budget",
             metavar="TIME",
-            help="How long to search: 90s, 10m, 2h. Trials of an earlier run count.",
+            help="Time of the search, trials of earlier runs included: 90s, 10m, 2h.",
         ),
     ] = "10m",
     trials: Annotated[
         int | None,
-        typer.Option(
-            "--trials", min=1, show_default=False, help="How many trials to make at most."
-        ),
+        typer.Option("--trials", min=1, show_default=False, help="Maximum number of trials."),
     ] = None,
     state: Annotated[
         Path | None,
@@ -77,7 +74,7 @@ def tune(
             metavar="FILE",
             dir_okay=False,
             show_default="MODEL.trials.jsonl",
-            help="Where finished trials are kept; a search that was stopped goes on from it.",
+            help="File of finished trials; an interrupted search continues from it.",
         ),
     ] = None,
     format: FormatName = None,
@@ -91,10 +88,10 @@ def tune(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Search for the plan, beam, depth, η and number of trees that do best on dev.
+    """Search for the plan, beam, depth, η and number of trees that are best on dev.
 
-    Starts with what `sgtb train` takes by itself. Prints all trials, and writes a model trained
-    with the best. Started again, it goes on where it was stopped.
+    Starts with the defaults of `sgtb train`. Prints all trials, and writes a model trained with the
+    best settings. An interrupted search continues where it stopped.
 
     \b
     Examples:
@@ -103,13 +100,13 @@ def tune(
     """  # fmt: skip
     begin = time.perf_counter()
     if not train:
-        raise typer.BadParameter("give documents to learn from: --train FILE")
+        raise typer.BadParameter("give training documents: --train FILE")
     seconds = seconds_of(budget)
     state = output.with_name(f"{output.name}.trials.jsonl") if state is None else state
     check_output(output, state)
-    asked = Asked(
-        "bsg", 4, None, None, None, min_leaf, folds, tuple(without or ()), nil_precision,
-        seed, threads,
+    options = TrainingOptions(
+        min_leaf=min_leaf, folds=folds, without=tuple(without or ()), nil_precision=nil_precision,
+        seed=seed, threads=threads,
     )  # fmt: skip
     from sgtb.kb.knowledge_base import KnowledgeBase
     from sgtb.linking.training.trial_file import TrialFile
@@ -117,14 +114,18 @@ def tune(
 
     with KnowledgeBase.open(kb) as opened:
         given = from_files(opened, train, dev or (), format, seed, quiet)
-        settings = asked.settings(given)
+        settings = options.settings(given)
         prepared = prepare_given(opened, given, settings, vectors, quiet)
         outcomes: list[Outcome] = []
-        with TrialWatch(quiet) as watch:
+        with StageProgress(quiet) as progress:
+
+            def watch(trial: "Trial", done: "TrainingProgress") -> None:
+                progress(str(trial), done.n_trees, done.n_trees_wanted)
+
             limits = Budget(seconds, trials)
             for outcome in tune_linker(prepared, settings, limits, TrialFile(state), watch):
                 outcomes.append(outcome)
-                watch.end(len(outcomes), outcome)
+                progress.end_stage(outcome_line(len(outcomes), outcome))
         best = best_of(outcomes)
         say(f"training with the best of {len(outcomes)} trials", quiet)
         chosen = best.trial.settings(settings)
@@ -143,7 +144,7 @@ def seconds_of(written: str) -> float:
     """Return a time such as 90s, 10m or 1.5h in seconds."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", written.strip())
     if found is None or not float(found[1]):
-        raise typer.BadParameter(f"{written!r} is no time; write 90s, 10m or 2h")
+        raise typer.BadParameter(f"{written!r} is not a time; write 90s, 10m or 2h")
     return float(found[1]) * _SECONDS[found[2]]
 
 

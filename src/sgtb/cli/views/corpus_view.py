@@ -1,4 +1,4 @@
-"""What `sgtb corpus` prints: what a file holds, and what is wrong with it."""
+"""The report of `sgtb corpus check`."""
 
 import math
 
@@ -10,7 +10,7 @@ from sgtb.linking.training.gold_audit import GoldReport, UnknownEntity
 
 
 def print_check(found: Survey, report: GoldReport | None, most: int) -> None:
-    """Print what a file holds, what is wrong with it, and what a knowledge base knows of it."""
+    """Print the counts and problems of a file, and its coverage by a knowledge base."""
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"{found.path}: {found.format}", style="bold", markup=False)
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -21,10 +21,10 @@ def print_check(found: Survey, report: GoldReport | None, most: int) -> None:
         table.add_row(f"  {name}", value, remark)
     console.print(table)
     for title, problems in (
-        ("cannot be read, or does not match the text", found.unreadable),
+        ("unreadable, or not matching the text", found.unreadable),
         ("overlaps", found.overlaps),
-        ("ids that occur again", found.repeated),
-        ("did not match the text, but was found near it", found.repaired),
+        ("duplicate ids", found.repeated),
+        ("repaired: found near the stated offsets", found.repaired),
     ):
         _print_problems(console, title, problems, most)
     if report is not None and report.entities:
@@ -37,8 +37,8 @@ def _counts(found: Survey) -> list[tuple[str, str, str]]:
     return [
         ("documents", f"{found.documents:,}", f"{found.characters:,} characters"),
         ("mentions", f"{found.mentions:,}", f"{found.unannotated:,} not annotated"),
-        ("  with an entity", f"{found.linked:,}", f"{found.entities:,} different ones"),
-        ("  without: NIL", f"{found.nil:,}", _share(found.nil_share)),
+        ("  with an entity", f"{found.linked:,}", f"{found.entities:,} distinct"),
+        ("  NIL", f"{found.nil:,}", _share(found.nil_share)),
     ]
 
 
@@ -73,9 +73,7 @@ def _print_unknown(console: Console, report: GoldReport, most: int) -> None:
     if report.entities > most:
         console.print(f"  … and {report.entities - most:,} more", markup=False)
     if not report.near:
-        console.print(
-            "  names spelt nearly so are found with: pip install 'sgtb[fuzzy]'", markup=False
-        )
+        console.print("  similar names are suggested with: pip install 'sgtb[fuzzy]'", markup=False)
 
 
 def _unknown(entity: UnknownEntity) -> str:

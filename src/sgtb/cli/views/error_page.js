@@ -6,8 +6,8 @@
 
   const fits = (record, without) => filters.every((f) => f === without || f.value === "" || record.dataset[f.id] === f.value);
 
-  // Each list counts what the other two leave.
-  function offer() {
+  // Each filter counts the records that pass the other two.
+  function updateFilters() {
     for (const filter of filters) {
       const counts = new Map();
       for (const record of records) {
@@ -35,13 +35,13 @@
   function candidates(m) {
     const list = make("ol");
     for (const other of m.link.candidates) {
-      const gold = other.entity === m.gold, said = other.entity === m.link.entity;
-      const item = make("li", gold ? "gold" : said ? "said" : ""), row = make("div", "row");
+      const gold = other.entity === m.gold, answered = other.entity === m.link.entity;
+      const item = make("li", gold ? "gold" : answered ? "wrong" : ""), row = make("div", "row");
       const name = make("span", "name", other.title);
       if (other.type) name.append(" ", make("span", "kind", other.type));
       if (gold) name.append(" ", make("span", "badge", "gold"));
-      if (said) name.append(" ", make("span", "badge", "answer"));
-      const prior = other.prior === null ? "" : `, by name alone ${percent(other.prior)}`;
+      if (answered) name.append(" ", make("span", "badge", "answer"));
+      const prior = other.prior === null ? "" : `, prior ${percent(other.prior)}`;
       row.append(name, make("span", "number", percent(other.probability) + prior));
       const bar = make("div", "bar"), fill = make("i");
       fill.style.width = `${100 * other.probability}%`;
@@ -55,9 +55,9 @@
 
   function show() {
     place.textContent = chosen.length ? `${at + 1} of ${chosen.length}` : "none";
-    if (!chosen.length) { sheet.replaceChildren(make("p", "note", "There is no mistake of this kind.")); return; }
+    if (!chosen.length) { sheet.replaceChildren(make("p", "note", "No errors of this kind.")); return; }
     const record = chosen[at], m = JSON.parse(record.textContent), link = m.link;
-    const titles = new Map([["NIL", "nothing in the knowledge base"], ...link.candidates.map((c) => [c.entity, c.title])]);
+    const titles = new Map([["NIL", "not in the knowledge base"], ...link.candidates.map((c) => [c.entity, c.title])]);
     const left = make("div", "left"), right = make("div", "right");
     const head = make("p", "where");
     head.append(make("span", "badge kind-of", record.dataset.kind), ` ${record.dataset.system}, ${record.dataset.data}, document ${m.document}`);
@@ -65,15 +65,15 @@
     text.dir = "auto";
     text.append(m.before, make("mark", "", link.text), m.after);
     const both = make("div", "both");
-    const outside = m.gold_title ? `${m.gold_title}: not in the knowledge base` : "nothing in the knowledge base";
+    const outside = m.gold_title ? `${m.gold_title}: not in the knowledge base` : "not in the knowledge base";
     both.append(
       answer("Gold", m.gold, m.gold === null ? outside : m.gold_title, m.about, "gold"),
-      answer("Answer", link.entity, link.entity === null ? "nothing in the knowledge base" : link.title, m.about, "said"),
+      answer("Answer", link.entity, link.entity === null ? "not in the knowledge base" : link.title, m.about, "wrong"),
     );
-    const sure = link.entity === null && !link.confidence ? "" : `${percent(link.confidence)} sure; `;
-    left.append(head, text, both, make("p", "small", `${sure}${m.how}`));
-    right.append(make("h3", "", "What it may mean"));
-    right.append(link.candidates.length ? candidates(m) : make("p", "small", "No candidate was found for this name."));
+    const confidence = link.entity === null && !link.confidence ? "" : `confidence ${percent(link.confidence)}; `;
+    left.append(head, text, both, make("p", "small", `${confidence}${m.how}`));
+    right.append(make("h3", "", "Candidates"));
+    right.append(link.candidates.length ? candidates(m) : make("p", "small", "No candidates."));
     if (m.more > 0) right.append(make("p", "small", `and ${m.more} more`));
     if (link.reasons.length) {
       const ahead = titles.get(link.entity === null ? "NIL" : link.entity), behind = titles.get(link.runner_up) || "the runner-up";
@@ -94,7 +94,7 @@
     const shown = chosen[at];
     chosen = records.filter((record) => fits(record, null));
     at = Math.max(0, chosen.indexOf(shown));
-    offer();
+    updateFilters();
     show();
   }
 
@@ -106,7 +106,7 @@
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step) { event.preventDefault(); turn(step); }
   });
-  offer();
+  updateFilters();
   const wanted = Number(location.hash.slice(1));
   if (wanted >= 1 && wanted <= records.length) at = Math.floor(wanted) - 1;
   show();

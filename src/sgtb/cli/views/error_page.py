@@ -1,22 +1,20 @@
-"""The page of mistakes: one HTML file to leaf through, which asks nothing of the network."""
+"""Linking errors as one HTML file without network access."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from sgtb.cli.views.link_view import FOUND, reason_words
+from sgtb.cli.views.link_page import Describe
+from sgtb.cli.views.link_view import FOUND, reason_text
 from sgtb.cli.views.page_files import inline_json, page_files
 from sgtb.evaluation.linkers.mistakes import AROUND, Mistake
 
-Describe = Callable[[str], str]
-"""Tells what is known about the entity of an id, in words."""
-
 _SHOWN = 12
-"""Candidates shown of each mention, beside the gold."""
+"""Candidates shown per mention, besides gold, answer and runner-up."""
 
 
 def page_parts(mistakes: Iterable[Mistake], describe: Describe, note: str = "") -> Iterator[str]:
-    """Yield the page in parts, each mistake as it comes; the note says what it is about."""
+    """Yield the page in parts, one per error; the note is its subtitle."""
     page = page_files("error_page")
     yield _HEAD.format(policy=page.policy, style=page.style, note=escape(note))
     for mistake in mistakes:
@@ -25,7 +23,7 @@ def page_parts(mistakes: Iterable[Mistake], describe: Describe, note: str = "") 
 
 
 def _record(mistake: Mistake, describe: Describe) -> str:
-    """Return a mistake as JSON; by its attributes it is filtered."""
+    """Return an error as JSON, with attributes for the filters."""
     return (
         f'<script type="application/json" data-kind="{escape(mistake.kind)}" '
         f'data-data="{escape(mistake.data)}" data-system="{escape(mistake.system)}">'
@@ -41,29 +39,29 @@ def _as_dict(mistake: Mistake, describe: Describe) -> dict[str, Any]:
         for i, other in enumerate(answer["candidates"])
         if i < _SHOWN or other["entity"] in (mistake.gold, link.entity, link.runner_up)
     ]
-    told = {other["entity"] for other in kept} | {id_ for id_ in (mistake.gold,) if id_}
+    shown = {other["entity"] for other in kept} | {id_ for id_ in (mistake.gold,) if id_}
     for reason, record in zip(link.reasons, answer["reasons"], strict=True):
-        record["words"] = reason_words(reason)
+        record["text"] = reason_text(reason)
     return {
         "document": mistake.document,
         "before": _ending(mistake.before),
         "after": _beginning(mistake.after),
         "gold": mistake.gold,
         "gold_title": mistake.gold_title,
-        "how": f"candidates found {FOUND[link.found]}",
+        "how": f"candidates found by {FOUND[link.found]}",
         "more": len(answer["candidates"]) - len(kept),
-        "about": {id_: describe(id_) for id_ in sorted(told)},
+        "about": {id_: describe(id_) for id_ in sorted(shown)},
         "link": {**answer, "candidates": kept},
     }
 
 
 def _ending(text: str) -> str:
-    """Return the text before a mention; where it was cut, from the first whole word on."""
+    """Return the text before a mention; if cut, from the first whole word."""
     return text if len(text) < AROUND else f"…{text.partition(' ')[2] or text}"
 
 
 def _beginning(text: str) -> str:
-    """Return the text behind a mention; where it was cut, up to the last whole word."""
+    """Return the text after a mention; if cut, up to the last whole word."""
     return text if len(text) < AROUND else f"{text.rpartition(' ')[0] or text}…"
 
 
@@ -73,24 +71,24 @@ _HEAD = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>Mistakes</title>
+<title>Linking errors</title>
 <style>{style}</style>
 </head>
 <body>
 <header>
-<h1>Mistakes</h1>
+<h1>Linking errors</h1>
 <p class="note">{note}</p>
 <nav>
 <label>kind <select id="kind"></select></label>
 <label>data <select id="data"></select></label>
 <label>system <select id="system"></select></label>
-<span class="turn"><button id="back" type="button" aria-label="previous mistake">←</button>
+<span class="turn"><button id="back" type="button" aria-label="previous error">←</button>
 <output id="place"></output>
-<button id="on" type="button" aria-label="next mistake">→</button></span>
+<button id="on" type="button" aria-label="next error">→</button></span>
 </nav>
 </header>
 <main id="sheet" aria-live="polite"></main>
-<noscript><p class="note">This page needs its script to show anything.</p></noscript>
+<noscript><p class="note">This page needs JavaScript.</p></noscript>
 """
 
 _TAIL = """<script>{script}</script>

@@ -1,4 +1,4 @@
-"""What `sgtb evaluate` prints for people: tables of scores, one column a system."""
+"""Tables of evaluation scores, with one column per system."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +6,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sgtb.cli.views.link_view import harmless, open_console
+from sgtb.cli.views.link_view import open_console, printable
+from sgtb.cli.views.progress_views import counted
 from sgtb.evaluation import Interval
 from sgtb.evaluation.breakdown import By
 from sgtb.evaluation.linkers.scores import Evaluation, SetScores, SystemScores
@@ -19,20 +20,20 @@ BY: dict[By, str] = {
     "ambiguity": "candidates of the mention",
     "length": "mentions in the document",
     "words": "words in the document",
-    "frequency": "times met in training",
+    "frequency": "occurrences in training",
 }
-"""The breakdowns, in words."""
+"""Headings of the breakdowns."""
 
 
 def print_evaluation(evaluation: Evaluation) -> None:
-    """Print an overview where there are several data sets, and the tables of each."""
+    """Print the tables of each data set, after an overview if there are several."""
     console = open_console()
     if len(evaluation.sets) > 1:
         console.print(_overview(evaluation))
     for scores in evaluation.sets:
         console.print(Text(_heading(scores), style="bold"))
         if scores.known + scores.unknown + scores.nil == 0:
-            console.print("no mention is annotated: there is nothing to compare with\n")
+            console.print("no annotated mentions\n")
             continue
         console.print(_scores(scores))
         slices = _breakdowns(scores)
@@ -41,12 +42,12 @@ def print_evaluation(evaluation: Evaluation) -> None:
 
 
 def percent(value: float) -> str:
-    """Return a share in percent, with a decimal; a dash for a share of nothing."""
+    """Format a share in percent; a dash for NaN."""
     return "–" if value != value else f"{100 * value:.1f}"
 
 
 def signed_points(value: float) -> str:
-    """Return a difference of shares in points, with its sign."""
+    """Format a difference of shares in percentage points."""
     text = f"{100 * value:+.1f}".replace("-", "−")
     return "0.0" if text in ("+0.0", "−0.0") else text
 
@@ -54,27 +55,23 @@ def signed_points(value: float) -> str:
 def _heading(scores: SetScores) -> str:
     parts = [f"{scores.known:,} in the knowledge base"]
     if scores.unknown:
-        parts.append(f"{scores.unknown:,} an entity it lacks")
+        parts.append(f"{scores.unknown:,} with an unknown entity")
     if scores.nil:
         parts.append(f"{scores.nil:,} NIL")
     rest = scores.mentions - scores.known - scores.unknown - scores.nil
     if rest:
         parts.append(f"{rest:,} not annotated")
     return (
-        f"{harmless(scores.name)}: {_counted(scores.documents, 'document')}, "
-        f"{_counted(scores.mentions, 'mention')}: {', '.join(parts)}"
+        f"{printable(scores.name)}: {counted(scores.documents, 'document')}, "
+        f"{counted(scores.mentions, 'mention')}: {', '.join(parts)}"
     )
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _table(*headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, heading in enumerate(headings):
         table.add_column(
-            harmless(heading), overflow="fold", no_wrap=i == 0,
+            printable(heading), overflow="fold", no_wrap=i == 0,
             justify="left" if i == 0 else "right",
         )  # fmt: skip
     return table
@@ -88,17 +85,17 @@ def _overview(evaluation: Evaluation) -> Table:
     for scores in evaluation.sets:
         named = scores.known + scores.unknown
         for i, (name, system) in enumerate(scores.systems.items()):
-            head = (harmless(scores.name), f"{named:,}", percent(share(scores.known, named)))
+            head = (printable(scores.name), f"{named:,}", percent(share(scores.known, named)))
             data, mentions, known = ("", "", "") if i else head
             table.add_row(
-                data, harmless(name), mentions, known,
+                data, printable(name), mentions, known,
                 percent(share(system.recall.found, named)), percent(system.accuracy_on_recalled),
                 percent(system.accuracy.micro), percent(system.titles.f1),
             )  # fmt: skip
     table.caption = (
-        "mentions: those whose annotation names an entity, and in percent how many of them the "
-        "knowledge base has (in KB) and have their gold among the candidates (recall); then the "
-        "accuracy on recalled ones, on those in the knowledge base, and Bag-of-Title F1"
+        "mentions: annotated with an entity; in percent: entity in the knowledge base (in KB), "
+        "gold among the candidates (recall), accuracy on recalled mentions and on mentions in "
+        "the knowledge base, Bag-of-Title F1"
     )
     table.caption_justify = "left"
     return table
@@ -118,10 +115,10 @@ def _rows(scores: SetScores) -> list[tuple[str, Cell]]:
         ("  mean of documents", lambda s: percent(s.accuracy.macro)),
         ("  on recalled mentions", lambda s: percent(s.accuracy_on_recalled)),
         ("candidate recall", lambda s: percent(s.recall.share)),
-        ("candidates a mention", lambda s: f"{share(s.candidates, s.recall.total):.1f}"),
+        ("candidates per mention", lambda s: f"{share(s.candidates, s.recall.total):.1f}"),
     ]
     if scores.unknown:
-        rows.append(("accuracy, lacking ones wrong", lambda s: percent(s.named.micro)))
+        rows.append(("accuracy, unknown entities wrong", lambda s: percent(s.named.micro)))
     rows += [
         ("Bag-of-Title F1", lambda s: _with(s.titles.f1, s.intervals.get("titles"))),
         ("links: precision", lambda s: percent(s.nil.links.precision)),
@@ -142,12 +139,12 @@ def _rows(scores: SetScores) -> list[tuple[str, Cell]]:
         ("log loss", _of_calibration("log_loss")),
     ]
     if len(scores.systems) > 1:
-        rows += [("accuracy beside the first", _difference), ("  p", _p_value)]
+        rows += [("accuracy minus the first", _difference), ("  p", _p_value)]
     return rows
 
 
 def _with(value: float, interval: Interval | None) -> str:
-    """Return a share with its interval below it."""
+    """Format a share with its interval below."""
     if interval is None:
         return percent(value)
     return f"{percent(value)}\n{percent(interval.low)}–{percent(interval.high)}"
@@ -188,15 +185,15 @@ def _breakdowns(scores: SetScores) -> Table:
             dict.fromkeys(s.label for system in systems for s in system.slices.get(by, ()))
         )
         if len(labels) < 2:
-            continue  # one slice says what the table above says
+            continue  # a single slice repeats the table above
         table.add_row(Text(BY[by], style="dim"), *[""] * (len(systems) + 1))
         for label in labels:
-            table.add_row(f"  {harmless(label)}", *_slice_cells(systems, by, label))
+            table.add_row(f"  {printable(label)}", *_slice_cells(systems, by, label))
     return table
 
 
 def _slice_cells(systems: Sequence[SystemScores], by: By, label: str) -> list[str]:
-    """Return the size of a slice and its accuracies; models may differ in what they have seen."""
+    """Return the size of a slice and its accuracies; sizes differ if training data did."""
     found = [next((s for s in x.slices.get(by, ()) if s.label == label), None) for x in systems]
     size = next(one.total for one in found if one is not None)
     cells = [f"{size:,}"]

@@ -1,4 +1,4 @@
-"""What `sgtb explain` prints: a mention's candidates, and the reasons as a chart of signed bars."""
+"""The candidates of one mention, and the reasons as a bar chart."""
 
 import math
 from collections.abc import Mapping
@@ -10,32 +10,31 @@ from rich.text import Text
 
 from sgtb.cli.views.link_view import (
     FOUND,
-    NOT_THERE,
-    NOTHING,
+    NOT_IN_KB,
     bar,
-    harmless,
     open_console,
     percent,
-    reason_words,
+    printable,
+    reason_text,
     runner_up,
     signed,
     type_text,
-    unsure,
+    without_confidence,
 )
 from sgtb.core.records import NIL
 from sgtb.linking.links import Link, LinkedDocument
 
-_AROUND = 60
-"""Characters of the text that are shown on each side of the mention."""
+_CONTEXT = 60
+"""Characters shown on each side of the mention."""
 _SLACK = 20
-"""So few more are not left out."""
+"""A rest this short is not cut."""
 _BAR = 12
 
 
 def print_explanation(document: LinkedDocument, link: Link, about: Mapping[str, str]) -> None:
-    """Print everything about one link; `about` has the descriptions of entities by id."""
+    """Print one link in full; `about` holds the descriptions of entities by id."""
     console = open_console()
-    console.print(_context(document.text, link))
+    console.print(_context_text(document.text, link))
     console.print()
     console.print(_answer(link))
     if link.candidates:
@@ -43,30 +42,30 @@ def print_explanation(document: LinkedDocument, link: Link, about: Mapping[str, 
     if link.reasons:
         _print_reasons(console, document, link)
     elif link.entity is None and link.candidates:
-        console.print("None of its candidates is sure enough.")
+        console.print("No candidate has enough confidence.")
     elif link.entity is not None and not link.fixed:
-        console.print("Nothing competed with it.")
+        console.print("There is no other candidate.")
 
 
-def _context(text: str, link: Link) -> Text:
-    begin, stop = link.start - _AROUND, link.end + _AROUND
+def _context_text(text: str, link: Link) -> Text:
+    begin, stop = link.start - _CONTEXT, link.end + _CONTEXT
     begin = 0 if begin < _SLACK else begin
     stop = len(text) if stop > len(text) - _SLACK else stop
     begin, stop = _whole_words(text, begin, link.start, link.end, stop)
     before = " ".join(text[begin : link.start].split())
     after = " ".join(text[link.end : stop].split())
-    # White space next to the mention is what was there: none, or a space.
+    # Keep whether white space stood next to the mention.
     left = " " if text[: link.start][-1:].isspace() else ""
     right = " " if text[link.end :][:1].isspace() else ""
     return Text.assemble(
-        "… " if begin else "", harmless(before), left,
-        (harmless(link.text), "bold underline"),
-        right, harmless(after), " …" if stop < len(text) else "",
+        "… " if begin else "", printable(before), left,
+        (printable(link.text), "bold underline"),
+        right, printable(after), " …" if stop < len(text) else "",
     )  # fmt: skip
 
 
 def _whole_words(text: str, begin: int, start: int, end: int, stop: int) -> tuple[int, int]:
-    """Return a narrower range around start to end that cuts no word in two, if there is one."""
+    """Narrow a range around start to end so that it cuts no word, if possible."""
     if begin and not text[begin - 1].isspace():
         begin = next((i for i in range(begin, start) if text[i].isspace()), begin)
     if stop < len(text) and not text[stop].isspace():
@@ -75,15 +74,17 @@ def _whole_words(text: str, begin: int, start: int, end: int, stop: int) -> tupl
 
 
 def _answer(link: Link) -> Text:
-    where = f"characters {link.start} to {link.end}, found {FOUND[link.found]}"
+    where = f"characters {link.start} to {link.end}, found by {FOUND[link.found]}"
     if link.entity is None:
-        sure = "" if unsure(link) else f", {percent(link.confidence)} sure"
-        means = Text(f"{NOT_THERE}{sure}")
+        confidence = "" if without_confidence(link) else f", confidence {percent(link.confidence)}"
+        means = Text(f"{NOT_IN_KB}{confidence}")
     elif link.fixed:
-        means = Text.assemble((harmless(link.title), "bold"), ", as was said beforehand")
+        means = Text.assemble((printable(link.title), "bold"), ", fixed by the request")
     else:
-        means = Text.assemble((harmless(link.title), "bold"), f", {percent(link.confidence)} sure")
-    return Text.assemble((harmless(link.text), "bold"), ": ", means, (f"\n{where}", "dim"))
+        means = Text.assemble(
+            (printable(link.title), "bold"), f", confidence {percent(link.confidence)}"
+        )
+    return Text.assemble((printable(link.text), "bold"), ": ", means, (f"\n{where}", "dim"))
 
 
 def _candidates(link: Link, about: Mapping[str, str], width: int) -> Table:
@@ -99,17 +100,17 @@ def _candidates(link: Link, about: Mapping[str, str], width: int) -> Table:
         share = Text(f"{percent(other.probability):>5} ")
         share.append(bar(other.probability, size), style="blue")
         prior = "–" if math.isnan(other.prior) else f"{other.prior:.3f}"
-        title = Text(harmless(other.title), style=chosen)
-        description = harmless(about.get(other.entity, ""))
+        title = Text(printable(other.title), style=chosen)
+        description = printable(about.get(other.entity, ""))
         table.add_row(share, prior, title, type_text(other.type), description)
     return table
 
 
 def _print_reasons(console: Console, document: LinkedDocument, link: Link) -> None:
     other = runner_up(link)
-    against = "the runner-up" if other is None else harmless(other.title)
-    against = NOTHING if link.runner_up == NIL else against
-    answer = NOTHING.capitalize() if link.entity is None else harmless(link.title)
+    against = "the runner-up" if other is None else printable(other.title)
+    against = NIL if link.runner_up == NIL else against
+    answer = NIL if link.entity is None else printable(link.title)
     console.print(f"{answer} leads {against} by {_number(link.lead)}:")
     most = max(abs(reason.value) for reason in link.reasons) or 1.0
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
@@ -120,10 +121,10 @@ def _print_reasons(console: Console, document: LinkedDocument, link: Link) -> No
     for reason in link.reasons:
         length = bar(abs(reason.value) / most, _BAR)
         left, right = ("", length) if reason.value >= 0 else ("█" * len(length), "")
-        words = reason_words(reason)
+        words = reason_text(reason)
         if reason.mention is not None and 0 <= reason.mention < len(document.links):
             title = document.links[reason.mention].title
-            words += f" ({harmless(title)})" if title else ""
+            words += f" ({printable(title)})" if title else ""
         table.add_row(signed(reason.value), Text(left, "red"), Text(right, "green"), words)
     console.print(table)
 

@@ -1,4 +1,4 @@
-"""What `sgtb kb` prints: counts, cards and candidates, for people or as JSON."""
+"""Reports of `sgtb kb`."""
 
 import json
 import math
@@ -22,7 +22,7 @@ _DROPPED_SHOWN = 10
 
 
 def print_info(counts: dict[str, Any]) -> None:
-    """Print how much a knowledge base holds."""
+    """Print the counts of a knowledge base."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
@@ -31,8 +31,8 @@ def print_info(counts: dict[str, Any]) -> None:
     _console().print(table)
 
 
-def say_built(report: ListReport, out: Path, as_json: bool) -> None:
-    """Say what a list became, or give it to a program."""
+def print_built(report: ListReport, out: Path, as_json: bool) -> None:
+    """Print the report of a build from a list."""
     if as_json:
         print(json.dumps(asdict(report)))
         return
@@ -41,29 +41,29 @@ def say_built(report: ListReport, out: Path, as_json: bool) -> None:
         print(f"left out: {report.unknown_links:,} links to unknown ids")
 
 
-def say_wiki(report: WikiReport, out: Path) -> None:
-    """Say what became of every page and link of dumps."""
+def print_wiki(report: WikiReport, out: Path) -> None:
+    """Print the report of a build from dumps."""
     pages, links, redirects, names = report.pages, report.links, report.redirects, report.names
     held = f", {links.held_out:,} on {report.held_out:,} pages held out" if links.held_out else ""
     rows = {
         "pages": (
             pages.pages,
             f"{pages.articles:,} articles, {pages.redirects:,} redirects, "
-            f"{pages.disambiguation:,} lists of meanings, "
+            f"{pages.disambiguation:,} disambiguation pages, "
             f"{pages.other_namespaces:,} of other namespaces, {pages.repeated:,} repeated, "
             f"{pages.dropped:,} dropped",
         ),
         "redirects": (
             pages.redirects,
-            f"{redirects.resolved:,} lead to an entity, {redirects.disambiguation:,} to a list of "
-            f"meanings, {redirects.broken:,} nowhere, {redirects.cycles:,} in circles",
+            f"{redirects.resolved:,} lead to an entity, {redirects.disambiguation:,} to a "
+            f"disambiguation page, {redirects.broken:,} to no page, {redirects.cycles:,} in cycles",
         ),
         "links": (
             links.found,
-            f"{links.resolved:,} to entities, {links.missing:,} to pages that are not there, "
-            f"{links.disambiguation:,} to lists of meanings, {links.other_namespaces:,} to other "
-            f"namespaces, {links.own_page:,} to their own page, {links.listed:,} in lists of "
-            f"meanings, {links.left_out:,} on pages left out{held}",
+            f"{links.resolved:,} to entities, {links.missing:,} to missing pages, "
+            f"{links.disambiguation:,} to disambiguation pages, {links.other_namespaces:,} to "
+            f"other namespaces, {links.own_page:,} to their own page, {links.listed:,} on "
+            f"disambiguation pages, {links.left_out:,} on pages left out{held}",
         ),
         "entities": (report.entities, f"{report.entity_links:,} links, {report.pairs:,} pairs"),
         "names": (names.names, f"{names.spellings:,} spellings"),
@@ -79,7 +79,7 @@ def say_wiki(report: WikiReport, out: Path) -> None:
         table.add_row(key, f"{count:,}", text)
     _console().print(table)
     for given in (*report.pageviews, *report.types, *report.priors):
-        bad = f", {given.bad:,} that cannot be read" if given.bad else ""
+        bad = f", {given.bad:,} unreadable" if given.bad else ""
         print(
             f"{given.file}: {given.lines:,} lines, {given.used:,} used, "
             f"{given.unknown_titles:,} of unknown titles{bad}"
@@ -92,20 +92,20 @@ def say_wiki(report: WikiReport, out: Path) -> None:
     print(f"built {out} in {report.seconds:.1f} s")
 
 
-def say_changed(report: UpdateReport, as_json: bool) -> None:
-    """Say what a change did, or give it to a program."""
+def print_changed(report: UpdateReport, as_json: bool) -> None:
+    """Print the report of a change."""
     if as_json:
         print(json.dumps(asdict(report)))
         return
     did = {"added": report.added, "changed": report.changed, "removed": report.removed}
     parts = [f"{count:,} {what}" for what, count in did.items() if count]
-    print(f"{', '.join(parts) or 'nothing to do'}; now {report.entities:,} entities")
+    print(f"{', '.join(parts) or 'nothing changed'}; now {report.entities:,} entities")
     if report.unknown_links:
         print(f"left out: {report.unknown_links:,} links to unknown ids")
 
 
 def print_card(entity: Entity) -> None:
-    """Print all that is known about an entity."""
+    """Print an entity."""
     table = Table(title=entity.title, box=None, show_header=False, title_justify="left")
     table.add_column(style="bold")
     table.add_column(overflow="fold")
@@ -127,7 +127,7 @@ def print_card(entity: Entity) -> None:
 def print_candidates(
     kb: KnowledgeBase, candidates: Sequence[Candidate], probability: float
 ) -> None:
-    """Print what a name may mean, likeliest first."""
+    """Print the candidates of a name, likeliest first."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("prior", justify="right")
     table.add_column("id", overflow="fold")
@@ -140,7 +140,7 @@ def print_candidates(
         table.add_row(f"{c.prior:.3f}", c.id, c.title, about, *map(str, c.counts))
     _console().print(table)
     if not math.isnan(probability):
-        print(f"a link on {probability:.1%} of the pages that hold it")
+        print(f"link probability {probability:.1%}: the share of pages with this name that link it")
 
 
 def _shown(value: Any) -> str:

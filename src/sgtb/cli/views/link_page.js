@@ -33,12 +33,12 @@
     const parts = [];
     const head = make("div", kind(link.type));
     head.append(make("h2", "", link.entity === null ? link.text : link.title));
-    const sure = `${percent(link.confidence)} sure`;
-    if (link.entity === null) head.append(make("p", "hint", `not in the knowledge base${link.confidence ? `, ${sure}` : ""}`));
+    const confidence = `confidence ${percent(link.confidence)}`;
+    if (link.entity === null) head.append(make("p", "hint", `not in the knowledge base${link.confidence ? `, ${confidence}` : ""}`));
     else {
       const line = make("p");
       if (link.type) line.append(make("span", "kind", link.type), " ");
-      line.append(link.fixed ? "as you said" : sure);
+      line.append(link.fixed ? "fixed by the request" : confidence);
       head.append(line);
       if (about[link.entity]) head.append(make("p", "", about[link.entity]));
     }
@@ -46,10 +46,10 @@
     parts.push(head);
     if (link.reasons.length) {
       const other = link.candidates.find((c) => c.entity === link.runner_up);
-      const name = other ? other.title : link.runner_up === "NIL" ? "nothing there" : link.runner_up;
+      const name = other ? other.title : link.runner_up === "NIL" ? "NIL" : link.runner_up;
       parts.push(make("h3", "", `Why not ${name}`), reasons(link));
     }
-    if (link.candidates.length > (link.entity === null ? 0 : 1)) parts.push(make("h3", "", "What it may mean"), candidates(link, about));
+    if (link.candidates.length > (link.entity === null ? 0 : 1)) parts.push(make("h3", "", "Candidates"), candidates(link, about));
     panel.replaceChildren(...parts);
     panel.scrollTop = 0;
   }

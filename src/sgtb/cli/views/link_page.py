@@ -1,22 +1,22 @@
-"""The page of linked documents: one HTML file that asks nothing of the network."""
+"""Linked documents as one HTML file without network access."""
 
 from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from typing import Any
 
-from sgtb.cli.views.link_view import FOUND, NOT_THERE, percent, reason_words, unsure
+from sgtb.cli.views.link_view import FOUND, NOT_IN_KB, percent, reason_text, without_confidence
 from sgtb.cli.views.page_files import inline_json, page_files
 from sgtb.linking.links import Link, LinkedDocument
 
 Describe = Callable[[str], str]
-"""Tells what is known about the entity of an id, in words."""
+"""Returns the description of an entity id."""
 
 _KINDS = {"PER": "people", "ORG": "organisations", "LOC": "places", "MISC": "other names"}
 _SHADES = 10
 
 
 def page_parts(documents: Iterable[LinkedDocument], describe: Describe) -> Iterator[str]:
-    """Yield the page in parts, each document as it comes."""
+    """Yield the page in parts, one per document."""
     yield _head()
     for number, document in enumerate(documents):
         yield _section(document, number, describe)
@@ -61,19 +61,21 @@ def _classes(link: Link) -> str:
 
 
 def _tip(link: Link) -> str:
-    answer = NOT_THERE if link.entity is None else link.title
-    return answer if unsure(link) else f"{answer}, {percent(link.confidence)}"
+    answer = NOT_IN_KB if link.entity is None else link.title
+    return (
+        answer if without_confidence(link) else f"{answer}, confidence {percent(link.confidence)}"
+    )
 
 
 def _data(document: LinkedDocument, describe: Describe) -> str:
-    """Return what the panel shows, as JSON."""
+    """Return the data of the panel as JSON."""
     links: list[dict[str, Any]] = []
     about: dict[str, str] = {}
     for link in document.links:
         record = link.to_dict()
-        record["how"] = f"found {FOUND[link.found]}"
-        for reason, told in zip(link.reasons, record["reasons"], strict=True):
-            told["words"] = reason_words(reason)
+        record["how"] = f"found by {FOUND[link.found]}"
+        for reason, item in zip(link.reasons, record["reasons"], strict=True):
+            item["text"] = reason_text(reason)
         links.append(record)
         for id in (link.entity, *(other.entity for other in link.candidates)):
             if id is not None and id not in about:
@@ -91,14 +93,16 @@ _HEAD = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
-<header><h1>Linked text</h1><ul class="legend">{legend}<li>stronger colour: surer</li></ul></header>
+<header><h1>Linked text</h1>
+<ul class="legend">{legend}<li>stronger colour: higher confidence</li></ul></header>
 <main>
 <div>
 """
 
 _TAIL = """</div>
-<aside id="panel" aria-live="polite" aria-label="The name pointed at"><p class="hint">Point at a \
-name, or go to it with Tab and the arrow keys. A click keeps it; Escape lets go.</p></aside>
+<aside id="panel" aria-live="polite" aria-label="Selected name"><p class="hint">Point at a \
+name, or move to it with Tab and the arrow keys. A click keeps it selected, Escape deselects \
+it.</p></aside>
 </main>
 <script>{script}</script>
 </body>

@@ -1,4 +1,4 @@
-"""What `sgtb link` prints for people: a table of a document's links, and reasons in words."""
+"""Tables of links for the terminal, and texts that all views share."""
 
 from collections.abc import Sequence
 from unicodedata import category
@@ -12,57 +12,55 @@ from sgtb.core.records import NIL
 from sgtb.linking.links import Alternative, Found, Link, LinkedDocument, Reason
 
 FOUND: dict[Found, str] = {
-    "given": "among the candidates given",
-    "exact": "by its very name",
-    "longer name": "by a longer name",
-    "acronym": "as an acronym",
-    "near name": "by a near name",
-    "nothing": "nowhere",
+    "given": "given candidates",
+    "exact": "exact name",
+    "longer name": "longer name",
+    "acronym": "acronym",
+    "near name": "similar name",
+    "nothing": "no candidates",
 }
-"""How candidates were found, in words."""
+"""How candidates were found."""
 
-NOT_THERE = "not in the knowledge base"
-NOTHING = "nothing there"
-"""NIL, where it stands beside entities."""
+NOT_IN_KB = "not in the knowledge base"
 COLOURS = {"PER": "magenta", "ORG": "cyan", "LOC": "green", "MISC": "yellow"}
 _MARKED = ("longer name", "acronym", "near name")
 _REASONS_SHOWN = 3
 _BAR = 5
-_ROOMY = 110
-"""Columns of a terminal from which on there is room for bars, and for reasons on their own."""
+_WIDE = 110
+"""Terminal columns from which bars and a column of reasons are shown."""
 _NARROW = 60
-"""Columns below which there is none for types."""
-# What would change the terminal, or the order in which the rest of a line is read.
-_HARMFUL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\x7f")
+"""Terminal columns below which types are left out."""
+# Characters that change the direction of text, and DEL.
+_UNSAFE = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\x7f")
 
 
 def print_links(document: LinkedDocument, reasons: bool, heading: bool) -> None:
-    """Print the links of a document as a table; its id above, where there are several."""
+    """Print the links of a document as a table, with its id as a heading if wanted."""
     console = open_console()
     if heading:
-        console.print(Text(harmless(document.id or "(no id)"), style="bold"))
+        console.print(Text(printable(document.id or "(no id)"), style="bold"))
     if document.links:
         console.print(_table(document.links, reasons, console.width))
     elif heading:
         console.print("no mentions found\n")
 
 
-def reason_words(reason: Reason) -> str:
-    """Say what a reason is about."""
+def reason_text(reason: Reason) -> str:
+    """Return the text of a reason."""
     if reason.kind == "mention":
-        return f"{'goes with' if reason.value >= 0 else 'at odds with'} {harmless(reason.name)}"
-    from sgtb.linking.nil_candidate import REASON_LABELS  # with the compiled core
+        return f"{'supported' if reason.value >= 0 else 'contradicted'} by {printable(reason.name)}"
+    from sgtb.linking.nil_candidate import REASON_LABELS  # loads the compiled core
 
     return REASON_LABELS.get(reason.name, reason.name)
 
 
 def signed(value: float) -> str:
-    """Return a number with its sign; what is rounded to zero has none."""
+    """Format a number with its sign, unless it rounds to zero."""
     return f"{value:+.2f}".replace("-", "−") if abs(value) >= 0.005 else "0.00"
 
 
 def percent(probability: float) -> str:
-    """Return a probability as people say it; only what is certain is 0 or 100 %."""
+    """Format a probability; only certainty is 0 or 100 %."""
     if 0 < probability < 0.005:
         return "<1 %"
     if 0.995 <= probability < 1:
@@ -71,71 +69,71 @@ def percent(probability: float) -> str:
 
 
 def bar(share: float, width: int) -> str:
-    """Return a bar that fills this share of a width, to an eighth of a column."""
+    """Return a bar over a share of a width, in eighths of a column."""
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     full, rest = divmod(eighths, 8)
     return "█" * full + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[rest]
 
 
-def harmless(text: str) -> str:
-    """Return text on one line, without what a terminal would obey."""
+def printable(text: str) -> str:
+    """Return text on one line, without control characters."""
     line = " ".join(text.split())
     if line.isprintable():
         return line
-    return "".join("�" if c in _HARMFUL or category(c) in ("Cc", "Cs") else c for c in line)
+    return "".join("�" if c in _UNSAFE or category(c) in ("Cc", "Cs") else c for c in line)
 
 
-def unsure(link: Link) -> bool:
-    """Tell whether an answer comes without anything that says how sure it is."""
+def without_confidence(link: Link) -> bool:
+    """Whether a link has no confidence."""
     return link.entity is None and link.confidence == 0
 
 
 def runner_up(link: Link) -> Alternative | None:
-    """Return the candidate that the chosen one was compared with; else the next likely one."""
+    """Return the candidate that the chosen one was compared with, or the next likely one."""
     others = [other for other in link.candidates if other.entity != link.entity]
     named = [other for other in others if other.entity == link.runner_up]
     return next(iter(named or others), None)
 
 
 def type_text(type: str) -> Text:
-    """Return a type in its colour."""
+    """Return a coloured type."""
     return Text(type, style=COLOURS.get(type, ""))
 
 
 def open_console() -> Console:
-    """Return a console that prints text as it is."""
+    """Return a console without markup, highlighting and emoji."""
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def _table(links: Sequence[Link], reasons: bool, width: int) -> Table:
-    roomy, narrow = width >= _ROOMY, width < _NARROW
+    wide, narrow = width >= _WIDE, width < _NARROW
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("mention", overflow="fold")
     table.add_column("entity", overflow="fold")
     if not narrow:
         table.add_column("type", no_wrap=True)
-    table.add_column("confidence" if roomy else "sure", no_wrap=True)
-    stacked = reasons and not roomy
-    table.add_column("runner-up, and why not" if stacked else "runner-up", overflow="fold")
-    if reasons and roomy:
-        table.add_column("why not the runner-up", overflow="fold")
+    table.add_column("confidence", no_wrap=True)
+    stacked = reasons and not wide
+    table.add_column("runner-up and reasons" if stacked else "runner-up", overflow="fold")
+    if reasons and wide:
+        table.add_column("reasons against the runner-up", overflow="fold")
     for link in links:
         about = [] if narrow else [type_text(link.type)]
         beside = [_runner_up(link)]
-        if reasons and roomy:
+        if reasons and wide:
             beside.append(_reasons(link))
         elif stacked and link.reasons:
             beside[0].append("\n").append_text(_reasons(link))
-        table.add_row(_mention(link), _entity(link), *about, _confidence(link, roomy), *beside)
+        table.add_row(_mention(link), _entity(link), *about, _confidence(link, wide), *beside)
     return table
 
 
 def _entity(link: Link) -> Text:
-    return Text(harmless(link.title)) if link.entity is not None else Text(NOT_THERE, style="dim")
+    return Text(printable(link.title)) if link.entity is not None else Text(NOT_IN_KB, style="dim")
 
 
 def _mention(link: Link) -> Text:
-    text = Text(harmless(link.text), style="bold")
+    text = Text(printable(link.text), style="bold")
     if link.fixed:
         text.append(" = fixed", style="dim not bold")
     elif link.found in _MARKED:
@@ -143,27 +141,27 @@ def _mention(link: Link) -> Text:
     return text
 
 
-def _confidence(link: Link, roomy: bool) -> Text:
-    if unsure(link):
+def _confidence(link: Link, wide: bool) -> Text:
+    if without_confidence(link):
         return Text("")
     text = Text(f"{percent(link.confidence):>5}")
-    if roomy:
+    if wide:
         text.append(f" {bar(link.confidence, _BAR)}", style="blue")
     return text
 
 
 def _runner_up(link: Link) -> Text:
     if link.runner_up == NIL:
-        return Text(f"{NOTHING} {percent(link.nil)}", style="dim")
+        return Text(f"{NIL} {percent(link.nil)}", style="dim")
     other = runner_up(link)
     if other is None:
         return Text("")
-    return Text(f"{harmless(other.title)} {percent(other.probability)}", style="dim")
+    return Text(f"{printable(other.title)} {percent(other.probability)}", style="dim")
 
 
 def _reasons(link: Link) -> Text:
     lines = []
     for reason in link.reasons[:_REASONS_SHOWN]:
         style = "green" if reason.value >= 0 else "red"
-        lines.append(Text.assemble((signed(reason.value), style), f" {reason_words(reason)}"))
+        lines.append(Text.assemble((signed(reason.value), style), f" {reason_text(reason)}"))
     return Text("\n").join(lines)

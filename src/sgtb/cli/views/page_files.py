@@ -1,4 +1,4 @@
-"""Page files: style, script and data of HTML pages that ask nothing of the network."""
+"""Style, script and data of self-contained HTML pages."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class PageFiles(NamedTuple):
-    """What a page is made of; only its own style and script may run, whatever slips in."""
+    """Style and script of a page, and a policy that allows only these."""
 
     style: str
     script: str
@@ -18,7 +18,7 @@ class PageFiles(NamedTuple):
 
 @cache
 def page_files(name: str) -> PageFiles:
-    """Return the files of a page, behind the script that all pages share."""
+    """Return the files of a page; its script follows the shared one."""
     folder = files("sgtb.cli.views")
     style = folder.joinpath(f"{name}.css").read_text("utf-8")
     shared, own = (
@@ -26,18 +26,18 @@ def page_files(name: str) -> PageFiles:
     )
     script = f"{shared}{own}"
     policy = (
-        f"default-src 'none'; style-src '{_fingerprint(style)}'; "
-        f"script-src '{_fingerprint(script)}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src '{_digest(style)}'; "
+        f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'"
     )
     return PageFiles(style, script, policy)
 
 
-def _fingerprint(text: str) -> str:
+def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def inline_json(record: dict[str, Any]) -> str:
-    """Return a record as JSON that can end no element."""
+    """Return a record as JSON that is safe within an HTML element."""
     data = json.dumps(record, ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":
         data = data.replace(character, f"\\u{ord(character):04x}")

@@ -1,6 +1,5 @@
 "use strict";
-// What pages of links share. Everything is made with textContent: what stands in a text or a title
-// is never markup.
+// Shared by the pages. Text is inserted as textContent only, never as markup.
 const make = (tag, name, text) => {
   const node = document.createElement(tag);
   if (name) node.className = name;
@@ -14,7 +13,7 @@ function reasons(link) {
   const list = make("ol"), most = Math.max(...link.reasons.map((r) => Math.abs(r.value)), 1e-9);
   for (const reason of link.reasons) {
     const item = make("li"), row = make("div", "row");
-    row.append(make("span", "", reason.words), make("span", "number", signed(reason.value)));
+    row.append(make("span", "", reason.text), make("span", "number", signed(reason.value)));
     const scale = make("div", "scale"), fill = make("i", reason.value < 0 ? "against" : "");
     const half = 50 * Math.abs(reason.value) / most;
     fill.style.left = `${reason.value < 0 ? 50 - half : 50}%`;

@@ -1,4 +1,4 @@
-"""What `sgtb train` and `sgtb tune` print."""
+"""Reports of `sgtb train` and `sgtb tune`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
     from sgtb.linking.training.tuning import Outcome
 
 
-def print_model(told: dict[str, Any]) -> None:
-    """Print what was trained, and how good it is on dev."""
+def print_model(result: dict[str, Any]) -> None:
+    """Print the size of a model and its accuracy on dev."""
     print(
-        f"{told['model']}: {told['plan']}, {told['trees']} trees, {told['bytes'] / 1e6:.1f} MB, "
-        f"learned from {told['learnable']:,} mentions"
+        f"{result['model']}: {result['plan']}, {result['trees']} trees, "
+        f"{result['bytes'] / 1e6:.1f} MB, learned from {result['learnable']:,} mentions"
     )
-    if told["dev"] is None:
-        print("nothing is known of its accuracy: no dev mention means an entity")
+    if result["dev"] is None:
+        print("accuracy unknown: no dev mention has an entity")
     else:
-        print_accuracy("dev", told["dev"])
+        print_accuracy("dev", result["dev"])
 
 
-def print_accuracy(name: str, told: dict[str, Any]) -> None:
-    """Print how systems do on some documents."""
-    test = told["test"]
+def print_accuracy(name: str, result: dict[str, Any]) -> None:
+    """Print the accuracy of systems."""
+    test = result["test"]
     print(
         f"{name}: {test['documents']:,} documents, {test['mentions']:,} mentions; "
-        f"{test['known']:,} mean a known entity, {test['recalled']:,} have it among their "
-        f"candidates, {test['ambiguous']:,} have others, too"
+        f"{test['known']:,} with a known entity, {test['recalled']:,} with it among their "
+        f"candidates, {test['ambiguous']:,} ambiguous"
     )
-    table = _table("accuracy", "of all", "of the ambiguous", "gain there")
-    for system, scores in told["systems"].items():
+    table = _table("accuracy", "all", "ambiguous", "gain on ambiguous")
+    for system, scores in result["systems"].items():
         recalled, ambiguous = scores["recalled"], scores["ambiguous"]
         table.add_row(
             system, _share(recalled), _share(ambiguous), _gain(ambiguous["gain"])
@@ -41,7 +41,7 @@ def print_accuracy(name: str, told: dict[str, Any]) -> None:
 
 
 def print_trials(outcomes: Sequence["Outcome"], best: "Outcome") -> None:
-    """Print all trials, the best marked."""
+    """Print all trials and mark the best."""
     table = _table("", "plan", "beam", "depth", "η", "trees", "dev accuracy", "log loss", "seconds")
     for number, outcome in enumerate(outcomes, 1):
         trial = outcome.trial
@@ -52,6 +52,15 @@ def print_trials(outcomes: Sequence["Outcome"], best: "Outcome") -> None:
             f"{outcome.log_loss:.4f}", f"{outcome.seconds:.1f}",
         )  # fmt: skip
     Console().print(table)
+
+
+def outcome_line(number: int, outcome: "Outcome") -> str:
+    """Return the result of a trial on one line."""
+    return (
+        f"trial {number}: {outcome.trial}: {outcome.n_trees} trees, dev "
+        f"{outcome.right:,} of {outcome.asked:,} ({outcome.accuracy:.2%}), "
+        f"log loss {outcome.log_loss:.4f}, {outcome.seconds:.1f} s"
+    )
 
 
 def _table(*columns: str) -> Table:

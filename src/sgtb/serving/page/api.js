@@ -1,14 +1,14 @@
-// The service, asked. What it says against a request becomes an Error with its words.
+// Calls of the service. An error response becomes an Error with its message.
 
-const LONGEST_WAIT = 10;
-const KEPT = 500;
-const LINKS = 300;  // told of an entity at most
-const NOTHING = { description: "", links: [] };
-const known = new Map();
+const MAX_WAIT = 10;  // seconds
+const MAX_CACHED = 500;
+const MAX_LINKS = 300;  // of an entity
+const NO_FACTS = { description: "", links: [] };
+const cache = new Map();
 
-async function answer(response) {
+async function bodyOf(response) {
   let body = null;
-  try { body = await response.json(); } catch { /* not JSON: the number must do */ }
+  try { body = await response.json(); } catch { /* not JSON */ }
   if (response.ok && body !== null) return body;
   const error = new Error(body?.error?.message ?? `the service answered ${response.status}`);
   error.status = response.status;
@@ -20,34 +20,34 @@ const pause = (seconds, signal) => new Promise((resolve, reject) => {
   signal.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
 });
 
-/** Link a text. A service that is busy is asked once more, when it says so. */
+/** Link a text; if the service is overloaded, retry once after the time it states. */
 export async function link(text, fixed, reasons, signal) {
   const body = JSON.stringify({ text, fixed: fixed.length ? fixed : null, candidates: 8, reasons });
-  const ask = () => fetch("api/link", {
+  const send = () => fetch("api/link", {
     method: "POST", headers: { "Content-Type": "application/json" }, body, signal,
   });
-  let response = await ask();
+  let response = await send();
   if (response.status === 503) {
     const wait = Number(response.headers.get("Retry-After")) || 1;
-    await pause(Math.min(wait, LONGEST_WAIT), signal);
-    response = await ask();
+    await pause(Math.min(wait, MAX_WAIT), signal);
+    response = await send();
   }
-  return answer(response);
+  return bodyOf(response);
 }
 
-/** What the knowledge base says about an entity: its description, and the ids it links to. */
+/** Return the description of an entity and the ids it links to. */
 export function about(id) {
-  if (id === "." || id === "..") return Promise.resolve(NOTHING);  // no URL can hold these
-  if (!known.has(id)) {
-    if (known.size >= KEPT) known.clear();
-    const asked = fetch(`api/entity/${encodeURIComponent(id)}?aliases=0&links=${LINKS}`).then(answer);
-    known.set(id, asked.then(facts, () => { known.delete(id); return NOTHING; }));
+  if (id === "." || id === "..") return Promise.resolve(NO_FACTS);  // not possible in a URL
+  if (!cache.has(id)) {
+    if (cache.size >= MAX_CACHED) cache.clear();
+    const request = fetch(`api/entity/${encodeURIComponent(id)}?aliases=0&links=${MAX_LINKS}`).then(bodyOf);
+    cache.set(id, request.then(facts, () => { cache.delete(id); return NO_FACTS; }));
   }
-  return known.get(id);
+  return cache.get(id);
 }
 
 function facts(entity) {
   return { description: String(entity.description ?? ""), links: (entity.links ?? []).map((other) => other.id) };
 }
 
-export const knowledgeBase = () => fetch("api/kb").then(answer);
+export const knowledgeBase = () => fetch("api/kb").then(bodyOf);

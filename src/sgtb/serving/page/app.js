@@ -1,41 +1,41 @@
-// The page's state: a text, what was corrected in it, and what the service made of both.
+// State of the page: a text, its corrections and its links.
 
 import * as address from "./address.js";
 import * as api from "./api.js";
-import { answerOf, make, makeButton, samePlace, tiesOf } from "./dom.js";
+import { answerOf, make, makeButton, samePlace, setLabels, tiesOf } from "./dom.js";
 import { EXAMPLES } from "./examples.js";
 import * as graph from "./graph.js";
 import * as panel from "./panel.js";
 import * as sheet from "./sheet.js";
 
-const PAUSE = 300;  // milliseconds without a key after which typing has stopped
+const TYPING_PAUSE = 300;  // milliseconds without a key before the text is linked
 const $ = (id) => document.getElementById(id);
 const field = $("text"), status = $("status"), changes = $("changes");
 
 let text = "";
-let fixed = [];  // {start, end, entity}; entity null: none of the knowledge base
+let fixed = [];  // {start, end, entity}; entity null: NIL
 let links = [];
-let free = { text: null, links: [] };  // what the text is without corrections
+let free = { text: null, links: [] };  // without corrections
 let opened = null;  // {start, end}
-let asking = null, timer = 0;
-let longestWithReasons = 20_000;  // characters; the service says so itself
+let pending = null, timer = 0;
+let maxReasonsLength = 20_000;  // characters; replaced by the limit of the service
 
-const withReasons = () => Array.from(text).length <= longestWithReasons;
+const withReasons = () => Array.from(text).length <= maxReasonsLength;
 const freeOf = (link) => free.links.find((other) => samePlace(other, link)) ?? null;
 
-/** Ask for the links of the text as it is now; an older question is dropped. */
+/** Link the current text; an older request is aborted. */
 async function run() {
-  asking?.abort();
+  pending?.abort();
   clearTimeout(timer);
-  const question = asking = new AbortController();
+  const request = pending = new AbortController();
   if (!text.trim()) { empty(); return; }
   const slow = setTimeout(() => { status.textContent = "linking …"; }, 200);
   try {
-    const asked = { text, fixed }, reasons = withReasons();
-    const old = free.text === text || !fixed.length ? null : api.link(text, [], reasons, question.signal);
-    const [now, before] = await Promise.all([api.link(text, fixed, reasons, question.signal), old]);
-    if (question !== asking) return;
-    if (!asked.fixed.length) free = { text, links: now.links };
+    const sent = { text, fixed }, reasons = withReasons();
+    const old = free.text === text || !fixed.length ? null : api.link(text, [], reasons, request.signal);
+    const [now, before] = await Promise.all([api.link(text, fixed, reasons, request.signal), old]);
+    if (request !== pending) return;
+    if (!sent.fixed.length) free = { text, links: now.links };
     else if (before) free = { text, links: before.links };
     links = now.links;
     draw();
@@ -43,14 +43,14 @@ async function run() {
     status.textContent = links.length ? `${many} in ${Math.max(1, Math.round(now.milliseconds ?? 0))} ms` : "no names found";
     remember();
   } catch (error) {
-    if (question !== asking || error.name === "AbortError") return;
-    if (error.status === 422 && fixed.length) {  // a link made with another knowledge base
+    if (request !== pending || error.name === "AbortError") return;
+    if (error.status === 422 && fixed.length) {  // an address made with another knowledge base
       fixed = [];
       await run();
       status.textContent += "; the corrections do not fit this knowledge base";
       return;
     }
-    status.textContent = error.status ? error.message : "The service does not answer. Your text is still here; try again in a moment.";
+    status.textContent = error.status ? error.message : "The service does not respond. Try again in a moment.";
     status.classList.add("failed");
     sheet.dim(true);
     return;
@@ -68,7 +68,7 @@ function draw() {
   });
   sheet.draw(text, links, before, open);
   graph.draw(links, open);
-  tellChanges(before);
+  showChanges(before);
   showOpened();
   for (const id of ["copy", "download"]) $(id).disabled = !text;
 }
@@ -79,8 +79,8 @@ function showOpened() {
     opened = null;
     panel.hint();
   } else {
-    const helped = tiesOf(links, links.indexOf(link)).filter((tie) => tie.given && tie.value > 0);
-    panel.show(link, helped.map((tie) => links[tie.mention]), fixed.length ? freeOf(link) : null, withReasons(), {
+    const supported = tiesOf(links, links.indexOf(link)).filter((tie) => tie.outgoing && tie.value > 0);
+    panel.show(link, supported.map((tie) => links[tie.mention]), fixed.length ? freeOf(link) : null, withReasons(), {
       choose: (entity) => correct(link, entity),
       release: () => release(link),
       close: () => close(true),
@@ -90,12 +90,11 @@ function showOpened() {
   graph.mark(links, opened);
 }
 
-function tellChanges(before) {
+function showChanges(before) {
   if (!fixed.length) { changes.replaceChildren(); return; }
-  const said = fixed.length === 1 ? "1 correction" : `${fixed.length} corrections`;
-  const it = fixed.length === 1 ? "it" : "them";
+  const count = fixed.length === 1 ? "1 correction" : `${fixed.length} corrections`;
   const moved = links.map((link, place) => [link, before[place], place]).filter(([, other]) => other);
-  const told = moved.length ? `${said}, and ${moved.length === 1 ? "another name changes" : `${moved.length} other names change`} with ${it}:` : `${said}; no other name changes with ${it}.`;
+  const effect = moved.length === 0 ? "; no other name changed" : moved.length === 1 ? "; 1 other name changed:" : `; ${moved.length} other names changed:`;
   const list = make("ul");
   for (const [link, other, place] of moved) {
     const button = makeButton("plain", link.text, () => open(place, true));
@@ -106,7 +105,7 @@ function tellChanges(before) {
     await run();
     sheet.focusOn(links, opened ?? links[0]);
   });
-  changes.replaceChildren(make("div", "row", make("p", "", told), undo), list);
+  changes.replaceChildren(make("div", "row", make("p", "", count + effect), undo), list);
 }
 
 function open(place, keyboard) {
@@ -139,7 +138,7 @@ async function release(link) {
   panel.focus();
 }
 
-/** Keep the corrections that stand before or behind what was edited. */
+/** Keep the corrections before and after the edited part. */
 function edit(to) {
   const old = Array.from(text), now = Array.from(to);
   const most = Math.min(old.length, now.length);
@@ -191,7 +190,7 @@ async function copy() {
     await navigator.clipboard.writeText(location.href);
     status.textContent = "link copied";
   } catch {
-    status.textContent = "the link stands in the address bar";
+    status.textContent = "copy the link from the address bar";
   }
 }
 
@@ -207,31 +206,32 @@ function download() {
 function theme() {
   const root = document.documentElement, system = matchMedia("(prefers-color-scheme: dark)");
   const dark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-  const tell = () => $("theme").setAttribute("aria-pressed", String(dark()));
+  const update = () => $("theme").setAttribute("aria-pressed", String(dark()));
   $("theme").addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
-    try { localStorage.setItem("sgtb-theme", root.dataset.theme); } catch { /* only for now, then */ }
-    tell();
+    try { localStorage.setItem("sgtb-theme", root.dataset.theme); } catch { /* not stored */ }
+    update();
   });
-  system.addEventListener("change", tell);
-  tell();
+  system.addEventListener("change", update);
+  update();
 }
 
-async function tellKnowledgeBase() {
+async function showKnowledgeBase() {
   try {
     const kb = await api.knowledgeBase();
-    longestWithReasons = kb.limits?.max_reasons_characters ?? longestWithReasons;
+    maxReasonsLength = kb.limits?.max_reasons_characters ?? maxReasonsLength;
+    setLabels(kb.feature_labels ?? {});
     const count = (value) => Number(value).toLocaleString("en");
     $("kb").textContent = `${count(kb.entities)} entities, ${count(kb.names)} names`;
-  } catch { /* the page works without */ }
+  } catch { /* optional */ }
 }
 
 field.addEventListener("input", () => {
   edit(field.value.toWellFormed?.() ?? field.value);
-  asking?.abort();
+  pending?.abort();
   clearTimeout(timer);
   sheet.dim(true);
-  timer = setTimeout(run, PAUSE);
+  timer = setTimeout(run, TYPING_PAUSE);
 });
 for (const [name, words] of EXAMPLES) {
   $("examples").append(makeButton("chip", name, () => start({ text: words, fixed: [] })));
@@ -254,6 +254,6 @@ addEventListener("resize", () => {
 });
 
 theme();
-tellKnowledgeBase();
+showKnowledgeBase();
 panel.hint();
 start(address.read(location.hash) ?? { text: EXAMPLES[0][1], fixed: [] });

@@ -1,40 +1,29 @@
-// Nodes, numbers and words. Text comes in as textContent only: it is never markup.
+// DOM helpers and display texts. Text is inserted as textContent only, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
 export const KINDS = { PER: "person", ORG: "organisation", LOC: "place", MISC: "other" };
-export const NOT_THERE = "not in the knowledge base";
+export const NOT_IN_KB = "not in the knowledge base";
 export const FOUND = {
-  given: "among the candidates given",
-  exact: "found by its very name",
-  "longer name": "found by a longer name",
-  acronym: "found as an acronym",
-  "near name": "found by a near name",
-  nothing: "found nowhere",
+  given: "given candidates",
+  exact: "exact name",
+  "longer name": "longer name",
+  acronym: "acronym",
+  "near name": "similar name",
+  nothing: "no candidates",
 };
-const GROUPS = {
-  popularity: "its fame",
-  prior: "how often it is meant",
-  "name prior": "how often by this name",
-  name: "likeness of the name",
-  title: "form of its title",
-  place: "place in the text",
-  overlap: "words in common",
-  similarity: "meaning of the text",
-  description: "its description",
-  coherence: "the names around",
-  type: "the kind of thing",
-  ranker: "first guess, alone",
-  "joint ranker": "first guess, together",
-  nil: "whether it is any of them",
-};
+let labels = {};  // of feature groups, from the service
+
+export function setLabels(given) {
+  labels = given;
+}
 
 export const kindOf = (type) => (Object.hasOwn(KINDS, type) ? type : "none");
-export const answerOf = (link) => (link.entity === null ? NOT_THERE : link.title);
+export const answerOf = (link) => (link.entity === null ? NOT_IN_KB : link.title);
 export const samePlace = (a, b) => a !== null && b !== null && a.start === b.start && a.end === b.end;
 export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
-/** A probability as people say it; only what is certain is 0 or 100 %. */
+/** Format a probability; only certainty is 0 or 100 %. */
 export function percent(p) {
   if (p > 0 && p < 0.005) return "<1 %";
   if (p >= 0.995 && p < 1) return ">99 %";
@@ -42,24 +31,24 @@ export function percent(p) {
 }
 
 export function reasonWords(reason) {
-  if (reason.kind === "mention") return `${reason.value < 0 ? "at odds with" : "goes with"} ${reason.name}`;
-  return Object.hasOwn(GROUPS, reason.name) ? GROUPS[reason.name] : reason.name;
+  if (reason.kind === "mention") return `${reason.value < 0 ? "contradicted by" : "supported by"} ${reason.name}`;
+  return Object.hasOwn(labels, reason.name) ? labels[reason.name] : reason.name;
 }
 
-/** What a mention gets from others and, where there is nothing, what they get from it. */
+/** Return the influence of other mentions on a mention or, where there is none, its own on them. */
 export function tiesOf(links, place) {
   const ties = new Map();
   for (const { mention, value } of links[place].reasons) {
-    if (links[mention ?? -1]) ties.set(mention, { mention, value, given: false });
+    if (links[mention ?? -1]) ties.set(mention, { mention, value, outgoing: false });
   }
   links.forEach((link, mention) => {
     const reason = link.reasons.find((other) => other.mention === place);
-    if (reason && !ties.has(mention)) ties.set(mention, { mention, value: reason.value, given: true });
+    if (reason && !ties.has(mention)) ties.set(mention, { mention, value: reason.value, outgoing: true });
   });
   return [...ties.values()];
 }
 
-/** An element with its classes and its children; strings among them become text. */
+/** Create an element; string children become text. */
 export function make(tag, classes = "", ...children) {
   const node = document.createElement(tag);
   if (classes) node.className = classes;
@@ -81,7 +70,7 @@ export function makeSvg(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** Let the arrow keys go through items of which Tab knows one; Enter and click open an item. */
+/** Make items navigable with the arrow keys, with one Tab stop; Enter and click open an item. */
 export function rove(box, items, open) {
   const enter = (item, event) => {
     for (const other of items) other.setAttribute("tabindex", other === item ? "0" : "-1");

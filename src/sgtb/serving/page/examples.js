@@ -1,4 +1,4 @@
-// Texts to begin with, in which names share their spellings.
+// Example texts with ambiguous names.
 
 export const EXAMPLES = [
   ["Jordan", "Jordan passed, Pippen scored, and the Bulls beat Utah again. In Amman the king of Jordan watched them on television; in Petra nobody did."],

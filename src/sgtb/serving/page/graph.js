@@ -1,30 +1,30 @@
-// The graph of a text's entities: what mentions say for and against each other, and what was
-// linked before in the knowledge base.
+// The graph of a text's entities: support and contradiction between mentions, and links of the
+// knowledge base.
 
 import { about } from "./api.js";
 import { kindOf, makeSvg, rove, samePlace } from "./dom.js";
 
-const MOST_NODES = 40;
-const MOST_ASKED = 24;  // of which the knowledge base is asked for links
+const MAX_NODES = 40;
+const MAX_LOOKUPS = 24;  // nodes whose links are looked up
 const STEPS = 240;
-const FAINT = 0.04;  // of the strongest line; what is fainter is left out
-const LABEL = 24;
+const MIN_WEIGHT = 0.04;  // of the strongest line; weaker ones are left out
+const MAX_LABEL = 24;
 const GRAVITY = 1.1;
-const ROOM = { x: 104, y: 42 };  // pixels that a node takes with its label
+const ROOM = { x: 104, y: 42 };  // pixels of a node with its label
 
 const box = document.getElementById("graph");
 const card = document.getElementById("graph-card");
 let nodes = [], wanted = nodes, marked = null;
 
-/** Draw the entities of these links once their facts are there; `open` takes the place of a link. */
+/** Draw the entities of links once their facts are loaded; `open` takes the index of a link. */
 export async function draw(links, open) {
   const found = wanted = nodesOf(links);
-  const facts = await Promise.all(found.slice(0, MOST_ASKED).map((node) => about(node.id)));
-  if (found !== wanted) return;  // the next text came first
+  const facts = await Promise.all(found.slice(0, MAX_LOOKUPS).map((node) => about(node.id)));
+  if (found !== wanted) return;  // outdated
   nodes = found;
   card.hidden = nodes.length < 2;
   if (card.hidden) { box.replaceChildren(); return; }
-  const edges = [...knownOf(nodes, facts), ...edgesOf(links, nodes)];
+  const edges = [...knowledgeEdges(nodes, facts), ...edgesOf(links, nodes)];
   const width = Math.max(280, box.clientWidth), height = Math.round(Math.min(480, 76 + 30 * nodes.length));
   place(nodes, edges, width, height);
   const svg = makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": "Entities of the text" });
@@ -58,17 +58,17 @@ function nodesOf(links) {
     if (!found.has(link.entity)) found.set(link.entity, { id: link.entity, title: link.title, type: link.type, places: [], x: 0, y: 0 });
     found.get(link.entity).places.push(at);
   });
-  return [...found.values()].slice(0, MOST_NODES).map((node, at) => Object.assign(node, { at }));
+  return [...found.values()].slice(0, MAX_NODES).map((node, at) => Object.assign(node, { at }));
 }
 
-function knownOf(among, facts) {
+function knowledgeEdges(among, facts) {
   const byId = new Map(among.map((node) => [node.id, node])), edges = new Map();
   facts.forEach(({ links }, at) => {
     for (const id of links) {
       const other = byId.get(id);
       if (!other || other.at === at) continue;
       const [a, b] = other.at < at ? [other, among[at]] : [among[at], other];
-      edges.set(a.at * MOST_NODES + b.at, { a, b, sign: "known", value: 0, weight: 0.1 });
+      edges.set(a.at * MAX_NODES + b.at, { a, b, sign: "linked", value: 0, weight: 0.1 });
     }
   });
   return [...edges.values()];
@@ -82,7 +82,7 @@ function edgesOf(links, among) {
       const from = byPlace.get(at), to = byPlace.get(reason.mention);
       if (!from || !to || from === to) continue;
       const [a, b] = from.at < to.at ? [from, to] : [to, from];
-      const key = a.at * MOST_NODES + b.at;
+      const key = a.at * MAX_NODES + b.at;
       if (!sums.has(key)) sums.set(key, { a, b, value: 0 });
       sums.get(key).value += reason.value;
     }
@@ -92,10 +92,10 @@ function edgesOf(links, among) {
     edge.weight = Math.abs(edge.value) / most;
     edge.sign = edge.value < 0 ? "against" : "for";
   }
-  return edges.filter((edge) => edge.weight >= FAINT);
+  return edges.filter((edge) => edge.weight >= MIN_WEIGHT);
 }
 
-/** Springs along lines, pressure between all: always from the same circle, so always to the same picture. */
+/** Force-directed layout, deterministic: it always starts from the same circle. */
 function place(nodes, edges, width, height) {
   const n = nodes.length, ideal = 1.6 / Math.sqrt(n);
   nodes.forEach((node, i) => {
@@ -125,13 +125,13 @@ function place(nodes, edges, width, height) {
       node.y += move * push[i][1];
     });
   }
-  const aside = Math.max(70, (width - 220 * (n - 1)) / 2);  // two nodes need not stand at the borders
+  const aside = Math.max(70, (width - 220 * (n - 1)) / 2);  // two nodes stay off the borders
   const low = { x: aside, y: 20 }, high = { x: width - aside, y: height - 34 };
   for (const axis of ["x", "y"]) stretch(nodes, axis, low[axis], high[axis]);
   for (let step = 0; step < 80; step++) makeRoom(nodes, low, high);
 }
 
-/** Move nodes apart whose labels would overlap, along the axis where less is missing. */
+/** Move nodes with overlapping labels apart, along the axis with the smaller overlap. */
 function makeRoom(nodes, low, high) {
   for (let i = 0; i < nodes.length; i++) {
     for (let j = i + 1; j < nodes.length; j++) {
@@ -164,13 +164,13 @@ function lineOf({ a, b, sign, weight }) {
 }
 
 function shapeOf(node, edges) {
-  const friends = edges.filter((edge) => edge.value > 0 && (edge.a === node || edge.b === node))
+  const supporters = edges.filter((edge) => edge.value > 0 && (edge.a === node || edge.b === node))
     .map((edge) => (edge.a === node ? edge.b : edge.a).title);
   const letters = Array.from(node.title);
-  const label = letters.length > LABEL ? `${letters.slice(0, LABEL - 1).join("")}…` : node.title;
+  const label = letters.length > MAX_LABEL ? `${letters.slice(0, MAX_LABEL - 1).join("")}…` : node.title;
   const shape = makeSvg("g", {
     class: `node ${kindOf(node.type)}`, role: "button", transform: `translate(${node.x.toFixed(1)} ${node.y.toFixed(1)})`,
-    "aria-label": friends.length ? `${node.title}, goes with ${friends.join(", ")}` : node.title,
+    "aria-label": supporters.length ? `${node.title}, supported by ${supporters.join(", ")}` : node.title,
   },
   makeSvg("title", {}, node.title),
   makeSvg("rect", { class: "room", x: -ROOM.x / 2, y: -14, width: ROOM.x, height: ROOM.y }),

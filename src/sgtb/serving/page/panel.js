@@ -1,20 +1,20 @@
-// The panel: one mention, what it may mean, and why it means what it does.
+// The panel: the candidates of one mention, and the reasons of the decision.
 
 import { about } from "./api.js";
-import { FOUND, KINDS, NOT_THERE, answerOf, kindOf, make, makeButton, percent, reasonWords, signed } from "./dom.js";
+import { FOUND, KINDS, NOT_IN_KB, answerOf, kindOf, make, makeButton, percent, reasonWords, signed } from "./dom.js";
 
-const SHOWN = 8;  // reasons
-const AT_ONCE = 4;  // candidates
+const MAX_REASONS = 8;
+const MAX_UNFOLDED = 4;  // candidates
 const panel = document.getElementById("panel");
 
 /**
- * Show a link. `helped` are the links it speaks for, `free` is what it was without corrections,
- * `reasons` whether any were asked for; `act` has choose(id or null), release() and close().
+ * Show a link. `supported` are the links it supports, `free` is the link without corrections,
+ * `reasons` whether they were requested; `act` has choose(id or null), release() and close().
  */
-export function show(link, helped, free, reasons, act) {
+export function show(link, supported, free, reasons, act) {
   const close = makeButton("quiet close", "", act.close);
   close.setAttribute("aria-label", "Close");
-  panel.replaceChildren(close, head(link, free, act), choices(link, free, act), ...why(link, reasons), ...help(helped));
+  panel.replaceChildren(close, head(link, free, act), choices(link, free, act), ...why(link, reasons), ...supports(supported));
   panel.classList.add("filled");
   panel.scrollTop = 0;
 }
@@ -22,9 +22,9 @@ export function show(link, helped, free, reasons, act) {
 export function hint() {
   panel.classList.remove("filled");
   panel.replaceChildren(
-    make("h2", "", "Open a name"),
-    make("p", "soft", "Click one, or go to it with Tab and the arrow keys and press Enter. You will see what it may mean, how likely each meaning is, and which other names speak for it."),
-    make("p", "soft", "If it is wrong, choose what it does mean. All names of a text are decided together, so others may change with it."),
+    make("h2", "", "Select a name"),
+    make("p", "soft", "Click a name, or move to it with Tab and the arrow keys and press Enter, to see its candidates, their probabilities and the reasons of the decision."),
+    make("p", "soft", "Choose another candidate to correct a link. All names of a text are linked jointly, so others may change."),
   );
 }
 
@@ -38,24 +38,24 @@ function head(link, free, act) {
   title.tabIndex = -1;
   box.append(title);
   const line = make("p", "line");
-  if (link.entity === null) line.append(make("span", "soft", NOT_THERE));
+  if (link.entity === null) line.append(make("span", "soft", NOT_IN_KB));
   else if (link.type) line.append(make("span", "kind", KINDS[link.type] ?? link.type));
-  if (link.fixed) line.append(make("span", "badge", "as you said"));
-  else if (link.confidence) line.append(make("strong", "sure", `${percent(link.confidence)} sure`));
+  if (link.fixed) line.append(make("span", "badge", "your correction"));
+  else if (link.confidence) line.append(make("strong", "", `confidence ${percent(link.confidence)}`));
   box.append(line);
   if (link.entity !== null) box.append(described(link.entity, "p", ""));
   if (!link.fixed) box.append(make("p", "soft small", `“${link.text}”: ${FOUND[link.found] ?? link.found}`));
-  if (link.fixed) box.append(makeButton("plain", "Decide it again without me", act.release));
+  if (link.fixed) box.append(makeButton("plain", "Remove the correction", act.release));
   else if (free) box.append(difference(link, free));
   return box;
 }
 
 function difference(link, free) {
   if (free.entity !== link.entity) {
-    return make("p", "was", "Changed by your correction: was ", make("s", "", answerOf(free)), `, ${percent(free.confidence)} sure`);
+    return make("p", "was", "Changed by your correction; before: ", make("s", "", answerOf(free)), `, confidence ${percent(free.confidence)}`);
   }
   const moved = Math.abs(free.confidence - link.confidence) >= 0.01;
-  return moved ? make("p", "soft small", `${percent(free.confidence)} without your correction`) : "";
+  return moved ? make("p", "soft small", `confidence ${percent(free.confidence)} without your correction`) : "";
 }
 
 function described(id, tag, classes) {
@@ -65,23 +65,22 @@ function described(id, tag, classes) {
 }
 
 function choices(link, free, act) {
-  // What is fixed has one candidate left: those it had before can still be chosen.
+  // A fixed link has one candidate; the former ones can still be chosen.
   const from = link.fixed && free ? free : link;
   const others = from.candidates.slice();
   if (link.entity !== null && !others.some((other) => other.entity === link.entity)) others.unshift(link);
   const list = make("ul", "choices");
   const items = others.map((other) => choice(other, link, () => act.choose(other.entity)));
-  const least = Math.max(AT_ONCE, 1 + others.findIndex((other) => other.entity === link.entity));
+  const least = Math.max(MAX_UNFOLDED, 1 + others.findIndex((other) => other.entity === link.entity));
   const at = items.length > least + 1 ? least : items.length;
   list.append(...items.slice(0, at));
   if (at < items.length) list.append(make("li", "", folded(items.slice(at))));
   list.append(choice({ entity: null, title: "None of these", type: "", probability: from.nil || null }, link, () => act.choose(null)));
-  const said = link.fixed && free ? "What it may mean, before you said so" : "What it may mean";
-  const heading = make("h3", "", said);
+  const heading = make("h3", "", link.fixed && free ? "Candidates before the correction" : "Candidates");
   heading.id = "choices-label";
   list.setAttribute("aria-labelledby", heading.id);
   const box = make("div", "", heading, list);
-  if (!link.fixed) box.append(make("p", "soft small", "Choose another to correct it."));
+  if (!link.fixed) box.append(make("p", "soft small", "Choose another to correct the link."));
   return box;
 }
 
@@ -99,37 +98,37 @@ function choice(other, link, act) {
   fill.style.width = `${100 * Math.min(1, number ?? 0)}%`;
   const button = makeButton(`choice ${kindOf(other.type)}`, row, act);
   if (number !== null) button.append(make("span", "bar", fill));
-  if (other.entity === null) button.append(make("span", "about", "leave it without a link"));
+  if (other.entity === null) button.append(make("span", "about", "not in the knowledge base"));
   else if (!chosen) button.append(described(other.entity, "span", "about"));
   button.setAttribute("aria-pressed", String(chosen));
   return make("li", "", button);
 }
 
-function why(link, asked) {
+function why(link, requested) {
   if (!link.reasons.length) {
     if (link.fixed || link.entity === null) return [];
-    const words = asked ? "Nothing else goes by this name." : "Reasons are told of shorter texts only.";
+    const words = requested ? "There is no other candidate." : "Reasons are given for shorter texts only.";
     return [make("h3", "", "Why"), make("p", "soft small", words)];
   }
   const other = link.candidates.find((candidate) => candidate.entity === link.runner_up);
-  const rival = other ? other.title : link.runner_up === "NIL" ? "none of these" : link.runner_up;
+  const runnerUp = other ? other.title : link.runner_up === "NIL" ? "none of these" : link.runner_up;
   const most = Math.max(...link.reasons.map((reason) => Math.abs(reason.value)), 1e-9);
   const list = make("ul", "reasons");
-  for (const reason of link.reasons.slice(0, SHOWN)) list.append(bar(reason, most));
-  const rest = link.reasons.slice(SHOWN);
+  for (const reason of link.reasons.slice(0, MAX_REASONS)) list.append(bar(reason, most));
+  const rest = link.reasons.slice(MAX_REASONS);
   if (rest.length) {
     const value = rest.reduce((sum, reason) => sum + reason.value, 0);
     list.append(bar({ kind: "features", name: `${rest.length} more`, value }, most));
   }
-  const parts = [make("h3", "", link.entity === null ? "Why none" : `Why not ${rival}`), list];
-  if (typeof link.lead === "number") parts.push(make("p", "row total", make("span", "", "together"), make("span", "number", signed(link.lead))));
+  const parts = [make("h3", "", link.entity === null ? "Why no link" : `Why not ${runnerUp}`), list];
+  if (typeof link.lead === "number") parts.push(make("p", "row total", make("span", "", "sum"), make("span", "number", signed(link.lead))));
   return parts;
 }
 
-function help(helped) {
-  if (!helped.length) return [];
-  const names = [...new Set(helped.map((other) => `${other.text} (${answerOf(other)})`))];
-  return [make("h3", "", "What it speaks for"), make("p", "", names.join(", "))];
+function supports(supported) {
+  if (!supported.length) return [];
+  const names = [...new Set(supported.map((other) => `${other.text} (${answerOf(other)})`))];
+  return [make("h3", "", "Supports"), make("p", "", names.join(", "))];
 }
 
 function bar(reason, most) {

@@ -1,11 +1,11 @@
-// The sheet: the text with its mentions marked, and lines from the opened one to those it goes with.
+// The text with its mentions marked, and lines from the selected mention to those that influence it.
 
 import { KINDS, answerOf, kindOf, make, makeSvg, percent, rove, samePlace, tiesOf } from "./dom.js";
 
 const sheet = document.getElementById("sheet");
 let marks = [];
 
-/** Show a text. `before` has, per link, what it was without corrections, or null if it is still that. */
+/** Show a text. `before` holds, per link, the differing link without corrections, or null. */
 export function draw(text, links, before, open) {
   const points = Array.from(text);  // offsets count code points
   const parts = [];
@@ -28,27 +28,27 @@ function markOf(link, before, text) {
   if (link.fixed) classes.push("fixed");
   if (before) classes.push("changed");
   const mark = make("span", classes.join(" "), text);
-  const sure = link.entity === null ? 0 : Math.min(1, Math.max(0, link.confidence ?? 0));
-  mark.style.setProperty("--sure", `${Math.round(4 + 36 * sure * sure)}%`);
-  const told = tell(link, before);
-  mark.title = told;
+  const confidence = link.entity === null ? 0 : Math.min(1, Math.max(0, link.confidence ?? 0));
+  mark.style.setProperty("--strength", `${Math.round(4 + 36 * confidence * confidence)}%`);
+  const description = describe(link, before);
+  mark.title = description;
   mark.setAttribute("role", "button");
   mark.setAttribute("aria-expanded", "false");
   mark.setAttribute("aria-controls", "panel");
-  mark.setAttribute("aria-label", `${text}: ${told}`);
+  mark.setAttribute("aria-label", `${text}: ${description}`);
   return mark;
 }
 
-function tell(link, before) {
+function describe(link, before) {
   const parts = [answerOf(link)];
   if (link.entity !== null && Object.hasOwn(KINDS, link.type)) parts.push(KINDS[link.type]);
-  if (link.fixed) parts.push("as you said");
-  else if (link.confidence) parts.push(`${percent(link.confidence)} sure`);
-  if (before) parts.push(`changed, was ${answerOf(before)}`);
+  if (link.fixed) parts.push("your correction");
+  else if (link.confidence) parts.push(`confidence ${percent(link.confidence)}`);
+  if (before) parts.push(`changed, before: ${answerOf(before)}`);
   return parts.join(", ");
 }
 
-/** Mark the opened mention, and draw lines to those it was decided with. */
+/** Mark the selected mention, and draw lines to the mentions that influence it. */
 export function connect(links, opened) {
   sheet.querySelector(".lines")?.remove();
   for (const mark of marks) {
@@ -83,12 +83,12 @@ function arc(from, to, box) {
   return `M${x1} ${y1} C${x1} ${lift} ${x2} ${lift} ${x2} ${y2}`;
 }
 
-/** Bring the opened mention into view: on a narrow page the panel may lie over it. */
+/** Scroll the selected mention into view: on a narrow page the panel may cover it. */
 export function reveal() {
   sheet.querySelector(".opened")?.scrollIntoView({ block: "nearest" });
 }
 
-/** Move the focus to a mention, if it is there. */
+/** Focus a mention. */
 export function focusOn(links, opened) {
   marks[links.findIndex((link) => samePlace(link, opened))]?.focus();
 }
@@ -99,5 +99,5 @@ export function dim(stale) {
 
 export function clear() {
   marks = [];
-  sheet.replaceChildren(make("p", "hint", "Names will be marked here as soon as there is a text."));
+  sheet.replaceChildren(make("p", "hint", "Enter a text to link."));
 }

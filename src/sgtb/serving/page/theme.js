@@ -1,8 +1,8 @@
 "use strict";
-// The theme somebody chose before, set before anything is painted; else the system's is followed.
+// Apply the stored theme before the page is painted; the system's theme is the default.
 (() => {
   try {
     const chosen = localStorage.getItem("sgtb-theme");
     if (chosen === "dark" || chosen === "light") document.documentElement.dataset.theme = chosen;
-  } catch { /* no storage: the system's theme it is */ }
+  } catch { /* no storage */ }
 })();

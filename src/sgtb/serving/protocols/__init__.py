@@ -1,7 +1,6 @@
-"""Protocols of other linkers, answered by this one: REL, DBpedia Spotlight, NIF, entity-fishing.
+"""Protocols of other linkers: REL, DBpedia Spotlight, NIF and entity-fishing.
 
-None of them is in the service's OpenAPI document: they are defined elsewhere, and what they take
-cannot be said there.
+They are not part of the OpenAPI document, which cannot describe their bodies.
 """
 
 from fastapi import APIRouter
@@ -16,5 +15,5 @@ from sgtb.serving.service_settings import ServeSettings
 
 def routers(engine: Engine, settings: ServeSettings) -> list[APIRouter]:
     """Return the routes of all protocols."""
-    made = (rel_router, spotlight_router, nif_router, fishing_router)
-    return [router(engine, settings) for router in made]
+    factories = (rel_router, spotlight_router, nif_router, fishing_router)
+    return [router(engine, settings) for router in factories]

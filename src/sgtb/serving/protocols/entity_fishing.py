@@ -1,4 +1,4 @@
-"""entity-fishing: the part of `disambiguate` that takes texts. Given entities steer the rest."""
+"""The protocol of entity-fishing: `disambiguate` for texts, and `segmentation`."""
 
 import time
 from bisect import bisect_right
@@ -13,7 +13,7 @@ import sgtb
 from sgtb.core.errors import RequestError
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.links import Link, Span
-from sgtb.linking.links import Request as Asked
+from sgtb.linking.links import Request as LinkRequest
 from sgtb.serving.engine import Engine
 from sgtb.serving.link_requests import FixedLink, Options
 from sgtb.serving.protocols.entity_iris import wikidata_item
@@ -26,17 +26,17 @@ from sgtb.text.tokenization import segment
 _TYPES = {"PER": "PERSON", "ORG": "ORGANISATION", "LOC": "LOCATION"}
 _REFERENCES = ("wikipediaExternalRef", "wikidataId")
 _KEPT = ("text", "shortText", "nbest", "sentences", "processSentence", "mentions", "customisation")
-"""What is repeated of a query, so that the answer can be sent back as the next one."""
+"""Keys repeated in the response, so that it can be sent back as the next query."""
 
 
 @dataclass(frozen=True)
-class Query:
-    """What a client asks for.
+class FishingQuery:
+    """Parameters of a request.
 
-    given      the entities that came with the text, by their places
-    only       whether mentions are those given, and no others
-    wanted     where mentions must begin: places in order, apart from each other; None: anywhere
-    best       how many entities are told of a mention
+    given   the given entities, by their spans
+    only    whether to link only the given mentions
+    wanted  disjoint, sorted spans in which mentions must begin; None: anywhere
+    best    number of entities returned per mention
     """
 
     text: str
@@ -46,7 +46,7 @@ class Query:
     best: int = 1
 
     def wants(self, link: Link) -> bool:
-        """Whether a link is told: given mentions always are."""
+        """Whether a link is returned: given mentions always are."""
         if (link.start, link.end) in self.given:
             return True
         if link.entity is None:
@@ -63,69 +63,69 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
 
     @routes.post("/disambiguate")
     async def disambiguate(request: Request) -> Response:
-        """Link a text. Entities that come with it are certain, and the others are to fit them."""
+        """Link a text. Given entities are fixed and influence the others."""
         begin = time.perf_counter()
         text = await _query_of(request)
-        asked = await run_in_threadpool(loose_object, text)
-        query = await run_in_threadpool(_query, asked, settings)
-        document, options = _question(query, engine.linker.kb, settings)
+        body = await run_in_threadpool(loose_object, text)
+        query = await run_in_threadpool(_query, body, settings)
+        document, options = _link_request(query, engine.linker.kb, settings)
         links = (await engine.link(document, options)).links
-        return await run_in_threadpool(lambda: json_response(_answer(asked, query, links, begin)))
+        return await run_in_threadpool(lambda: json_response(_response(body, query, links, begin)))
 
     @routes.post("/segmentation")
     async def segmentation(request: Request) -> Response:
-        """Tell the sentences of a text: clients want them before they send a long one."""
+        """Return the sentences of a text, which clients need for long texts."""
         text = (await fields_of(request)).get("text")
         if text is None:
-            raise RequestError('there is no "text" in the form')
+            raise RequestError('the form has no "text"')
         check_length(text, settings)
         places = await run_in_threadpool(_sentences, text)
-        told = [{"offsetStart": start, "offsetEnd": end} for start, end in places]
-        return json_response({"sentences": told})
+        spans = [{"offsetStart": start, "offsetEnd": end} for start, end in places]
+        return json_response({"sentences": spans})
 
     return routes
 
 
 async def _query_of(request: Request) -> str:
-    """Return the query: the field of a form, or the body itself."""
+    """Return the query: a field of a form, or the body."""
     if not is_form(request):
         return await text_of(request)
     fields = await fields_of(request)
     if fields.get("file"):
-        raise RequestError("files are not served here; send their text")
+        raise RequestError("files are not supported; send their text")
     if "query" not in fields:
-        raise RequestError('there is no "query" in the form')
+        raise RequestError('the form has no "query"')
     return fields["query"]
 
 
-def _query(asked: Mapping[str, Any], settings: ServeSettings) -> Query:
-    inputs = [key for key in ("text", "shortText", "termVector") if asked.get(key)]
+def _query(body: Mapping[str, Any], settings: ServeSettings) -> FishingQuery:
+    inputs = [key for key in ("text", "shortText", "termVector") if body.get(key)]
     if inputs == ["termVector"]:
-        raise RequestError('"termVector" is not served here; send a "text"')
+        raise RequestError('"termVector" is not supported; send a "text"')
     if len(inputs) > 1:
         raise RequestError(f"the query has {' and '.join(inputs)}; it can have one of them")
-    if not inputs and "text" not in asked and "shortText" not in asked:
+    if not inputs and "text" not in body and "shortText" not in body:
         raise RequestError('the query has no "text"')
-    text = asked.get(inputs[0] if inputs else "text", "")
+    text = body.get(inputs[0] if inputs else "text", "")
     if not isinstance(text, str):
         raise RequestError(f"the text is {text!r:.40}; it must be a string")
     check_length(text, settings)
-    entities = _list(asked, "entities")
+    entities = _list(body, "entities")
     check_number(entities, settings)
-    best = asked.get("nbest") or 1
+    best = body.get("nbest") or 1
     if not isinstance(best, int) or best < 0:
         raise RequestError(f'"nbest" is {best!r:.40}; it must be a number')
-    return Query(
+    return FishingQuery(
         text,
         _given(text, entities),
-        asked.get("mentions") == [],
-        _wanted(text, asked),
+        body.get("mentions") == [],
+        _wanted(text, body),
         int(best),
     )
 
 
-def _list(asked: Mapping[str, Any], key: str) -> list[Any]:
-    value = asked.get(key)
+def _list(body: Mapping[str, Any], key: str) -> list[Any]:
+    value = body.get(key)
     if value is None:
         return []
     if not isinstance(value, list):
@@ -134,7 +134,7 @@ def _list(asked: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _given(text: str, entities: Sequence[Any]) -> dict[tuple[int, int], Mapping[str, Any]]:
-    """Return the entities that come with a text, by their places; of two that overlap the first."""
+    """Return the given entities by their spans; of overlapping ones the first."""
     found: dict[tuple[int, int], Mapping[str, Any]] = {}
     for entity in entities:
         if not isinstance(entity, dict):
@@ -154,12 +154,12 @@ def _given(text: str, entities: Sequence[Any]) -> dict[tuple[int, int], Mapping[
     return kept
 
 
-def _wanted(text: str, asked: Mapping[str, Any]) -> list[tuple[int, int]] | None:
-    """Return the sentences whose mentions are asked for."""
-    numbers = _list(asked, "processSentence")
+def _wanted(text: str, body: Mapping[str, Any]) -> list[tuple[int, int]] | None:
+    """Return the sentences whose mentions are wanted."""
+    numbers = _list(body, "processSentence")
     if not numbers:
         return None
-    given = [_place(text, one) for one in _list(asked, "sentences")] or _sentences(text)
+    given = [_span(text, one) for one in _list(body, "sentences")] or _sentences(text)
     for number in numbers:
         if not isinstance(number, int) or not 0 <= number < len(given):
             raise RequestError(
@@ -173,7 +173,7 @@ def _wanted(text: str, asked: Mapping[str, Any]) -> list[tuple[int, int]] | None
     return wanted
 
 
-def _place(text: str, sentence: Any) -> tuple[int, int]:
+def _span(text: str, sentence: Any) -> tuple[int, int]:
     if not isinstance(sentence, dict):
         raise RequestError(f'"sentences" has {sentence!r:.40}; it must be an object')
     span = given_span(text, sentence.get("offsetStart"), sentence.get("offsetEnd"))
@@ -181,30 +181,32 @@ def _place(text: str, sentence: Any) -> tuple[int, int]:
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
-    """Return the sentences of a text, one after the other, so that they are all of it."""
+    """Return the sentences of a text, extended so that they cover all of it."""
     tokens, lines = segment(text)
     starts = [tokens.starts[first] for first, _ in lines][1:]
     return list(zip([0, *starts], [*starts, len(text)], strict=True)) if text else []
 
 
-def _question(query: Query, kb: KnowledgeBase, settings: ServeSettings) -> tuple[Asked, Options]:
-    """Return what to ask the engine: given entities are fixed, given mentions added."""
+def _link_request(
+    query: FishingQuery, kb: KnowledgeBase, settings: ServeSettings
+) -> tuple[LinkRequest, Options]:
+    """Return the request for the engine: given entities are fixed, given mentions added."""
     fixed, added = [], []
     for (start, end), entity in query.given.items():
         references = _references(entity)
         if references:
-            # What the knowledge base does not have is told again, but steers nothing.
+            # An unknown entity is returned, but has no influence.
             known = next((id_ for id_ in references if kb.number(id_) is not None), None)
             fixed.append(FixedLink(start, end, known))
         else:
             added.append(Span(start, end))
     candidates = min(max(query.best, 1), settings.max_candidates)
     options = Options(candidates=candidates, fixed=tuple(fixed), added=tuple(added))
-    return Asked(query.text, () if query.only else None), options
+    return LinkRequest(query.text, () if query.only else None), options
 
 
 def _references(entity: Mapping[str, Any]) -> list[str]:
-    """Return the ids that an entity is given with; a number below zero stands for none."""
+    """Return the ids of a given entity; negative numbers stand for none."""
     values = [entity.get(key) for key in _REFERENCES]
     return [str(value) for value in values if _is_reference(value)]
 
@@ -215,31 +217,31 @@ def _is_reference(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _answer(
-    asked: Mapping[str, Any], query: Query, links: Sequence[Link], begin: float
+def _response(
+    body: Mapping[str, Any], query: FishingQuery, links: Sequence[Link], begin: float
 ) -> dict[str, Any]:
-    language = asked.get("language")
-    told = [entity for link in links if query.wants(link) for entity in _entities(query, link)]
+    language = body.get("language")
+    entities = [entity for link in links if query.wants(link) for entity in _entities(query, link)]
     return {
         "software": "sgtb",
         "version": sgtb.__version__,
         "runtime": round(1000 * (time.perf_counter() - begin)),
-        **{key: asked[key] for key in _KEPT if key in asked},
+        **{key: body[key] for key in _KEPT if key in body},
         "language": language if isinstance(language, dict) else {"lang": "en", "conf": 0.0},
-        "entities": told,
+        "entities": entities,
     }
 
 
-def _entities(query: Query, link: Link) -> list[dict[str, Any]]:
-    """Return what is told of a mention: the entity it means, or the best of those it may mean."""
+def _entities(query: FishingQuery, link: Link) -> list[dict[str, Any]]:
+    """Return the records of a mention: its entity, or its best candidates."""
     place = {"rawName": link.text, "offsetStart": link.start, "offsetEnd": link.end}
     given = query.given.get((link.start, link.end))
     if link.fixed and given is not None:
-        said = {key: given[key] for key in (*_REFERENCES, "preferredTerm") if key in given}
-        if link.entity is not None:  # a corrected entity may still have the term of the old one
-            said["preferredTerm"] = link.title or link.entity
+        echo = {key: given[key] for key in (*_REFERENCES, "preferredTerm") if key in given}
+        if link.entity is not None:  # a corrected entity may still carry the old term
+            echo["preferredTerm"] = link.title or link.entity
         type_ = _TYPES.get(link.type, given.get("type"))
-        return [{**place, **_typed(type_), **_scores(1.0), **said}]
+        return [{**place, **_typed(type_), **_scores(1.0), **echo}]
     if link.entity is None:
         return [{**place, **_scores(link.confidence)}]
     if query.best <= 1:
@@ -257,7 +259,7 @@ def _entities(query: Query, link: Link) -> list[dict[str, Any]]:
 
 
 def _named(id_: str, title: str) -> dict[str, Any]:
-    """Return an id under the key that entity-fishing has for ids of its kind."""
+    """Return an id under the key of entity-fishing for its kind."""
     if wikidata_item(id_):
         reference: dict[str, Any] = {"wikidataId": id_}
     else:
@@ -271,6 +273,6 @@ def _typed(type_: Any) -> dict[str, Any]:
 
 
 def _scores(value: float) -> dict[str, float]:
-    """Return a confidence under its name, and under those that older clients know."""
+    """Return a confidence under its present and its older names."""
     score = round(value, 6)
     return {"confidence_score": score, "nerd_score": score, "nerd_selection_score": score}

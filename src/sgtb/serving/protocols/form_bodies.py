@@ -1,7 +1,7 @@
-"""Forms: what clients of other services send, whatever they say it is.
+"""Request bodies of clients of other services: forms, JSON, and Python dictionaries.
 
-Some send JSON without a header that says so, some send forms, and some send a dictionary as Python
-prints it, since the service they were made for reads that, too.
+The content type is often missing or wrong. Some clients send a printed Python dictionary, which the
+services they were made for accept.
 """
 
 import json
@@ -14,12 +14,11 @@ from starlette.requests import Request
 
 from sgtb.core.errors import RequestError
 
-_FIELDS = 100
-"""Fields of a form, at most."""
+_MAX_FIELDS = 100
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]{1,200})"?', re.IGNORECASE)
 _NAME = re.compile(rb'\bname="([^"\r\n]*)"')
-# A string in either kind of quotes, to its end or that of the text: what never fails to match
-# is never tried again from the next quote on.
+# A string in either kind of quotes, to its end or that of the text. It always matches, so that
+# matching takes linear time.
 _STRING = re.compile(
     r"""u?(?:"(?P<double>[^"\\]*+(?:\\(?:.|\Z)[^"\\]*+)*+)(?:"|\Z)"""
     r"""|'(?P<single>[^'\\]*+(?:\\(?:.|\Z)[^'\\]*+)*+)(?:'|\Z))""",
@@ -37,33 +36,33 @@ async def text_of(request: Request) -> str:
 
 
 async def fields_of(request: Request) -> Mapping[str, str]:
-    """Return what stands in the query or in the form of a request, by name; of two the last."""
+    """Return the fields of the query or form of a request; of equal names the last."""
     if request.method == "GET":
         return _pairs(request.url.query)
     body = await request.body()
     kind = request.headers.get("content-type", "")
     if kind.lower().startswith("multipart/"):
         return _parts(body, kind)
-    # Without a header, and with any other one, it can only be this kind of form.
+    # Whatever the header says, it can only be a URL-encoded form.
     return _pairs(_decoded(body, "the form"))
 
 
 def is_form(request: Request) -> bool:
-    """Whether a request says that its body is a form."""
+    """Whether the content type of a request is a form."""
     kind = request.headers.get("content-type", "").lower()
     return kind.startswith(("multipart/form-data", "application/x-www-form-urlencoded"))
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Return the object that a text holds as JSON."""
+    """Parse a JSON object."""
     try:
         return _object(json.loads(text, parse_constant=_no_number))
     except (ValueError, RecursionError) as error:
-        raise RequestError(f"the body is no JSON: {_why(error)}") from None
+        raise RequestError(f"the body is not JSON: {_why(error)}") from None
 
 
 def loose_object(text: str) -> dict[str, Any]:
-    """Return the object that a text holds as JSON, or as Python prints a dictionary."""
+    """Parse a JSON object or a printed Python dictionary."""
     try:
         return json_object(text)
     except RequestError as error:
@@ -88,23 +87,23 @@ def _decoded(data: bytes, what: str) -> str:
 
 def _pairs(text: str) -> dict[str, str]:
     try:
-        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_FIELDS)
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
     except UnicodeDecodeError as error:
         raise RequestError(f"the form is not UTF-8: {_why(error)}") from None
     except ValueError:
-        raise RequestError(f"the form has more than {_FIELDS} fields") from None
+        raise RequestError(f"the form has more than {_MAX_FIELDS} fields") from None
     return dict(pairs)
 
 
 def _parts(body: bytes, kind: str) -> dict[str, str]:
-    """Return the parts of a multipart form by name."""
+    """Return the fields of a multipart form."""
     boundary = _BOUNDARY.search(kind)
     if boundary is None:
         raise RequestError("the Content-Type of the form names no boundary")
     fields: dict[str, str] = {}
-    parts = (b"\r\n" + body).split(b"\r\n--" + boundary[1].encode("latin-1"), _FIELDS + 1)
-    if len(parts) > _FIELDS + 1:
-        raise RequestError(f"the form has more than {_FIELDS} fields")
+    parts = (b"\r\n" + body).split(b"\r\n--" + boundary[1].encode("latin-1"), _MAX_FIELDS + 1)
+    if len(parts) > _MAX_FIELDS + 1:
+        raise RequestError(f"the form has more than {_MAX_FIELDS} fields")
     for part in parts[1:]:
         head, found, value = part.partition(b"\r\n\r\n")
         name = _NAME.search(head)
@@ -121,19 +120,19 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _plain(text: str) -> str:
-    """Return what stands outside of strings as JSON writes it."""
+    """Convert text outside of strings to JSON."""
     return _WORD.sub(lambda word: _WORDS[word[0]], text)
 
 
 def _quoted(string: "re.Match[str]") -> str:
-    """Return a string in any quotes as JSON writes it."""
+    """Convert a string to JSON."""
     body = string["single"] if string["double"] is None else string["double"]
     text = _ESCAPE.sub(_unescaped, body)
-    # What lies beyond U+FFFF may be written as two escapes, which together are one character.
+    # A character beyond U+FFFF may be written as two escapes.
     return json.dumps(text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
 
 

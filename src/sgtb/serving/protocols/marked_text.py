@@ -1,10 +1,9 @@
-"""Spots: texts that come with their mentions marked, in the two ways that Spotlight reads.
+"""Texts with marked mentions, in the two formats of DBpedia Spotlight.
 
     <annotation text="Homer saw Troy."><surfaceForm name="Troy" offset="10"/></annotation>
     Homer saw [[Troy]].
 
-The first looks like XML, but clients put texts into it as they are, so it is not read as XML: a
-quote ends a value, and nothing else does.
+Clients do not escape texts in the first one, so it is not parsed as XML: only a quote ends a value.
 """
 
 import re
@@ -26,14 +25,14 @@ _OFFSET = re.compile(r"\s*([0-9]{1,9})\s*")
 
 
 class Spotted(NamedTuple):
-    """A text and the mentions that are given in it."""
+    """A text and its given mentions."""
 
     text: str
     spans: tuple[Span, ...]
 
 
 def read_spots(text: str) -> Spotted:
-    """Read spots in either way."""
+    """Read a text in either format."""
     return read_xml(text) if _ANNOTATION.search(text) else read_markup(text)
 
 
@@ -58,7 +57,7 @@ def read_xml(text: str) -> Spotted:
 
 
 def read_markup(text: str) -> Spotted:
-    """Read mentions in double brackets; what stands before a bar is passed over."""
+    """Read mentions in double brackets; text before a bar is ignored."""
     parts: list[str] = []
     spans, at, length = [], 0, 0
     for mark in _MARKED.finditer(text):

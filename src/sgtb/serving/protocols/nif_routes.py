@@ -1,11 +1,11 @@
-"""NIF: what GERBIL and ELEVANT ask linkers with. Turtle in, Turtle out."""
+"""The NIF route, as GERBIL and ELEVANT use it: Turtle in, Turtle out."""
 
 import asyncio
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request, Response
 
-from sgtb.linking.links import Request as Asked
+from sgtb.linking.links import Request as LinkRequest
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import TooManyError
 from sgtb.serving.link_requests import Options
@@ -14,7 +14,7 @@ from sgtb.serving.protocols.nif_turtle import (
     MEDIA_TYPE,
     TURTLE_TYPES,
     Context,
-    Written,
+    LinkedContext,
     read_contexts,
     turtle,
 )
@@ -22,46 +22,46 @@ from sgtb.serving.protocols.request_spans import link_given
 from sgtb.serving.service_settings import ServeSettings
 
 _OPTIONS = Options(candidates=1)
-_STATEMENTS = 12
-"""For each mention that a text may have: GERBIL makes six of them, and reading many is slow."""
+_STATEMENTS_PER_SPAN = 12
+"""GERBIL sends six, and parsing is slow."""
 
 
 def router(engine: Engine, settings: ServeSettings) -> APIRouter:
     """Return the route of NIF."""
     routes = APIRouter(include_in_schema=False)
-    most = _STATEMENTS * settings.max_spans
-    one_reads = CapacityLimiter(1)  # reading holds on to the interpreter: others would only wait
+    limit = _STATEMENTS_PER_SPAN * settings.max_spans
+    parser_limit = CapacityLimiter(1)  # parsing holds the interpreter lock
 
     @routes.post("/nif")
     async def nif(request: Request) -> Response:
-        """Link the mentions given in texts, or find them where none are given.
+        """Link the given mentions of texts, or detect them where none are given.
 
-        The body is taken for Turtle, whatever its header says, and without one.
+        The body is read as Turtle, whatever its content type.
         """
         text = await text_of(request)
-        contexts = await to_thread.run_sync(read_contexts, text, most, limiter=one_reads)
+        contexts = await to_thread.run_sync(read_contexts, text, limit, limiter=parser_limit)
         if len(contexts) > settings.max_batch:
             raise TooManyError(
                 f"{len(contexts):,} contexts are more than the limit of {settings.max_batch:,}",
                 settings.max_batch,
             )
-        linked = await asyncio.gather(*(answered(context) for context in contexts))
+        linked = await asyncio.gather(*(link_context(context) for context in contexts))
         body = await to_thread.run_sync(turtle, linked, settings.entity_prefix)
-        return Response(body, media_type=_answer_type(request))
+        return Response(body, media_type=_response_type(request))
 
-    async def answered(context: Context) -> Written:
+    async def link_context(context: Context) -> LinkedContext:
         if context.mentions:
             spans = [span for _, span in context.mentions]
             links = await link_given(engine, context.text, spans, _OPTIONS)
             names = [iri for iri, _ in context.mentions]
-            return Written(context.iri, context.text, list(zip(names, links, strict=True)))
-        found = await engine.link(Asked(context.text), _OPTIONS)
-        return Written(context.iri, context.text, [("", link) for link in found.links])
+            return LinkedContext(context.iri, context.text, list(zip(names, links, strict=True)))
+        found = await engine.link(LinkRequest(context.text), _OPTIONS)
+        return LinkedContext(context.iri, context.text, [("", link) for link in found.links])
 
     return routes
 
 
-def _answer_type(request: Request) -> str:
-    """Return the name of Turtle that a client uses."""
+def _response_type(request: Request) -> str:
+    """Return the media type of Turtle that a client accepts."""
     accepted = request.headers.get("accept", "").lower()
     return next((kind for kind in TURTLE_TYPES if kind in accepted), MEDIA_TYPE)

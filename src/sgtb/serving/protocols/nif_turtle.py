@@ -1,8 +1,7 @@
-"""NIF as it goes over the wire: what a client asks for, and its answer, both in Turtle.
+"""NIF in Turtle: requests are read, linked texts are written.
 
-A context is a text. What refers to it with a beginning and an end is a mention, unless it is said
-to be a sentence, a word or the like: GERBIL gives the mentions of a benchmark without saying more
-of them than that they are strings.
+A context is a text. A resource that refers to it with begin and end index is a mention, unless it
+is a sentence, a word or the like: GERBIL marks the mentions of a benchmark as strings only.
 """
 
 import logging
@@ -30,8 +29,8 @@ _NO_MENTION = frozenset(
     NIF + kind for kind in ("Context", "Sentence", "Paragraph", "Title", "Word", "Structure")
 )
 _BASE = "http://nif.invalid/"
-"""What relative IRIs are relative to: a document that was posted has no address."""
-_NAMELESS = "urn:sgtb:document:"
+"""Base of relative IRIs: a posted document has no address."""
+_UNNAMED = "urn:sgtb:document:"
 _FRAGMENT = re.compile(r"#(?:char=[0-9]+,[0-9]*|offset_[0-9]+_[0-9]+)?\Z")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _ESCAPES = re.compile(r'[\x00-\x1f\x7f"\\]')
@@ -40,9 +39,9 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 class Context(NamedTuple):
-    """A text to be linked.
+    """A text to link.
 
-    mentions  those given: their IRIs and places; without any they are to be found
+    mentions  IRIs and spans of the given mentions; detected if empty
     """
 
     iri: str
@@ -50,10 +49,11 @@ class Context(NamedTuple):
     mentions: tuple[tuple[str, Span], ...]
 
 
-class Written(NamedTuple):
-    """A text to be written, with its links and their IRIs.
+class LinkedContext(NamedTuple):
+    """A linked text.
 
-    iri  of the text, and of a link; "": it has none, and gets one
+    iri    of the text; "" for a generated one
+    links  IRIs and links; "" for a generated IRI
     """
 
     iri: str
@@ -62,52 +62,52 @@ class Written(NamedTuple):
 
 
 def wants_turtle(request: Request) -> bool:
-    """Whether a client asks for Turtle, and not for JSON before it."""
+    """Whether a client prefers Turtle to JSON."""
     accepted = request.headers.get("accept", "").lower()
     places = [accepted.find(kind) for kind in TURTLE_TYPES if kind in accepted]
     json = accepted.find("application/json")
     return bool(places) and (json < 0 or min(places) < json)
 
 
-def read_contexts(text: str, most: int) -> list[Context]:
-    """Read the texts of a document in Turtle, in its order.
+def read_contexts(text: str, limit: int) -> list[Context]:
+    """Read the contexts of a Turtle document, in order.
 
-    most  statements that are read; of more the document is refused
+    limit  maximum number of statements
     """
-    values = _values(text, most)
+    values = _values(text, limit)
     mentions: dict[str, list[tuple[str, Span]]] = {
-        iri: [] for iri, said in values.items() if NIF + "isString" in said
+        iri: [] for iri, properties in values.items() if NIF + "isString" in properties
     }
     if not mentions:
-        raise RequestError("there is no nif:Context with a nif:isString in the document")
+        raise RequestError("the document has no nif:Context with a nif:isString")
     texts = {iri: _one(values, iri, "isString") for iri in mentions}
-    for iri, said in values.items():
-        if _is_mention(said):
+    for iri, properties in values.items():
+        if _is_mention(properties):
             context = _one(values, iri, "referenceContext")
             if context not in mentions:
                 raise RequestError(
                     f"{iri!r:.100}: the context {context!r:.100} has no nif:isString"
                 )
             start, end = (_index(values, iri, key) for key in ("beginIndex", "endIndex"))
-            name = _one(values, iri, "anchorOf") if NIF + "anchorOf" in said else None
+            name = _one(values, iri, "anchorOf") if NIF + "anchorOf" in properties else None
             mentions[context].append((iri, given_span(texts[context], start, end, name)))
     return [Context(iri, texts[iri], tuple(given)) for iri, given in mentions.items()]
 
 
-def turtle(documents: Iterable[Written], prefix: str) -> bytes:
+def turtle(documents: Iterable[LinkedContext], prefix: str) -> bytes:
     """Return linked texts in Turtle.
 
-    prefix  of the IRIs of entities
+    prefix  prefix of entity IRIs
     """
     parts = [_HEAD]
     for i, document in enumerate(documents):
         parts += _statements(document, i, prefix)
-    return "".join(parts).encode(errors="replace")  # half a surrogate pair is no character
+    return "".join(parts).encode(errors="replace")  # lone surrogates
 
 
-def _statements(document: Written, number: int, prefix: str) -> Iterator[str]:
+def _statements(document: LinkedContext, number: int, prefix: str) -> Iterator[str]:
     text = document.text
-    whole = document.iri if document.iri and not _is_blank(document.iri) else _nameless(number)
+    whole = document.iri if document.iri and not _is_blank(document.iri) else _unnamed(number)
     base = _FRAGMENT.sub("", whole)
     by_characters = "#char=" in whole
     kind = "nif:RFC5147String" if by_characters else "nif:OffsetBasedString"
@@ -138,8 +138,8 @@ def _statements(document: Written, number: int, prefix: str) -> Iterator[str]:
         )
 
 
-def _nameless(number: int) -> str:
-    return f"{_NAMELESS}{number}"
+def _unnamed(number: int) -> str:
+    return f"{_UNNAMED}{number}"
 
 
 def _place(base: str, by_characters: bool, start: int, end: int) -> str:
@@ -166,43 +166,43 @@ def _is_blank(iri: str) -> bool:
     return iri.startswith("_:")
 
 
-def _is_mention(said: Mapping[str, list[str]]) -> bool:
-    if not all(NIF + key in said for key in ("referenceContext", "beginIndex", "endIndex")):
+def _is_mention(properties: Mapping[str, list[str]]) -> bool:
+    if not all(NIF + key in properties for key in ("referenceContext", "beginIndex", "endIndex")):
         return False
-    kinds = {*said.get(_TYPE, ())}
-    if NIF + "Phrase" in kinds or _ITS + "taIdentRef" in said:
+    kinds = {*properties.get(_TYPE, ())}
+    if NIF + "Phrase" in kinds or _ITS + "taIdentRef" in properties:
         return True
-    # A mention that is all of its text has the same IRI as the text.
-    return not kinds & _NO_MENTION or (NIF + "Context" in kinds and NIF + "anchorOf" in said)
+    # A mention that covers its text has the IRI of the text.
+    return not kinds & _NO_MENTION or (NIF + "Context" in kinds and NIF + "anchorOf" in properties)
 
 
 def _one(values: Mapping[str, Mapping[str, list[str]]], iri: str, key: str) -> str:
-    """Return the only value there should be."""
+    """Return the single value of a property."""
     found = set(values[iri][NIF + key])
     if len(found) > 1:
-        raise RequestError(f"{iri!r:.100} has {len(found)} values of nif:{key}; there can be one")
+        raise RequestError(f"{iri!r:.100} has {len(found)} values of nif:{key}; one is allowed")
     return found.pop()
 
 
 def _index(values: Mapping[str, Mapping[str, list[str]]], iri: str, key: str) -> int:
     value = _one(values, iri, key)
     if not _NUMBER.fullmatch(value):
-        raise RequestError(f"{iri!r:.100}: nif:{key} is {value!r:.40}, which is no number")
+        raise RequestError(f"{iri!r:.100}: nif:{key} is {value!r:.40}, not a number")
     return int(value)
 
 
-def _values(text: str, most: int) -> dict[str, dict[str, list[str]]]:
-    """Return what a document says: values by subject and predicate, in its order."""
+def _values(text: str, limit: int) -> dict[str, dict[str, list[str]]]:
+    """Return the values of a document by subject and predicate, in order."""
     try:
         rdflib = import_module("rdflib")
     except ImportError:
         raise MissingExtraError(
             "reading NIF needs the package rdflib: pip install 'sgtb[nif]'"
         ) from None
-    # It warns of numbers and IRIs that are none: the caller is told, the log need not be.
+    # Invalid numbers and IRIs are reported to the caller, not logged.
     logging.getLogger("rdflib.term").disabled = True
     values: dict[str, dict[str, list[str]]] = {}
-    left = most
+    left = limit
 
     def named(node: Any) -> str:
         return f"_:{node}" if isinstance(node, rdflib.BNode) else str(node)
@@ -211,18 +211,20 @@ def _values(text: str, most: int) -> dict[str, dict[str, list[str]]]:
         nonlocal left
         left -= 1
         if left < 0:
-            raise TooManyError(f"the document has more statements than the limit of {most:,}", most)
+            raise TooManyError(
+                f"the document has more statements than the limit of {limit:,}", limit
+            )
         subject, predicate, value = (named(node) for node in triple)
         values.setdefault(subject, {}).setdefault(predicate, []).append(value)
 
     graph: Any = rdflib.Graph(bind_namespaces="none")
-    graph.add = add  # taken on the way in: a graph itself knows no order
+    graph.add = add  # intercepted, as a graph has no order
     try:
         graph.parse(data=text.removeprefix("\ufeff"), format="turtle", publicID=_BASE)
     except TooManyError:
         raise
-    except Exception as error:  # it raises whatever a damaged document leads to
+    except Exception as error:  # rdflib raises any exception on damaged documents
         line = getattr(error, "lines", 0) + 1
         why = str(getattr(error, "_why", "")) or type(error).__name__
-        raise RequestError(f"the document is no Turtle, line {line}: {why:.100}") from None
+        raise RequestError(f"the document is not Turtle, line {line}: {why:.100}") from None
     return values

@@ -1,4 +1,4 @@
-"""REL: the Radboud Entity Linker's `{"text", "spans"}`, answered by a list of lists."""
+"""The protocol of REL, the Radboud Entity Linker: `{"text", "spans"}` in, a list of lists out."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Link, Span
-from sgtb.linking.links import Request as Asked
+from sgtb.linking.links import Request as LinkRequest
 from sgtb.serving.engine import Engine
 from sgtb.serving.link_requests import Options
 from sgtb.serving.protocols.form_bodies import json_object, text_of
@@ -22,17 +22,17 @@ _UP = {"schemaVersion": 1, "label": "status", "message": "up", "color": "green"}
 
 
 def router(engine: Engine, settings: ServeSettings) -> APIRouter:
-    """Return the routes: those of REL's own server, and those of its public address."""
+    """Return the routes of REL's server and of its public service."""
     routes = APIRouter(include_in_schema=False)
 
     async def link(request: Request) -> Response:
-        """Link a text, or its given mentions, as REL does."""
-        asked = json_object(await text_of(request))
-        text, spans = _text(asked), _spans(asked, settings)
+        """Link a text, or its given mentions."""
+        body = json_object(await text_of(request))
+        text, spans = _text(body), _spans(body, settings)
         if spans:
             links = await link_given(engine, text, spans, _OPTIONS)
         else:
-            links = list((await engine.link(Asked(text), _OPTIONS)).links)
+            links = list((await engine.link(LinkRequest(text), _OPTIONS)).links)
         rows = [_row(link, given=bool(spans)) for link in links if link.entity is not None]
         return json_response(rows)
 
@@ -41,28 +41,28 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
 
     @routes.get("/api")
     async def status() -> Response:
-        """Say that the service is up, as REL does."""
+        """Return that the service is up."""
         return json_response(_UP)
 
     return routes
 
 
-def _text(asked: Mapping[str, Any]) -> str:
-    text = asked.get("text")
+def _text(body: Mapping[str, Any]) -> str:
+    text = body.get("text")
     if not isinstance(text, str):
         raise RequestError(f'"text" is {text!r:.40}; it must be a string')
     return text
 
 
-def _spans(asked: Mapping[str, Any], settings: ServeSettings) -> list[Span]:
-    """Return the mentions: pairs of start and length, or objects that have both."""
-    given = asked.get("spans")
+def _spans(body: Mapping[str, Any], settings: ServeSettings) -> list[Span]:
+    """Return the given mentions: pairs or objects of start and length."""
+    given = body.get("spans")
     if given is None:
         return []
     if not isinstance(given, list):
         raise RequestError(f'"spans" is {given!r:.40}; it must be a list of [start, length]')
     check_number(given, settings)
-    text, spans = _text(asked), []
+    text, spans = _text(body), []
     for span in given:
         pair = [span.get("start"), span.get("length")] if isinstance(span, dict) else span
         if not isinstance(pair, list) or len(pair) != 2:
@@ -74,10 +74,10 @@ def _spans(asked: Mapping[str, Any], settings: ServeSettings) -> list[Span]:
 
 
 def _row(link: Link, given: bool) -> list[Any]:
-    """Return start, length, mention, title, two confidences and the tag.
+    """Return start, length, mention, title, confidence, and confidence and tag of the detection.
 
-    The second confidence is that of having found a mention, the tag that of the recogniser: REL has
-    neither for given mentions. A link that is right says that its mention is, too.
+    REL has no detection confidence or tag for given mentions. For detected ones the confidence of
+    the link stands for both.
     """
     name = (link.title or link.entity or "").replace(" ", "_")
     confidence = round(link.confidence, 6)

@@ -1,4 +1,4 @@
-"""Spans that clients give: checked against their text, and linked even where they overlap."""
+"""Given spans: checked against their text, and linked even where they overlap."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -12,13 +12,13 @@ from sgtb.serving.service_settings import ServeSettings
 
 
 def given_span(text: str, start: Any, end: Any, name: str | None = None) -> Span:
-    """Return a span; a RequestError if it is none of the text, or not where its name stands."""
+    """Return a span; a RequestError if it is outside of the text or does not match its name."""
     for value in (start, end):
         if not isinstance(value, int) or isinstance(value, bool):
-            raise RequestError(f"the place of a mention is {value!r:.40}; it must be a number")
+            raise RequestError(f"the offset of a mention is {value!r:.40}; it must be a number")
     if not 0 <= start < end <= len(text):
         raise RequestError(
-            f"the mention {start} to {end} is no part of a text of {len(text)} code points"
+            f"the mention {start} to {end} is outside of a text of {len(text)} code points"
             + _units(text, start, name)
         )
     if name is not None and text[start:end] != name:
@@ -30,7 +30,7 @@ def given_span(text: str, start: Any, end: Any, name: str | None = None) -> Span
 
 
 def _units(text: str, start: int, name: str | None) -> str:
-    """Say so if a place was counted as Java and JavaScript do."""
+    """Return a hint if an offset counts UTF-16 units, as in Java and JavaScript."""
     before = text.encode("utf-16-le", "surrogatepass")[: 2 * max(start, 0)]
     at = len(before.decode("utf-16-le", "replace"))
     if not name or at == start or not text.startswith(name, at):
@@ -39,7 +39,7 @@ def _units(text: str, start: int, name: str | None) -> str:
 
 
 def check_length(text: str, settings: ServeSettings) -> None:
-    """Raise if a text is longer than it may be, before anything is done with it."""
+    """Raise if a text is too long."""
     most = settings.max_characters
     if len(text) > most:
         raise TooLongError(
@@ -50,7 +50,7 @@ def check_length(text: str, settings: ServeSettings) -> None:
 
 
 def check_number(spans: Collection[object], settings: ServeSettings) -> None:
-    """Raise if there are more spans than a text may have."""
+    """Raise if a text has too many spans."""
     most = settings.max_spans
     if len(spans) > most:
         raise TooManyError(
@@ -61,7 +61,7 @@ def check_number(spans: Collection[object], settings: ServeSettings) -> None:
 async def link_given(
     engine: Engine, text: str, spans: Sequence[Span], options: Options
 ) -> list[Link]:
-    """Return the link of each span. Those that overlap are linked apart from each other."""
+    """Return the link of each span. Overlapping spans are linked in separate rounds."""
     check_number(spans, engine.settings)
     rounds = _rounds(spans, engine.settings.max_batch)
     linked = await engine.link_many(
@@ -75,14 +75,14 @@ async def link_given(
 
 
 def _rounds(spans: Sequence[Span], most: int) -> list[list[int]]:
-    """Return the places of the spans in rounds, none of which has two that overlap."""
+    """Distribute the indices of spans over rounds without overlaps."""
     rounds: list[list[int]] = []
     ends: list[int] = []
     for i in sorted(range(len(spans)), key=lambda i: (spans[i].start, spans[i].end, i)):
         free = next((j for j, end in enumerate(ends) if end <= spans[i].start), len(ends))
         if free == len(ends):
             if free == most:
-                raise TooManyError(f"more than {most:,} spans lie over each other", most)
+                raise TooManyError(f"more than {most:,} spans overlap at one place", most)
             rounds.append([])
             ends.append(0)
         rounds[free].append(i)

@@ -1,4 +1,4 @@
-"""DBpedia Spotlight: its annotate, candidates, disambiguate and spot, in JSON or as NIF."""
+"""The protocol of DBpedia Spotlight: annotate, candidates, disambiguate and spot."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,13 +11,13 @@ from starlette.concurrency import run_in_threadpool
 from sgtb.core.errors import RequestError
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
 from sgtb.linking.links import Alternative, Link
-from sgtb.linking.links import Request as Asked
+from sgtb.linking.links import Request as LinkRequest
 from sgtb.serving.engine import Engine
 from sgtb.serving.link_requests import Options
 from sgtb.serving.protocols.entity_iris import entity_iri, local_name
 from sgtb.serving.protocols.form_bodies import fields_of
 from sgtb.serving.protocols.marked_text import Spotted, read_markup, read_spots, read_xml
-from sgtb.serving.protocols.nif_turtle import MEDIA_TYPE, Written, turtle, wants_turtle
+from sgtb.serving.protocols.nif_turtle import MEDIA_TYPE, LinkedContext, turtle, wants_turtle
 from sgtb.serving.protocols.request_spans import link_given
 from sgtb.serving.routes import json_response
 from sgtb.serving.service_settings import ServeSettings
@@ -31,15 +31,15 @@ _SPOTTERS: Mapping[str, Callable[[str], Spotted]] = {
     "SpotXmlParser": read_xml,
     "WikiMarkupSpotter": read_markup,
 }
-"""The spotters that find nothing: the text comes with its spots. Other names mean the linker's."""
+"""Spotters that read mentions marked in the text; any other name stands for our detection."""
 
 
 @dataclass(frozen=True)
-class Question:
-    """What a client asks for.
+class SpotlightQuery:
+    """Parameters of a request.
 
-    given  whether the text came with its spots
-    shown  the parameters as they are repeated in the answer
+    given  whether the mentions are marked in the text
+    echo   parameters repeated in the response
     """
 
     spotted: Spotted
@@ -48,10 +48,10 @@ class Question:
     support: int
     types: frozenset[str]
     blacklist: bool
-    shown: Mapping[str, str]
+    echo: Mapping[str, str]
 
     def wants(self, type_: str, support: int) -> bool:
-        """Whether entities of this type and fame are asked for."""
+        """Whether entities of this type and support are wanted."""
         known = {name for name in _TYPES.get(type_, "").lower().split(",") if name}
         known |= {name.partition(":")[2] for name in known}
         listed = not self.types or bool(known & self.types) != self.blacklist
@@ -59,54 +59,54 @@ class Question:
 
 
 def router(engine: Engine, settings: ServeSettings) -> APIRouter:
-    """Return the routes, all of them for GET and for POST."""
+    """Return the routes, each for GET and POST."""
     routes = APIRouter(include_in_schema=False)
     prefix = settings.entity_prefix
-    some = Options(candidates=min(2, settings.max_candidates))  # the second tells how clear it is
+    some = Options(candidates=min(2, settings.max_candidates))
     many = Options(candidates=min(TOP, settings.max_candidates))
 
-    async def links_of(question: Question, options: Options) -> Sequence[Link]:
-        text, spans = question.spotted
-        if question.given:
+    async def links_of(query: SpotlightQuery, options: Options) -> Sequence[Link]:
+        text, spans = query.spotted
+        if query.given:
             return await link_given(engine, text, spans, options)
-        return (await engine.link(Asked(text), options)).links
+        return (await engine.link(LinkRequest(text), options)).links
 
-    async def annotated(request: Request, question: Question) -> Response:
-        links = await links_of(question, some)
+    async def annotated(request: Request, query: SpotlightQuery) -> Response:
+        links = await links_of(query, some)
         kb = engine.linker.kb
         if wants_turtle(request):
-            kept = [link for link, _ in _kept(question, links, kb)]
-            written = Written("", question.spotted.text, [("", link) for link in kept])
-            return Response(turtle([written], prefix), media_type=MEDIA_TYPE)
+            kept = [link for link, _ in _kept(query, links, kb)]
+            linked = LinkedContext("", query.spotted.text, [("", link) for link in kept])
+            return Response(turtle([linked], prefix), media_type=MEDIA_TYPE)
         return await _json(
             lambda: {
-                **question.shown,
+                **query.echo,
                 "Resources": [
-                    _resource(link, support, prefix) for link, support in _kept(question, links, kb)
+                    _resource(link, support, prefix) for link, support in _kept(query, links, kb)
                 ],
             }
         )
 
     async def annotate(request: Request) -> Response:
-        """Find the names in a text and tell what they mean."""
-        return await annotated(request, await _asked(request))
+        """Detect and link mentions."""
+        return await annotated(request, await _read_query(request))
 
     async def disambiguate(request: Request) -> Response:
-        """Tell what the names mean that the text comes with."""
-        return await annotated(request, await _asked(request, read_spots))
+        """Link the mentions marked in a text."""
+        return await annotated(request, await _read_query(request, read_spots))
 
     async def candidates(request: Request) -> Response:
-        """Find the names in a text and tell what they may mean."""
-        question = await _asked(request)
-        links = await links_of(question, many)
+        """Detect mentions and return their candidates."""
+        query = await _read_query(request)
+        links = await links_of(query, many)
         kb = engine.linker.kb
-        return await _json(lambda: _forms(question, _candidates(question, links, kb, prefix)))
+        return await _json(lambda: _forms(query, _candidates(query, links, kb, prefix)))
 
     async def spot(request: Request) -> Response:
-        """Find the names in a text."""
-        question = await _asked(request)
-        links = await links_of(question, some)
-        return await _json(lambda: _forms(question, [_form(link) for link in links]))
+        """Detect mentions."""
+        query = await _read_query(request)
+        links = await links_of(query, some)
+        return await _json(lambda: _forms(query, [_form(link) for link in links]))
 
     for handler in (annotate, candidates, disambiguate, spot):
         for path in (f"/rest/{handler.__name__}", f"/rest/{handler.__name__}/"):
@@ -115,26 +115,30 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
 
 
 async def _json(record: Callable[[], Any]) -> Response:
-    """Write an answer off the event loop: it may have thousands of candidates to look up."""
+    """Serialise a response off the event loop: it may look up thousands of candidates."""
     return await run_in_threadpool(lambda: json_response(record()))
 
 
-async def _asked(request: Request, read: Callable[[str], Spotted] | None = None) -> Question:
-    """Read a request off the event loop: it may be long."""
-    return await run_in_threadpool(_question, await fields_of(request), read)
+async def _read_query(
+    request: Request, read: Callable[[str], Spotted] | None = None
+) -> SpotlightQuery:
+    """Parse a request off the event loop: it may be long."""
+    return await run_in_threadpool(_query, await fields_of(request), read)
 
 
-def _question(fields: Mapping[str, str], read: Callable[[str], Spotted] | None = None) -> Question:
-    """Return what is asked for.
+def _query(
+    fields: Mapping[str, str], read: Callable[[str], Spotted] | None = None
+) -> SpotlightQuery:
+    """Return the parameters of a request.
 
-    read  how spots are read out of the text; None: as the spotter says
+    read  reads the marked mentions of the text; None: as the spotter says
     """
     for name in ("url", "sparql"):
         if fields.get(name):
-            raise RequestError(f"{name!r} is not served here; leave it out")
+            raise RequestError(f"{name!r} is not supported; leave it out")
     text = fields.get("text")
     if not text:
-        raise RequestError('there is no "text"')
+        raise RequestError('"text" is missing')
     policy = fields.get("policy") or "whitelist"
     if policy not in ("whitelist", "blacklist"):
         raise RequestError(f'"policy" is {policy!r:.40}; it must be whitelist or blacklist')
@@ -142,7 +146,7 @@ def _question(fields: Mapping[str, str], read: Callable[[str], Spotted] | None =
     spotted = Spotted(text, ()) if read is None else read(text)
     confidence = _number(fields, "confidence")
     support, types = int(_number(fields, "support")), fields.get("types", "")
-    return Question(
+    return SpotlightQuery(
         spotted,
         read is not None,
         confidence,
@@ -172,13 +176,13 @@ def _number(fields: Mapping[str, str], name: str) -> float:
 
 
 def _kept(
-    question: Question, links: Iterable[Link], kb: KnowledgeBase
+    query: SpotlightQuery, links: Iterable[Link], kb: KnowledgeBase
 ) -> Iterable[tuple[Link, int]]:
-    """Yield the links that are asked for, with the links to their entities counted."""
+    """Yield the wanted links with the support of their entities."""
     for link in links:
-        if link.entity is not None and link.confidence >= question.confidence:
+        if link.entity is not None and link.confidence >= query.confidence:
             support = _support(kb, link.entity)
-            if question.wants(link.type, support):
+            if query.wants(link.type, support):
                 yield link, support
 
 
@@ -197,15 +201,15 @@ def _resource(link: Link, support: int, prefix: str) -> dict[str, str]:
 
 
 def _candidates(
-    question: Question, links: Iterable[Link], kb: KnowledgeBase, prefix: str
+    query: SpotlightQuery, links: Iterable[Link], kb: KnowledgeBase, prefix: str
 ) -> list[dict[str, Any]]:
-    """Return the mentions that have candidates as they are asked for, with these."""
+    """Return the mentions that have wanted candidates, with these."""
     forms = []
     for link in links:
         kept = []
         for other in link.candidates:
             support = _support(kb, other.entity)
-            if other.probability >= question.confidence and question.wants(other.type, support):
+            if other.probability >= query.confidence and query.wants(other.type, support):
                 kept.append((other, support))
         after = [*(other.probability for other, _ in kept[1:]), 0.0]
         resources = [
@@ -235,14 +239,14 @@ def _form(link: Link) -> dict[str, Any]:
     return {"@name": link.text, "@offset": str(link.start)}
 
 
-def _forms(question: Question, forms: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"annotation": {"@text": question.spotted.text, "surfaceForm": forms}}
+def _forms(query: SpotlightQuery, forms: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"annotation": {"@text": query.spotted.text, "surfaceForm": forms}}
 
 
 def _support(kb: KnowledgeBase, id_: str) -> int:
-    """Return how many links lead to an entity, as the source states it, or those known here."""
+    """Return the number of links to an entity, as stated by the source or as counted."""
     number = kb.number(id_)
-    if number is None:  # the knowledge base was replaced meanwhile
+    if number is None:  # the knowledge base was replaced
         return 0
     row = kb.rows[number]
     return int(row["in_links"] if row["stated_in"] < 0 else row["stated_in"])
