@@ -19,7 +19,8 @@ def test_everything_about_a_mention(run):
     for words in (
         TEXT, "Jordan: Michael Jordan, confidence 90 %", "characters 0 to 6, found by exact name",
         "0.400", "a player & more", "a <b>kingdom</b>", "Michael Jordan leads Jordan by 1.25:",
-        "supported by Bulls (Chicago <Bulls>)", "popularity among the candidates", "name similarity",
+        "supported by Bulls (Chicago <Bulls>)", "popularity among the candidates",
+        "name similarity",
     ):  # fmt: skip
         assert words in shown
     assert "\x1b" not in shown

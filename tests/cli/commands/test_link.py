@@ -140,7 +140,7 @@ def test_options_become_settings(run, opened):
         (("x", "--model", __file__), "--model needs --kb"),
         (("x", "--kb", "."), "--kb needs --model"),
         (("x", "--lines", "--jsonl"), "only one of"),
-        (("-", "-"), "can be read once"),
+        (("-", "-"), "can be read only once"),
         (("x", "--html", "-", "--json"), "write the page to a file"),
         (("x", "--candidates", "0"), "candidates"),
         (("x", "--min-link-probability", "2"), "min-link-probability"),

@@ -54,7 +54,7 @@ def test_what_was_measured_goes_into_the_card(tmp_path):
     assert not (tmp_path / "linker" / "kb").exists()
 
 
-@pytest.mark.parametrize(("data", "complaint"), [("{", "no JSON"), ("[]", "is a JSON object")])
+@pytest.mark.parametrize(("data", "complaint"), [("{", "not JSON"), ("[]", "not a JSON object")])
 def test_measurements_that_are_none(tmp_path, data, complaint):
     (tmp_path / "scores.json").write_text(data)
     result = run("pack", *PAIR, "--evaluation", tmp_path / "scores.json", tmp_path / "linker")

@@ -70,12 +70,12 @@ def test_times(written, seconds):
 
 @pytest.mark.parametrize("written", ["", "10", "m", "-1m", "0s", "10 days", "1m30s"])
 def test_what_is_no_time(given, written):
-    assert "is no time" in run(*given, "--budget", written, code=2).output
+    assert "is not a time" in run(*given, "--budget", written, code=2).output
 
 
 def test_documents_are_needed(given, tmp_path):
     result = run("tune", "--kb", KB, "-o", tmp_path / "m", code=2)
-    assert "give documents to learn from" in result.output
+    assert "give training documents" in result.output
 
 
 def test_a_damaged_state(given, tmp_path):

@@ -40,7 +40,9 @@ def check(
     most: Annotated[
         int, typer.Option("--most", min=0, help="Problems of each kind to print.")
     ] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per file.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per file.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Find mentions that overlap, do not match the text, or cannot be linked.
 
