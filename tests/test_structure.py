@@ -128,7 +128,7 @@ LARGER = {
     # The parameters of a command are its options, and their help texts make it long.
     "cli.commands": "commands",
     # spaCy passes settings as keyword arguments.
-    "integrations.spacy_component.make_linker": "factory",
+    "integrations.spacy.make_linker": "factory",
     # FastAPI routes are functions within the function that makes the router.
     "serving.routes.router": "routes",
     # Arguments of an unpickled document: the order is that of the packed record.

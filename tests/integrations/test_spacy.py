@@ -14,7 +14,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from sgtb.core.errors import MissingExtraError, RequestError, SettingsError, SgtbError
-from sgtb.integrations.component_folder import Source
+from sgtb.integrations.component_folder import ComponentSource
 from sgtb.integrations.spacy import ComponentSettings, SgtbLinker, make_linker, score_links
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
@@ -265,7 +265,7 @@ def test_a_pipe_gives_what_single_calls_give(nlp, documents, batch_size):
 
 
 def small_linker(**settings):
-    return SgtbLinker("small", ComponentSettings(LinkerSettings(**settings)), Source())
+    return SgtbLinker("small", ComponentSettings(LinkerSettings(**settings)), ComponentSource())
 
 
 def test_a_doc_that_cannot_be_linked_goes_to_the_error_handler(nlp):

@@ -26,7 +26,7 @@ from sgtb.kb.update import add
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request
 from sgtb.serving.engine import Engine
-from sgtb.serving.linker_source import Source
+from sgtb.serving.linker_source import LinkerSource
 from sgtb.serving.service_settings import ServeSettings
 from sgtb.starter import KB, MODEL
 from tests.helpers.kb_worlds import write_lines
@@ -62,7 +62,7 @@ def metrics_of(port):
 
 
 def test_a_reload_sees_what_was_added_and_closes_the_old(place):
-    engine = Engine(Source(MODEL, place).load)
+    engine = Engine(LinkerSource(MODEL, place).load)
     engine.start()
     old = weakref.ref(engine.linker.kb)
     before = asyncio.run(engine.link(Request(TEXT))).to_dict()
@@ -91,7 +91,7 @@ def damaged(path):
 def test_what_cannot_be_loaded_leaves_all_as_it_was(place, tmp_path, caplog):
     model = tmp_path / "model"
     model.write_bytes(MODEL.read_bytes())
-    engine = Engine(Source(model, place).load)
+    engine = Engine(LinkerSource(model, place).load)
     engine.start()
     linker = engine.linker
     with damaged(model):
@@ -257,6 +257,6 @@ def test_what_cannot_be_loaded_is_named(place, tmp_path):
 def test_a_source_is_a_pair(tmp_path):
     for model, kb in ((None, tmp_path), (tmp_path / "model", None)):
         with pytest.raises(SettingsError, match="without both"):
-            Source(model, kb)
-    with Source().load() as linker:
+            LinkerSource(model, kb)
+    with LinkerSource().load() as linker:
         assert isinstance(linker, Linker)

@@ -13,7 +13,7 @@ from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
 from sgtb.serving.engine import Engine
-from sgtb.serving.linker_source import Source
+from sgtb.serving.linker_source import LinkerSource
 from sgtb.serving.middleware import CONTENT_SECURITY
 from sgtb.serving.service_settings import ServeSettings
 from sgtb.starter import KB, MODEL
@@ -46,7 +46,7 @@ def odd_client(tmp_path_factory):
     add(folder / "kb", EntityList(write_lines(folder / "odd.jsonl", [record])))
     settings = ServeSettings(allow_origins=("https://example.org",))
     with (
-        running(Engine(Source(MODEL, folder / "kb").load, settings), settings) as port,
+        running(Engine(LinkerSource(MODEL, folder / "kb").load, settings), settings) as port,
         httpx.Client(base_url=f"http://127.0.0.1:{port}") as client,
     ):
         yield client

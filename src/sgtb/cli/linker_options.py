@@ -85,15 +85,10 @@ def linker_settings(
 
 
 def open_linker(model: Path | None, kb: Path | None, settings: "LinkerSettings") -> "Linker":
-    """Open the linker of a model and a knowledge base, or the starter."""
+    """Open the linker that the options select."""
     from sgtb.linking.linker import Linker
 
-    if model is None:
-        return Linker.starter(settings)
-    if model.is_dir():
-        return Linker.from_pretrained(model, settings, kb)
-    assert kb is not None, "see check_pair"
-    return Linker.load(model, kb, settings)
+    return Linker.open(model, kb, settings)
 
 
 def print_json(record: dict[str, Any]) -> None:

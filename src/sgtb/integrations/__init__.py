@@ -1,1 +1,1 @@
-"""Integrations: the linker inside other people's pipelines."""
+"""Integrations of the linker into other libraries."""

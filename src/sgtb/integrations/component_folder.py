@@ -1,7 +1,7 @@
-"""Component folder: what a saved pipeline keeps of its linker, as a folder or as bytes.
+"""Storage of the linker of a spaCy pipeline, as a folder or as bytes.
 
 COMPONENT/
-  component.json   where the knowledge base is, if it is not in the folder below
+  component.json   path of the knowledge base, if it is not stored in the folder
   linker/          the linker, as `Linker.save_pretrained` writes it
 """
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from sgtb.linking.linker import Linker
 
 SMALL = 64 << 20
-"""Bytes of a knowledge base up to which it is stored with the pipeline, unless asked otherwise."""
+"""Bytes of a knowledge base up to which it is stored with the pipeline by default."""
 FORMAT = 1
 _RECORD, _LINKER = "component.json", "linker"
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where a linker comes from.
+class ComponentSource:
+    """Where the linker of a component is loaded from.
 
     model  a model file, or a folder of `Linker.save_pretrained`; None: the starter
-    kb     a knowledge base; None: the folder's own
+    kb     a knowledge base; None: that of the folder
     """
 
     model: Path | None = None
@@ -43,23 +43,14 @@ class Source:
 
     def open(self, settings: "LinkerSettings") -> "Linker":
         """Load the linker."""
-        # Not at the top: spaCy imports components that nobody asks for.
+        # Not at the top: spaCy imports components that are not used.
         from sgtb.linking.linker import Linker
 
-        if self.model is None:
-            return Linker.starter(settings)
-        if self.model.is_dir():
-            return Linker.from_pretrained(self.model, settings, self.kb)
-        if self.kb is None:
-            raise SettingsError(
-                f"the model {self.model} needs a knowledge base: set `kb`, too; only a folder of "
-                "Linker.save_pretrained brings its own"
-            )
-        return Linker.load(self.model, self.kb, settings)
+        return Linker.open(self.model, self.kb, settings)
 
 
 def write_folder(linker: "Linker", folder: Path, store_kb: bool | None) -> None:
-    """Write a linker; None: with its knowledge base if that is small."""
+    """Write a linker, with its knowledge base if wanted; None: if it is small."""
     stored = linker.kb.size <= SMALL if store_kb is None else store_kb
     folder.mkdir(parents=True, exist_ok=True)
     linker.save_pretrained(folder / _LINKER, kb=stored)
@@ -67,20 +58,20 @@ def write_folder(linker: "Linker", folder: Path, store_kb: bool | None) -> None:
     write_whole(folder / _RECORD, (json.dumps(record) + "\n").encode())
 
 
-def read_folder(folder: Path, kb: Path | None) -> Source:
-    """Return where the linker of a folder is.
+def read_folder(folder: Path, kb: Path | None) -> ComponentSource:
+    """Return the source of the linker of a folder.
 
-    kb  tried first where the folder has no knowledge base of its own
+    kb  tried first if the folder has no knowledge base
     """
     from sgtb.linking.pretrained import find_pretrained
 
     found = find_pretrained(folder / _LINKER)
     if found.kb is not None:
-        return Source(found.folder)
+        return ComponentSource(found.folder)
     stored = Path(_record(folder / _RECORD)["kb"])
     for place in (kb, stored):
         if place is not None and place.is_dir():
-            return Source(found.folder, place)
+            return ComponentSource(found.folder, place)
     raise ModelFileError(
         f"{folder}: this pipeline was saved without its knowledge base, which was in {stored}; put "
         'it there, or load the pipeline with config={"components": {NAME: {"kb": PLACE}}}, where '
@@ -99,7 +90,7 @@ def pack_folder(folder: Path) -> bytes:
 
 
 def unpack_folder(data: bytes, folder: Path) -> None:
-    """Write the files of a packed folder to an empty one, and nothing anywhere else."""
+    """Write the files of a packed folder to an empty one, never outside of it."""
     try:
         files = srsly.msgpack_loads(data)
         if not isinstance(files, Mapping):
@@ -107,7 +98,7 @@ def unpack_folder(data: bytes, folder: Path) -> None:
         for name, content in files.items():
             _write_within(folder, name, content)
     except (ValueError, TypeError, OSError) as error:
-        raise ModelFileError(f"these bytes are no packed linker: {error}") from None
+        raise ModelFileError(f"not a packed linker: {error}") from None
 
 
 def _write_within(folder: Path, name: Any, content: Any) -> None:
@@ -115,7 +106,7 @@ def _write_within(folder: Path, name: Any, content: Any) -> None:
         raise ValueError("files have names and bytes")
     place = PurePosixPath(name)
     if not place.parts or place.is_absolute() or ".." in place.parts or "\\" in name or ":" in name:
-        raise ValueError(f"{name!r:.80} is no name within a folder")
+        raise ValueError(f"{name!r:.80} is not a name within a folder")
     path = folder / place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
@@ -127,9 +118,9 @@ def _record(path: Path) -> dict[str, Any]:
         if record["format"] != FORMAT:
             raise ValueError(f"format {record['format']!r}; this release reads {FORMAT}")
         if not isinstance(record["kb"], str):
-            raise ValueError("it names no knowledge base, and none is stored")
+            raise ValueError("no knowledge base is named, and none is stored")
     except FileNotFoundError:
-        raise ModelFileError(f"{path}: missing; the pipeline is not whole") from None
+        raise ModelFileError(f"{path}: missing; the pipeline is incomplete") from None
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ModelFileError(f"{path}: cannot be read ({error}); save the pipeline again") from None
     return dict(record)

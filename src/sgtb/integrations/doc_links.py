@@ -1,8 +1,8 @@
-"""Doc links: the links of a spaCy Doc, kept in it as plain data.
+"""The links of a spaCy Doc, stored in it as plain data.
 
-They lie in `doc.user_data` under the keys that spaCy's own extensions have, by the characters of
-their span. So they last when spans are made anew, when a Doc goes to bytes, to a DocBin or to
-another process, and when Docs are joined or cut. `span._.sgtb` and `doc._.sgtb` read them.
+They are stored in `doc.user_data` by the characters of their span, under keys like those of spaCy's
+extensions, and so survive serialisation, new spans, and joined or cut Docs. `span._.sgtb` and
+`doc._.sgtb` read them.
 """
 
 from bisect import bisect_left
@@ -15,19 +15,19 @@ from sgtb.linking.links import Alternative, Link, LinkedDocument, Reason
 
 NAME = "sgtb"
 _MARK = "._."
-"""What the keys of spaCy's extensions begin with."""
-_OF_LINK = ("entity", "title", "type", "confidence", "found", "lead", "runner_up", "fixed")
-_OF_ALTERNATIVE = ("entity", "title", "type", "probability", "prior")
+"""First item of the keys of spaCy's extensions."""
+_LINK_FIELDS = ("entity", "title", "type", "confidence", "found", "lead", "runner_up", "fixed")
+_ALTERNATIVE_FIELDS = ("entity", "title", "type", "probability", "prior")
 
 
 def register() -> None:
-    """Make `span._.sgtb` and `doc._.sgtb` known to spaCy."""
+    """Register `span._.sgtb` and `doc._.sgtb`."""
     Span.set_extension(NAME, getter=link_of, force=True)
     Doc.set_extension(NAME, getter=links_of, force=True)
 
 
 def link_of(span: Span) -> Link | None:
-    """Return the link of a span; None: nobody has linked a mention at these very characters."""
+    """Return the link of a span; None if there is none at exactly these characters."""
     place = span.start_char, span.end_char
     record = _data(span.doc).get(_key(*place))
     if record is None:
@@ -37,7 +37,7 @@ def link_of(span: Span) -> Link | None:
 
 
 def links_of(doc: Doc) -> LinkedDocument:
-    """Return the text of a Doc and all its links, in their order."""
+    """Return the text of a Doc and its links, in order."""
     text, places = doc.text, _places(doc)
     starts = [start for start, _ in places]
     links = [
@@ -53,19 +53,18 @@ def clear(doc: Doc) -> None:
 
 
 def put(doc: Doc, places: Sequence[tuple[int, int]], links: Sequence[Link]) -> None:
-    """Keep links at the characters of their spans; what was fixed keeps what was known of it.
+    """Store links at the characters of their spans; fixed ones keep an earlier record.
 
-    Another mention that is a reason is told by how far away it begins: that stays true when the
-    text is cut out or joined to another.
+    Reasons refer to other mentions by distance, which stays valid when Docs are cut or joined.
     """
     for (start, end), link in zip(places, links, strict=True):
         key = _key(start, end)
         if link.fixed and key in _data(doc):
             continue
         _data(doc)[key] = {
-            **{name: getattr(link, name) for name in _OF_LINK},
+            **{name: getattr(link, name) for name in _LINK_FIELDS},
             "candidates": [
-                [getattr(other, name) for name in _OF_ALTERNATIVE] for other in link.candidates
+                [getattr(other, name) for name in _ALTERNATIVE_FIELDS] for other in link.candidates
             ],
             "reasons": [
                 [
@@ -78,7 +77,7 @@ def put(doc: Doc, places: Sequence[tuple[int, int]], links: Sequence[Link]) -> N
 
 
 def _data(doc: Doc) -> dict[Any, Any]:
-    """Return the data of a Doc; the type that spaCy states for its keys is narrower than it is."""
+    """Return the data of a Doc; the type that spaCy states for its keys is too narrow."""
     return doc.user_data
 
 
@@ -91,7 +90,7 @@ def _is_ours(key: Any) -> bool:
 
 
 def _places(doc: Doc) -> list[tuple[int, int]]:
-    """Return start and end of all links that are within the text, in order."""
+    """Return start and end of all links within the text, in order."""
     found = [(key[2], key[3]) for key in _data(doc) if _is_ours(key)]
     length = doc[-1].idx + len(doc[-1]) if len(doc) else 0
     return sorted(place for place in found if 0 <= place[0] < place[1] <= length)
@@ -103,16 +102,18 @@ def _link(record: dict[str, Any], text: str, place: tuple[int, int], starts: lis
         start=start,
         end=end,
         text=text,
-        **{name: record[name] for name in _OF_LINK},
+        **{name: record[name] for name in _LINK_FIELDS},
         candidates=tuple(Alternative(*fields) for fields in record["candidates"]),
         reasons=tuple(
-            Reason(kind, name, value, None if away is None else _place(starts, start + away))
-            for kind, name, value, away in record["reasons"]
+            Reason(
+                kind, name, value, None if distance is None else _index(starts, start + distance)
+            )
+            for kind, name, value, distance in record["reasons"]
         ),
     )
 
 
-def _place(starts: list[int], start: int) -> int | None:
-    """Return the place of the mention that begins here; None: it was left behind."""
+def _index(starts: list[int], start: int) -> int | None:
+    """Return the index of the mention that starts here; None if it was cut off."""
     place = bisect_left(starts, start)
     return place if place < len(starts) and starts[place] == start else None

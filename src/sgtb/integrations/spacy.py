@@ -1,4 +1,4 @@
-"""The spaCy component `sgtb_linker`: links what `doc.ents` names, all of a Doc decided together."""
+"""The spaCy component `sgtb_linker`: links the entities of a Doc jointly."""
 
 import re
 import tempfile
@@ -26,7 +26,7 @@ from spacy.util import registry
 
 from sgtb.core.records import NIL
 from sgtb.integrations.component_folder import (
-    Source,
+    ComponentSource,
     pack_folder,
     read_folder,
     unpack_folder,
@@ -50,13 +50,13 @@ register()
 
 @dataclass(frozen=True)
 class ComponentSettings:
-    """What a component does; see docs/guide/spacy.md.
+    """Settings of the component; see docs/guide/spacy.md.
 
-    linker         what links come with
-    labels_ignore  labels of entities that are left alone
-    overwrite      whether entities that have an id get a new one; if not, theirs steers the others
+    linker         settings of the linker
+    labels_ignore  labels of entities that are not linked
+    overwrite      whether existing ids are replaced; otherwise they are fixed
     store_kb       whether the knowledge base is saved with the pipeline; None: if it is small
-    batch_size     Docs linked at a time; None: as `nlp.pipe` says
+    batch_size     Docs linked at a time; None: that of `nlp.pipe`
     """
 
     linker: "LinkerSettings"
@@ -71,17 +71,16 @@ class ComponentSettings:
 
 
 class SgtbLinker(Pipe):
-    """A linker in a spaCy pipeline. May be used by several threads.
+    """A linker in a spaCy pipeline; thread-safe.
 
-    The linker is loaded when it is first needed, so that a pipeline can be made before its data
-    are in place. Its `linker` may be used by itself.
+    The linker is loaded at its first use, so that a pipeline can be created before its data exist.
     """
 
     def __init__(
         self,
         name: str,
         settings: ComponentSettings,
-        source: Source,
+        source: ComponentSource,
         scorer: Callable[..., Any] | None = None,
     ) -> None:
         self.name, self.settings, self.scorer = name, settings, scorer
@@ -92,7 +91,7 @@ class SgtbLinker(Pipe):
 
     @property
     def linker(self) -> "Linker":
-        """The linker itself, loaded if it was not."""
+        """The linker, loaded at the first use."""
         with self._guard:
             if self._linker is None:
                 self._linker = self._source.open(self.settings.linker)
@@ -104,8 +103,8 @@ class SgtbLinker(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Link Docs in batches; one that cannot be linked goes to the error handler, alone."""
-        self.linker  # noqa: B018 - a model that is missing is no matter of single Docs
+        """Link Docs in batches; a Doc that fails goes to the error handler."""
+        self.linker  # noqa: B018 - a missing model is no error of a single Doc
         given, size = iter(stream), self.settings.batch_size or batch_size
         while docs := list(islice(given, size)):
             try:
@@ -127,13 +126,13 @@ class SgtbLinker(Pipe):
 
     def _link(self, docs: Sequence[Doc]) -> None:
         asked = [self._mentions(doc) for doc in docs]
-        # Annotated when all are linked: Docs of a batch that fails stay as they were.
+        # Docs are annotated after all are linked: those of a failed batch are unchanged.
         linked = list(self.linker.pipe([request for _, request in asked]))
         for doc, (entities, _), document in zip(docs, asked, linked, strict=True):
             self._annotate(doc, entities, document)
 
     def _mentions(self, doc: Doc) -> tuple[list[Span], Request]:
-        """Return the entities to be linked, and what is asked of the linker."""
+        """Return the entities to link, and the request."""
         text, kb = doc.text, self.linker.kb
         entities: list[Span] = []
         places: list[Place] = []
@@ -145,7 +144,7 @@ class SgtbLinker(Pipe):
             if entity.kb_id_ and not self.settings.overwrite:
                 fixed = entity.kb_id_
                 if kb.number(fixed) is None:
-                    continue  # somebody else's id says nothing to the others
+                    continue  # an id of another knowledge base
             entities.append(entity)
             places.append(Place(start, end, fixed))
         return entities, Request(text, tuple(places))
@@ -168,13 +167,13 @@ class SgtbLinker(Pipe):
         model: str | None = None,
         kb: str | None = None,
     ) -> None:
-        """Load the linker; model and kb, from the block [initialize], replace the config's."""
+        """Load the linker; model and kb of the block [initialize] replace those of the config."""
         if model is not None or kb is not None:
             self._use(_source(model, kb))
-        self.linker  # noqa: B018 - what is missing is said now
+        self.linker  # noqa: B018 - report missing data now
 
     def update(self, *_: Any, **__: Any) -> None:
-        """Raise: spaCy cannot train it."""
+        """Raise an error: the component is not trained by spaCy."""
         raise SgtbError(
             f"{self.name} is not trained by spaCy: `sgtb train` trains it, on a DocBin as well. To "
             f'train other components beside it, put "{self.name}" among the frozen_components'
@@ -183,34 +182,34 @@ class SgtbLinker(Pipe):
     # On disk
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save the linker to a folder; its knowledge base, too, if it is small or asked for."""
+        """Save the linker to a folder, with its knowledge base if that is small or wanted."""
         write_folder(self.linker, Path(path), self.settings.store_kb)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "SgtbLinker":
-        """Use the linker of a folder that `to_disk` wrote."""
+        """Load the linker of a folder written by `to_disk`."""
         self._use(read_folder(Path(path), self._source.kb))
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Return what `to_disk` writes as bytes."""
+        """Return the files of `to_disk` as bytes."""
         with tempfile.TemporaryDirectory(prefix="sgtb-") as folder:
             self.to_disk(folder)
             return pack_folder(Path(folder))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "SgtbLinker":
-        """Use the linker that `to_bytes` gave; its files lie in a temporary folder meanwhile."""
+        """Load the linker of `to_bytes`, from a temporary folder."""
         folder = tempfile.TemporaryDirectory(prefix="sgtb-")
         unpack_folder(data, Path(folder.name))
         self._use(read_folder(Path(folder.name), self._source.kb))
-        self._unpacked = folder  # it goes when this goes
+        self._unpacked = folder  # deleted with this component
         return self
 
-    def _use(self, source: Source) -> None:
+    def _use(self, source: ComponentSource) -> None:
         with self._guard:
             self._source, self._linker, self._unpacked = source, None, None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process loads for itself; what lies in a temporary folder goes along.
+        # Another process loads the linker itself; files of a temporary folder are sent along.
         state = {
             "data": None if self._unpacked is None else self.to_bytes(),
             "error_handler": getattr(self, "error_handler", None),
@@ -233,7 +232,7 @@ class SgtbLinker(Pipe):
         "near_names": False, "overwrite": True, "labels_ignore": sorted(AMOUNTS),
         "store_kb": None, "batch_size": None, "scorer": {"@scorers": SCORER},
     },
-    # Shown in training, but of no weight: it is not what is being trained.
+    # Without weight: the component is not trained.
     default_score_weights={"nel_micro_f": None, "nel_micro_p": None, "nel_micro_r": None},
 )  # fmt: skip
 def make_linker(
@@ -261,7 +260,7 @@ def make_linker(
 
 @registry.scorers(SCORER)
 def make_scorer() -> Callable[..., dict[str, Any]]:
-    """Return the scorer that the config names."""
+    """Return the scorer."""
     return score_links
 
 
@@ -271,5 +270,7 @@ def score_links(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
     return Scorer.score_links(examples, negative_labels=[NIL, ""], **given)
 
 
-def _source(model: str | Path | None, kb: str | Path | None) -> Source:
-    return Source(*(None if path is None else Path(path).expanduser() for path in (model, kb)))
+def _source(model: str | Path | None, kb: str | Path | None) -> ComponentSource:
+    return ComponentSource(
+        *(None if path is None else Path(path).expanduser() for path in (model, kb))
+    )

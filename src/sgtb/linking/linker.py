@@ -67,6 +67,27 @@ class Linker:
         found = find_pretrained(folder)
         return cls.load(found.model, found.kb_or(kb), settings)
 
+    @classmethod
+    def open(
+        cls,
+        model: str | os.PathLike[str] | None = None,
+        kb: str | os.PathLike[str] | None = None,
+        settings: LinkerSettings | None = None,
+    ) -> "Linker":
+        """Load a model file with its knowledge base or a packed folder; by default the starter."""
+        if model is None:
+            if kb is not None:
+                raise SettingsError(f"the knowledge base {kb} needs a model")
+            return cls.starter(settings)
+        if os.path.isdir(model):
+            return cls.from_pretrained(model, settings, kb)
+        if kb is None:
+            raise SettingsError(
+                f"the model {model} needs a knowledge base; only a folder of "
+                "Linker.save_pretrained has its own"
+            )
+        return cls.load(model, kb, settings)
+
     def save_pretrained(
         self,
         folder: str | os.PathLike[str],

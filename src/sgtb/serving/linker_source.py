@@ -16,7 +16,7 @@ _WARM_UP_ENTITIES = 4
 
 
 @dataclass(frozen=True)
-class Source:
+class LinkerSource:
     """A model and a knowledge base on disk; the starter if both are None.
 
     model       a model file, or a folder of `sgtb pack`
@@ -42,13 +42,7 @@ class Source:
         from sgtb.linking.linker import Linker
 
         settings = LinkerSettings(mentions=self.mentions, near_names=self.near_names)
-        if self.model is None:
-            linker = Linker.starter(settings)
-        elif os.path.isdir(self.model):
-            linker = Linker.from_pretrained(self.model, settings, self.kb)
-        else:
-            assert self.kb is not None
-            linker = Linker.load(self.model, self.kb, settings)
+        linker = Linker.open(self.model, self.kb, settings)
         _warm(linker)
         return linker
 

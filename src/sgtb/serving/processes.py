@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sgtb.core.errors import SettingsError, SgtbError
-from sgtb.serving.linker_source import Source
+from sgtb.serving.linker_source import LinkerSource
 from sgtb.serving.listener import listen_on, set_up_log, url_of
 from sgtb.serving.service_settings import ServeSettings
 
@@ -40,7 +40,7 @@ class Work:
     log_requests  whether every request is logged
     """
 
-    source: Source
+    source: LinkerSource
     settings: ServeSettings
     host: str
     port: int

@@ -135,7 +135,7 @@ def serve(
     """  # fmt: skip
     check_pair(model, kb)
     _check_installed()
-    from sgtb.serving.linker_source import Source
+    from sgtb.serving.linker_source import LinkerSource
     from sgtb.serving.processes import Work, run
 
     settings = ServeSettings(
@@ -151,7 +151,7 @@ def serve(
         entity_prefix=entity_prefix,
     )
     mentions = MentionSettings(capitals=not any_case, min_link_probability=min_link_probability)
-    work = Work(Source(model, kb, mentions, fuzzy), settings, host, port, log_requests)
+    work = Work(LinkerSource(model, kb, mentions, fuzzy), settings, host, port, log_requests)
 
     def ready(address: str) -> None:
         print(f"serving on {address} (Ctrl-C to stop)", file=sys.stderr, flush=True)

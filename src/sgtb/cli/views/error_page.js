@@ -43,10 +43,7 @@
       if (answered) name.append(" ", make("span", "badge", "answer"));
       const prior = other.prior === null ? "" : `, prior ${percent(other.prior)}`;
       row.append(name, make("span", "number", percent(other.probability) + prior));
-      const bar = make("div", "bar"), fill = make("i");
-      fill.style.width = `${100 * other.probability}%`;
-      bar.append(fill);
-      item.append(row, bar);
+      item.append(row, bar(other.probability));
       if (m.about[other.entity]) item.append(make("p", "small", m.about[other.entity]));
       list.append(item);
     }

@@ -19,10 +19,7 @@
       const name = make("span", "name", other.title);
       if (other.type) name.append(" ", make("span", "kind", other.type));
       row.append(name, make("span", "number", percent(other.probability)));
-      const bar = make("div", "bar"), fill = make("i");
-      fill.style.width = `${100 * other.probability}%`;
-      bar.append(fill);
-      item.append(row, bar);
+      item.append(row, bar(other.probability));
       if (about[other.entity] && other.entity !== link.entity) item.append(make("p", "small", about[other.entity]));
       list.append(item);
     }

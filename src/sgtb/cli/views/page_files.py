@@ -8,6 +8,9 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 
+_SHARED = "page_parts"
+
+
 class PageFiles(NamedTuple):
     """Style and script of a page, and a policy that allows only these."""
 
@@ -18,13 +21,12 @@ class PageFiles(NamedTuple):
 
 @cache
 def page_files(name: str) -> PageFiles:
-    """Return the files of a page; its script follows the shared one."""
+    """Return the files of a page, each after the one that all pages share."""
     folder = files("sgtb.cli.views")
-    style = folder.joinpath(f"{name}.css").read_text("utf-8")
-    shared, own = (
-        folder.joinpath(file).read_text("utf-8") for file in ("page_parts.js", f"{name}.js")
+    style, script = (
+        "".join(folder.joinpath(f"{file}.{kind}").read_text("utf-8") for file in (_SHARED, name))
+        for kind in ("css", "js")
     )
-    script = f"{shared}{own}"
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; "
         f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'"

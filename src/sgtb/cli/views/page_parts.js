@@ -9,6 +9,13 @@ const make = (tag, name, text) => {
 const percent = (p) => p > 0 && p < 0.005 ? "<1 %" : p >= 0.995 && p < 1 ? ">99 %" : `${Math.round(100 * p)} %`;
 const signed = (v) => `${v < 0 ? "−" : "+"}${Math.abs(v).toFixed(2)}`;
 
+function bar(probability) {
+  const bar = make("div", "bar"), fill = make("i");
+  fill.style.width = `${100 * probability}%`;
+  bar.append(fill);
+  return bar;
+}
+
 function reasons(link) {
   const list = make("ol"), most = Math.max(...link.reasons.map((r) => Math.abs(r.value)), 1e-9);
   for (const reason of link.reasons) {
