@@ -82,7 +82,7 @@ def test_a_flipped_bit_is_found_in_every_column(place, name, where):
     at = HEADER.size + int(where * (len(data) - HEADER.size - 1))
     data[at] ^= 1 << (at % 8)
     path.write_bytes(data)
-    assert findings(place) == (f"{path}: its checksum does not fit: bytes were changed",)
+    assert findings(place) == (f"{path}: wrong checksum: bytes were changed",)
 
 
 def test_a_flipped_bit_is_found_in_what_was_appended(place, tmp_path):
@@ -94,7 +94,7 @@ def test_a_flipped_bit_is_found_in_what_was_appended(place, tmp_path):
         data = bytearray(path.read_bytes())
         data[-1] ^= 4
         path.write_bytes(data)
-        assert findings(place) == (f"{path}: its checksum does not fit: bytes were changed",)
+        assert findings(place) == (f"{path}: wrong checksum: bytes were changed",)
         data[-1] ^= 4
         path.write_bytes(data)
     assert findings(place) == ()
@@ -120,7 +120,7 @@ ROWS = {
     "dead": ("alive", 0, "3 entities, but 4 are stated"),
     "links to it": ("in_links", 7, "wrong count of links to it"),
     "links lost": ("links", 1, "wrong count of links to it"),
-    "pairs lost": ("near", 1, "was met with one that was not met with it"),
+    "pairs lost": ("near", 1, "has a pair that its partner lacks"),
     "id of another": ("text_at", None, "does not lead to its entity"),
     "popularity": ("popularity", 99, "the name 'x' has wrong candidates or counts"),
 }
@@ -177,7 +177,7 @@ NO_ENTITY = "entity number 0 links to a number that no entity has"
 WRONG_NAME = "the name 'x' has wrong candidates or counts"
 UNREADABLE = "the name 'x' cannot be read"
 WORDS = "words and their vectors are not one to one"
-ONE_WAY = "was met with one that was not met with it"
+ONE_WAY = "has a pair that its partner lacks"
 HALF = np.float32(0.6).tobytes()
 # Links are a: b c, d: b. Pairs are a b, a c, b a, c a. "x" is a or b, at 8 bytes each from byte 8.
 TAMPERED = {
@@ -205,12 +205,12 @@ TAMPERED = {
     "a link below": (set_item("links", 0, -1), NO_ENTITY),
     "a link twice": (set_item("links", 1, 1), "entity number 0 has links that do not ascend"),
     "a link to another": (set_item("links", 2, 2), "entity number 1 has a wrong count of links"),
-    "met with itself": (set_item("near", 0, (0, 2)), "entity number 0 was met with itself"),
-    "met with nobody": (set_item("near", 1, (9, 2)), "entity number 0 was met with a number"),
-    "met zero times": (set_item("near", 0, (1, 0)), "was met with another zero times"),
-    "met more often one way": (set_item("near", 0, (1, 9)), ONE_WAY),
-    "met with another one way": (set_item("near", 1, (3, 3)), ONE_WAY),
-    "met out of order": (set_item("near", slice(2), [(2, 3), (1, 2)]), "does not ascend"),
+    "pair with itself": (set_item("near", 0, (0, 2)), "entity number 0 has a pair with itself"),
+    "pair with nobody": (set_item("near", 1, (9, 2)), "entity number 0 has a pair with a number"),
+    "pair zero times": (set_item("near", 0, (1, 0)), "has a pair with count zero"),
+    "pair more often one way": (set_item("near", 0, (1, 9)), ONE_WAY),
+    "pair with another one way": (set_item("near", 1, (3, 3)), ONE_WAY),
+    "pair out of order": (set_item("near", slice(2), [(2, 3), (1, 2)]), "pairs that do not ascend"),
     "a vector too long": (set_item("vectors", 1, 1), "vectors.bin: vector 1 has no unit length"),
     "a vector of zeros": (set_item("vectors", 0, 0), "vectors.bin: vector 0 has no unit length"),
     "a vector that is none": (set_item("words", 1, np.nan), "words.bin: vector 1 has no unit"),
@@ -254,7 +254,7 @@ def test_what_does_not_hold_together_is_found(place, tamper, problem):
 )
 def test_what_cannot_be_trusted_is_not_opened(place, tamper):
     tamper(place)
-    with pytest.raises(KnowledgeBaseError, match=f"{place}.*(damaged|header|cut off)"):
+    with pytest.raises(KnowledgeBaseError, match=f"{place}.*(damaged|header|truncated)"):
         findings(place)
 
 

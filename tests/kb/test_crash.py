@@ -77,7 +77,7 @@ class Commands:
         if name == "build" or found == self.states["old"]:
             self.run(name)
         else:
-            with pytest.raises(KnowledgeBaseError, match=r"there already|there is no entity"):
+            with pytest.raises(KnowledgeBaseError, match=r"already exists|there is no entity"):
                 self.run(name)
         assert self.look(self.place) == self.states[name]
         assert len(list(self.place.glob("data-*"))) == 1

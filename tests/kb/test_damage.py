@@ -52,7 +52,7 @@ def is_refused(place, message):
 @pytest.mark.parametrize("name", FILES)
 def test_a_missing_file_is_named(place, name):
     (data_of(place) / name).unlink()
-    is_refused(place, rf"{name}: missing; the knowledge base is not whole")
+    is_refused(place, rf"{name}: missing; build the knowledge base again")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -71,7 +71,7 @@ def test_a_file_that_was_cut_off_is_named(place, name, left):
     if left < 0 or isinstance(left, float):
         left = int(len(data) * left) if left > 0 else len(data) + left
     path.write_bytes(data[:left])
-    is_refused(place, rf"{name}: .*(cut off|damaged|cannot be opened)")
+    is_refused(place, rf"{name}: .*(truncated|damaged|cannot be opened)")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -91,7 +91,7 @@ def test_a_file_of_another_knowledge_base_is_refused(place, name, tmp_path):
     ]
     other = build(tmp_path, records, "other")
     shutil.copy(data_of(other) / name, data_of(place) / name)
-    is_refused(place, "damaged, or from another knowledge base: its header does not fit")
+    is_refused(place, "damaged, or from another knowledge base: wrong header")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -110,7 +110,7 @@ def test_an_older_file_of_the_same_knowledge_base_is_noticed(place, name, tmp_pa
     elif same:
         assert (name, check(place).ok) == ("words.bin", True)
     else:
-        is_refused(place, rf"{name}: .*cut off")
+        is_refused(place, rf"{name}: .*truncated")
 
 
 @pytest.mark.parametrize(

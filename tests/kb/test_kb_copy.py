@@ -106,7 +106,7 @@ def test_data_that_are_replaced_meanwhile(place, tmp_path, monkeypatch):
 def test_a_file_that_was_cut_off(place, tmp_path):
     (column,) = place.glob("data-*/text.bin")
     os.truncate(column, column.stat().st_size - 1)
-    with pytest.raises(KnowledgeBaseError, match=r"text\.bin: the file was cut off"):
+    with pytest.raises(KnowledgeBaseError, match=r"text\.bin: the file is truncated"):
         duplicate(place, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 

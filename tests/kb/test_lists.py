@@ -75,7 +75,7 @@ WRONG = {
     "many digits": (b'{"id": "Q1", "in_links": ' + b"9" * 5000 + b"}\n", 1, "not JSON"),
     "Latin-1": (ONE + '{"id": "Q2", "name": "Zürich"}\n'.encode("latin-1"), 2, "not UTF-8"),
     "UTF-16": ('{"id": "Q1", "name": "One"}\n'.encode("utf-16"), 1, "not UTF-8"),
-    "NaN": (ONE + b'{"id": "Q2", "name": "Two", "popularity": NaN}\n', 2, "NaN is no number"),
+    "NaN": (ONE + b'{"id": "Q2", "name": "Two", "popularity": NaN}\n', 2, "NaN is not a number"),
     "-Infinity": (ONE + b'{"id": "Q2", "name": "x", "popularity": -Infinity}\n', 2, "no number"),
     "id twice": (ONE + entity() + ONE, 3, "'Q1' is given twice, first in line 1"),
     "no id": (ONE + lines({"name": "Two"}), 2, "id '' is empty"),
@@ -137,8 +137,8 @@ WRONG = {
     "vector of strings": (entity(vector=["1"]), 1, "no finite numbers"),
     "vector of true": (entity(vector=[True]), 1, "no finite numbers"),
     "vector of null": (entity(vector=[1, None]), 1, "no finite numbers"),
-    "vector of NaN": (entity(vector=[1, math.nan]), 1, "NaN is no number"),
-    "vector of Infinity": (entity(vector=[math.inf]), 1, "Infinity is no number"),
+    "vector of NaN": (entity(vector=[1, math.nan]), 1, "NaN is not a number"),
+    "vector of Infinity": (entity(vector=[math.inf]), 1, "Infinity is not a number"),
     "vector of huge numbers": (entity(vector=[1e31]), 1, "no finite numbers"),
     "vector of 1e999": (b'{"id": "1", "name": "x", "vector": [1e999]}\n', 1, "no finite numbers"),
     "vector of zeros": (entity(vector=[0, 0.0]), 1, "all zeros"),
@@ -229,7 +229,7 @@ def test_a_folder_of_other_files_is_not_touched(write, tmp_path, name):
     place = tmp_path / "mine"
     place.mkdir()
     (place / name).write_text("precious")
-    with pytest.raises(KnowledgeBaseError, match="holds other files and no knowledge base"):
+    with pytest.raises(KnowledgeBaseError, match="has other files and no knowledge base"):
         build_list(write(ONE), place)
     assert contents(place) == {name: b"precious"}
     with pytest.raises(KnowledgeBaseError, match="is a file"):

@@ -214,7 +214,12 @@ def test_pairs_vectors_words_and_pages(tmp_path):
     ]
     with KnowledgeBase.open(build(tmp_path, records)) as kb:
         assert kb.near("a").tolist() == [(1, 2), (2, 7)]
-        assert [kb.met("a", "c"), kb.met(2, 0), kb.met("b", "c"), kb.met("a", "a")] == [7, 7, 0, 0]
+        assert [
+            kb.cooccurrence("a", "c"),
+            kb.cooccurrence(2, 0),
+            kb.cooccurrence("b", "c"),
+            kb.cooccurrence("a", "a"),
+        ] == [7, 7, 0, 0]
         np.testing.assert_allclose(kb.vector("a"), [0.6, 0.8], atol=1e-3)
         assert kb.vector(1) is None
         found = kb.vectors(np.array([1, 2, 0, 2], np.int32))
@@ -403,7 +408,7 @@ def test_a_refresh_that_fails_leaves_what_was_seen_before(place):
         add(place, {"id": "Q7", "name": "Jordan"})
         whole = text.read_bytes()
         text.write_bytes(whole[:-1])
-        with pytest.raises(KnowledgeBaseError, match=r"text\.bin.*cut off"):
+        with pytest.raises(KnowledgeBaseError, match=r"text\.bin.*truncated"):
             kb.refresh()
         assert [c.id for c in kb.candidates("jordan")] == ["Q10", "Q2", "Q3"]
         text.write_bytes(whole)

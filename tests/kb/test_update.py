@@ -169,7 +169,7 @@ def test_what_a_record_does_not_state_stays(kb):
         assert getattr(after, field) == getattr(before, field), field
     assert kb.vector("Q2").tolist() == [1, 0]
     assert kb.number("Q2") == 1
-    assert kb.met("Q1", "Q2") == 5
+    assert kb.cooccurrence("Q1", "Q2") == 5
 
 
 def test_null_takes_away_what_was_stated(kb):
@@ -275,7 +275,7 @@ A = {"id": "A", "name": "a"}
 FOREIGN = [{"name": "x", "source": "new"}]
 MANY = [f"{i:04d}" + "x" * 490 for i in range(2200)]
 WRONG_ADDITIONS = {
-    "there already": ([A, {"id": "Q1", "name": "x"}], "line 2: id 'Q1' is there already"),
+    "there already": ([A, {"id": "Q1", "name": "x"}], "line 2: id 'Q1' already exists"),
     "twice": ([A, A], "line 2: id 'A' is given twice, first in line 1"),
     "without a name": ([{"id": "A"}], "line 1: .*no `name`"),
     "with a link to nobody": ([{**A, "links": ["Q9"]}], "line 1: links to 'Q9'"),

@@ -1,7 +1,7 @@
-"""Check: every offset, count and checksum of a knowledge base, verified.
+"""Check of all offsets, counts and checksums of a knowledge base.
 
-LMDB trusts its own pages, and a damaged one may end the process that reads it. So the check runs
-in a process of its own, whose sudden end is a finding like any other.
+LMDB does not validate its pages, and a damaged one may kill the process. So the check runs in a
+process of its own, whose death is a finding.
 """
 
 import json
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress
-from sgtb.kb.build.kb_writer import DEFAULT_MEMORY, fame, grouped_names, name_record
+from sgtb.kb.build.kb_writer import DEFAULT_MEMORY, grouped_names, name_record, popularity_key
 from sgtb.kb.build.sorted_runs import SortedRuns
 from sgtb.kb.columns import column_path
 from sgtb.kb.entity import TYPES
@@ -31,12 +31,12 @@ from sgtb.kb.name_index import by_name, pack_name, unpack_name
 
 MAX_PROBLEMS = 20
 _LENGTH = 2e-3
-"""How far the length of a stored vector may be from one."""
+"""Tolerance of the length of a stored vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What is wrong, at most MAX_PROBLEMS, and how much was looked at."""
+    """At most MAX_PROBLEMS problems, and the numbers of items checked."""
 
     problems: tuple[str, ...]
     entities: int
@@ -45,42 +45,42 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
 
-def check(place: Path, progress: Progress | None = None) -> CheckReport:
-    """Check a knowledge base; one that cannot even be opened is a KnowledgeBaseError."""
-    data_folder(place)
-    command = [sys.executable, "-c", "from sgtb.kb.check import main; main()", str(place)]
+def check(path: Path, progress: Progress | None = None) -> CheckReport:
+    """Check a knowledge base; raise a KnowledgeBaseError if it cannot be opened."""
+    data_folder(path)
+    command = [sys.executable, "-c", "from sgtb.kb.check import main; main()", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stderr is not None
-        said: dict[str, Any] = {}
+        message: dict[str, Any] = {}
         for line in child.stdout:
-            said = json.loads(line)
-            if "stage" in said and progress is not None:
-                progress(said["stage"], said["done"], said["total"])
-        complaint = child.stderr.read().decode(errors="replace").strip()
-    if "problems" in said:
-        return CheckReport(tuple(said.pop("problems")), **said)
-    if "error" in said:
-        raise KnowledgeBaseError(said["error"])
-    reason = complaint.splitlines()[-1] if complaint else f"signal {-child.returncode}"
+            message = json.loads(line)
+            if "stage" in message and progress is not None:
+                progress(message["stage"], message["done"], message["total"])
+        stderr = child.stderr.read().decode(errors="replace").strip()
+    if "problems" in message:
+        return CheckReport(tuple(message.pop("problems")), **message)
+    if "error" in message:
+        raise KnowledgeBaseError(message["error"])
+    reason = stderr.splitlines()[-1] if stderr else f"signal {-child.returncode}"
     raise KnowledgeBaseError(
-        f"{place}: damaged: reading it ended the process ({reason}); build it again"
+        f"{path}: damaged: reading it ended the process ({reason}); build it again"
     )
 
 
 def main() -> None:
-    """Check in this process, and say what was found as JSON."""
+    """Check in this process, and print progress and report as JSON lines."""
 
-    def say(stage: str, done: int, total: int) -> None:
+    def progress(stage: str, done: int, total: int) -> None:
         print(json.dumps({"stage": stage, "done": done, "total": total}), flush=True)
 
     try:
         with KnowledgeBase(sys.argv[1]) as kb:
-            problems = tuple(islice(_problems(kb, say), MAX_PROBLEMS))
+            problems = tuple(islice(_problems(kb, progress), MAX_PROBLEMS))
             state = kb.state
         report: dict[str, Any] = {
             "problems": problems,
@@ -93,20 +93,20 @@ def main() -> None:
     print(json.dumps(report), flush=True)
 
 
-def _problems(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
-    # What comes later relies on what was checked before.
+def _problems(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
+    # Later checks rely on earlier ones.
     for part in (_checksums, _rows):
-        found = list(islice(part(kb, say), MAX_PROBLEMS))
+        found = list(islice(part(kb, progress), MAX_PROBLEMS))
         yield from found
         if found:
             return
-    yield from chain(_links(kb), _near(kb), _vectors(kb), _words(kb), _names(kb, say))
+    yield from chain(_links(kb), _near(kb), _vectors(kb), _words(kb), _names(kb, progress))
 
 
-def _checksums(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
+def _checksums(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
     folder, state = kb.folder, kb.state
     for done, column in enumerate(COLUMNS):
-        say("checksums", done, len(COLUMNS))
+        progress("checksums", done, len(COLUMNS))
         path, extent = column_path(folder, column), state.columns[column]
         left, crc = extent.items * item_size(column, state.dimensions), 0
         with open(path, "rb") as file:
@@ -115,10 +115,10 @@ def _checksums(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
                 crc = zlib.crc32(block, crc)
                 left -= len(block)
         if crc != extent.crc:
-            yield f"{path}: its checksum does not fit: bytes were changed"
+            yield f"{path}: wrong checksum: bytes were changed"
 
 
-def _rows(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
+def _rows(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
     rows, path = kb.rows, column_path(kb.folder, "entities")
     alive = rows["alive"] == 1
     if np.any(rows["alive"] > 1):
@@ -160,7 +160,7 @@ def _links(kb: KnowledgeBase) -> Iterator[str]:
     )
     if np.any((target < 0) | (target >= len(rows))):
         return
-    yield from _each(path, owner, {"links to what was removed": rows["alive"][target] != 1})
+    yield from _each(path, owner, {"links to a removed entity": rows["alive"][target] != 1})
     counted = np.bincount(target, minlength=len(rows))
     wrong = (counted != rows["in_links"]) & (rows["alive"] == 1)
     yield from _each(path, np.arange(len(rows)), {"has a wrong count of links to it": wrong})
@@ -177,17 +177,17 @@ def _near(kb: KnowledgeBase) -> Iterator[str]:
         path,
         owner,
         {
-            "was met with a number that no entity has": bad,
-            "was met with itself": owner == other,
-            "has a list that does not ascend": _unordered(owner, other),
-            "was met with another zero times": count == 0,
+            "has a pair with a number that no entity has": bad,
+            "has a pair with itself": owner == other,
+            "has pairs that do not ascend": _unordered(owner, other),
+            "has a pair with count zero": count == 0,
         },
     )
     if bad.any():
         return
     one, two = np.lexsort((other, owner)), np.lexsort((owner, other))
     same = (owner[one] == other[two]) & (other[one] == owner[two]) & (count[one] == count[two])
-    yield from _each(path, owner[one], {"was met with one that was not met with it": ~same})
+    yield from _each(path, owner[one], {"has a pair that its partner lacks": ~same})
 
 
 def _vectors(kb: KnowledgeBase) -> Iterator[str]:
@@ -206,8 +206,8 @@ def _words(kb: KnowledgeBase) -> Iterator[str]:
         yield f"{kb.path}: words and their vectors are not one to one"
 
 
-def _names(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
-    """Compare ids and names, as LMDB has them, with what the entities say of themselves."""
+def _names(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
+    """Compare ids and names in LMDB with those of the entities."""
     folder, sources = kb.folder, len(kb.sources)
     env, transaction = kb.tables()
     with tempfile.TemporaryDirectory() as scratch:
@@ -216,7 +216,7 @@ def _names(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
         alive = np.flatnonzero(kb.rows["alive"]).tolist()
         for done, number in enumerate(alive):
             if done % 10_000 == 0:
-                say("entities", done, len(alive))
+                progress("entities", done, len(alive))
             try:
                 id_, spelled = kb.id_of(number), kb.spellings_of(number)
                 kb.title_of(number), kb.description_of(number)
@@ -240,13 +240,13 @@ def _names(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
             value = transaction.get(name, db=env.names)
             found += 1
             if found % 10_000 == 0:
-                say("names", found, stored)
+                progress("names", found, stored)
             if value is None:
                 yield f"{env.path}: the name {name.decode()!r} is missing"
                 continue
             try:
                 known = unpack_name(value, sources)
-                expected = pack_name(counts, sources, (known.linked, known.pages), _tie(kb))
+                expected = pack_name(counts, sources, (known.linked, known.pages), _tie_key(kb))
             except ValueError as error:
                 yield f"{env.path}: the name {name.decode()!r} cannot be read: {error}"
                 continue
@@ -255,8 +255,11 @@ def _names(kb: KnowledgeBase, say: Progress) -> Iterator[str]:
         yield from _stated(env.path, "names", stored, found)
 
 
-def _tie(kb: KnowledgeBase) -> Callable[[int], tuple[float, bytes]]:
-    return lambda number: (fame(float(kb.rows[number]["popularity"])), kb.id_of(number).encode())
+def _tie_key(kb: KnowledgeBase) -> Callable[[int], tuple[float, bytes]]:
+    return lambda number: (
+        popularity_key(float(kb.rows[number]["popularity"])),
+        kb.id_of(number).encode(),
+    )
 
 
 def _stated(path: Path, what: str, found: int, stated: int) -> Iterator[str]:
@@ -267,7 +270,7 @@ def _stated(path: Path, what: str, found: int, stated: int) -> Iterator[str]:
 def _flat(
     kb: KnowledgeBase, column: str, items: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    """Return the lists of all entities in one, and whose each item is."""
+    """Return owner and item of all lists, concatenated."""
     rows = kb.rows
     owners = np.flatnonzero(rows["alive"])
     size = rows[column][owners].astype(np.int64)

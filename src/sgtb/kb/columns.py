@@ -1,4 +1,4 @@
-"""Columns: flat files that only grow, memory-mapped by readers, checked by a running checksum."""
+"""Columns: append-only flat files with checksums, memory-mapped by readers."""
 
 import os
 import zlib
@@ -17,7 +17,7 @@ from sgtb.kb.layout import FORMAT, HEADER, MAGIC, NEAR, ROW, item_size
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of a column is valid: its items, and the checksum of their bytes."""
+    """The valid part of a column: number of items, and checksum of their bytes."""
 
     items: int = 0
     crc: int = 0
@@ -28,38 +28,38 @@ class Extent:
 
 
 def column_path(folder: Path, column: str) -> Path:
-    """Return where a column lies."""
+    """Return the path of a column."""
     return folder / f"{column}.bin"
 
 
 def pack_header(column: str, size: int, build: bytes) -> bytes:
-    """Return the first bytes of a column's file."""
+    """Return the header of a column's file."""
     return HEADER.pack(MAGIC, FORMAT, size, column.encode(), build)
 
 
 def check_header(path: Path, column: str, size: int, items: int, build: bytes) -> None:
-    """Raise where a file is not the column it should be, or is shorter than its extent."""
+    """Raise if a file is not the expected column, or is shorter than its extent."""
     try:
         with open(path, "rb") as file:
             head = file.read(HEADER.size)
             length = os.fstat(file.fileno()).st_size
     except FileNotFoundError:
-        raise KnowledgeBaseError(f"{path}: missing; the knowledge base is not whole") from None
+        raise KnowledgeBaseError(f"{path}: missing; build the knowledge base again") from None
     except OSError as error:
         raise KnowledgeBaseError(f"{path}: cannot be read: {error.strerror}") from None
     if head != pack_header(column, size, build):
         raise KnowledgeBaseError(
-            f"{path}: damaged, or from another knowledge base: its header does not fit"
+            f"{path}: damaged, or of another knowledge base: wrong header; build it again"
         )
     if length < HEADER.size + items * size:
         raise KnowledgeBaseError(
-            f"{path}: {length:,} bytes, but {HEADER.size + items * size:,} should be there; "
-            "the file was cut off"
+            f"{path}: truncated: {length:,} bytes instead of {HEADER.size + items * size:,}; build "
+            "the knowledge base again"
         )
 
 
 def columns_size(extents: Mapping[str, Extent], dimensions: int) -> int:
-    """Return the bytes of all columns."""
+    """Return the size of all columns in bytes."""
     return sum(
         HEADER.size + extent.items * item_size(column, dimensions)
         for column, extent in extents.items()
@@ -69,7 +69,7 @@ def columns_size(extents: Mapping[str, Extent], dimensions: int) -> int:
 def map_column(
     folder: Path, column: str, extent: Extent, dimensions: int, build: bytes
 ) -> npt.NDArray[Any]:
-    """Memory-map the valid part of a column; what lies behind it is a torn tail."""
+    """Memory-map the valid part of a column; what follows is of an interrupted write."""
     size = item_size(column, dimensions)
     path = column_path(folder, column)
     check_header(path, column, size, extent.items, build)
@@ -80,13 +80,13 @@ def map_column(
         shape = (extent.items, dimensions)
     if not extent.items or not size:
         return np.zeros(shape, dtype)
-    # Copy-on-write for the rows: those changed since the build are patched in memory.
+    # Copy-on-write for rows: those changed since the build are patched in memory.
     mode: Any = "c" if column == "entities" else "r"
     return np.memmap(path, dtype, mode, HEADER.size, shape)
 
 
 class Appender:
-    """Appends to columns, behind the extents that are valid now."""
+    """Appends to columns after their valid extents."""
 
     def __init__(self, folder: Path, extents: Mapping[str, Extent], dimensions: int) -> None:
         self.extents = dict(extents)
@@ -105,23 +105,23 @@ class Appender:
         if file is None:
             file = self._files[column] = open(column_path(self._folder, column), "r+b")  # noqa: SIM115
             end = HEADER.size + at * size
-            file.truncate(end)  # a torn tail of somebody who was killed
+            file.truncate(end)  # left by an interrupted write
             file.seek(end)
         file.write(data)
         self.extents[column] = self.extents[column].grown(data, size)
         return at
 
     def flush(self) -> None:
-        """Bring everything to disk."""
+        """Flush everything to disk."""
         for file in self._files.values():
             file.flush()
             os.fsync(file.fileno())
 
     @contextmanager
     def closing(self) -> Iterator["Appender"]:
-        """Close the files at the end, whatever happens; if it is bad, cut off what was appended.
+        """Close the files at the end; after an error, truncate what was appended.
 
-        A commit that makes it valid must come after this.
+        A commit that makes the data valid must follow.
         """
         try:
             yield self
@@ -129,13 +129,13 @@ class Appender:
             self._close()
             for column in self._files:
                 end = HEADER.size + self._valid[column].items * item_size(column, self._dimensions)
-                with suppress(OSError):  # else the next who appends cuts it off
+                with suppress(OSError):  # else the next writer truncates it
                     os.truncate(column_path(self._folder, column), end)
             raise
         self._close()
 
     def _close(self) -> None:
         for file in self._files.values():
-            # A full disk has been reported by now; what is in the buffer is of no use.
+            # A full disk has been reported already.
             with suppress(OSError):
                 file.close()

@@ -1,4 +1,4 @@
-"""Entity, Candidate and Alias: what a knowledge base answers, one by one and in arrays."""
+"""Entity, Candidate and Alias: results of look-ups, as records and as arrays."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 TYPES = ("", "PER", "ORG", "LOC", "MISC")
-"""The coarse types, by the number that stands for them on disk; "" where it is unknown."""
+"""Coarse types by their number on disk; "": unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A spelling that an entity goes by: how often, according to which source."""
+    """A spelling of an entity with its count in a source."""
 
     name: str
     source: str
@@ -21,10 +21,10 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entity that a name may mean.
+    """A candidate entity of a name.
 
-    prior   how likely, by the name alone: the mean over the sources that know the name
-    counts  how often each source saw it, in the order of the knowledge base's `sources`
+    prior   P(entity | name), the mean over the sources that have the name
+    counts  count per source, in the order of the knowledge base's `sources`
     """
 
     id: str
@@ -36,12 +36,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """What is known about an entity.
+    """An entity of the knowledge base.
 
-    popularity  any measure of fame, NaN where unknown
-    in_links    links to it and from it: as the source states them, else those known here
-    out_links
-    links       the ids of the entities it links to
+    popularity  any measure; NaN: unknown
+    in_links    number of links to it, as stated by the source, else of this knowledge base
+    out_links   number of links from it, likewise
+    links       ids of the entities it links to
     """
 
     id: str
@@ -57,7 +57,7 @@ class Entity:
 
 
 class CandidateLists(NamedTuple):
-    """The candidates of several names: those of name i are items offsets[i] to offsets[i + 1]."""
+    """Candidates of several names; those of name i are items offsets[i] to offsets[i + 1]."""
 
     offsets: npt.NDArray[np.int64]
     entity: npt.NDArray[np.int32]
@@ -65,7 +65,7 @@ class CandidateLists(NamedTuple):
 
 
 class NameHeads(NamedTuple):
-    """Of several names: whether there is such a name, pages that link it, pages that hold it."""
+    """Per name: whether it is known, pages on which it is a link, pages on which it occurs."""
 
     known: npt.NDArray[np.bool_]
     linked: npt.NDArray[np.uint32]

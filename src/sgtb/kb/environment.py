@@ -1,8 +1,7 @@
-"""Environment: the LMDB file of a data folder, opened once in a process and shared.
+"""Environment: the LMDB file of a data folder, opened once per process.
 
-LMDB forbids opening a file twice in one process. Readers and a writer in the same process get
-the same environment here; the last to leave closes it. A forked child opens the file for itself:
-what it inherits is its parent's, neither to be used nor to be closed.
+LMDB forbids opening a file twice in one process, so readers and writers share a reference-counted
+environment. A forked child opens the file again; it must neither use nor close its parent's.
 """
 
 import errno
@@ -23,24 +22,24 @@ from sgtb.kb.columns import Extent
 from sgtb.kb.layout import COLUMNS, FORMAT, MAX_DIMENSIONS, NAMES
 
 MAP_SIZE = 1 << 38
-"""Address space, not memory: the most that names.mdb may ever grow to."""
+"""Reserved address space, the limit of names.mdb."""
 _DATABASES = (b"ids", b"names", b"words", b"rows")
 _STATE = b"state"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_LITTLE = 1 << 20
-"""Bytes: where fewer are free, an error in writing is one of a full disk."""
+_NEARLY_FULL = 1 << 20
+"""With fewer free bytes, a write error is taken for a full disk."""
 _READERS = 1024
 _LOCK_SIZE = (64 * _READERS + 4096) // 4096 * 4096
-"""Bytes: LMDB has 64 for a reader, and some for itself."""
+"""Size of LMDB's lock file: 64 bytes per reader and a header."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a transaction makes valid.
+    """State of a knowledge base, as of a transaction.
 
-    build        names the build that all files belong to
-    generation   counts the changes since
-    fingerprint  of all that is in the knowledge base, and of the changes that led to it
+    build        identifier of the build that all files belong to
+    generation   number of changes since the build
+    fingerprint  hash of content and history
     """
 
     build: str
@@ -56,12 +55,12 @@ class State:
     origin: Mapping[str, Any]
 
     def pack(self) -> bytes:
-        """Return the record that LMDB keeps."""
+        """Return the record for LMDB."""
         return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True).encode()
 
     @classmethod
     def unpack(cls, path: Path, data: bytes | None) -> "State":
-        """Read a record, trusting nothing."""
+        """Parse and validate a record."""
         try:
             fields = json.loads(data or b"")
             if fields.pop("format") != FORMAT:
@@ -111,21 +110,21 @@ class Environment:
             raise
 
     def size(self) -> int:
-        """Return the bytes of the file that are in use, or were."""
+        """Return the allocated size of the file in bytes."""
         return int((self.lmdb.info()["last_pgno"] + 1) * self.lmdb.stat()["psize"])
 
     def state(self, transaction: lmdb.Transaction) -> State:
-        """Return the state that a transaction sees."""
+        """Return the state of a transaction."""
         data = transaction.get(_STATE)
         return State.unpack(self.path, None if data is None else bytes(data))
 
     def put_state(self, transaction: lmdb.Transaction, state: State) -> None:
-        """Make a state the valid one, once the transaction commits."""
+        """Store a state, valid when the transaction commits."""
         transaction.put(_STATE, state.pack())
 
 
 def create(path: Path) -> lmdb.Environment:
-    """Make a new file with all databases, for a build: unsafe until it is synced."""
+    """Create a new file with all databases; not durable until it is synced."""
     _reserve_lock(path)
     environment = lmdb.open(
         str(path), subdir=False, map_size=MAP_SIZE, max_dbs=8, sync=False, metasync=False
@@ -135,63 +134,63 @@ def create(path: Path) -> lmdb.Environment:
     return environment
 
 
-def write_error(place: Path, error: Exception) -> KnowledgeBaseError:
-    """Return what to raise when something could not be written; what was there is as it was."""
+def write_error(path: Path, error: Exception) -> KnowledgeBaseError:
+    """Return the error for a failed write that changed nothing."""
     if isinstance(error, lmdb.Error):
-        # LMDB has an error for a full disk, but of a page written in part it says no more than
-        # that input or output failed, and of a limit it tells in words.
-        full = isinstance(error, lmdb.DiskError | lmdb.MapFullError) or _free(place) < _LITTLE
+        # LMDB has an error for a full disk, but reports a partially written page as an I/O error,
+        # and a quota only in its message.
+        full = isinstance(error, lmdb.DiskError | lmdb.MapFullError) or _free(path) < _NEARLY_FULL
         full = full or any(os.strerror(code) in str(error) for code in _FULL)
     else:
         full = getattr(error, "errno", None) in _FULL
     if full:
-        return KnowledgeBaseError(f"{place}: the disk is full; nothing was changed")
+        return KnowledgeBaseError(f"{path}: the disk is full; nothing was changed")
     reason = getattr(error, "strerror", None) or error
-    return KnowledgeBaseError(f"{place}: cannot be written: {reason}; nothing was changed")
+    return KnowledgeBaseError(f"{path}: cannot be written: {reason}; nothing was changed")
 
 
 Key = tuple[int, int, int]
-_open_ones: dict[Key, Environment] = {}
-_guard = threading.RLock()  # the end of a reader may come while another is opened
+_environments: dict[Key, Environment] = {}
+_guard = threading.RLock()  # a reader may be collected while another is opened
 
 
 def key_of(folder: Path) -> Key:
-    """Return what tells the environment of a data folder from others, in this process."""
+    """Return the key of a data folder's environment in this process."""
     path = folder / NAMES
     try:
         status = os.stat(path)
     except FileNotFoundError:
-        raise KnowledgeBaseError(f"{path}: missing; the knowledge base is not whole") from None
+        raise KnowledgeBaseError(f"{path}: missing; build the knowledge base again") from None
     return os.getpid(), status.st_dev, status.st_ino
 
 
 def acquire(folder: Path) -> Environment:
-    """Return the environment of a data folder, opened if nobody has it open."""
+    """Return the environment of a data folder; open it if needed."""
     with _guard:
         key = key_of(folder)
-        environment = _open_ones.get(key)
+        environment = _environments.get(key)
         if environment is None:
-            environment = _open_ones[key] = Environment(folder / NAMES)
+            environment = _environments[key] = Environment(folder / NAMES)
         environment.users += 1
     return environment
 
 
 def release(environment: Environment) -> None:
-    """Give an environment back."""
+    """Release an environment; the last user closes it."""
     with _guard:
         environment.users -= 1
         if environment.users:
             return
-        for key, known in list(_open_ones.items()):
+        for key, known in list(_environments.items()):
             if known is environment:
-                del _open_ones[key]
+                del _environments[key]
                 if key[0] == os.getpid():
                     environment.lmdb.close()
 
 
 @contextmanager
 def acquired(folder: Path) -> Iterator[Environment]:
-    """Hold an environment for a while."""
+    """Context manager around `acquire` and `release`."""
     environment = acquire(folder)
     try:
         yield environment
@@ -204,16 +203,15 @@ def _open(path: Path) -> lmdb.Environment:
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         _reserve_lock(path)
         environment = lmdb.open(str(path), map_size=MAP_SIZE, create=False, **options)
-        environment.reader_check()  # readers that were killed hold on to old pages
+        environment.reader_check()  # frees the pages of killed readers
         return environment
-    # Without a lock file of its own to write, a reader is safe only while nobody writes.
+    # Without a writable lock file, a reader is only safe while there is no writer.
     lock = os.access(f"{path}-lock", os.W_OK)
     return lmdb.open(str(path), map_size=MAP_SIZE, readonly=True, lock=lock, **options)
 
 
 def _reserve_lock(path: Path) -> None:
-    """Make room for LMDB's lock file, which it maps: to touch what a full disk has no room for
-    would kill the process. A build leaves the file, so that its readers need no room."""
+    """Allocate LMDB's lock file, which it maps: on a full disk, access would kill the process."""
     if not hasattr(os, "posix_fallocate"):
         return
     with open(f"{path}-lock", "ab") as file:
@@ -222,39 +220,36 @@ def _reserve_lock(path: Path) -> None:
 
 
 def _check_length(path: Path, needed: int) -> None:
-    """Refuse a file that was cut off: touching what is missing would kill the process."""
+    """Refuse a truncated file: access to missing pages would kill the process."""
     if path.stat().st_size < needed:
         raise KnowledgeBaseError(
-            f"{path}: {path.stat().st_size:,} bytes, but {needed:,} should be there; "
-            "the file was cut off"
+            f"{path}: truncated: {path.stat().st_size:,} bytes instead of {needed:,}; build the "
+            "knowledge base again"
         )
 
 
 def _unreadable(path: Path, error: lmdb.Error) -> KnowledgeBaseError:
-    way = "build the knowledge base again"
+    advice = "build the knowledge base again"
     if isinstance(error, lmdb.MemoryError):
-        way = f"it needs {MAP_SIZE >> 30} GiB of address space, which `ulimit -v` limits"
-    return KnowledgeBaseError(f"{path}: cannot be opened: {error}; {way}")
+        advice = f"it needs {MAP_SIZE >> 30} GiB of address space, which `ulimit -v` limits"
+    return KnowledgeBaseError(f"{path}: cannot be opened: {error}; {advice}")
 
 
-def _free(place: Path) -> int:
+def _free(path: Path) -> int:
     try:
-        return shutil.disk_usage(place).free
+        return shutil.disk_usage(path).free
     except OSError:
-        return _LITTLE
+        return _NEARLY_FULL
 
 
-def _own_files_only() -> None:
-    """Let a forked child open what its parent has open.
-
-    py-lmdb keeps a list of the files that are open in a process, and a forked child inherits it.
-    """
+def _allow_reopening_after_fork() -> None:
+    """Make py-lmdb's registry of open files per process; a forked child inherits it."""
     try:
         from lmdb import _envid  # since 3.0
     except ImportError:
         return
     files: Callable[..., tuple[Any, ...]] = _envid.env_keys
-    _envid.env_keys = lambda *which: tuple((os.getpid(), key) for key in files(*which))
+    _envid.env_keys = lambda *args: tuple((os.getpid(), key) for key in files(*args))
 
 
-_own_files_only()
+_allow_reopening_after_fork()

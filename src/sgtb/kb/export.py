@@ -1,4 +1,4 @@
-"""Export: a knowledge base as JSON Lines, from which the same knowledge base can be built."""
+"""Export of a knowledge base as JSON Lines, from which it can be built again."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 
 
 def export_lines(kb: KnowledgeBase) -> Iterator[str]:
-    """Yield the lines of an export: a header, the entities by number, then pairs, words, names."""
+    """Yield the lines of an export: header, entities by number, pairs, words, names."""
     state = kb.state
     header = {
         "kind": "kb",
@@ -42,7 +42,7 @@ def export_lines(kb: KnowledgeBase) -> Iterator[str]:
 
 
 def _entity(kb: KnowledgeBase, number: int) -> dict[str, Any]:
-    """Return an entity as a list states it, without what is unknown."""
+    """Return an entity as a record of a list, without unknown fields."""
     row, sources = kb.rows[number], kb.sources
     popularity = row["popularity"]
     at = int(row["vector"])
@@ -65,7 +65,7 @@ def _entity(kb: KnowledgeBase, number: int) -> dict[str, Any]:
 
 
 def _numbers(vector: npt.NDArray[np.float16]) -> list[float]:
-    """Five digits tell every half-precision number from its neighbours."""
+    """Return a vector with five digits, which identify a half-precision number."""
     return [float(f"{value:.5g}") for value in vector.tolist()]
 
 

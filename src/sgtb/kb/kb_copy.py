@@ -1,7 +1,7 @@
-"""Duplicate: a copy of a knowledge base in another folder, taken while others may change it.
+"""Copy of a knowledge base to another folder, also while it is changed.
 
-LMDB copies names.mdb as of one transaction. The columns only grow, and the state in the copy says
-how much of them belongs to it. So nobody has to wait, and who may only read may copy, too.
+LMDB copies names.mdb as of one transaction. Columns only grow, and the state in the copy has their
+valid sizes. So copying needs no lock and no write access.
 """
 
 import os
@@ -17,20 +17,20 @@ from sgtb.kb.kb_folder import building, data_folder
 from sgtb.kb.layout import COLUMNS, HEADER, NAMES, item_size
 
 _ATTEMPTS = 10
-"""How often in a row a build may replace the data while they are being copied."""
+"""Attempts, as builds may replace the data while they are copied."""
 _CHUNK = 1 << 20
 
 
-def duplicate(source: Path, place: Path) -> None:
-    """Copy the newest state of a knowledge base to a new folder; the same state, the same bytes."""
+def duplicate(source: Path, path: Path) -> None:
+    """Copy the newest state of a knowledge base to a new folder; equal states give equal bytes."""
     for attempt in range(1, _ATTEMPTS + 1):
         folder = data_folder(source)
         try:
-            with building(place) as target:
+            with building(path) as target:
                 _copy_data(folder, target)
             return
         except (KnowledgeBaseError, OSError):
-            # A build may have replaced the data meanwhile; otherwise the trouble is real.
+            # Retry only if a build has replaced the data meanwhile.
             if attempt == _ATTEMPTS or data_folder(source) == folder:
                 raise
 
@@ -55,13 +55,13 @@ def _copy_column(folder: Path, target: Path, column: str, state: State) -> None:
     path = column_path(folder, column)
     with open(path, "rb") as read, open(column_path(target, column), "xb") as written:
         if _copy_bytes(read, written, size) < size:
-            raise KnowledgeBaseError(f"{path}: the file was cut off; nothing was copied")
+            raise KnowledgeBaseError(f"{path}: the file is truncated; nothing was copied")
         written.flush()
         os.fsync(written.fileno())
 
 
 def _copy_bytes(read: BinaryIO, written: BinaryIO, size: int) -> int:
-    """Copy at most so many bytes, and return how many there were."""
+    """Copy up to `size` bytes, and return the number of bytes copied."""
     done = 0
     while done < size and (chunk := read.read(min(_CHUNK, size - done))):
         written.write(chunk)

@@ -1,4 +1,4 @@
-"""Place: the folder of a knowledge base; who may write it, and which data in it are valid."""
+"""Folder of a knowledge base: its write lock, and which of its data are valid."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeGuard
 
@@ -18,13 +18,13 @@ from sgtb.kb.environment import write_error
 from sgtb.kb.layout import FORMAT, LOCK, POINTER
 
 WAIT = 10.0
-"""Seconds to wait for another writer."""
+"""Seconds to wait for the write lock."""
 _DATA = re.compile(r"data-(\d{6})")
 
 
-def data_folder(place: Path) -> Path:
-    """Return the folder of the valid data; an error says what is there instead."""
-    pointer = place / POINTER
+def data_folder(path: Path) -> Path:
+    """Return the folder of the valid data."""
+    pointer = path / POINTER
     try:
         fields = json.loads(pointer.read_bytes())
         version = fields["format"]
@@ -32,93 +32,94 @@ def data_folder(place: Path) -> Path:
             raise ValueError("format")
         if version > FORMAT:
             raise KnowledgeBaseError(
-                f"{place}: format {version}, newer than this sgtb reads ({FORMAT}); "
+                f"{path}: format {version}, newer than this sgtb reads ({FORMAT}); "
                 "pip install --upgrade sgtb"
             )
         name = str(fields["data"])
         if version != FORMAT or not _DATA.fullmatch(name):
             raise ValueError("fields")
     except FileNotFoundError:
-        there = "no knowledge base" if place.is_dir() else "no such folder"
+        problem = "no knowledge base" if path.is_dir() else "no such folder"
         raise KnowledgeBaseError(
-            f"{place}: {there} (no {POINTER}); `sgtb kb build` makes one"
+            f"{path}: {problem} (no {POINTER}); `sgtb kb build` makes one"
         ) from None
     except NotADirectoryError:
-        raise KnowledgeBaseError(f"{place}: a knowledge base is a folder, not a file") from None
+        raise KnowledgeBaseError(f"{path}: a knowledge base is a folder, not a file") from None
     except OSError as error:
         raise KnowledgeBaseError(f"{pointer}: cannot be read: {error.strerror}") from None
     except KnowledgeBaseError:
         raise
     except (ValueError, TypeError, KeyError, RecursionError):
         raise KnowledgeBaseError(f"{pointer}: damaged; build the knowledge base again") from None
-    return place / name
+    return path / name
 
 
 @contextmanager
-def writing(place: Path) -> Iterator[None]:
-    """Be the only one who writes a knowledge base."""
+def writing(path: Path) -> Iterator[None]:
+    """Hold the write lock of a knowledge base."""
     deadline = time.monotonic() + WAIT
     while True:
         try:
-            file = open(place / LOCK, "ab")  # noqa: SIM115
+            file = open(path / LOCK, "ab")  # noqa: SIM115
         except OSError as error:
-            raise write_error(place, error) from None
+            raise write_error(path, error) from None
         with file:
-            if _locked(file.fileno()) and _still_there(place / LOCK, file.fileno()):
+            if _locked(file.fileno()) and _still_there(path / LOCK, file.fileno()):
                 yield
                 return
         if time.monotonic() > deadline:
             raise KnowledgeBaseError(
-                f"{place}: another process is writing this knowledge base; try again later"
+                f"{path}: another process is writing this knowledge base; try again later"
             )
         time.sleep(0.05)
 
 
 @contextmanager
-def building(place: Path) -> Iterator[Path]:
-    """Give a new data folder to fill, and make it the valid one if all goes well.
+def building(path: Path) -> Iterator[Path]:
+    """Create a new data folder, and make it the valid one at the end.
 
-    Until then, and if anything goes wrong or the process is killed, the old data are valid.
+    Until then, and after an error or a kill, the old data are valid.
     """
-    made = not place.exists()
-    if not made and not place.is_dir():
-        raise KnowledgeBaseError(f"{place}: is a file; a knowledge base is a folder")
-    if not made and not (place / POINTER).exists() and _foreign(place):
+    created = not path.exists()
+    if not created and not path.is_dir():
+        raise KnowledgeBaseError(f"{path}: is a file; a knowledge base is a folder")
+    if not created and not (path / POINTER).exists() and _has_other_files(path):
         raise KnowledgeBaseError(
-            f"{place}: holds other files and no knowledge base; name a new folder"
+            f"{path}: has other files and no knowledge base; name a new folder"
         )
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise write_error(place, error) from None
-    with writing(place):
-        _sweep(place)
-        numbers = [int(m[1]) for p in place.iterdir() if (m := _DATA.fullmatch(p.name))]
-        folder = place / f"data-{max(numbers, default=0) + 1:06d}"
+        raise write_error(path, error) from None
+    with writing(path):
+        _delete_invalid(path)
+        numbers = [int(m[1]) for p in path.iterdir() if (m := _DATA.fullmatch(p.name))]
+        folder = path / f"data-{max(numbers, default=0) + 1:06d}"
         try:
             folder.mkdir()
             yield folder
             sync_folder(folder)
             pointer = {"format": FORMAT, "data": folder.name}
-            write_whole(place / POINTER, (json.dumps(pointer) + "\n").encode())
+            write_whole(path / POINTER, (json.dumps(pointer) + "\n").encode())
         except BaseException as error:
-            if _valid_name(place) != folder.name:  # else it came to be valid all the same
+            if _valid_name(path) != folder.name:  # else the new data are already valid
                 shutil.rmtree(folder, ignore_errors=True)
-            if not (place / POINTER).exists():
-                (place / LOCK).unlink(missing_ok=True)
-            if made:
-                _remove_empty(place)
-            if isinstance(error, lmdb.Error) or _of_place(error, place):
-                raise write_error(place, error) from None
+            if not (path / POINTER).exists():
+                (path / LOCK).unlink(missing_ok=True)
+            if created:
+                with suppress(OSError):  # not empty
+                    path.rmdir()
+            if isinstance(error, lmdb.Error) or _is_within(error, path):
+                raise write_error(path, error) from None
             raise
-        _sweep(place)
+        _delete_invalid(path)
 
 
-def _foreign(place: Path) -> bool:
-    """Tell whether a folder holds what no build put there, finished or killed."""
+def _has_other_files(path: Path) -> bool:
+    """Return whether a folder has files that are not of a build."""
     return any(
-        p.name != LOCK and not _DATA.fullmatch(p.name) and not _unfinished_pointer(p)
-        for p in place.iterdir()
+        file.name != LOCK and not _DATA.fullmatch(file.name) and not _unfinished_pointer(file)
+        for file in path.iterdir()
     )
 
 
@@ -126,44 +127,37 @@ def _unfinished_pointer(path: Path) -> bool:
     return path.name.startswith(f".{POINTER}.")
 
 
-def _valid_name(place: Path) -> str | None:
-    """Return the name of the valid data folder, "" where there is none; None: it cannot be told."""
+def _valid_name(path: Path) -> str | None:
+    """Return the name of the valid data folder; "": none; None: unknown."""
     try:
-        folder = data_folder(place)
+        folder = data_folder(path)
         return folder.name if folder.is_dir() else None
     except KnowledgeBaseError:
-        return None if (place / POINTER).exists() else ""
+        return None if (path / POINTER).exists() else ""
 
 
-def _sweep(place: Path) -> None:
-    """Delete data that are not valid: older ones, and what a killed build left."""
-    valid = _valid_name(place)
+def _delete_invalid(path: Path) -> None:
+    """Delete older data and leftovers of killed builds."""
+    valid = _valid_name(path)
     if valid is None:
         return
-    for path in place.iterdir():
-        if _DATA.fullmatch(path.name) and path.name != valid:
-            shutil.rmtree(path, ignore_errors=True)
-        elif _unfinished_pointer(path):
-            path.unlink(missing_ok=True)
+    for file in path.iterdir():
+        if _DATA.fullmatch(file.name) and file.name != valid:
+            shutil.rmtree(file, ignore_errors=True)
+        elif _unfinished_pointer(file):
+            file.unlink(missing_ok=True)
 
 
-def _of_place(error: BaseException, place: Path) -> TypeGuard[OSError]:
-    """Tell whether an error comes from writing a knowledge base, not from reading its sources."""
+def _is_within(error: BaseException, path: Path) -> TypeGuard[OSError]:
+    """Return whether an error is of a file of the knowledge base, not of its sources."""
     if not isinstance(error, OSError):
         return False
-    return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(place)
-
-
-def _remove_empty(place: Path) -> None:
-    try:
-        place.rmdir()
-    except OSError:
-        return  # somebody else put something there
+    return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(path)
 
 
 def _locked(handle: int) -> bool:
     if os.name == "nt":
-        return True  # LMDB still keeps changes apart; two builds at once are not kept apart
+        return True  # LMDB serialises changes, but concurrent builds are not excluded
     import fcntl  # not on Windows
 
     try:
@@ -174,7 +168,7 @@ def _locked(handle: int) -> bool:
 
 
 def _still_there(path: Path, handle: int) -> bool:
-    """Tell whether a lock is the one that others will find: a failed build takes its own away."""
+    """Return whether a lock file still exists; a failed build deletes it."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(handle))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""KnowledgeBase: a knowledge base opened for reading, memory-mapped and shared by processes."""
+"""KnowledgeBase: a memory-mapped knowledge base, open for reading."""
 
 import os
 import struct
@@ -31,12 +31,12 @@ Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 TOP = 30
-"""How many candidates a name has at most, unless asked otherwise: the paper's number."""
+"""Default limit of candidates per name, as in the paper."""
 _ATTEMPTS = 10
-"""How often in a row a build may replace the data while they are being opened."""
+"""Attempts, as builds may replace the data while they are opened."""
 _HEAD = NAME_PAGES.size
 _PAIR = struct.Struct("<if")  # as CANDIDATE
-# Where the text of an entity lies: one number, and four in a row.
+# Position of an entity's text in its row: one offset, and four consecutive sizes.
 _TEXT_AT = struct.Struct("<q")
 _TEXT_SIZES = struct.Struct("<4i")
 _TEXT_PARTS = ("id_size", "title_size", "description_size", "spellings_size")
@@ -45,15 +45,14 @@ _TEXT_SIZES_OFFSET = ROW.fields["id_size"][1]  # type: ignore[index]
 
 
 class KnowledgeBase:
-    """What was known when it was opened, or refreshed last.
+    """Snapshot of a knowledge base when it was opened or last refreshed.
 
-    Entities have a number, which arrays use, and an id, which lasts. A reader sees one state of
-    the knowledge base, whole, whatever a writer does; `refresh` takes it to the newest. All
-    methods may be called from several threads. A forked child sees the newest state from its
-    first look-up on.
+    Entities have a number, used in arrays, and a permanent id. Writers do not affect the
+    snapshot; `refresh` moves it to the newest state. Thread-safe. A forked child sees the newest
+    state from its first look-up on.
 
-    folder  where the data lie that it sees
-    rows    one ROW an entity by number, removed ones included (`alive` is 0); see `layout.py`
+    folder  data folder of the snapshot
+    rows    ROW per entity by number, including removed ones (`alive` is 0); see `layout.py`
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -62,7 +61,7 @@ class KnowledgeBase:
         self._environment: Environment | None = None
         self._transaction: lmdb.Transaction[memoryview]
         self.state: State
-        self._see_newest()
+        self._open_newest()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "KnowledgeBase":
@@ -70,7 +69,7 @@ class KnowledgeBase:
         return cls(path)
 
     def close(self) -> None:
-        """Let go of names.mdb; arrays that were handed out stay good."""
+        """Close names.mdb; returned arrays stay valid."""
         with self._guard:
             if self._environment is not None:
                 if self._pid == os.getpid():
@@ -89,7 +88,7 @@ class KnowledgeBase:
             self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return KnowledgeBase, (self.path,)  # a worker process opens it for itself
+        return KnowledgeBase, (self.path,)  # worker processes open it again
 
     def __len__(self) -> int:
         return self.state.entities
@@ -98,14 +97,14 @@ class KnowledgeBase:
         return f"KnowledgeBase({str(self.path)!r}, {len(self):,} entities)"
 
     def refresh(self) -> bool:
-        """See what has been written since; return whether there is anything new.
+        """Move to the newest state; return whether it differs.
 
-        If the newest state cannot be read, the error leaves what was seen before.
+        After an error the snapshot is unchanged.
         """
         with self._guard:
-            self._alive()
+            self._opened()
             before = self.state.build, self.state.generation
-            self._see_newest()
+            self._open_newest()
             return (self.state.build, self.state.generation) != before
 
     @property
@@ -115,12 +114,12 @@ class KnowledgeBase:
 
     @property
     def dimensions(self) -> int:
-        """The length of vectors; 0 where there are none."""
+        """The length of vectors; 0: none."""
         return self.state.dimensions
 
     @property
     def size(self) -> int:
-        """The bytes of its files."""
+        """The size of its files in bytes."""
         with self._reading() as (tables, _):
             return tables.size() + columns_size(self.state.columns, self.state.dimensions)
 
@@ -130,11 +129,11 @@ class KnowledgeBase:
             yield self.id_of(int(number))
 
     def number(self, id: str) -> int | None:
-        """Return an entity's number; None: there is no such entity."""
+        """Return an entity's number; None: unknown id."""
         return self._number(id.encode("utf-8", "surrogatepass"))
 
     def numbers(self, ids: Sequence[str]) -> list[int | None]:
-        """Return the numbers of many entities; None: there is no such entity."""
+        """Return the numbers of many entities; None: unknown id."""
         keys = [id.encode("utf-8", "surrogatepass") for id in ids]
         with self._reading() as (tables, transaction):
             get, table, unpack = transaction.get, tables.ids, NUMBER.unpack
@@ -166,11 +165,11 @@ class KnowledgeBase:
         return self._texts(numbers, "description_size")
 
     def spellings_of(self, number: int) -> tuple[Spelling, ...]:
-        """Return the spellings of an entity number, sources as numbers."""
+        """Return the spellings of an entity number, with source numbers."""
         return unpack_spellings(self._bytes(number, 3))
 
     def entity(self, id: str) -> Entity:
-        """Return what is known about an entity; a KeyError where there is none of that id."""
+        """Return an entity; raise a KeyError if there is none of that id."""
         with self._guard:
             number = self._numbered(id)
             row, sources = self.rows[number], self.sources
@@ -191,15 +190,15 @@ class KnowledgeBase:
             )
 
     def candidates(self, name: str, k: int = TOP) -> tuple[Candidate, ...]:
-        """Return the entities that a name may mean, likeliest first, at most k.
+        """Return at most k candidates of a name, by descending prior.
 
-        Ties go to the more popular, then to the lower id.
+        Ties go to the more popular entity, then to the lower id.
         """
         with self._reading() as (tables, transaction):
             value = transaction.get(_key(name), None, tables.names)
             if value is None:
                 return ()
-            # Without arrays: for a handful of candidates they would be most of the work.
+            # Without arrays, which would be slower for a handful of candidates.
             sources = _sources(len(self.sources))
             size = (len(value) - _HEAD) // (_PAIR.size + sources.size)
             taken, counts_at = min(size, max(k, 0)), _HEAD + _PAIR.size * size
@@ -208,14 +207,14 @@ class KnowledgeBase:
             rows, text = self._row_bytes, self._text_bytes
             result = []
             for (number, prior), count in zip(pairs, counts, strict=True):
-                at, (id_size, title_size, _, _) = _text_place(rows, number)
+                at, (id_size, title_size, _, _) = _text_position(rows, number)
                 names = text[at : at + id_size + title_size].tobytes()
                 id_, title = names[:id_size].decode(), names[id_size:].decode()
                 result.append(Candidate(id_, number, title, prior, count))
             return tuple(result)
 
     def candidate_lists(self, names: Sequence[str], k: int = TOP) -> CandidateLists:
-        """Return the candidates of many names as arrays: `candidates`, without the strings."""
+        """Return the candidates of many names as arrays."""
         head, item = NAME_PAGES.size, CANDIDATE.itemsize
         parts: list[memoryview | bytes] = []
         offsets = np.zeros(len(names) + 1, np.int64)
@@ -236,7 +235,7 @@ class KnowledgeBase:
         )
 
     def name_heads(self, names: Sequence[str]) -> NameHeads:
-        """Return which of many names are there, and on how many pages, without their candidates."""
+        """Return which of many names are known, with their page counts."""
         heads = []
         known = np.zeros(len(names), np.bool_)
         with self._reading() as (tables, transaction):
@@ -249,7 +248,7 @@ class KnowledgeBase:
         return NameHeads(known, pages[:, 0], pages[:, 1])
 
     def name_value(self, name: str) -> NameValue | None:
-        """Return all that is counted of a name in its normal form; None: never met."""
+        """Return the counts of a name in normal form; None: unknown name."""
         with self._reading() as (tables, transaction):
             value = transaction.get(_key(name), None, tables.names)
             try:
@@ -258,14 +257,14 @@ class KnowledgeBase:
                 raise KnowledgeBaseError(f"{tables.path}: damaged: {error}") from None
 
     def link_probability(self, name: str) -> float:
-        """Return the share of the pages with this name on which it is a link; NaN: not counted."""
+        """Return the share of the pages with a name on which it is a link; NaN: not counted."""
         value = self.name_value(name)
         return value.linked / value.pages if value is not None and value.pages else float("nan")
 
     def names(self) -> Iterator[str]:
         """Yield every name in normal form, in the order of its bytes."""
         key = b""
-        while True:  # in batches: others may look up names in between
+        while True:  # in batches, so that other threads can look up names in between
             with self._reading() as (tables, transaction):
                 cursor = transaction.cursor(tables.names)
                 batch = []
@@ -294,27 +293,27 @@ class KnowledgeBase:
             return sliced(self.link_targets, at, at + rows["links"][numbers])
 
     def near(self, entity: int | str) -> npt.NDArray[np.void]:
-        """Return the entities met together with an entity, ascending, with how often."""
+        """Return the entities linked near an entity, ascending, with page counts (NEAR)."""
         with self._guard:
             row = self.rows[self._numbered(entity)]
             at = int(row["near_at"])
             return self.near_items[at : at + int(row["near"])]
 
-    def met(self, one: int | str, other: int | str) -> int:
-        """Return how often two entities were met together."""
+    def cooccurrence(self, entity: int | str, other: int | str) -> int:
+        """Return the number of pages on which two entities are linked near each other."""
         with self._guard:
-            items, number = self.near(one), self._numbered(other)
+            items, number = self.near(entity), self._numbered(other)
         at = int(np.searchsorted(items["other"], number))
         return int(items["count"][at]) if at < len(items) and items["other"][at] == number else 0
 
     def vector(self, entity: int | str) -> Floats | None:
-        """Return the unit vector of an entity; None where it has none."""
+        """Return the unit vector of an entity; None: none."""
         with self._guard:
             at = int(self.rows[self._numbered(entity)]["vector"])
             return None if at < 0 else self.vector_rows[at].astype(np.float32)
 
     def vectors(self, numbers: Ints) -> Floats:
-        """Return the vectors of many entities, zeros where there is none."""
+        """Return the vectors of many entities; zeros: none."""
         with self._guard:
             at = self.rows["vector"][numbers]
             result = np.zeros((len(at), self.dimensions), np.float32)
@@ -323,7 +322,7 @@ class KnowledgeBase:
             return result
 
     def word_vector(self, word: str) -> Floats | None:
-        """Return the unit vector of a word in its normal form; None where there is none."""
+        """Return the unit vector of a word in normal form; None: none."""
         with self._reading() as (tables, transaction):
             value = transaction.get(_key(word), None, tables.words)
             at = None if value is None else int(NUMBER.unpack(value)[0])
@@ -339,7 +338,7 @@ class KnowledgeBase:
         return ((key.decode(), at) for key, at in items)
 
     def info(self) -> dict[str, Any]:
-        """Return counts and origin, for people and programs."""
+        """Return counts and origin as a JSON object."""
         with self._reading() as _:
             state, alive = self.state, self.rows["alive"] == 1
             return {
@@ -360,38 +359,37 @@ class KnowledgeBase:
             }
 
     def release(self) -> None:
-        """Let go of the pages of files that were read so far; where needed, they are read again.
+        """Release memory-mapped pages, which otherwise count as memory of the process.
 
-        The system takes them back by itself when it needs memory. Until then they count as this
-        process's, which may matter to who watches it.
+        They are read again when needed.
         """
         with self._reading() as (tables, _):
             columns = [
                 self.text, self.link_targets, self.near_items, self.vector_rows, self.word_rows
             ]  # fmt: skip
-            # Rows changed since the build stand in memory only.
+            # Rows changed since the build are in memory only.
             for array in columns if self._patched else [*columns, self.rows]:
                 release_array(array)
             release_file(tables.path)
 
     def tables(self) -> tuple[Environment, "lmdb.Transaction[memoryview]"]:
-        """Return the tables of names.mdb and the transaction that sees this state: for checks."""
+        """Return the tables of names.mdb and the transaction of the snapshot, for checks."""
         with self._reading() as found:
             return found
 
-    def _see_newest(self) -> None:
-        """Take hold of the newest state; if that fails, of what was seen before."""
+    def _open_newest(self) -> None:
+        """Open the newest state; on failure keep the snapshot."""
         for attempt in range(1, _ATTEMPTS + 1):
             folder = data_folder(self.path)
             try:
-                self._see(folder)
+                self._open_data(folder)
                 return
             except (KnowledgeBaseError, OSError):
                 # A build may have replaced the data since the pointer was read.
                 if attempt == _ATTEMPTS or data_folder(self.path) == folder:
                     raise
 
-    def _see(self, folder: Path) -> None:
+    def _open_data(self, folder: Path) -> None:
         tables = environment.acquire(folder)
         try:
             transaction = tables.lmdb.begin(buffers=True)
@@ -421,23 +419,23 @@ class KnowledgeBase:
         self.link_targets, self.near_items = mapped["links"], mapped["near"]
         self.vector_rows, self.word_rows = mapped["vectors"], mapped["words"]
 
-    def _alive(self) -> Environment:
+    def _opened(self) -> Environment:
         if self._environment is None:
-            raise KnowledgeBaseError(f"{self.path}: this knowledge base was closed")
+            raise KnowledgeBaseError(f"{self.path}: this knowledge base was closed; open it again")
         return self._environment
 
     @contextmanager
     def _reading(self) -> "Iterator[tuple[Environment, lmdb.Transaction[memoryview]]]":
-        """Give the tables and the transaction that all look-ups share, one at a time."""
+        """Lock and yield the tables and the transaction that all look-ups share."""
         with self._guard:
-            self._alive()
+            self._opened()
             if self._pid != os.getpid():
-                self._see_newest()
+                self._open_newest()
             try:
-                yield self._alive(), self._transaction
+                yield self._opened(), self._transaction
             except (lmdb.Error, struct.error) as error:
                 raise KnowledgeBaseError(
-                    f"{self._alive().path}: damaged: {error}; build the knowledge base again"
+                    f"{self._opened().path}: damaged: {error}; build the knowledge base again"
                 ) from None
 
     def _number(self, key: bytes) -> int | None:
@@ -456,15 +454,15 @@ class KnowledgeBase:
         return number
 
     def _bytes(self, number: int, part: int) -> bytes:
-        """Return a part of an entity's text: id, title, description, spellings."""
+        """Return part 0 to 3 of an entity's text: id, title, description, spellings."""
         with self._guard:
             rows, text = self._row_bytes, self._text_bytes
-        at, sizes = _text_place(rows, number)
+        at, sizes = _text_position(rows, number)
         at += sum(sizes[:part])
         return bytes(text[at : at + sizes[part]])
 
     def _texts(self, numbers: Longs, part: str) -> Texts:
-        """Return a part of the texts of many entities, by the name of its size."""
+        """Return a part of the texts of many entities; `part` is the name of its size."""
         with self._guard:
             rows, text = self.rows, self.text
         starts = rows["text_at"][numbers]
@@ -479,7 +477,7 @@ class KnowledgeBase:
 def _mapped(
     folder: Path, state: State, tables: Environment, transaction: "lmdb.Transaction[memoryview]"
 ) -> dict[str, npt.NDArray[Any]]:
-    """Map the columns as a transaction sees them, and patch the rows changed since the build."""
+    """Map the columns of a transaction's state, and patch rows changed since the build."""
     build = bytes.fromhex(state.build)
     mapped = {
         column: map_column(folder, column, state.columns[column], state.dimensions, build)
@@ -489,15 +487,17 @@ def _mapped(
     for key, value in transaction.cursor(tables.rows):
         number = PATCH.unpack(key)[0] if len(key) == PATCH.size else len(rows)
         if number >= len(rows) or len(value) != ROW.itemsize:
-            raise KnowledgeBaseError(f"{tables.path}: damaged: a changed row fits no entity")
+            raise KnowledgeBaseError(
+                f"{tables.path}: damaged: a changed row fits no entity; build it again"
+            )
         rows[number] = np.frombuffer(value, ROW)[0]
     return mapped
 
 
-def _text_place(rows: memoryview, number: int) -> tuple[int, tuple[int, int, int, int]]:
-    """Return where an entity's text begins, and the sizes of its parts.
+def _text_position(rows: memoryview, number: int) -> tuple[int, tuple[int, int, int, int]]:
+    """Return offset and part sizes of an entity's text.
 
-    Out of plain memory: to take a row out of a structured array costs ten times as much.
+    Read from plain memory, ten times as fast as a row of a structured array.
     """
     begin = number * ROW.itemsize
     if not 0 <= begin < len(rows):
@@ -517,7 +517,7 @@ def _memory(array: npt.NDArray[Any]) -> memoryview:
 
 
 def _key(name: str) -> bytes:
-    """Return the key of a name; one that no name has, where it is too long or empty."""
+    """Return the key of a name; an impossible one if it is too long or empty."""
     key = normal_name(name).encode("utf-8", "replace")
     return key if 0 < len(key) <= MAX_KEY else b"\0"
 

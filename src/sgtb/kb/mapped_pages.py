@@ -1,7 +1,6 @@
-"""Pages: of files mapped into memory, given back to the system once they were read.
+"""Release of memory-mapped pages.
 
-The system takes them back by itself when it needs memory. Until then they count as the process's,
-and a large knowledge base that is looked up for long would be in memory as a whole.
+The system reclaims them when it needs memory, but until then they count as memory of the process.
 """
 
 import ctypes
@@ -15,13 +14,13 @@ _MAPS = Path("/proc/self/maps")
 
 
 def release_array(array: Any) -> None:
-    """Let go of the pages of a memory-mapped array, which was not written to."""
+    """Release the pages of a memory-mapped array that was not written to."""
     if isinstance(array, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
         array._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
 
 
 def release_file(path: Path) -> None:
-    """Let go of the pages of a file that a library has mapped; only Linux says where."""
+    """Release the pages of a file that a library has mapped (Linux only)."""
     if not _MAPS.exists() or not hasattr(mmap, "MADV_DONTNEED"):
         return
     name = str(path.resolve())

@@ -1,4 +1,4 @@
-"""Spellings: the names of an entity as they are written, and the index from name to entities."""
+"""Spellings of entities, and the values of the index from names to entities."""
 
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,11 +17,11 @@ MAX_COUNT = 0xFFFFFFFF
 Counts = dict[int, list[int]]
 """Entity number -> count per source."""
 Ties = Callable[[int], tuple[float, bytes]]
-"""What decides between entities of equal prior: minus the popularity, then the id."""
+"""Sort key of entities of equal prior: minus the popularity, then the id."""
 
 
 class Spelling(NamedTuple):
-    """A name as it is written; the source is a number."""
+    """A name as written, with the number of its source and its count."""
 
     text: str
     source: int
@@ -29,7 +29,7 @@ class Spelling(NamedTuple):
 
 
 def merged(spellings: Iterable[Spelling]) -> tuple[Spelling, ...]:
-    """Return spellings each once, their counts added up, in order of text and source."""
+    """Return distinct spellings with summed counts, in order of text and source."""
     counts: dict[tuple[str, int], int] = {}
     for text, source, count in spellings:
         key = (text, source)
@@ -38,7 +38,7 @@ def merged(spellings: Iterable[Spelling]) -> tuple[Spelling, ...]:
 
 
 def pack_spellings(spellings: Iterable[Spelling]) -> bytes:
-    """Return the bytes that text.bin keeps for the spellings of an entity."""
+    """Return the bytes of an entity's spellings for text.bin."""
     parts: list[bytes] = []
     for text, source, count in spellings:
         data = text.encode()
@@ -51,24 +51,24 @@ def pack_spellings(spellings: Iterable[Spelling]) -> bytes:
 
 
 def unpack_spellings(data: bytes) -> tuple[Spelling, ...]:
-    """Read them again; ValueError where the bytes do not hold together."""
+    """Return the spellings of bytes; ValueError if these are inconsistent."""
     found: list[Spelling] = []
     at = 0
     while at < len(data):
         if at + SPELLING.size > len(data):
-            raise ValueError("spellings break off")
+            raise ValueError("truncated spellings")
         source, count, size = SPELLING.unpack_from(data, at)
         at += SPELLING.size
         text = data[at : at + size]
         if len(text) < size:
-            raise ValueError("spellings break off")
+            raise ValueError("truncated spellings")
         found.append(Spelling(text.decode(), source, count))
         at += size
     return tuple(found)
 
 
 def by_name(spellings: Iterable[Spelling]) -> dict[tuple[bytes, int], int]:
-    """Return the counts of an entity's names in normal form, by name and source."""
+    """Return the counts of an entity's normal names by name and source."""
     counts: dict[tuple[bytes, int], int] = {}
     for text, source, count in spellings:
         key = (normal_name(text).encode(), source)
@@ -77,7 +77,7 @@ def by_name(spellings: Iterable[Spelling]) -> dict[tuple[bytes, int], int]:
 
 
 def priors(counts: Mapping[int, Sequence[int]], sources: int) -> dict[int, float]:
-    """Return P(entity | name): each source normalised, the mean over the sources that know it."""
+    """Return P(entity | name): the mean over the normalised sources that have the name."""
     if len(counts) == 1:
         return dict.fromkeys(counts, 1.0)
     totals = [sum(row[s] for row in counts.values()) for s in range(sources)]
@@ -113,12 +113,12 @@ def pack_name(
 
 @cache
 def _one(sources: int) -> struct.Struct:
-    """Return the layout of a name with one candidate: nearly all of them."""
+    """Return the layout of a name with one candidate, the most frequent case."""
     return struct.Struct(f"<IIif{sources}I")
 
 
 class NameValue(NamedTuple):
-    """A name's value, taken apart; `counts` is u4[candidates, sources]."""
+    """An unpacked value of a name; `counts` is u4[candidates, sources]."""
 
     linked: int
     pages: int
@@ -127,7 +127,7 @@ class NameValue(NamedTuple):
 
 
 def unpack_name(data: bytes | memoryview, sources: int) -> NameValue:
-    """Read a name's value; ValueError where its length fits no number of candidates."""
+    """Unpack a name's value; ValueError if its length fits no number of candidates."""
     size, rest = divmod(len(data) - NAME_PAGES.size, CANDIDATE.itemsize + 4 * sources)
     if rest or size < 1:
         raise ValueError("a name's value has a length that fits no number of candidates")

@@ -1,8 +1,8 @@
-"""Update: entities added, changed and removed in one transaction, in seconds.
+"""Updates: entities added, changed or removed in one transaction.
 
-New text, lists and vectors are appended to the columns. Rows of entities that were there before
-are kept in LMDB, where a reader finds them and patches its own view. All of it becomes valid when
-the LMDB transaction commits, or not at all.
+New text, lists and vectors are appended to the columns. Changed rows of existing entities are
+stored in LMDB, from which readers patch their view. Everything becomes valid when the LMDB
+transaction commits, or not at all.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.build.entity_lines import GIVEN, EntityLine, EntityList
-from sgtb.kb.build.kb_writer import fame, pack_entity
+from sgtb.kb.build.kb_writer import pack_entity, popularity_key
 from sgtb.kb.build.list_build import spellings_of
 from sgtb.kb.columns import Appender
 from sgtb.kb.entity import TYPES
@@ -33,7 +33,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """What a change did."""
+    """Report of an update."""
 
     added: int
     changed: int
@@ -43,14 +43,14 @@ class UpdateReport:
     generation: int
 
 
-def add(place: Path, entities: EntityList, *, skip_unknown_links: bool = False) -> UpdateReport:
-    """Add the entities of a list; an id that is there already is an error."""
+def add(path: Path, entities: EntityList, *, skip_unknown_links: bool = False) -> UpdateReport:
+    """Add the entities of a list; an existing id is an error."""
     lines = _lines(entities)
-    with _changing(place) as change:
+    with _changing(path) as change:
         for line in lines:
             if change.find(line.id) is not None:
                 raise entities.error(
-                    line.line, f"id {line.id!r} is there already; `sgtb kb update` changes it"
+                    line.line, f"id {line.id!r} already exists; `sgtb kb update` changes it"
                 )
             change.reserve(line.id)
         for line in lines:
@@ -60,14 +60,14 @@ def add(place: Path, entities: EntityList, *, skip_unknown_links: bool = False) 
         return change.commit(added=len(lines))
 
 
-def update(place: Path, entities: EntityList, *, skip_unknown_links: bool = False) -> UpdateReport:
-    """Change entities. What a record does not state stays as it is.
+def update(path: Path, entities: EntityList, *, skip_unknown_links: bool = False) -> UpdateReport:
+    """Change entities; fields that a record does not have stay.
 
-    Aliases replace those of the sources that they name, and those that users gave; the title
-    stays a name.
+    Aliases replace those of the same sources, and those of the source "given"; the title stays a
+    name.
     """
     lines = _lines(entities)
-    with _changing(place) as change:
+    with _changing(path) as change:
         for line in lines:
             if change.find(line.id) is None:
                 raise entities.error(
@@ -80,23 +80,21 @@ def update(place: Path, entities: EntityList, *, skip_unknown_links: bool = Fals
         return change.commit(changed=len(lines))
 
 
-def remove(place: Path, ids: Sequence[str]) -> UpdateReport:
+def remove(path: Path, ids: Sequence[str]) -> UpdateReport:
     """Remove entities by id, with their names and the links to them."""
-    with _changing(place) as change:
+    with _changing(path) as change:
         numbers: set[int] = set()
         for id_ in dict.fromkeys(ids):
             number = change.find(id_)
             if number is None:
-                raise KnowledgeBaseError(
-                    f"{place}: there is no entity {id_!r}; nothing was removed"
-                )
+                raise KnowledgeBaseError(f"{path}: there is no entity {id_!r}; nothing was removed")
             numbers.add(number)
         change.remove(numbers)
         return change.commit(removed=len(numbers))
 
 
 def read_ids(path: Path) -> list[str]:
-    """Read the ids to remove: one a line, or the `id` of JSON Lines."""
+    """Read ids to remove: one a line, or the `id` of JSON Lines."""
     with open(path, "rb") as file:
         head = file.read(1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"{"):
@@ -110,7 +108,7 @@ def read_ids(path: Path) -> list[str]:
 
 
 def _lines(entities: EntityList) -> list[EntityLine]:
-    """Read a whole list before anything is locked; an id given twice is an error."""
+    """Read a whole list before locking; a repeated id is an error."""
     lines: dict[str, EntityLine] = {}
     for line in entities:
         if not isinstance(line, EntityLine):
@@ -124,21 +122,21 @@ def _lines(entities: EntityList) -> list[EntityLine]:
 
 
 @contextmanager
-def _changing(place: Path) -> Iterator["_Change"]:
-    folder = data_folder(place)
-    with writing(place):
-        folder = data_folder(place)  # a build may have replaced it while we waited
-        with KnowledgeBase(place) as kb, acquired(folder) as environment:
+def _changing(path: Path) -> Iterator["_Change"]:
+    data_folder(path)  # fail before waiting for the lock
+    with writing(path):
+        folder = data_folder(path)  # a build may have replaced it meanwhile
+        with KnowledgeBase(path) as kb, acquired(folder) as environment:
             appender = Appender(folder, kb.state.columns, kb.dimensions)
             try:
                 with environment.lmdb.begin(write=True) as transaction, appender.closing():
                     yield _Change(kb, environment, appender, transaction)
             except (lmdb.Error, OSError) as error:
-                raise write_error(place, error) from None
+                raise write_error(path, error) from None
 
 
 class _Change:
-    """A change under way: rows, names and ids as they will be."""
+    """An open change: new rows, names and ids."""
 
     def __init__(
         self,
@@ -159,11 +157,11 @@ class _Change:
         self._digest = hashlib.blake2b(kb.state.fingerprint.encode(), digest_size=16)
 
     def find(self, id_: str) -> int | None:
-        """Return the number of an entity, added ones included."""
+        """Return the number of an entity, including added ones; None: unknown."""
         return self._ids[id_] if id_ in self._ids else self._kb.number(id_)
 
     def reserve(self, id_: str) -> None:
-        """Give a new entity the next number."""
+        """Assign the next number to a new entity."""
         number = self._first_new + len(self._id_of)
         self._ids[id_], self._id_of[number] = number, id_
 
@@ -219,10 +217,10 @@ class _Change:
             self._vector(file, line, row)
         elif "vector" in line.keys:
             row["vector"] = -1
-        self._spell(number, old, merged(spelled))
+        self._set_spellings(number, old, merged(spelled))
 
     def link(self, file: EntityList, line: EntityLine, skip_unknown: bool) -> None:
-        """Give an entity the links that its line states."""
+        """Set the links of an entity."""
         targets = set()
         for id_ in line.links:
             target = self.find(id_)
@@ -242,50 +240,50 @@ class _Change:
         self._set_links(number, sorted(targets))
 
     def remove(self, numbers: Set[int]) -> None:
-        """Remove entities, and what others say of them."""
-        dead = np.array(sorted(numbers), np.int32)
-        for owner in self._linking_to(dead).tolist():
+        """Remove entities, and links and pairs of others with them."""
+        removed = np.array(sorted(numbers), np.int32)
+        for owner in self._linking_to(removed).tolist():
             if owner not in numbers:
                 old = self._kb.links(owner).tolist()
                 self._set_links(owner, [target for target in old if target not in numbers])
-        meeting = {int(other) for number in numbers for other in self._kb.near(number)["other"]}
-        for owner in sorted(meeting.difference(numbers)):
+        partners = {int(other) for number in numbers for other in self._kb.near(number)["other"]}
+        for owner in sorted(partners.difference(numbers)):
             items = self._kb.near(owner)
             kept = items[np.array([n not in numbers for n in items["other"].tolist()], bool)]
             row = self._row(owner)
             row["near_at"], row["near"] = self._append("near", kept.tobytes()), len(kept)
-        for number in dead.tolist():
-            self._spell(number, self._kb.spellings_of(number), ())
+        for number in removed.tolist():
+            self._set_spellings(number, self._kb.spellings_of(number), ())
             self._set_links(number, [])
-        for number in dead.tolist():
+        for number in removed.tolist():
             self._ids[self._kb.id_of(number)] = None
             row = self._rows[number] = np.zeros((), ROW)
             row["vector"] = row["stated_in"] = row["stated_out"] = -1
 
     def commit(self, added: int = 0, changed: int = 0, removed: int = 0) -> UpdateReport:
-        """Write what is left to write. It becomes valid when the transaction ends well."""
+        """Write rows, ids, names and state, which become valid when the transaction commits."""
         kb, env, transaction = self._kb, self._environment, self._transaction
         new = sorted(number for number in self._rows if number >= self._first_new)
         self._append("entities", b"".join(self._rows[number].tobytes() for number in new))
         for number, row in sorted(self._rows.items()):
             if number < self._first_new:
-                key = self._noted(PATCH.pack(number))
-                transaction.put(key, self._noted(row.tobytes()), db=env.rows)
+                key = self._digested(PATCH.pack(number))
+                transaction.put(key, self._digested(row.tobytes()), db=env.rows)
         for id_, entity in self._ids.items():
-            key = self._noted(id_.encode())
+            key = self._digested(id_.encode())
             if entity is None:
                 transaction.delete(key, db=env.ids)
             else:
                 transaction.put(key, NUMBER.pack(entity), db=env.ids)
         names = kb.state.names
         for name, (counts, pages) in sorted(self._names.items()):
-            there = transaction.get(self._noted(name), db=env.names) is not None
+            existed = transaction.get(self._digested(name), db=env.names) is not None
             if counts:
-                value = pack_name(counts, len(kb.sources), pages, self._tie)
-                transaction.put(name, self._noted(value), db=env.names)
-            elif there:
+                value = pack_name(counts, len(kb.sources), pages, self._tie_key)
+                transaction.put(name, self._digested(value), db=env.names)
+            elif existed:
                 transaction.delete(name, db=env.names)
-            names += bool(counts) - there
+            names += bool(counts) - existed
         state = replace(
             kb.state,
             generation=kb.state.generation + 1,
@@ -299,7 +297,12 @@ class _Change:
         env.put_state(transaction, state)
         self._appender.flush()  # on disk before the commit that makes it valid
         return UpdateReport(
-            added, changed, removed, self._unknown, state.entities, state.generation
+            added=added,
+            changed=changed,
+            removed=removed,
+            unknown_links=self._unknown,
+            entities=state.entities,
+            generation=state.generation,
         )
 
     def _row(self, number: int) -> npt.NDArray[np.void]:
@@ -309,9 +312,9 @@ class _Change:
         return row
 
     def _append(self, column: str, data: bytes) -> int:
-        return self._appender.append(column, self._noted(data))
+        return self._appender.append(column, self._digested(data))
 
-    def _noted(self, data: bytes) -> bytes:
+    def _digested(self, data: bytes) -> bytes:
         self._digest.update(NUMBER.pack(len(data)) + data)
         return data
 
@@ -337,25 +340,27 @@ class _Change:
         row["links"] = len(targets)
         self._links += len(targets) - size
 
-    def _linking_to(self, dead: Ints) -> Ints:
-        """Return who links to any of these entities, by a scan over all links."""
-        hits = np.flatnonzero(np.isin(self._kb.link_targets, dead))
+    def _linking_to(self, targets: Ints) -> Ints:
+        """Return the entities that link to any of some entities, by a scan over all links."""
+        hits = np.flatnonzero(np.isin(self._kb.link_targets, targets))
         rows = self._kb.rows
         owners = np.flatnonzero(rows["links"])
         if not len(hits) or not len(owners):
             return np.zeros(0, np.int32)
         at, size = rows["links_at"][owners], rows["links"][owners]
         order = np.argsort(at, kind="stable")
-        place = np.searchsorted(at[order], hits, "right") - 1
-        found = order[np.maximum(place, 0)]
-        # What lies between the lists belongs to lists that were replaced.
-        valid = (place >= 0) & (hits < at[found] + size[found])
+        index = np.searchsorted(at[order], hits, "right") - 1
+        found = order[np.maximum(index, 0)]
+        # Items between the lists belong to lists that were replaced.
+        valid = (index >= 0) & (hits < at[found] + size[found])
         return np.unique(owners[found[valid]]).astype(np.int32)
 
-    def _spell(self, number: int, old: Iterable[Spelling], spelled: Sequence[Spelling]) -> None:
-        """Take the names of an entity out of the index, and put the new ones in.
+    def _set_spellings(
+        self, number: int, old: Iterable[Spelling], spelled: Sequence[Spelling]
+    ) -> None:
+        """Replace the spellings of an entity in the index.
 
-        Names that stay are touched as well: a changed popularity may change their order.
+        Names that stay are rewritten, too: a changed popularity may change their order.
         """
         old = tuple(old)
         for (name, source), count in by_name(old).items():
@@ -383,8 +388,8 @@ class _Change:
                 self._names[name] = counts, (known.linked, known.pages)
         return self._names[name][0]
 
-    def _tie(self, number: int) -> tuple[float, bytes]:
+    def _tie_key(self, number: int) -> tuple[float, bytes]:
         row = self._rows.get(number)
         popularity = float((self._kb.rows[number] if row is None else row)["popularity"])
         id_ = self._id_of.get(number)
-        return fame(popularity), (self._kb.id_of(number) if id_ is None else id_).encode()
+        return popularity_key(popularity), (self._kb.id_of(number) if id_ is None else id_).encode()

@@ -98,7 +98,7 @@ def test_add_update_remove(tmp_path, kb):
     new = tmp_path / "new.jsonl"
     new.write_text('{"id": "Q3", "name": "Orlan Post", "aliases": ["Orlan"], "links": ["Q1"]}\n')
     assert run("kb", "add", kb, new) == "1 added; now 3 entities\n"
-    assert "line 1: id 'Q3' is there already" in run("kb", "add", kb, new, fails=True)
+    assert "line 1: id 'Q3' already exists" in run("kb", "add", kb, new, fails=True)
     new.write_text('{"id": "Q3", "description": "a paper"}\n')
     assert told("kb", "update", kb, new)["changed"] == 1
     card = told("kb", "show", kb, "Q3")["entity"]

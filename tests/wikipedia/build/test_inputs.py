@@ -241,7 +241,7 @@ def test_titles_that_no_entity_can_have(tmp_path):
     dump = write_dump(tmp_path / "odd.xml", [page("A", "See [[B\x9cC|it]]."), page("B\x9cC", "")])
     report = build_wiki([dump], tmp_path / "kb")
     (dropped,) = report.dropped
-    assert dropped.reason == "its title holds characters that cannot be shown"
+    assert dropped.reason == "its title has characters that cannot be shown"
     assert dropped.line > 20
     assert (report.pages.pages, report.pages.articles, report.links.other_namespaces) == (2, 1, 1)
 

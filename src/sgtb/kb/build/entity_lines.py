@@ -1,4 +1,4 @@
-"""Entity lines: lists of entities as JSON Lines or CSV, read line by line and without trust."""
+"""Entity lists as JSON Lines or CSV, read and validated line by line."""
 
 import codecs
 import csv
@@ -23,9 +23,9 @@ from sgtb.kb.name_index import MAX_COUNT
 from sgtb.text.normalization import normal_name
 
 GIVEN = "given"
-"""The source of names that users give."""
+"""The default source of names."""
 MAX_SOURCES = 32
-_LONGEST_SOURCE = 100
+_MAX_SOURCE = 100
 _SEPARATOR = "|"
 
 Vector = npt.NDArray[np.float32]
@@ -33,7 +33,7 @@ Vector = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class EntityLine:
-    """An entity as a list states it; `keys` tells which of the fields it states."""
+    """A record of an entity; `keys` are the fields it has."""
 
     line: int
     id: str
@@ -51,7 +51,7 @@ class EntityLine:
 
 @dataclass(frozen=True, slots=True)
 class HeaderLine:
-    """The first line of an export: what its entities cannot tell."""
+    """The first line of an export."""
 
     line: int
     sources: tuple[str, ...]
@@ -71,7 +71,7 @@ class NameLine:
 
 @dataclass(frozen=True, slots=True)
 class PairLine:
-    """How often two entities were met together."""
+    """Number of pages on which two entities are linked near each other."""
 
     line: int
     a: str
@@ -89,8 +89,8 @@ class WordLine:
 
 
 Line = EntityLine | HeaderLine | NameLine | PairLine | WordLine
-Progress = Callable[[int], None]
-"""Told how many bytes have been read."""
+ByteProgress = Callable[[int], None]
+"""Progress callback; takes the number of bytes read."""
 
 _KEYS = {
     "entity": "id name aliases description type popularity links vector in_links out_links",
@@ -102,9 +102,9 @@ _KEYS = {
 
 
 class EntityList:
-    """A file of entities that can be read again and again.
+    """A file of entities, which can be read several times.
 
-    Of a record that changes an entity only the id is needed (`partial`); else the name as well.
+    partial  records need only an id, as for updates; otherwise a name, too
     """
 
     def __init__(self, path: Path, *, csv: bool = False, partial: bool = False) -> None:
@@ -113,13 +113,13 @@ class EntityList:
         self._partial = partial
 
     def error(self, line: int, message: str) -> KnowledgeBaseError:
-        """Return the error that says what is wrong in which line."""
+        """Return an error with file and line."""
         return KnowledgeBaseError(f"{self.path}, line {line}: {message}")
 
     def __iter__(self) -> Iterator[Line]:
         return self.read()
 
-    def read(self, progress: Progress | None = None) -> Iterator[Line]:
+    def read(self, progress: ByteProgress | None = None) -> Iterator[Line]:
         """Yield the lines of the file."""
         try:
             with open_unpacked(self.path) as (file, position):
@@ -130,7 +130,7 @@ class EntityList:
                         progress(position())
         except (EOFError, zlib.error) as error:
             raise KnowledgeBaseError(f"{self.path}: damaged: {error}") from None
-        except OSError as error:  # of damaged data, too, if they are packed
+        except OSError as error:  # also of damaged compressed data
             raise KnowledgeBaseError(
                 f"{self.path}: cannot be read: {error.strerror or error}"
             ) from None
@@ -152,7 +152,7 @@ class EntityList:
             yield number, record
 
     def _csv_records(self, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
-        # Bytes that are not UTF-8 come as lone surrogates, so that their line can be told.
+        # Bytes that are not UTF-8 become lone surrogates, so that errors can name their line.
         text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
         number = 1
         try:
@@ -200,9 +200,9 @@ class EntityList:
             raise self.error(line, f"kind {kind!r} is none of {sorted(_READERS)}")
         try:
             if unknown := record.keys() - _KEYS[kind].split():
-                _wrong(f"unknown key {min(unknown)!r}; known are {_KEYS[kind]}")
+                _refuse(f"unknown key {min(unknown)!r}; known are {_KEYS[kind]}")
             return reader(self, line, record)
-        except _WrongError as error:
+        except _InvalidRecordError as error:
             raise self.error(line, str(error)) from None
         except KeyError as error:
             raise self.error(line, f"key {error.args[0]!r} is missing") from None
@@ -210,26 +210,26 @@ class EntityList:
     def _entity(self, line: int, record: dict[str, Any]) -> EntityLine:
         id_ = _text(record, "id", MAX_KEY)
         if not is_id(id_):
-            _wrong(f"id {id_!r} is empty or has control characters")
+            _refuse(f"id {id_!r} is empty or has control characters")
         if "name" not in record and not self._partial:
-            _wrong(f"entity {id_!r} has no `name`")
+            _refuse(f"entity {id_!r} has no `name`")
         name = _clean_name(record["name"]) if "name" in record else ""
         type_ = _text(record, "type", 100)
         if type_ not in TYPES:
-            _wrong(f"type {type_!r} is none of {', '.join(TYPES[1:])}")
+            _refuse(f"type {type_!r} is none of {', '.join(TYPES[1:])}")
         return EntityLine(
-            line,
-            id_,
-            frozenset(record),
-            name,
-            tuple(_alias(item) for item in _list(record, "aliases")),
-            " ".join(_text(record, "description", MAX_TEXT).split()),
-            type_,
-            _popularity(record.get("popularity")),
-            tuple(_id(item) for item in _list(record, "links")),
-            _vector(record["vector"]) if record.get("vector") is not None else None,
-            _count(record, "in_links", -1),
-            _count(record, "out_links", -1),
+            line=line,
+            id=id_,
+            keys=frozenset(record),
+            name=name,
+            aliases=tuple(_alias(item) for item in _list(record, "aliases")),
+            description=" ".join(_text(record, "description", MAX_TEXT).split()),
+            type=type_,
+            popularity=_popularity(record.get("popularity")),
+            links=tuple(_id(item) for item in _list(record, "links")),
+            vector=_vector(record["vector"]) if record.get("vector") is not None else None,
+            in_links=_count(record, "in_links", -1),
+            out_links=_count(record, "out_links", -1),
         )
 
     def _header(self, line: int, record: dict[str, Any]) -> HeaderLine:
@@ -237,38 +237,38 @@ class EntityList:
         origin = record.get("origin", {})
         dimensions = _count(record, "dimensions", 0)
         if GIVEN not in sources:
-            _wrong(f"sources {sources!r} have no {GIVEN!r} among them")
+            _refuse(f"sources {sources!r} have no {GIVEN!r} among them")
         if len(set(sources)) != len(sources) or not 1 <= len(sources) <= MAX_SOURCES:
-            _wrong(f"1 to {MAX_SOURCES} different sources are possible, not {sources!r}")
+            _refuse(f"1 to {MAX_SOURCES} different sources are possible, not {sources!r}")
         known = isinstance(origin, dict) and _is_unicode(json.dumps(origin, ensure_ascii=False))
         if not known or dimensions > MAX_DIMENSIONS:
-            _wrong("not the header of an export")
+            _refuse("not the header of an export")
         return HeaderLine(line, tuple(sources), dimensions, origin)
 
     def _name(self, line: int, record: dict[str, Any]) -> NameLine:
         linked, pages = _count(record, "linked"), _count(record, "pages")
         if linked > pages:
-            _wrong(f"linked on {linked} pages but found on {pages} only")
+            _refuse(f"linked on {linked} pages but found on {pages} only")
         return NameLine(line, _clean_name(record["name"]), linked, pages)
 
     def _pair(self, line: int, record: dict[str, Any]) -> PairLine:
         a, b = _id(record["a"]), _id(record["b"])
         if a == b:
-            _wrong(f"a pair of {a!r} with itself")
+            _refuse(f"a pair of {a!r} with itself")
         count = _count(record, "count")
         if not count:
-            _wrong("count is 0; leave the pair out")
+            _refuse("count is 0; leave the pair out")
         return PairLine(line, a, b, count)
 
     def _word(self, line: int, record: dict[str, Any]) -> WordLine:
-        word = normal_name(_text(record, "word", MAX_TEXT))  # the form in which it is looked up
+        word = normal_name(_text(record, "word", MAX_TEXT))  # the form of look-ups
         if not 0 < len(word.encode()) <= MAX_KEY:
-            _wrong(f"word {_shown(word)} has not 1 to {MAX_KEY} bytes in its normal form")
+            _refuse(f"word {_shown(word)} has not 1 to {MAX_KEY} bytes in its normal form")
         return WordLine(line, word, _vector(record["vector"]))
 
 
-class _WrongError(Exception):
-    """What is wrong with a record; the file and line are added by whoever knows them."""
+class _InvalidRecordError(Exception):
+    """An invalid record; the caller adds file and line."""
 
 
 _READERS: dict[str, Callable[[EntityList, int, dict[str, Any]], Line]] = {
@@ -281,14 +281,14 @@ _READERS: dict[str, Callable[[EntityList, int, dict[str, Any]], Line]] = {
 
 
 def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 _JSON = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def _wrong(message: str) -> NoReturn:
-    raise _WrongError(message)
+def _refuse(message: str) -> NoReturn:
+    raise _InvalidRecordError(message)
 
 
 def _text(record: Mapping[str, Any], key: str, limit: int) -> str:
@@ -296,7 +296,7 @@ def _text(record: Mapping[str, Any], key: str, limit: int) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        _wrong(f"{key} is {_shown(value)}, not a string")
+        _refuse(f"{key} is {_shown(value)}, not a string")
     return _checked(value, key, limit)
 
 
@@ -310,24 +310,24 @@ def _is_unicode(text: str) -> bool:
 
 def _checked(value: str, key: str, limit: int) -> str:
     if not _is_unicode(value):
-        _wrong(f"{key} {_shown(value)} has half a surrogate pair in it")
+        _refuse(f"{key} {_shown(value)} has half a surrogate pair in it")
     size = len(value.encode())
     if size > limit:
-        _wrong(f"{key} {_shown(value)} has {size:,} bytes; {limit:,} are allowed")
+        _refuse(f"{key} {_shown(value)} has {size:,} bytes; {limit:,} are allowed")
     return value
 
 
 def _clean_name(value: Any) -> str:
-    """Return a name with single spaces, after making sure that it can be looked up."""
+    """Return a validated name with single spaces."""
     if not isinstance(value, str):
-        _wrong(f"name {_shown(value)} is not a string")
+        _refuse(f"name {_shown(value)} is not a string")
     name = " ".join(_checked(value, "name", MAX_TEXT).split())
     normal = normal_name(name)
     if not normal:
-        _wrong(f"name {_shown(value)} is empty")
+        _refuse(f"name {_shown(value)} is empty")
     for size, limit in ((len(normal.encode()), MAX_KEY), (len(name.encode()), MAX_SPELLING)):
         if size > limit:
-            _wrong(f"name {_shown(value)} has {size:,} bytes; {limit:,} are allowed")
+            _refuse(f"name {_shown(value)} has {size:,} bytes; {limit:,} are allowed")
     return name
 
 
@@ -335,23 +335,23 @@ def _alias(item: Any) -> tuple[str, str, int]:
     if isinstance(item, str):
         return _clean_name(item), "", 1
     if not isinstance(item, dict) or not set(item) <= {"name", "count", "source"}:
-        _wrong(f'alias {_shown(item)} is neither a string nor {{"name", "count", "source"}}')
+        _refuse(f'alias {_shown(item)} is neither a string nor {{"name", "count", "source"}}')
     source = _source(item["source"]) if "source" in item else ""
     count = _count(item, "count", 1)
     if count < 1:
-        _wrong(f"alias {_shown(item)}: a count is at least 1")
+        _refuse(f"alias {_shown(item)}: a count is at least 1")
     return _clean_name(item.get("name")), source, count
 
 
 def _source(item: Any) -> str:
-    if not isinstance(item, str) or not 0 < len(item) <= _LONGEST_SOURCE or not item.isprintable():
-        _wrong(f"source {_shown(item)} is not a name of 1 to {_LONGEST_SOURCE} characters")
+    if not isinstance(item, str) or not 0 < len(item) <= _MAX_SOURCE or not item.isprintable():
+        _refuse(f"source {_shown(item)} is not a name of 1 to {_MAX_SOURCE} characters")
     return item
 
 
 def _id(item: Any) -> str:
     if not isinstance(item, str):
-        _wrong(f"id {_shown(item)} is not a string")
+        _refuse(f"id {_shown(item)} is not a string")
     return item
 
 
@@ -360,7 +360,7 @@ def _list(record: Mapping[str, Any], key: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        _wrong(f"{key} is {_shown(value)}, not a list")
+        _refuse(f"{key} is {_shown(value)}, not a list")
     return value
 
 
@@ -370,7 +370,7 @@ def _count(record: Mapping[str, Any], key: str, default: int | None = None) -> i
         return default
     value = record[key]  # a KeyError names what is missing
     if type(value) is not int or not 0 <= value <= MAX_COUNT >> (key in ("in_links", "out_links")):
-        _wrong(f"{key} is {_shown(value)}, not a count")
+        _refuse(f"{key} is {_shown(value)}, not a count")
     return value
 
 
@@ -378,18 +378,18 @@ def _popularity(value: Any) -> float:
     if value is None:
         return math.nan
     if type(value) not in (int, float) or not abs(value) < 3e38:
-        _wrong(f"popularity is {_shown(value)}, not a finite number")
+        _refuse(f"popularity is {_shown(value)}, not a finite number")
     return float(value)
 
 
 def _vector(value: Any) -> Vector:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_DIMENSIONS:
-        _wrong(f"vector is {_shown(value)}, not a list of 1 to {MAX_DIMENSIONS} numbers")
+        _refuse(f"vector is {_shown(value)}, not a list of 1 to {MAX_DIMENSIONS} numbers")
     if not all(type(v) in (int, float) and abs(v) < 1e30 for v in value):
-        _wrong("vector has values that are no finite numbers")
+        _refuse("vector has values that are not finite numbers")
     vector = np.array(value, np.float32)
     if not vector.any():
-        _wrong("vector is all zeros; leave it out where there is none")
+        _refuse("vector is all zeros; leave it out where there is none")
     return vector
 
 

@@ -1,4 +1,4 @@
-"""KbWriter: writes the data folder of a new knowledge base, stream by stream, in bounded memory."""
+"""KbWriter: writes the data folder of a new knowledge base in bounded memory."""
 
 import hashlib
 import math
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.core.progress import Progress
+from sgtb.core.progress import Progress, silent
 from sgtb.kb import environment
 from sgtb.kb.build.sorted_runs import SortedRuns
 from sgtb.kb.build.usable_names import is_id
@@ -46,10 +46,9 @@ DEFAULT_MEMORY = 256 << 20
 
 
 class KbWriter:
-    """Takes entities in the order of their numbers, then links, co-occurrence and vectors.
+    """Writes entities in the order of their numbers, then links, pairs and vectors.
 
-    Nothing in `folder` is a knowledge base before `finish` has returned; whoever makes the folder
-    valid does it after that.
+    The folder is complete when `finish` has returned.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class KbWriter:
         self.dimensions = dimensions
         self.origin = dict(origin)
         self._memory = memory
-        self._say = progress or (lambda stage, done, total: None)
+        self._progress = progress or silent
         self._files: dict[str, BinaryIO] = {}
         for column in COLUMNS:
             file = self._files[column] = open(column_path(folder, column), "wb")  # noqa: SIM115
@@ -95,10 +94,10 @@ class KbWriter:
         stated_in: int = -1,
         stated_out: int = -1,
     ) -> None:
-        """Take the next entity. Spellings without a normal form are refused, not dropped."""
-        number, spelled = self._count, merged(spellings)
-        text, row = pack_entity(id, title, description, type, popularity, spelled)
-        names = by_name(spelled)
+        """Write the next entity; a spelling without a normal form is an error."""
+        number, distinct = self._count, merged(spellings)
+        text, row = pack_entity(id, title, description, type, popularity, distinct)
+        names = by_name(distinct)
         if not all(0 < len(name) <= MAX_KEY for name, _ in names):
             raise KnowledgeBaseError(
                 f"entity {id!r}: a name has 1 to {MAX_KEY} bytes in its normal form"
@@ -110,11 +109,11 @@ class KbWriter:
             self._names.add(name_record(name, number, source, count))
         self._ids.add(id.encode() + b"\0" + NUMBER.pack(number))
         self._text_at += len(text)
-        self._aliases += len(spelled)
+        self._aliases += len(distinct)
         self._count += 1
 
     def links(self, source: Ints, target: Ints) -> None:
-        """Take links, sorted by source and target, each once; a source goes on where it stopped."""
+        """Write distinct links, sorted by source and target over all calls."""
         rows = self._all_rows()
         _count_runs(rows, "links", source, self._links_at)
         self._in_links += np.bincount(target, minlength=self.entities).astype(np.int32)
@@ -122,7 +121,7 @@ class KbWriter:
         self._links_at += len(target)
 
     def near(self, source: Ints, other: Ints, count: npt.NDArray[np.uint32]) -> None:
-        """Take co-occurrence counts, both directions, sorted by source and other."""
+        """Write pairs in both directions, sorted by source and other."""
         _count_runs(self._all_rows(), "near", source, self._near_at)
         items = np.empty(len(other), NEAR)
         items["other"], items["count"] = other, count
@@ -130,13 +129,13 @@ class KbWriter:
         self._near_at += len(other)
 
     def vectors(self, number: Ints, matrix: npt.NDArray[np.float32]) -> None:
-        """Take vectors of entities; they get unit length."""
+        """Write vectors of entities, scaled to unit length."""
         self._all_rows()["vector"][number] = self._vectors_at + np.arange(len(number))
         self._files["vectors"].write(unit_halves(matrix).tobytes())
         self._vectors_at += len(number)
 
     def words(self, words: Sequence[str], matrix: npt.NDArray[np.float32]) -> None:
-        """Take vectors of words, each word once; a word too long for a key is left out."""
+        """Write vectors of distinct words; words too long for a key are left out."""
         if self._words is None:
             self._words = SortedRuns(self.folder, "words", self._memory // 4)
         kept = [i for i, word in enumerate(words) if 0 < len(word.encode()) <= MAX_KEY]
@@ -146,7 +145,7 @@ class KbWriter:
         self._words_at += len(kept)
 
     def names(self) -> Iterator[str]:
-        """Yield every name in normal form, in the order of its bytes; after the last entity."""
+        """Yield all names in normal form in the order of their bytes, after the last entity."""
         count = 0
         for name, _ in groupby(self._names, lambda record: record[: -_NAME_TAIL.size - 1]):
             yield name.decode()
@@ -154,7 +153,10 @@ class KbWriter:
         self._name_count = count
 
     def finish(self, name_pages: npt.NDArray[np.uint32] | None = None) -> State:
-        """Write the index of names and all that is left, flush everything, return the state."""
+        """Write the index of names, flush everything, and return the state.
+
+        name_pages  u4[names, 2], pages that link a name and pages that have it
+        """
         rows = self._all_rows()
         rows["in_links"] = self._in_links
         _flush(rows)
@@ -189,9 +191,9 @@ class KbWriter:
         return state
 
     def close(self) -> None:
-        """Let go of all files, also after something went wrong."""
+        """Close all files, also after an error."""
         for file in self._files.values():
-            # A full disk has been reported by now; what is in the buffer is of no use.
+            # A full disk has been reported already.
             with suppress(OSError):
                 file.close()
         for runs in (self._names, self._ids, self._words):
@@ -199,7 +201,7 @@ class KbWriter:
                 runs.close()
 
     def _all_rows(self) -> npt.NDArray[np.void]:
-        """Return the rows of all entities, as they lie in the file."""
+        """Return the rows of all entities, mapped from the file."""
         if self._rows is None:
             if self._count != self.entities:
                 raise ValueError(f"{self._count} of {self.entities} entities were given")
@@ -219,32 +221,31 @@ class KbWriter:
         pages: npt.NDArray[np.uint32] | None,
         digest: "hashlib.blake2b",
     ) -> int:
-        """Write ids, names and words into LMDB, in order, which is how it is fastest."""
+        """Write ids, names and words to LMDB in key order, which is fastest."""
 
         def put(table: bytes, items: Iterable[tuple[bytes, bytes]], total: int) -> None:
-            _put_all(env, table, items, digest, self._told(table.decode(), total))
+            _put_all(env, table, items, digest, self._stage_progress(table.decode(), total))
 
         put(b"ids", _unique("id", _split(self._ids)), self.entities)
         put(b"words", _unique("word", _split(self._words or ())), self._words_at)
-        tie = self._tie()
+        tie = self._tie_key()
         total = 0
-        no_pages = (0, 0)
 
         def values() -> Iterator[tuple[bytes, bytes]]:
             nonlocal total
             size = len(self.sources)
             for name, counts in grouped_names(self._names, size):
-                seen = no_pages if pages is None else tuple(map(int, pages[total]))
+                linked, found = (0, 0) if pages is None else map(int, pages[total])
                 total += 1
-                yield name, pack_name(counts, size, seen, tie)  # type: ignore[arg-type]
+                yield name, pack_name(counts, size, (linked, found), tie)
 
         put(b"names", values(), max(self._name_count, 0))
         return total
 
-    def _told(self, stage: str, total: int) -> Callable[[int], None]:
-        return lambda done: self._say(stage, done, max(total, done))
+    def _stage_progress(self, stage: str, total: int) -> Callable[[int], None]:
+        return lambda done: self._progress(stage, done, max(total, done))
 
-    def _tie(self) -> Callable[[int], tuple[float, bytes]]:
+    def _tie_key(self) -> Callable[[int], tuple[float, bytes]]:
         rows = self._all_rows()
         path = column_path(self.folder, "text")
         text = np.memmap(path, "u1", "r", HEADER.size) if self._text_at else np.zeros(0, "u1")
@@ -252,7 +253,7 @@ class KbWriter:
         def tie(number: int) -> tuple[float, bytes]:
             row = rows[number]
             at, size = int(row["text_at"]), int(row["id_size"])
-            return fame(float(row["popularity"])), text[at : at + size].tobytes()
+            return popularity_key(float(row["popularity"])), text[at : at + size].tobytes()
 
         return tie
 
@@ -268,7 +269,7 @@ class KbWriter:
         return Extent(length // size if size else 0, crc)
 
     def _sign(self, build: bytes) -> None:
-        """Write the build's name into every column, and all to disk."""
+        """Write the build into the headers of all columns, and sync them to disk."""
         for column in COLUMNS:
             with open(column_path(self.folder, column), "r+b") as file:
                 file.write(pack_header(column, item_size(column, self.dimensions), build))
@@ -282,10 +283,10 @@ def pack_entity(
     description: str,
     type: str,
     popularity: float,
-    spelled: Sequence[Spelling],
+    spellings: Sequence[Spelling],
 ) -> tuple[bytes, npt.NDArray[np.void]]:
-    """Return an entity's bytes for text.bin and its row, which lies nowhere yet."""
-    parts = (id.encode(), title.encode(), description.encode(), pack_spellings(spelled))
+    """Return an entity's bytes for text.bin and its row without offsets."""
+    parts = (id.encode(), title.encode(), description.encode(), pack_spellings(spellings))
     if not is_id(id):
         raise KnowledgeBaseError(
             f"id {id[:40]!r}: an id has 1 to {MAX_KEY} bytes and no control characters"
@@ -305,18 +306,18 @@ def pack_entity(
     return b"".join(parts), row
 
 
-def fame(popularity: float) -> float:
-    """Return what sorts the popular first and those without a known popularity last."""
+def popularity_key(popularity: float) -> float:
+    """Return a sort key: descending popularity, unknown ones last."""
     return math.inf if math.isnan(popularity) else -popularity
 
 
 def _count_runs(rows: npt.NDArray[np.void], column: str, source: Ints, at: int) -> None:
-    """Note for each source where its items begin and how many they are."""
+    """Set offset and number of the items of each source in its row."""
     if not len(source):
         return
     begins = np.flatnonzero(np.diff(source, prepend=source[0] - 1))
     owners = source[begins]
-    new = rows[column][owners] == 0  # else the list goes on from the call before
+    new = rows[column][owners] == 0  # else the list continues that of the last call
     rows[f"{column}_at"][owners[new]] = at + begins[new]
     rows[column][owners] += np.diff(begins, append=len(source)).astype(np.int32)
 
@@ -336,12 +337,12 @@ def _unique(what: str, items: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[b
 
 
 def name_record(name: bytes, number: int, source: int, count: int) -> bytes:
-    """Return what sorts by name, entity and source."""
+    """Return a record that sorts by name, entity and source."""
     return name + b"\0" + _NAME_TAIL.pack(number, source, count)
 
 
 def grouped_names(records: Iterable[bytes], sources: int) -> Iterator[tuple[bytes, Counts]]:
-    """Yield each name with the counts of its entities."""
+    """Yield each name with the counts of its entities, from sorted records."""
     size = _NAME_TAIL.size
     before, counts = b"", {}  # type: tuple[bytes, Counts]
     for record in records:
@@ -364,7 +365,7 @@ def _put_all(
     database: bytes,
     items: Iterable[tuple[bytes, bytes]],
     digest: "hashlib.blake2b",
-    told: Callable[[int], None],
+    progress: Callable[[int], None],
 ) -> None:
     handle = env.open_db(database)
     items, done = iter(items), 0
@@ -373,7 +374,7 @@ def _put_all(
             transaction.cursor().putmulti(batch, append=True)
         digest.update(b"".join(chain.from_iterable(batch)))
         done += len(batch)
-        told(done)
+        progress(done)
 
 
 def _flush(rows: npt.NDArray[np.void]) -> None:

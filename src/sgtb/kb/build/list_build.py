@@ -1,4 +1,4 @@
-"""List builds: a knowledge base from one's own list of entities, as JSON Lines or CSV."""
+"""List builds: a knowledge base from a list of entities, as JSON Lines or CSV."""
 
 from array import array
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.core.progress import Progress
+from sgtb.core.progress import Progress, silent
 from sgtb.kb.build.entity_lines import (
     GIVEN,
     MAX_SOURCES,
@@ -21,6 +21,7 @@ from sgtb.kb.build.entity_lines import (
     WordLine,
 )  # fmt: skip
 from sgtb.kb.build.kb_writer import KbWriter
+from sgtb.kb.environment import State
 from sgtb.kb.kb_folder import building
 from sgtb.kb.name_index import Spelling
 from sgtb.text.normalization import normal_name
@@ -30,7 +31,7 @@ _BATCH = 4096
 
 @dataclass(frozen=True, slots=True)
 class ListReport:
-    """What was built, and what was left out because it may be."""
+    """Report of a build; `unknown_links` were left out."""
 
     entities: int
     names: int
@@ -39,79 +40,89 @@ class ListReport:
     unknown_links: int
     fingerprint: str
 
+    @classmethod
+    def of(cls, state: State, unknown_links: int = 0) -> "ListReport":
+        """Return the report of a state."""
+        return cls(
+            entities=state.entities,
+            names=state.names,
+            aliases=state.aliases,
+            links=state.links,
+            unknown_links=unknown_links,
+            fingerprint=state.fingerprint,
+        )
+
 
 def build_list(
+    file: Path,
     path: Path,
-    place: Path,
     *,
     csv: bool = False,
     skip_unknown_links: bool = False,
     progress: Progress | None = None,
 ) -> ListReport:
-    """Build a knowledge base in the folder `place` from a list of entities.
+    """Build a knowledge base in the folder `path` from a list of entities in a file.
 
-    The list is read twice, a third time if it has vectors: numbers of entities must be known
-    before links between them can be written.
+    The file is read twice, three times if it has vectors: links need the numbers of all entities.
     """
-    if path.exists() and not path.is_file():
-        raise KnowledgeBaseError(f"{path}: not a file; a list is read more than once")
-    entities = EntityList(path, csv=csv)
-    say = progress or (lambda stage, done, total: None)
-    size = path.stat().st_size if path.exists() else 0
-    seen = _Seen(entities)
-    for line in entities.read(lambda done: say("reading", done, size)):
-        seen.take(line)
-    seen.check()
-    with building(place) as folder:
+    if file.exists() and not file.is_file():
+        raise KnowledgeBaseError(f"{file}: not a regular file, but it is read more than once")
+    entities = EntityList(file, csv=csv)
+    progress = progress or silent
+    size = file.stat().st_size if file.exists() else 0
+    index = _ListIndex(entities)
+    for line in entities.read(lambda done: progress("reading", done, size)):
+        index.add(line)
+    if not index.number:
+        raise KnowledgeBaseError(f"{file}: no entity in it; add one")
+    with building(path) as folder:
         writer = KbWriter(
             folder,
-            len(seen.number),
-            seen.sources,
-            seen.dimensions,
-            seen.header.origin
-            if seen.header
-            else {"built from": "csv" if csv else "jsonl", "file": path.name},
+            len(index.number),
+            index.sources,
+            index.dimensions,
+            index.header.origin
+            if index.header
+            else {"built from": "csv" if csv else "jsonl", "file": file.name},
             progress=progress,
         )
         try:
-            links = _Links(entities, seen.number, skip_unknown_links)
-            for line in entities.read(lambda done: say("writing", done, size)):
+            links = _Links(entities, index.number, skip_unknown_links)
+            for line in entities.read(lambda done: progress("writing", done, size)):
                 if isinstance(line, EntityLine):
-                    _write_entity(writer, seen, line)
-                    links.take(line)
+                    _write_entity(writer, index, line)
+                    links.add(line)
             writer.links(*links.arrays())
-            _write_pairs(writer, seen)
-            if seen.dimensions:
-                _write_vectors(writer, entities, seen.number)
-            pages = _name_pages(writer, seen)
+            _write_pairs(writer, index)
+            if index.dimensions:
+                _write_vectors(writer, entities, index.number)
+            pages = _name_pages(writer, index)
             state = writer.finish(pages)
         finally:
             writer.close()
-    return ListReport(
-        state.entities, state.names, state.aliases, state.links, links.unknown, state.fingerprint
-    )
+    return ListReport.of(state, links.unknown)
 
 
 @dataclass
-class _Seen:
-    """What the first reading finds: everything that must be known before anything is written."""
+class _ListIndex:
+    """Result of the first pass: numbers, sources, dimensions, names and pairs."""
 
     file: EntityList
     number: dict[str, int] = field(default_factory=dict)
     lines: "array[int]" = field(default_factory=lambda: array("q"))
     sources: list[str] = field(default_factory=lambda: [GIVEN])
-    begun: bool = False
+    started: bool = False
     header: HeaderLine | None = None
     dimensions: int = 0
     first_vector: int = 0
     pages: dict[str, NameLine] = field(default_factory=dict)
     pairs: list[PairLine] = field(default_factory=list)
 
-    def take(self, line: object) -> None:
+    def add(self, line: object) -> None:
         if isinstance(line, EntityLine):
             self._entity(line)
         elif isinstance(line, HeaderLine):
-            if self.begun:
+            if self.started:
                 raise self.file.error(line.line, "a header must be the first line")
             self.header = line
             self.sources = list(line.sources)
@@ -126,7 +137,7 @@ class _Seen:
             self.pairs.append(line)
         elif isinstance(line, WordLine):
             self._vector(line.line, line.vector)
-        self.begun = True
+        self.started = True
 
     def _entity(self, line: EntityLine) -> None:
         number = self.number.setdefault(line.id, len(self.number))
@@ -159,20 +170,16 @@ class _Seen:
                 f"is {self.dimensions}",
             )
 
-    def check(self) -> None:
-        if not self.number:
-            raise KnowledgeBaseError(f"{self.file.path}: no entity in it")
-
 
 class _Links:
-    """Links between entities, by number, gathered entity by entity."""
+    """Links between entities, collected entity by entity."""
 
     def __init__(self, file: EntityList, number: Mapping[str, int], skip: bool) -> None:
         self._file, self._number, self._skip = file, number, skip
         self._source, self._target = array("i"), array("i")
         self.unknown = 0
 
-    def take(self, line: EntityLine) -> None:
+    def add(self, line: EntityLine) -> None:
         source = self._number[line.id]
         targets = set()
         for id_ in line.links:
@@ -196,46 +203,46 @@ class _Links:
 
 
 def spellings_of(line: EntityLine, source: Callable[[str], int], *, whole: bool) -> list[Spelling]:
-    """Return the spellings a line gives. Its name is one, unless the list is a whole export."""
+    """Return the spellings of a line; its name is one, unless `whole` (aliases are complete)."""
     found = [Spelling(name, source(where or GIVEN), count) for name, where, count in line.aliases]
     if not whole and line.name and all(line.name != spelling.text for spelling in found):
         found.append(Spelling(line.name, source(GIVEN), 1))
     return found
 
 
-def _write_entity(writer: KbWriter, seen: _Seen, line: EntityLine) -> None:
-    spellings = spellings_of(line, seen.sources.index, whole=seen.header is not None)
+def _write_entity(writer: KbWriter, index: _ListIndex, line: EntityLine) -> None:
+    spellings = spellings_of(line, index.sources.index, whole=index.header is not None)
     try:
         writer.entity(
-            line.id,
-            line.name,
-            line.description,
-            line.type,
-            line.popularity,
-            spellings,
-            line.in_links,
-            line.out_links,
+            id=line.id,
+            title=line.name,
+            description=line.description,
+            type=line.type,
+            popularity=line.popularity,
+            spellings=spellings,
+            stated_in=line.in_links,
+            stated_out=line.out_links,
         )
     except KnowledgeBaseError as error:
-        raise seen.file.error(line.line, str(error)) from None
+        raise index.file.error(line.line, str(error)) from None
 
 
-def _write_pairs(writer: KbWriter, seen: _Seen) -> None:
-    """Write co-occurrence counts in both directions."""
-    size = len(seen.pairs)
+def _write_pairs(writer: KbWriter, index: _ListIndex) -> None:
+    """Write pairs in both directions."""
+    size = len(index.pairs)
     a, b, count = (np.empty(size, kind) for kind in (np.int32, np.int32, np.uint32))
-    for i, pair in enumerate(seen.pairs):
+    for i, pair in enumerate(index.pairs):
         for id_ in (pair.a, pair.b):
-            if id_ not in seen.number:
-                raise seen.file.error(pair.line, f"a pair with {id_!r}, which is not in the list")
-        a[i], b[i], count[i] = seen.number[pair.a], seen.number[pair.b], pair.count
+            if id_ not in index.number:
+                raise index.file.error(pair.line, f"a pair with {id_!r}, which is not in the list")
+        a[i], b[i], count[i] = index.number[pair.a], index.number[pair.b], pair.count
     source, other = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.lexsort((other, source))
     source, other = source[order], other[order]
     again = np.flatnonzero((np.diff(source) == 0) & (np.diff(other) == 0))
     if len(again):
-        pair = seen.pairs[int(order[again[0] + 1]) % size]
-        raise seen.file.error(pair.line, f"the pair {pair.a!r}, {pair.b!r} is given twice")
+        pair = index.pairs[int(order[again[0] + 1]) % size]
+        raise index.file.error(pair.line, f"the pair {pair.a!r}, {pair.b!r} is given twice")
     writer.near(source, other, np.concatenate([count, count])[order])
 
 
@@ -251,8 +258,8 @@ def _write_vectors(writer: KbWriter, entities: EntityList, number: Mapping[str, 
             writer.vectors(np.array(numbers, np.int32), np.array(vectors))
         if words:
             writer.words(words, np.array(word_vectors))
-        for held in (numbers, vectors, words, word_vectors):
-            held.clear()
+        for batch in (numbers, vectors, words, word_vectors):
+            batch.clear()
 
     for line in entities:
         if isinstance(line, EntityLine) and line.vector is not None:
@@ -269,15 +276,15 @@ def _write_vectors(writer: KbWriter, entities: EntityList, number: Mapping[str, 
     flush()
 
 
-def _name_pages(writer: KbWriter, seen: _Seen) -> npt.NDArray[np.uint32] | None:
-    if not seen.pages:
+def _name_pages(writer: KbWriter, index: _ListIndex) -> npt.NDArray[np.uint32] | None:
+    if not index.pages:
         return None
     rows = [
-        (line.linked, line.pages) if (line := seen.pages.pop(name, None)) else (0, 0)
+        (line.linked, line.pages) if (line := index.pages.pop(name, None)) else (0, 0)
         for name in writer.names()
     ]
-    for line in seen.pages.values():
-        raise seen.file.error(line.line, f"no entity has the name {line.name!r}")
+    for line in index.pages.values():
+        raise index.file.error(line.line, f"no entity has the name {line.name!r}")
     return np.array(rows, np.uint32)
 
 

@@ -1,9 +1,9 @@
-"""PPRforNED builds: a knowledge base from the entities, links and lists of that corpus."""
+"""PPRforNED builds: a knowledge base from the entities, links and candidate lists of PPRforNED."""
 
 import re
 from pathlib import Path
 
-from sgtb.core.progress import Progress
+from sgtb.core.progress import Progress, silent
 from sgtb.formats.codecs.pprforned import read_pprforned
 from sgtb.kb.build.entity_lines import GIVEN
 from sgtb.kb.build.kb_writer import KbWriter
@@ -14,22 +14,22 @@ from sgtb.kb.name_index import Spelling
 from sgtb.text.normalization import normal_name
 
 SOURCES = (GIVEN, "titles", "lists")
-"""Titles with and without their brackets; the names under which documents list an entity."""
+"""Titles with and without brackets; names of mentions that list an entity."""
 _TYPE = {"PER": "PER", "ORG": "ORG", "GPE": "LOC"}
 _BRACKET = re.compile(r"\s*\([^()]*\)$")
 
 
-def build_pprforned(archive: Path, place: Path, *, progress: Progress | None = None) -> ListReport:
-    """Build a knowledge base from PPRforNED's archive, its folder, or the folder it lies in.
+def build_pprforned(archive: Path, path: Path, *, progress: Progress | None = None) -> ListReport:
+    """Build a knowledge base from PPRforNED's archive, its folder, or the folder of the archive.
 
-    A name counts once for every entity it is listed with. How often it is would tell which
-    documents there are, and so what their labels may be.
+    A name counts once for every entity it is listed with. Its frequency would leak the documents,
+    and so their labels.
     """
-    say = progress or (lambda stage, done, total: None)
+    progress = progress or silent
     packed = archive / "pprforned.tar.xz"
-    say("reading", 0, 1)
+    progress("reading", 0, 1)
     ppr = read_pprforned(packed if packed.is_file() else archive)
-    say("reading", 1, 1)
+    progress("reading", 1, 1)
     entities = ppr.entities
     names: list[set[tuple[str, int]]] = [
         {(title, 1), (_BRACKET.sub("", title) or title, 1)} for title in entities.titles
@@ -40,7 +40,7 @@ def build_pprforned(archive: Path, place: Path, *, progress: Progress | None = N
             if 0 < len(normal_name(name).encode()) <= MAX_KEY:
                 for id_ in mention.candidates:
                     names[entities.number[id_]].add((name, 2))
-    with building(place) as folder:
+    with building(path) as folder:
         writer = KbWriter(
             folder,
             len(entities),
@@ -51,20 +51,19 @@ def build_pprforned(archive: Path, place: Path, *, progress: Progress | None = N
         )
         try:
             for number, id_ in enumerate(entities.ids):
-                type_ = entities.types[number]
                 writer.entity(
-                    id_,
-                    entities.titles[number],
-                    "",
-                    _TYPE.get(type_, ""),
-                    float(entities.popularity[number]),
-                    [Spelling(name, source, 1) for name, source in sorted(names[number])],
-                    int(entities.in_links[number]),
-                    int(entities.out_links[number]),
+                    id=id_,
+                    title=entities.titles[number],
+                    description="",
+                    type=_TYPE.get(entities.types[number], ""),
+                    popularity=float(entities.popularity[number]),
+                    spellings=[Spelling(name, source, 1) for name, source in sorted(names[number])],
+                    stated_in=int(entities.in_links[number]),
+                    stated_out=int(entities.out_links[number]),
                 )
             different = entities.link_source != entities.link_target
             writer.links(entities.link_source[different], entities.link_target[different])
             state = writer.finish()
         finally:
             writer.close()
-    return ListReport(state.entities, state.names, state.aliases, state.links, 0, state.fingerprint)
+    return ListReport.of(state)

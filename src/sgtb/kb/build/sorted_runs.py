@@ -1,4 +1,4 @@
-"""SortedRuns: byte strings sorted with bounded memory, in runs on disk that are then merged."""
+"""SortedRuns: external sorting of byte strings in bounded memory."""
 
 import heapq
 import struct
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _SIZE = struct.Struct("<I")
-_OVERHEAD = 41  # bytes that CPython needs for a byte string in a list, besides its own
+_OVERHEAD = 41  # bytes of CPython per byte string in a list, besides its content
 
 
 class SortedRuns:
-    """Takes byte strings in any order and gives them back sorted, equal ones as often as given.
+    """Sorts byte strings, including repeated ones.
 
-    memory  bytes held at a time; what is beyond goes to files in `folder`
+    memory  limit in bytes; beyond it, sorted runs are written to `folder`
     """
 
     def __init__(self, folder: Path, name: str, memory: int) -> None:
@@ -24,14 +24,14 @@ class SortedRuns:
         self._runs: list[Path] = []
 
     def add(self, record: bytes) -> None:
-        """Take a record."""
+        """Add a record."""
         self._held.append(record)
         self._bytes += len(record) + _OVERHEAD
         if self._bytes > self._memory:
             self._spill()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield all records in order; any number of times."""
+        """Yield all records in order; may be repeated."""
         self._held.sort()
         return (
             heapq.merge(*map(_read_run, self._runs), self._held) if self._runs else iter(self._held)

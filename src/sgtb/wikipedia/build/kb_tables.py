@@ -46,7 +46,14 @@ def write_entities(db: DuckDbStore, writer: KbWriter, progress: Progress) -> int
             ]
             kept = _within_limit(spellings)
             omitted += len(spellings) - len(kept)
-            writer.entity(title, title, description, type, popularity, kept)
+            writer.entity(
+                id=title,
+                title=title,
+                description=description,
+                type=type,
+                popularity=popularity,
+                spellings=kept,
+            )
         done += len(rows)
         progress("entities", done, writer.entities)
     return omitted
