@@ -237,8 +237,8 @@ def check_forest(forest: Forest, n_features: int) -> None:
     if not np.isfinite(forest.threshold).all() or not np.isfinite(forest.value).all():
         raise ModelFileError("a threshold or a leaf value is NaN or infinite")
     _check_links(forest)
-    used = np.unique(np.stack([feature, forest.threshold.view(np.int32)])[:, feature >= 0], axis=1)
-    if used.shape[1] and np.bincount(used[0]).max() >= MAX_BINS:
+    tested, _ = forest.distinct_splits()
+    if (tested[MAX_BINS - 1 :] == tested[: 1 - MAX_BINS]).any():
         raise ModelFileError(f"a feature has more than {MAX_BINS - 1} thresholds")
 
 

@@ -91,9 +91,19 @@ class Forest:
             self.value[:n],
         )  # fmt: skip
 
+    def distinct_splits(self) -> tuple[Ints, Floats]:
+        """Return feature and threshold of all distinct splits, in ascending order."""
+        order = np.lexsort((self.threshold, self.feature))
+        feature, threshold = self.feature[order], self.threshold[order]
+        kept = feature >= 0
+        kept[1:] &= (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
+        return feature[kept], threshold[kept]
+
     def compiled(self, n_local: int, n_features: int) -> tuple[ForestArrays, Binner]:
         """Return the trees on bins, and their binner."""
-        cuts = [np.unique(self.threshold[self.feature == f]) for f in range(n_features)]
+        feature, threshold = self.distinct_splits()
+        borders = np.searchsorted(feature, np.arange(1, n_features))
+        cuts = np.split(threshold, borders)[:n_features]  # none where there are no features
         bins = np.zeros(len(self.feature), np.uint8)
         for f, cut in enumerate(cuts):
             own = self.feature == f

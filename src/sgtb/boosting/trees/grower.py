@@ -86,7 +86,7 @@ class _Node(NamedTuple):
     histogram: Longs
 
 
-def draw_features(n_bins: Ints, share: float, rng: np.random.Generator) -> Ints:
+def draw_features(n_bins: Ints, share: float, rng: "np.random.Generator") -> Ints:
     """Return `n_bins` of a tree: a feature that is not drawn has one bin and cannot be split."""
     if share == 1.0:
         return n_bins

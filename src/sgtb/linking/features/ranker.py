@@ -137,7 +137,7 @@ class Ranker:
     @classmethod
     def train(
         cls, candidates: CandidateTable, sides: Crosses, bins: Bytes, mentions: Longs,
-        rng: np.random.Generator, bits: int = BITS,
+        rng: "np.random.Generator", bits: int = BITS,
     ) -> "Ranker":  # fmt: skip
         """Learn from the gold of the mentions given."""
         weights, seen = np.zeros(1 << bits), np.zeros(1 << bits)

@@ -28,7 +28,7 @@ class Tagger:
 
     @classmethod
     def train(
-        cls, clues: Clues, tags: Ints, rows: Longs, rng: np.random.Generator, bits: int = BITS
+        cls, clues: Clues, tags: Ints, rows: Longs, rng: "np.random.Generator", bits: int = BITS
     ) -> "Tagger":
         """Learn from the rows given; `tags` are places in TAGS, -1 where there is none."""
         weights = np.zeros((1 << bits, len(TAGS)))
