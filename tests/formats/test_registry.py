@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sgtb.core.errors import CorpusError, MissingExtraError
 from sgtb.core.records import NIL, Document
+from sgtb.formats import codecs, registry
 from sgtb.formats.codecs import docbin, nif
 from sgtb.formats.conversion import convert
 from sgtb.formats.error_handler import ErrorList
@@ -359,3 +360,47 @@ def test_the_page_tells_what_formats_can_hold():
             held.overlaps,
             "yes" if held.empty else "no",
         ], name
+
+
+CODEC = """
+from sgtb.formats.annotated import annotated_document
+from sgtb.formats.capacity import Capacity
+from sgtb.formats.corpus_format import Format
+from sgtb.formats.json_lines import read_lines, write_lines
+
+
+def read(path, handler):
+    def document(line):
+        body = line.text("body")
+        return annotated_document(line.id(), body, (), error=line.error, handler=handler)
+
+    return read_lines(path, document, handler)
+
+
+def write(documents, path):
+    return write_lines(path, documents, lambda d: ({"id": d.id, "body": d.text},))
+
+
+FORMAT = Format(
+    name="bodies",
+    about="texts only",
+    read=read,
+    write=write,
+    capacity=Capacity(nil=False, unannotated=False),
+    endings=(".bodies.jsonl",),
+    json_keys=(("body",),),
+)
+"""
+
+
+def test_a_format_is_one_module_and_one_line(tmp_path, monkeypatch):
+    (tmp_path / "bodies.py").write_text(CODEC)
+    monkeypatch.setattr(codecs, "__path__", [*codecs.__path__, str(tmp_path)])
+    monkeypatch.setattr(registry, "_FORMATS", registry._load((*registry._CODECS, "bodies")))
+    path = tmp_path / "news.bodies.jsonl"
+    path.write_text('{"id": "1", "body": "Orlan won."}\n')
+    assert detect_format(path) == registry.format_for(path) == "bodies"
+    converted = convert(path, tmp_path / "news.jsonl")
+    assert (converted.source_format, converted.written) == ("bodies", 1)
+    convert(tmp_path / "news.jsonl", tmp_path / "again.bodies.jsonl")
+    assert (tmp_path / "again.bodies.jsonl").read_text() == path.read_text()

@@ -27,10 +27,13 @@ _CODECS = (
 )
 """Modules of `codecs` that declare a FORMAT."""
 
-_FORMATS: dict[str, Format] = {
-    format.name: format
-    for format in (import_module(f"sgtb.formats.codecs.{codec}").FORMAT for codec in _CODECS)
-}
+
+def _load(codecs: Iterable[str]) -> dict[str, Format]:
+    formats = (import_module(f"sgtb.formats.codecs.{codec}").FORMAT for codec in codecs)
+    return {format.name: format for format in formats}
+
+
+_FORMATS = _load(_CODECS)
 FORMATS = tuple(_FORMATS)
 """The names of all formats."""
 _FOLDER_FORMAT = "wned"
