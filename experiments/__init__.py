@@ -1,1 +1,1 @@
-"""Reproduce: the paper's experiments on real data, from the raw files to its tables."""
+"""Experiments: the paper's tables and our own, from the raw files, one command each."""

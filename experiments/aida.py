@@ -42,7 +42,7 @@ BEAM_WIDTH = 4
 N_TREES, CHECK_EVERY = 300, 25
 ABLATION_PLAN: PlanName = "bsg"
 ABLATION_TREES = 100
-"""Fewer than for the table: what a group brings shows early, and there are many groups."""
+"""Fewer than for the table: the effect of a group shows early, and there are many groups."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Removal:
-    """What dev loses when a group of features is left out; `whole`, its accuracy with all."""
+    """The change on dev without a group of features; `whole`: accuracy with all."""
 
     group: str
     n_features: int
@@ -70,7 +70,7 @@ class Removal:
 
 @dataclass(frozen=True)
 class AidaResult:
-    """All runs, by plan and seed, and what they took; packing begins with the raw files."""
+    """All runs, by plan and seed, and their times; packing includes reading the raw files."""
 
     runs: tuple[Run, ...]
     packing_seconds: float
@@ -107,11 +107,11 @@ class AidaResult:
 
 
 Watch = Callable[[str], AbstractContextManager[Callback | None]]
-"""Told what training begins; gives a callback for as long as it lasts."""
+"""Given the title of a training, returns a context manager of its progress callback."""
 
 
 def unwatched(title: str) -> AbstractContextManager[None]:
-    """Watch nothing."""
+    """Show no progress."""
     return nullcontext()
 
 
@@ -126,12 +126,12 @@ def checked_plans(names: Sequence[str]) -> tuple[PlanName, ...]:
 
 
 def left_out(plan: str) -> tuple[str, ...]:
-    """Return the feature groups a plan does without: a local model looks at one mention alone."""
+    """Return the feature groups that a plan does not use: `local` sees one mention only."""
     return COLLECTIVE if plan == "local" else ()
 
 
 def estimator(plan: PlanName, seed: int, n_trees: int | None = None) -> StructuredGradientBoosting:
-    """Return an untrained system, by default with as many trees as the table's."""
+    """Return an untrained system, by default with the number of trees of the table."""
     training = TrainingSettings(n_trees or N_TREES, CHECK_EVERY, patience=None, seed=seed)
     return StructuredGradientBoosting(SearchPlan(plan, BEAM_WIDTH), TREES, training)
 
@@ -180,7 +180,7 @@ def run_plan(
 def train_plan(
     packed: PackedAida, plan: PlanName, seed: int, watch: Watch = unwatched
 ) -> StructuredGradientBoosting:
-    """Train one system; dev chooses how many trees are kept, and test has no part in it."""
+    """Train one system; dev chooses the number of trees."""
     train, dev = (packed.problems(split, left_out(plan)) for split in ("train", "dev"))
     system = estimator(plan, seed)
     with watch(f"{plan}, seed {seed}") as callback:
@@ -191,7 +191,7 @@ def train_plan(
 def remove_groups(
     data: AidaData, packed: PackedAida, watch: Watch = unwatched
 ) -> tuple[Removal, ...]:
-    """Train without each group of features in turn and see what dev loses."""
+    """Train without each group of features in turn; compare accuracy on dev."""
     whole = _dev_without(data, packed, (), watch)
     removals = []
     for group in SCHEMA.groups:
@@ -206,7 +206,7 @@ def _dev_without(
 ) -> Accuracy:
     system = estimator(ABLATION_PLAN, 0, ABLATION_TREES)
     title = f"{ABLATION_PLAN} without {', '.join(groups) or 'nothing'}"
-    # The number of trees is the same for all, or dev would choose one for each.
+    # A fixed number of trees: dev must not choose it and score too.
     with watch(title) as callback:
         system.fit(packed.problems("train", groups), callbacks=_given(callback))
     return _accuracy(data, system, "dev", packed.problems("dev", groups))

@@ -1,9 +1,8 @@
 """The linker on AIDA-CoNLL, compared with the path of the experiment `aida`.
 
 `python -m experiments aida` packs features of tables in memory. A linker reads a knowledge base and
-a model file. Both should decide alike. Then the same with less help: the
-candidates of a document are no longer those listed for it, but what the knowledge base knows by
-that name.
+a model file. Both should decide alike. A second run looks up candidates by name in the knowledge
+base instead of using the lists of the documents.
 """
 
 import time
@@ -39,13 +38,13 @@ KNOWS = (
     "included: an entity has its title and every name under which a document of AIDA lists it as "
     "a candidate. Names carry no counts and no gold, but nearly every name of test is in it."
 )
-"""What must stand beside the figures of candidates looked up by name."""
+"""Must accompany the figures of candidates looked up by name."""
 
 
 def with_lists(document: Document) -> Document:
     """Return a document whose linked mentions have the candidates that PPRforNED lists for them.
 
-    The others keep their place in the text, without candidates: nobody is asked about them.
+    The others stay in the text, without candidates.
     """
     return replace(
         document,
@@ -57,7 +56,7 @@ def with_lists(document: Document) -> Document:
 
 
 def without_lists(document: Document) -> Document:
-    """Return a document whose mentions all go by what the knowledge base knows of their names."""
+    """Return a document whose mentions are all looked up by name."""
     return replace(document, mentions=tuple(replace(m, candidates=None) for m in document.mentions))
 
 
@@ -83,7 +82,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Tested:
-    """What a linker answered on a split; recall tells how often it could have been right."""
+    """The answers of a linker on a split, with accuracy and candidate recall."""
 
     answers: Answers
     accuracy: Accuracy
@@ -114,7 +113,7 @@ class Reproduced(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkerResult:
-    """Linkers by the way their mentions get candidates, beside the experiment's own path.
+    """Linkers by the source of their candidates, and the run of the experiment `aida`.
 
     known_before  recall on test if names came from titles, train and dev alone
     """
@@ -149,7 +148,7 @@ def kept_model(
     watch: Watch = unwatched,
     nil: NilSetting = "never",
 ) -> LinkerModel:
-    """Return a linker of an earlier run, or train it."""
+    """Return a cached model, or train it."""
     settings = settings_of(way, trial, nil)
     train = partial(_train, data, kb, way, settings, watch)
     return cache.model(f"candidates {way}", data, kb, settings, train)
@@ -158,7 +157,7 @@ def kept_model(
 def _train(
     data: AidaData, kb: KnowledgeBase, way: str, settings: LinkerTraining, watch: Watch
 ) -> LinkerModel:
-    """Train on AIDA-train; dev chooses how many trees are kept."""
+    """Train on AIDA-train; dev chooses the number of trees."""
     train, dev = ([*map(WAYS[way].given, data.documents(split))] for split in ("train", "dev"))
     with watch(f"linker, candidates {way}") as callback:
         return train_linker(
@@ -177,7 +176,7 @@ def run_linker(
     watch: Watch = unwatched,
     say: Say = silent,
 ) -> LinkerResult:
-    """Train linkers, link dev and test with them, and do the same on the experiment's own path."""
+    """Train linkers, link dev and test, and run the experiment `aida` with the same plan."""
     begin = time.perf_counter()
     runs = {}
     for way in WAYS:
@@ -193,7 +192,7 @@ def run_linker(
 
 
 def _run(data: AidaData, kb: KnowledgeBase, way: str, model: LinkerModel) -> LinkerRun:
-    # All candidates are asked for, because they are what recall is counted from.
+    # All candidates are returned: recall is computed from them.
     linker = Linker(model, kb, LinkerSettings(candidates=WAYS[way].top))
     tested = {split: _tested(linker, data.documents(split), WAYS[way].given) for split in TESTED}
     return LinkerRun(model.forest.forest.n_trees, tested)
@@ -228,7 +227,7 @@ def _reproduced(data: AidaData, packer: Packer, trial: Trial, watch: Watch) -> R
 
 
 def _differing(data: AidaData, some: Answers, others: Answers) -> int:
-    """Count the linked mentions of test that two answer differently."""
+    """Count the linked mentions of test with different answers."""
     documents = data.documents("test")
     return sum(
         mention.in_kb and one != other
@@ -238,7 +237,7 @@ def _differing(data: AidaData, some: Answers, others: Answers) -> int:
 
 
 def _known_before(data: AidaData) -> Recall:
-    """Return what recall on test were without the lists of test, which the names come from too."""
+    """Return the recall on test with names from titles, train and dev only."""
     seen = (document for split in ("train", "dev") for document in data.documents(split))
     names = NameTable.build(seen, data.entities)
     candidates = listed_candidates([*map(names.listed, data.documents("test"))], data.entities)

@@ -1,9 +1,9 @@
-"""Confidence on AIDA-CoNLL: are answers right as often as they are sure, and what is NIL?
+"""Confidence and NIL on AIDA-CoNLL.
 
 Two settings. *listed* is the paper's: linked mentions with the candidates that PPRforNED lists for
-them. There is no NIL in it, and nobody may learn NIL there: linked mentions have a list each, with
-the gold in it, and NIL mentions mostly none. *by name* looks up all mentions, NIL ones too, and
-knows nothing of lists. Everything is trained on train and chosen on dev; test is linked last.
+them. NIL cannot be learned there: linked mentions have a list with the gold in it, NIL mentions
+mostly have none. *by name* looks up all mentions, NIL ones included. Everything is trained on train
+and chosen on dev; test is linked last.
 """
 
 import time
@@ -41,20 +41,20 @@ LISTED, THRESHOLD, CANDIDATE, PRECISE = (
     "listed", "by name, threshold", "by name, candidate", "by name, precise",
 )  # fmt: skip
 PRECISION = 0.95
-"""What is wanted of the links of PRECISE, which is otherwise the better of the two before it."""
+"""The precision of links wanted of PRECISE, otherwise the better of the two before it."""
 
 Pairs = Sequence[tuple[Mention, Link]]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What a linker answered on a split.
+class SplitScores:
+    """The scores of a linker on a split.
 
-    before, after  of the mentions with candidates, trusting the search, and calibrated
+    before, after  calibration on mentions with candidates, uncalibrated and calibrated
     scores         of all annotated mentions
     decided        of those with candidates: the others are NIL without any decision
-    in_kb, always  accuracy on linked mentions, and what it were if all were linked
-    curve          what other thresholds would do; None where nothing is NIL
+    in_kb, always  accuracy on linked mentions, and the same if every mention were linked
+    curve          by threshold; None where nothing is NIL
     """
 
     before: Calibration
@@ -68,16 +68,16 @@ class Judged:
 
 @dataclass(frozen=True)
 class System:
-    """A model with its rule, what dev said when that was chosen, and what came of it."""
+    """A model with its NIL rule, its calibration on dev, and its scores by split."""
 
     model: LinkerModel
     dev: Calibrated | None
-    judged: Mapping[str, Judged]
+    scores: Mapping[str, SplitScores]
 
 
 @dataclass(frozen=True)
 class ConfidenceResult:
-    """All systems; `chosen` is the rule that dev prefers."""
+    """All systems; `chosen` is the best one on dev."""
 
     trial: Trial
     systems: Mapping[str, System]
@@ -112,32 +112,38 @@ def run_confidence(
         (PRECISE, "by name", precise.model, precise),
     ):
         say(f"linking dev and test, {name}")
-        judged = {split: judge(model, kb, way, data.documents(split)) for split in TESTED}
-        systems[name] = System(model, fitted, judged)
+        scores = {split: score_split(model, kb, way, data.documents(split)) for split in TESTED}
+        systems[name] = System(model, fitted, scores)
     chosen = CANDIDATE if better is candidate else THRESHOLD
     return ConfidenceResult(trial, systems, chosen, time.perf_counter() - begin)
 
 
-def judge(model: LinkerModel, kb: KnowledgeBase, way: str, documents: Sequence[Document]) -> Judged:
-    """Link documents, once as trained and once trusting the search."""
+def score_split(
+    model: LinkerModel, kb: KnowledgeBase, way: str, documents: Sequence[Document]
+) -> SplitScores:
+    """Link documents, once calibrated and once with the probabilities of the search."""
     given = [*map(WAYS[way].given, documents)]
     kind: NilKind = "candidate" if model.nil.kind == "candidate" else "never"
     trusting = replace(model, confidence=Confidence(), nil=NilRule(kind))
     raw, linked = (_linked(one, kb, given) for one in (trusting, model))
     answers = [[link.entity for link in links] for links in linked]
     scores = nil_scores(documents, Answers.of(documents, answers))
-    asked = [_decided(*pair) for pair in zip(documents, linked, strict=True)]
-    decided = nil_scores(asked, Answers.of(asked, answers))
+    with_candidates = [_decided(*pair) for pair in zip(documents, linked, strict=True)]
+    decided = nil_scores(with_candidates, Answers.of(with_candidates, answers))
     pairs = _pairs(documents, linked)
     best = [_best(link) for _, link in pairs]
     right = np.array([entity == m.gold for (m, _), (entity, _) in zip(pairs, best, strict=True)])
     outside = np.array([mention.gold == NIL for mention, _ in pairs])
     curve = nil_curve(np.array([sure for _, sure in best]), right, outside)
-    return Judged(
-        _calibration(_pairs(documents, raw)), _calibration(pairs), scores, decided,
-        share(scores.links.right, scores.links.gold), share(int(right.sum()), scores.links.gold),
-        curve if decided.nil.gold else None,
-    )  # fmt: skip
+    return SplitScores(
+        before=_calibration(_pairs(documents, raw)),
+        after=_calibration(pairs),
+        scores=scores,
+        decided=decided,
+        in_kb=share(scores.links.right, scores.links.gold),
+        always=share(int(right.sum()), scores.links.gold),
+        curve=curve if decided.nil.gold else None,
+    )
 
 
 def _linked(
@@ -148,7 +154,7 @@ def _linked(
 
 
 def _pairs(documents: Sequence[Document], linked: Sequence[Sequence[Link]]) -> Pairs:
-    """Return the annotated mentions with what was answered."""
+    """Return the annotated mentions with their links."""
     return [
         (mention, link)
         for document, links in zip(documents, linked, strict=True)
@@ -158,14 +164,14 @@ def _pairs(documents: Sequence[Document], linked: Sequence[Sequence[Link]]) -> P
 
 
 def _decided(document: Document, links: Sequence[Link]) -> Document:
-    """Return a document that asks only about mentions with candidates."""
+    """Return a document in which only mentions with candidates have gold."""
     pairs = zip(document.mentions, links, strict=True)
-    asked = (m if link.candidates else replace(m, gold=None) for m, link in pairs)
-    return replace(document, mentions=tuple(asked))
+    mentions = (m if link.candidates else replace(m, gold=None) for m, link in pairs)
+    return replace(document, mentions=tuple(mentions))
 
 
 def _best(link: Link) -> tuple[str | None, float]:
-    """Return what a mention would be linked to, and how sure that is; -1 without candidates."""
+    """Return the most likely entity and its probability; -1 without candidates."""
     entity = link.runner_up if link.entity is None else link.entity
     sure = [other.probability for other in link.candidates if other.entity == entity]
     return entity, sure[0] if sure else -1.0

@@ -14,7 +14,7 @@ from experiments.confidence_aida import (
     TESTED,
     THRESHOLD,
     ConfidenceResult,
-    Judged,
+    SplitScores,
     System,
 )
 from sgtb.core.files import write_whole
@@ -50,24 +50,24 @@ def _system(system: System) -> dict[str, Any]:
         "nil": system.model.nil.to_dict(),
         "calibrated": None if system.dev is None else system.dev.to_dict(),
         "trees": system.model.forest.forest.n_trees,
-        **{split: _judged(system.judged[split]) for split in TESTED},
+        **{split: _split_scores(system.scores[split]) for split in TESTED},
     }
 
 
-def _judged(judged: Judged) -> dict[str, Any]:
+def _split_scores(split: SplitScores) -> dict[str, Any]:
     return {
-        "mentions_with_candidates": judged.after.n,
-        "right": _percent(judged.after.accuracy),
-        "ece_before": round(judged.before.ece, 4),
-        "ece": round(judged.after.ece, 4),
-        "log_loss_before": round(judged.before.log_loss, 4),
-        "log_loss": round(judged.after.log_loss, 4),
-        "in_kb_accuracy": _percent(judged.in_kb),
-        "in_kb_accuracy_if_all_linked": _percent(judged.always),
-        "in_kb_accuracy_lost": _percent(judged.always - judged.in_kb),
-        "all_mentions": _scores(judged.scores),
-        "mentions_decided": _scores(judged.decided),
-        "best_threshold_f1": None if judged.curve is None else _percent(judged.curve.f1.max()),
+        "mentions_with_candidates": split.after.n,
+        "right": _percent(split.after.accuracy),
+        "ece_before": round(split.before.ece, 4),
+        "ece": round(split.after.ece, 4),
+        "log_loss_before": round(split.before.log_loss, 4),
+        "log_loss": round(split.after.log_loss, 4),
+        "in_kb_accuracy": _percent(split.in_kb),
+        "in_kb_accuracy_if_all_linked": _percent(split.always),
+        "in_kb_accuracy_lost": _percent(split.always - split.in_kb),
+        "all_mentions": _scores(split.scores),
+        "mentions_decided": _scores(split.decided),
+        "best_threshold_f1": None if split.curve is None else _percent(split.curve.f1.max()),
     }
 
 
@@ -101,12 +101,12 @@ def nil_rows(record: dict[str, Any]) -> Rows:
     """Yield what becomes of NIL, over the mentions with candidates, under NIL_HEADINGS."""
     for name in (THRESHOLD, CANDIDATE, PRECISE):
         for split in TESTED:
-            judged = record["systems"][name][split]
-            scores = judged["mentions_decided"]
+            found = record["systems"][name][split]
+            scores = found["mentions_decided"]
             nil, links = scores["nil"], scores["links"]
             yield (
                 name.partition(", ")[2], split, _two(scores["accuracy"]),
-                _two(judged["in_kb_accuracy"]), _two(judged["in_kb_accuracy_lost"]),
+                _two(found["in_kb_accuracy"]), _two(found["in_kb_accuracy_lost"]),
                 _two(links["precision"]), _two(nil["precision"]), _two(nil["recall"]),
                 _two(nil["f1"]),
             )  # fmt: skip
@@ -144,7 +144,7 @@ def write_report(result: ConfidenceResult, record: dict[str, Any], folder: Path)
         "\n\n".join(notes(record)),
     ]
     write_whole(folder / "confidence.md", ("\n".join(parts) + "\n").encode())
-    test = {name: system.judged["test"] for name, system in result.systems.items()}
+    test = {name: system.scores["test"] for name, system in result.systems.items()}
     drawn = {f"{LISTED}, before": test[LISTED].before, LISTED: test[LISTED].after}
     chosen = test[result.chosen]
     drawn |= {"by name, before": chosen.before, result.chosen: chosen.after}

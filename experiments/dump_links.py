@@ -1,8 +1,8 @@
-"""Links of a dump as training data: linkers beside baselines, on pages held out.
+"""Links of a dump as training data: linkers and baselines on held-out pages.
 
-Some pages of a dump are held out of its knowledge base. A linker learns from the links of some of
-these, and is asked about the links of others. Baselines get the same candidates and learn nothing.
-Other turns hold out other pages, so that in the end every page has been asked about once.
+Some pages of a dump are held out of its knowledge base. A linker is trained on the links of some of
+them and tested on the links of others. Baselines get the same candidates. Each turn holds out other
+pages, so that with all turns every page is tested once.
 """
 
 import time
@@ -35,7 +35,7 @@ RED_LINKS = 1
 class LinksResult:
     """All turns together.
 
-    held_out  pages held out in a turn, by what for; of the first turn
+    held_out  pages held out in the first turn, by purpose
     """
 
     settings: Mapping[str, Any]
@@ -57,7 +57,7 @@ def run_links(
 ) -> LinksResult:
     """Build, train and test once for each turn.
 
-    turns  None: until every page has been tested with
+    turns  None: until every page was tested
     """
     begin = time.perf_counter()
     step = share * SPLITS["test"]
@@ -98,7 +98,7 @@ def train_plans(
     watch: Watch = unwatched,
 ) -> dict[str, LinkerModel]:
     """Train some plans on the same features."""
-    # Who is asked about known entities only need not learn to tell when there is none.
+    # Only mentions of known entities are tested: no NIL rule is needed.
     settings = replace(settings_for(train.n_known, len(train.documents)), nil="never")
     prepared = prepare(kb, train.documents, dev.documents, settings, progress=progress or silent)
     models: dict[str, LinkerModel] = {}

@@ -47,7 +47,7 @@ class SampleRun:
 
 @dataclass(frozen=True)
 class SampleResult:
-    """All runs, what they are held against, and how much there was to learn from."""
+    """All runs, the baseline, and the size of the training data."""
 
     runs: tuple[SampleRun, ...]
     baseline: Accuracy
@@ -70,7 +70,7 @@ def pack_processed(documents: Sequence[ProcessedDocument]) -> Problems:
     """Return the problems of documents: their 19 local features, and one of pairs.
 
     The file has no pair features. The one given here, whether two candidates are the same entity,
-    needs none, and lets a plan see that a name was decided before.
+    shows a plan that a name was decided before.
     """
     ids = {id_ for document in documents for m in document.mentions for id_ in m.candidates}
     # Numbers of pages in ascending order, so that ties go to the lower.

@@ -34,6 +34,6 @@ def notes(record: dict[str, Any]) -> tuple[str, ...]:
         "linked with candidates of most other mentions. They learn nothing. seconds: of training. "
         "*: what `sgtb link` uses where no model is named.",
         "half the links: trained and tested with half of the linked pairs, drawn at random. Links "
-        "and texts were written together, which is kind to whoever looks at links.",
+        "and texts were written together, which favours systems that use links.",
         f"{record['seconds']:.0f} s, {record['peak_megabytes']} MB.",
     )

@@ -1,8 +1,8 @@
 """The WNED experiment: systems trained on AIDA-CoNLL, tested on five sets from other domains.
 
-The knowledge base is what PPRforNED knows of: the candidates it lists for AIDA's mentions. It was
-never meant for other texts. Most of WNED's mentions mean an entity that it lacks, and count as
-wrong all the same. How good candidates are shows on the others: accuracy on recalled mentions.
+The knowledge base holds the candidates that PPRforNED lists for AIDA's mentions. It lacks the gold
+entity of most of WNED's mentions, which count as wrong. Accuracy on recalled mentions shows how
+good the choices are on the others.
 """
 
 import math
@@ -39,13 +39,13 @@ PAPER: Mapping[str, Mapping[str, float]] = {
 
 KB = "pprforned"
 BASELINE = "in-links"
-"""Stands in the place of a plan: the candidate with the most in-links, nothing learned."""
+"""In place of a plan: the candidate with the most in-links, untrained."""
 
 BOUND = (
     "Recall is bounded by the knowledge base: a mention whose gold is none of its entities counts "
     "as wrong. The paper's candidates are from all of Wikipedia."
 )
-"""What must stand beside the figures."""
+"""Must accompany the figures."""
 
 _NO_ENTITY = "no entity: "
 """Begins the gold of a title that no entity has. Ids are numbers, and so are some titles."""
@@ -88,7 +88,7 @@ class SetRun:
 
 @dataclass(frozen=True)
 class WnedResult:
-    """All runs, what they are held against on each set, and how large the knowledge base is."""
+    """All runs, the baseline on each set, and the size of the knowledge base."""
 
     sets: tuple[WnedSet, ...]
     baseline: tuple[SetRun, ...]

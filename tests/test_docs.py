@@ -157,3 +157,10 @@ def test_links_between_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_files_named_on_pages_exist() -> None:
+    named = re.compile(r"`((?:src|tests|benchmarks|experiments|tools|docs)/[\w./-]+\.\w+)`")
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
+        for path in named.findall(page.read_text("utf-8")):
+            assert (ROOT / path).exists(), f"{name_of(page)} names {path}"

@@ -15,7 +15,7 @@ from experiments.confidence_aida import (
     THRESHOLD,
     ConfidenceResult,
     System,
-    judge,
+    score_split,
 )
 from experiments.starter_data import read_starter
 from sgtb.core.records import NIL, Document
@@ -64,7 +64,7 @@ def fitted(kb, documents):
 
 @pytest.fixture(scope="module")
 def judged(fitted, kb, documents):
-    return judge(fitted.model, kb, "by name", documents)
+    return score_split(fitted.model, kb, "by name", documents)
 
 
 def test_everything_is_counted_as_one_would_by_hand(fitted, kb, documents, judged):

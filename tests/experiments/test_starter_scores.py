@@ -1,10 +1,12 @@
-"""Scores on the starter, counted by hand; choosers that learn nothing."""
+"""Scores on the starter, counted by hand; baselines."""
 
 import pytest
 
 from experiments.starter_data import ContrastPair, marked_document
-from experiments.starter_scores import Baselines, FoundScore, Share, Sheet, decided
+from experiments.starter_scores import LinkVote, Share, StarterAnswers
 from sgtb.core.records import Document
+from sgtb.evaluation import PrecisionRecall
+from sgtb.evaluation.linkers.systems import Baseline, chosen_by_linker
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.links import Alternative, Link, LinkedDocument
 from tests.helpers.kb_worlds import build
@@ -42,14 +44,14 @@ TEXT = marked_document("d", "[[club|Rome]] had [[player|Totti]], [[team|Milan]] 
 
 
 def test_baselines(kb):
-    unlearned = Baselines(kb)
+    vote = LinkVote(kb)
     given = linked(TEXT, None, None, None)
-    assert unlearned.prior(given) == ["city", "player", "team"], "of equals the lower number"
-    assert unlearned.in_links(given) == ["city", "player", "team"]
+    assert Baseline(kb, "prior")(given) == ["city", "player", "team"], "of equals the lower number"
+    assert Baseline(kb, "in-links")(given) == ["city", "player", "team"]
     # The club is linked with Totti and one Milan, the city with both Milans: two votes to one.
-    assert unlearned.link_vote(given) == ["club", "player", "team"]
+    assert vote(given) == ["club", "player", "team"]
     unknown = marked_document("u", "[[x|Nowhere]] and [[city|Rome]]")
-    assert unlearned.link_vote(linked(unknown, None, None)) == [None, "city"], "no votes: the prior"
+    assert vote(linked(unknown, None, None)) == [None, "city"], "no votes: the prior"
 
 
 def test_scores_are_counted_by_hand():
@@ -58,18 +60,18 @@ def test_scores_are_counted_by_hand():
     pairs = (ContrastPair("Rome", one, two), ContrastPair("rome", two, two))
     found = linked(TEXT, "club", "player", "town")
     bare = LinkedDocument(TEXT.text, (*found.links[:2], Link(0, 1, "R", None, "", "", 0, "exact")))
-    sheet = Sheet(
+    answers = StarterAnswers(
         (TEXT,), pairs, (found,),
         ((linked(one, "city", "club", "player"), linked(two, "club")),
          (linked(two, "club"), linked(two, "club"))),
         (bare,),
     )  # fmt: skip
-    scores = sheet.scores(decided)
+    scores = answers.scores(chosen_by_linker)
     assert scores.mentions == Share(2, 3)
     assert scores.ambiguous == Share(1, 2), "Totti has one candidate"
     assert scores.names == Share(4, 5), "Totti does not carry the name"
     assert scores.pairs == Share(1, 2)
-    assert scores.found == FoundScore(right=2, said=2, gold=3), "no entity, no link"
-    assert scores.found.precision == 100
-    assert scores.found.recall == pytest.approx(200 / 3)
-    assert scores.found.f1 == pytest.approx(80)
+    assert scores.found == PrecisionRecall(right=2, predicted=2, gold=3), "no entity, no link"
+    assert scores.found.precision == 1
+    assert scores.found.recall == pytest.approx(2 / 3)
+    assert scores.found.f1 == pytest.approx(0.8)
