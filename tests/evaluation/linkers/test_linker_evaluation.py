@@ -61,7 +61,7 @@ def test_scores_are_those_of_the_metrics(linker, mixed, found, linked):
         whole, named = in_kb_accuracy(inside, said), in_kb_accuracy(annotated, said)
         assert (scores.accuracy.micro, scores.accuracy.macro) == (whole.micro, whole.macro)
         assert (scores.named.correct, scores.named.total) == (named.correct, named.total)
-        assert scores.lookup == candidate_recall(inside, candidates)
+        assert scores.recall == candidate_recall(inside, candidates)
         titles = titles_of(linker.kb, {*ids, *(e for row in said.entities for e in row)})
         bag = bag_of_titles(annotated, said, title_of=titles)
         assert (scores.titles.right, scores.titles.f1) == (bag.right, bag.f1)
@@ -207,7 +207,7 @@ def test_a_higher_threshold_moves_answers_to_nil(linker, mixed, found):
     curve = scores.curve
     at = int(np.searchsorted(curve.threshold, 0.9))
     assert curve.in_kb[at] == scores.accuracy.micro
-    assert curve.lookup[at] == scores.nil.nil.lookup
+    assert curve.recall[at] == scores.nil.nil.recall
     assert curve.precision[at] == scores.nil.nil.precision
 
 
