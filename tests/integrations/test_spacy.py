@@ -146,7 +146,7 @@ def test_config_that_makes_no_sense(ruled, config, error, complaint):
     ("config", "complaint"),
     [
         ({"model": "nowhere.model", "kb": "nowhere"}, r"nowhere.model: No such file"),
-        ({"model": "nowhere.model"}, "set `kb`, too"),
+        ({"model": "nowhere.model"}, "needs a knowledge base"),
     ],
 )
 def test_a_model_that_is_missing_is_named(ruled, config, complaint):

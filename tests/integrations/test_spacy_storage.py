@@ -133,7 +133,7 @@ def guarded(kind):
         (None, "component.json: missing"),
         ("{", "cannot be read"),
         ('{"format": 2, "kb": "x"}', "format 2; this release reads 1"),
-        ('{"format": 1, "kb": null}', "it names no knowledge base"),
+        ('{"format": 1, "kb": null}', "no knowledge base is named"),
         ('{"format": 1}', "cannot be read"),
         ("[]", "cannot be read"),
     ],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgtb.cli.importing import imported
-from sgtb.linking.mentions.mention_detection import MentionSettings
+from sgtb.linking.mentions.mention_settings import MentionSettings
 
 if TYPE_CHECKING:
     from sgtb.linking.link_options import LinkerSettings

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sgtb.core.errors import SettingsError
 from sgtb.linking.links import Request, Span
-from sgtb.linking.mentions.mention_detection import MentionSettings
+from sgtb.linking.mentions.mention_settings import MentionSettings
 
 if TYPE_CHECKING:  # the parent of server processes does not import the linker
     from sgtb.linking.linker import Linker

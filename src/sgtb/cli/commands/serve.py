@@ -16,7 +16,7 @@ from sgtb.cli.linker_options import (
     check_pair,
 )
 from sgtb.core.errors import MissingExtraError
-from sgtb.linking.mentions.mention_detection import MentionSettings
+from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.serving.service_settings import ServeSettings
 
 DEFAULT = ServeSettings()

@@ -7,13 +7,13 @@ between other signs is. Spans are code points of the text as it was given.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
-from sgtb.core.errors import RequestError, SettingsError
+from sgtb.core.errors import RequestError
 from sgtb.core.records import Mention, Tokens
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.links import Span
+from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.linking.mentions.name_search import NameSearch
 from sgtb.linking.mentions.token_shapes import Shapes
 from sgtb.text.normalization import normal_name
@@ -23,33 +23,6 @@ _REMEMBERED = 1 << 16
 """How many strings a finder knows the answer for before it starts anew: some 10 MB."""
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s)")
 _SEEN = re.compile(r"[^\s\ufeff\u200b]")  # as `tokenize` sees it
-
-
-@dataclass(frozen=True, slots=True)
-class MentionSettings:
-    """Which names of a knowledge base are mentions where they stand in a text.
-
-    capitals              only names that begin with a capital, hold a digit, or have no case
-    min_link_probability  names with a lower one are left out; if it was not counted, none is
-    max_words             of a name, as white space divides it
-    min_characters        of a name in normal form
-    """
-
-    capitals: bool = True
-    min_link_probability: float = 0.05
-    max_words: int = 6
-    min_characters: int = 2
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.capitals, bool):
-            raise SettingsError(f"capitals is {self.capitals!r}; it must be true or false")
-        least = self.min_link_probability
-        if not isinstance(least, (int, float)) or isinstance(least, bool) or not 0 <= least <= 1:
-            raise SettingsError(f"min_link_probability is {least!r}; it must be from 0 to 1")
-        for key in ("max_words", "min_characters"):
-            value = getattr(self, key)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise SettingsError(f"{key} is {value!r}; it must be a whole number of at least 1")
 
 
 class NameFinder:
