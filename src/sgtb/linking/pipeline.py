@@ -153,6 +153,7 @@ class LinkPipeline:
             groups += [GROUP] * len(NIL_FEATURES)
         self.answers = Answers(Cards(kb), groups, model.nil.no_candidates)
         self._systems: dict[int | None, StructuredGradientBoosting] = {}
+        self.system(None)
         self._names = NameFinder(kb, settings.mentions)
         self._state = kb.state
         self._read = 0
@@ -165,10 +166,8 @@ class LinkPipeline:
                 self._systems = {}
             forest = self.model.forest
             width = forest.plan.beam_width if beam_width is None else beam_width
-            plan, training = (
-                replace(forest.plan, beam_width=width),
-                replace(forest.training, threads=1),
-            )
+            plan = replace(forest.plan, beam_width=width)
+            training = replace(forest.training, threads=1)
             found = StructuredGradientBoosting.of(replace(forest, plan=plan, training=training))
             self._systems[beam_width] = found
         return found
