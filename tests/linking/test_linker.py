@@ -219,7 +219,7 @@ def test_worker_processes_take_no_more_than_they_need(shared):
 @pytest.mark.parametrize("n", [0, 1, 7, 40, 1000])
 def test_batches_take_the_same_effort_and_less_at_the_end(n, jobs):
     documents = [f"{i:03} " * (20 * (i % 50)) for i in range(n)]
-    batches = list(module._shares(iter(documents), jobs))
+    batches = list(module._balanced_batches(iter(documents), jobs))
     assert list(chain.from_iterable(batches)) == documents
     assert all(0 < len(batch) <= BATCH for batch in batches)
     efforts = [sum(map(module._effort, batch)) for batch in batches]
@@ -233,7 +233,7 @@ def test_batches_take_the_same_effort_and_less_at_the_end(n, jobs):
 def test_what_takes_much_effort_goes_by_itself():
     span = Span(0, 1)
     long, short = Request("a", (span,) * 3_000), Request("a", (span,) * 10)
-    batches = list(module._shares([short, long, short, "a" * 200_000, short], 2))
+    batches = list(module._balanced_batches([short, long, short, "a" * 200_000, short], 2))
     assert [len(batch) for batch in batches] == [1, 1, 1, 1, 1]
 
 
@@ -294,7 +294,7 @@ def test_another_number_of_jobs_ends_a_pipe_with_a_word(shared):
     next(pipe)
     assert next(shared.pipe(["Amman"], jobs=1)).links[0].entity == "Amman"
     shared._end_workers()
-    with pytest.raises(SgtbError, match="worker processes were ended before all was linked"):
+    with pytest.raises(SgtbError, match="worker processes ended before all documents were linked"):
         list(islice(pipe, 100_000))
 
 
@@ -308,7 +308,7 @@ def test_a_closed_linker_says_so(model_of, starter_place):
         lambda: linker.link("Amman"), lambda: linker.link(""), lambda: list(linker.pipe(["Amman"])),
         lambda: list(linker.pipe(["Amman"], jobs=2)), linker.refresh,
     ):  # fmt: skip
-        with pytest.raises(SgtbError, match="this linker was closed"):
+        with pytest.raises(SgtbError, match="the linker is closed"):
             call()
     assert children() == before
 

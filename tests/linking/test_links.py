@@ -29,7 +29,7 @@ def made(document):
 
 def is_made(record, name):
     """Tell whether a field that is made late is there."""
-    assert name in record._made_late
+    assert name in record._lazy_fields
     try:
         getattr(type(record), name).__get__(record)
     except AttributeError:

@@ -1,4 +1,4 @@
-"""Answers: decided problems as links, with probabilities, alternatives and reasons."""
+"""Answers: decisions as links, with alternatives and reasons."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -21,19 +21,19 @@ from sgtb.linking.problem_packing import Layout
 from sgtb.native import rank_reasons
 
 NEGLIGIBLE = 1e-12
-"""Reasons that change a score by no more are left out: they are rounding errors."""
+"""Smaller reasons are left out as rounding errors."""
 _REMEMBERED = 1 << 16
 
 
 class Cards:
-    """The cards of a knowledge base's entities, kept once they were read."""
+    """Cache of the ids, titles and types of entities."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         self._known: dict[int, Card] = {}
 
     def forget(self) -> None:
-        """Drop what was read."""
+        """Clear the cache."""
         self._known = {}
 
     def of(self, numbers: Ints | Longs) -> list[Card]:
@@ -54,7 +54,7 @@ class Cards:
 
 
 class Answers:
-    """Turns decided mentions into links."""
+    """Turns decisions into links."""
 
     def __init__(self, cards: Cards, groups: Sequence[str], nil_share: float = 0.0) -> None:
         self._cards, self._nil_share = cards, nil_share
@@ -64,9 +64,9 @@ class Answers:
     def links(
         self, chunks: Sequence[Chunk], layout: Layout, decided: Decisions, n_candidates: int
     ) -> list[LinkColumns]:
-        """Return the links of each chunk, those of mentions without candidates included.
+        """Return the links of each chunk, also of mentions without candidates.
 
-        n_candidates  alternatives given for every link
+        n_candidates  alternatives per link
         """
         candidates, entity = layout.candidates, layout.candidates.entity
         ends = np.concatenate(
@@ -122,11 +122,11 @@ class Answers:
         return result
 
     def forget(self) -> None:
-        """Drop the cards that were read."""
+        """Clear the cache of cards."""
         self._cards.forget()
 
     def _cards_by_row(self, layout: Layout, rows: Longs) -> dict[int, Card]:
-        """Return the cards of some of the layout's entities."""
+        """Return the cards of some rows of the facts."""
         number = layout.facts.number
         used = np.zeros(len(number), np.bool_)
         used[rows] = True
@@ -142,7 +142,7 @@ class Answers:
         candidates: CandidateTable,
         decided: Decisions,
     ) -> "_Reasons":
-        """Return the reasons of all mentions, where these were asked for."""
+        """Return the reasons of all mentions, if there are any."""
         lead, counts = np.full(ends[-1], np.nan), np.zeros(ends[-1], np.int64)
         if decided.reasons is None:
             return _Reasons(lead, counts, [], np.zeros(0), np.zeros(0, np.int64))
@@ -188,7 +188,7 @@ _NO_ENTITY = {NO_RUNNER_UP: None, NIL_RUNNER_UP: NIL}
 
 
 def _shown(decided: Decisions, offsets: Longs, chosen: Longs, most: int) -> tuple[Longs, Longs]:
-    """Return the candidates given with the links, and how many each link has."""
+    """Return the rows of the alternatives, and their number per link."""
     sizes = np.diff(offsets)
     first = np.repeat(offsets[:-1], sizes)
     rows: Longs = decided.order + first
@@ -198,5 +198,5 @@ def _shown(decided: Decisions, offsets: Longs, chosen: Longs, most: int) -> tupl
     sizes = np.minimum(sizes, most)
     ends = np.cumsum(sizes)
     there = np.logical_or.reduceat(rows == np.repeat(chosen, sizes), ends - sizes)
-    rows[ends[~there] - 1] = chosen[~there]  # however unlikely it is by itself
+    rows[ends[~there] - 1] = chosen[~there]  # the chosen one is always shown
     return rows, sizes

@@ -1,4 +1,4 @@
-"""Decisions: the search, calibrated probabilities, and links told from NIL."""
+"""Decisions: search, calibrated probabilities, and link or NIL."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ from sgtb.native import merge_orders, order_candidates
 
 MARGIN = 4.0
 """Candidates that score this much less, odds of 1 to 55, are not followed into later decisions.
-Reasons are exact all the same."""
+Reasons stay exact."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Decisions:
     """Decisions mentions, flat; NIL is none of the candidates.
 
     choice       i4[M]  the chosen candidate, counted within its mention; for NIL, the likeliest
-    linked       b1[M]  whether it is the answer; else NIL is
-    order        i4[C]  per mention its candidates, likeliest first, counted within it
+    linked       b1[M]  whether it is the answer; otherwise NIL
+    order        i4[C]  candidates of each mention, likeliest first, counted within it
     probability  f8[C]
-    nil          f8[M]  the probability of NIL
-    runner_up    i8[M]  the runner-up, counted within the mention; -1: there is none; -2: NIL
+    nil          f8[M]  probability of NIL
+    runner_up    i8[M]  counted within the mention; NO_RUNNER_UP or NIL_RUNNER_UP
     explained    i8[K]  the mentions that have reasons
-    sign         i8[M]  1: these reasons speak for the answer, -1: against it, 0: of neither
+    sign         i8[M]  1: reasons support the answer, -1: they oppose it, 0: neither
     reasons      of these mentions, in their order; None: not wanted
     """
 
@@ -52,10 +52,7 @@ def decide(
     reasons: bool,
     policy: DecisionPolicy = DEFAULT_POLICY,
 ) -> Decisions:
-    """Search, calibrate the alternatives, and compute reasons.
-
-    policy  what the model knows about its decisions; says whether NIL is the last candidate
-    """
+    """Search, calibrate probabilities, decide between link and NIL, and explain."""
     decoding = system.decode(problems, clamp=clamp)
     other = system.counterfactuals(problems, decoding, clamp, MARGIN)
     offsets = problems.candidate_offsets.astype(np.int64)
@@ -78,9 +75,9 @@ def decide(
 def with_unsearched(
     decided: Decisions, shortlist: Shortlist, candidates: CandidateTable
 ) -> Decisions:
-    """Return what was decided among the candidates on a shortlist, counted among all of them.
+    """Extend decisions on a shortlist to all candidates.
 
-    Those not searched come last, the better first by the ranker, and have no probability.
+    Those not searched come last, in the order of the ranker, with probability 0.
     """
     offsets = candidates.candidate_offsets.astype(np.int64)
     searched = shortlist.candidates.candidate_offsets.astype(np.int64)
@@ -92,7 +89,7 @@ def with_unsearched(
     )
 
     def among_all(chosen: Longs) -> Longs:
-        # What is none of the candidates, or has none, gets any row: it is not asked for.
+        # Without a candidate the row is arbitrary and not used.
         rows = np.clip(searched[:-1] + chosen, 0, len(shortlist.rows) - 1)
         among: Longs = shortlist.rows[rows] - offsets[:-1]
         return among
@@ -109,7 +106,7 @@ def with_unsearched(
 
 
 def _runner_ups(order: Longs, offsets: Longs, choice: Ints) -> Longs:
-    """Return the likeliest candidate of each mention that was not chosen, -1 where none is left."""
+    """Return the likeliest candidate of each mention that was not chosen; -1: none."""
     first = order[np.minimum(offsets[:-1], len(order) - 1)] if len(order) else offsets[:-1]
     several = np.diff(offsets) > 1
     second = np.full(len(choice), -1, np.int64)

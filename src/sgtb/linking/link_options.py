@@ -1,4 +1,4 @@
-"""LinkOptions: what may vary from request to request; LinkerSettings: what is fixed on loading."""
+"""LinkOptions: options of a request. LinkerSettings: settings of a linker."""
 
 from dataclasses import dataclass, field
 
@@ -11,13 +11,13 @@ from sgtb.text.tokenization import Tokenizer, segment
 
 @dataclass(frozen=True)
 class LinkOptions:
-    """What one request wants.
+    """Options of one request.
 
-    candidates  alternatives given for every link
-    reasons     whether links come with reasons
-    nil         links with a confidence below this become NIL, and 0 links every mention that has
-                a candidate; None: as the model was trained to do
-    beam_width  hypotheses kept by the search; None: as the model was trained with
+    candidates  alternatives per link
+    reasons     whether links have reasons
+    nil         links below this confidence become NIL; 0 links every mention with candidates;
+                None: the model's rule
+    beam_width  hypotheses kept by the search; None: the model's
     """
 
     candidates: int = 5
@@ -37,7 +37,7 @@ class LinkOptions:
 
 @dataclass(frozen=True)
 class LinkerSettings(LinkOptions):
-    """How a linker finds mentions, and what requests get that come without options.
+    """Settings of a linker, and its default options.
 
     mentions        how mentions are found where none are given
     near_names      whether names without candidates get those of similarly spelt names

@@ -1,4 +1,4 @@
-"""Linker: text in, explained links out. A knowledge base and a model, ready for use."""
+"""Linker: links texts with a model and a knowledge base."""
 
 import gc
 import os
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Linker:
-    """Links texts to the entities of a knowledge base. May be used by several threads."""
+    """Links texts to the entities of a knowledge base. Thread-safe."""
 
     def __init__(
         self, model: LinkerModel, kb: KnowledgeBase, settings: LinkerSettings | None = None
@@ -39,14 +39,14 @@ class Linker:
         kb: str | os.PathLike[str] | KnowledgeBase,
         settings: LinkerSettings | None = None,
     ) -> "Linker":
-        """Load a model file and open a knowledge base; refuse a pair that does not fit."""
+        """Load a model file and open a knowledge base; raise if they do not fit."""
         trained = model if isinstance(model, LinkerModel) else LinkerModel.load(model)
         opened = kb if isinstance(kb, KnowledgeBase) else KnowledgeBase.open(kb)
         return cls(trained, opened, settings)
 
     @classmethod
     def starter(cls, settings: LinkerSettings | None = None) -> "Linker":
-        """Load the small knowledge base and model that come with the package."""
+        """Load the small model and knowledge base of the package."""
         from sgtb.starter import KB, MODEL
 
         return cls.load(MODEL, KB, settings)
@@ -60,7 +60,7 @@ class Linker:
     ) -> "Linker":
         """Load a folder that `save_pretrained` wrote.
 
-        kb  another knowledge base than the folder's own, or one for a folder without
+        kb  used instead of the folder's own knowledge base
         """
         from sgtb.linking.pretrained import find_pretrained
 
@@ -94,10 +94,10 @@ class Linker:
         evaluation: Mapping[str, Any] | None = None,
         kb: bool = True,
     ) -> None:
-        """Write model, knowledge base and a model card to a folder that can be passed on.
+        """Write model, knowledge base and model card to a folder.
 
-        evaluation  names and numbers, in nested tables, for the card
-        kb          whether the knowledge base is copied, too
+        evaluation  names and numbers for the card, may be nested
+        kb          whether to copy the knowledge base
         """
         from sgtb.linking.pretrained import save_pretrained
 
@@ -117,7 +117,7 @@ class Linker:
     def link_many(
         self, documents: Sequence[Linkable], options: LinkOptions | None = None
     ) -> list[LinkedDocument]:
-        """Link some documents at once: faster than one by one, and with the same links."""
+        """Link documents together: faster than one by one, with the same links."""
         self._check_open()
         with _no_collection():
             return self.pipeline.link(documents, options or self.settings)
@@ -125,16 +125,16 @@ class Linker:
     def pipe(
         self, documents: Iterable[Linkable], jobs: int = 1, options: LinkOptions | None = None
     ) -> Iterator[LinkedDocument]:
-        """Link any number of documents, in their order; holds no more than a few at a time.
+        """Link any number of documents, in order, with bounded memory.
 
-        jobs  processes; the linker keeps them for the next call
+        jobs  worker processes, kept for the next call
         """
         from sgtb.linking.parallel import WorkerPool, batches
 
         if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
             raise SettingsError(f"jobs must be a whole number from 1 up, not {jobs!r}")
         if isinstance(documents, str | Request | Document):
-            raise RequestError("pipe takes many documents; for a single one there is `link`")
+            raise RequestError("pipe takes an iterable of documents; use `link` for one document")
         if jobs == 1:
             for batch in batches(documents):
                 yield from self.link_many(batch, options)
@@ -145,11 +145,11 @@ class Linker:
         yield from self._workers.link(documents, jobs, options or self.settings)
 
     def to_chunk(self, document: Linkable) -> Chunk:
-        """Return a document as it is linked: with tokens and mentions, without any gold."""
+        """Tokenize a document and find its mentions; drop its annotations."""
         return self.pipeline.to_chunk(document)
 
     def refresh(self) -> bool:
-        """Read what was written to the knowledge base since; return whether there was anything."""
+        """Reload the knowledge base if it was updated; return whether it was."""
         self._check_open()
         changed = self.kb.refresh()
         if changed:
@@ -170,7 +170,7 @@ class Linker:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise SgtbError("this linker was closed; load it again")
+            raise SgtbError("the linker is closed; load it again")
 
     def __enter__(self) -> "Linker":
         return self
@@ -187,7 +187,7 @@ class Linker:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Turn the collector of reference cycles off: linking makes none, and it visits every token."""
+    """Disable cyclic garbage collection: linking makes no cycles, and a pass visits every token."""
     if not gc.isenabled():
         yield
         return

@@ -1,8 +1,7 @@
-"""LinkerModel: all that training a linker leaves behind, in one safetensors file.
+"""LinkerModel: a trained linker in one safetensors file.
 
-Forest and feature models, the words and topics they were trained with, and the schema that says
-what a knowledge base must have. The knowledge base itself stays outside: the model goes with any
-that has the evidence.
+It holds forest, feature models, words, topics and schema, but no knowledge base: it works with any
+that has the evidence of the schema.
 """
 
 import json
@@ -43,13 +42,13 @@ from sgtb.linking.nil_candidate import NIL_FEATURES
 KIND = "linker"
 FORMAT = 2
 _WITHOUT_CALIBRATION = 1
-"""The format of models that knew nothing of NIL and of how sure they are."""
+"""The format of models without calibration and NIL rule."""
 _FOREST = "forest "
 _EVIDENCE = frozenset(
     [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
 )
 _LARGEST = 1e15
-"""No number of a model is larger; sums of such stay far from what a float32 can hold."""
+"""Limit of all numbers, so that sums stay within float32."""
 _MOST_COUNTED = 1 << 53
 _TENSORS = {
     "words": (np.uint8, 1), "texts_with": (np.int32, 1), "titles_with": (np.int32, 1),
@@ -65,12 +64,9 @@ _MEMORY = {"memory": (np.uint8, 1)}
 class LinkerModel:
     """A trained linker without its knowledge base.
 
-    without     feature groups that it does not look at
-    candidates  how candidates were found in training
-    origin      what it was trained on, for people
-    confidence  how sure its answers are
-    nil         when a mention means nothing in the knowledge base
-    training_counts  how often names and entities were annotated in training
+    without     feature groups left out
+    candidates  settings of the candidate lookup in training
+    origin      description of the training data
     """
 
     schema: Schema
@@ -86,11 +82,11 @@ class LinkerModel:
 
     @property
     def seen(self) -> Mapping[str, int]:
-        """How many training mentions meant each entity, by id."""
+        """Number of training mentions by entity id."""
         return self.training_counts.entities
 
     def check(self, evidence: Evidence, kb: object) -> None:
-        """Raise unless a knowledge base has what the model was trained with."""
+        """Raise unless a knowledge base has the evidence of the schema."""
         lacking = sorted(self.schema.evidence - evidence - {WORD_VECTORS})
         if lacking:
             raise KnowledgeBaseError(
@@ -99,7 +95,7 @@ class LinkerModel:
             )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model; equal models give equal bytes."""
+        """Write the model; equal models have equal bytes."""
         background, lexicon = self.background, self.background.lexicon
         models = self.featurizer.models
         tensors: Tensors = {
@@ -138,7 +134,7 @@ class LinkerModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> "LinkerModel":
-        """Read a model that `save` wrote; anything else is a ModelFileError."""
+        """Read a model file; raise a ModelFileError for anything else."""
         tensors, record = read_tensors(path, KIND, FORMAT, max_bytes, _WITHOUT_CALIBRATION)
         forest = {
             name.removeprefix(_FOREST): tensors.pop(name)
@@ -182,8 +178,8 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     )
     model = model_of(forest, record["forest"], path)
     _moderate(model.forest.value, "the values of its leaves")
-    policy = _trust(tensors, record)
-    own = len(NIL_FEATURES) if policy[1].kind == "candidate" else 0
+    calibration = _calibration(tensors, record)
+    own = len(NIL_FEATURES) if calibration[1].kind == "candidate" else 0
     n_columns = len(schema.columns_without(without)) + own
     if model.n_local != n_columns or model.n_pair != len(schema.pairs):
         raise ModelFileError("its trees and its schema differ in their features")
@@ -195,11 +191,13 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     return LinkerModel(
         schema, without, CandidateSettings(**record["candidates"]),
         Background(lexicon, *_topics(tensors, len(lexicon.words)), float(least)),
-        featurizer, model, record["origin"], *policy,
+        featurizer, model, record["origin"], *calibration,
     )  # fmt: skip
 
 
-def _trust(tensors: Tensors, record: dict[str, Any]) -> tuple[Confidence, NilRule, TrainingCounts]:
+def _calibration(
+    tensors: Tensors, record: dict[str, Any]
+) -> tuple[Confidence, NilRule, TrainingCounts]:
     if record["version"] == _WITHOUT_CALIBRATION:
         return Confidence(), NilRule(), TrainingCounts()
     return (
@@ -232,7 +230,7 @@ def _schema(record: dict[str, Any]) -> Schema:
         raise ModelFileError(f"its evidence is {evidence!r:.80}")
     most = Schema.of(frozenset(evidence))
     schema = Schema.named(VERSION, most.evidence, _strings(record, "features"), most.pairs)
-    # Groups that were added since are not among its features; the learned ones cannot be missing.
+    # Computed groups that were added later may be missing, learned ones may not.
     if (
         list(schema.names) != record["features"]
         or not set(schema.features).issubset(most.features)
@@ -287,7 +285,7 @@ def _topics(tensors: Tensors, n_words: int) -> tuple[Any, Any]:
 
 
 def _hashed(tensors: Tensors, name: str, width: tuple[int, ...]) -> Any:
-    """Return weights of hashed clues: a power of two of them, or a hash would lead outside."""
+    """Return weights of hashed clues; their number must be a power of two."""
     weights = tensors[name]
     size = len(weights)
     if weights.shape[1:] != width or size < 2 or size & (size - 1) or size > 1 << 30:
@@ -297,7 +295,7 @@ def _hashed(tensors: Tensors, name: str, width: tuple[int, ...]) -> Any:
 
 
 def _moderate(numbers: Any, name: str) -> None:
-    if not (np.abs(numbers) <= _LARGEST).all():  # NaN is not
+    if not (np.abs(numbers) <= _LARGEST).all():  # False for NaN
         raise ModelFileError(f"one of {name} is NaN, infinite or beyond {_LARGEST:.0e}")
 
 

@@ -1,4 +1,4 @@
-"""Links: what is asked of a linker, and what it answers; frozen, and plain data as JSON."""
+"""Links: requests and answers of a linker."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from sgtb.core.records import Record, from_columns
 
 Found = Literal["given", "exact", "longer name", "acronym", "near name", "nothing"]
-"""How the candidates of a mention were found: brought along by the document, by its very name, by
-a longer name of the same person, as an acronym, by a name spelt nearly so, not at all."""
+"""How the candidates of a mention were found: given by the document, by the exact name, by a longer
+name of the same person, as an acronym, by a similarly spelt name, not at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span(Record):
     """A mention given by the caller.
 
-    start, end  its code points in the text
-    fixed       the id of the entity it certainly means; None: to be decided
-    candidates  the ids of the entities it may mean; None: those that the knowledge base has
+    start, end  code points
+    fixed       id of its entity; None: to be decided
+    candidates  ids of its candidates; None: looked up in the knowledge base
     """
 
     start: int
@@ -33,8 +33,8 @@ class Span(Record):
 class Request(Record):
     """A text to be linked.
 
-    spans  its mentions; None: they are to be found
-    id     whatever the caller knows it by; the answer carries it
+    spans  its mentions; None: detected
+    id     copied to the answer
     """
 
     text: str
@@ -46,8 +46,8 @@ class Request(Record):
 class Alternative(Record):
     """A candidate of a mention.
 
-    probability  that it is meant, all other mentions decided as they were
-    prior        of the name alone; NaN where the candidates were given
+    probability  given the decisions at all other mentions
+    prior        of the name; NaN for given candidates
     """
 
     entity: str
@@ -61,10 +61,10 @@ class Alternative(Record):
 class Reason(Record):
     """A part of the score difference between the chosen candidate and the runner-up.
 
-    kind     "features": a group of features of the mention itself; "mention": another mention
-    name     the group, or the other mention's text
-    value    what it adds; all reasons of a link add up to its `lead`
-    mention  the place of the other mention among the document's links
+    kind     "features": a feature group of the mention; "mention": another mention
+    name     key of the group, or text of the other mention
+    value    the reasons of a link sum to its `lead`
+    mention  index of the other mention among the links
     """
 
     kind: Literal["features", "mention"]
@@ -74,23 +74,22 @@ class Reason(Record):
 
 
 class _Packed(Record):
-    """A record some of whose fields are made on first access.
+    """A record with fields that are made on first access.
 
-    A link with its candidates and reasons is dozens of objects. Many callers read few of them, and
-    objects cost time to make, to pickle, and in garbage collection.
+    A link has dozens of objects, of which most callers read few; they cost time to make and pickle.
 
-    _made_late  the names of these fields
-    _packed     what `_make` makes them from
+    _lazy_fields  names of these fields
+    _packed       arguments of `_make`
     """
 
     __slots__ = ("_packed",)
-    _made_late: ClassVar[tuple[str, ...]]
+    _lazy_fields: ClassVar[tuple[str, ...]]
 
-    if not TYPE_CHECKING:  # a class that has this seems to have every attribute
+    if not TYPE_CHECKING:  # type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Make a field whose slot is empty."""
-            if name not in self._made_late:
+            """Make a lazy field."""
+            if name not in self._lazy_fields:
                 raise AttributeError(
                     f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
                 )
@@ -101,16 +100,16 @@ class _Packed(Record):
 
 @dataclass(frozen=True, slots=True)
 class Link(_Packed):
-    """A mention and the entity it means.
+    """A mention and its entity.
 
-    entity      the id; None: nothing in the knowledge base, which is called NIL
-    confidence  the probability that this answer is right, NIL included
-    candidates  likeliest first, the chosen one included; as many as were asked for
-    lead        by how much the score is above that of the runner-up; NaN without one
-    runner_up   the id of the candidate that reasons compare with, or "NIL"; None: there is none
-    reasons     strongest first; empty where none were asked for or nothing competed
-    fixed       whether the caller said so
-    nil         the probability of NIL, as far as the model can tell it from other errors
+    entity      id; None: NIL, not in the knowledge base
+    confidence  probability that the answer is right, also for NIL
+    candidates  likeliest first, with the chosen one
+    lead        score difference to the runner-up; NaN without one
+    runner_up   id of the candidate that reasons compare with, or "NIL"; None: none
+    reasons     strongest first; empty if not requested or without a runner-up
+    fixed       whether the caller gave the entity
+    nil         probability of NIL
     """
 
     start: int
@@ -128,7 +127,7 @@ class Link(_Packed):
     fixed: bool = False
     nil: float = 0.0
 
-    _made_late = ("candidates", "reasons")
+    _lazy_fields = ("candidates", "reasons")
 
     @staticmethod
     def _make(
@@ -139,7 +138,7 @@ class Link(_Packed):
         return columns.reasons(*reasons)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data; what is not a number is None."""
+        """Return plain data; NaN becomes None."""
         return {
             "start": self.start,
             "end": self.end,
@@ -176,25 +175,25 @@ class Link(_Packed):
 
 
 Card = tuple[str | None, str, str]
-"""What a link says of an entity: its id, title and type."""
+"""Id, title and type of an entity."""
 NIL_CARD: Card = (None, "", "")
 
 
 class LinkColumns(NamedTuple):
-    """N links with A candidates and R reasons, flat; also the form sent to other processes.
+    """N links with A candidates and R reasons in columns; numbers as bytes, for fast pickling.
 
-    answers      their entities
-    confidence   f8[N], as bytes like all numbers here
-    shown        i8[N]  how many candidates each of them has
+    answers      entities of the links
+    confidence   f8[N]
+    shown        i8[N]  number of candidates
     lead         f8[N]
-    explained    i8[N]  how many reasons each of them has
+    explained    i8[N]  number of reasons
     nil          f8[N]
-    entities     those of the candidates
+    entities     of the candidates
     probability  f8[A]
     prior        f4[A]
     names        of the reasons
     values       f8[R]
-    mentions     i8[R]  as in `Reason`; -1: a group of features
+    mentions     i8[R]  as in `Reason`; -1: a feature group
     """
 
     starts: list[int]
@@ -217,7 +216,7 @@ class LinkColumns(NamedTuple):
     mentions: bytes
 
     def links(self) -> tuple[Link, ...]:
-        """Return the links; their candidates and reasons are made on first access."""
+        """Return the links; candidates and reasons are made on first access."""
         n = len(self.starts)
         ids, titles, types = zip(*self.answers, strict=True) if n else ((), (), ())
         shown, explained = (
@@ -236,7 +235,7 @@ class LinkColumns(NamedTuple):
         )  # fmt: skip
 
     def alternatives(self, first: int, last: int) -> tuple[Alternative, ...]:
-        """Return some of the candidates."""
+        """Return candidates `first` to `last` - 1."""
         probability = _numbers(self.probability[8 * first : 8 * last], "d")
         prior = _numbers(self.prior[4 * first : 4 * last], "f")
         cards = self.entities[first:last]
@@ -246,7 +245,7 @@ class LinkColumns(NamedTuple):
         )
 
     def reasons(self, first: int, last: int) -> tuple[Reason, ...]:
-        """Return some of the reasons."""
+        """Return reasons `first` to `last` - 1."""
         if first == last:
             return ()
         mentions = _numbers(self.mentions[8 * first : 8 * last], "q")
@@ -262,7 +261,7 @@ class LinkColumns(NamedTuple):
 
 
 def joined(parts: Sequence[LinkColumns]) -> LinkColumns:
-    """Return the links of a document's parts, behind each other."""
+    """Concatenate the links of a document's chunks."""
     if len(parts) == 1:
         return parts[0]
     columns: Iterable[Any] = zip(*parts, strict=True)
@@ -276,13 +275,13 @@ def _numbers(column: bytes, kind: Literal["q", "d", "f"]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class LinkedDocument(_Packed):
-    """A text with its links, in the order of the text; links do not overlap."""
+    """A text with its links, in text order, without overlaps."""
 
     text: str
     links: tuple[Link, ...]
     id: str = field(default="")
 
-    _made_late = ("links",)
+    _lazy_fields = ("links",)
 
     @staticmethod
     def _make(name: str, columns: LinkColumns) -> tuple[Link, ...]:
@@ -295,13 +294,13 @@ class LinkedDocument(_Packed):
         return _unpacked, (self.text, self.id, *packed[0])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, the text left out: who asked for the links has it."""
+        """Return plain data without the text."""
         named = {"id": self.id} if self.id else {}
         return {**named, "links": [link.to_dict() for link in self.links]}
 
 
 def linked(text: str, id: str, columns: LinkColumns) -> LinkedDocument:
-    """Return a document whose links are made when they are asked for."""
+    """Return a document whose links are made on first access."""
     document = object.__new__(LinkedDocument)
     for name, value in (("text", text), ("id", id), ("_packed", (columns,))):
         object.__setattr__(document, name, value)

@@ -1,4 +1,4 @@
-"""Model card: what a saved linker is, in Markdown, with the front matter that model hubs read."""
+"""Model card: description of a saved linker in Markdown, with front matter for model hubs."""
 
 import math
 import re
@@ -26,7 +26,7 @@ _LIMITS = """\
 """
 _MARKS = re.compile(r"([\\`*_\[\]<>|#])")
 _DEEPEST = 6
-"""The level of the lowest heading that Markdown has."""
+"""Lowest heading level of Markdown."""
 
 
 def model_card(
@@ -38,9 +38,9 @@ def model_card(
 ) -> str:
     """Return a card.
 
-    origin      what the model was trained on
+    origin      description of the training data
     kb          counts and origin of the knowledge base
-    evaluation  what `sgtb evaluate --json` prints, or any names and numbers, tables within tables
+    evaluation  output of `sgtb evaluate --json`, or any names and numbers, may be nested
     """
     return "\n".join(
         [
@@ -97,7 +97,7 @@ def _counts(kb: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _list(record: Mapping[str, Any], without: str) -> Iterator[str]:
-    """Yield a record as a list, one thing a line."""
+    """Yield a record as a list."""
     if not record:
         yield f"{without}\n"
         return
@@ -115,7 +115,7 @@ def _evaluation(record: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _sets(sets: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what `sgtb evaluate` found: per data set all systems, and the first in detail."""
+    """Yield the output of `sgtb evaluate`: all systems, and details of the first."""
     for name, found in sets.items():
         yield f"### {_plain(name)}\n"
         documents, mentions, nil = (_value(found.get(x)) for x in ("documents", "mentions", "nil"))
@@ -130,7 +130,7 @@ def _sets(sets: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _summary(scores: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figures of a system that people ask for first; intervals as they were measured."""
+    """Return the main figures of a system."""
     low, high = _dig(scores, "accuracy", "low"), _dig(scores, "accuracy", "high")
     accuracy = _value(_dig(scores, "accuracy", "micro"))
     if low is not None and high is not None:
@@ -148,14 +148,14 @@ def _summary(scores: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dig(record: Any, *keys: str) -> Any:
-    """Return what lies under keys within keys; None where nothing does."""
+    """Return a nested value; None if missing."""
     for key in keys:
         record = record.get(key) if isinstance(record, Mapping) else None
     return record
 
 
 def _measured(record: Mapping[str, Any], level: int) -> Iterator[str]:
-    """Yield any names and numbers: a table, and below it what has parts of its own."""
+    """Yield names and numbers as a table, and nested ones below it."""
     single = [(k, v) for k, v in record.items() if not isinstance(v, Mapping) and not _rows(v)]
     if single:
         yield from _table(("measure", "value"), single)
@@ -173,7 +173,7 @@ def _measured(record: Mapping[str, Any], level: int) -> Iterator[str]:
 
 
 def _rows(value: Any) -> Sequence[Mapping[str, Any]]:
-    """Return the rows of a list of flat records, such as a table has; nothing for all else."""
+    """Return a list of flat records as rows of a table; () for anything else."""
     if not isinstance(value, list | tuple) or not value:
         return ()
     flat = all(
@@ -185,7 +185,7 @@ def _rows(value: Any) -> Sequence[Mapping[str, Any]]:
 
 
 def _wide(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield records as a table with a column for each of their keys."""
+    """Yield records as a table with a column per key."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     yield from _table(columns, [[row.get(key, "") for key in columns] for row in rows])
 
@@ -198,7 +198,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[st
 
 
 def _value(value: Any) -> str:
-    """Write a value for people; four digits after the point tell systems apart."""
+    """Format a value; numbers have four decimals."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, bool):
@@ -215,5 +215,5 @@ def _value(value: Any) -> str:
 
 
 def _plain(text: object) -> str:
-    """Return text that Markdown shows as it is, on one line."""
+    """Escape text for Markdown, on one line."""
     return _MARKS.sub(r"\\\1", " ".join(str(text).split()))

@@ -1,9 +1,7 @@
-"""The NIL candidate: "nothing in the knowledge base", one more choice at every mention.
+"""The NIL candidate: "not in the knowledge base", the last candidate of every mention.
 
-It is the last candidate of its mention, and an entity of its document that has nothing in common
-with any other. Its features are those of the mention's best candidate by the ranker, and some more
-that are 0 for all others: the trees are asked what speaks for nothing, given that this is the best
-there is.
+It is an entity of its own, with pair features of 0. Its local features are those of the mention's
+best candidate by the ranker, and some columns that are 0 for all other candidates.
 """
 
 from collections.abc import Collection
@@ -24,18 +22,18 @@ from sgtb.linking.features.schema import Schema
 Bools = npt.NDArray[np.bool_]
 
 GROUP = "nil"
-"""The feature group of the columns that only the NIL candidate has."""
+"""Feature group of the columns that only the NIL candidate has."""
 REASON_LABELS = {**LABELS, GROUP: "no candidate fits"}
-"""Names for people of all feature groups that reasons speak of, by key."""
+"""Labels of all feature groups in reasons, by key."""
 NIL_FEATURES = ("nil", "nil_lead", "nil_name_outside", "nil_name_inside", "nil_best_met")
-"""A constant 1; the lead of the best candidate over the next by the ranker; how often training
-documents had the name as NIL, the name with an entity, and the best candidate."""
+"""A constant 1; the ranker's lead of the best candidate over the next; counts in training documents
+of the name as NIL, of the name with an entity, and of the best candidate."""
 
 
 def best_candidates(
     candidates: CandidateTable, features: Floats, schema: Schema, without: Collection[str] = ()
 ) -> Longs:
-    """Return the row of each mention's best candidate by the ranker, the first of several."""
+    """Return the row of each mention's best candidate by the ranker; ties to the first."""
     order = _by_score(candidates, features, schema, without)
     return order[candidates.candidate_offsets[:-1]]
 
@@ -50,15 +48,15 @@ def nil_rows(
     """Return the features of every mention's NIL candidate: f4[M, L + len(NIL_FEATURES)].
 
     features  f4[C, F]  all of the schema's
-    known     i8[M, 3]  what `TrainingCounts` tells of names and best candidates
+    known     i8[M, 3]  from `TrainingCounts.lookup`
     """
     offsets = candidates.candidate_offsets.astype(np.int64)
     if (np.diff(offsets) < 1).any():
-        raise ProblemsError("a mention without candidates needs no NIL among them")
+        raise ProblemsError("a mention without candidates cannot have a NIL candidate")
     scores = features[:, _score(schema, without)]
     order = _by_score(candidates, features, schema, without)
     best, several = order[offsets[:-1]], np.diff(offsets) > 1
-    lead = scores[best].copy()  # over 0, where nothing else competes
+    lead = scores[best].copy()  # over 0 for a single candidate
     lead[several] -= scores[order[offsets[:-1][several] + 1]]
     own = np.stack([np.ones(len(best)), lead, *np.log1p(known).T], axis=1)
     same = features[best][:, schema.columns_without(without)]
@@ -68,8 +66,8 @@ def nil_rows(
 def add_nil(problems: Problems, rows: Floats, outside: Bools) -> Problems:
     """Return problems whose mentions have NIL as their last candidate.
 
-    rows     what `nil_rows` made of the mentions
-    outside  b1[M]  the mentions whose right candidate it is
+    rows     from `nil_rows`
+    outside  b1[M]  whether NIL is the gold candidate
     """
     n = problems.n_mentions
     fits = rows.shape == (n, problems.n_local + len(NIL_FEATURES)) and outside.shape == (n,)
@@ -84,7 +82,7 @@ def add_nil(problems: Problems, rows: Floats, outside: Bools) -> Problems:
     n_entities = np.diff(problems.entity_offsets)
     entity = np.empty(len(local), np.int32)
     entity[others] = problems.entity
-    # The highest number of its document: ties go to the others.
+    # The highest number of its document, so ties go to the others.
     entity[nil] = np.repeat(n_entities, np.diff(problems.mention_offsets))
     return replace(
         problems,
@@ -93,12 +91,12 @@ def add_nil(problems: Problems, rows: Floats, outside: Bools) -> Problems:
         entity=entity,
         entity_offsets=problems.entity_offsets + np.arange(len(n_entities) + 1),
         local=local,
-        pairs=_with_nothing(problems.pairs, problems.entity_offsets),
+        pairs=_with_nil_entity(problems.pairs, problems.entity_offsets),
     )
 
 
 def _score(schema: Schema, without: Collection[str]) -> int:
-    """Return the column of the ranker that sees most of what the model may see."""
+    """Return the column of the joint ranker, or of the local one."""
     joint = "joint ranker" not in without
     return schema.names.index("joint_score" if joint else "rank_score")
 
@@ -106,17 +104,17 @@ def _score(schema: Schema, without: Collection[str]) -> int:
 def _by_score(
     candidates: CandidateTable, features: Floats, schema: Schema, without: Collection[str]
 ) -> Longs:
-    """Return the candidates of each mention, best first; equals as they stand."""
+    """Return the rows of each mention's candidates, best first (stable)."""
     scores = features[:, _score(schema, without)]
     return np.lexsort((-scores, group_of(candidates.candidate_offsets)))
 
 
-def _with_nothing(pairs: TablePairs, entity_offsets: Longs) -> TablePairs:
-    """Return pairs with one more entity per document, whose pair features are all 0."""
+def _with_nil_entity(pairs: TablePairs, entity_offsets: Longs) -> TablePairs:
+    """Add an entity per document whose pair features are all 0."""
     table = pairs.table
-    nothing = np.zeros((1, table.vectors.shape[1]), np.float32)
+    zeros = np.zeros((1, table.vectors.shape[1]), np.float32)
     grown = PairTable(
-        np.concatenate([table.vectors, nothing]),
+        np.concatenate([table.vectors, zeros]),
         table.space_offsets,
         np.concatenate([table.link_offsets, table.link_offsets[:, -1:]], axis=1),
         table.link_targets,

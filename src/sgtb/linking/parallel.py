@@ -17,19 +17,19 @@ from sgtb.linking.links import LinkedDocument
 from sgtb.linking.pipeline import Linkable
 
 BATCH = 64
-"""Documents linked at a time: enough that arrays, not calls, take the time."""
+"""Documents linked together."""
 _EFFORT, _LEAST_EFFORT = 1_300, 300
-"""Effort of a batch for a worker process, and the least effort of the last ones; see `_effort`."""
+"""Effort of a batch of a worker, and the minimum for the last ones; see `_effort`."""
 _BATCHES_TO_COLLECT = 200
-"""Batches after which a worker process looks for reference cycles. It should not find any."""
+"""Batches after which a worker collects reference cycles; there should be none."""
 
 LinkBatch = Callable[[list[Linkable], LinkOptions], list[LinkedDocument]]
 
 
 class WorkerPool:
-    """Processes that link. They are started when first used, and kept for the next call.
+    """Worker processes, started on first use and kept for later calls.
 
-    link  called in the workers; it is pickled once, when they start
+    link  called in the workers; pickled once
     """
 
     def __init__(self, link: LinkBatch) -> None:
@@ -41,11 +41,11 @@ class WorkerPool:
     def link(
         self, documents: Iterable[Linkable], jobs: int, options: LinkOptions
     ) -> Iterator[LinkedDocument]:
-        """Link documents in order; holds a few batches at a time."""
+        """Link documents in order, a few batches at a time."""
         pool = self._started(jobs)
         running: deque[Future[list[LinkedDocument]]] = deque()
         try:
-            for batch in _shares(documents, jobs):
+            for batch in _balanced_batches(documents, jobs):
                 if pool is not self._pool:
                     raise CancelledError
                 sent: list[Any] = [
@@ -58,15 +58,14 @@ class WorkerPool:
                 yield from running.popleft().result()
         except CancelledError:
             raise SgtbError(
-                "the worker processes were ended before all was linked: the linker was refreshed "
-                "or closed meanwhile, or asked for another number of jobs"
+                "the worker processes ended before all documents were linked: the linker was "
+                "refreshed, closed or used with another number of jobs meanwhile"
             ) from None
         except BrokenProcessPool:
             self.end()
             raise SgtbError(
-                "a worker process ended while linking, perhaps because memory ran out: use fewer "
-                "jobs. A script must not begin anew in a worker: put its calls under "
-                '`if __name__ == "__main__":`'
+                "a worker process ended while linking, perhaps out of memory: use fewer jobs. "
+                'Scripts must put their calls under `if __name__ == "__main__":`'
             ) from None
         finally:
             for future in running:
@@ -96,7 +95,7 @@ _batches_done = count(1)
 def _begin(link: LinkBatch) -> None:
     global _link_batch
     _link_batch = link
-    gc.freeze()  # what is in memory now stays there
+    gc.freeze()  # loaded objects need no collection
     gc.disable()
 
 
@@ -108,17 +107,16 @@ def _work(batch: list[Linkable], options: LinkOptions) -> list[LinkedDocument]:
 
 
 def batches(documents: Iterable[Linkable]) -> Iterator[list[Linkable]]:
-    """Yield documents in batches."""
+    """Group documents into batches."""
     given = iter(documents)
     while batch := list(islice(given, BATCH)):
         yield batch
 
 
-def _shares(documents: Iterable[Linkable], jobs: int) -> Iterator[list[Linkable]]:
-    """Yield batches for several processes, of about the same effort.
+def _balanced_batches(documents: Iterable[Linkable], jobs: int) -> Iterator[list[Linkable]]:
+    """Yield batches of about the same effort; the last are smaller, to keep all workers busy.
 
-    The last are smaller, so that all processes are busy until the end. To see it come, some
-    documents are read ahead.
+    Some documents are read ahead to see the end coming.
     """
     given = iter(documents)
     ahead: deque[tuple[Linkable, int]] = deque()
@@ -140,7 +138,7 @@ def _shares(documents: Iterable[Linkable], jobs: int) -> Iterator[list[Linkable]
 
 
 def _effort(document: Linkable) -> int:
-    """Return about how many mentions a document has, and a few for itself; nothing is checked."""
+    """Estimate the number of mentions of a document, plus a constant, without checks."""
     name = "mentions" if isinstance(document, Document) else "spans"
     mentions = getattr(document, name, None)
     if isinstance(mentions, tuple | list):

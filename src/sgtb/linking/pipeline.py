@@ -3,7 +3,7 @@
     request → mentions → chunks → candidates → facts → features → shortlist → problems
             → search → calibration → answers
 
-`Pipeline` goes as far as problems and serves training and linking. `LinkPipeline` goes all the way.
+`Pipeline` ends at problems and serves training and linking; `LinkPipeline` has all steps.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -43,20 +43,19 @@ from sgtb.linking.problem_packing import Layout, pack, pair_table
 from sgtb.linking.shortlist import Shortlist, shortlisted
 
 MENTIONS = 2_000
-"""Mentions decided at a time, or few more: it bounds the memory that a long text takes."""
+"""Mentions searched at a time, or slightly more; bounds the memory of long texts."""
 _CANDIDATES_TO_RELEASE = 4_000
-"""Candidates after which mapped pages of the knowledge base are released: a document reads few of
-them, but thousands of documents would read all."""
+"""Candidates after which mapped pages of the knowledge base are released."""
 _BEAM_WIDTHS = 4
-"""Searches of other beam widths that are kept."""
+"""Learners of different beam widths that are kept."""
 
 Linkable = str | Request | Document
 CountLookup = Callable[[CandidateTable, Sequence[str]], Longs]
-"""Given mentions and the id of one candidate of each: their counts in the training documents."""
+"""From mentions and the id of one candidate of each to their counts in training: i8[M, 3]."""
 
 
 class Pipeline:
-    """From documents to problems: a knowledge base, what training has fixed, and a schema."""
+    """From documents to problems."""
 
     def __init__(
         self, kb: KnowledgeBase, background: Background, schema: Schema, finder: CandidateFinder
@@ -65,15 +64,12 @@ class Pipeline:
         self._store = FactStore(KbSource(kb), background)
 
     def forget(self) -> None:
-        """Drop what was read from the knowledge base: it has changed."""
+        """Clear all caches of the knowledge base."""
         self._store.forget()
         self.finder.forget()
 
     def lay_out(self, documents: Sequence[Document]) -> Layout:
-        """Look up the candidates of every mention, and the facts of the candidates.
-
-        Gold is looked up among the candidates, and used for nothing else.
-        """
+        """Look up the candidates of every mention, their facts, and the gold among them."""
         found = self.finder.find(documents)
         sizes = np.diff(found.offsets)
         with_candidates = np.flatnonzero(sizes)
@@ -102,7 +98,7 @@ class Pipeline:
         )
 
     def _with_gold(self, candidates: CandidateTable, numbers: Longs) -> CandidateTable:
-        """Return the candidates with the places of the annotated entities."""
+        """Fill in the positions of the gold candidates."""
         if not any(mention.in_kb for mention in candidates.mentions):
             return candidates
         gold = candidates.gold.copy()
@@ -115,14 +111,14 @@ class Pipeline:
         return replace(candidates, gold=gold)
 
     def table(self, layout: Layout) -> Table:
-        """Return the features that need no training."""
+        """Compute the features that need no training."""
         return Table.build(layout.candidates, layout.facts, self.background.lexicon, self.schema)
 
     def pack(self, layout: Layout, features: Floats, without: Collection[str] = ()) -> Problems:
-        """Return the problems, without some feature groups."""
+        """Pack the learner's problems, without some feature groups."""
         place = np.zeros(len(layout.facts), np.int32)
         place[layout.candidates.entity] = 1
-        (rows,) = place.nonzero()  # the shortlist has fewer entities than the layout
+        (rows,) = place.nonzero()  # a shortlist has fewer entities than the facts
         place[rows] = np.arange(len(rows))
         searched = replace(layout.candidates, entity=place[layout.candidates.entity])
         pairs = pair_table(layout.facts, self.schema, rows)
@@ -159,7 +155,7 @@ class LinkPipeline:
         self._read = 0
 
     def system(self, beam_width: int | None) -> StructuredGradientBoosting:
-        """Return the learner; None: with the beam width of its training."""
+        """Return the learner for a beam width; None: that of its training."""
         found = self._systems.get(beam_width)
         if found is None:
             if len(self._systems) >= _BEAM_WIDTHS:
@@ -173,15 +169,15 @@ class LinkPipeline:
         return found
 
     def forget(self) -> None:
-        """Drop what was read from the knowledge base."""
+        """Clear all caches of the knowledge base."""
         self.steps.forget()
         self._names.forget()
         self.answers.forget()
         self._state = self.kb.state
 
     def link(self, documents: Sequence[Linkable], options: LinkOptions) -> list[LinkedDocument]:
-        """Link documents at once."""
-        if self.kb.state is not self._state:  # it was refreshed
+        """Link documents together."""
+        if self.kb.state is not self._state:  # refreshed
             self.forget()
         whole = [self.to_chunk(document) for document in documents]
         splits = [split_into_chunks(one) for one in whole]
@@ -193,7 +189,7 @@ class LinkPipeline:
         ]
 
     def to_chunk(self, document: Linkable) -> Chunk:
-        """Return a document as it is linked: with tokens and mentions, without any gold."""
+        """Tokenize a document and find its mentions; drop its annotations."""
         given = Request(document) if isinstance(document, str) else document
         if not isinstance(given, Request | Document):
             raise RequestError(
@@ -226,7 +222,7 @@ class LinkPipeline:
         return links
 
     def pack(self, chunks: Sequence[Chunk]) -> tuple[Layout, Shortlist, Problems]:
-        """Return candidates, those that are searched, and the problems of the search."""
+        """Return all candidates, the shortlist, and the problems to search."""
         model, steps = self.model, self.steps
         layout = steps.lay_out([chunk.document for chunk in chunks])
         features = model.featurizer.features(steps.table(layout), reuse=True)
@@ -240,7 +236,7 @@ class LinkPipeline:
 
 
 def _groups(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
-    """Yield chunks in groups of about MENTIONS mentions."""
+    """Group chunks by about MENTIONS mentions."""
     group: list[Chunk] = []
     size = 0
     for chunk in chunks:

@@ -1,10 +1,10 @@
-"""Pretrained: a linker as one folder, to be copied, published and loaded as it is.
+"""Pretrained: a linker in one folder.
 
 FOLDER/
-  config.json         what this is, for programs
+  config.json         description for programs
   model.safetensors   the model
-  README.md           the model card, for people
-  kb/                 the knowledge base, unless it was left out
+  README.md           the model card
+  kb/                 the knowledge base, optional
 """
 
 import hashlib
@@ -30,14 +30,14 @@ FORMAT = 1
 CONFIG, MODEL, CARD, KB = "config.json", "model.safetensors", "README.md", "kb"
 _OURS = frozenset([CONFIG, MODEL, CARD, KB])
 _MOST = 1 << 20
-"""Bytes of a config.json that is read."""
+"""Size limit of config.json in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pretrained:
-    """A folder that was found to be whole, and where in it things are.
+    """Paths of a complete folder.
 
-    kb  None: the folder was written without its knowledge base
+    kb  None: without knowledge base
     """
 
     folder: Path
@@ -45,7 +45,7 @@ class Pretrained:
     kb: Path | None
 
     def kb_or(self, given: str | os.PathLike[str] | KnowledgeBase | None) -> Any:
-        """Return the knowledge base that is given, or else its own."""
+        """Return the given knowledge base, or the folder's own."""
         if given is None and self.kb is None:
             raise ModelFileError(
                 f"{self.folder}: written without its knowledge base; say which one to use it with"
@@ -60,9 +60,9 @@ def save_pretrained(
     evaluation: Mapping[str, Any] | None = None,
     with_kb: bool = True,
 ) -> None:
-    """Write a folder beside its place and rename it; one that was written before is replaced.
+    """Write a folder next to its target and rename it; an earlier one is replaced.
 
-    evaluation  names and numbers, in tables within tables, for the model card
+    evaluation  names and numbers for the model card, may be nested
     """
     target = Path(folder)
     _check_replaceable(target)
@@ -74,7 +74,7 @@ def save_pretrained(
         model.save(new / MODEL)
         if with_kb:
             duplicate(kb.path, new / KB)
-            with KnowledgeBase.open(new / KB) as copy:  # somebody may have changed it meanwhile
+            with KnowledgeBase.open(new / KB) as copy:  # it may have changed meanwhile
                 about = copy.info()
         else:
             about = kb.info()
@@ -90,7 +90,7 @@ def save_pretrained(
 
 
 def find_pretrained(folder: str | os.PathLike[str]) -> Pretrained:
-    """Look for model and knowledge base in a folder; an error says what is missing."""
+    """Find model and knowledge base in a folder."""
     place = Path(folder)
     config = _read_config(place)
     given = config.get("format")
@@ -113,7 +113,7 @@ def find_pretrained(folder: str | os.PathLike[str]) -> Pretrained:
 
 
 def is_pretrained(folder: str | os.PathLike[str]) -> bool:
-    """Tell whether a folder says that it is a linker, whole or not."""
+    """Return whether a folder has the config of a linker."""
     try:
         _read_config(Path(folder))
     except ModelFileError:
@@ -165,7 +165,7 @@ def _read_config(place: Path) -> dict[str, Any]:
 
 
 def _inside(place: Path, config: Mapping[str, Any], key: str) -> Path | None:
-    """Return a place that a config names; it must be a plain name in the folder itself."""
+    """Return a path from the config, which must be a plain name within the folder."""
     name = config.get(key)
     if name is None:
         return None
@@ -177,7 +177,7 @@ def _inside(place: Path, config: Mapping[str, Any], key: str) -> Path | None:
 
 
 def _check_replaceable(target: Path) -> None:
-    """Raise unless nothing is lost when a folder takes this place."""
+    """Raise if replacing the target would lose anything."""
     if not target.name:
         raise SgtbError(f"{str(target)!r} has no name of its own; name a new folder")
     if not target.exists():
@@ -213,7 +213,7 @@ def _beside(target: Path, what: str) -> Path:
 
 
 def _put_in_place(new: Path, target: Path) -> None:
-    """Rename a folder to its name; what was there goes only after that."""
+    """Rename a folder to its target; an old one is deleted afterwards."""
     sync_folder(new)
     old = _beside(target, "old")
     replaced = target.exists()

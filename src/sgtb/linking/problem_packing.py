@@ -1,4 +1,4 @@
-"""Packing: candidates and their features as problems of the learner."""
+"""Packing of candidates and features as problems of the learner."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ class Layout:
 
 
 def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None = None) -> PairTable:
-    """Return the features of two candidates chosen together, in the schema's order.
+    """Return the pair features of the schema.
 
-    rows  ascending: of the entities that it is about, if not about all
+    rows  rows of the facts, ascending; None: all
     """
     own = np.arange(len(facts)) if rows is None else rows
     n = len(own)
@@ -65,7 +65,7 @@ def pack(
     without: Collection[str] = (),
     schema: Schema = SCHEMA,
 ) -> Problems:
-    """Return the problems of some documents, leaving out the feature groups named."""
+    """Pack problems, without some feature groups."""
     nodes = Nodes.of(candidates, pairs.n_rows)
     columns = schema.columns_without(without)
     return Problems(

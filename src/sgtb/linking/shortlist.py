@@ -1,9 +1,8 @@
-"""Shortlist: the candidates that a search looks at. The ranker finds the others hopeless.
+"""Shortlist: the candidates that the search scores.
 
-A name has a dozen candidates on average, and the search scores each of them with every tree, once
-for every beam. The ranker has seen the same evidence, and where it is sure it is right: what it
-holds for thousands of times less likely than the best was never chosen. Two candidates of each
-mention stay in any case: a decision is explained by what it was made against.
+A mention has a dozen candidates on average, and the search scores each with every tree. A candidate
+that the ranker scores far below the best one was never chosen, so it is left out. Two candidates of
+each mention are kept: reasons compare the answer with the runner-up.
 """
 
 from dataclasses import replace
@@ -17,16 +16,16 @@ from sgtb.linking.features.schema import Schema
 from sgtb.native import keep_best
 
 MARGIN = 8.0
-"""What the ranker puts that much below the best, odds of 1 to 3,000, is not searched."""
+"""Candidates scored this much below the best, odds of 1 to 3,000, are left out."""
 LEAST = 2
 
 
 class Shortlist(NamedTuple):
-    """Which of a mention's candidates are searched.
+    """Candidates kept for the search.
 
-    candidates  with these candidates only
-    rows     i8[K]  their places among all candidates
-    below    f4[C]  by how much the ranker puts each of all candidates below the mention's best
+    candidates  the table with these only
+    rows        i8[K]  their rows among all candidates
+    below       f4[C]  difference of each candidate to the mention's best, by the ranker
     """
 
     candidates: CandidateTable
@@ -37,9 +36,9 @@ class Shortlist(NamedTuple):
 def shortlisted(
     candidates: CandidateTable, features: Floats, schema: Schema, without: tuple[str, ...]
 ) -> Shortlist:
-    """Shortlist by the ranker that a model looks at: that of all evidence, if it may."""
+    """Shortlist by the joint ranker, or by the local one if the model does without."""
     column = _ranker_column(schema, without)
-    if column is None:  # nothing tells, and everything is searched
+    if column is None:  # no ranker: everything is kept
         below = np.zeros(candidates.n_candidates, np.float32)
     else:
         below = np.ascontiguousarray(features[:, column])
@@ -51,7 +50,7 @@ def shortlisted(
 
 
 def _ranker_column(schema: Schema, without: tuple[str, ...]) -> int | None:
-    """Return the column that tells how far candidates are below the best; None: no ranker."""
+    """Return the column of differences to the best candidate; None: no ranker."""
     for group, column in (
         ("joint ranker", "joint_score_below_best"), ("ranker", "rank_score_below_best"),
     ):  # fmt: skip

@@ -304,7 +304,8 @@ void describe_mentions(const TokenTable& tokens, const std::vector<Spot>& spots,
         place[IN_HEADLINE] = double(spot.sentence == 0);
         place[SENTENCE_DIGITS] = digits;
         place[SENTENCE_CAPITALS] = share(capitals, begin, end);
-        place[DOCUMENT_DIGITS] = share(numbers, tokens.token_offsets[d], tokens.token_offsets[d + 1]);
+        place[DOCUMENT_DIGITS] =
+            share(numbers, tokens.token_offsets[d], tokens.token_offsets[d + 1]);
         place[SENTENCE_LENGTH] = double(end - begin);
         place[SENTENCE_PLACE] = double(spot.sentence) / n_sentences;
         place[UPPER_CASE] = double(names.is_upper[m]);

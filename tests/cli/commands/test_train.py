@@ -132,7 +132,7 @@ def test_three_documents_will_do_and_one_will_not(tmp_path):
     result = run(
         "train", "--kb", KB, "--train", tmp_path / "1.jsonl", "-o", tmp_path / "no", code=1
     )
-    assert "1 training documents; a linker needs two" in result.stderr
+    assert "1 training documents; a linker needs at least two" in result.stderr
     assert not (tmp_path / "no").exists()
 
 

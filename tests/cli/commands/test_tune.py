@@ -81,4 +81,4 @@ def test_documents_are_needed(given, tmp_path):
 def test_a_damaged_state(given, tmp_path):
     (tmp_path / "s").write_text("what?\n")
     result = run(*given, "--state", tmp_path / "s", code=1)
-    assert "s, line 1: this is no finished trial" in result.stderr
+    assert "s, line 1: not a finished trial" in result.stderr

@@ -84,7 +84,7 @@ def test_what_rules_link():
     [
         ({"kind": "sometimes"}, "no NIL rule 'sometimes'"),
         ({"threshold": -0.1}, "NIL threshold"),
-        ({"nothing": math.nan}, "nothing"),
+        ({"no_candidates": math.nan}, "no_candidates"),
         ({"shares": Curve((0.1, 0.9), (0.1, 0.2))}, "share of NIL rises"),
     ],
 )

@@ -81,5 +81,5 @@ def test_an_unknown_candidate_is_named_with_its_document():
 
 
 def test_a_mention_without_a_list_is_named_with_its_document():
-    with pytest.raises(ProblemsError, match="document 78: 'Orlan' at 3 brings no candidates"):
+    with pytest.raises(ProblemsError, match="document 78: 'Orlan' at 3 lists no candidates"):
         listed_candidates([document("78", "In [Orlan|e100]")], ENTITIES)

@@ -103,14 +103,16 @@ def test_without_any_gold_there_is_nothing_to_learn(starter_kb, starter):
         replace(d, mentions=tuple(replace(m, gold=f"Q {m.gold}") for m in d.mentions))
         for d in starter["train"][:20]
     ]
-    with pytest.raises(ProblemsError, match=r"no training mention has its gold .* are the ids"):
+    with pytest.raises(
+        ProblemsError, match=r"no training mention has its gold .* check that the ids"
+    ):
         train_linker(starter_kb, foreign, (), TINY)
     with pytest.raises(SgtbError):
         train_linker(starter_kb, (), (), TINY)
 
 
 def test_too_few_documents_for_the_folds(starter_kb, starter):
-    with pytest.raises(SettingsError, match="3 documents cannot be dealt into 4 folds"):
+    with pytest.raises(SettingsError, match="3 documents are too few for 4 folds"):
         train_linker(starter_kb, starter["train"][:3], (), replace(TINY, folds=4))
 
 

@@ -86,5 +86,5 @@ def test_settings_grow_with_what_there_is_to_learn():
 
 
 def test_one_document_is_too_few():
-    with pytest.raises(ProblemsError, match="1 training documents; a linker needs two"):
+    with pytest.raises(ProblemsError, match="1 training documents; a linker needs at least two"):
         settings_for(100, 1)

@@ -161,14 +161,14 @@ def test_impossible_budgets(seconds, trials):
 def test_a_file_that_is_no_state_is_refused(tmp_path, line):
     path = tmp_path / "state"
     path.write_text(json.dumps({"data": "a", "trial": {}}) + "\n" + line + "\n")
-    with pytest.raises(SettingsError, match="state, line 2: this is no finished trial"):
+    with pytest.raises(SettingsError, match="state, line 2: not a finished trial"):
         TrialFile(path).records("a")
 
 
 def test_a_trial_of_another_release_is_refused(prepared, tmp_path):
     file = TrialFile(tmp_path / "state")
     file.append(fingerprint(prepared, BASE), {"trial": {"plan": "bsg"}})
-    with pytest.raises(SettingsError, match="none of this release"):
+    with pytest.raises(SettingsError, match="not of this release"):
         next(tune_linker(prepared, BASE, Budget(trials=1), file))
 
 

@@ -1,9 +1,4 @@
-"""Confidence: from what a search thinks of its choices to how often such choices are right.
-
-A search gives every candidate a probability, as if the right one were always among them and as if
-its trees were trained to be sure of themselves just so. Documents that took no part in training
-tell how often it is right indeed. See `calibration.py` for how that is learned.
-"""
+"""Confidence: calibration of the search's probabilities, fitted in `training.calibrator`."""
 
 import math
 from dataclasses import dataclass, field
@@ -20,7 +15,7 @@ Bools = npt.NDArray[np.bool_]
 Kind = Literal["plain", "temperature", "isotonic"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MAX_POINTS = 1000
-"""A curve has no more points."""
+"""Maximum number of points of a curve."""
 _WARMEST = 100.0
 
 
@@ -31,22 +26,19 @@ def check_share(name: str, value: object) -> None:
 
 
 def number(value: object) -> bool:
-    """Tell whether a value is a finite number."""
+    """Return whether a value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def no_more(given: dict[str, Any], what: str) -> None:
-    """Raise if anything is left over."""
+    """Raise if any keys are left."""
     if given:
         raise SettingsError(f"{sorted(given)[0]!r:.80} is unknown to {what}")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A function from [0, 1] to [0, 1] that only rises or only falls.
-
-    It goes straight from point to point, and is level beyond the first and the last.
-    """
+    """A monotonic, piecewise linear function on [0, 1], constant beyond its end points."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
@@ -63,7 +55,7 @@ class Curve:
             raise SettingsError("a curve's points are not in order, or it both rises and falls")
 
     def __call__(self, x: Doubles) -> Doubles:
-        """Return the values at some places."""
+        """Return the values at x."""
         return np.asarray(np.interp(x, self.x, self.y), np.float64)
 
     def to_dict(self) -> dict[str, list[float]]:
@@ -72,7 +64,7 @@ class Curve:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> "Curve":
-        """Return the curve of plain data."""
+        """Return the curve from plain data."""
         x, y = given.pop("x"), given.pop("y")
         no_more(given, "a curve")
         if not isinstance(x, list) or not isinstance(y, list):
@@ -86,14 +78,14 @@ NEVER = Curve((0.0,), (0.0,))
 
 @dataclass(frozen=True)
 class Confidence:
-    """How sure answers are.
+    """Calibration of probabilities.
 
-    kind         plain: as sure as the search is. temperature: its probabilities to the power of
-                 1 / temperature. isotonic: its probability for the chosen candidate, by a curve
-    temperature  above 1 where the search is too sure of itself, below 1 where not enough
-    single       the confidence where there is one candidate only, to which a search gives 1
-    entity       isotonic: the curve for entities chosen among several candidates
-    nil          isotonic: the curve for NIL, where it is a candidate of its own
+    kind         plain: unchanged. temperature: to the power of 1 / temperature, normalized.
+                 isotonic: the probability of the chosen candidate is mapped by a curve
+    temperature  above 1 if the search is overconfident
+    single       confidence for a single candidate, to which the search gives 1
+    entity       isotonic: curve for entities chosen among several candidates
+    nil          isotonic: curve for the NIL candidate
     """
 
     kind: Kind = "plain"
@@ -117,7 +109,7 @@ class Confidence:
                 raise SettingsError(f"the curve {name} of a confidence falls")
 
     def probabilities(self, probability: Doubles, offsets: Longs) -> Doubles:
-        """Return the probabilities of all candidates, made more or less sure by temperature.
+        """Scale the probabilities of all candidates by temperature.
 
         offsets  i8[M+1]  the candidates of each mention
         """
@@ -127,11 +119,11 @@ class Confidence:
         return np.asarray(warmed / spread(group_sum(warmed, offsets), offsets), np.float64)
 
     def of_chosen(self, probability: Doubles, several: Bools, nil: Bools) -> Doubles:
-        """Return how sure the choices at M mentions are.
+        """Return the confidence of the chosen candidates of M mentions.
 
-        probability  f8[M]  what `probabilities` gives them
-        several      b1[M]  whether there was another candidate
-        nil          b1[M]  whether the choice is NIL
+        probability  f8[M]  from `probabilities`
+        several      b1[M]  whether there were other candidates
+        nil          b1[M]  whether NIL is chosen
         """
         if self.kind == "isotonic":
             probability = np.where(nil, self.nil(probability), self.entity(probability))
@@ -146,7 +138,7 @@ class Confidence:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> "Confidence":
-        """Return the confidence of plain data; whatever does not belong there is an error."""
+        """Return the calibration from plain data; unknown keys are errors."""
         entity, nil = (Curve.from_dict(given.pop(name)) for name in ("entity", "nil"))
         return cls(**given, entity=entity, nil=nil)
 
@@ -154,13 +146,13 @@ class Confidence:
 def share_out(
     probability: Doubles, offsets: Longs, choice: Ints, chosen: Doubles, taken: Doubles
 ) -> Doubles:
-    """Return probabilities of all candidates that agree with those of the chosen ones.
+    """Rescale the probabilities of all candidates to calibrated ones of the chosen.
 
-    The others keep their proportions, and get what is left. But none overtakes the chosen one: what
-    nobody may have is the probability that the right entity is not among the candidates.
+    The others keep their proportions and share the rest, but none exceeds the chosen one. What
+    remains is the probability that the right entity is not among the candidates.
 
-    chosen  f8[M]  the probability of each mention's choice
-    taken   f8[M]  what is neither for the choice nor for the others
+    chosen  f8[M]  calibrated probability of each mention's choice
+    taken   f8[M]  probability of NIL
     """
     places = offsets[:-1] + choice
     before = probability[places]
@@ -170,7 +162,7 @@ def share_out(
     some = before > 0
     rest[some] = np.minimum(rest[some], chosen[some] / before[some])
     result: Doubles = probability * spread(rest, offsets)
-    behind = probability <= spread(before, offsets)  # by the rounding error of a quotient
+    behind = probability <= spread(before, offsets)  # guards against rounding
     result = np.where(behind, np.minimum(result, spread(chosen, offsets)), result)
     result[places] = chosen
     return result

@@ -1,4 +1,4 @@
-"""DecisionPolicy: how sure decisions are, and which of them are no link."""
+"""DecisionPolicy: calibrated probabilities, and the decision between link and NIL."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,18 +14,7 @@ NO_RUNNER_UP, NIL_RUNNER_UP = -1, -2
 
 
 class NilDecisions(NamedTuple):
-    """Decided mentions; candidates are entities, and NIL is none of them.
-
-    choice       i4[M]  the best entity, counted within its mention; where NIL was chosen among
-                        them, the likeliest
-    linked       b1[M]  whether it is the answer; else NIL is
-    order        i8[C]  per mention its candidates, likeliest first, counted within it
-    probability  f8[C]
-    nil          f8[M]  the probability of NIL
-    runner_up    i8[M]  what the answer is compared with, counted within the mention
-    sign         i1[M]  what the difference between the search's choice and its runner-up says of
-                        the answer: 1 for it, -1 against it, 0 nothing
-    """
+    """Decisions for M mentions, without NIL among the candidates; see `Decisions`."""
 
     choice: Ints
     linked: Bools
@@ -38,9 +27,9 @@ class NilDecisions(NamedTuple):
 
 @dataclass(frozen=True)
 class DecisionPolicy:
-    """What a model knows about its own decisions.
+    """Calibration and NIL rule.
 
-    threshold  links below this confidence become NIL, whatever the rule; None: by the rule
+    threshold  links below this confidence become NIL; None: the rule decides
     """
 
     confidence: Confidence = field(default_factory=Confidence)
@@ -55,12 +44,12 @@ class DecisionPolicy:
     def calibrate(
         self, probability: Doubles, offsets: Longs, choice: Ints, free: Bools
     ) -> tuple[Doubles, Doubles]:
-        """Return calibrated probabilities, f8[C], and what is kept for NIL beside them, f8[M].
+        """Return calibrated probabilities, f8[C], and those of NIL unless it is a candidate, f8[M].
 
-        probability  f8[C]    those of the search
-        offsets      i8[M+1]  the candidates of each mention
-        choice       i4[M]    what the search chose, counted within the mention
-        free         b1[M]    whether it had a choice; what is fixed is certain
+        probability  f8[C]    of the search
+        offsets      i8[M+1]  of each mention's candidates
+        choice       i4[M]    of the search, counted within the mention
+        free         b1[M]    False for fixed mentions, which are certain
         """
         sizes = np.diff(offsets)
         probability = self.confidence.probabilities(probability, offsets)
@@ -76,10 +65,10 @@ class DecisionPolicy:
         self, choice: Ints, order: Longs, probability: Doubles, taken: Doubles, runner_up: Longs,
         offsets: Longs, free: Bools,
     ) -> NilDecisions:  # fmt: skip
-        """Tell links from NIL, and take NIL out of the candidates where it is one.
+        """Decide between link and NIL, and remove NIL from the candidates.
 
-        probability, taken  those that `calibrate` gave
-        order, runner_up    of the candidates by these probabilities, NIL among them
+        probability, taken  from `calibrate`
+        order, runner_up    of the candidates by these probabilities, NIL included
         """
         sizes = np.diff(offsets)
         nil, last = self._is_nil(choice, sizes), sizes - 1

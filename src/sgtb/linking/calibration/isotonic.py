@@ -1,4 +1,4 @@
-"""Isotonic regression: the curve nearest to what was observed that never goes the wrong way."""
+"""Isotonic regression."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from sgtb.linking.calibration.confidence import MAX_POINTS, Bools, Curve
 
 
 def pool_violators(values: Doubles, weights: Doubles) -> Longs:
-    """Return where the steps begin of the rising line nearest to values, in weighted squares.
+    """Return the starts of the steps of the rising function nearest to values, in weighted squares.
 
-    Neighbours that are out of order become one step, at their mean, until all are in order.
+    Neighbours out of order are merged at their mean (pool adjacent violators).
     """
     starts: list[int] = []
     levels: list[float] = []
@@ -27,10 +27,9 @@ def pool_violators(values: Doubles, weights: Doubles) -> Longs:
 
 
 def rising_curve(x: Doubles, happened: Bools) -> Curve:
-    """Return how often something happened, by x: a curve that never falls.
+    """Return the frequency of an event by x, as a rising curve.
 
-    Every step is drawn towards the overall share by the weight of one observation: what happened
-    in 3 of 3 cases is not certain.
+    Steps are shrunk towards the overall frequency with the weight of one observation.
 
     x  f8[K]  K > 0 numbers from 0 to 1
     """
@@ -45,12 +44,12 @@ def rising_curve(x: Doubles, happened: Bools) -> Curve:
     centre = np.add.reduceat(sums, steps) / np.add.reduceat(n, steps)
     kept = np.unique(np.linspace(0, len(steps) - 1, MAX_POINTS).round().astype(np.int64))
     centre, level = np.clip(centre[kept], 0, 1), np.clip(level[kept], 0, 1)
-    apart = np.diff(centre, prepend=-1.0) > 0  # rounding may bring two together
+    apart = np.diff(centre, prepend=-1.0) > 0  # rounding may make two equal
     level = np.maximum.accumulate(level)
     return Curve(tuple(centre[apart].tolist()), tuple(level[apart].tolist()))
 
 
 def falling_curve(x: Doubles, happened: Bools) -> Curve:
-    """Return how often something happened, by x: a curve that never rises."""
+    """Return the frequency of an event by x, as a falling curve."""
     rising = rising_curve(x, ~happened)
     return Curve(rising.x, tuple(1 - y for y in rising.y))

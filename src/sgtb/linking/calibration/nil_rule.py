@@ -1,4 +1,4 @@
-"""NIL: names that mean nothing in the knowledge base, and the rule that tells them."""
+"""The NIL rule: when a mention has no entity in the knowledge base."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -18,13 +18,12 @@ NIL_KINDS: tuple[str, ...] = get_args(NilKind)
 
 @dataclass(frozen=True)
 class NilRule:
-    """When a mention that has candidates means none of them.
+    """When a mention with candidates is NIL.
 
-    kind       never: it always means one. threshold: none, where the confidence in the best is too
-               low. candidate: NIL is a candidate of its own in the search
-    threshold  the least confidence that a link is given with
-    shares     by the confidence in the best candidate, how often such mentions are NIL; falls.
-               Where NIL is a candidate, the search tells
+    kind       never; threshold: below a confidence; candidate: NIL is a candidate in the search
+    threshold  minimum confidence of links
+    shares     share of NIL by the confidence in the best candidate, falling; not used if NIL is a
+               candidate
     no_candidates  share of NIL among mentions without candidates: the confidence in that answer;
                0 if unknown
     """
@@ -38,20 +37,20 @@ class NilRule:
         if self.kind not in NIL_KINDS:
             raise SettingsError(f"there is no NIL rule {self.kind!r}, only {', '.join(NIL_KINDS)}")
         check_share("the NIL threshold", self.threshold)
-        check_share("nothing", self.no_candidates)
+        check_share("no_candidates", self.no_candidates)
         if self.shares.y[0] < self.shares.y[-1]:
             raise SettingsError("the share of NIL rises with the confidence in a link")
 
     def share_of(self, confidence: Doubles) -> Doubles:
-        """Return how likely mentions are NIL, given the confidence in their best candidates."""
+        """Return the probability of NIL, given the confidence in the best candidate."""
         return np.minimum(self.shares(confidence), 1 - confidence)
 
     def links(self, confidence: Doubles, nil: Bools, threshold: float | None = None) -> Bools:
-        """Tell which mentions are linked.
+        """Return which mentions are linked.
 
-        confidence  f8[M]  in the best entity of each
+        confidence  f8[M]  in the best entity
         nil         b1[M]  whether the search chose NIL
-        threshold   to be used instead of the rule: no link below it, and 0 links always
+        threshold   replaces the rule; 0 links always
         """
         if threshold is not None:
             return np.asarray(confidence >= threshold, np.bool_)
@@ -68,19 +67,17 @@ class NilRule:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> "NilRule":
-        """Return the rule of plain data; whatever does not belong there is an error."""
+        """Return the rule from plain data; unknown keys are errors."""
         shares = Curve.from_dict(given.pop("shares"))
         no_candidates = given.pop("nothing", 0.0)
         return cls(**given, shares=shares, no_candidates=no_candidates)
 
 
 def choose_threshold(confidence: Doubles, right: Bools, precision: float) -> float:
-    """Return the lowest threshold from which on links are right as often as wanted.
+    """Return the lowest threshold with the wanted precision, or that with the highest.
 
-    confidence  f8[K]  in K links
-    right       b1[K]  whether they are
-    precision   the share of right ones wanted. Where no threshold reaches it: that which comes
-                nearest, and of several the lowest
+    confidence  f8[K]  of K links
+    right       b1[K]  whether they are right
     """
     check_share("the precision wanted", precision)
     levels, right_above, above = _from_each_level(confidence, right)
@@ -90,7 +87,7 @@ def choose_threshold(confidence: Doubles, right: Bools, precision: float) -> flo
 
 
 def best_threshold(confidence: Doubles, right: Bools, outside: Bools) -> float:
-    """Return the threshold with most right answers, links and NIL; the lowest of several.
+    """Return the threshold with most right answers, NIL included; the lowest of equals.
 
     outside  b1[K]  whether NIL is the right answer
     """
@@ -103,7 +100,7 @@ def best_threshold(confidence: Doubles, right: Bools, outside: Bools) -> float:
 
 
 def _from_each_level(confidence: Doubles, right: Bools) -> tuple[Doubles, Doubles, Any]:
-    """Return the distinct confidences, and of the links from each on: how many are right; all."""
+    """Return the distinct confidences and, at or above each, the right links and all links."""
     if not len(confidence) or len(confidence) != len(right):
         raise ProblemsError(
             f"a threshold needs links to be chosen by; there are {len(confidence)} confidences "
@@ -116,7 +113,7 @@ def _from_each_level(confidence: Doubles, right: Bools) -> tuple[Doubles, Double
 
 
 def unknown_as_nil(kb: KnowledgeBase, documents: Iterable[Document]) -> list[Document]:
-    """Return documents in which a gold that the knowledge base does not have is NIL."""
+    """Replace gold that is not in the knowledge base by NIL."""
 
     def known(mention: Mention) -> Mention:
         lacking = mention.in_kb and kb.number(mention.gold or "") is None

@@ -1,8 +1,8 @@
-"""Candidates: the entities that mentions may mean, looked up in a knowledge base.
+"""Candidate lookup: the entities that mentions may refer to.
 
-A mention goes by the candidates that its document gives it. Otherwise by those of its name; of a
-longer name of the same person, in the same document; as an acronym, of the name written out
-there; at last of names spelt nearly so.
+A mention takes, in this order: the candidates that its document gives; those of a longer name of
+the same person in the document; those of its own name; for an acronym, those of the name that it
+abbreviates in the document; those of similarly spelt names.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,18 +24,18 @@ from sgtb.native import keep_strongest
 from sgtb.text.normalization import normal_name
 
 _PERSON = TYPES.index("PER")
-_REMEMBERED = 1 << 18
-"""Numbers of given ids, and near names, kept in memory at most."""
+_CACHE_SIZE = 1 << 18
+"""Size limit of each cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateSettings:
-    """How candidates are looked for.
+    """Settings of the candidate lookup.
 
-    top           how many a mention has at most
-    longer_names  the paper's heuristic: names go by a person's longer name that contains them
-    acronyms      acronyms that are no names go by the names they stand for
-    near_names    names that nothing else was found for go by names spelt nearly so
+    top           candidates per mention at most
+    longer_names  use the longer name of a person that contains the name: the paper's heuristic
+    acronyms      use the name that an unknown acronym abbreviates
+    near_names    use similarly spelt names where nothing else is found
     """
 
     top: int = TOP
@@ -52,12 +52,12 @@ class CandidateSettings:
 
 
 class FoundCandidates(NamedTuple):
-    """The candidates of M mentions: those of mention i are items offsets[i] to offsets[i + 1].
+    """Candidates of M mentions, those without any included.
 
     offsets  i4[M+1]
-    entity   i4[C]  numbers; likeliest first, given ones by their in-links
-    prior    f4[C]  of the name alone; NaN where the document gave the candidates
-    found    how those of each mention were found
+    entity   i4[C]  numbers, likeliest first; given candidates by in-links
+    prior    f4[C]  of the name; NaN for given candidates
+    found    per mention, how its candidates were found
     """
 
     offsets: Ints
@@ -67,10 +67,9 @@ class FoundCandidates(NamedTuple):
 
 
 class CandidateFinder:
-    """Finds the candidates of mentions, for several threads if need be.
+    """Finds the candidates of mentions. Thread-safe, except while the knowledge base is refreshed.
 
-    What it remembers is of one state of the knowledge base. It forgets when that was refreshed,
-    which must not happen while somebody is looking for candidates.
+    Caches are dropped after a refresh.
     """
 
     def __init__(self, kb: KnowledgeBase, settings: CandidateSettings | None = None) -> None:
@@ -78,21 +77,21 @@ class CandidateFinder:
         self._kb = kb
         self._near = FuzzyNames(kb) if self.settings.near_names else None
         self._numbers: dict[str, int] = {}
-        self._near_found: dict[str, tuple[Ints, Floats]] = {}
-        self._seen = self._state()
+        self._fuzzy_found: dict[str, tuple[Ints, Floats]] = {}
+        self._cached_state = self._state()
 
     def forget(self) -> None:
-        """Drop what is remembered of the knowledge base."""
-        self._numbers, self._near_found = {}, {}
+        """Clear the caches."""
+        self._numbers, self._fuzzy_found = {}, {}
         if self._near is not None:
             self._near.forget()
 
     def find(self, documents: Sequence[Document]) -> FoundCandidates:
-        """Find the candidates of all mentions of some documents, one document after the other.
+        """Find the candidates of all mentions of some documents, in order.
 
-        Raises a RequestError for a given candidate that the knowledge base does not have.
+        Raises a RequestError for a given candidate that is not in the knowledge base.
         """
-        self._notice_changes()
+        self._check_state()
         mentions = [mention for document in documents for mention in document.mentions]
         normal = {text: normal_name(text) for text in _texts(documents)}
         names = [normal.get(mention.text, "") for mention in mentions]
@@ -109,22 +108,18 @@ class CandidateFinder:
             lists = self._with_near_names(self._near, names, rows, found, lists)
         return _gathered(lists, rows, found)
 
-    def _notice_changes(self) -> None:
-        """Forget by oneself if somebody refreshed the knowledge base."""
+    def _check_state(self) -> None:
+        """Clear the caches if the knowledge base was refreshed."""
         state = self._state()
-        if state != self._seen:
+        if state != self._cached_state:
             self.forget()
-            self._seen = state
+            self._cached_state = state
 
     def _state(self) -> tuple[str, int]:
         return self._kb.state.build, self._kb.state.generation
 
     def _given(self, documents: Sequence[Document]) -> tuple[CandidateLists, list[int | None]]:
-        """Return the candidates that mentions were given, the `top` of most in-links, and whose
-        they are.
-
-        Mentions of one name mostly are given the same ones, which are looked at once.
-        """
+        """Return the distinct lists of given candidates, cut to `top`, and each mention's list."""
         given = [
             None if (ids := mention.candidates) is None else tuple(ids)
             for document in documents
@@ -135,15 +130,15 @@ class CandidateFinder:
         try:
             numbers = _looked_up(self._numbers, row)
         except KeyError:
-            numbers = _looked_up(self._with_new(documents, row), row)
+            numbers = _looked_up(self._with_new_ids(documents, row), row)
         return _strongest(self._kb, numbers, [*map(len, row)], self.settings.top), rows
 
-    def _with_new(
+    def _with_new_ids(
         self, documents: Iterable[Document], lists: Iterable[Sequence[str]]
     ) -> dict[str, int]:
-        """Return the numbers of ids, those of some lists among them, and remember them."""
+        """Add the ids of some lists to the cache of numbers and return it."""
         ids, known = dict.fromkeys(chain.from_iterable(lists)), self._numbers
-        if len(known) + len(ids) > _REMEMBERED:
+        if len(known) + len(ids) > _CACHE_SIZE:
             self._numbers = known = {}
         new = [id_ for id_ in ids if id_ not in known]
         found = dict(zip(new, self._kb.numbers(new), strict=True))
@@ -160,7 +155,7 @@ class CandidateFinder:
         rows: list[int],
         lists: CandidateLists,
     ) -> list[Found]:
-        """Apply the rules within documents: change `rows` where they do, and tell how it was."""
+        """Apply the rules within documents to `rows` in place; return how candidates were found."""
         known = (np.diff(lists.offsets) > 0).tolist()
         person = _persons(self._kb, lists).tolist()
         found: list[Found] = []
@@ -201,13 +196,13 @@ class CandidateFinder:
         found: list[Found],
         lists: CandidateLists,
     ) -> CandidateLists:
-        """Look for names spelt nearly as those that nothing was found for."""
+        """Add the candidates of similarly spelt names where nothing was found."""
         added: dict[str, int] = {}
         more: list[tuple[Ints, Floats]] = []
         for i, name in enumerate(names):
             if found[i] != "nothing":
                 continue
-            near = self._remembered(near_names, name)
+            near = self._fuzzy_candidates(near_names, name)
             if not len(near[0]):
                 continue
             if name not in added:
@@ -219,13 +214,13 @@ class CandidateFinder:
         prior = np.concatenate([np.zeros(0, np.float32), *(prior for _, prior in more)])
         return _joined(lists, CandidateLists(offsets, entity, prior))
 
-    def _remembered(self, near_names: FuzzyNames, name: str) -> tuple[Ints, Floats]:
-        near = self._near_found.get(name)
+    def _fuzzy_candidates(self, near_names: FuzzyNames, name: str) -> tuple[Ints, Floats]:
+        near = self._fuzzy_found.get(name)
         if near is None:
             near = near_names.candidates(name, self.settings.top)
-            if len(self._near_found) >= _REMEMBERED:
-                self._near_found = {}
-            self._near_found[name] = near
+            if len(self._fuzzy_found) >= _CACHE_SIZE:
+                self._fuzzy_found = {}
+            self._fuzzy_found[name] = near
         return near
 
 
@@ -234,7 +229,7 @@ def _looked_up(number: Mapping[str, int], lists: Iterable[Sequence[str]]) -> Int
 
 
 def _unknown(id_: str, documents: Iterable[Document], kb: KnowledgeBase) -> RequestError:
-    """Return the error about an id that the knowledge base does not have."""
+    """Return the error for an unknown candidate id."""
     document, mention = next(
         (document, mention)
         for document in documents
@@ -248,10 +243,7 @@ def _unknown(id_: str, documents: Iterable[Document], kb: KnowledgeBase) -> Requ
 
 
 def _texts(documents: Iterable[Document]) -> set[str]:
-    """Return the texts of mentions, of documents that give not all of them candidates.
-
-    Nobody asks for the names of the others.
-    """
+    """Return the mention texts of documents in which any mention lacks given candidates."""
     return {
         mention.text
         for document in documents
@@ -261,7 +253,7 @@ def _texts(documents: Iterable[Document]) -> set[str]:
 
 
 def _persons(kb: KnowledgeBase, lists: CandidateLists) -> Bools:
-    """Tell of each list whether its likeliest candidate is a person."""
+    """Return whether the likeliest candidate of each list is a person."""
     first = lists.offsets[:-1]
     some = np.flatnonzero(np.diff(lists.offsets))
     persons = np.zeros(len(first), np.bool_)
@@ -270,7 +262,7 @@ def _persons(kb: KnowledgeBase, lists: CandidateLists) -> Bools:
 
 
 def _strongest(kb: KnowledgeBase, numbers: Ints, sizes: Sequence[int], top: int) -> CandidateLists:
-    """Return the `top` of each list that have most in-links, then the lower number, each once."""
+    """Return the distinct `top` of each list by in-links, ties to the lower number."""
     stated = kb.rows["stated_in"][numbers]
     in_links = np.where(stated >= 0, stated, kb.rows["in_links"][numbers]).astype(np.int64)
     begins, offsets = np.zeros((2, len(sizes) + 1), np.int64)
@@ -292,7 +284,7 @@ def _joined(some: CandidateLists, others: CandidateLists) -> CandidateLists:
 def _gathered(
     lists: CandidateLists, rows: Sequence[int], found: Sequence[Found]
 ) -> FoundCandidates:
-    """Return the list of each mention, behind each other."""
+    """Concatenate the lists of all mentions."""
     row = np.array(rows, np.int64)
     starts = lists.offsets[row]
     sizes = lists.offsets[row + 1] - starts

@@ -11,20 +11,19 @@ from sgtb.core.errors import ProblemsError
 from sgtb.core.records import Document, Mention
 
 TOP = 30
-"""Candidates kept per mention, as in the paper."""
+"""Candidates per mention, as in the paper."""
 
 
 @dataclass(frozen=True)
 class CandidateTable:
-    """D documents, M mentions asked about, C candidates.
+    """D documents, M mentions with candidates, C candidates.
 
-    documents
-    mentions           the mentions asked about, document after document
+    mentions           in document order
     mention_offsets    i4[D+1]
     candidate_offsets  i4[M+1]
-    entity             i4[C]    entity number, or its row among the entities at hand
-    gold               i4[M]    place of the right candidate within its mention, -1: not there
-    prior              f4[C]    how likely the name alone makes it; NaN where nothing tells
+    entity             i4[C]    entity number, or row in a table of facts
+    gold               i4[M]    position of the gold candidate within its mention; -1: absent
+    prior              f4[C]    of the name; NaN if unknown
     """
 
     documents: tuple[Document, ...]
@@ -47,10 +46,11 @@ def listed_candidates(
     wanted: Callable[[Mention], bool] = lambda mention: mention.in_kb,
     top: int = TOP,
 ) -> CandidateTable:
-    """Take the candidates that documents bring along, the `top` with most in-links of each mention.
+    """Return the candidates listed in documents, the `top` of each mention by in-links.
 
-    Those of a mention come with the most in-links first, then the lower id.
-    Neither the order of a list nor the gold has a say in what is kept.
+    Ties go to the lower number. Neither the order of a list nor the gold matters.
+
+    wanted  selects mentions
     """
     mentions: list[Mention] = []
     mention_offsets, candidate_offsets = [0], [0]
@@ -77,13 +77,13 @@ def listed_candidates(
 def _strongest(document: Document, mention: Mention, entities: EntityTable, top: int) -> Ints:
     if mention.candidates is None:
         raise ProblemsError(
-            f"document {document.id}: {mention.text!r} at {mention.start} brings no candidates"
+            f"document {document.id}: {mention.text!r} at {mention.start} lists no candidates"
         )
     try:
         numbers = np.unique(entities.numbers(mention.candidates))
     except KeyError as unknown:
         raise ProblemsError(
-            f"document {document.id}: candidate {unknown} of {mention.text!r} is no known entity"
+            f"document {document.id}: candidate {unknown} of {mention.text!r} is unknown"
         ) from None
     order = np.lexsort((numbers, -entities.in_links[numbers]))
     return numbers[order][:top].astype(np.int32)

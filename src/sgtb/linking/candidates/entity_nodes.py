@@ -1,4 +1,4 @@
-"""Nodes: the distinct entities of documents, each once in every document that has it."""
+"""Nodes: the distinct entities of each document."""
 
 from typing import NamedTuple
 
@@ -10,12 +10,12 @@ from sgtb.native import number_nodes
 
 
 class Nodes(NamedTuple):
-    """The entities of D documents.
+    """Distinct entities of D documents.
 
     offsets  i8[D + 1]
     entity   i4  ascending within a document
-    number   i4[C]  of each candidate, which of its document's it is
-    place    i8[C]  which of all it is
+    number   i4[C]  node of each candidate, counted within its document
+    place    i8[C]  node of each candidate, counted over all documents
     """
 
     offsets: Longs

@@ -1,15 +1,14 @@
-"""FuzzyNames: the names of a knowledge base that are spelt nearly as a given one.
+"""FuzzyNames: names of a knowledge base with a spelling similar to a given one.
 
-Every name is cut into three pieces, beyond ten characters into four. A misspelling of fewer edits
-leaves one of them whole, and near its place (the pigeonhole argument; Li et al., Pass-Join, 2011).
-So names are looked for by their pieces, and only those with a piece in common are compared:
+Every name is split into three pieces, four beyond ten characters. Fewer edits than pieces leave
+one piece intact and near its place (Li et al., Pass-Join, 2011). An index by pieces gives the names
+to compare:
 
     intern|ational| moneta|ry fund      27 characters, cut at i · 27 // 4
     piece 1 -> hash("ational", 1, 27) -> a bucket -> the numbers of names that have it too
 
-Swapped letters are one edit here but spoil two pieces where they stand on both sides of a cut. One
-edit is never missed for that; with two or three, one name in a hundred is. Names lie in flat
-arrays: each takes its letters and about thirty bytes.
+A swap of two letters is one edit but may change two pieces. With one edit no name is missed, with
+two or three about one in a hundred. A name takes its letters and about thirty bytes.
 """
 
 import threading
@@ -29,24 +28,24 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.text.normalization import normal_name
 
 SHORTEST = 4
-"""Characters a name has at least; what is shorter lies near everything."""
+"""Minimum length of names, in characters: shorter ones are similar to too many others."""
 LONGEST = 256
-"""Characters of the longest name looked for."""
+"""Maximum length of names."""
 _BATCH = 1 << 16
 _ALL = 1 << 30
 _HIGH_PIECES = 4
 
-# The hash of letters is their polynomial in BASE, modulo 2**64. BASE is odd, so that there is an
-# inverse to it, and the hash of any piece comes out of running sums.
+# Polynomial hash in BASE modulo 2**64. BASE is odd and so has an inverse, which lets prefix sums
+# give the hash of any piece.
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 1 << 64)
 _MIX = np.array([0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53], np.uint64)
 _NUMBER = np.uint64(0xFFFFFFFF)
-"""The bits of a key that number the name; the others are its hash."""
+"""Bits of a key that hold the number of the name; the others hold its hash."""
 
 
 class FuzzyName(NamedTuple):
-    """A name of the knowledge base, how many edits lead to it, and 1 − edits / characters."""
+    """A name of the knowledge base; similarity is 1 − edits / characters."""
 
     name: str
     edits: int
@@ -54,7 +53,7 @@ class FuzzyName(NamedTuple):
 
 
 class FuzzyNames:
-    """Finds names spelt nearly so. May be used by several threads."""
+    """Finds similarly spelt names. Thread-safe."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._fuzzy, self._distance = _rapidfuzz()
@@ -63,18 +62,17 @@ class FuzzyNames:
         self._index: _Index | None = None
 
     def forget(self) -> None:
-        """Read the names anew at the next look-up: the knowledge base has changed."""
+        """Drop the index; the next lookup rebuilds it."""
         with self._guard:
             self._index = None
 
     def candidates(self, name: str, top: int) -> tuple[Ints, Floats]:
         """Return the candidates of the nearest names, likeliest first, and their priors.
 
-        The prior is the mean over those names of their own priors, each times its similarity: it
-        is below one even where the name is certain.
+        A prior is the mean of the names' own priors, weighted by similarity, so it is below 1.
         """
         near = self.nearest(name)
-        # All of them: what is low in each list may be high in the mean.
+        # All candidates: one that is low in each list may be high in the mean.
         lists = self._kb.candidate_lists([other.name for other in near], _ALL)
         weight = np.array([other.similarity for other in near]) / max(len(near), 1)
         weighted = lists.prior * np.repeat(weight, np.diff(lists.offsets))
@@ -85,10 +83,9 @@ class FuzzyNames:
         return entity[order].astype(np.int32), prior[order]
 
     def nearest(self, name: str) -> tuple[FuzzyName, ...]:
-        """Return the names that take the fewest edits, in the order of their bytes.
+        """Return the names with the fewest edits (optimal string alignment), in byte order.
 
-        An edit adds, drops or replaces a letter, or swaps two neighbours (optimal string
-        alignment). Digits are no letters: 1994 is not a misspelt 1998.
+        Digits must agree: 1994 is not a misspelt 1998.
         """
         name = normal_name(name).encode("utf-8", "replace").decode()
         if not SHORTEST <= len(name) <= LONGEST:
@@ -111,29 +108,29 @@ class FuzzyNames:
 
     @property
     def bytes_per_name(self) -> float:
-        """What the index holds in memory for each name."""
+        """Memory of the index per name."""
         index = self._built()
         held = len(index.blob) + sum(part.nbytes for part in index[1:])
         return held / max(len(index.offsets) - 1, 1)
 
     def _built(self) -> "_Index":
-        with self._guard:  # one thread builds, the others wait for it
+        with self._guard:
             if self._index is None:
                 self._index = _Index.build(self._kb.names())
             return self._index
 
 
 def allowed_edits(size: int) -> int:
-    """Return by how many edits two names may differ, the shorter of which has `size` characters."""
+    """Return the maximum number of edits, by the length of the shorter name."""
     return 1 if size <= 5 else 2 if size <= 10 else 3
 
 
 class _Index(NamedTuple):
-    """Names by their pieces.
+    """Index of names by the hashes of their pieces.
 
-    blob     the names one after the other, UTF-8
-    offsets  i8[N+1]  where they begin
-    starts   i8[B+1]  the places of each bucket in `numbers`
+    blob     the names, UTF-8
+    offsets  i8[N+1]  of the names in the blob
+    starts   i8[B+1]  of the buckets in `numbers`
     numbers  i4       of names, ascending within a bucket
     """
 
@@ -144,7 +141,7 @@ class _Index(NamedTuple):
 
     @classmethod
     def build(cls, names: Iterable[str]) -> "_Index":
-        """Cut all names into pieces."""
+        """Build the index."""
         blobs, keys = [], [np.zeros(0, np.uint64)]
         offsets = array("q", [0])
         for batch in _batches(iter(names)):
@@ -157,7 +154,7 @@ class _Index(NamedTuple):
         all_keys = np.concatenate(keys)
         del keys
         all_keys.sort()
-        bits = max(len(offsets).bit_length() - 1, 1)  # as many buckets as names, or a few less
+        bits = max(len(offsets).bit_length() - 1, 1)  # about as many buckets as names
         bounds = np.arange((1 << bits) + 1)
         starts = np.searchsorted(all_keys >> np.uint64(64 - bits), bounds.astype(np.uint64))
         return cls(
@@ -166,7 +163,7 @@ class _Index(NamedTuple):
         )  # fmt: skip
 
     def sharing_a_piece(self, name: str) -> Ints:
-        """Return the numbers of the names, of about its length, that have a piece of a name."""
+        """Return the numbers of names of similar length that share a piece with a name."""
         flat = np.frombuffer(name.encode(), np.uint8)
         char_at = _char_places(flat)
         probes = _probes(len(name))
@@ -183,7 +180,7 @@ class _Index(NamedTuple):
         return np.unique(np.concatenate([np.zeros(0, np.int32), *parts]))
 
     def texts(self, numbers: Ints) -> list[str]:
-        """Return some names."""
+        """Return names by number."""
         blob, starts, ends = self.blob, self.offsets[numbers], self.offsets[numbers + 1]
         return [
             blob[start:end].decode()
@@ -192,7 +189,7 @@ class _Index(NamedTuple):
 
 
 class _Probes(NamedTuple):
-    """Which characters of a name may be which piece of names of which length."""
+    """Slices of a name that may equal a given piece of a name of a given length."""
 
     begin: Longs
     end: Longs
@@ -202,11 +199,10 @@ class _Probes(NamedTuple):
 
 @lru_cache(maxsize=LONGEST)
 def _probes(size: int) -> _Probes:
-    """Return where the pieces of near names may stand in a name of `size` characters.
+    """Return where pieces of similar names may be in a name of `size` characters.
 
-    With k edits and k + 1 pieces there is a whole piece i with at most i edits before it and
-    k − i behind it. (Take the first i with no more than i edits up to its end.) Edits before
-    a piece are what can move it from its place; those behind, from its place seen from the end.
+    With k edits and k + 1 pieces some piece i is intact, with at most i edits before it and k − i
+    after it: the first i with no more than i edits up to its end. This bounds its shift.
     """
     found = []
     reach = allowed_edits(size)
@@ -224,15 +220,15 @@ def _probes(size: int) -> _Probes:
 
 
 def _pieces(length: int) -> int:
-    """Return one piece more than edits are allowed; one more still for the shortest names.
+    """Return the number of pieces: more than the edits allowed.
 
-    There, two swapped letters are the only edit and may spoil two pieces.
+    Short names get one more, since a swap of two letters may change two pieces.
     """
     return 3 if length <= 10 else _HIGH_PIECES
 
 
 def _piece_keys(flat: Bytes, sizes: Longs, first: int) -> Words:
-    """Return for every piece of a batch of names its hash, above the number of the name."""
+    """Return a key for every piece of a batch of names: its hash above the name's number."""
     char_at, hashes = _char_places(flat), _Hashes.of(flat)
     ends = np.searchsorted(char_at, np.cumsum(sizes))
     starts = np.concatenate([[0], ends[:-1]])
@@ -251,19 +247,19 @@ def _piece_keys(flat: Bytes, sizes: Longs, first: int) -> Words:
 
 
 def _char_places(flat: Bytes) -> Longs:
-    """Return the byte that each character begins with, and the one behind the last."""
+    """Return the byte offset of each character, and the end."""
     return np.append(np.flatnonzero((flat & 0xC0) != 0x80), len(flat))
 
 
 class _Hashes(NamedTuple):
-    """Running sums over letters, which give the hash of any piece."""
+    """Prefix sums that give the hash of any piece."""
 
     sums: Words
     inverse: Words
 
     @classmethod
     def of(cls, flat: Bytes) -> "_Hashes":
-        """Sum up bytes."""
+        """Compute the sums."""
         powers, inverse = (np.full(len(flat) + 1, base, np.uint64) for base in (_BASE, _INVERSE))
         powers[0] = inverse[0] = 1
         sums = np.zeros(len(flat) + 1, np.uint64)
@@ -271,10 +267,10 @@ class _Hashes(NamedTuple):
         return cls(sums, np.cumprod(inverse))
 
     def pieces(self, begin: Longs, end: Longs, length: Longs, piece: Longs) -> Words:
-        """Return the hashes of the bytes from `begin` to `end`, as pieces of names of a length."""
+        """Return the hashes of bytes begin[i] to end[i], as pieces of names of length[i]."""
         mixed: Words = (self.sums[end] - self.sums[begin]) * self.inverse[begin]
         mixed += length.astype(np.uint64) * _MIX[0] + piece.astype(np.uint64) * _MIX[1]
-        for odd in _MIX:  # the upper bits shall depend on all others
+        for odd in _MIX:  # mixes all bits into the upper ones
             mixed ^= mixed >> np.uint64(32)
             mixed *= odd
         return mixed
@@ -294,5 +290,5 @@ def _rapidfuzz() -> tuple[ModuleType, ModuleType]:
         return import_module("rapidfuzz.process"), import_module("rapidfuzz.distance")
     except ImportError as error:
         raise MissingExtraError(
-            f"near names need the package {error.name or 'rapidfuzz'}: pip install 'sgtb[fuzzy]'"
+            f"similar names need the package {error.name or 'rapidfuzz'}: pip install 'sgtb[fuzzy]'"
         ) from None

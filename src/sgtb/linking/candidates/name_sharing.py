@@ -1,7 +1,7 @@
-"""Name sharing: which mentions of a document go by the candidates of another mention.
+"""Name sharing: mentions that take the candidates of another mention of the document.
 
-Names are in normal form. The functions return per mention the place of the mention whose
-candidates it takes: its own, where no rule applies.
+Names are normalized. The functions return, per mention, the index of the mention whose candidates
+it takes: its own where no rule applies.
 """
 
 import re
@@ -13,7 +13,7 @@ SMALL_WORDS = frozenset(
     "a an and at by for from in of on or the to with de del der des di du e et la las le les los "
     "und van von y".split()
 )
-"""Words that an acronym may pass over."""
+"""Words that an acronym may skip."""
 
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.?){2,6}")
 _OPENING = re.compile(r"\s*[(\[]\s*")
@@ -21,15 +21,14 @@ _POSSESSIVE = re.compile(r"['’]s$")
 
 
 def longer_names(names: Sequence[str], is_person: Sequence[bool]) -> list[int]:
-    """Find the longest name of a person that contains a name as words: the paper's heuristic.
+    """Find the longest name of a person that contains a name: the paper's heuristic.
 
-    "Meck" takes the candidates of "Anna Meck". Of names with equally many words the first one
-    in the document is taken.
+    "Meck" takes the candidates of "Anna Meck". Ties in the number of words go to the first name.
     """
     full = [i for i, person in enumerate(is_person) if person and " " in names[i]]
     if not full:
         return list(range(len(names)))
-    full.sort(key=lambda i: -names[i].count(" "))  # equals stay in the document's order
+    full.sort(key=lambda i: -names[i].count(" "))  # stable
     padded = [(i, f" {names[i]} ") for i in full]
     longest: dict[str, int | None] = {"": None}
     for name in names:
@@ -45,10 +44,10 @@ def longer_names(names: Sequence[str], is_person: Sequence[bool]) -> list[int]:
 def written_out(
     document: Document, names: Sequence[str], has_candidates: Sequence[bool]
 ) -> list[int]:
-    """Find, for acronyms without candidates, a mention with candidates whose initials spell them.
+    """Find, for acronyms without candidates, a mention with candidates and matching initials.
 
-    One that stands right before the acronym in brackets, wherever in the document, comes first:
-    "International Monetary Fund (IMF)". Otherwise it is the first one in the document.
+    A name right before the acronym in brackets, as in "International Monetary Fund (IMF)", takes
+    precedence over the first one in the document.
     """
     taken = list(range(len(names)))
     mentions = document.mentions
@@ -74,14 +73,14 @@ def written_out(
 
 
 def is_acronym(text: str) -> bool:
-    """Tell whether a name is written as an acronym: IMF, I.M.F., IMF's."""
+    """Return whether a name is written as an acronym: IMF, I.M.F., IMF's."""
     letters = _POSSESSIVE.sub("", text)
     return letters.isupper() and _ACRONYM.fullmatch(letters) is not None
 
 
 def spells(letters: str, name: str) -> bool:
-    """Tell whether the initials of a name's words spell some letters, small words at will."""
-    reached = {0}  # how many letters are spelt so far, in any way
+    """Return whether the initials of a name spell some letters; small words may be skipped."""
+    reached = {0}  # numbers of letters spelt so far
     for word in name.split():
         spelt = {at + 1 for at in reached if letters[at : at + 1] == word[0]}
         reached = spelt | reached if word in SMALL_WORDS else spelt

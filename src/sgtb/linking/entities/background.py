@@ -1,9 +1,7 @@
-"""Background: what is known of words and of a knowledge base as a whole, fixed by training.
+"""Background: word statistics, topics and the default popularity, fixed by training.
 
-An entity's own facts are read from the knowledge base whenever they are needed, so that an entity
-added a second ago has them too. What puts them in proportion must not change under a trained
-model: which words there are and how rare, which topics there are, and what stands for an unknown
-popularity.
+Facts of single entities are read from the knowledge base when needed, so new entities have them
+too. What scales them must not change under a trained model.
 """
 
 from collections.abc import Sequence
@@ -22,8 +20,8 @@ from sgtb.text.word_vectors import WordVectors, unit
 
 TOPIC_WIDTH = 96
 ALL_TITLES = 200_000
-"""In a knowledge base of up to so many entities all titles are counted and all descriptions make
-topics; in a larger one those of the entities that training meets, and whom they are linked with."""
+"""Up to so many entities, all titles are counted and all descriptions make topics; beyond, those of
+the candidates in training and of the entities linked with them."""
 _SEED = 0
 
 
@@ -31,8 +29,8 @@ _SEED = 0
 class Background:
     """Words, topics, and the least popularity.
 
-    topic_words  i4[U]     the words, by number in the lexicon, that topics are told by; ascending
-    topics       f8[U, W]  what each of them says of each topic
+    topic_words  i4[U]     numbers in the lexicon, ascending
+    topics       f8[U, W]  weight of each word in each topic
     """
 
     lexicon: Lexicon
@@ -53,10 +51,10 @@ class Background:
     ) -> "Background":
         """Count words and find topics.
 
-        texts   documents of training
-        entities     the numbers of the entities that are candidates there; None: all entities
-        digits  topics are rounded to so many decimals; None: not at all
-        description_words  whether words that stand in descriptions alone are known, too
+        texts     training documents
+        entities  numbers of their candidates; None: all entities
+        digits    decimals of topics; None: not rounded
+        description_words  whether the lexicon has words that occur in descriptions only
         """
         if entities is None or source.size <= ALL_TITLES:
             entities = known = np.arange(source.size)
@@ -75,7 +73,7 @@ class Background:
         topic_width: int = TOPIC_WIDTH,
         digits: int | None = None,
     ) -> "Background":
-        """Find the topics of some entities; the words are counted already."""
+        """Find the topics of some entities."""
         described = descriptions(source.rows(entities), source, lexicon)
         columns, directions = latent_directions(described, topic_width, _SEED)
         if digits is not None:
@@ -83,7 +81,7 @@ class Background:
         return cls(lexicon, columns, directions, source.least_popularity())
 
     def topic_vectors(self, described: SparseMatrix) -> Floats:
-        """Return unit vectors of descriptions, or zero: their part of each topic."""
+        """Return the topic vectors of descriptions, of unit norm or zero."""
         columns = self._topic_row[described.indices]
         known = columns >= 0
         before = np.concatenate([[0], np.cumsum(known)])
@@ -94,7 +92,7 @@ class Background:
 
     @cached_property
     def _topic_row(self) -> Ints:
-        """i4[V]: the row of each word of the lexicon in `topics`, -1: it has none."""
+        """i4[V]: row of each word of the lexicon in `topics`; -1: none."""
         size = max(len(self.lexicon.words), int(self.topic_words.max(initial=-1)) + 1)
         row = np.full(size, -1, np.int32)
         row[self.topic_words] = np.arange(len(self.topic_words))
@@ -102,18 +100,18 @@ class Background:
 
 
 def _settled(directions: Doubles, digits: int) -> Doubles:
-    """Return rounded directions, the largest part of each positive: the same on any machine.
+    """Round directions and make their largest component positive: the same on any machine.
 
-    Libraries for matrices differ in their last digits, and in which way a direction points.
+    Matrix libraries differ in the last digits and in the signs of directions.
     """
     rounded = np.round(directions, digits)
-    if not len(rounded):  # there are neither links nor descriptions to make topics of
+    if not len(rounded):  # neither links nor descriptions
         return rounded
-    largest = np.abs(rounded).argmax(axis=0)  # the first of equals, once rounding made them equal
+    largest = np.abs(rounded).argmax(axis=0)  # the first of equals after rounding
     signs = np.where(rounded[largest, np.arange(rounded.shape[1])] < 0, -1.0, 1.0)
     return rounded * signs + 0.0  # no negative zero
 
 
 def _rounded(vectors: Floats) -> Floats:
-    """Return vectors on a grid far finer than their meaning and coarser than rounding errors."""
+    """Round vectors to a grid coarser than rounding errors."""
     return np.round(vectors, 5).astype(np.float32)

@@ -1,8 +1,8 @@
-"""Clue hashes: small observations around a mention ("the next word is a number") as integers.
+"""Clue hashes: observations around a mention ("the next word is a number") as integers.
 
-The hash of a clue is the CRC of its text. A CRC can be continued, so common beginnings are hashed
-once. The clues of names and topics are cached here, since both recur. Clues that depend on the
-tokens beside a mention are hashed in the compiled core (native/contexts.cpp).
+The hash of a clue is the CRC of its text. A CRC can be continued, so common prefixes are hashed
+once. Clues of names and topics are cached. Clues that depend on neighbouring tokens are hashed in
+the compiled core (native/contexts.cpp).
 """
 
 import re
@@ -22,25 +22,25 @@ _NAMES, _TOPICS = 1 << 14, 1 << 10
 """Sizes of the caches."""
 
 TABLES, LENGTHS = 5, 5
-"""Distinct values in clues: the share of numbers in a sentence, in quarters; words of a name."""
+"""Distinct values in clues: share of numbers in a sentence, in quarters; words of a name."""
 
 
 LOOKS = np.dtype(
     [("is_upper", np.bool_), ("length", np.int64), ("ending", np.uint32), ("shape", np.uint32)]
 )
 _LOOKS = Struct("=?qII")
-"""How a name looks, in an array and by itself."""
+"""Shape of a name, as array dtype and as struct."""
 
 
 def clue(text: str, begun: int = 0) -> int:
-    """Return the hash of a clue, or of what follows a beginning already hashed."""
+    """Return the hash of a clue, or continue the hash of a prefix."""
     return crc32(text.encode("utf-8", "surrogatepass"), begun)  # a text may have lone surrogates
 
 
 class NameClues(NamedTuple):
-    """Clues of a mention's own text; packed, so that those of many mentions can be joined."""
+    """Clues of a mention's text, packed for fast concatenation."""
 
-    name: str  # its normal form
+    name: str  # normalized
     looks: bytes  # LOOKS
     words: bytes  # hashes
 
@@ -61,7 +61,7 @@ def name_clues(text: str, tokens: tuple[str, ...]) -> NameClues:
 
 
 def _shape(text: str) -> str:
-    """Return the outline of a name: Xx for capitals and small letters, 0 for digits."""
+    """Return the shape of a name: X and x for letters, 0 for digits."""
     kinds = "".join(
         "0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in text
     )
@@ -73,7 +73,7 @@ TOPIC_CLUES = 27
 
 @lru_cache(maxsize=_TOPICS)
 def topic_clues(topic: str) -> bytes:
-    """Return the clues of a document's topic, alone and combined; packed. "" is no topic."""
+    """Return the packed clues of a document's topic, alone and combined; "": no topic."""
     own = f"topic:{topic}"
     clues = (
         own, f"{own}|",  # the second is continued by a token

@@ -1,8 +1,4 @@
-"""Descriptions: the words that tell what an entity is about, weighted.
-
-These are the words of its own one-line description and of the titles that it is linked with, which
-are all the description there is where pages have no text.
-"""
+"""Descriptions: weighted words of an entity's description and of the titles it is linked with."""
 
 import numpy as np
 
@@ -17,9 +13,9 @@ from sgtb.text.text_arrays import Texts
 
 
 def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> SparseMatrix:
-    """Return the words that describe some entities: unit rows over the lexicon.
+    """Return the description words of entities: unit rows over the lexicon.
 
-    A hub says little about those it is linked with.
+    Titles of entities with many links weigh less.
     """
     neighbours, where = np.unique(rows.linked.data, return_inverse=True)
     numbers, n = neighbours.astype(np.int64), len(rows.types)
@@ -44,12 +40,12 @@ def bag_matrix(lexicon: Lexicon, words: Ragged) -> SparseMatrix:
 
 
 def bags(lexicon: Lexicon, texts: Texts, in_normal_form: bool = False) -> Ragged:
-    """Return the words of texts by number, each once, stop words left out."""
+    """Return the distinct word numbers of texts, without stop words."""
     words, skipped = _numbered(lexicon, texts, in_normal_form)
     (others,) = skipped.nonzero()
     if not len(others):
         return words
-    # Those that are not ASCII.
+    # The kernel skips texts that are not ASCII.
     strings = Texts(texts.data, texts.starts[others], texts.ends[others]).strings()
     more, _ = _numbered(lexicon, Texts.of([*map(normal_phrase, strings)]), in_normal_form=True)
     place = np.arange(len(skipped))
@@ -62,7 +58,7 @@ def bags(lexicon: Lexicon, texts: Texts, in_normal_form: bool = False) -> Ragged
 
 
 def _numbered(lexicon: Lexicon, texts: Texts, in_normal_form: bool) -> tuple[Ragged, Bytes]:
-    """Return the numbers of the words of texts, and which texts were skipped: not ASCII."""
+    """Return the word numbers of ASCII texts, and whether each text was skipped."""
     n = len(texts.starts)
     most = int((texts.ends - texts.starts + 1).sum()) // 2
     offsets, skipped = np.empty(n + 1, np.int64), np.empty(n, np.uint8)

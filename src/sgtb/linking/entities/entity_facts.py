@@ -1,8 +1,7 @@
-"""EntityFacts: what features ask about the entities of some documents, in columns.
+"""EntityFacts: what features need of entities, in columns.
 
-Nothing here has seen a label. A title tells more than a name: the words behind it, in brackets
-or in lower case, say what kind of thing is meant ("Chicago Bulls", "Jonathan Stark (tennis)",
-"Japan national football team").
+The words of a title in brackets or lower case give the kind of the entity: "Jonathan Stark
+(tennis)", "Japan national football team".
 """
 
 import re
@@ -33,32 +32,32 @@ _BRACKETS = re.compile(r"\s*\(([^()]*)\)\s*$")
 _YEAR = re.compile(r"\b(1[5-9]|20)\d\d\b")
 _CLUB_WORDS = frozenset("fc afc sc ac cf fk sv vfb vfl bk hc kk united club".split())
 _PLACE, _EDITION = "a place, its region", "an edition of a year"
-"""Kinds without a word of their own: a title with a comma, and one with a year."""
+"""Kinds of titles with a comma, and with a year."""
 
 _TYPES = (("PER",), ("ORG",), ("GPE", "LOC"))
-"""What a knowledge base calls LOC was GPE in the corpus that the features grew up with."""
+"""LOC of a knowledge base is GPE in the AIDA experiments."""
 
 
 @dataclass(frozen=True)
 class EntityFacts:
-    """N entities, by row in ascending order of their numbers; vectors have unit norm, or zero.
+    """N entities, ascending by number; vectors have unit norm, or are zero.
 
     number             i4[N]  in the knowledge base
     in_links           i4[N]
-    type_clue          u4[N]  a hash of the type
+    type_clue          u4[N]  hash of the type
     shape              f4[N, 4]  brackets, comma, digit in the title; number of words
-    type               f4[N, 3]  a person, an organisation, a place, or none
+    type               f4[N, 3]  person, organisation, place
     log_in_links, log_out_links, popularity, log_degree   f4[N]
     fingerprints             the title without brackets
-    whole_title        u8[N]  the number of the whole title in normal form
-    title_words        the words of the title that are in the lexicon, stop words left out
-    kind_clues         u4  hashes of the words that say what kind of thing it is, by alphabet
-    kind_words         u8  the numbers of the same words
-    linked             i4  the numbers of the entities it is linked with
-    description        the words that describe it, unit rows
+    whole_title        u8[N]  hash of the normalized title
+    title_words        known words of the title, without stop words
+    kind_clues         u4  hashes of the kind words, by alphabet
+    kind_words         u8  fingerprints of the same words
+    linked             i4  numbers of linked entities
+    description        description words, unit rows
     topic_vector       f4[N, W]  from the description
     title_vector, bracket_vector, kind_vector, description_vector   f4[N, D]  of words
-    entity_vector      f4[N, E]  as the knowledge base has it
+    entity_vector      f4[N, E]  from the knowledge base
     """
 
     number: Ints
@@ -86,7 +85,7 @@ class EntityFacts:
 
     @classmethod
     def build(cls, entities: EntityTable, lexicon: Lexicon) -> "EntityFacts":
-        """Prepare all entities of a table; its own descriptions make the topics."""
+        """Describe all entities of a table; their descriptions make the topics."""
         source, numbers = TableSource(entities), np.arange(len(entities))
         return cls.describe(source, Background.of(lexicon, source, numbers), numbers)
 
@@ -94,7 +93,7 @@ class EntityFacts:
     def describe(
         cls, source: EntitySource, background: Background, numbers: Longs
     ) -> "EntityFacts":
-        """Prepare some entities of a source; numbers ascend."""
+        """Describe some entities of a source, by ascending number."""
         lexicon, rows = background.lexicon, source.rows(numbers)
         titles = rows.titles.strings()
         split = [split_title(title) for title in titles]
@@ -133,31 +132,31 @@ class EntityFacts:
 
     @cached_property
     def links(self) -> SparseMatrix:
-        """Who of these entities is linked with whom, either way, by row."""
+        """Links among these entities, in either direction, by row."""
         return neighbours(self.number, self.linked)
 
 
 @cache
 def type_clue(type_: str) -> int:
-    """Return a hash of a type, the same for the names that a type has."""
+    """Return the hash of a type; synonyms have the same."""
     known = next((names[0] for names in _TYPES if type_ in names), type_)
     return crc32(f"type:{known}".encode())
 
 
 @lru_cache(maxsize=1 << 12)
 def kind_clue(kind: str) -> int:
-    """Return a hash of a kind."""
+    """Return the hash of a kind."""
     return crc32(f"kind:{kind}".encode())
 
 
 def split_title(title: str) -> tuple[str, str]:
-    """Return a title without its brackets, and what stands in them."""
+    """Split a title into name and brackets."""
     found = _BRACKETS.search(title) if ")" in title else None
     return (title[: found.start()], found[1]) if found else (title, "")
 
 
 def _kinds(name: str, brackets: str) -> Sequence[str]:
-    """Return the words of a title that no name is made of, by alphabet."""
+    """Return the kind words of a title, by alphabet."""
     kinds = {word for part in name.split()[1:] if part[0].islower() for word in normal_words(part)}
     kinds.update(normal_words(brackets), _CLUB_WORDS.intersection(normal_words(name)))
     kinds -= STOP_WORDS
@@ -171,7 +170,7 @@ def _kinds(name: str, brackets: str) -> Sequence[str]:
 def _whole_titles(
     fingerprints: NameFingerprints, titles: Sequence[str], brackets: Sequence[str]
 ) -> Words:
-    """Return the numbers of whole titles; most have no brackets."""
+    """Return the fingerprints of whole titles."""
     whole = fingerprints.whole.copy()
     rows = [row for row, inside in enumerate(brackets) if inside]
     whole[rows] = string_numbers(Texts.of([normal_phrase(titles[row]) for row in rows]))
@@ -179,7 +178,7 @@ def _whole_titles(
 
 
 def _phrases(kinds: Iterable[Sequence[str]]) -> Texts:
-    """Return kinds as texts, those left out that have no word of their own."""
+    """Return the kind words of each entity as a text."""
     worded = ((kind for kind in own if kind not in (_PLACE, _EDITION)) for own in kinds)
     return Texts.of([" ".join(own) for own in worded])
 

@@ -1,8 +1,4 @@
-"""Entity sources: whoever can say what is known about entities, by their numbers.
-
-Features are made from a source and nothing else, so that a table of entities in memory and a
-knowledge base on disk give the same arrays.
-"""
+"""Entity sources: tables in memory and knowledge bases on disk, behind one interface."""
 
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -21,25 +17,25 @@ LINKS, DESCRIPTIONS, KNOWN_TYPES = "links", "descriptions", "types"
 POPULARITY, ENTITY_VECTORS = "popularity", "entity vectors"
 NAME_PRIORS, WORD_VECTORS = "name priors", "word vectors"
 DESCRIBED = "links or descriptions"
-"""Either of the two: both describe an entity."""
+"""Either of the two."""
 
 Evidence = frozenset[str]
-"""What there is to make features of: some of the words above."""
+"""Kinds of evidence for features: some of the strings above."""
 
 SMALL = 64 << 20
-"""Bytes of a knowledge base that may be in memory as a whole."""
-_LOOKED_AT = 1 << 16
-"""Entities asked whether they have a description or a type; enough to tell, and quickly."""
+"""Knowledge bases of up to so many bytes may stay mapped as a whole."""
+_EXAMINED = 1 << 16
+"""Entities examined to detect evidence."""
 
 
 class EntityRows(NamedTuple):
-    """What a source says about some entities.
+    """Data of some entities.
 
-    in_links, out_links  counts, as the source states them
-    popularity           NaN where unknown
-    degree               how many links it has among the entities known
-    linked               the numbers of those it is linked with, ascending
-    vectors              f4[n, D]  unit length, or zero; D is 0 without entity vectors
+    in_links, out_links  as stated by the source
+    popularity           NaN if unknown
+    degree               links to known entities
+    linked               numbers of linked entities, ascending
+    vectors              f4[n, D]  unit norm, or zero; D is 0 without entity vectors
     """
 
     titles: Texts
@@ -54,46 +50,46 @@ class EntityRows(NamedTuple):
 
 
 class EntitySource(Protocol):
-    """Who knows about entities 0 to size - 1."""
+    """Data of the entities 0 to size - 1."""
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """Number of entities, removed ones included."""
 
     @property
     def evidence(self) -> Evidence:
-        """What it has to say."""
+        """Kinds of evidence it has."""
 
     def rows(self, numbers: Longs) -> EntityRows:
-        """Return what is known about some entities."""
+        """Return the data of some entities."""
 
     def titles(self, numbers: Longs) -> Texts:
-        """Return only their titles."""
+        """Return titles."""
 
     def degrees(self, numbers: Longs) -> Longs:
-        """Return only how many links they have."""
+        """Return numbers of links."""
 
     def least_popularity(self) -> float:
-        """Return what stands for the popularity of those of whom none is known."""
+        """Return the default for unknown popularity."""
 
     def release(self) -> None:
-        """Let go of what was only read on the way; much was."""
+        """Release memory that was mapped for reading."""
 
 
 class TableSource:
-    """A table of entities; its links count either way."""
+    """A table of entities; links count in both directions."""
 
     def __init__(self, table: EntityTable) -> None:
         self._table = table
 
     @property
     def size(self) -> int:
-        """How many entities the table has."""
+        """Number of entities."""
         return len(self._table)
 
     @property
     def evidence(self) -> Evidence:
-        """What the table holds."""
+        """Kinds of evidence in the table."""
         table = self._table
         held = {
             LINKS: len(table.link_source) > 0,
@@ -111,7 +107,7 @@ class TableSource:
         )  # fmt: skip
 
     def rows(self, numbers: Longs) -> EntityRows:
-        """Return what is known about some entities."""
+        """Return the data of some entities."""
         table, n = self._table, len(numbers)
         linked = Ragged(self._linked.indptr, self._linked.indices)
         return EntityRows(
@@ -121,37 +117,37 @@ class TableSource:
         )  # fmt: skip
 
     def titles(self, numbers: Longs) -> Texts:
-        """Return only their titles."""
+        """Return titles."""
         return Texts.of([self._table.titles[i] for i in numbers.tolist()])
 
     def degrees(self, numbers: Longs) -> Longs:
-        """Return only how many links they have."""
+        """Return numbers of links."""
         degrees: Longs = np.diff(self._linked.indptr)[numbers]
         return degrees
 
     def least_popularity(self) -> float:
-        """Return the lowest there is."""
+        """Return the lowest popularity."""
         return _least(self._table.popularity)
 
     def release(self) -> None:
-        """Do nothing: a table is in memory anyway."""
+        """Do nothing."""
 
 
 class KbSource:
-    """A knowledge base. It knows whom an entity links to; who links to it, it only counts."""
+    """A knowledge base; `linked` has outgoing links only."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
 
     @property
     def size(self) -> int:
-        """How many numbers are taken, those of removed entities included."""
+        """Number of entities, removed ones included."""
         return len(self._kb.rows)
 
     @property
     def evidence(self) -> Evidence:
-        """What the knowledge base holds."""
-        kb, rows = self._kb, self._kb.rows[:_LOOKED_AT]
+        """Kinds of evidence in the knowledge base."""
+        kb, rows = self._kb, self._kb.rows[:_EXAMINED]
         held = {
             LINKS: kb.state.links > 0,
             DESCRIPTIONS: bool((rows["description_size"] > 0).any()),
@@ -163,7 +159,7 @@ class KbSource:
         return frozenset(name for name, there in held.items() if there)
 
     def rows(self, numbers: Longs) -> EntityRows:
-        """Return what is known about some entities."""
+        """Return the data of some entities."""
         kb, rows = self._kb, self._kb.rows[numbers]
         return EntityRows(
             kb.titles(numbers), kb.descriptions(numbers),
@@ -177,21 +173,21 @@ class KbSource:
         )  # fmt: skip
 
     def titles(self, numbers: Longs) -> Texts:
-        """Return only their titles."""
+        """Return titles."""
         return self._kb.titles(numbers)
 
     def degrees(self, numbers: Longs) -> Longs:
-        """Return only how many links they have, out or in, whichever is more."""
+        """Return the number of outgoing or incoming links, whichever is more."""
         rows = self._kb.rows
         degrees: Longs = np.maximum(rows["links"][numbers], rows["in_links"][numbers])
         return degrees.astype(np.int64)
 
     def least_popularity(self) -> float:
-        """Return the lowest among the entities looked at."""
-        return _least(self._kb.rows["popularity"][:_LOOKED_AT])
+        """Return the lowest popularity among the first entities."""
+        return _least(self._kb.rows["popularity"][:_EXAMINED])
 
     def release(self) -> None:
-        """Let go of pages of files, if there are many."""
+        """Release mapped pages of a large knowledge base."""
         if self._kb.size > SMALL:
             self._kb.release()
 

@@ -1,8 +1,4 @@
-"""FactStore: the facts of entities met before, kept so that they are made once.
-
-What is kept never changes a result, only the time it takes. When the room is used up the store
-starts anew: the entities of the documents at hand are soon back.
-"""
+"""FactStore: a cache of entity facts. It is emptied when full."""
 
 import threading
 from collections.abc import Iterator
@@ -20,36 +16,36 @@ from sgtb.linking.entities.entity_source import EntitySource
 from sgtb.linking.entities.fingerprints import NameFingerprints
 
 ROOM = 1 << 15
-"""Entities kept: about 1.5 kB each with word vectors of 50 dimensions."""
+"""Entities kept, of about 1.5 kB each with word vectors of 50 dimensions."""
 _AT_A_TIME = 512
-"""Entities described at a time. Each brings the titles of all that it is linked with."""
+"""Entities described at a time: each needs the titles of all linked entities."""
 
 
 class FactStore:
-    """Facts of a source's entities, made when they are first asked for; threads may share it."""
+    """Facts of a source's entities, made on first use. Thread-safe."""
 
     def __init__(self, source: EntitySource, background: Background, room: int = ROOM) -> None:
         self._source, self._background, self._room = source, background, room
         self._guard = threading.Lock()
-        self._start_anew()
+        self._clear()
 
     def forget(self) -> None:
-        """Drop everything: the source has changed."""
+        """Clear the cache."""
         with self._guard:
-            self._start_anew()
+            self._clear()
 
-    def _start_anew(self) -> None:
+    def _clear(self) -> None:
         self._slot = np.full(self._source.size, -1, np.int32)
         self._columns: _Columns | None = None
         self._read = 0
 
     def facts(self, numbers: Longs) -> EntityFacts:
-        """Return the facts of some entities; numbers ascend, each once."""
+        """Return the facts of distinct entities, by ascending number."""
         with self._guard:
             slots = self._slot[numbers]
             if (slots < 0).any():
                 if self._kept + int((slots < 0).sum()) > self._room:
-                    self._start_anew()
+                    self._clear()
                     slots = self._slot[numbers]
                 self._add(numbers[slots < 0])
                 slots = self._slot[numbers]
@@ -76,14 +72,14 @@ class FactStore:
 
 
 class _Leaf(NamedTuple):
-    """A column of facts: a dense array, or lists."""
+    """A column of facts: an array, or lists."""
 
     path: tuple[str, ...]
     value: Items | Ragged
 
 
 def _leaves(facts: Any, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
-    """Yield the columns of facts, those of its parts one by one."""
+    """Yield the columns of facts, those of nested records included."""
     names = (
         facts._fields if isinstance(facts, NameFingerprints) else [f.name for f in fields(facts)]
     )
@@ -99,7 +95,7 @@ def _leaves(facts: Any, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
 
 
 class _Columns:
-    """All columns of facts in arrays with room to grow."""
+    """Columns of facts in growing arrays."""
 
     def __init__(self, like: EntityFacts) -> None:
         self.size = 0
@@ -117,7 +113,7 @@ class _Columns:
         self.size += len(facts)
 
     def take(self, slots: Longs) -> EntityFacts:
-        """Return some rows as facts of their own."""
+        """Return some rows as facts."""
         parts: dict[str, Any] = {}
         inner: dict[str, dict[str, Any]] = {}
         for path, grown in self._grown.items():
@@ -138,7 +134,7 @@ class _Columns:
 
 
 class _Grown:
-    """An array that rows are added to."""
+    """An array that grows by rows."""
 
     def __init__(self, like: Items) -> None:
         self._rows = np.empty((1024, *like.shape[1:]), like.dtype)
@@ -165,7 +161,7 @@ class _Grown:
 
 
 class _GrownLists:
-    """Lists that more lists are added to."""
+    """Lists that grow by lists."""
 
     def __init__(self, like: Ragged) -> None:
         self._starts, self._ends = (_Grown(np.zeros(0, np.int64)) for _ in range(2))

@@ -1,9 +1,4 @@
-"""Name fingerprints: names as numbers, so that kernels can compare them.
-
-A name in normal form is its words. Its print holds a number for the whole, one for every word, the
-sorted set of its runs of three letters, one for its initials and one for how it begins. Equal
-strings have equal numbers; different strings have different ones but for a chance of 2⁻⁶⁴.
-"""
+"""Name fingerprints: 64-bit hashes of names and their parts, for comparison in kernels."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,18 +11,18 @@ from sgtb.native import fingerprint_names, hash_texts
 from sgtb.text.text_arrays import Texts
 
 BEGINNING = 3
-"""Letters that a beginning has."""
+"""Letters of the longest prefix."""
 
 
 class NameFingerprints(NamedTuple):
-    """The fingerprints of n names.
+    """Hashes of n names.
 
     whole      u8[n]  the name
-    squeezed   u8[n]  the name without spaces
-    initials   u8[n]  the first letters of its words
-    beginning  u8[n, BEGINNING]  its first letter, its first two, its first three
-    words      u8  in their order
-    trigrams   u8  runs of three letters with a space before and after the name; sorted, each once
+    squeezed   u8[n]  without spaces
+    initials   u8[n]  first letters of the words
+    beginning  u8[n, BEGINNING]  prefixes of 1 to BEGINNING letters
+    words      u8  in order
+    trigrams   u8  of the name with a space before and after; sorted, distinct
     """
 
     whole: Words
@@ -39,14 +34,14 @@ class NameFingerprints(NamedTuple):
 
 
 def string_numbers(texts: Texts) -> Words:
-    """Return the numbers of strings."""
+    """Return the hashes of strings."""
     numbers = np.empty(len(texts.starts), np.uint64)
     hash_texts(texts, numbers)
     return numbers
 
 
 def name_fingerprints(names: Sequence[str]) -> NameFingerprints:
-    """Return the fingerprints of names in normal form."""
+    """Return the fingerprints of normalized names."""
     texts = Texts.of(names)
     n, size = len(names), len(texts.data)
     room = np.empty(n + size // 2, np.uint64), np.empty(size, np.uint64)

@@ -1,4 +1,4 @@
-"""Lexicon: the words that features know, with their weights and their vectors."""
+"""Lexicon: the known words, with weights and vectors."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,12 +18,11 @@ from sgtb.text.text_arrays import Texts
 from sgtb.text.word_vectors import WordVectors
 
 DESCRIPTIONS_PER_WORD = 10_000
-"""Up to so many descriptions all their words are known, of twice as many those that two have: a
-model holds the words, and its size should not be that of the knowledge base."""
+"""A description word is known if it occurs once per so many descriptions: bounds the model size."""
 
 
 class WordTable(NamedTuple):
-    """A hash table of the numbers of words, -1 where a place is empty, by hashes of the words."""
+    """Hash table from the hashes of words to their numbers; -1: empty."""
 
     hashes: Words
     numbers: Ints
@@ -33,11 +32,11 @@ class WordTable(NamedTuple):
 class Lexicon:
     """Words by number, ascending.
 
-    n_texts      how many texts were counted: those of training only
-    texts_with   i4[V]     how many of them have each word
-    n_titles     how many titles were counted
-    titles_with  i4[V]     how many of them have each word; stop words are not counted
-    vectors      f4[V, D]  unit norm, zero where nothing is known; D is 0 without word vectors
+    n_texts      number of training texts
+    texts_with   i4[V]     texts with each word
+    n_titles     number of titles
+    titles_with  i4[V]     titles with each word; 0 for stop words
+    vectors      f4[V, D]  unit norm, or zero; D is 0 without word vectors
     """
 
     words: tuple[str, ...]
@@ -55,11 +54,7 @@ class Lexicon:
         vectors: WordVectors | None = None,
         descriptions: Iterable[str] = (),
     ) -> "Lexicon":
-        """Collect the words of texts, titles, vectors and descriptions.
-
-        Texts are those of training only. What entities are described with is known all the same
-        where no training text has it: who trains on forty texts has a knowledge base, too.
-        """
+        """Collect the words of training texts, titles, vectors and descriptions."""
         seen: Counter[str] = Counter()
         for document in texts:
             seen.update({word for text in document.tokens.texts for word in normal_words(text)})
@@ -69,7 +64,7 @@ class Lexicon:
             titled.update(set(normal_words(title)))
             n_titles += 1
         own = vectors.row.keys() if vectors is not None else frozenset[str]()
-        words = sorted(seen.keys() | titled.keys() | own | _telling(descriptions))
+        words = sorted(seen.keys() | titled.keys() | own | _description_words(descriptions))
         return cls(
             tuple(words), len(texts), np.array([seen[word] for word in words], np.int32),
             n_titles,
@@ -86,13 +81,13 @@ class Lexicon:
 
     @cached_property
     def rarity(self) -> Doubles:
-        """f8[V]: the weight of words by how few titles have them."""
+        """f8[V]: inverse document frequency in titles."""
         rarity: Doubles = np.log((self.n_titles + 1) / (1 + self.titles_with))
         return rarity
 
     @cached_property
     def description_weight(self) -> Doubles:
-        """f8[V]: the weight of words in descriptions, the lesser of the two above."""
+        """f8[V]: weight in descriptions, the lesser of the two."""
         return np.minimum(self.weight, self.rarity)
 
     @cached_property
@@ -102,7 +97,7 @@ class Lexicon:
 
     @cached_property
     def table(self) -> WordTable:
-        """The numbers of words but stop words, for kernels."""
+        """The numbers of words without stop words, for kernels."""
         size = 1 << (2 * len(self.words)).bit_length()
         table = WordTable(np.zeros(size, np.uint64), np.full(size, -1, np.int32))
         left_out = np.array([word in STOP_WORDS for word in self.words], np.bool_)
@@ -111,12 +106,12 @@ class Lexicon:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The tokens met so far, with what is known here of their words."""
+        """Cache of tokens and their words."""
         return Vocabulary(self.number, self.weight)
 
 
-def _telling(descriptions: Iterable[str]) -> set[str]:
-    """Return the words of descriptions; of many descriptions those that some of them share."""
+def _description_words(descriptions: Iterable[str]) -> set[str]:
+    """Return the words of descriptions; of many descriptions, the frequent ones."""
     described: Counter[str] = Counter()
     n = 0
     for description in descriptions:

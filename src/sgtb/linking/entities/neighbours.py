@@ -12,7 +12,7 @@ def neighbours(number: Ints, linked: Ragged) -> SparseMatrix:
     """Return the links among entities by row, each a one.
 
     number  of each entity
-    linked  the numbers that each is linked with; most belong to none of these entities
+    linked  numbers of linked entities, most of them not among these
     """
     n = len(number)
     row, degree = np.empty(len(linked.data), np.int32), np.empty(n, np.int64)

@@ -1,7 +1,6 @@
-"""Vocabulary: the tokens met so far, each spelt once, with what a lexicon knows of their words.
+"""Vocabulary: a cache of distinct tokens and their words, in columns.
 
-A text says most of its words again and again, and so do texts. What features see of a token is kept
-in columns, by its number: its kind.
+A token is referred to by its number, its kind.
 """
 
 import re
@@ -20,16 +19,16 @@ from sgtb.linking.entities.clue_hashes import clue
 from sgtb.text.normalization import STOP_WORDS, normal_words
 
 UNKNOWN = -1
-"""The number of a word that a lexicon does not have."""
+"""Number of an unknown word."""
 OUTSIDE = 0
-"""The kind of what is seen beyond the ends of a sentence."""
+"""Kind of the padding around sentences."""
 
 _TOKENS, _BYTES = 1 << 16, 1 << 20
-"""So many different tokens are remembered, some 20 MB, and so much of their texts."""
+"""Limits of the cache, about 20 MB."""
 
 
 class Mark(IntFlag):
-    """What a token may be; a number is what has a digit in it."""
+    """Properties of a token; a NUMBER has a digit."""
 
     NUMBER = auto()
     CAPITAL = auto()
@@ -55,21 +54,20 @@ WORD = np.dtype(
         ("is_stop", np.bool_), ("s", np.uint32), ("h", np.uint32), ("d", np.uint32),
     ]
 )  # fmt: skip
-"""What is known of a word: its number in the lexicon or UNKNOWN, its weight there or 0, whether it
-is all digits, whether a stop word; and the hashes of clues that it is in a mention's sentence, in
-the headline or in the document."""
+"""A word: its number in the lexicon or UNKNOWN, its weight or 0, whether it is all digits or a stop
+word, and hashes of the clues "in the sentence", "in the headline" and "in the document"."""
 
 
 _CLUES = {name: clue(f"{name}:") for name in ("s", "h", "d")}
 
 
 class Kinds(NamedTuple):
-    """What is known of tokens, by kind, and of their words.
+    """Data of tokens, by kind, and of their words.
 
-    near   the bytes of each token as its neighbours see it: all numbers alike
-    marks  what each is
-    words  the words of each, by their places in `word`
-    word   `WORD` of each
+    near   bytes of each token as context of its neighbours: all numbers are alike
+    marks  `Mark` flags
+    words  words of each token, by index in `word`
+    word   dtype WORD
     """
 
     near: Ragged
@@ -79,10 +77,10 @@ class Kinds(NamedTuple):
 
 
 class Vocabulary:
-    """The tokens met so far; when there are too many, it begins anew. For any number of threads."""
+    """Cache of tokens; emptied when full. Thread-safe."""
 
     def __init__(self, number: Mapping[str, int], weight: Floats) -> None:
-        """Begin with no token.
+        """Start empty.
 
         number, weight  of the words of a lexicon
         """
@@ -94,7 +92,7 @@ class Vocabulary:
         return Vocabulary, self._lexicon
 
     def read(self, texts: Sequence[str]) -> tuple[Ints, Kinds]:
-        """Return the kinds of tokens, and what is known of all kinds."""
+        """Return the kinds of tokens, and the data of all kinds."""
         tokens = self._known
         try:
             return _kinds(texts, tokens.kind), tokens.columns
@@ -111,7 +109,7 @@ def _kinds(texts: Sequence[str], kind: Mapping[str, int]) -> Ints:
 
 
 class _KnownTokens:
-    """Tokens met, in columns that grow at their ends only: what was read of them stays valid."""
+    """Tokens in columns that only grow at the end, so slices stay valid."""
 
     def __init__(self) -> None:
         self.kind: dict[str, int] = {}
@@ -141,7 +139,7 @@ class _KnownTokens:
         self._place.update(zip(words, range(len(self._place), self._word.size), strict=True))
         first = self._marks.size
         self._append(spelt)
-        # At last, for other threads look here first.
+        # Last, since other threads read it first.
         self.kind.update(zip(new, range(first, self._marks.size), strict=True))
 
     def _append(self, spelt: Sequence["_Spelling"]) -> None:
@@ -155,7 +153,7 @@ class _KnownTokens:
 
     @property
     def columns(self) -> Kinds:
-        """All that is known by now."""
+        """The data of all kinds."""
         return Kinds(
             Ragged(self._near_end.items, self.near.items), self._marks.items,
             Ragged(self._words_end.items, self._words.items), self._word.items,

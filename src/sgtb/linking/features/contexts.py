@@ -1,7 +1,7 @@
-"""Contexts: what surrounds each mention, as word bags, places and hashed clues.
+"""Contexts: the surroundings of mentions, as bags of words, positions and hashed clues.
 
-A clue is a small observation ("the next word is a number"), hashed to an integer. The tagger and
-the ranker learn weights for clues; a feature that trees can use is made of those weights.
+A clue is an observation ("the next word is a number"), hashed to an integer. The tagger and the
+ranker learn weights of clues; their scores are features.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ from sgtb.linking.features.token_table import Names, TokenTable, topic_of
 from sgtb.native import context_sizes, describe_contexts
 
 WINDOW = 5
-"""Tokens on either side of a mention that are its near context."""
+"""Tokens on either side of a mention that make its window."""
 
 PLACES = (
     "dateline", "in_brackets", "before_number", "after_number", "after_preposition",
@@ -43,9 +43,9 @@ PLACES = (
 )  # fmt: skip
 
 _COMMON, _RARE, _MOST_WORDS = 1.0, 5.0, 150
-"""Document words serve as clues if their weight lies between these; so many at most."""
+"""Document words are clues if their weight is between these; so many at most."""
 _PLACE_CLUES, _TAG_CLUES = 14, 21
-"""Clues of a mention's place, and of its type without those of its name."""
+"""Numbers of clues for a mention's position, and for its type without those of its name."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,9 @@ class Clues:
 
 @dataclass(frozen=True)
 class Contexts:
-    """The surroundings of M mentions in D documents; bags have unit rows, stop words left out.
+    """The surroundings of M mentions in D documents; bags have unit rows, without stop words.
 
-    names, full_names        normal form of each mention, and of the longest mention in the
-                             document that contains it
+    names, full_names        each mention, normalized, and the longest mention that contains it
     name_bag, sentence_bag, window_bag     M rows
     document_bag, headline_bag             D rows
     place       f4[M, len(PLACES)]
@@ -103,7 +102,7 @@ class Contexts:
             same_name += map(known.count.__getitem__, own)
         names = _mention_names(clues, same_name)
         words = TextWords.of(tokens.word, tokens.kinds.word)
-        out = _room(mentions, tokens, len(names.words.data))
+        out = _allocate(mentions, tokens, len(names.words.data))
         describe_contexts(
             mentions, tokens, WINDOW, names, _topics(documents), words, _settings(tokens), out
         )
@@ -125,7 +124,7 @@ class Contexts:
 
 
 def _cut_bag(bag: SparseMatrix, n_columns: int) -> SparseMatrix:
-    """Return a bag without the room that was not used."""
+    """Return a bag without unused space."""
     end = bag.indptr[-1]
     return SparseMatrix(bag.indptr, bag.indices[:end], bag.data[:end], n_columns)
 
@@ -135,7 +134,7 @@ def _cut_clues(clues: Clues) -> Clues:
 
 
 class _Mentions(NamedTuple):
-    """Tokens of mentions, counted in their documents, and how the documents share the mentions."""
+    """Tokens of mentions, counted within documents, and offsets of the documents' mentions."""
 
     first: Longs
     stop: Longs
@@ -154,7 +153,7 @@ class _Mentions(NamedTuple):
 def _name_clues(
     candidates: CandidateTable, mentions: _Mentions, borders: Sequence[tuple[int, int]]
 ) -> list[NameClues]:
-    """Return the clues of the texts of mentions; borders are those of documents."""
+    """Return the clues of the texts of mentions."""
     first, stop = (np.maximum(some, 0).tolist() for some in (mentions.first, mentions.stop))
     tokens: list[tuple[str, ...]] = []
     for document, (begin, end) in zip(candidates.documents, borders, strict=True):
@@ -164,10 +163,10 @@ def _name_clues(
 
 
 class _MentionNames(NamedTuple):
-    """Clues of the texts of mentions, one row per mention.
+    """Clues of the texts of mentions.
 
-    same_name  how often the document has the name
-    words      the hashed clues
+    same_name  occurrences of the name in the document
+    words      hashed clues
     """
 
     is_upper: Bools
@@ -193,7 +192,7 @@ def _mention_names(clues: Sequence[NameClues], same_name: Sequence[int]) -> _Men
 
 
 class _Topics(NamedTuple):
-    """Clues of the topics of documents, and whether they have one."""
+    """Clues of document topics, and whether there is one."""
 
     clues: Hashes
     given: Bools
@@ -221,8 +220,8 @@ class _Bits(NamedTuple):
 class _Settings(NamedTuple):
     """Settings of the compiled core.
 
-    common, rare  words of documents are clues if their weight lies between these,
-    most_words    so many at most
+    common, rare  document words are clues if their weight is between these
+    most_words    clues per document at most
     damping       f4  of the n-th occurrence of a word in a bag
     """
 
@@ -243,7 +242,7 @@ def _settings(tokens: TokenTable) -> _Settings:
 
 
 class _Tables(NamedTuple):
-    """What the compiled core fills; arrays have room for more than is used."""
+    """Output of the compiled core; arrays are larger than needed."""
 
     place: Floats
     place_clues: Clues
@@ -257,8 +256,8 @@ class _Tables(NamedTuple):
     headline_bag: SparseMatrix
 
 
-def _room(mentions: _Mentions, tokens: TokenTable, n_clues: int) -> _Tables:
-    """Return room for the contexts of mentions, given how many clues their names have."""
+def _allocate(mentions: _Mentions, tokens: TokenTable, n_clues: int) -> _Tables:
+    """Allocate the output, given the number of clues of names."""
     n, d, n_words = len(mentions.first), len(tokens.token_offsets) - 1, len(tokens.word)
     in_names, in_sentences, in_windows = context_sizes(mentions, tokens, WINDOW)
 

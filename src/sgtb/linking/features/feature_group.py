@@ -42,7 +42,7 @@ class Column:
 def columns(
     names: Iterable[str], needs: Iterable[str] = (), relative: Iterable[str] = ()
 ) -> tuple[Column, ...]:
-    """Return columns that need the same evidence; those in `relative` are given twice."""
+    """Return columns that need the same evidence."""
     needed, twice = frozenset(needs), frozenset(relative)
     return tuple(Column(name, needed, name in twice) for name in names)
 
@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class FeatureInputs:
-    """What features are computed from."""
+    """Input of feature groups."""
 
     candidates: CandidateTable
     contexts: Contexts
@@ -70,7 +70,7 @@ class FeatureInputs:
     _computed: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def once(self, compute: "Callable[[FeatureInputs], Result]") -> Result:
-        """Return compute(self); a table that several groups read is computed at the first call."""
+        """Return compute(self), cached: several groups may use a table."""
         if compute not in self._computed:
             self._computed[compute] = compute(self)
         result: Result = self._computed[compute]
@@ -98,7 +98,7 @@ class FeatureGroup:
     """A group of features: all that schema, matrix, explanations and pages know about it.
 
     key         its name in settings, model files and the API
-    label       its name for people
+    label       its displayed name
     about       one sentence for the documentation
     position    groups are ordered by it; a new group comes last
     columns     in the order of the computed values
@@ -122,5 +122,5 @@ class FeatureGroup:
 
     @cached_property
     def relative(self) -> Longs:
-        """The places of the columns that are given twice."""
+        """Indices of the columns with a relative column."""
         return np.flatnonzero([column.relative for column in self.columns])

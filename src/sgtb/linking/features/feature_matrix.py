@@ -1,9 +1,8 @@
 """The feature matrix: one row per candidate, the columns of the schema.
 
-Some columns come from trained models, the tagger and the rankers, whose predictions on their own
-training documents are overconfident. So training documents are cut into folds, and the features of
-a fold come from models trained on the other folds. All other documents get theirs from models
-trained on all folds.
+Some columns come from the tagger and the rankers, which are overconfident on their own training
+documents. So the features of each training fold come from models trained on the other folds
+(cross-fitting); those of all other documents come from models trained on all folds.
 """
 
 from collections.abc import Callable
@@ -33,10 +32,10 @@ from sgtb.native import average_by_name, fill_columns, fill_learned
 
 @dataclass(frozen=True)
 class Table:
-    """The candidates of some documents with what is known of them without training.
+    """Candidates and their features.
 
-    columns  f4[C, F]  all columns of the schema; those that need training are not filled
-    crosses            what the ranker looks at
+    columns  f4[C, F]  all columns of the schema; learned ones are not filled
+    crosses            input of the ranker
     """
 
     candidates: CandidateTable
@@ -71,24 +70,24 @@ class Table:
 
     @property
     def local(self) -> Floats:
-        """The columns that look at nothing beyond the mention and its candidates' own entries."""
+        """The columns of a local model."""
         return self.fixed[:, self.local_columns]
 
     @cached_property
     def local_columns(self) -> Longs:
-        """The places of these columns."""
+        """Indices of these columns."""
         own = self.schema.features[: len(self.schema.fixed)]
         return np.flatnonzero([feature.group not in COLLECTIVE for feature in own])
 
     @property
     def tags(self) -> Ints:
-        """The place in TAGS of each mention's type: as annotated, else its gold's; -1: none."""
+        """Index in TAGS of each mention's annotated type, or of its gold's type; -1: none."""
         tags = np.array([_TAG.get(m.type or "", -1) for m in self.candidates.mentions], np.int32)
-        unsaid = np.flatnonzero((tags < 0) & (self.candidates.gold >= 0))
-        if len(unsaid):
-            right = self.candidates.candidate_offsets[unsaid] + self.candidates.gold[unsaid]
+        untyped = np.flatnonzero((tags < 0) & (self.candidates.gold >= 0))
+        if len(untyped):
+            right = self.candidates.candidate_offsets[untyped] + self.candidates.gold[untyped]
             clues = self.facts.type_clue[self.candidates.entity[right]]
-            tags[unsaid] = [_TAG_OF_CLUE.get(clue, -1) for clue in clues.tolist()]
+            tags[untyped] = [_TAG_OF_CLUE.get(clue, -1) for clue in clues.tolist()]
         return tags
 
 
@@ -97,11 +96,11 @@ _TAG_OF_CLUE = {type_clue(tag): i for i, tag in enumerate(TAGS)}
 
 
 class _Part(NamedTuple):
-    """Columns of a table.
+    """Columns of a feature group.
 
-    rows        i8[C]  which of its rows each candidate has
-    columns     those that the schema has
-    below_best  whether the distance to the mention's best candidate is wanted
+    rows        i8[C]  row of each candidate in `values`
+    columns     those in the schema
+    below_best  whether to take the difference to the mention's best candidate
     """
 
     values: Floats
@@ -111,7 +110,7 @@ class _Part(NamedTuple):
 
 
 def _columns(inputs: FeatureInputs, schema: Schema) -> Floats:
-    """Return a table of the schema's columns; those of the computed groups are filled."""
+    """Return a table of all columns with the computed groups filled."""
     own = np.array(schema.fixed, np.int64)
     parts = list[_Part]()
     start = 0
@@ -130,13 +129,13 @@ def _columns(inputs: FeatureInputs, schema: Schema) -> Floats:
 
 
 def _within(columns: Longs, start: int, n: int) -> Longs:
-    """Return which of n columns from `start` on are among those given, which ascend."""
+    """Return the ascending columns in [start, start + n), counted from `start`."""
     first, last = np.searchsorted(columns, [start, start + n])
     return columns[first:last] - start
 
 
 class _Scores(NamedTuple):
-    """What the models say: of mentions f8[M, len(TAGS)], of candidates f8[C], twice."""
+    """Predictions: tags f8[M, len(TAGS)], scores of both rankers f8[C]."""
 
     tags: Doubles
     local: Doubles
@@ -144,7 +143,7 @@ class _Scores(NamedTuple):
 
 
 class _Bins(NamedTuple):
-    """What the rankers see of a table's columns."""
+    """Binned columns, the input of the rankers."""
 
     local: Bytes
     joint: Bytes
@@ -152,7 +151,7 @@ class _Bins(NamedTuple):
 
 @dataclass(frozen=True)
 class FeatureModels:
-    """A tagger, a ranker of what is local, and one that sees all columns."""
+    """A tagger, a ranker of local columns, and one of all columns."""
 
     tagger: Tagger
     local: Ranker
@@ -160,14 +159,14 @@ class FeatureModels:
 
     @cached_property
     def rankers(self) -> Rankers:
-        """Both of them, to be asked together."""
+        """Both rankers, evaluated together."""
         return Rankers(self.local, self.joint)
 
     @classmethod
     def train(
         cls, table: Table, bins: _Bins, mentions: Longs, seed: tuple[int, int], bits: int
     ) -> "FeatureModels":
-        """Train on some mentions; nothing else of the table's labels is looked at."""
+        """Train on the labels of some mentions only."""
         rng = np.random.default_rng(seed)
         return cls(
             Tagger.train(table.contexts.tag_clues, table.tags, mentions, rng, bits),
@@ -176,7 +175,7 @@ class FeatureModels:
         )
 
     def scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
-        """Return what the models say of some mentions, 0 elsewhere."""
+        """Return predictions for some mentions, 0 elsewhere."""
         tags = np.zeros((len(table.candidates.mentions), len(TAGS)))
         tags[mentions] = self.tagger.probabilities(table.contexts.tag_clues)[mentions]
         return _Scores(tags, *self.rankers.scores(table.candidates, table.crosses, bins, mentions))
@@ -184,7 +183,7 @@ class FeatureModels:
 
 @dataclass(frozen=True)
 class Featurizer:
-    """The trained models behind the learned features, and where rankers cut their columns."""
+    """The models behind the learned features, and the bins of the rankers."""
 
     models: FeatureModels
     local_cuts: Cuts
@@ -199,15 +198,15 @@ class Featurizer:
         bits: int = BITS,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> tuple["Featurizer", Floats]:
-        """Train on a table; return the models and the table's own features, cross-fitted.
+        """Train on a table; return the models and the table's cross-fitted features.
 
-        folds  i4[D]  the fold of each document
-        bits   clues are hashed to so many
+        folds     i4[D]  fold of each document
+        bits      of hashed clues
         progress  called with (trainings done, trainings)
         """
         n = len(table.candidates.documents)
         if folds.shape != (n,) or len(np.unique(folds)) < 2:
-            raise ProblemsError(f"cross-fitting {n} documents needs {n} fold numbers, two of them")
+            raise ProblemsError(f"cross-fitting {n} documents needs {n} fold numbers, two distinct")
         fold_of = np.repeat(folds, np.diff(table.candidates.mention_offsets))
         everything = np.arange(len(fold_of))
         cuts = Cuts.of(table.local), Cuts.of(table.fixed)
@@ -220,15 +219,15 @@ class Featurizer:
             models = FeatureModels.train(table, bins, others, (seed, int(fold) + 1), bits)
             parts.append(models.scores(table, bins, own))
         progress(len(parts), len(numbers) + 1)
-        # Every fold's scores are zero outside of it.
+        # The scores of a fold are zero elsewhere.
         cross_fitted = _Scores(*(np.sum(scores, axis=0) for scores in zip(*parts, strict=True)))
         full = cls(FeatureModels.train(table, bins, everything, (seed, 0), bits), *cuts)
         return full, _joined(table, cross_fitted)
 
     def features(self, table: Table, reuse: bool = False) -> Floats:
-        """Return the features of documents that took no part in `fit`: f4[C, F].
+        """Return the features of documents that were not in `fit`: f4[C, F].
 
-        reuse  fill the table's own array and return it, instead of a copy
+        reuse  fill and return the table's own array instead of a copy
         """
         bins = self._bins(table)
         everything = np.arange(len(table.candidates.mentions))
@@ -237,19 +236,19 @@ class Featurizer:
     def _bins(self, table: Table) -> _Bins:
         joint, own = self.joint_cuts.apply(table.columns), table.local_columns
         if np.array_equal(self.joint_cuts.values[own], self.local_cuts.values):
-            return _Bins(_some_columns(joint, own), joint)  # the same columns, cut alike
+            return _Bins(_some_columns(joint, own), joint)  # the same columns and cuts
         return _Bins(self.local_cuts.apply(table.local), joint)
 
 
 def _some_columns(table: Bytes, columns: Longs) -> Bytes:
     n = len(columns)
-    if n and columns[-1] - columns[0] == n - 1:  # a slice is copied in a quarter of the time
+    if n and columns[-1] - columns[0] == n - 1:  # a slice is four times as fast
         return np.ascontiguousarray(table[:, columns[0] : columns[0] + n])
     return np.take(table, columns, axis=1)
 
 
 class _RankerScores(NamedTuple):
-    """Scores of the rankers f8[2, C], how far they are below the mention's best, exp of that."""
+    """Scores of the rankers f8[2, C], differences to the mention's best, and exp of these."""
 
     own: Doubles
     below: Doubles
@@ -257,7 +256,7 @@ class _RankerScores(NamedTuple):
 
 
 def _joined(table: Table, scores: _Scores, reuse: bool = False) -> Floats:
-    """Return the fixed columns and the learned ones, in the order of the schema."""
+    """Return all columns of the schema."""
     candidates, schema = table.candidates, table.schema
     offsets = candidates.candidate_offsets
     own = np.stack([scores.local, scores.joint])

@@ -21,4 +21,4 @@ LEARNED = tuple(group for group in GROUPS if group.compute is None)
 COLLECTIVE = tuple(group.key for group in GROUPS if group.collective)
 """Keys of the groups that a local model must not use."""
 LABELS = {group.key: group.label for group in GROUPS}
-"""Names for people, by key."""
+"""Labels by key."""

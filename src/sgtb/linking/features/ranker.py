@@ -1,9 +1,9 @@
-"""The ranker: a linear model of candidates, read into one feature.
+"""The ranker: a linear model of candidates, whose score is a feature.
 
-It sees what trees cannot: single words. Every clue of the context meets every kind word of the
-candidate's title ("national", "team", "tennis"), and the pair has a weight. Beside these crosses
-it sees the local features, cut into bins. Trained by AdaGrad on the softmax of each
-mention's candidates. Crosses are hashed on the fly: writing them down would take gigabytes.
+It sees single words, which trees cannot. Every clue of the context is crossed with every kind word
+of the candidate's title ("national", "team", "tennis"), and each cross has a weight; so has each
+bin of the other features. Trained by AdaGrad on the softmax over each mention's candidates. Crosses
+are hashed on the fly: stored, they would take gigabytes.
 
     score(c) = Σ over kinds k of c, clues x: w[k × x]  +  Σ over features f: v[f, bin of f]
 """
@@ -36,20 +36,18 @@ Hashes = npt.NDArray[np.uint32]
 
 
 class Crosses(NamedTuple):
-    """What is crossed with what.
+    """Both sides of the crosses.
 
-    Every candidate has `kinds` (of its entity, those that the mention says itself left out) and
-    `marks` (its type, and whether its title says more than the mention). All of them
-    meet the clues of the mention's place. The kinds and the type also meet the words of document
-    and sentence.
+    A candidate has kinds (those of its entity that are not in the mention) and marks (its type, and
+    whether its title has more words than the mention). All are crossed with the clues of the
+    mention's position; kinds and type also with the words of sentence and document.
 
-    Candidates have few kinds and share them: of a dozen, half are persons of no kind. Who is
-    `alike` in a mention meets the same clues there, who is `worded_alike` the same words.
+    Candidates often share their kinds, so the scores of equal ones are computed once.
     """
 
     kind_offsets: Longs  # per candidate
     kinds: Hashes
-    n_worded: Ints  # per candidate, how many of its kinds meet words
+    n_worded: Ints  # per candidate, number of kinds that are crossed with words
     document: Ints  # of each mention
     place_offsets: Longs
     place_clues: Hashes
@@ -57,8 +55,8 @@ class Crosses(NamedTuple):
     sentence_clues: Hashes
     document_offsets: Longs
     document_clues: Hashes
-    alike: Ints  # per candidate, the first of its mention with the same kinds and marks
-    worded_alike: Ints  # per candidate, the first of its document with the same worded kinds
+    alike: Ints  # per candidate, the first of its mention with equal kinds and marks
+    worded_alike: Ints  # per candidate, the first of its document with equal worded kinds
 
 
 def crosses(
@@ -68,7 +66,7 @@ def crosses(
     title_equal: Floats,
     rest_words: Floats,
 ) -> Crosses:
-    """Prepare the sides of all crosses. The last two are features: says the title more?"""
+    """Collect both sides of all crosses; the last two arguments are features."""
     names = name_fingerprints(contexts.names).words
     most = int(np.diff(facts.kind_clues.indptr)[candidates.entity].sum())
     offsets = np.zeros(candidates.n_candidates + 1, np.int64)
@@ -106,13 +104,13 @@ def twins(
 
 @dataclass(frozen=True)
 class Cuts:
-    """Where features are cut into bins: `values` f4[F, BINS - 1], ascending, padded with inf."""
+    """Bin thresholds: `values` f4[F, BINS - 1], ascending, padded with inf."""
 
     values: Floats
 
     @classmethod
     def of(cls, features: Floats) -> "Cuts":
-        """Choose cuts that make bins of about equal size."""
+        """Choose quantiles as thresholds."""
         levels = np.linspace(0, 1, BINS + 1)[1:-1]
         values = np.full((features.shape[1], BINS - 1), np.inf, np.float32)
         for f in range(features.shape[1]):
@@ -121,7 +119,7 @@ class Cuts:
         return cls(values)
 
     def apply(self, features: Floats) -> Bytes:
-        """Return the bins of the first columns: the number of cuts below every value."""
+        """Return the bins of the first columns: numbers of thresholds below the values."""
         out = np.empty((len(features), len(self.values)), np.uint8)
         count_cuts(np.ascontiguousarray(features), self.values, out)
         return out
@@ -139,7 +137,7 @@ class Ranker:
         cls, candidates: CandidateTable, sides: Crosses, bins: Bytes, mentions: Longs,
         rng: "np.random.Generator", bits: int = BITS,
     ) -> "Ranker":  # fmt: skip
-        """Learn from the gold of the mentions given."""
+        """Train on the gold of some mentions."""
         weights, seen = np.zeros(1 << bits), np.zeros(1 << bits)
         bin_weights = np.zeros((bins.shape[1], BINS))
         bin_seen = np.zeros_like(bin_weights)
@@ -155,24 +153,24 @@ class Ranker:
 
 @dataclass(frozen=True)
 class Rankers:
-    """Two rankers of the same crosses. Asked together, they look up each of them once."""
+    """Two rankers of the same crosses, evaluated together to hash each cross once."""
 
     local: Ranker
     joint: Ranker
 
     @cached_property
     def weights(self) -> Doubles:
-        """The weights of crosses of both, side by side: f8[2**bits, 2]."""
+        """Cross weights of both, side by side: f8[2**bits, 2]."""
         both = self.local.weights, self.joint.weights
-        size = max(map(len, both))  # who has fewer takes fewer bits of a hash: its weights repeat
+        size = max(map(len, both))  # weights of the smaller one repeat
         return np.stack([np.resize(weights, size) for weights in both], axis=1)
 
     def scores(
         self, candidates: CandidateTable, sides: Crosses, bins: tuple[Bytes, Bytes], mentions: Longs
     ) -> Doubles:
-        """Return the scores of all candidates of the mentions given, 0 elsewhere: f8[2, C].
+        """Return the scores of the candidates of some mentions, 0 elsewhere: f8[2, C].
 
-        bins  what each of them sees
+        bins  of each ranker
         """
         out = np.zeros((2, candidates.n_candidates))
         score_candidates(

@@ -1,7 +1,7 @@
 """Repeats: mentions of a document that have the same name and the same candidates.
 
-A third of all mentions repeat another. Features of the name, the document and the candidates are
-computed for the first mention and copied; features of the sentence are computed for each.
+A third of all mentions repeat another. Features that do not depend on the sentence are computed
+for the first mention and copied.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ from sgtb.native import group_repeats
 class Repeats:
     """Groups of mentions of a document with equal name, full name, words and candidates.
 
-    once               the candidates of the first mention of each group
+    once               candidates of the first mention of each group
     names, full_names  of each group
-    mentions           the mentions of each group, by place among all mentions
-    place              i8[C]  of each candidate of any mention, its place among those of `once`
+    mentions           mentions of each group
+    place              i8[C]  row of each candidate in `once`
     """
 
     once: CandidateTable
@@ -67,14 +67,14 @@ class Repeats:
 
 
 def numbered(names: Sequence[str]) -> Longs:
-    """Return the names as numbers, in the order of their first occurrence."""
+    """Number names in the order of first occurrence."""
     distinct = dict.fromkeys(names)
     number = dict(zip(distinct, range(len(distinct)), strict=True))
     return np.fromiter(map(number.__getitem__, names), np.int64, len(names))
 
 
 class _Keys(NamedTuple):
-    """What mentions of a document must share to be repeats; floats are compared by their bits."""
+    """What must be equal in repeats; floats are compared by bits."""
 
     name: Longs
     full_name: Longs

@@ -1,8 +1,7 @@
 """The schema: the columns of the feature matrix and the pair features, with a version.
 
-Features need evidence: links, word vectors, types. A schema holds the features for which there is
-evidence. A model file names the features it was trained with. A change in the meaning of a feature
-needs a new version.
+A schema has the features for which there is evidence (links, word vectors, types). A model file
+names its features. A change of a feature's meaning needs a new version.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -51,7 +50,7 @@ def _places(groups: Sequence[FeatureGroup]) -> tuple[Feature, ...]:
 class Schema:
     """The columns of the feature matrix, and the features of pairs.
 
-    evidence  what they are made of
+    evidence  kinds of evidence they need
     """
 
     version: int
@@ -87,12 +86,12 @@ class Schema:
 
     @cached_property
     def fixed(self) -> tuple[int, ...]:
-        """The places of its columns among those of all computed groups."""
+        """Indices of its columns among those of all computed groups."""
         return self._places_among(COMPUTED)
 
     @cached_property
     def learned(self) -> tuple[int, ...]:
-        """The places of its columns among those of all learned groups."""
+        """Indices of its columns among those of all learned groups."""
         return self._places_among(LEARNED)
 
     def _places_among(self, groups: Sequence[FeatureGroup]) -> tuple[int, ...]:

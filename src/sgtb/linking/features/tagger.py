@@ -1,8 +1,6 @@
-"""The tagger: PER, ORG, LOC or MISC, told from a mention's name and surroundings.
+"""The tagger: predicts PER, ORG, LOC or MISC from a mention and its surroundings.
 
-A multinomial logistic regression on hashed clues, trained by AdaGrad, one mention at a time. It
-learns from the annotated types of training documents and is what stands in for them everywhere: on
-training documents too, where a tagger that has not seen the document gives the answer.
+A multinomial logistic regression on hashed clues, trained by AdaGrad on annotated types.
 """
 
 from dataclasses import dataclass
@@ -30,7 +28,7 @@ class Tagger:
     def train(
         cls, clues: Clues, tags: Ints, rows: Longs, rng: "np.random.Generator", bits: int = BITS
     ) -> "Tagger":
-        """Learn from the rows given; `tags` are places in TAGS, -1 where there is none."""
+        """Train on some rows; `tags` are indices in TAGS, -1: none."""
         weights = np.zeros((1 << bits, len(TAGS)))
         seen = np.zeros_like(weights)
         known = rows[tags[rows] >= 0]

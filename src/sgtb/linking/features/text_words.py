@@ -1,4 +1,4 @@
-"""TextWords: the words of the documents at hand, each looked up once."""
+"""TextWords: the distinct words of documents."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,12 @@ from sgtb.native import number_distinct
 class TextWords:
     """The words of some texts.
 
-    place     i8  of every word, in order, its place among the U distinct words
+    place     i8  index of every word among the U distinct words
     number    i4[U]  in the lexicon, or UNKNOWN
-    weight    f4[U]  0 for an unknown word
-    is_digit  b1[U]  whether it is all digits
+    weight    f4[U]  0 for unknown words
+    is_digit  b1[U]  all digits
     is_stop   b1[U]
-    sentence_clue, headline_clue, document_clue  u4[U]  hashes: the word is in such a text
+    sentence_clue, headline_clue, document_clue  u4[U]  hashes of "the word is in such a text"
     """
 
     place: Longs
@@ -33,7 +33,7 @@ class TextWords:
 
     @classmethod
     def of(cls, words: Ints, vocabulary: npt.NDArray[Any]) -> "TextWords":
-        """Look up words, given by their places in a vocabulary, which is larger than a text."""
+        """Look up words, given by their indices in a vocabulary."""
         place, distinct = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
         n = number_distinct(words, len(vocabulary), place, distinct)
         known = vocabulary[distinct[:n]]

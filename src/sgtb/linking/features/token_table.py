@@ -1,7 +1,6 @@
-"""TokenTable: documents in columns.
+"""TokenTable: tokens, words and sentences of documents, in columns.
 
-Tokens, words and sentences are numbered through all documents at hand. After the last token comes
-one more, which stands for what is outside of a sentence.
+They are numbered through all documents. One more token at the end is the padding of sentences.
 """
 
 from collections import Counter
@@ -23,13 +22,13 @@ class TokenTable(NamedTuple):
     """The tokens, words and sentences of D documents.
 
     kind             i4  of each token
-    kinds            what is known of these
-    marks            u1  what each token is
-    word             i4  of each word of the texts, its place in the vocabulary
-    word_offsets     per token, its words
+    kinds            data of all kinds
+    marks            u1  `Mark` flags of each token
+    word             i4  index of each word in the vocabulary
+    word_offsets     words of each token
     token_offsets    i8[D + 1]
     sentence_offsets i8[D + 1]
-    sentences        i8[S, 2]  where each begins and ends
+    sentences        i8[S, 2]  first and last token + 1
     """
 
     kind: Ints
@@ -43,7 +42,7 @@ class TokenTable(NamedTuple):
 
     @classmethod
     def of(cls, documents: Sequence[Document], vocabulary: Vocabulary) -> "TokenTable":
-        """Read documents; one without sentences is taken for a single one."""
+        """Read documents; one without sentences counts as one sentence."""
         texts = tuple(chain.from_iterable(document.tokens.texts for document in documents))
         read, kinds = vocabulary.read(texts)
         kind = np.append(read, np.int32(OUTSIDE))
@@ -54,7 +53,7 @@ class TokenTable(NamedTuple):
         sentence_offsets = _offsets(map(len, sentences))
         bounds = chain.from_iterable(chain.from_iterable(sentences))
         flat = np.fromiter(bounds, np.int64, 2 * int(sentence_offsets[-1])).reshape(-1, 2)
-        # A sentence must be inside of its document, and end after it begins.
+        # Sentences are clipped to their documents.
         own = np.repeat(np.arange(len(documents)), np.diff(sentence_offsets))[:, None]
         flat = np.clip(flat + token_offsets[own], token_offsets[own], token_offsets[own + 1])
         flat[:, 1] = flat.max(axis=1)
@@ -79,16 +78,16 @@ def topic_of(document: Document) -> str:
 class Names:
     """The names of a document: how often each occurs, and the longest that contains it.
 
-    Names of mentions that are not to be linked count, too.
+    Mentions without candidates count, too.
 
-    count    of each name
-    longest  of each name, the longest that contains it as words; of equals, the first
+    count    by name
+    longest  by name, the longest name that contains it; ties to the first
     """
 
     def __init__(self, document: Document) -> None:
         self.count = Counter(map(normal_phrase, map(attrgetter("text"), document.mentions)))
         several = [(name, name.split()) for name in self.count if " " in name]
-        size: dict[str, int] = {}  # of each word's longest name
+        size: dict[str, int] = {}  # words of the longest name with each word
         containing: dict[str, str] = {}
         for name, words in several:
             n = len(words)

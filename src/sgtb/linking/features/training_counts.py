@@ -1,4 +1,4 @@
-"""TrainingCounts: what training documents had, by name and by entity."""
+"""TrainingCounts: counts of annotations in training documents, by name and by entity."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,9 +20,9 @@ _MOST = 1 << 53
 class TrainingCounts:
     """Counts of annotated mentions.
 
-    entities  by id, how many meant the entity
-    outside   by name, how many meant nothing in the knowledge base
-    inside    by name, how many meant something in it
+    entities  by entity id
+    outside   by name, annotated as NIL
+    inside    by name, annotated with an entity
     """
 
     entities: Mapping[str, int] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class TrainingCounts:
             for key, n in counts.items():
                 whole = isinstance(n, int) and not isinstance(n, bool)
                 if not isinstance(key, str) or not whole or not 1 <= n < _MOST:
-                    raise SettingsError(f"{key!r:.80} cannot have been met {n!r:.80} times")
+                    raise SettingsError(f"the count of {key!r:.80} is {n!r:.80}, not positive")
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> "TrainingCounts":
@@ -51,16 +51,13 @@ class TrainingCounts:
 
     @property
     def entities_only(self) -> "TrainingCounts":
-        """What it knows of entities alone."""
+        """The counts of entities without those of names."""
         return TrainingCounts(self.entities)
 
     def lookup(self, candidates: CandidateTable, ids: Sequence[str]) -> Longs:
-        """Return what mentions and one candidate of each were met as: i8[M, 3].
+        """Return the counts of mentions and one candidate of each: i8[M, 3].
 
-        The columns: how often the name was outside, how often inside, how often the entity was
-        meant.
-
-        ids  of M entities
+        Columns: name outside, name inside, entity.
         """
         normal = {text: normal_name(text) for text in {m.text for m in candidates.mentions}}
         rows = [
@@ -71,7 +68,7 @@ class TrainingCounts:
         return np.array(rows, np.int64).reshape(len(rows), 3)
 
     def lookup_leave_one_out(self, candidates: CandidateTable, ids: Sequence[str]) -> Longs:
-        """Return the same for documents that were counted: as if each had not been."""
+        """Return the same without the counts of each mention's own document."""
         own = np.zeros((len(ids), 3), np.int64)
         borders = pairwise(candidates.mention_offsets.tolist())
         for document, (first, last) in zip(candidates.documents, borders, strict=True):

@@ -1,8 +1,8 @@
-"""Votes: evidence for a candidate from the other names of a document, by links and by closeness.
+"""Votes: support for a candidate by the other names of a document.
 
-Every name votes with its own candidates, weighted by their prior. Counted are the links of these
-with the candidate, or the closeness of their vectors to its own: in total, by the best of each
-name, and of the names that have only one candidate.
+Every name votes with its candidates, weighted by prior: by their links with the candidate, or by
+the similarity of their vectors. Votes are summed over all candidates, over the best of each name,
+and over the names with a single candidate.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ VOTES = ("linked_votes", "linked_names", "linked_with_sure")
 CLOSE_VOTES = ("close_votes", "close_names", "close_to_sure")
 
 REACH = 64
-"""So many names before and after a name vote on it; keeps long documents linear."""
+"""Names before and after a name that vote on it; makes long documents linear."""
 
 
 def votes(
@@ -32,7 +32,7 @@ def votes(
     """Return f8[3 + 3 S, C]: VOTES, then CLOSE_VOTES of each of S spaces.
 
     names   of the mentions
-    prior   of the candidates, their weights as voters
+    prior   of the candidates, their weights
     links   of entities, in both directions
     spaces  vectors by entity number
     """

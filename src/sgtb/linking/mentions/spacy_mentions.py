@@ -1,4 +1,4 @@
-"""Spacy mentions: the names that a spaCy pipeline finds, known to a knowledge base or not."""
+"""Mention detection by a spaCy pipeline."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from sgtb.core.errors import MissingExtraError, RequestError, SettingsError
 Spans = tuple[tuple[int, int], ...]
 
 AMOUNTS = frozenset("CARDINAL DATE MONEY ORDINAL PERCENT QUANTITY TIME".split())
-"""Labels of what is counted or dated: no entity is meant."""
+"""Labels of amounts and dates, which are not linked."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BEFORE = re.compile(r"(?:the\s)?\s*")
@@ -50,9 +50,9 @@ class SpacyMentions:
         return cls(nlp)
 
     def find(self, text: str) -> Spans:
-        """Return start and end of each mention, in order, none within another.
+        """Return start and end of each mention, in order, without overlaps.
 
-        A small "the" before a name and a genitive after it are left out, as are amounts and dates.
+        A leading "the" and a genitive are trimmed; amounts and dates are left out.
         """
         limit = getattr(self.nlp, "max_length", len(text))
         if len(text) > limit:
@@ -60,7 +60,7 @@ class SpacyMentions:
                 f"a text of {len(text)} code points is longer than the {limit} that this spaCy "
                 "pipeline takes; divide it, or raise `nlp.max_length`"
             )
-        # Half a UTF-16 pair cannot be encoded; what stands for it must be one code point too.
+        # Lone surrogates cannot be encoded; offsets must not change.
         doc = self.nlp(_SURROGATE.sub("\ufffd", text))
         found = []
         for ent in doc.ents:
@@ -72,7 +72,7 @@ class SpacyMentions:
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a span without article, genitive and white space at its ends."""
+    """Trim article, genitive and white space."""
     before = _BEFORE.match(text, start, end)
     start = before.end() if before else start
     after = _AFTER.search(text[start:end])

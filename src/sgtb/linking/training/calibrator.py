@@ -1,8 +1,4 @@
-"""Calibrator: what documents that took no part in training tell about a linker's own decisions.
-
-They tell how often it is right when it is so and so sure, how often a name means nothing in the
-knowledge base, and below which confidence not linking is the better answer.
-"""
+"""Calibrator: fits confidence and NIL rule on held-out documents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,27 +26,27 @@ from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 
 FOLDS = 5
-"""Dev documents are dealt into so many to compare kinds of confidence."""
+"""Folds of dev documents to compare kinds of confidence."""
 NEEDED: dict[Kind, int] = {"plain": 0, "temperature": 50, "isotonic": 200}
-"""Mentions with several candidates from which on a kind of confidence is tried."""
+"""Mentions with several candidates that a kind of confidence needs."""
 CLEARLY = 3
-"""Right answers that something must win on documents held out before it is believed in."""
+"""Right answers on held-out documents by which a more complex rule must be better."""
 CERTAIN = 1e-6
-"""In log loss no confidence is nearer to 0 or 1: one wrong certainty would cost without end."""
+"""Confidences are clipped by this in the log loss, to keep it finite."""
 _TEMPERATURES = tuple(10 ** (i / 100) for i in range(-100, 101))
 _ALL = 1_000_000
 
 
 class Observed(NamedTuple):
-    """What a linker that trusts its search said of K annotated mentions that have candidates.
+    """Uncalibrated decisions for K annotated mentions with candidates.
 
-    document     i8[K]    the number of the mention's document
-    offsets      i8[K+1]  the candidates of each; where NIL is one, it is the last
-    probability  f8[C]    by the search
+    document     i8[K]    number of the document
+    offsets      i8[K+1]  of candidates, with a NIL candidate last
+    probability  f8[C]    of the search
     choice       i4[K]    counted within the mention
-    nil          b1[K]    whether it is NIL
-    right        b1[K]    whether it is right
-    outside      b1[K]    whether NIL would be
+    nil          b1[K]    whether the choice is NIL
+    right        b1[K]    whether the choice is right
+    outside      b1[K]    whether the gold is NIL
     no_candidates  b1[N]  whether the mentions without candidates are NIL
     """
 
@@ -79,7 +75,7 @@ class Observed(NamedTuple):
         return np.diff(self.offsets) > 1
 
     def chosen(self, confidence: Confidence) -> Doubles:
-        """Return how sure each choice is."""
+        """Return the confidence of each choice."""
         probability = confidence.probabilities(self.probability, self.offsets)
         own = probability[self.offsets[:-1] + self.choice]
         return confidence.of_chosen(own, self.several, self.nil)
@@ -91,7 +87,7 @@ def observe(
     documents: Sequence[Document],
     progress: Progress = silent,
 ) -> Observed:
-    """Link annotated documents, trusting the search."""
+    """Link annotated documents without calibration."""
     given = unknown_as_nil(kb, documents)
     candidate = model.nil.kind == "candidate"
     plain = replace(
@@ -127,14 +123,14 @@ def observe(
 
 
 class Fitted(NamedTuple):
-    """The confidence that dev prefers, and the log loss of every kind on held-out folds."""
+    """The best confidence, and the log loss of every kind on held-out folds."""
 
     confidence: Confidence
     losses: dict[str, float]
 
 
 def fit_confidence(seen: Observed) -> Fitted:
-    """Fit the kinds of confidence that there is enough for; keep the best on documents held out."""
+    """Fit all kinds of confidence with enough data; return the best on held-out folds."""
     tried = [kind for kind in KINDS if seen.several.sum() >= NEEDED[kind]]
     splits = _splits(seen.document)
     if not splits:
@@ -146,12 +142,12 @@ def fit_confidence(seen: Observed) -> Fitted:
             fitted, held = _fit(kind, seen.take(others)), seen.take(own)
             total += log_loss(held.chosen(fitted), held.right) * len(own)
         losses[kind] = total / len(seen.right)
-    best = min(tried, key=losses.__getitem__)  # the simpler of equals
+    best = min(tried, key=losses.__getitem__)  # ties to the simpler
     return Fitted(_fit(best, seen), losses)
 
 
 def _splits(document: Longs) -> list[tuple[Longs, Longs]]:
-    """Deal mentions into folds by their documents: per fold all others, and its own."""
+    """Split mentions into folds by document; return the others and the own of each fold."""
     numbers, which = np.unique(document, return_inverse=True)
     n_folds = min(FOLDS, len(numbers))
     if n_folds < 2:
@@ -179,7 +175,7 @@ def _curve(probability: Doubles, right: Bools, of: Bools) -> Curve:
 
 
 def _temperature(seen: Observed) -> float:
-    """Return the temperature of the least log loss, of some that are an even ratio apart."""
+    """Return the temperature with the least log loss."""
     several = seen.take(np.flatnonzero(seen.several))
     if not len(several.right):
         return 1.0
@@ -189,7 +185,7 @@ def _temperature(seen: Observed) -> float:
 
 
 def log_loss(confidence: Doubles, right: Bools) -> float:
-    """Return the mean of -log of the probability given to what turned out; 0 of nothing."""
+    """Return the mean log loss; 0 without observations."""
     if not len(right):
         return 0.0
     clipped = np.clip(confidence, CERTAIN, 1 - CERTAIN)
@@ -198,11 +194,11 @@ def log_loss(confidence: Doubles, right: Bools) -> float:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A model that knows how sure it is.
+    """A calibrated model and its results on dev.
 
-    right      how many answers on dev are right, links and NIL
-    mentions   how many there are: dev mentions that have candidates
-    precision  the share of right ones among its links on dev; NaN without any
+    right      right answers, NIL included
+    mentions   mentions with candidates
+    precision  of the links; NaN without any
     """
 
     model: LinkerModel
@@ -212,7 +208,7 @@ class Calibrated:
     precision: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for people."""
+        """Return plain data."""
         return {
             "confidence": self.model.confidence.kind,
             "log_loss": {kind: round(loss, 6) for kind, loss in self.losses.items()},
@@ -230,11 +226,11 @@ def calibrate(
 ) -> Calibrated:  # fmt: skip
     """Fit confidence and NIL rule of a model.
 
-    kind       of the NIL rule; "candidate" if and only if the model has NIL as a candidate
-    precision  wanted of links; None: the threshold with most right answers, NIL included
+    kind       of the NIL rule; "candidate" if and only if the model has a NIL candidate
+    precision  wanted of links; None: most right answers, NIL included
     """
     seen = observe(model, kb, dev, progress)
-    if not len(seen.right):  # no annotated mention has a candidate: nothing is learned of links
+    if not len(seen.right):  # no annotated mention has candidates
         rule = NilRule(kind, no_candidates=_nil_share(seen.no_candidates))
         return Calibrated(replace(model, nil=rule), {}, 0, 0, np.nan)
     fitted = fit_confidence(seen)
@@ -253,19 +249,19 @@ def calibrate(
 
 
 def _shares(seen: Observed, confidence: Confidence, kind: NilKind) -> Curve:
-    """Return how often mentions are NIL, by the confidence in their links."""
+    """Return the share of NIL by the confidence in links."""
     if kind == "candidate" or not seen.outside.any():
         return NEVER
     return falling_curve(seen.chosen(confidence), seen.outside)
 
 
 def _nil_share(outside: Bools) -> float:
-    """Return how often mentions without candidates are NIL; half of one more is."""
+    """Return the smoothed share of NIL among mentions without candidates."""
     return float((outside.sum() + 0.5) / (len(outside) + 1)) if len(outside) else 0.0
 
 
 def _in_best_entity(seen: Observed, policy: DecisionPolicy) -> Doubles:
-    """Return the confidence in each mention's best entity, be it the answer or not."""
+    """Return the confidence in each mention's best entity."""
     free = np.ones(len(seen.choice), np.bool_)
     probability, _ = policy.calibrate(seen.probability, seen.offsets, seen.choice, free)
     own: Doubles = probability[seen.offsets[:-1] + seen.choice]
@@ -277,10 +273,10 @@ def _in_best_entity(seen: Observed, policy: DecisionPolicy) -> Doubles:
 
 
 def _threshold(seen: Observed, links: Doubles, kind: NilKind, precision: float | None) -> float:
-    """Return the least confidence of links; NIL that the search chose is none whatever it says."""
-    asked = ~seen.nil
-    if precision is not None and asked.any():
-        return choose_threshold(links[asked], seen.right[asked], precision)
+    """Choose the minimum confidence of links."""
+    chosen_entity = ~seen.nil
+    if precision is not None and chosen_entity.any():
+        return choose_threshold(links[chosen_entity], seen.right[chosen_entity], precision)
     if kind == "candidate":
         return 0.0
     won = 0

@@ -1,4 +1,4 @@
-"""Gold audit: annotations held against a knowledge base, and what it has instead of the unknown."""
+"""Gold audit: coverage of annotated entities by a knowledge base, with suggestions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from sgtb.linking.candidates.fuzzy_names import FuzzyNames
 
 LISTED = 20
-"""How many unknown entities are listed at most, those met most often first."""
+"""Unknown entities listed at most, the most frequent first."""
 _SUGGESTED = 3
 
 
 class Suggestion(NamedTuple):
-    """An entity of the knowledge base that may have been meant; `why`: what brought it up."""
+    """A similar entity of the knowledge base, and why it is suggested."""
 
     id: str
     title: str
@@ -28,9 +28,9 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True)
 class UnknownEntity:
-    """An entity that annotations name and the knowledge base lacks.
+    """An annotated entity that the knowledge base lacks.
 
-    mentions  how many name it
+    mentions  number of annotations
     """
 
     gold: str
@@ -41,15 +41,15 @@ class UnknownEntity:
 
 @dataclass(frozen=True)
 class GoldReport:
-    """What a knowledge base knows of the entities that annotations name.
+    """Coverage of annotated entities by a knowledge base.
 
-    linked     mentions whose annotation names an entity
-    known      those of them whose entity is there
-    recalled   those of them whose entity is among the candidates of their name
-    without    known ones whose name has no candidates at all
-    ambiguity  the mean number of candidates of the known ones
-    entities   how many unknown entities there are; the first are listed
-    near       whether names spelt nearly so were looked for: that needs the extra `fuzzy`
+    linked     mentions annotated with an entity
+    known      those with a known entity
+    recalled   those with the entity among the candidates
+    without    known ones without any candidates
+    ambiguity  mean number of candidates of the known ones
+    entities   number of unknown entities, of which the first are listed
+    near       whether similar names were searched, which needs the extra `fuzzy`
     """
 
     linked: int
@@ -63,7 +63,7 @@ class GoldReport:
 
     @property
     def recall(self) -> float:
-        """The share of known mentions whose entity is a candidate; NaN of none."""
+        """Share of known mentions with the entity among the candidates; NaN without any."""
         return self.recalled / self.known if self.known else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class GoldReport:
 
 
 class GoldAudit:
-    """Takes documents one at a time, and reports at last."""
+    """Collects documents one at a time."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
@@ -89,10 +89,10 @@ class GoldAudit:
         self._times: dict[str, int] = {}
 
     def add(self, document: Document) -> None:
-        """Look at the mentions of a document."""
-        asked = [(mention, self._find(mention)) for mention in document.in_kb()]
-        self._linked += len(asked)
-        known = [(mention, id_) for mention, id_ in asked if id_ is not None]
+        """Count the mentions of a document."""
+        resolved = [(mention, self._find(mention)) for mention in document.in_kb()]
+        self._linked += len(resolved)
+        known = [(mention, id_) for mention, id_ in resolved if id_ is not None]
         self._known += len(known)
         numbers = [self._kb.number(id_) for _, id_ in known]
         lists = self._kb.candidate_lists([mention.text for mention, _ in known], TOP)
@@ -103,7 +103,7 @@ class GoldAudit:
             self._recalled += number in listed
 
     def report(self) -> GoldReport:
-        """Return what was found so far."""
+        """Return the report so far."""
         often = sorted(self._times, key=lambda gold: (-self._times[gold], gold))
         near = _near_names(self._kb) if often else None
         return GoldReport(
@@ -133,7 +133,7 @@ class GoldAudit:
             for name in names:
                 for candidate in self._kb.candidates(name, _SUGGESTED):
                     found.setdefault(candidate.id, Suggestion(candidate.id, candidate.title, why))
-            if found:  # what is nearer leaves no room for what is farther
+            if found:  # the nearest names only
                 break
         suggestions = tuple(found.values())[:_SUGGESTED]
         return UnknownEntity(gold, first.title, self._times[gold], suggestions)
@@ -141,7 +141,7 @@ class GoldAudit:
     def _names(
         self, mention: Mention, near: "FuzzyNames | None"
     ) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yield names that may be those of the entity, the nearest first."""
+        """Yield possible names of the entity, the nearest first."""
         titles = titles_in(mention.gold or "", mention.title)
         yield "has this name", titles
         if near is not None:
@@ -150,7 +150,7 @@ class GoldAudit:
 
 
 def _near_names(kb: KnowledgeBase) -> "FuzzyNames | None":
-    # Not at the top: most corpora do not need it.
+    # Imported here: most corpora do not need it.
     from sgtb.linking.candidates.fuzzy_names import FuzzyNames
 
     try:

@@ -1,4 +1,4 @@
-"""Training a linker: documents with gold, a knowledge base, and out comes a LinkerModel."""
+"""Training of a linker."""
 
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -38,24 +38,23 @@ from sgtb.linking.training.nil_selection import NilSetting, check_nil_settings, 
 from sgtb.text.word_vectors import WordVectors
 
 AssignFolds = Callable[[Sequence[Document], int, int], Ints]
-"""Given documents, a number of folds and a seed: the fold of each document."""
+"""From documents, number of folds and seed to the fold of each document."""
 
 
 @dataclass(frozen=True)
 class LinkerTraining:
-    """How a linker is trained.
+    """Settings of training.
 
-    folds         training documents are dealt into so many, to make the learned features
-    bits          clues are hashed to so many: less makes a smaller model
-    topic_width   dimensions of the entities' topic vectors
-    topic_digits  decimals that topics are rounded to, so that they are equal on other machines;
-                  None: not rounded
-    description_words  whether words are known that stand in descriptions of entities alone, which
-                  is good where training texts are few
-    without       feature groups left out beside those that the plan or the evidence leaves out
-    nil           when names mean nothing in the knowledge base: "never", below a "threshold" of
-                  confidence, or where NIL wins as a "candidate" of its own; "auto": as dev prefers
-    nil_precision  the share of right ones wanted among links: dev tells the threshold for it
+    folds         for cross-fitting the learned features
+    bits          of hashed clues: fewer make a smaller model
+    topic_width   dimensions of topic vectors
+    topic_digits  decimals of topics, for equal models on all machines; None: not rounded
+    description_words  whether the lexicon has words that occur in descriptions only, useful with
+                  few training texts
+    without       feature groups to leave out
+    nil           NIL rule: "never", "threshold" of confidence, "candidate" of its own in the
+                  search; "auto": chosen on dev
+    nil_precision  precision of links wanted on dev
     """
 
     plan: SearchPlan = field(default_factory=lambda: SearchPlan("bsg"))
@@ -89,16 +88,16 @@ class LinkerTraining:
 
 
 def random_folds(documents: Sequence[Document], n_folds: int, seed: int) -> Ints:
-    """Return folds of equal size."""
+    """Return random folds of equal size."""
     if len(documents) < n_folds:
         raise SettingsError(
-            f"{len(documents)} documents cannot be dealt into {n_folds} folds; ask for fewer"
+            f"{len(documents)} documents are too few for {n_folds} folds; set fewer folds"
         )
     return (np.random.default_rng(seed).permutation(len(documents)) % n_folds).astype(np.int32)
 
 
 class Featured(NamedTuple):
-    """Documents with their candidates, and all features of these: f4[C, F]."""
+    """Documents with candidates and features: f4[C, F]."""
 
     layout: Layout
     features: Floats
@@ -106,12 +105,11 @@ class Featured(NamedTuple):
 
 @dataclass(frozen=True)
 class Prepared:
-    """Documents with their features: what is the same for every plan and all trees.
+    """Documents with features: the input of training that is the same for all plans and trees.
 
-    pipeline       where they were made
-    featurizer  the models behind the learned features, trained on all of `train`
-    train       features made by cross-fitting
-    dev         features made by `featurizer`; None: there are no dev documents
+    featurizer  trained on all of `train`
+    train       with cross-fitted features
+    dev         None: no dev documents
     """
 
     pipeline: Pipeline
@@ -120,19 +118,19 @@ class Prepared:
     dev: Featured | None
 
     def left_out(self, settings: LinkerTraining) -> tuple[str, ...]:
-        """Return the feature groups that the plan or the caller leaves out."""
+        """Return the feature groups that the plan or the settings leave out."""
         local = COLLECTIVE if not settings.plan.uses_history else ()
         return tuple(g for g in self.pipeline.schema.groups if g in {*local, *settings.without})
 
     def problems(self, without: Collection[str]) -> tuple[Problems, Problems | None]:
-        """Return train and dev as the learner takes them."""
+        """Return the problems of train and dev."""
         dev = None if self.dev is None else self.pipeline.pack(*self.dev, without)
         return self.pipeline.pack(*self.train, without), dev
 
     def problems_with_nil(
         self, without: Collection[str], counts: TrainingCounts
     ) -> tuple[Problems, Problems | None]:
-        """Return the same with NIL as a candidate; train as if counts lacked each document."""
+        """Return the same with NIL candidates; counts in train leave out the own document."""
         train, dev = self.problems(without)
         train = _with_nil(self.pipeline, self.train, without, train, counts.lookup_leave_one_out)
         if self.dev is None or dev is None:
@@ -151,10 +149,7 @@ def train_linker(
     callbacks: Sequence[Callback] = (),
     origin: dict[str, Any] | None = None,
 ) -> LinkerModel:
-    """Train on documents.
-
-    Dev documents tell how many trees to keep, how sure answers are, and which names are NIL.
-    """
+    """Train a model; dev documents choose the number of trees, calibration and NIL rule."""
     settings = settings or LinkerTraining()
     prepared = prepare(kb, train, dev, settings, words=words, assign_folds=assign_folds)
     return fit_linker(prepared, settings, callbacks=callbacks, origin=origin)
@@ -170,13 +165,13 @@ def prepare(
     assign_folds: AssignFolds = random_folds,
     progress: Progress = silent,
 ) -> Prepared:
-    """Give documents their candidates and features. Plan and trees have no progress in it."""
+    """Compute candidates and features of documents, which depend on neither plan nor trees."""
     progress("candidates", 0, 1)
     train, dev = unknown_as_nil(kb, train), unknown_as_nil(kb, dev)
     finder, source = CandidateFinder(kb, settings.candidates), KbSource(kb)
     found = finder.find(train)
     evidence = source.evidence
-    if np.isnan(found.prior).all():  # the documents brought their candidates along
+    if np.isnan(found.prior).all():  # all candidates were given
         evidence -= {NAME_PRIORS}
     if words is not None:
         evidence |= {WORD_VECTORS}
@@ -191,10 +186,10 @@ def prepare(
     layout = pipeline.lay_out(chunks)
     if not (layout.candidates.gold >= 0).any():
         raise ProblemsError(
-            "no training mention has its gold among its candidates: are the ids those of "
-            f"{kb.path}?"
+            "no training mention has its gold among its candidates; check that the ids are those "
+            f"of {kb.path}"
         )
-    folds = assign_folds(train, settings.folds, settings.seed)[whole]  # a document stays in one
+    folds = assign_folds(train, settings.folds, settings.seed)[whole]
     featurizer, features = Featurizer.fit(
         pipeline.table(layout), folds, settings.seed, settings.bits, partial(progress, "features")
     )
@@ -214,7 +209,7 @@ def fit_linker(
     origin: dict[str, Any] | None = None,
     progress: Progress = silent,
 ) -> LinkerModel:
-    """Grow trees on what `prepare` made with the same settings, but for plan, trees, training.
+    """Grow trees on prepared documents; only plan, trees and training may differ in the settings.
 
     callbacks  called after every tree
     progress   called when trees with a NIL candidate are begun, and while dev is linked
@@ -270,7 +265,7 @@ def _with_nil(
 
 
 def _in_chunks(documents: Sequence[Document]) -> tuple[list[Document], Longs]:
-    """Return documents as they will be linked, long ones in chunks; per chunk, whose it is."""
+    """Split long documents; return the chunks and the document index of each."""
     for d in documents:
         check_document(d if d.sentences else replace(d, sentences=((0, len(d.tokens)),)))
     splits = [split_into_chunks(Chunk(d, (False,) * len(d.mentions))) for d in documents]

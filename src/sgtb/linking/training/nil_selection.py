@@ -1,4 +1,4 @@
-"""The choice of a NIL rule: which kind the data allow, and which of them dev prefers."""
+"""Selection of the NIL rule on dev documents."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,20 +16,17 @@ from sgtb.linking.training.calibrator import CLEARLY, Calibrated, calibrate
 NilSetting = Literal["auto", "never", "threshold", "candidate"]
 NIL_SETTINGS: tuple[NilSetting, ...] = get_args(NilSetting)
 ENOUGH = 20
-"""NIL mentions with candidates that train needs before NIL is tried as a candidate."""
+"""NIL mentions with candidates that training needs for a NIL candidate."""
 
 
 def check_nil_settings(nil: str, precision: float | None) -> None:
-    """Raise unless a kind of NIL rule, and the precision wanted of links, make sense."""
+    """Raise for an unknown NIL rule or an impossible precision."""
     if nil not in NIL_SETTINGS:
         raise SettingsError(f"nil must be one of {', '.join(NIL_SETTINGS)}, not {nil!r}")
     if precision is not None:
         check_share("nil_precision", precision)
         if nil == "never":
-            raise SettingsError(
-                "nil_precision needs a threshold below which nothing is linked; nil='never' "
-                "forbids one"
-            )
+            raise SettingsError("nil_precision needs a NIL threshold, which nil='never' forbids")
 
 
 def choose_nil_rule(
@@ -42,19 +39,19 @@ def choose_nil_rule(
     precision: float | None,
     progress: Progress = silent,
 ) -> LinkerModel:
-    """Train a model that knows how sure it is and what is NIL.
+    """Train and calibrate a model; choose its NIL rule.
 
-    grow           trains one without NIL among its candidates
-    grow_with_nil  trains one that has it; asked for only where it may be kept
-    train          the training mentions that have candidates
-    nil           the kind of rule; auto: that with most right answers on dev, links and NIL
-    precision      wanted of links; None: no more than makes most answers right
+    grow           trains a model without a NIL candidate
+    grow_with_nil  trains a model with a NIL candidate; called only if needed
+    train          training mentions with candidates
+    nil            kind of rule; auto: most right answers on dev, NIL included
+    precision      wanted of links; None: most right answers
     """
     n_train = sum(mention.gold == NIL for mention in train)
     if nil == "candidate" and not n_train:
         raise SettingsError(
-            "nil='candidate' learns from training mentions that have candidates and are NIL; "
-            "there are none"
+            "nil='candidate' needs training mentions that have candidates and are NIL; there are "
+            "none"
         )
     if not dev:
         if nil == "threshold" or precision is not None:

@@ -1,4 +1,4 @@
-"""Training data: annotated documents, what a knowledge base makes of them, and what fits them."""
+"""Training data: annotated documents with resolved gold, dev split, and default settings."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,11 +15,11 @@ from sgtb.linking.training.gold import align_gold
 from sgtb.linking.training.linker_training import LinkerTraining
 
 DEV_SHARE = 0.2
-"""Of the documents, where nobody gives any to choose by."""
+"""Share of dev documents if none are given."""
 MANY = 5_000
-"""Mentions that mean a known entity, from which on there are many of them."""
+"""Mentions of known entities from which on the settings for large corpora apply."""
 FEW = 500
-"""And from which on there are some; below, there is little to learn from and to choose by."""
+"""The same for medium corpora."""
 _FEW_TREES = TreeSettings(learning_rate=0.1, depth=3, feature_share=0.3)
 _MANY_TREES = TreeSettings(learning_rate=0.2, depth=5, feature_share=0.3)
 _FEW = LinkerTraining(
@@ -27,7 +27,7 @@ _FEW = LinkerTraining(
     bits=14, topic_width=32, topic_digits=5,
 )  # fmt: skip
 _LITTLE = replace(
-    # Dev is too small to tell how many trees are best: all are kept, and there are fewer.
+    # Dev is too small to choose the number of trees: fewer are grown, and all are kept.
     _FEW, training=TrainingSettings(n_trees=100, check_every=100, patience=None),
     description_words=True,
 )  # fmt: skip
@@ -40,8 +40,7 @@ _MANY = LinkerTraining(
 class TrainingData:
     """Documents whose gold is an entity of the knowledge base, NIL, or None: not annotated.
 
-    unknown  the entities that annotations name and the knowledge base lacks, with their mentions;
-             such a mention is NIL
+    unknown  counts of annotated entities that the knowledge base lacks; their mentions are NIL
     """
 
     documents: tuple[Document, ...]
@@ -49,7 +48,7 @@ class TrainingData:
 
     @classmethod
     def of(cls, kb: KnowledgeBase, documents: Iterable[Document]) -> "TrainingData":
-        """Find the annotated entities in a knowledge base."""
+        """Resolve the annotated entities."""
         unknown: Counter[str] = Counter()
 
         def known(mention: Mention) -> Mention:
@@ -66,27 +65,26 @@ class TrainingData:
 
     @property
     def n_mentions(self) -> int:
-        """How many mentions there are, annotated or not."""
+        """Number of mentions, annotated or not."""
         return sum(len(document.mentions) for document in self.documents)
 
     @property
     def n_known(self) -> int:
-        """How many of them mean an entity of the knowledge base."""
+        """Number of mentions of known entities."""
         return sum(1 for document in self.documents for _ in document.in_kb())
 
     @property
     def n_nil(self) -> int:
-        """How many mean none of it."""
+        """Number of NIL mentions."""
         return sum(mention.gold == NIL for d in self.documents for mention in d.mentions)
 
 
 def split_off_dev(
     documents: Sequence[Document], share: float = DEV_SHARE, seed: int = 0
 ) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
-    """Return train and dev, drawn by whole documents; two stay in train, so dev may be empty.
+    """Split documents into train and dev, stratified by whether they have NIL mentions.
 
-    Documents with names that mean nothing in the knowledge base and those without are drawn apart:
-    where they are few, dev has its share of them all the same.
+    At least two stay in train, so dev may be empty.
     """
     if not 0 < share < 1:
         raise SettingsError(f"the share of dev is {share}; it must lie between 0 and 1")
@@ -94,7 +92,7 @@ def split_off_dev(
     n_dev = max(0, min(n_dev, len(documents) - 2))
     outside = [any(mention.gold == NIL for mention in d.mentions) for d in documents]
     order = np.random.default_rng(seed).permutation(len(documents))
-    # Evenly by rank among their own kind: so many of those with NIL, so many of those without.
+    # Sorted by relative rank within each stratum.
     kinds = np.array(outside, np.bool_)[order]
     rank = np.where(kinds, np.cumsum(kinds), np.cumsum(~kinds)) - 0.5
     size = np.where(kinds, kinds.sum(), (~kinds).sum())
@@ -104,14 +102,14 @@ def split_off_dev(
 
 
 def settings_for(n_known: int, n_documents: int) -> LinkerTraining:
-    """Return settings of a size that fits so many mentions of known entities in training."""
+    """Return settings for a number of training mentions of known entities."""
     if n_documents < 2:
         raise ProblemsError(
-            f"{n_documents} training documents; a linker needs two at least, since features of "
-            "one are learned from others: cut it into several"
+            f"{n_documents} training documents; a linker needs at least two, since features of one "
+            "are learned from others: split it into several"
         )
     fitting = _MANY if n_known >= MANY else _FEW if n_known >= FEW else _LITTLE
-    # A row a leaf for every fifty mentions, from 10 to 100 of them; fewer where there is little.
+    # Rows per leaf: a fiftieth of the mentions, from 10 to 100; fewer for small corpora.
     least = max(min(10, n_known // 10), min(100, n_known // 50), 1)
     return replace(
         fitting,

@@ -1,7 +1,6 @@
-"""TrialFile: finished trials, a line of JSON each; what was being written at the end is not read.
+"""TrialFile: finished trials as JSON lines; an unfinished last line is ignored.
 
-A trial belongs to the documents it was run on, which go by a key: trials of other documents may
-stand in the same file, and are left alone.
+Trials are stored under a key of their documents, so a file may hold trials of several sets.
 """
 
 import json
@@ -14,21 +13,21 @@ from sgtb.core.files import sync_folder
 
 
 class TrialFile:
-    """A file that only grows; it need not be there yet."""
+    """An append-only file, created on first use."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
     def records(self, key: str) -> list[dict[str, Any]]:
-        """Return what was appended under a key, in order."""
+        """Return the records of a key, in order."""
         return [entry["trial"] for entry in self._entries() if entry["data"] == key]
 
     def append(self, key: str, record: dict[str, Any]) -> None:
-        """Add a record; it is on disk, or not there at all."""
+        """Append a record durably; a crash leaves all of it or nothing."""
         line = json.dumps({"data": key, "trial": record}, allow_nan=False) + "\n"
         new = not self.path.exists()
         with open(self.path, "ab") as file:
-            file.truncate(len(self._whole()))  # what a killed run has left unfinished
+            file.truncate(len(self._whole()))  # drops an unfinished line
             file.write(line.encode())
             file.flush()
             os.fsync(file.fileno())
@@ -36,7 +35,7 @@ class TrialFile:
             sync_folder(self.path.parent)
 
     def _whole(self) -> bytes:
-        """Return the lines that have their end."""
+        """Return the complete lines."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -53,8 +52,8 @@ class TrialFile:
                 trial = key = None
             if not isinstance(trial, dict) or not isinstance(key, str):
                 raise SettingsError(
-                    f"{self.path}, line {number}: this is no finished trial; name another file for "
-                    "the state of the search, or delete this one"
+                    f"{self.path}, line {number}: not a finished trial; use another file for the "
+                    "state of the search, or delete this one"
                 )
             entries.append(entry)
         return entries

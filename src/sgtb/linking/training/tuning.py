@@ -1,11 +1,11 @@
-"""Tuning: a search for plan, beam, depth, η and number of trees, judged on dev documents.
+"""Tuning of plan, beam, depth, η and number of trees on dev documents.
 
-Features are made once; a trial grows trees on them and is judged by what it gets right on dev.
-The number of trees needs no trials of its own: dev is looked at after every few trees of each.
+Features are made once; a trial grows trees on them. The number of trees needs no trials of its own,
+since dev is evaluated every few trees.
 
-The first trial is that of the settings given. Those that follow are drawn at random, or differ in
-one thing from the best so far, by turns. What is drawn depends on the seed and on the trials that
-are finished, and on nothing else: a search that was stopped goes on as if it had not been.
+The first trial has the given settings. Later ones are, in turn, drawn at random or differ from the
+best one in a single setting. They depend only on the seed and on the finished trials, so a stopped
+search can be resumed.
 """
 
 import hashlib
@@ -33,16 +33,16 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "depth": (2, 3, 4, 5, 6),
     "eta": (0.03, 0.05, 0.1, 0.2, 0.3, 0.5),
 }
-"""What a search may choose, in an order in which neighbours are alike."""
+"""Values of the settings, similar ones next to each other."""
 MOST_TREES = 800
 _REDRAWS = 1000
 _FIRST = 3
-"""Trials before the best so far is worth looking around."""
+"""Trials before neighbours of the best one are tried."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a trial trains with."""
+    """Settings of a trial."""
 
     plan: PlanName
     beam: int
@@ -55,7 +55,7 @@ class Trial:
 
     @classmethod
     def of(cls, settings: LinkerTraining) -> "Trial":
-        """Return the trial of some settings."""
+        """Return the trial of training settings."""
         trees = settings.trees
         return cls(settings.plan.name, settings.plan.beam_width, trees.depth, trees.learning_rate)
 
@@ -63,11 +63,11 @@ class Trial:
         return f"{self.plan}, beam {self.beam}, depth {self.depth}, η {self.eta:g}"
 
     def settled(self) -> "Trial":
-        """Return the trial with the usual beam where a plan has no use for one."""
+        """Return the trial with the default beam if the plan has none."""
         return self if self.plan != "local" else replace(self, beam=SearchPlan().beam_width)
 
     def settings(self, base: LinkerTraining) -> LinkerTraining:
-        """Return settings that are those of the trial where it has a say."""
+        """Return training settings with those of the trial."""
         return replace(
             base,
             plan=replace(base.plan, name=self.plan, beam_width=self.beam),
@@ -80,11 +80,11 @@ class Trial:
 class Outcome:
     """A finished trial.
 
-    right     mentions of dev decided right
-    asked     mentions of dev whose gold is among their candidates
-    log_loss  mean of -log of the probability of the gold, over these
-    n_trees   trees that did best on dev
-    seconds   it took
+    right     right decisions on dev
+    asked     mentions of dev with gold among the candidates
+    log_loss  mean over these
+    n_trees   best number on dev
+    seconds   duration
     """
 
     trial: Trial
@@ -96,18 +96,18 @@ class Outcome:
 
     @property
     def accuracy(self) -> float:
-        """The share that is right."""
+        """Share of right decisions."""
         return self.right / max(self.asked, 1)
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Smaller is better: what is right, then the log loss, then fewer trees."""
+        """Sort key, smaller is better: right decisions, log loss, number of trees."""
         return -self.right, self.log_loss, self.n_trees
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to search: seconds of all trials together, and how many trials at most."""
+    """Limits of a search: total seconds of trials, and number of trials."""
 
     seconds: float = math.inf
     trials: int | None = None
@@ -119,14 +119,14 @@ class Budget:
             raise SettingsError(f"a budget of {self.trials} trials; it must be at least 1")
 
     def left(self, outcomes: Sequence[Outcome]) -> float:
-        """Return the seconds that are left; none is left after the last trial."""
+        """Return the remaining seconds; 0 after the last trial."""
         if self.trials is not None and len(outcomes) >= self.trials:
             return 0.0
         return self.seconds - sum(outcome.seconds for outcome in outcomes)
 
 
 Watch = Callable[[Trial, TrainingProgress], None]
-"""Told after every tree of a trial."""
+"""Callback after every tree of a trial."""
 
 
 def tune_linker(
@@ -136,12 +136,12 @@ def tune_linker(
     file: TrialFile | None = None,
     watch: Watch = lambda trial, progress: None,
 ) -> Iterator[Outcome]:
-    """Yield trials as they are finished, those that `file` remembers first.
+    """Yield finished trials, those stored in `file` first.
 
-    A trial that the budget does not last for is given up, unless it is the first.
+    A trial that exceeds the budget is dropped, unless it is the first.
 
-    base  the first trial, and all that a search does not choose; its seed is that of the draws
-    file  remembers finished trials of these very documents
+    base  first trial, fixed settings and seed
+    file  stores finished trials
     """
     if prepared.dev is None or not (prepared.dev.layout.candidates.gold >= 0).any():
         raise ProblemsError(
@@ -165,14 +165,14 @@ def tune_linker(
 
 
 def best_of(outcomes: Sequence[Outcome]) -> Outcome:
-    """Return the best trial, the first of equals."""
+    """Return the best trial; ties to the first."""
     if not outcomes:
         raise ProblemsError("no trial was finished")
     return min(outcomes, key=lambda outcome: outcome.rank)
 
 
 def next_trial(outcomes: Sequence[Outcome], first: Trial, seed: int) -> Trial | None:
-    """Return what to try next; None: all has been tried."""
+    """Return the next trial; None: no new one was found."""
     if not outcomes:
         return first
     tried = {outcome.trial for outcome in outcomes}
@@ -180,7 +180,7 @@ def next_trial(outcomes: Sequence[Outcome], first: Trial, seed: int) -> Trial | 
     near = len(outcomes) >= _FIRST and len(outcomes) % 2 == 0
     best = best_of(outcomes).trial
     for attempt in range(_REDRAWS):
-        # All around the best may have been tried.
+        # All neighbours of the best may have been tried.
         drawn = _neighbour(best, rng) if near and attempt < _REDRAWS // 2 else _drawn(rng)
         if drawn not in tried:
             return drawn
@@ -188,7 +188,7 @@ def next_trial(outcomes: Sequence[Outcome], first: Trial, seed: int) -> Trial | 
 
 
 def fingerprint(prepared: Prepared, base: LinkerTraining) -> str:
-    """Return a digest of documents, features and settings that all trials have in common."""
+    """Return a digest of documents, features and fixed settings."""
     digest = hashlib.sha256(prepared.pipeline.kb.state.fingerprint.encode())
     fixed = Trial("local", 1, 1, 1.0).settings(base)
     settings = asdict(replace(fixed, training=replace(fixed.training, threads=None)))
@@ -210,12 +210,12 @@ def _drawn(rng: np.random.Generator) -> Trial:
 
 
 def _neighbour(trial: Trial, rng: np.random.Generator) -> Trial:
-    """Return a trial that differs in one thing: another plan, or the next of another setting."""
+    """Return a trial that differs in one setting: another plan, or the next value."""
     name = _one_of(tuple(CHOICES), rng)
     values, now = CHOICES[name], getattr(trial, name)
     if name == "plan":
         others = tuple(value for value in values if value != now)
-    else:  # what was given need not be one of the choices
+    else:  # given settings need not be among the choices
         lower = [value for value in values if value < now][-1:]
         others = (*lower, *[value for value in values if value > now][:1])
     return replace(trial, **{name: _one_of(others, rng)}).settled()
@@ -230,20 +230,20 @@ def _read(record: dict[str, Any], file: TrialFile) -> Outcome:
         return Outcome(**{**record, "trial": Trial(**record["trial"])})
     except (KeyError, TypeError):
         raise SettingsError(
-            f"{file.path}: one of its trials is {json.dumps(record)[:80]}, which is none of this "
-            "release; name another file for the state of the search"
+            f"{file.path}: the trial {json.dumps(record)[:80]} is not of this release; use another "
+            "file for the state of the search"
         ) from None
 
 
 class _TrialRunner:
-    """Runs trials on documents that are packed once for each kind of plan."""
+    """Runs trials; problems are packed once per set of feature groups."""
 
     def __init__(self, prepared: Prepared, base: LinkerTraining, watch: Watch) -> None:
         self._prepared, self._base, self._watch = prepared, base, watch
         self._packed: dict[tuple[str, ...], tuple[Problems, Problems]] = {}
 
     def run(self, trial: Trial, seconds: float) -> Outcome | None:
-        """Train and judge; None: it took longer than that."""
+        """Train and evaluate; None: longer than the given seconds."""
         begin = time.perf_counter()
         settings = trial.settings(self._base)
         train, dev = self._problems(settings)
@@ -273,11 +273,11 @@ class _TrialRunner:
         if without not in self._packed:
             train, dev = self._prepared.problems(without)
             assert dev is not None
-            self._packed = {without: (train, dev)}  # one kind at a time: they are large
+            self._packed = {without: (train, dev)}  # only the latest: they are large
         return self._packed[without]
 
 
 def _places(problems: Problems) -> Any:
     """Return the rows of the gold candidates."""
-    asked = problems.gold >= 0
-    return problems.candidate_offsets[:-1][asked] + problems.gold[asked]
+    known = problems.gold >= 0
+    return problems.candidate_offsets[:-1][known] + problems.gold[known]

@@ -1,9 +1,7 @@
-"""Coherence: evidence for a candidate from the other mentions of the document, before the search.
+"""Coherence: support for a candidate by the candidates of all other mentions.
 
-Every other name votes with its own candidates: are they linked with this one, are their vectors
-close? Names with a single candidate are also counted apart. A random walk over the document's
-candidates adds links of more than one step. No label takes part. The search then scores with the
-entities chosen so far; these features cover the mentions it has not visited yet.
+Votes by links and vectors, and a random walk for links of more than one step. The search only knows
+the entities chosen so far; these features cover the mentions not visited yet.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Popularity and priors: how well known candidates are, alone and among the others."""
+"""Popularity of candidates, alone and relative to the others, and priors of names."""
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def prior_features(candidates: CandidateTable, facts: EntityFacts) -> Floats:
 
 
 def name_prior_features(candidates: CandidateTable) -> Floats:
-    """Return f4[C, len(NAME_PRIOR_FEATURES)]; 0 where nothing is known of a name."""
+    """Return f4[C, len(NAME_PRIOR_FEATURES)]; 0 for unknown names."""
     offsets, prior = (
         candidates.candidate_offsets,
         np.nan_to_num(candidates.prior).astype(np.float64),

@@ -1,8 +1,7 @@
 """Similarity: the words of an entity compared with the words around a mention.
 
-The entity is represented by the words of its title, those of them that are not in the mention
-("the rest"), those that name its kind, those in brackets, and the titles it is linked with.
-The text is represented by the mention, its window, its sentence, the headline and the document.
+Entity: the words of its title, the rest of them that is not in the mention, its kind words, the
+words in brackets, and its description. Text: mention, window, sentence, headline and document.
 """
 
 from collections.abc import Sequence
@@ -40,7 +39,7 @@ _TEXTS = ("mention", "window", "sentence", "headline", "document")
 
 
 def _pairs(names: Sequence[str]) -> Longs:
-    """Return the side and the text that each cosine is of."""
+    """Return the indices of side and text of each cosine."""
     sides = [name.split("_") for name in names]
     return np.array([(_SIDES.index(side), _TEXTS.index(text)) for side, text in sides], np.int64)
 
