@@ -1,4 +1,4 @@
-"""Answers: decisions as links, with alternatives and reasons."""
+"""LinkBuilder: decided mentions as links, with probabilities, alternatives and reasons."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -53,7 +53,7 @@ class Cards:
         return zip(kb.ids_of(numbers).strings(), kb.titles(numbers).strings(), types, strict=True)
 
 
-class Answers:
+class LinkBuilder:
     """Turns decisions into links."""
 
     def __init__(self, cards: Cards, groups: Sequence[str], nil_share: float = 0.0) -> None:

@@ -18,7 +18,7 @@ from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.errors import RequestError
 from sgtb.core.records import Document
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.answers import Answers, Cards
+from sgtb.linking.answers import Cards, LinkBuilder
 from sgtb.linking.calibration.decision_policy import DecisionPolicy
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
 from sgtb.linking.candidates.candidate_table import CandidateTable
@@ -147,7 +147,7 @@ class LinkPipeline:
         groups = [f.group for f in model.schema.features if f.group not in model.without]
         if self.policy.nil_is_a_candidate:
             groups += [GROUP] * len(NIL_FEATURES)
-        self.answers = Answers(Cards(kb), groups, model.nil.no_candidates)
+        self.answers = LinkBuilder(Cards(kb), groups, model.nil.no_candidates)
         self._systems: dict[int | None, StructuredGradientBoosting] = {}
         self.system(None)
         self._names = NameFinder(kb, settings.mentions)

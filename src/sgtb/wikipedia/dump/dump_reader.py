@@ -44,12 +44,12 @@ from sgtb.wikipedia.dump.site import Site
 
 __all__ = [
     "CHUNK_SIZE",
-    "Chunk",
     "ChunkOutcome",
     "ChunkPages",
     "ChunkReading",
     "Dropped",
     "Dump",
+    "DumpChunk",
     "DumpPage",
     "map_chunks",
     "open_dump",
@@ -70,7 +70,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class DumpChunk:
     """A part of a dump: XML, or a range of a bzip2 file that a worker decompresses.
 
     number    index of the chunk in its file
@@ -94,7 +94,7 @@ class ChunkReading:
     """A parsed chunk, and the rest of it that was not read yet."""
 
     parsed: ParsedChunk
-    rest: Chunk | None
+    rest: DumpChunk | None
 
     @property
     def pages(self) -> ChunkPages:
@@ -136,17 +136,17 @@ class Dump:
     compression: str
     growth: float
 
-    def chunks(self, size: int = CHUNK_SIZE) -> Iterator[Chunk]:
+    def chunks(self, size: int = CHUNK_SIZE) -> Iterator[DumpChunk]:
         """Yield chunks of about `size` bytes of XML."""
         if size < 1:
             raise ValueError(f"chunks of {size} bytes: at least 1 is needed")
         return self._ranges(size) if self.compression == "bzip2" else self._texts(size)
 
-    def _ranges(self, size: int) -> Iterator[Chunk]:
+    def _ranges(self, size: int) -> Iterator[DumpChunk]:
         step = max(round(size / self.growth), _MIN_RANGE)
         for number, start in enumerate(range(0, self.size, step)):
             end = min(start + step, self.size)
-            yield Chunk(
+            yield DumpChunk(
                 number=number,
                 file=str(self.path),
                 position=end,
@@ -155,12 +155,12 @@ class Dump:
                 text=None,
             )
 
-    def _texts(self, size: int) -> Iterator[Chunk]:
+    def _texts(self, size: int) -> Iterator[DumpChunk]:
         """Cut after a page where possible, so that few pages have to be joined."""
         numbers = count()
 
-        def chunk(text: bytes, position: int) -> Chunk:
-            return Chunk(
+        def chunk(text: bytes, position: int) -> DumpChunk:
+            return DumpChunk(
                 number=next(numbers),
                 file=str(self.path),
                 position=position,
@@ -207,7 +207,7 @@ def open_dump(path: str | PathLike[str]) -> Dump:
     )
 
 
-def read_chunk(chunk: Chunk, site: Site) -> ChunkReading:
+def read_chunk(chunk: DumpChunk, site: Site) -> ChunkReading:
     """Read a chunk on its own; lines count from 1."""
     rest = None
     if chunk.text is not None:
@@ -258,7 +258,7 @@ class _Result(Generic[T]):
     results: list[T]
 
 
-def _work(chunk: Chunk, site: Site, function: Callable[[ChunkPages], T]) -> _Result[T]:
+def _work(chunk: DumpChunk, site: Site, function: Callable[[ChunkPages], T]) -> _Result[T]:
     reading = read_chunk(chunk, site)
     pages = reading.pages
     results = [function(pages)] if pages.pages or pages.dropped else []
@@ -302,7 +302,7 @@ def _with_rest(
 
 def _in_order(
     dumps: Sequence[Dump], function: Callable[[ChunkPages], T], workers: int, chunk_size: int
-) -> Generator[tuple[int, Chunk, _Result[T]], None, None]:
+) -> Generator[tuple[int, DumpChunk, _Result[T]], None, None]:
     """Yield index of the dump, chunk and result, in the order of chunks."""
     chunks = ((i, chunk) for i, dump in enumerate(dumps) for chunk in dump.chunks(chunk_size))
     if workers == 1:
@@ -310,7 +310,7 @@ def _in_order(
             yield i, chunk, _work(chunk, dumps[i].site, function)
         return
     # Two per worker keep all busy and bound the memory if one chunk takes long.
-    pending: deque[tuple[int, Chunk, Future[_Result[T]]]] = deque()
+    pending: deque[tuple[int, DumpChunk, Future[_Result[T]]]] = deque()
     pool = worker_pool(workers)
     try:
         for i, chunk in chunks:
@@ -328,12 +328,14 @@ def _in_order(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _wait(number: int, chunk: Chunk, future: "Future[_Result[T]]") -> tuple[int, Chunk, _Result[T]]:
+def _wait(
+    number: int, chunk: DumpChunk, future: "Future[_Result[T]]"
+) -> tuple[int, DumpChunk, _Result[T]]:
     # Drop the text, which callers do not need.
     return number, replace(chunk, text=None), future.result()
 
 
-def _decompress_range(chunk: Chunk) -> tuple[bytes, int | None]:
+def _decompress_range(chunk: DumpChunk) -> tuple[bytes, int | None]:
     """Return the XML of a range of a bzip2 file, and the start of the rest, if any."""
     texts: list[bytes] = []
     size = 0
