@@ -17,7 +17,7 @@ from sgtb.linking.candidates import candidate_lookup
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities import descriptions, fingerprints, lexicon, neighbours
 from sgtb.linking.entities.entity_source import TableSource
-from sgtb.linking.features import ranker, tagger, votes
+from sgtb.linking.features import pair_features, ranker, tagger, votes
 from sgtb.linking.features.groups import coherence
 from sgtb.linking.features.repeated_mentions import Repeats
 from sgtb.linking.features.schema import SCHEMA
@@ -25,7 +25,7 @@ from tests.helpers.linking_builders import small_setting
 
 MODULES = (
     candidate_lookup, coherence, decisions, descriptions, fingerprints, lexicon, neighbours,
-    packing, ranker, shortlist, sparse, tagger, votes,
+    pair_features, ranker, shortlist, sparse, tagger, votes,
 )  # fmt: skip
 KERNELS = {
     "link_votes": "candidates name prior links reach out",

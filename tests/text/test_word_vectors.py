@@ -85,5 +85,5 @@ def test_vectors_are_read_from_a_file(tmp_path):
     np.testing.assert_allclose(found.matrix[found.row["snow"]], [0, 1], rtol=1e-6)
     assert len(found.matrix) == len(found.row)
     path.write_text("1 2\nENTITY/Paris 1 1\n")
-    with pytest.raises(CorpusError, match="no vector of a word"):
+    with pytest.raises(CorpusError, match="no word vectors"):
         WordVectors.read(path)

@@ -1,4 +1,4 @@
-"""EntityTable: what is known about entities, in columns by entity number."""
+"""EntityTable: facts about entities, in columns by entity number."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class EntityTable:
     types        a coarse type, "" where unknown
     in_links     i4[N]  links from other pages to it
     out_links    i4[N]  links from it to other pages
-    popularity   f4[N]  any measure of fame, NaN where unknown
+    popularity   f4[N]  any measure of popularity, NaN where unknown
     link_source  i4[K]  known links among these entities, by entity number, each once,
     link_target  i4[K]  sorted by source, then target
     """

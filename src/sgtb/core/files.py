@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and read packed or not."""
+"""Files: atomic writes, and reading with decompression."""
 
 import bz2
 import gzip
@@ -14,17 +14,14 @@ _BZIP2 = b"BZh91AY&SY"
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file beside its place, flush it, and rename it.
-
-    A reader, or the next run after a crash, finds the old file or the new one.
-    """
+    """Write a file atomically: readers find the old content or the new one, even after a crash."""
     with replacing(path) as file:
         file.write(data)
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Give a file to write, which takes its place when all is written; `write_whole` in pieces."""
+    """Yield a temporary file that replaces `path` at the end; `write_whole` in pieces."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no folder {target.parent} to write it to")
@@ -42,7 +39,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename durable; not every system lets one open a folder."""
+    """Make a rename durable, where the system can open folders."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -57,15 +54,15 @@ def sync_folder(folder: Path) -> None:
 def open_unpacked(
     path: str | os.PathLike[str],
 ) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
-    """Open a file that may be packed with gzip or bzip2, which its first bytes tell.
+    """Open a file that may be compressed with gzip or bzip2, by its first bytes.
 
-    With it comes a function that tells how much of the file on disk has been read.
+    Yield it with a function that returns the number of bytes read from disk.
     """
     with open(path, "rb") as disk:
         head = disk.peek(len(_BZIP2))[: len(_BZIP2)]
         if head.startswith(_GZIP):
             unpacked = cast(BinaryIO, gzip.GzipFile(fileobj=disk))
-        elif head[:3] == _BZIP2[:3] and head[4:] == _BZIP2[4:]:  # between them stands a level
+        elif head[:3] == _BZIP2[:3] and head[4:] == _BZIP2[4:]:  # byte 3 is the level
             unpacked = cast(BinaryIO, bz2.BZ2File(disk))
         else:
             unpacked = disk

@@ -1,4 +1,4 @@
-"""Records: the documents, mentions and tokens that cross the edges between parts, frozen."""
+"""Records: documents, mentions and tokens, the frozen objects of the public interfaces."""
 
 from array import array
 from collections import deque
@@ -10,14 +10,13 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar, overload
 
 NIL = "NIL"
-"""The gold of a mention that was looked at and means nothing in the knowledge base."""
+"""The gold of a mention annotated as outside of the knowledge base."""
 
 
 class Record:
-    """A frozen dataclass with slots; goes to another process by its fields.
+    """Base of frozen dataclasses with slots; pickled by its fields.
 
-    That takes a quarter of the time of what dataclasses do by themselves, and documents and links
-    go through pipes by the thousand.
+    This takes a quarter of the time of the default, and workers exchange thousands of records.
     """
 
     __slots__ = ()
@@ -36,10 +35,9 @@ R = TypeVar("R", bound=Record)
 
 
 def from_columns(kind: type[R], n: int, columns: Mapping[str, Iterable[Any]]) -> tuple[R, ...]:
-    """Return n records, their slots filled from columns of at least so many values.
+    """Return n records from columns of at least n values, without calling `__post_init__`.
 
-    A frozen class guards its fields, one by one and record by record; to fill a slot of all records
-    at once is faster. No `__post_init__` is called.
+    Filling one slot of all records at once takes half the time of the constructors.
     """
     records: tuple[R, ...] = tuple(map(object.__new__, repeat(kind, n)))
     for name, column in columns.items():
@@ -48,7 +46,7 @@ def from_columns(kind: type[R], n: int, columns: Mapping[str, Iterable[Any]]) ->
 
 
 class Token(NamedTuple):
-    """A word of a document, and where it stands in its text: text[start:end], code points."""
+    """A word of a document, and its span text[start:end] in code points."""
 
     text: str
     start: int
@@ -56,12 +54,9 @@ class Token(NamedTuple):
 
 
 class Tokens(Sequence[Token]):
-    """The tokens of a text, in columns; each is made when somebody asks for it.
+    """The tokens of a text in columns, with the fields of `Token`; tokens are created on access.
 
-    A document has hundreds of them. Most work goes by one column, and neither pipes nor the
-    collector of garbage should have to look at every token.
-
-    texts, starts, ends  as `Token` has them
+    A document has hundreds of them, and columns are cheap to pickle and to garbage-collect.
     """
 
     __slots__ = ("ends", "starts", "texts")
@@ -97,7 +92,7 @@ class Tokens(Sequence[Token]):
         return map(Token, self.texts, self.starts, self.ends)
 
     def __eq__(self, other: object) -> bool:
-        """Whether all tokens are the same; they may be those of a tuple."""
+        """Compare with other tokens, or with a tuple of them."""
         if isinstance(other, Tokens):
             return (self.texts, self.starts, self.ends) == (other.texts, other.starts, other.ends)
         return tuple(self) == other if isinstance(other, tuple) else NotImplemented
@@ -118,11 +113,11 @@ class Mention(Record):
 
     start, end   its code points in the document's text
     first, stop  its tokens, `stop` not included
-    text         the name as it stands there
+    text         the name as written
     gold         the id of the entity meant; NIL: outside the knowledge base; None: not annotated
     title        the title that the annotation gives, where it gives one
-    type         the annotated type. For reports only: what links must not look at it
-    candidates   entity ids that the document brings along; None: it brings none
+    type         the annotated type; for reports only, never a feature
+    candidates   entity ids given by the document; None: not given
     """
 
     start: int
@@ -145,9 +140,9 @@ class Mention(Record):
 class Document(Record):
     """A text with its tokens, sentences and mentions.
 
-    tokens     any tokens will do; they are kept in columns
+    tokens     any sequence of tokens; stored in columns
     sentences  per sentence its first token and the one after its last
-    split      "train", "dev", "test" or "" where the corpus has no splits
+    split      "train", "dev", "test", or "" without splits
     """
 
     id: str
@@ -167,17 +162,17 @@ class Document(Record):
         return (mention for mention in self.mentions if mention.in_kb)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, _packed(self)
+        return _unpacked, (_packed(self),)
 
 
 @dataclass(frozen=True, slots=True)
 class UnannotatedDocument:
-    """A document on its way to who links it: gold, titles and types stay here."""
+    """Pickles a document without its gold, titles and types."""
 
     document: Document
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, _packed(self.document, annotated=False)
+        return _unpacked, (_packed(self.document, annotated=False),)
 
 
 _END = "\0"
@@ -185,9 +180,9 @@ _PLACES = attrgetter("start", "end", "first", "stop")
 
 
 def _packed(document: Document, annotated: bool = True) -> tuple[Any, ...]:
-    """Return a document in a few strings and arrays: a pipe takes them as they are.
+    """Return a document as a few strings and arrays, which pickle fast.
 
-    Mentions with one name mostly have the same candidates. They are sent once.
+    Candidate lists that several mentions share are stored once.
     """
     tokens, mentions = document.tokens, document.mentions
     places = array("q", chain.from_iterable(map(_PLACES, mentions)))
@@ -203,10 +198,11 @@ def _packed(document: Document, annotated: bool = True) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _unpacked(
-    id: str, text: str, split: str, sentences: Any, words: Any, word_places: bytes, names: Any,
-    name_places: bytes, annotations: Any, ids: Any, sizes: list[int], numbers: list[int],
-) -> Document:  # fmt: skip
+def _unpacked(packed: tuple[Any, ...]) -> Document:
+    (
+        id_, text, split, sentences, words, word_places, names, name_places, annotations, ids,
+        sizes, numbers,
+    ) = packed  # fmt: skip
     places = array("q", word_places)
     n = len(places) // 2
     tokens = Tokens(_parted(words), places[:n], places[n:])
@@ -226,14 +222,16 @@ def _unpacked(
             "candidates": [lists[number] for number in numbers],
         },
     )  # fmt: skip
-    return Document(id, text, tokens, sentences, mentions, split)
+    return Document(
+        id=id_, text=text, tokens=tokens, sentences=sentences, mentions=mentions, split=split
+    )
 
 
 def _joined(texts: Sequence[str]) -> Any:
-    """Return strings as one, which a pipe takes in no time; as they are where that cannot be."""
+    """Return strings joined to one, which pickles fast; unchanged if they contain the separator."""
     try:
         joined = _END.join(texts)
-    except TypeError:  # somebody's ids are no strings; who links them will say so
+    except TypeError:  # ids that are not strings; the linker raises the error
         return tuple(texts)
     return joined if joined.count(_END) == len(texts) - 1 else tuple(texts)
 

@@ -1,4 +1,4 @@
-"""Segments: arithmetic within consecutive groups of rows, such as the candidates of a mention.
+"""Segments: arithmetic within groups of consecutive rows, such as the candidates of a mention.
 
 `offsets` delimit the groups: group g is rows offsets[g] to offsets[g + 1] - 1. Groups may be empty.
 """
@@ -41,19 +41,19 @@ def group_max(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
 
 
 def relative(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
-    """Return how far each row is below the best of its group: 0 for the best."""
+    """Return each row minus the best of its group: 0 for the best."""
     result = np.empty(len(values))
     subtract_best(np.asarray(values, np.float64), np.asarray(offsets, np.int64), result)
     return result
 
 
 def share(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
-    """Return each row's part of its group's sum."""
+    """Return each row's share of its group's sum."""
     return values / np.maximum(spread(group_sum(values, offsets), offsets), 1e-300)
 
 
 def rank(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
-    """Return how many rows of its group each row is below; equals share a rank."""
+    """Return the number of rows of the group above each row; equals share a rank."""
     result = np.empty(len(values))
     count_above(np.asarray(values, np.float64), np.asarray(offsets, np.int64), result)
     return result

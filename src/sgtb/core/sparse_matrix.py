@@ -23,7 +23,7 @@ class SparseMatrix:
         cls, rows: npt.ArrayLike, columns: npt.ArrayLike, values: npt.ArrayLike,
         shape: tuple[int, int],
     ) -> "SparseMatrix":  # fmt: skip
-        """Collect entries; those given twice are added."""
+        """Collect entries; duplicates are added."""
         key = np.asarray(rows, np.int64) * shape[1] + np.asarray(columns, np.int64)
         key, where = np.unique(key, return_inverse=True)
         total = np.bincount(where, np.asarray(values, np.float64), len(key))
@@ -83,11 +83,11 @@ _ROUNDS = 6
 
 
 def latent_directions(matrix: SparseMatrix, width: int, seed: int) -> tuple[Ints, Doubles]:
-    """Return the columns in use, ascending, and their part of the `width` strongest directions.
+    """Return the used columns, ascending, and their part of the `width` strongest singular vectors.
 
-    A row's latent vector is the row times the directions: i4[U] and f8[U, width]. A random start,
-    a few rounds of multiplication, and the small problem that remains is solved exactly. Rounds
-    beyond these no longer change the cosines that matter.
+    Both are i4[U] and f8[U, width]; a row's latent vector is the row times the directions.
+    Randomised subspace iteration: a random start, a few rounds of multiplication, and an exact
+    solution of the remaining small problem. Further rounds hardly change the cosines.
     """
     used = np.unique(matrix.indices)
     matrix = matrix.compact()
@@ -98,7 +98,7 @@ def latent_directions(matrix: SparseMatrix, width: int, seed: int) -> tuple[Ints
     for _ in range(_ROUNDS):
         guess = _orthogonal(back.times(matrix.times(guess)))
     image = matrix.times(guess)
-    _, directions = np.linalg.eigh(image.T @ image)  # the weakest first
+    _, directions = np.linalg.eigh(image.T @ image)  # ascending eigenvalues
     return used, guess @ directions[:, ::-1][:, :width]
 
 

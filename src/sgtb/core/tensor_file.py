@@ -1,7 +1,6 @@
-"""A tensor file: named arrays and one JSON record in a safetensors file.
+"""Tensor file: named arrays and one JSON record in a safetensors file.
 
-Writing is atomic: a reader, or the next run after a crash, finds the old file or the new one.
-Reading trusts nothing; whatever is wrong with a file, the answer is a ModelFileError.
+Writes are atomic. Reading validates everything; any defect is a ModelFileError.
 """
 
 import json
@@ -45,7 +44,7 @@ def read_tensors(
 ) -> tuple[Tensors, dict[str, Any]]:
     """Read a file that `write_tensors` wrote with a record of this kind and version.
 
-    oldest  the first version that is read as well
+    oldest  the oldest version that is read as well
     """
     size = _size(path)
     if size > max_bytes:
@@ -122,6 +121,6 @@ def _array(name: str, entry: Mapping[str, Any]) -> np.ndarray[Any, Any]:
         raise ModelFileError(
             f"tensor {name} has the type {entry['dtype']}, which sgtb never writes"
         )
-    # A copy, because kernels want memory that is aligned and their own.
+    # A copy: kernels need aligned, writable memory.
     array: np.ndarray[Any, Any] = np.frombuffer(entry["data"], dtype).reshape(entry["shape"]).copy()
     return array

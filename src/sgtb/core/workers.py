@@ -1,4 +1,4 @@
-"""Worker processes: started afresh, deaf to Ctrl-C, and gone when their parent is."""
+"""Worker processes: spawned, ignoring Ctrl-C, and ending with their parent."""
 
 import os
 import signal
@@ -16,9 +16,9 @@ T = TypeVar("T")
 def worker_pool(
     workers: int, begin: Callable[..., None] | None = None, *arguments: Any
 ) -> ProcessPoolExecutor:
-    """Return a pool whose processes are started as they are needed.
+    """Return a pool whose processes start on demand.
 
-    begin  called in each of them, with the arguments, before its first work
+    begin  called in each process, with the arguments, before its first task
     """
     return ProcessPoolExecutor(
         workers, get_context("spawn"), initializer=_begin_work, initargs=(begin, arguments)
@@ -28,17 +28,16 @@ def worker_pool(
 def submit(
     pool: ProcessPoolExecutor, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> "Future[T]":
-    """Give work to a pool. A process that this starts leaves interrupts to its parent."""
+    """Submit a task to a pool; processes started by it ignore interrupts."""
     with _interrupts_blocked():
         return pool.submit(function, *args, **kwargs)
 
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Let the main process alone deal with Ctrl-C; it tells the workers to end.
+    """Block interrupts, so that only the main process handles Ctrl-C.
 
-    They are started as they are needed, and keep what was blocked from their first moment on.
-    Here an interrupt only waits.
+    Workers start on demand and inherit the mask. In this process an interrupt is delayed.
     """
     mask = getattr(signal, "pthread_sigmask", None)  # not on every system
     if mask is None:
@@ -52,7 +51,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _begin_work(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    """Do the same in a worker, once it runs, for systems that block nothing; outlive no parent."""
+    """Ignore interrupts on systems without signal masks, and end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if begin is not None:
@@ -60,7 +59,7 @@ def _begin_work(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -
 
 
 def _end_with_parent() -> None:
-    """Wait until the parent is gone, killed perhaps: a worker would wait for work for ever."""
+    """End when the parent does; a killed parent cannot stop its workers."""
     parent = parent_process()
     if parent is not None:
         parent.join()

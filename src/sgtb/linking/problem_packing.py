@@ -8,13 +8,12 @@ import numpy as np
 from sgtb.boosting.data.pairs import PairTable, TablePairs
 from sgtb.boosting.data.problems import Problems
 from sgtb.core.dtypes import Floats, Longs
-from sgtb.core.ragged import Ragged
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.candidates.entity_nodes import Nodes
 from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.features.pair_features import PAIRS
 from sgtb.linking.features.schema import SCHEMA, Schema
 from sgtb.linking.links import Found
-from sgtb.native import list_links
 
 
 @dataclass(frozen=True)
@@ -40,22 +39,21 @@ def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None =
     """
     own = np.arange(len(facts)) if rows is None else rows
     n = len(own)
-    offsets, links = np.empty(n + 1, np.int64), np.empty(len(facts.links.indices), np.int32)
-    n_links = list_links(own, facts.links.indptr, facts.links.indices, offsets, links)
-    relations = {
-        "linked": Ragged(offsets, links[:n_links]),
-        "same": Ragged(np.arange(n + 1), np.arange(n, dtype=np.int32)),
-    }
-    linked = [relations[name] for name in schema.pairs if name in relations]
-    spaces = [getattr(facts, name) for name in schema.pairs if name not in relations]
-    targets = np.concatenate([np.zeros(0, np.int32), *(one.data for one in linked)])
-    base = np.cumsum([0, *(len(one.data) for one in linked)])
+    features = [feature for feature in PAIRS if feature.name in schema.pairs]
+    spaces = [feature.vectors(facts) for feature in features if feature.vectors]
+    relations = [feature.links(facts, own) for feature in features if feature.links]
+    targets = np.concatenate([np.zeros(0, np.int32), *(one.data for one in relations)])
+    base = np.cumsum([0, *(len(one.data) for one in relations)])
     return PairTable(
-        np.concatenate([np.zeros((n, 0), np.float32), *(s.take(own, 0) for s in spaces)], axis=1),
-        np.cumsum([0, *(space.shape[1] for space in spaces)]),
-        np.array([one.indptr for one in linked], np.int64).reshape(-1, n + 1) + base[:-1, None],
-        targets, np.ones(len(targets), np.float32),
-    )  # fmt: skip
+        vectors=np.concatenate(
+            [np.zeros((n, 0), np.float32), *(s.take(own, 0) for s in spaces)], axis=1
+        ),
+        space_offsets=np.cumsum([0, *(space.shape[1] for space in spaces)]),
+        link_offsets=np.array([one.indptr for one in relations], np.int64).reshape(-1, n + 1)
+        + base[:-1, None],
+        link_targets=targets,
+        link_counts=np.ones(len(targets), np.float32),
+    )
 
 
 def pack(

@@ -1,6 +1,8 @@
 // Arguments of kernels that are read the same way whatever the kernel, and errors about them.
 #include "bind.hpp"
 
+#include <sstream>
+
 #include "check.hpp"
 
 namespace sgtb {
@@ -72,6 +74,13 @@ void check_count(std::size_t given, std::size_t needed, const char* name) {
 
 void fail(const char* name, const std::string& problem) {
     throw std::invalid_argument(std::string(name) + ": " + problem);
+}
+
+std::vector<std::string> split_names(std::string_view names) {
+    std::istringstream list{std::string(names)};
+    std::vector<std::string> out;
+    for (std::string name; std::getline(list >> std::ws, name, ',');) out.push_back(name);
+    return out;
 }
 
 void fail_length(int64_t length, int64_t expected, const char* name) {

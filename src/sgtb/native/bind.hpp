@@ -1,13 +1,15 @@
 // Binding of kernels: arguments are read by the types of a C++ function, the GIL is released.
 //
 //     SGTB_RECORD(Points, offsets, residual)                  // attributes of a Python object
-//     bind<&fill_rows>(module, "fill_rows", "documents", "points", "out");
+//     SGTB_BIND(fill_rows, documents, points, out);
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -169,16 +171,15 @@ void check_count(std::size_t given, std::size_t needed, const char* name);
 template <bool KeepsBuffers, class Result, class... Args>
 struct Call {
     using Values = std::tuple<std::decay_t<Args>...>;
-    using Names = std::array<const char*, sizeof...(Args)>;
 
     template <auto Function, std::size_t... I>
-    static nb::object call(nb::args args, const char* name, const Names& names,
+    static nb::object call(nb::args args, const char* name, const std::vector<std::string>& names,
                            std::index_sequence<I...>) {
         check_count(args.size(), sizeof...(Args), name);
         Buffers buffers;
         Values values;
         (Reader<std::tuple_element_t<I, Values>>::read(
-             buffers, PyTuple_GetItem(args.ptr(), I), Path{names[I]}, std::get<I>(values)),
+             buffers, PyTuple_GetItem(args.ptr(), I), Path{names[I].c_str()}, std::get<I>(values)),
          ...);
         auto run = [&] {
             nb::gil_scoped_release released;
@@ -204,16 +205,22 @@ struct Signature<Result (*)(Args...)> : Call<false, Result, Args...> {};
 template <class Result, class... Args>
 struct Signature<Result (*)(Buffers&, Args...)> : Call<true, Result, Args...> {};
 
-// Make a kernel callable from Python, with the names of its arguments for errors.
-template <auto Function, class... Text>
-void bind(nb::module_& module, const char* name, Text... names) {
+constexpr std::size_t count_names(std::string_view names) {
+    return 1 + std::count(names.begin(), names.end(), ',');
+}
+std::vector<std::string> split_names(std::string_view names);
+
+// Make a kernel callable from Python; the names of its arguments are those in errors.
+#define SGTB_BIND(function, ...) SGTB_BIND_AS(#function, function, __VA_ARGS__)
+#define SGTB_BIND_AS(name, function, ...) \
+    bind<&function, count_names(#__VA_ARGS__)>(module, name, #__VA_ARGS__)
+
+template <auto Function, std::size_t n_names>
+void bind(nb::module_& module, const char* name, const char* names) {
     using S = Signature<decltype(Function)>;
-    static_assert(sizeof...(Text) == std::tuple_size_v<typename S::Values>,
-                  "one name per argument");
-    typename S::Names all{names...};
-    module.def(name, [name, all](nb::args args) {
-        return S::template call<Function>(
-            args, name, all, std::make_index_sequence<sizeof...(Text)>{});
+    static_assert(n_names == std::tuple_size_v<typename S::Values>, "one name per argument");
+    module.def(name, [name, all = split_names(names)](nb::args args) {
+        return S::template call<Function>(args, name, all, std::make_index_sequence<n_names>{});
     });
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "array.hpp"
 
@@ -17,6 +19,23 @@ namespace sgtb {
 
 inline void check_equal(int64_t length, int64_t expected, const char* name) {
     if (length != expected) fail_length(length, expected, name);
+}
+
+// The names in "a, b, c".
+std::vector<std::string> split_names(std::string_view names);
+
+// Raise unless all arrays have n items: SGTB_CHECK_LENGTHS(n, prior, facts.degree, out).
+#define SGTB_CHECK_LENGTHS(n, ...) check_lengths(#__VA_ARGS__, n, __VA_ARGS__)
+template <class... Arrays>
+void check_lengths(const char* names, int64_t n, const Arrays&... arrays) {
+    const int64_t lengths[] = {arrays.size()...};
+    for (std::size_t i = 0; i < sizeof...(arrays); ++i)
+        if (lengths[i] != n) fail_length(lengths[i], n, split_names(names)[i].c_str());
+}
+
+template <class T, int N>
+void check_shape(const Array<T, N>& array, const std::array<int64_t, N>& shape, const char* name) {
+    for (int d = 0; d < N; ++d) check_equal(array.shape(d), shape[d], name);
 }
 
 inline void check_at_least(int64_t length, int64_t least, const char* name) {

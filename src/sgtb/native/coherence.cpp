@@ -171,8 +171,7 @@ void check_votes(const CandidateTable& candidates, int64_t n_entities, Longs nam
     check_range(name, 0, candidates.n_mentions(), "name");
     check_equal(prior.size(), candidates.entity.size(), "prior");
     check_value(reach, 0, int64_t(1) << 31, "reach");
-    check_equal(out.shape(0), Votes::LINES, "out");
-    check_equal(out.shape(1), candidates.entity.size(), "out");
+    check_shape(out, {Votes::LINES, candidates.entity.size()}, "out");
 }
 
 // Votes by links, which go both ways. A name has no vote on its own candidates.
@@ -378,12 +377,10 @@ void closeness_votes(const CandidateTable& candidates, Longs name, Doubles prior
 void compare_votes(Array<const double, 2> votes, Doubles log, Doubles share, Ints offsets,
                    Array<float, 2> out) {
     const int64_t n = votes.shape(0), n_candidates = votes.shape(1);
-    check_equal(log.size(), n_candidates, "log");
-    check_equal(share.size(), n_candidates, "share");
+    SGTB_CHECK_LENGTHS(n_candidates, log, share);
     check_at_least(offsets.size(), 1, "offsets");
     check_offsets(offsets, offsets.size() - 1, n_candidates, "offsets");
-    check_equal(out.shape(0), n_candidates, "out");
-    check_equal(out.shape(1), 2 * n + 3, "out");
+    check_shape(out, {n_candidates, 2 * n + 3}, "out");
     for (int64_t m = 0; m < offsets.size() - 1; ++m) {
         const int64_t first = offsets[m], last = offsets[m + 1];
         for (int64_t i = 0; i <= n; ++i) {
@@ -413,8 +410,7 @@ void random_walk(const Nodes& nodes, Longs place, Doubles prior, const Links& li
     check_range(nodes.entity, 0, links.indptr.size() - 1, "nodes.entity");
     check_range(nodes.place, 0, n_nodes, "nodes.place");
     check_range(place, 0, nodes.place.size(), "place");
-    check_equal(prior.size(), nodes.place.size(), "prior");
-    check_equal(out.size(), nodes.place.size(), "out");
+    SGTB_CHECK_LENGTHS(nodes.place.size(), prior, out);
     std::vector<double> start(n_nodes), moved;
     for (const int64_t c : place) start[nodes.place[c]] += prior[c];
     for (int64_t d = 0; d < n_documents; ++d) {
@@ -592,18 +588,14 @@ void multiply_sparse(Longs indptr, Ints indices, Floats data, Array<const T, 2> 
 }  // namespace
 
 void bind_coherence(nb::module_& module) {
-    bind<&link_votes>(module, "link_votes", "candidates", "name", "prior", "links", "reach", "out");
-    bind<&closeness_votes>(module, "closeness_votes", "candidates", "name", "prior", "vectors",
-                           "reach", "out");
-    bind<&compare_votes>(module, "compare_votes", "votes", "log", "share", "offsets", "out");
-    bind<&random_walk>(module, "random_walk", "nodes", "place", "prior", "links", "n_rounds",
-                       "restart", "out");
-    bind<&find_rows>(module, "find_rows", "number", "offsets", "linked", "row", "degree");
-    bind<&join_links>(module, "join_links", "link_offsets", "row", "degree", "columns", "offsets");
-    bind<&multiply_sparse<float>>(module, "multiply_sparse_f4", "indptr", "indices", "data",
-                                  "dense", "out");
-    bind<&multiply_sparse<double>>(module, "multiply_sparse_f8", "indptr", "indices", "data",
-                                   "dense", "out");
+    SGTB_BIND(link_votes, candidates, name, prior, links, reach, out);
+    SGTB_BIND(closeness_votes, candidates, name, prior, vectors, reach, out);
+    SGTB_BIND(compare_votes, votes, log, share, offsets, out);
+    SGTB_BIND(random_walk, nodes, place, prior, links, n_rounds, restart, out);
+    SGTB_BIND(find_rows, number, offsets, linked, row, degree);
+    SGTB_BIND(join_links, link_offsets, row, degree, columns, offsets);
+    SGTB_BIND_AS("multiply_sparse_f4", multiply_sparse<float>, indptr, indices, data, dense, out);
+    SGTB_BIND_AS("multiply_sparse_f8", multiply_sparse<double>, indptr, indices, data, dense, out);
 }
 
 }  // namespace sgtb

@@ -253,18 +253,13 @@ std::span<const uint8_t> token_bytes(const TokenTable& tokens, int64_t token) {
 void describe_mentions(const TokenTable& tokens, const std::vector<Spot>& spots, const Bits& bit,
                        const MentionNames& names, const Topics& topics, const ContextTables& out) {
     const int64_t n = static_cast<int64_t>(spots.size()), n_documents = tokens.n_documents();
-    check_equal(names.is_upper.size(), n, "names.is_upper");
-    check_equal(names.length.size(), n, "names.length");
+    SGTB_CHECK_LENGTHS(n, names.is_upper, names.length);
     check_range(names.length, 0, N_LENGTHS, "names.length");
-    check_equal(names.same_name.size(), n, "names.same_name");
-    check_equal(names.ending.size(), n, "names.ending");
-    check_equal(names.shape.size(), n, "names.shape");
+    SGTB_CHECK_LENGTHS(n, names.same_name, names.ending, names.shape);
     check_ragged(names.words, n, "names.words");
-    check_equal(topics.clues.shape(0), n_documents, "topics.clues");
-    check_equal(topics.clues.shape(1), N_TOPIC_CLUES, "topics.clues");
+    check_shape(topics.clues, {n_documents, N_TOPIC_CLUES}, "topics.clues");
     check_equal(topics.given.size(), n_documents, "topics.given");
-    check_equal(out.place.shape(0), n, "out.place");
-    check_equal(out.place.shape(1), N_PLACES, "out.place");
+    check_shape(out.place, {n, N_PLACES}, "out.place");
     check_clues(out.place_clues, n, n * N_PLACE_CLUES, "out.place_clues");
     check_clues(out.tag_clues, n, n * N_TAG_CLUES + names.words.data.size(), "out.tag_clues");
 
@@ -370,8 +365,7 @@ int64_t number_distinct(Ints words, int64_t n_vocabulary, Array<int64_t> place,
                      Array<int32_t> distinct) {
     check_value(n_vocabulary, 0, INT32_MAX, "n_vocabulary");
     check_range(words, 0, n_vocabulary, "words");
-    check_equal(place.size(), words.size(), "place");
-    check_equal(distinct.size(), words.size(), "distinct");
+    SGTB_CHECK_LENGTHS(words.size(), place, distinct);
     std::vector<int32_t> number(n_vocabulary, -1);
     int32_t n = 0;
     for (int64_t i = 0; i < words.size(); ++i) {
@@ -486,9 +480,7 @@ void read_texts(const TokenTable& tokens, const std::vector<Spot>& spots, const 
     const int64_t n_distinct = words.number.size();
     check_at_least(words.place.size(), tokens.n_words(0, tokens.kind.size() - 1), "words.place");
     check_range(words.place, 0, n_distinct, "words.place");
-    check_equal(words.weight.size(), n_distinct, "words.weight");
-    check_equal(words.is_digit.size(), n_distinct, "words.is_digit");
-    check_equal(words.is_stop.size(), n_distinct, "words.is_stop");
+    SGTB_CHECK_LENGTHS(n_distinct, words.weight, words.is_digit, words.is_stop);
     for (const Hashes& clues : {words.sentence_clue, words.headline_clue, words.document_clue})
         check_equal(clues.size(), n_distinct, "words.*_clue");
     const auto [in_names, in_sentences, in_windows] = count_words(spots, tokens);
@@ -566,11 +558,9 @@ void describe_contexts(const Mentions& mentions, const TokenTable& tokens, int64
 }  // namespace
 
 void bind_contexts(nb::module_& module) {
-    bind<&context_sizes>(module, "context_sizes", "mentions", "tokens", "window");
-    bind<&number_distinct>(module, "number_distinct", "words", "n_vocabulary", "place",
-                           "distinct");
-    bind<&describe_contexts>(module, "describe_contexts", "mentions", "tokens", "window", "names",
-                             "topics", "words", "settings", "out");
+    SGTB_BIND(context_sizes, mentions, tokens, window);
+    SGTB_BIND(number_distinct, words, n_vocabulary, place, distinct);
+    SGTB_BIND(describe_contexts, mentions, tokens, window, names, topics, words, settings, out);
 }
 
 }  // namespace sgtb

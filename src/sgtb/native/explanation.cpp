@@ -327,38 +327,31 @@ private:
 // Rescore documents one after the other: visit(d, counterfactuals), with at most `room`
 // replacements in each.
 template <class Visit>
-void rescore_documents(const std::vector<int32_t>& documents, const Rescoring& rescoring, int64_t room,
-                      Visit visit) {
+void rescore_documents(const std::vector<int32_t>& documents, const Rescoring& rescoring,
+                       int64_t room, Visit visit) {
     const Search& s = rescoring.search;
     int64_t n_steps = 1;
     for (const int32_t d : documents) n_steps = std::max(n_steps, s.n_steps(d));
     std::unique_ptr<LocalMasks> local_masks;
     if (rescoring.use_masks)
-        local_masks = std::make_unique<LocalMasks>(s.forest, rescoring.n_trees, rescoring.masks, n_steps);
-    Counterfactuals counterfactuals(rescoring, local_masks.get(), n_steps, std::max<int64_t>(room, 1));
-    std::vector<int64_t> lane(documents.size());
-    Interrupt interrupt;
-    for (std::size_t i = 0, ahead = 0; i < documents.size(); ++i) {
-        interrupt.check();
-        if (local_masks && i == ahead) {  // as many documents as there is room for
-            local_masks->clear();
-            for (; ahead < documents.size(); ++ahead) {
-                const int64_t d = documents[ahead];
-                if (!local_masks->fits(s.n_steps(d))) break;
-                lane[ahead] = local_masks->size();
-                for (int64_t step = 0; step < s.n_steps(d); ++step) {
-                    const int64_t m = rescoring.mention_at(d, step);
-                    local_masks->add(s, m, rescoring.choices[m], rescoring.choices[m] + 1);
-                }
-            }
-            local_masks->run(s.forest);
+        local_masks = std::make_unique<LocalMasks>(s.forest, rescoring.n_trees, rescoring.masks,
+                                                   n_steps);
+    Counterfactuals counterfactuals(rescoring, local_masks.get(), n_steps,
+                                    std::max<int64_t>(room, 1));
+    auto add = [&](int64_t d) {
+        for (int64_t step = 0; step < s.n_steps(d); ++step) {
+            const int64_t m = rescoring.mention_at(d, step);
+            local_masks->add(s, m, rescoring.choices[m], rescoring.choices[m] + 1);
         }
-        const int64_t d = documents[i];
-        const DocumentLinks links = uses_links(s.pairs) ? DocumentLinks(s.pairs, d)
-                                                        : DocumentLinks();
-        counterfactuals.start(d, &links, lane[i]);
-        visit(d, counterfactuals);
-    }
+    };
+    each_document(
+        documents, s.forest, local_masks.get(), [&](int64_t d) { return s.n_steps(d); }, add,
+        [&](int64_t d, int64_t lane) {
+            const DocumentLinks links =
+                uses_links(s.pairs) ? DocumentLinks(s.pairs, d) : DocumentLinks();
+            counterfactuals.start(d, &links, lane);
+            visit(d, counterfactuals);
+        });
 }
 
 // ---- counterfactual scores: S(y with m -> c) - S(y) of all candidates
@@ -391,8 +384,7 @@ void score_counterfactuals(Ints documents, const Rescoring& rescoring, Doubles f
     check_rescoring(documents, rescoring);
     check_equal(factor.size(), s.entity.size(), "factor");
     check_equal(out.total.size(), s.n_documents(), "out.total");
-    check_equal(out.score.size(), s.entity.size(), "out.score");
-    check_equal(out.probability.size(), s.entity.size(), "out.probability");
+    SGTB_CHECK_LENGTHS(s.entity.size(), out.score, out.probability);
     int64_t room = 0;
     for (const int32_t d : documents)
         room = std::max<int64_t>(room, s.candidate_offsets[s.mention_offsets[d + 1]] -
@@ -610,8 +602,7 @@ private:
         check_equal(runner_ups_.size(), n, "runner_ups");
         for (int64_t k = 0; k < n; ++k)
             check_value(runner_ups_[k], 0, s_.n_candidates(mentions_[k]), "runner_ups");
-        check_equal(out_.local.shape(0), n, "out.local");
-        check_equal(out_.local.shape(1), s_.n_local, "out.local");
+        check_shape(out_.local, {n, s_.n_local}, "out.local");
         check_equal(out_.total.size(), n, "out.total");
         check_offsets(out_.offsets, n, out_.mentions.size(), "out.offsets");
         for (int64_t k = 0; k < n; ++k) {
@@ -717,8 +708,7 @@ int64_t rank_reasons(const Contributions& from, Longs comparisons, Doubles sign,
     const int64_t n = comparisons.size(), n_local = from.local.shape(1);
     check_offsets(from.offsets, from.local.shape(0), from.mentions.size(), "contributions.offsets");
     check_range(comparisons, 0, from.local.shape(0), "comparisons");
-    check_equal(sign.size(), n, "sign");
-    check_equal(first.size(), n, "first");
+    SGTB_CHECK_LENGTHS(n, sign, first);
     check_equal(group.size(), n_local, "group");
     check_range(group, 0, n_groups, "group");
     check_equal(counts.size(), n, "counts");
@@ -764,12 +754,10 @@ SGTB_RECORD(CounterfactualScores, total, score, probability)
 SGTB_RECORD(Contributions, local, offsets, mentions, total)
 
 void bind_explanation(nb::module_& module) {
-    bind<&score_counterfactuals>(module, "score_counterfactuals", "documents", "rescoring", "factor", "margin",
-                           "out");
-    bind<&explain_documents>(module, "explain_documents", "documents", "rescoring", "mentions",
-                             "runner_ups", "out");
-    bind<&rank_reasons>(module, "rank_reasons", "contributions", "comparisons", "sign", "first",
-                        "group", "n_groups", "least", "counts", "code", "value");
+    SGTB_BIND(score_counterfactuals, documents, rescoring, factor, margin, out);
+    SGTB_BIND(explain_documents, documents, rescoring, mentions, runner_ups, out);
+    SGTB_BIND(rank_reasons, contributions, comparisons, sign, first, group, n_groups, least,
+              counts, code, value);
 }
 
 }  // namespace sgtb

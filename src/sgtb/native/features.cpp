@@ -175,8 +175,7 @@ void compare_names(Ints candidate_offsets, Ints entity, Longs name, Longs full_n
     check_equal(length.size(), n_names, "length");
     check_range(length, 0, names.beginning.shape(1) + 1, "length");
     check_equal(whole_title.size(), titles.whole.size(), "whole_title");
-    check_equal(out.shape(0), entity.size(), "out");
-    check_equal(out.shape(1), N_NAME_COLUMNS, "out");
+    check_shape(out, {entity.size(), N_NAME_COLUMNS}, "out");
     Name own, full;
     Interrupt interrupt;
     for (int64_t m = 0; m < n_mentions; ++m) {
@@ -304,8 +303,7 @@ void average_by_name(Ints mention_offsets, Longs name, Array<const double, 2> va
     check_offsets(mention_offsets, n_documents, n, "mention_offsets");
     check_range(name, 0, n, "name");
     check_equal(values.shape(0), n, "values");
-    check_equal(mean.shape(0), n, "mean");
-    check_equal(mean.shape(1), width, "mean");
+    check_shape(mean, {n, width}, "mean");
     std::vector<int64_t> first(n, -1), count(n, 0);
     std::fill(mean.begin(), mean.end(), 0.0);
     for (int64_t d = 0; d < n_documents; ++d) {
@@ -333,9 +331,7 @@ void number_nodes(Longs borders, Ints entity, int64_t n_entities, const Nodes& n
     check_value(n_entities, 0, INT32_MAX, "n_entities");
     check_range(entity, 0, n_entities, "entity");
     check_equal(nodes.offsets.size(), n_documents + 1, "nodes.offsets");
-    check_equal(nodes.entity.size(), n, "nodes.entity");
-    check_equal(nodes.number.size(), n, "nodes.number");
-    check_equal(nodes.place.size(), n, "nodes.place");
+    SGTB_CHECK_LENGTHS(n, nodes.entity, nodes.number, nodes.place);
     // Candidates in the order of their entities: so each document has its own in this order, too.
     std::vector<int64_t> starts(n_entities + 1), order(n);
     std::vector<int32_t> document(n), last(n_documents, -1);
@@ -418,12 +414,9 @@ void compare_priors(Ints offsets, Ints entity, const PriorFacts& facts, Doubles 
     const int64_t n_entities = facts.in_links.size();
     check_offsets(offsets, offsets.size() - 1, entity.size(), "offsets");
     check_range(entity, 0, n_entities, "entity");
-    check_equal(facts.log_in_links.size(), n_entities, "facts.log_in_links");
-    check_equal(facts.log_out_links.size(), n_entities, "facts.log_out_links");
-    check_equal(facts.popularity.size(), n_entities, "facts.popularity");
+    SGTB_CHECK_LENGTHS(n_entities, facts.log_in_links, facts.log_out_links, facts.popularity);
     check_equal(odds.size(), entity.size(), "odds");
-    check_equal(out.shape(0), entity.size(), "out");
-    check_equal(out.shape(1), N_PRIOR_COLUMNS, "out");
+    check_shape(out, {entity.size(), N_PRIOR_COLUMNS}, "out");
     std::vector<float> log_in, popularity;  // of a mention's candidates
     for (int64_t m = 0; m + 1 < offsets.size(); ++m) {
         const int64_t first = offsets[m], n = offsets[m + 1] - first;
@@ -515,13 +508,11 @@ void fill_learned(Array<const double, 2> tags, Array<const double, 2> name_tags,
     check_offsets(offsets, n_mentions, n, "offsets");
     check_equal(tags.shape(0), n_mentions, "tags");
     check_at_least(n_tags, 3, "tags");
-    check_equal(name_tags.shape(0), n_mentions, "name_tags");
-    check_equal(name_tags.shape(1), n_tags, "name_tags");
+    check_shape(name_tags, {n_mentions, n_tags}, "name_tags");
     check_range(entity, 0, types.shape(0), "entity");
     check_equal(types.shape(1), 3, "types");
     for (const auto& table : {scores.own, scores.below, scores.odds}) {
-        check_equal(table.shape(0), n_rankers, "scores");
-        check_equal(table.shape(1), n, "scores");
+        check_shape(table, {n_rankers, n}, "scores");
     }
     check_range(wanted, 0, n_values, "wanted");
     check_equal(out.shape(0), n, "out");
@@ -556,19 +547,17 @@ void fill_learned(Array<const double, 2> tags, Array<const double, 2> name_tags,
 }  // namespace
 
 void bind_features(nb::module_& module) {
-    bind<&compare_names>(module, "compare_names", "candidate_offsets", "entity", "name",
-                         "full_name", "names", "length", "titles", "whole_title", "out");
-    bind<&group_repeats>(module, "group_repeats", "mention_offsets", "keys", "first",
-                         "group_offsets", "members", "place");
-    bind<&average_by_name>(module, "average_by_name", "mention_offsets", "name", "values", "mean");
-    bind<&number_nodes>(module, "number_nodes", "borders", "entity", "n_entities", "nodes");
-    bind<&copy_slices>(module, "copy_slices", "items", "size", "starts", "offsets", "out");
-    bind<&subtract_best>(module, "subtract_best", "values", "offsets", "out");
-    bind<&count_above>(module, "count_above", "values", "offsets", "out");
-    bind<&compare_priors>(module, "compare_priors", "offsets", "entity", "facts", "odds", "out");
-    bind<&fill_columns>(module, "fill_columns", "offsets", "parts", "out");
-    bind<&fill_learned>(module, "fill_learned", "tags", "name_tags", "types", "entity", "offsets",
-                        "scores", "wanted", "first", "out");
+    SGTB_BIND(compare_names, candidate_offsets, entity, name, full_name, names, length, titles,
+              whole_title, out);
+    SGTB_BIND(group_repeats, mention_offsets, keys, first, group_offsets, members, place);
+    SGTB_BIND(average_by_name, mention_offsets, name, values, mean);
+    SGTB_BIND(number_nodes, borders, entity, n_entities, nodes);
+    SGTB_BIND(copy_slices, items, size, starts, offsets, out);
+    SGTB_BIND(subtract_best, values, offsets, out);
+    SGTB_BIND(count_above, values, offsets, out);
+    SGTB_BIND(compare_priors, offsets, entity, facts, odds, out);
+    SGTB_BIND(fill_columns, offsets, parts, out);
+    SGTB_BIND(fill_learned, tags, name_tags, types, entity, offsets, scores, wanted, first, out);
 }
 
 }  // namespace sgtb

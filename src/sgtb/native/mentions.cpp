@@ -132,9 +132,7 @@ struct Page {
 void check_page(const PageTokens& tokens, Array<const int64_t, 2> sentences) {
     constexpr int64_t far = int64_t{1} << 40;  // differences of places do not overflow
     const int64_t n = tokens.shapes.size();
-    check_equal(tokens.starts.size(), n, "tokens.starts");
-    check_equal(tokens.ends.size(), n, "tokens.ends");
-    check_equal(tokens.after_empty_line.size(), n, "tokens.after_empty_line");
+    SGTB_CHECK_LENGTHS(n, tokens.starts, tokens.ends, tokens.after_empty_line);
     check_range(tokens.starts, 0, far, "tokens.starts");
     check_range(tokens.ends, 0, far, "tokens.ends");
     check_equal(sentences.shape(1), 2, "sentences");
@@ -154,8 +152,7 @@ int64_t find_name_ranges(PageTokens tokens, Array<const int64_t, 2> sentences, N
     const int64_t n = tokens.shapes.size();
     check_value(limits.max_tokens, 0, n + 1, "limits.max_tokens");
     check_equal(positions.size(), n, "positions");
-    check_equal(out.first.size(), n * limits.max_tokens, "out.first");
-    check_equal(out.last.size(), n * limits.max_tokens, "out.last");
+    SGTB_CHECK_LENGTHS(n * limits.max_tokens, out.first, out.last);
     const Page page{tokens, limits};
     Interrupt interrupt;
     int64_t n_found = 0;
@@ -184,8 +181,7 @@ int64_t find_name_ranges(PageTokens tokens, Array<const int64_t, 2> sentences, N
 }  // namespace
 
 void bind_mentions(nb::module_& module) {
-    bind<&find_name_ranges>(module, "find_name_ranges", "tokens", "sentences", "limits",
-                            "positions", "out");
+    SGTB_BIND(find_name_ranges, tokens, sentences, limits, positions, out);
     nb::module_ shapes = module.def_submodule("token_shape_bits");
     const std::pair<const char*, int32_t> bits[] = {
         {"WORD", WORD},   {"NAME", NAME},         {"UPPER", UPPER}, {"SMALL", SMALL},

@@ -28,8 +28,7 @@ void check_pairs(const Pairs& pairs, int64_t n_documents) {
     check_range(pairs.row, 0, n_rows, "pairs.row");
     check_at_least(pairs.space_offsets.size(), 1, "pairs.space_offsets");
     check_offsets(pairs.space_offsets, pairs.n_spaces(), pairs.width(), "pairs.space_offsets");
-    check_equal(pairs.link_offsets.shape(0), pairs.n_relations(), "pairs.link_offsets");
-    check_equal(pairs.link_offsets.shape(1), n_rows + 1, "pairs.link_offsets");
+    check_shape(pairs.link_offsets, {pairs.n_relations(), n_rows + 1}, "pairs.link_offsets");
     check_equal(pairs.link_counts.size(), n_targets, "pairs.link_counts");
     for (int64_t r = 0; r < pairs.n_relations(); ++r)
         for (const int32_t row : pairs.row) {
@@ -62,13 +61,11 @@ void check_search(const Search& s) {
     check_equal(s.local.shape(1), BLOCK_SIZE, "local");
     check_at_least(s.local.shape(0), blocks * s.n_local, "local");
     check_pairs(s.pairs, n_documents);
-    check_equal(s.global_thresholds.shape(0), 2 * s.pairs.n_features, "global_thresholds");
-    check_equal(s.global_thresholds.shape(1), MAX_BINS, "global_thresholds");
+    check_shape(s.global_thresholds, {2 * s.pairs.n_features, MAX_BINS}, "global_thresholds");
     const int64_t n_steps = s.mention.shape(1), n_directions = s.mention.shape(0);
     check_value(n_directions, 1, 3, "mention");
     check_offsets(s.step_offsets, n_documents, n_steps, "step_offsets");
-    check_equal(s.step_blocks.shape(0), n_directions, "step_blocks");
-    check_equal(s.step_blocks.shape(1), n_steps + 1, "step_blocks");
+    check_shape(s.step_blocks, {n_directions, n_steps + 1}, "step_blocks");
     for (int64_t direction = 0; direction < n_directions; ++direction) {
         check_equal(s.step_blocks(direction, 0), 0, "step_blocks");
         for (int64_t d = 0; d < n_documents; ++d)

@@ -77,8 +77,7 @@ void list_kinds(Ints candidate_offsets, Ints entity, const HashedWords& names,
     if (!std::equal(kind_clues.indptr.begin(), kind_clues.indptr.end(),
                     kind_words.indptr.begin()))
         fail("kind_words.indptr", "differ from kind_clues.indptr");
-    check_equal(title_equal.size(), n_candidates, "title_equal");
-    check_equal(rest_words.size(), n_candidates, "rest_words");
+    SGTB_CHECK_LENGTHS(n_candidates, title_equal, rest_words);
     check_equal(equal.size(), 4, "equal");
     check_value(no_kind, 0, int64_t(1) << 32, "no_kind");
     check_equal(offsets.size(), n_candidates + 1, "offsets");
@@ -126,8 +125,7 @@ void find_alike(Ints candidate_offsets, Ints document, Longs offsets, Hashes kin
     check_groups(candidate_offsets, n_candidates, "candidate_offsets");
     check_equal(document.size(), n_mentions, "document");
     check_kinds(offsets, kinds, n_worded);
-    check_equal(alike.size(), n_candidates, "alike");
-    check_equal(worded_alike.size(), n_candidates, "worded_alike");
+    SGTB_CHECK_LENGTHS(n_candidates, alike, worded_alike);
     auto is_new_document = [&](int64_t m) { return m > 0 && document[m] != document[m - 1]; };
     int64_t most = 1, here = 0;
     for (int64_t m = 0; m < n_mentions; ++m) {
@@ -178,8 +176,7 @@ void count_cuts(Array<const float, 2> features, Array<const float, 2> cuts,
     const int64_t n_rows = features.shape(0), n_columns = cuts.shape(0);
     check_at_least(features.shape(1), n_columns, "features");
     check_value(cuts.shape(1), 0, 256, "columns of cuts");
-    check_equal(out.shape(0), n_rows, "out");
-    check_equal(out.shape(1), n_columns, "out");
+    check_shape(out, {n_rows, n_columns}, "out");
     // The cuts of eight columns abreast, as far as one of them has any.
     const int64_t n_blocks = (n_columns + WIDTH - 1) / WIDTH;
     std::vector<float> panels;
@@ -292,8 +289,7 @@ void learn_ranks(Ints candidate_offsets, Ints gold, const Crosses& sides,
     check_at_least(weights.size(), 1, "weights");
     check_equal(seen.size(), weights.size(), "seen");
     check_bins(bins, sides.n_worded.size(), bin_weights, "bins");
-    check_equal(bin_seen.shape(0), bin_weights.shape(0), "bin_seen");
-    check_equal(bin_seen.shape(1), bin_weights.shape(1), "bin_seen");
+    check_shape(bin_seen, {bin_weights.shape(0), bin_weights.shape(1)}, "bin_seen");
     const auto mask = static_cast<uint32_t>(weights.size() - 1);
     auto sum = [&](Hashes kinds, Hashes clues) {
         double total = 0.0;
@@ -370,8 +366,7 @@ void score_candidates(Ints candidate_offsets, const Crosses& sides, Array<const 
     check_equal(weights.shape(1), 2, "weights");
     check_bins(local, n_candidates, local_weights, "local");
     check_bins(joint, n_candidates, joint_weights, "joint");
-    check_equal(out.shape(0), 2, "out");
-    check_equal(out.shape(1), n_candidates, "out");
+    check_shape(out, {2, n_candidates}, "out");
     const auto mask = static_cast<uint32_t>(weights.shape(0) - 1);
     auto sum = [&](Hashes kinds, Hashes clues) {
         Both total = Both::all(0.0);
@@ -432,8 +427,7 @@ void learn_tags(const Clues& clues, Ints tags, Longs order, const AdaGrad& optim
     check_range(order, 0, tags.size(), "order");
     check_at_least(weights.shape(0), 1, "weights");
     check_at_least(n_tags, 1, "weights");
-    check_equal(seen.shape(0), weights.shape(0), "seen");
-    check_equal(seen.shape(1), n_tags, "seen");
+    check_shape(seen, {weights.shape(0), n_tags}, "seen");
     for (const int64_t m : order) check_value(tags[m], 0, n_tags, "tags");
     const auto mask = static_cast<uint32_t>(weights.shape(0) - 1);
     std::vector<double> slopes(n_tags);
@@ -490,9 +484,7 @@ void insert_ordered(int64_t* begin, int64_t* end, int64_t candidate, IsAhead is_
 void order_candidates(Longs offsets, Doubles probability, Doubles score, Ints entity,
                       Array<int64_t> order) {
     check_groups(offsets, probability.size(), "offsets");
-    check_equal(score.size(), probability.size(), "score");
-    check_equal(entity.size(), probability.size(), "entity");
-    check_equal(order.size(), probability.size(), "order");
+    SGTB_CHECK_LENGTHS(probability.size(), score, entity, order);
     for (int64_t m = 0; m < offsets.size() - 1; ++m) {
         const int64_t first = offsets[m];
         int64_t* const begin = order.data() + first;
@@ -517,8 +509,7 @@ void merge_orders(Longs found, Longs searched, Longs rows, Longs offsets, Floats
     check_groups(offsets, below.size(), "offsets");
     check_offsets(searched, n_mentions, rows.size(), "searched");
     check_equal(found.size(), rows.size(), "found");
-    check_equal(entity.size(), below.size(), "entity");
-    check_equal(order.size(), below.size(), "order");
+    SGTB_CHECK_LENGTHS(below.size(), entity, order);
     for (int64_t m = 0; m < n_mentions; ++m) {
         const int64_t first = offsets[m], begin = searched[m], n = searched[m + 1] - begin;
         int64_t* at = order.data() + first;
@@ -592,29 +583,22 @@ int64_t list_links(Longs rows, Longs offsets, Ints columns, Array<int64_t> link_
 }  // namespace
 
 void bind_ranking(nb::module_& module) {
-    bind<&list_kinds>(module, "list_kinds", "candidate_offsets", "entity", "names", "kind_clues",
-                      "kind_words", "type_clue", "title_equal", "rest_words", "no_kind", "equal",
-                      "offsets", "kinds", "n_worded");
-    bind<&find_alike>(module, "find_alike", "candidate_offsets", "document", "offsets", "kinds",
-                      "n_worded", "alike", "worded_alike");
-    bind<&count_cuts>(module, "count_cuts", "features", "cuts", "out");
-    bind<&learn_ranks>(module, "learn_ranks", "candidate_offsets", "gold", "sides", "bins",
-                       "order", "optimizer", "min_slope", "weights", "seen", "bin_weights",
-                       "bin_seen");
-    bind<&score_candidates>(module, "score_candidates", "candidate_offsets", "sides", "local",
-                            "joint", "mentions", "weights", "local_weights", "joint_weights",
-                            "out");
-    bind<&learn_tags>(module, "learn_tags", "clues", "tags", "order", "optimizer", "weights",
-                      "seen");
-    bind<&tag_probabilities>(module, "tag_probabilities", "clues", "weights", "out");
-    bind<&keep_best>(module, "keep_best", "below", "offsets", "least", "kept");
-    bind<&order_candidates>(module, "order_candidates", "offsets", "probability", "score",
-                            "entity", "order");
-    bind<&merge_orders>(module, "merge_orders", "found", "searched", "rows", "offsets", "below",
-                        "entity", "order");
-    bind<&keep_strongest>(module, "keep_strongest", "begins", "in_links", "top", "numbers",
-                          "offsets");
-    bind<&list_links>(module, "list_links", "rows", "offsets", "columns", "link_offsets", "links");
+    SGTB_BIND(list_kinds, candidate_offsets, entity, names, kind_clues, kind_words, type_clue,
+              title_equal, rest_words, no_kind, equal, offsets, kinds, n_worded);
+    SGTB_BIND(find_alike, candidate_offsets, document, offsets, kinds, n_worded, alike,
+              worded_alike);
+    SGTB_BIND(count_cuts, features, cuts, out);
+    SGTB_BIND(learn_ranks, candidate_offsets, gold, sides, bins, order, optimizer, min_slope,
+              weights, seen, bin_weights, bin_seen);
+    SGTB_BIND(score_candidates, candidate_offsets, sides, local, joint, mentions, weights,
+              local_weights, joint_weights, out);
+    SGTB_BIND(learn_tags, clues, tags, order, optimizer, weights, seen);
+    SGTB_BIND(tag_probabilities, clues, weights, out);
+    SGTB_BIND(keep_best, below, offsets, least, kept);
+    SGTB_BIND(order_candidates, offsets, probability, score, entity, order);
+    SGTB_BIND(merge_orders, found, searched, rows, offsets, below, entity, order);
+    SGTB_BIND(keep_strongest, begins, in_links, top, numbers, offsets);
+    SGTB_BIND(list_links, rows, offsets, columns, link_offsets, links);
 }
 
 }  // namespace sgtb

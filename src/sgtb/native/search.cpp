@@ -376,21 +376,24 @@ int64_t candidates_of(const Search& s, int64_t d) {
 
 }  // namespace
 
-// ---- training: from beams to points, plan by plan
+// ---- training: from beams to points
+
+// See boosting/search/plan.py.
+struct PlanRules {
+    bool uses_history, bidirectional, early_update, continue_from_gold;
+};
+SGTB_RECORD(PlanRules, uses_history, bidirectional, early_update, continue_from_gold)
 
 // Searches training documents epoch by epoch. A point is a row φ(x, y_t, history) with the
 // negative functional gradient there (eq. 6), 1[y_1:t = y*_1:t] − p(y_1:t | x), p the softmax of S
-// over the beam that the partial sequence stands in.
+// over the beam of the partial sequence.
 class Collector {
 public:
-    enum Plan : int64_t { LOCAL, BS, LASO, BSG, BIBSG };
-
-    Collector(Buffers& buffers, const Search& s, int64_t plan, int64_t rounds,
+    Collector(Buffers& buffers, const Search& s, const PlanRules& plan, int64_t rounds,
               Ints share_offsets, Ints share_documents, Array<const uint8_t, 2> local_rows,
               Longs point_offsets, Array<uint8_t, 2> rows)
         : s_(s), plan_(plan), rounds_(rounds), local_rows_(local_rows), rows_(rows) {
         check_search(s);
-        check_value(plan, LOCAL, BIBSG + 1, "plan");
         check_value(rounds, 1, 1 << 20, "rounds");
         check(share_offsets, share_documents, point_offsets);
         own(s_.mention_offsets, s_.candidate_offsets, s_.gold, s_.entity, s_.mention_blocks,
@@ -400,7 +403,7 @@ public:
         ids_.resize(rows.shape(0));
         residuals_.resize(rows.shape(0));
         tallies_.resize(s.n_documents());
-        if (plan == LOCAL)
+        if (!plan.uses_history)
             local_scores_.resize(s.mention_blocks[s.candidate_offsets.size() - 1] * BLOCK_SIZE);
         else
             prepare_search();
@@ -412,12 +415,12 @@ public:
             share.documents.assign(share_documents.begin() + share_offsets[i],
                                    share_documents.begin() + share_offsets[i + 1]);
             share.probability.resize(std::max(widest, s.beam_width + 1));
-            if (plan == LOCAL) continue;
+            if (!plan.uses_history) continue;
             const Ints documents(share.documents.data(), {int64_t(share.documents.size())});
             const int64_t n_steps = most_steps(s, documents);
             int64_t n_outside = 0;
             for (const int32_t d : documents)
-                n_outside = std::max(n_outside, plan == BIBSG ? candidates_of(s, d) : 0);
+                n_outside = std::max(n_outside, plan.bidirectional ? candidates_of(s, d) : 0);
             share.above.resize(s.beam_width + 1);
             share.beam = std::make_unique<Beam>(n_steps, s.beam_width + 1);
             share.searcher =
@@ -437,16 +440,18 @@ public:
             interrupt.check();
             tallies_[d] = {};
             if (s_.n_steps(d) == 0) continue;
-            if (plan_ == LOCAL) {
+            if (!plan_.uses_history) {
                 each_mention(share, d, use_cache ? share.held : 0, n_trees, use_cache);
                 continue;
             }
             if (!use_cache) cache_->forget(s_.mention.shape(0), s_.step_offsets[d], s_.n_steps(d));
-            if (plan_ == BS || plan_ == LASO) until_errors(share, d, n_trees);
-            if (plan_ == BSG) every_step(share, d, {FORWARD, n_trees, false, true});
-            for (int64_t r = 0; plan_ == BIBSG && r < rounds_; ++r) {
+            if (plan_.early_update) {
+                until_errors(share, d, n_trees);
+                continue;
+            }
+            for (int64_t r = 0; r < (plan_.bidirectional ? rounds_ : 1); ++r) {
                 every_step(share, d, {FORWARD, n_trees, r > 0, true});
-                every_step(share, d, {BACKWARD, n_trees, true, true});
+                if (plan_.bidirectional) every_step(share, d, {BACKWARD, n_trees, true, true});
             }
         }
         share.held = n_trees;
@@ -499,21 +504,21 @@ private:
             if (seen[d]) fail("share_documents", "document " + std::to_string(d) + " is there twice");
             seen[d] = true;
         }
-        check_equal(local_rows_.shape(0), s_.entity.size(), "local_rows");
-        check_equal(local_rows_.shape(1), s_.n_local, "local_rows");
+        check_shape(local_rows_, {s_.entity.size(), s_.n_local}, "local_rows");
         check_offsets(point_offsets, n_documents, rows_.shape(0), "point_offsets");
         check_value(rows_.shape(0), 0, int64_t(1) << 31, "rows");
-        check_at_least(rows_.shape(1), s_.n_local + (plan_ == LOCAL ? 0 : n_global), "rows");
-        if (plan_ == BIBSG) check_equal(s_.mention.shape(0), 2, "mention");
-        const int64_t passes = plan_ == BIBSG ? 2 * rounds_ : 1;
+        check_at_least(rows_.shape(1), s_.n_local + (plan_.uses_history ? n_global : 0), "rows");
+        if (plan_.bidirectional) check_equal(s_.mention.shape(0), 2, "mention");
+        const int64_t passes = plan_.bidirectional ? 2 * rounds_ : 1;
         for (int64_t d = 0; d < n_documents; ++d) {
-            int64_t most = s_.n_steps(d) * (s_.beam_width + 1) * passes;
+            int64_t n_candidates = 0;
             for (int64_t step = s_.step_offsets[d]; step < s_.step_offsets[d + 1]; ++step) {
                 const int64_t m = s_.mention(FORWARD, step);
                 if (s_.gold[m] < 0) fail("gold", "a visited mention has none");
-                if (plan_ == LOCAL) most += s_.n_candidates(m);
+                n_candidates += s_.n_candidates(m);
             }
-            if (plan_ == LOCAL) most -= s_.n_steps(d) * (s_.beam_width + 1);
+            const int64_t n_hypotheses = s_.n_steps(d) * (s_.beam_width + 1) * passes;
+            const int64_t most = plan_.uses_history ? n_hypotheses : n_candidates;
             check_at_least(point_offsets[d + 1] - point_offsets[d], most, "point_offsets");
         }
     }
@@ -534,7 +539,7 @@ private:
 
     void prepare_search() {
         const int64_t n_documents = s_.n_documents(), n_steps = s_.mention.shape(1);
-        const bool both = plan_ == BIBSG;
+        const bool both = plan_.bidirectional;
         // Room for the beams of all rounds, and for as many prefixes that were in one of late.
         const int64_t n_slots = std::max<int64_t>(2, both ? rounds_ : 1) * (s_.beam_width + 1);
         cache_ = std::make_unique<PrefixCache>(n_slots, both ? 2 : 1, n_steps,
@@ -570,7 +575,7 @@ private:
                                            {FORWARD, n_trees, false, true, true}, begin);
             marginal_points(share, d, begin, end);
             count_right(beam, d, FORWARD, begin, end);
-            if (plan_ == BS) return;
+            if (!plan_.continue_from_gold) return;
             beam.restart_from_gold(end);
         }
     }
@@ -656,7 +661,8 @@ private:
     std::unique_ptr<Buffers> buffers_;
     std::vector<std::unique_ptr<char[]>> owned_;
     Search s_;
-    int64_t plan_, rounds_;
+    PlanRules plan_;
+    int64_t rounds_;
     Array<const uint8_t, 2> local_rows_;
     Array<uint8_t, 2> rows_;
     std::vector<int64_t> point_offsets_;
@@ -671,8 +677,8 @@ private:
 
 namespace {
 
-Collector* make_collector(Buffers& buffers, const Search& search, int64_t plan, int64_t rounds,
-                          Ints share_offsets, Ints share_documents,
+Collector* make_collector(Buffers& buffers, const Search& search, const PlanRules& plan,
+                          int64_t rounds, Ints share_offsets, Ints share_documents,
                           Array<const uint8_t, 2> local_rows, Longs point_offsets,
                           Array<uint8_t, 2> rows) {
     return new Collector(buffers, search, plan, rounds, share_offsets, share_documents, local_rows,
@@ -961,8 +967,7 @@ void decode_documents(Ints documents, const Search& s, bool local_only, bool bid
     check_equal(out.sequences.shape(1), n_mentions, "out.sequences");
     check_at_least(n_best, 1, "out.sequences");
     for (const auto& array : {out.scores, out.sequence_probability}) {
-        check_equal(array.shape(0), n_documents, "out.scores");
-        check_equal(array.shape(1), n_best, "out.scores");
+        check_shape(array, {n_documents, n_best}, "out.scores");
     }
     check_equal(out.direction.size(), n_documents, "out.direction");
     check_equal(out.factor.size(), s.entity.size(), "out.factor");
@@ -972,24 +977,14 @@ void decode_documents(Ints documents, const Search& s, bool local_only, bool bid
     std::unique_ptr<LocalMasks> local_masks;
     if (use_masks)
         local_masks = std::make_unique<LocalMasks>(s.forest, n_trees, masks,
-                                                 Decoder::most_lanes(s, documents));
-    std::vector<int64_t> lane(documents.size());
-    Interrupt interrupt;
-    for (int64_t i = 0, ahead = 0; i < documents.size(); ++i) {
-        interrupt.check();
-        if (local_masks && i == ahead) {  // as many documents as there is room for
-            local_masks->clear();
-            for (; ahead < documents.size(); ++ahead) {
-                const int64_t d = documents[ahead];
-                if (!local_masks->fits(candidates_of(s, d))) break;
-                lane[ahead] = local_masks->size();
-                for (int64_t m = s.mention_offsets[d]; m < s.mention_offsets[d + 1]; ++m)
-                    local_masks->add(s, m, 0, s.n_candidates(m));
-            }
-            local_masks->run(s.forest);
-        }
-        decoder.decode(documents[i], local_masks.get(), lane[i]);
-    }
+                                                   Decoder::most_lanes(s, documents));
+    auto add = [&](int64_t d) {
+        for (int64_t m = s.mention_offsets[d]; m < s.mention_offsets[d + 1]; ++m)
+            local_masks->add(s, m, 0, s.n_candidates(m));
+    };
+    each_document(
+        documents, s.forest, local_masks.get(), [&](int64_t d) { return candidates_of(s, d); }, add,
+        [&](int64_t d, int64_t lane) { decoder.decode(d, local_masks.get(), lane); });
 }
 
 }  // namespace
@@ -999,15 +994,15 @@ SGTB_RECORD(Decoding, probability, n_sequences, sequences, scores, sequence_prob
 
 void bind_search(nb::module_& module) {
     nb::class_<Collector>(module, "Collector");
-    bind<&make_collector>(module, "make_collector", "search", "plan", "rounds", "share_offsets",
-                          "share_documents", "local_rows", "point_offsets", "rows");
-    bind<&collect_points>(module, "collect_points", "collector", "share", "n_trees", "use_cache");
-    bind<&list_points>(module, "list_points", "collector", "rows", "residuals");
-    bind<&pool_gold_paths>(module, "pool_gold_paths", "documents", "pairs", "step_offsets",
-                           "mention", "candidate_offsets", "entity", "gold", "out");
-    bind<&fill_blocks>(module, "fill_blocks", "pairs", "out");
-    bind<&decode_documents>(module, "decode_documents", "documents", "search", "local_only",
-                            "bidirectional", "rounds", "n_trees", "use_masks", "masks", "out");
+    SGTB_BIND(make_collector, search, plan, rounds, share_offsets, share_documents, local_rows,
+              point_offsets, rows);
+    SGTB_BIND(collect_points, collector, share, n_trees, use_cache);
+    SGTB_BIND(list_points, collector, rows, residuals);
+    SGTB_BIND(pool_gold_paths, documents, pairs, step_offsets, mention, candidate_offsets, entity,
+              gold, out);
+    SGTB_BIND(fill_blocks, pairs, out);
+    SGTB_BIND(decode_documents, documents, search, local_only, bidirectional, rounds, n_trees,
+              use_masks, masks, out);
 }
 
 }  // namespace sgtb

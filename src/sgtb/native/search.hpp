@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "array.hpp"
+#include "interrupt.hpp"
 #include "simd.hpp"
 #include "trees.hpp"
 
@@ -195,5 +196,27 @@ private:
     std::vector<double> score_;
     Buffer<uint32_t> masks_;
 };
+
+// Call visit(d, lane) for each document. If there are masks, they are evaluated for as many
+// documents ahead as fit: add(d) appends the size(d) candidates of a document.
+template <class Documents, class Size, class Add, class Visit>
+void each_document(const Documents& documents, const Forest& forest, LocalMasks* masks, Size size,
+                   Add add, Visit visit) {
+    const auto n = static_cast<int64_t>(documents.size());
+    std::vector<int64_t> lane(n);
+    Interrupt interrupt;
+    for (int64_t i = 0, ahead = 0; i < n; ++i) {
+        interrupt.check();
+        if (masks && i == ahead) {
+            masks->clear();
+            for (; ahead < n && masks->fits(size(documents[ahead])); ++ahead) {
+                lane[ahead] = masks->size();
+                add(documents[ahead]);
+            }
+            masks->run(forest);
+        }
+        visit(documents[i], lane[i]);
+    }
+}
 
 }  // namespace sgtb

@@ -18,14 +18,20 @@ inline constexpr int REGISTER = 32;
 inline constexpr int REGISTER = 16;
 #endif
 
-#if defined(SGTB_VECTORS)
-// N lanes of T that fill whole registers of R bytes.
+// N lanes of T that fill whole registers of R bytes; without vector extensions, N numbers.
 template <class T, int N, int R = REGISTER>
 struct Lanes {
+#if defined(SGTB_VECTORS)
+    typedef T Part __attribute__((vector_size(R)));
     static constexpr int width = R / static_cast<int>(sizeof(T));
+    T operator[](int i) const { return part[i / width][i % width]; }
+#else
+    typedef T Part;
+    static constexpr int width = 1;
+    T operator[](int i) const { return part[i]; }
+#endif
     static constexpr int parts = N / width;
     static_assert(parts * width == N);
-    typedef T Part __attribute__((vector_size(R)));
     Part part[parts];
 
     static Lanes all(T value) {
@@ -35,95 +41,43 @@ struct Lanes {
     }
     static Lanes load(const T* from) {
         Lanes out;  // register by register: one copy of all would go through memory
-        for (int p = 0; p < parts; ++p) std::memcpy(&out.part[p], from + p * width, R);
+        for (int p = 0; p < parts; ++p) std::memcpy(&out.part[p], from + p * width, sizeof(Part));
         return out;
     }
     void store(T* to) const {
-        for (int p = 0; p < parts; ++p) std::memcpy(to + p * width, &part[p], R);
+        for (int p = 0; p < parts; ++p) std::memcpy(to + p * width, &part[p], sizeof(Part));
     }
-    T operator[](int i) const { return part[i / width][i % width]; }
-    void set(int i, T value) { part[i / width][i % width] = value; }
 
-    friend Lanes operator+(Lanes a, Lanes b) {
-        for (int p = 0; p < parts; ++p) a.part[p] += b.part[p];
+    // Apply an operation to each part of two operands.
+    template <class Operation>
+    static Lanes zip(Lanes a, Lanes b, Operation operation) {
+        for (int p = 0; p < parts; ++p) a.part[p] = operation(a.part[p], b.part[p]);
         return a;
+    }
+    friend Lanes operator+(Lanes a, Lanes b) {
+        return zip(a, b, [](Part x, Part y) -> Part { return x + y; });
     }
     friend Lanes operator-(Lanes a, Lanes b) {
-        for (int p = 0; p < parts; ++p) a.part[p] -= b.part[p];
-        return a;
+        return zip(a, b, [](Part x, Part y) -> Part { return x - y; });
     }
     friend Lanes operator*(Lanes a, Lanes b) {
-        for (int p = 0; p < parts; ++p) a.part[p] *= b.part[p];
-        return a;
+        return zip(a, b, [](Part x, Part y) -> Part { return x * y; });
     }
     friend Lanes operator&(Lanes a, Lanes b) {
-        for (int p = 0; p < parts; ++p) a.part[p] &= b.part[p];
-        return a;
+        return zip(a, b, [](Part x, Part y) -> Part { return x & y; });
     }
     friend Lanes operator|(Lanes a, Lanes b) {
-        for (int p = 0; p < parts; ++p) a.part[p] |= b.part[p];
-        return a;
+        return zip(a, b, [](Part x, Part y) -> Part { return x | y; });
     }
     // All bits set where a <= b, of integers.
     friend Lanes at_most(Lanes a, Lanes b) {
-        for (int p = 0; p < parts; ++p) a.part[p] = (Part)(a.part[p] <= b.part[p]);
-        return a;
+        return zip(a, b, [](Part x, Part y) -> Part { return x <= y ? ~Part{} : Part{}; });
     }
     // The larger of two numbers; b where they are equal or not ordered.
     friend Lanes larger(Lanes a, Lanes b) {
-        for (int p = 0; p < parts; ++p) a.part[p] = a.part[p] > b.part[p] ? a.part[p] : b.part[p];
-        return a;
+        return zip(a, b, [](Part x, Part y) -> Part { return x > y ? x : y; });
     }
 };
-#else
-template <class T, int N, int R = REGISTER>
-struct Lanes {
-    T part[N];
-
-    static Lanes all(T value) {
-        Lanes out;
-        for (int i = 0; i < N; ++i) out.part[i] = value;
-        return out;
-    }
-    static Lanes load(const T* from) {
-        Lanes out;
-        std::memcpy(out.part, from, sizeof(out.part));
-        return out;
-    }
-    void store(T* to) const { std::memcpy(to, part, sizeof(part)); }
-    T operator[](int i) const { return part[i]; }
-    void set(int i, T value) { part[i] = value; }
-
-    friend Lanes operator+(Lanes a, Lanes b) {
-        for (int i = 0; i < N; ++i) a.part[i] += b.part[i];
-        return a;
-    }
-    friend Lanes operator-(Lanes a, Lanes b) {
-        for (int i = 0; i < N; ++i) a.part[i] -= b.part[i];
-        return a;
-    }
-    friend Lanes operator*(Lanes a, Lanes b) {
-        for (int i = 0; i < N; ++i) a.part[i] *= b.part[i];
-        return a;
-    }
-    friend Lanes operator&(Lanes a, Lanes b) {
-        for (int i = 0; i < N; ++i) a.part[i] &= b.part[i];
-        return a;
-    }
-    friend Lanes operator|(Lanes a, Lanes b) {
-        for (int i = 0; i < N; ++i) a.part[i] |= b.part[i];
-        return a;
-    }
-    friend Lanes at_most(Lanes a, Lanes b) {
-        for (int i = 0; i < N; ++i) a.part[i] = a.part[i] <= b.part[i] ? T(~T(0)) : T(0);
-        return a;
-    }
-    friend Lanes larger(Lanes a, Lanes b) {
-        for (int i = 0; i < N; ++i) a.part[i] = a.part[i] > b.part[i] ? a.part[i] : b.part[i];
-        return a;
-    }
-};
-#endif
 
 // Count how many of fifteen numbers are below `value`.
 inline int count_below(const float* numbers, float value) {

@@ -475,8 +475,7 @@ void compare_texts(Ints candidate_offsets, const Repeats& repeats, const Context
 }  // namespace
 
 void bind_similarity(nb::module_& module) {
-    bind<&compare_texts>(module, "compare_texts", "candidate_offsets", "repeats", "contexts",
-                         "facts", "lexicon", "pairs", "out");
+    SGTB_BIND(compare_texts, candidate_offsets, repeats, contexts, facts, lexicon, pairs, out);
 }
 
 }  // namespace sgtb

@@ -102,7 +102,7 @@ public:
         page_ = 0;
     }
 
-    std::mutex guard;  // held by who counts or drains
+    std::mutex guard;  // held while counting or draining
 
 private:
     struct Slot {
@@ -133,8 +133,7 @@ int64_t count_keys(PageCounter* counter) {
 
 void drain_counter(PageCounter* counter, Array<uint64_t> keys, Array<uint32_t> pages) {
     std::lock_guard lock(counter->guard);
-    check_equal(keys.size(), counter->used(), "keys");
-    check_equal(pages.size(), counter->used(), "pages");
+    SGTB_CHECK_LENGTHS(counter->used(), keys, pages);
     counter->drain(keys, pages);
 }
 
@@ -145,8 +144,7 @@ void drain_counter(PageCounter* counter, Array<uint64_t> keys, Array<uint32_t> p
 int64_t count_pairs(PageCounter* counter, Longs page, Ints line, Ints entity, int64_t window,
                     int64_t first) {
     const int64_t n = page.size();
-    check_equal(line.size(), n, "line");
-    check_equal(entity.size(), n, "entity");
+    SGTB_CHECK_LENGTHS(n, line, entity);
     check_value(window, 0, 1 << 16, "window");
     check_value(first, 0, n + 1, "first");
     std::lock_guard lock(counter->guard);
@@ -206,7 +204,7 @@ void set_name_bits(Array<uint8_t> bits, Array<const uint64_t> hashes) {
 
 constexpr int64_t MAX_WORDS = 6;  // of a name
 
-// Count the names in pages of text: words with spaces between, lines ended by \n, pages by \f.
+// Count the names in pages of text: words with single spaces, lines ended by \n, pages by \f.
 //
 // Counts the pages from `at` on; returns where the page begins that found no room.
 int64_t find_names(PageCounter* counter, Bytes bits, Bytes text, int64_t at) {
@@ -301,8 +299,7 @@ std::tuple<int64_t, int64_t> read_decimal_rows(Bytes data, int64_t separator, in
                                                Array<float, 2> out) {
     check_value(separator, 0, 256, "separator");
     check_value(at, 0, data.size() + 1, "at");
-    check_equal(keys.shape(0), out.shape(0), "keys");
-    check_equal(keys.shape(1), 2, "keys");
+    check_shape(keys, {out.shape(0), 2}, "keys");
     const std::string_view text = text_of(data);
     Interrupt interrupt;
     for (int64_t row = 0; row < std::min(most, out.shape(0)); ++row) {
@@ -329,17 +326,15 @@ std::tuple<int64_t, int64_t> read_decimal_rows(Bytes data, int64_t separator, in
 }  // namespace
 
 void bind_text(nb::module_& module) {
-    bind<&hash_names>(module, "hash_names", "names", "offsets", "out");
+    SGTB_BIND(hash_names, names, offsets, out);
     nb::class_<PageCounter>(module, "PageCounter");
-    bind<&make_page_counter>(module, "make_page_counter", "memory");
-    bind<&count_keys>(module, "count_keys", "counter");
-    bind<&drain_counter>(module, "drain_counter", "counter", "keys", "pages");
-    bind<&count_pairs>(module, "count_pairs", "counter", "page", "line", "entity", "window",
-                       "first");
-    bind<&set_name_bits>(module, "set_name_bits", "bits", "hashes");
-    bind<&find_names>(module, "find_names", "counter", "bits", "text", "at");
-    bind<&read_decimal_rows>(module, "read_decimal_rows", "data", "separator", "at", "most",
-                             "keys", "out");
+    SGTB_BIND(make_page_counter, memory);
+    SGTB_BIND(count_keys, counter);
+    SGTB_BIND(drain_counter, counter, keys, pages);
+    SGTB_BIND(count_pairs, counter, page, line, entity, window, first);
+    SGTB_BIND(set_name_bits, bits, hashes);
+    SGTB_BIND(find_names, counter, bits, text, at);
+    SGTB_BIND(read_decimal_rows, data, separator, at, most, keys, out);
     module.attr("MAX_NAME_WORDS") = MAX_WORDS;
 }
 

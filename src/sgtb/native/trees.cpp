@@ -20,15 +20,13 @@ constexpr int64_t BINS = 256;  // histogram entries per feature
 // ---- binning
 
 void check_thresholds(Array<const float, 2> thresholds, int64_t n_features) {
-    check_equal(thresholds.shape(0), n_features, "thresholds");
-    check_equal(thresholds.shape(1), MAX_BINS, "thresholds");
+    check_shape(thresholds, {n_features, MAX_BINS}, "thresholds");
 }
 
 void bin_rows(Array<const float, 2> values, Array<const float, 2> thresholds,
               Array<uint8_t, 2> out) {
     check_thresholds(thresholds, values.shape(1));
-    check_equal(out.shape(0), values.shape(0), "out");
-    check_equal(out.shape(1), values.shape(1), "out");
+    check_shape(out, {values.shape(0), values.shape(1)}, "out");
     Interrupt interrupt;
     for (int64_t i = 0; i < values.shape(0); ++i) {
         if (i % 4096 == 0) interrupt.check();
@@ -143,8 +141,7 @@ std::tuple<double, int64_t, int64_t, int64_t> best_split(Array<const int64_t, 2>
                                                          Ints n_bins, int64_t count_bits,
                                                          int64_t min_leaf, double l2,
                                                          double min_gain) {
-    check_equal(histogram.shape(0), n_bins.size(), "histogram");
-    check_equal(histogram.shape(1), BINS, "histogram");
+    check_shape(histogram, {n_bins.size(), BINS}, "histogram");
     check_at_least(n_bins.size(), 1, "n_bins");
     check_range(n_bins, 1, MAX_BINS + 1, "n_bins");
     check_value(count_bits, 0, 63, "count_bits");
@@ -412,8 +409,7 @@ void fill_masks(const Forest& forest, Ints trees, Array<const int32_t, 2> is_spl
                 Array<const int32_t, 2> row, Array<uint32_t, 2> mask) {
     check_trees(forest, trees, row.shape(0));
     check_equal(row.shape(1), MAX_BINS + 1, "row");
-    check_equal(is_split.shape(0), row.shape(0), "is_split");
-    check_equal(is_split.shape(1), MAX_BINS + 1, "is_split");
+    check_shape(is_split, {row.shape(0), MAX_BINS + 1}, "is_split");
     check_range(row, 0, mask.shape(0), "row");
     check_at_least(mask.shape(1), trees.size(), "mask");
     each_global_split(forest, trees, [&](int64_t j, int64_t split) {
@@ -438,8 +434,7 @@ void check_masks(const TreeMasks& masks, const Forest& forest, int64_t n_trees,
     int64_t n_masked = 0;
     for (int64_t t = 0; t < n_trees; ++t) n_masked += forest.global_splits[t] > 0;
     check_at_least(masks.mask.shape(1), n_masked, "masks.mask");
-    check_equal(masks.row.shape(0), n_global, "masks.row");
-    check_equal(masks.row.shape(1), MAX_BINS + 1, "masks.row");
+    check_shape(masks.row, {n_global, MAX_BINS + 1}, "masks.row");
     check_range(masks.row, 0, masks.mask.shape(0), "masks.row");
     if (masks.mask.shape(1) % 8 != 0) fail("masks.mask", "rows are not padded to 8 trees");
     check_equal(masks.value.size(), masks.mask.shape(1) * LEAVES, "masks.value");
@@ -517,22 +512,18 @@ void sum_leaves_of(const Forest& forest, int64_t n_trees, const TreeMasks& trees
 }  // namespace
 
 void bind_trees(nb::module_& module) {
-    bind<&bin_rows>(module, "bin_rows", "values", "thresholds", "out");
-    bind<&bin_blocks>(module, "bin_blocks", "first", "last", "candidate_offsets", "block_offsets",
-                      "local", "thresholds", "n_bins", "out");
-    bind<&pack_rows>(module, "pack_rows", "residuals", "rows", "scale", "count_bits", "out");
-    bind<&add_rows>(module, "add_rows", "x", "n_features", "packed", "rows", "out");
-    bind<&best_split>(module, "best_split", "histogram", "n_bins", "count_bits", "min_leaf", "l2",
-                      "min_gain");
-    bind<&partition>(module, "partition", "x", "rows", "start", "stop", "feature", "bin");
-    bind<&walk_rows>(module, "walk_rows", "roots", "feature", "threshold", "left", "value", "rows",
-                     "scores");
-    bind<&add_trees_to>(module, "add_trees", "forest", "first", "last", "n", "local", "globals",
-                        "scores");
-    bind<&sum_leaves_of>(module, "sum_leaves", "forest", "n_trees", "trees", "masks", "bins",
-                         "out");
-    bind<&mark_split_bins>(module, "mark_split_bins", "forest", "trees", "is_split");
-    bind<&fill_masks>(module, "fill_masks", "forest", "trees", "is_split", "row", "mask");
+    SGTB_BIND(bin_rows, values, thresholds, out);
+    SGTB_BIND(bin_blocks, first, last, candidate_offsets, block_offsets, local, thresholds,
+              n_bins, out);
+    SGTB_BIND(pack_rows, residuals, rows, scale, count_bits, out);
+    SGTB_BIND(add_rows, x, n_features, packed, rows, out);
+    SGTB_BIND(best_split, histogram, n_bins, count_bits, min_leaf, l2, min_gain);
+    SGTB_BIND(partition, x, rows, start, stop, feature, bin);
+    SGTB_BIND(walk_rows, roots, feature, threshold, left, value, rows, scores);
+    SGTB_BIND_AS("add_trees", add_trees_to, forest, first, last, n, local, globals, scores);
+    SGTB_BIND_AS("sum_leaves", sum_leaves_of, forest, n_trees, trees, masks, bins, out);
+    SGTB_BIND(mark_split_bins, forest, trees, is_split);
+    SGTB_BIND(fill_masks, forest, trees, is_split, row, mask);
 }
 
 }  // namespace sgtb

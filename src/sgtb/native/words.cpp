@@ -201,8 +201,7 @@ int64_t sum_words(const NumberLists& linked, const NumberLists& texts, Doubles w
 // ---- names as numbers
 
 void hash_texts(const Texts& texts, Array<uint64_t> out) {
-    check_equal(texts.ends.size(), texts.size(), "texts.ends");
-    check_equal(out.size(), texts.size(), "out");
+    SGTB_CHECK_LENGTHS(texts.size(), texts.ends, out);
     for (int64_t i = 0; i < texts.size(); ++i) out[i] = Hash().add(texts.text(i)).value();
 }
 
@@ -224,13 +223,9 @@ uint64_t code_point(std::string_view letter) {
 // Write the fingerprints of names in normal form; return the numbers of words and of trigrams.
 std::tuple<int64_t, int64_t> fingerprint_names(const Texts& names, const NameFingerprints& out) {
     const int64_t n = names.size();
-    check_equal(names.ends.size(), n, "names.ends");
-    check_equal(out.whole.size(), n, "out.whole");
-    check_equal(out.squeezed.size(), n, "out.squeezed");
-    check_equal(out.initials.size(), n, "out.initials");
+    SGTB_CHECK_LENGTHS(n, names.ends, out.whole, out.squeezed, out.initials);
     check_equal(out.beginning.shape(0), n, "out.beginning");
-    check_equal(out.words.indptr.size(), n + 1, "out.words.indptr");
-    check_equal(out.trigrams.indptr.size(), n + 1, "out.trigrams.indptr");
+    SGTB_CHECK_LENGTHS(n + 1, out.words.indptr, out.trigrams.indptr);
     std::vector<uint64_t> letters, runs;
     int64_t n_words = 0, n_trigrams = 0;
     out.words.indptr[0] = out.trigrams.indptr[0] = 0;
@@ -281,14 +276,11 @@ std::tuple<int64_t, int64_t> fingerprint_names(const Texts& names, const NameFin
 }  // namespace
 
 void bind_words(nb::module_& module) {
-    bind<&fill_word_table>(module, "fill_word_table", "words", "left_out", "hashes",
-                           "numbers");
-    bind<&number_words>(module, "number_words", "table", "texts", "in_normal_form", "offsets",
-                        "numbers", "skipped");
-    bind<&sum_words>(module, "sum_words", "linked", "texts", "weight", "own", "offsets",
-                     "columns", "values");
-    bind<&hash_texts>(module, "hash_texts", "texts", "out");
-    bind<&fingerprint_names>(module, "fingerprint_names", "names", "out");
+    SGTB_BIND(fill_word_table, words, left_out, hashes, numbers);
+    SGTB_BIND(number_words, table, texts, in_normal_form, offsets, numbers, skipped);
+    SGTB_BIND(sum_words, linked, texts, weight, own, offsets, columns, values);
+    SGTB_BIND(hash_texts, texts, out);
+    SGTB_BIND(fingerprint_names, names, out);
 }
 
 }  // namespace sgtb

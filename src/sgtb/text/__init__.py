@@ -1,1 +1,1 @@
-"""Text as such: tokens, sentences and the forms of names."""
+"""Tokens, sentences, normal forms of names, and word vectors."""

@@ -1,7 +1,7 @@
-"""Decimal rows: lines of a key and numbers in decimal.
+"""DecimalRows: lines of a key and decimal numbers.
 
-Reading stops before the first line that is not plain: a word that is no number, a key with
-spaces, a wrong number of values. Such a line is for the caller.
+Reading stops before the first irregular line: a word that is not a number, a key with spaces, a
+wrong number of values. The caller handles such a line.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ _MOST_ROWS = 4096
 
 
 class DecimalRows:
-    """Reads rows of `dimensions` values; `separator`, space or tab, ends the key."""
+    """Reader of rows of `dimensions` values; `separator`, space or tab, ends the key."""
 
     def __init__(self, dimensions: int, separator: bytes) -> None:
         self._separator = separator[0]
@@ -27,7 +27,7 @@ class DecimalRows:
     def read(self, data: bytes, at: int, most: int) -> tuple[list[bytes], Floats, int]:
         """Read at most `most` whole lines of `data` from `at`.
 
-        Return keys, vectors, and where the first line begins that is not read.
+        Return keys, vectors, and the position of the first line not read.
         """
         n, end = read_decimal_rows(data, self._separator, at, most, self._keys, self._out)
         keys = [data[begin:stop] for begin, stop in self._keys[:n].tolist()]

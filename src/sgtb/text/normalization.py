@@ -1,4 +1,4 @@
-"""The normal form of names and words: what is compared, counted and looked up."""
+"""Normal forms of names and words, for comparison, counting and lookup."""
 
 import re
 import unicodedata
@@ -8,20 +8,20 @@ _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _SILENT = str.maketrans("", "", ".'’")
 _ASCII_WORDS = "".join(c.lower() if c.isalnum() else " " for c in map(chr, range(128))).encode()
-_ASCII_WORDS = _ASCII_WORDS.ljust(256)  # what becomes of each byte
+_ASCII_WORDS = _ASCII_WORDS.ljust(256)  # translation of each byte
 
 STOP_WORDS = frozenset(
     "the a an of in on at to and or for by with from is was were be been as it its he she his her "
     "they their that this which who said will has have had not but i".split()
 )
-"""Words that say nothing about a subject."""
+"""Words without topical content."""
 
 
 @lru_cache(maxsize=1 << 15)
 def normal_words(text: str) -> tuple[str, ...]:
     """Return the words of a text: no case, no diacritics, no punctuation, no possessive.
 
-    Full stops and apostrophes join what they stand in, so that "U.S." is one word.
+    Full stops and apostrophes do not separate words: "U.S." is one word.
     """
     if text.isascii():
         if text.isalpha():  # nearly every token
@@ -35,17 +35,17 @@ def normal_words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def normal_phrase(text: str) -> str:
-    """Return the words of a text with single spaces, in the form the word features count."""
+    """Return the words of a text, as `normal_words` has them, with single spaces."""
     return " ".join(normal_words(text))
 
 
 def normal_name(text: str) -> str:
     """Return the normal form of a name: its words with single spaces.
 
-    This is the form under which a knowledge base counts and looks up names, in any script: no
-    case, compatibility forms (NFKC), diacritics, points, apostrophes, punctuation, possessives.
-    What is all punctuation keeps it: "!!!" is a band. Running text is no slower: its words come
-    out with single spaces, so that a name in it is found as words in a row.
+    A knowledge base counts and looks up names in this form, in any script: without case,
+    compatibility forms (NFKC), diacritics, points, apostrophes, punctuation, possessives. A name
+    of punctuation only keeps it: "!!!" is a band. In the normal form of running text a name is a
+    sequence of words.
     """
     plain = _NAME_POSSESSIVE.sub("", text) if "'" in text or "’" in text else text
     if plain.isascii():  # a hundred times faster than by characters
@@ -57,19 +57,19 @@ def normal_name(text: str) -> str:
         return " ".join(words)
     shown = unicodedata.normalize("NFKC", text).casefold()
     kept = " ".join("".join(c for c in shown if c.isprintable()).split())
-    # Folding case can bring forth a letter, of a Greek mark below; then there are words after all.
+    # Case folding can turn a Greek mark into a letter; then there are words after all.
     return kept if kept == text else normal_name(kept)
 
 
 _NAME_POSSESSIVE = re.compile(r"['’](?:(?<=\w.)|(?<=\w .))[sS]\b")
 
-# Letters that Unicode does not take apart, as people without them on the keyboard write them.
+# Letters without a Unicode decomposition, as written without them on the keyboard.
 _PLAIN_LETTERS = dict(
     pair.split("=") for pair in "ø=o ł=l đ=d ð=d ħ=h ı=i ŧ=t ß=ss æ=ae œ=oe þ=th ŋ=ng".split()
 )
-# Marks that only colour a letter: accents, Hebrew and Arabic points, Cyrillic titla. Marks of
-# other scripts (Devanagari's vowels, say) are letters in all but name, and stay.
-_COLOURING = (
+# Marks that modify a letter: accents, Hebrew and Arabic points, Cyrillic titla. Marks of other
+# scripts, such as Devanagari vowels, act as letters and stay.
+_MODIFYING = (
     (0x300, 0x36F), (0x483, 0x489), (0x591, 0x5C7), (0x610, 0x61A), (0x64B, 0x65F),
     (0x670, 0x670), (0x6D6, 0x6ED), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF),
     (0xFE00, 0xFE2F),
@@ -78,7 +78,7 @@ _JOINING = frozenset(".'’‘ʼʻ`´·")
 
 
 class _Folded(dict[int, str | None]):
-    """What becomes of a character in a name; found out when it is first met."""
+    """Translation table of characters in names, filled on first use."""
 
     def __missing__(self, code: int) -> str | None:
         self[code] = folded = _fold(chr(code), unicodedata.category(chr(code)))
@@ -86,11 +86,11 @@ class _Folded(dict[int, str | None]):
 
 
 def _fold(char: str, category: str) -> str | None:
-    """Return what stands for a character; None: nothing."""
+    """Return the replacement of a character; None: removed."""
     if char in _JOINING or category == "Cf" or "\u02b0" <= char <= "\u02ff":
         return None
     if category[0] == "M":
-        return None if any(low <= ord(char) <= high for low, high in _COLOURING) else char
+        return None if any(low <= ord(char) <= high for low, high in _MODIFYING) else char
     if category[0] not in "LN":
         return " "
     lower = char.casefold()

@@ -1,4 +1,4 @@
-"""Texts: many short texts as slices of one array, so that kernels read them without strings."""
+"""Texts: many short texts as slices of one array, for kernels."""
 
 from collections.abc import Sequence
 from itertools import accumulate

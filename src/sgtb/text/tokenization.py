@@ -1,7 +1,7 @@
-"""Tokens and sentences of running text, by a few rules that need no model.
+"""Rule-based tokens and sentences of running text.
 
-Tokens follow the habits of CoNLL where that is cheap: `U.S.`, `AT&T` and `O'Brien` are one token,
-the `'s` of a genitive is one of its own, and so is every mark of punctuation.
+Tokens mostly follow CoNLL: `U.S.`, `AT&T` and `O'Brien` are one token; the `'s` of a genitive and
+every punctuation mark are tokens of their own.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sgtb.core.records import Tokens
 
 _WORD = r"[\w\u0300-\u036f]"
-"""A sign of a word; the range is that of accents which follow their letter in decomposed text."""
+"""A character of a word, or a combining accent of decomposed text."""
 
 _TOKEN = re.compile(
     rf"((?:[^\W\d_]\.){{2,}}(?:[^\W\d_](?!{_WORD}))?"  # U.S. and U.S.A
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     rf"|['’][sS](?!{_WORD})"
     rf"|{_WORD}+(?:(?:[-&]|['’](?![sS](?!{_WORD}))){_WORD}+)*"
     r"|\.{2,}|-{2,}"
-    # Byte order marks and zero-width spaces are not to be seen, so they are not tokens.
+    # Byte order marks and zero-width spaces are invisible and no tokens.
     r"|[^\s\ufeff\u200b])"
 )
 _ENDS = frozenset(".!?…")
@@ -61,8 +61,8 @@ def segment(text: str) -> Segmented:
 
 
 def tokenize(text: str) -> Tokens:
-    """Return the tokens of a text: together they are all of it but its white space."""
-    # What is between tokens, and the tokens: the ends of all are where tokens start and end.
+    """Return the tokens of a text, which cover all of it but white space."""
+    # Gaps and tokens alternate: their ends are the starts and ends of tokens.
     pieces = _TOKEN.split(text)
     ends = array("q", accumulate(map(len, pieces)))
     return Tokens(pieces[1::2], ends[:-1:2], ends[1::2])
@@ -93,7 +93,7 @@ def sentences(text: str, tokens: Tokens) -> tuple[tuple[int, int], ...]:
 
 
 def _after_lines(text: str, tokens: Tokens) -> Iterator[int]:
-    """Yield the tokens that a line break stands before, and another token before that."""
+    """Yield the tokens after a line break, except a first token."""
     at = text.find("\n")
     while at >= 0:
         i = bisect_right(tokens.starts, at)
@@ -105,13 +105,13 @@ def _after_lines(text: str, tokens: Tokens) -> Iterator[int]:
 
 
 def _after_marks(tokens: Tokens) -> Iterator[int]:
-    """Yield the tokens behind those that may end a sentence."""
+    """Yield the tokens after those that may end a sentence."""
     signs = map(_FIRST_SIGN, tokens.texts[:-1])
     return compress(count(1), map(_LAST.__contains__, signs))
 
 
 def _opens(tokens: Tokens, i: int) -> bool:
-    """Whether a sentence may start with token i: with a capital, perhaps in quotation marks."""
+    """Whether a sentence may start with token i: a capital letter, also after an opening mark."""
     texts = tokens.texts
     if texts[i] in _OPENERS and i + 1 < len(tokens) and tokens.ends[i] == tokens.starts[i + 1]:
         i += 1
@@ -119,7 +119,7 @@ def _opens(tokens: Tokens, i: int) -> bool:
 
 
 def _closes(tokens: Tokens, i: int) -> bool:
-    """Whether a sentence may end with token i: with a mark, perhaps before closing ones."""
+    """Whether a sentence may end with token i: an end mark, also before closing marks."""
     texts, starts, ends = tokens.texts, tokens.starts, tokens.ends
     while i > 0 and texts[i] in _CLOSERS and ends[i - 1] == starts[i]:
         i -= 1
@@ -128,5 +128,5 @@ def _closes(tokens: Tokens, i: int) -> bool:
     if texts[i] != "." or i == 0 or ends[i - 1] < starts[i]:
         return True
     before = texts[i - 1]
-    # An initial or a title: a name goes on.
+    # Initials and titles are parts of names.
     return not (before in _ABBREVIATIONS or (len(before) == 1 and before.isupper()))

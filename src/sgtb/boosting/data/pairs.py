@@ -31,14 +31,14 @@ class PairArrays(NamedTuple):
     kind: int
     n_features: int
     entity_offsets: Longs
-    block_offsets: Longs
-    block: Floats
-    row: Ints
-    vectors: Floats
-    space_offsets: Longs
-    link_offsets: Longs
-    link_targets: Ints
-    link_counts: Floats
+    block_offsets: Longs = np.zeros(1, np.int64)
+    block: Floats = np.zeros(0, np.float32)
+    row: Ints = np.zeros(0, np.int32)
+    vectors: Floats = np.zeros((0, 0), np.float32)
+    space_offsets: Longs = np.zeros(1, np.int64)
+    link_offsets: Longs = np.zeros((0, 1), np.int64)
+    link_targets: Ints = np.zeros(0, np.int32)
+    link_counts: Floats = np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,11 @@ class PairTable:
             counts.append(count)
             base += len(target)
         return cls(
-            np.ascontiguousarray(vectors),
-            np.array(offsets, np.int64),
-            np.array(starts, np.int64).reshape(len(starts), n_rows + 1),
-            np.concatenate([*targets, np.zeros(0, np.int32)]).astype(np.int32),
-            np.concatenate([*counts, np.zeros(0, np.float32)]).astype(np.float32),
+            vectors=np.ascontiguousarray(vectors),
+            space_offsets=np.array(offsets, np.int64),
+            link_offsets=np.array(starts, np.int64).reshape(len(starts), n_rows + 1),
+            link_targets=np.concatenate([*targets, np.zeros(0, np.int32)]).astype(np.int32),
+            link_counts=np.concatenate([*counts, np.zeros(0, np.float32)]).astype(np.float32),
         )
 
     @property
@@ -145,10 +145,10 @@ class BlockPairs:
 
     def arrays(self, entity_offsets: Longs) -> PairArrays:
         """Return the kernels' view."""
+        offsets = self._offsets(entity_offsets)
         return PairArrays(
-            _BLOCK, self.n_features, entity_offsets, self._offsets(entity_offsets), self.block,
-            *_NO_TABLE,
-        )  # fmt: skip
+            _BLOCK, self.n_features, entity_offsets, block_offsets=offsets, block=self.block
+        )
 
     def take(self, documents: Longs, entity_offsets: Longs) -> "BlockPairs":
         """Return the pairs of some documents."""
@@ -190,12 +190,7 @@ class TablePairs:
 
     def arrays(self, entity_offsets: Longs) -> PairArrays:
         """Return the kernels' view."""
-        table = self.table
-        return PairArrays(
-            _TABLE, self.n_features, entity_offsets, np.zeros(1, np.int64), np.zeros(0, np.float32),
-            self.row, table.vectors, table.space_offsets, table.link_offsets,
-            table.link_targets, table.link_counts,
-        )  # fmt: skip
+        return PairArrays(_TABLE, self.n_features, entity_offsets, row=self.row, **vars(self.table))
 
     def take(self, documents: Longs, entity_offsets: Longs) -> "TablePairs":
         """Return the pairs of some documents; the table is shared, not copied."""
@@ -203,11 +198,6 @@ class TablePairs:
 
 
 PairSource: TypeAlias = BlockPairs | TablePairs
-
-_NO_TABLE = (
-    np.zeros(0, np.int32), np.zeros((0, 0), np.float32), np.zeros(1, np.int64),
-    np.zeros((0, 1), np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32),
-)  # fmt: skip
 
 
 def no_pairs() -> BlockPairs:
@@ -277,7 +267,7 @@ def _check_table(table: PairTable) -> None:
     if len(spaces) < 1 or spaces[0] != 0 or spaces[-1] != table.vectors.shape[1]:
         raise ProblemsError("the vector spaces of a pair table do not add up to its columns")
     if (widths < 0).any():
-        raise ProblemsError("the space offsets of a pair table go down")
+        raise ProblemsError("the space offsets of a pair table decrease")
     if links.shape[1] != n + 1 or len(targets) != len(table.link_counts):
         raise ProblemsError("the links of a pair table do not fit its rows")
     flat = links.ravel()

@@ -133,13 +133,13 @@ class Problems:
         mentions = _slices(self.mention_offsets, chosen)
         candidates = _slices(self.candidate_offsets, mentions)
         return Problems(
-            _offsets(np.diff(self.mention_offsets)[chosen], np.int32),
-            _offsets(np.diff(self.candidate_offsets)[mentions], np.int32),
-            self.gold[mentions],
-            self.entity[candidates],
-            _offsets(np.diff(self.entity_offsets)[chosen], np.int64),
-            self.local[candidates],
-            self.pairs.take(chosen, self.entity_offsets),
+            mention_offsets=_offsets(np.diff(self.mention_offsets)[chosen], np.int32),
+            candidate_offsets=_offsets(np.diff(self.candidate_offsets)[mentions], np.int32),
+            gold=self.gold[mentions],
+            entity=self.entity[candidates],
+            entity_offsets=_offsets(np.diff(self.entity_offsets)[chosen], np.int64),
+            local=self.local[candidates],
+            pairs=self.pairs.take(chosen, self.entity_offsets),
         )
 
     @staticmethod
@@ -157,13 +157,13 @@ class Problems:
             return _offsets(np.concatenate(sizes), dtype)
 
         return Problems(
-            joined("mention_offsets", np.int32),
-            joined("candidate_offsets", np.int32),
-            np.concatenate([p.gold for p in parts]),
-            np.concatenate([p.entity for p in parts]),
-            joined("entity_offsets", np.int64),
-            np.concatenate([p.local for p in parts]),
-            concatenate_pairs([p.pairs for p in parts]),
+            mention_offsets=joined("mention_offsets", np.int32),
+            candidate_offsets=joined("candidate_offsets", np.int32),
+            gold=np.concatenate([p.gold for p in parts]),
+            entity=np.concatenate([p.entity for p in parts]),
+            entity_offsets=joined("entity_offsets", np.int64),
+            local=np.concatenate([p.local for p in parts]),
+            pairs=concatenate_pairs([p.pairs for p in parts]),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -247,15 +247,14 @@ def _pack(
                         f"the first candidate of all has {width}"
                     )
                 rows.append(row)
-    entity_offsets = _offsets([len(ids) for ids in ids_of], np.int64)
     return Problems(
-        _offsets(mention_sizes, np.int32),
-        _offsets(candidate_sizes, np.int32),
-        np.array(golds, np.int32),
-        np.array(numbers, np.int32),
-        entity_offsets,
-        _as_floats(rows).reshape(len(rows), width or 0),
-        _pair_source(ids_of, pairs),
+        mention_offsets=_offsets(mention_sizes, np.int32),
+        candidate_offsets=_offsets(candidate_sizes, np.int32),
+        gold=np.array(golds, np.int32),
+        entity=np.array(numbers, np.int32),
+        entity_offsets=_offsets([len(ids) for ids in ids_of], np.int64),
+        local=_as_floats(rows).reshape(len(rows), width or 0),
+        pairs=_pair_source(ids_of, pairs),
     )
 
 
@@ -338,7 +337,7 @@ def _check_offsets(p: Problems) -> None:
         falling = np.flatnonzero(np.diff(offsets) < 0)
         if len(falling):
             at = f"document {falling[0]}" if of == "mentions" else p.where(int(falling[0]))
-            raise ProblemsError(f"{at}: {name} goes down from {offsets[falling[0]]}")
+            raise ProblemsError(f"{at}: {name} decreases from {offsets[falling[0]]}")
         if offsets[-1] != total:
             last = p.n_documents - 1 if of == "mentions" else max(p.n_mentions - 1, 0)
             at = f"document {last}" if of == "mentions" else p.where(last)
@@ -350,7 +349,7 @@ def _check_offsets(p: Problems) -> None:
     sizes = np.diff(p.entity_offsets)
     if len(sizes) != p.n_documents or (len(sizes) and (p.entity_offsets[0] or sizes.min() < 0)):
         raise ProblemsError(
-            "entity_offsets must start at 0, never go down, and have one slice per document"
+            "entity_offsets must start at 0, never decrease, and have one slice per document"
         )
 
 

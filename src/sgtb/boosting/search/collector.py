@@ -8,7 +8,7 @@ from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.search.beam import SearchInput, SearchModel
 from sgtb.boosting.search.candidate_blocks import bin_local
-from sgtb.boosting.search.plan import PLANS, SearchPlan
+from sgtb.boosting.search.plan import SearchPlan
 from sgtb.boosting.search.visit_order import VisitOrder, no_clamp, visit_order
 from sgtb.boosting.trees.forest import ForestBuilder
 from sgtb.boosting.trees.histogram import padded
@@ -75,7 +75,7 @@ class Collector:
         self._points = np.zeros(len(self._rows), np.int32)
         self._residuals = np.zeros(len(self._rows))
         self._collector = make_collector(
-            search.arrays(order, plan.beam_width), PLANS.index(plan.name), plan.rounds,
+            search.arrays(order, plan.beam_width), plan.rules, plan.rounds,
             np.cumsum([0, *map(len, shares)], dtype=np.int32), np.concatenate(shares),
             local.transform(problems.local, pool), offsets, self._rows,
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """SearchPlan: the partial sequences a search visits, and those that become training points."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from sgtb.core.errors import SettingsError
 from sgtb.core.settings import check_integer
@@ -10,6 +10,31 @@ PlanName = Literal["local", "bs", "laso", "bsg", "bibsg"]
 PLANS: tuple[PlanName, ...] = get_args(PlanName)
 
 MAX_BEAM_WIDTH = 4096
+
+
+class PlanRules(NamedTuple):
+    """The rules of a plan, as kernels read them.
+
+    uses_history        a choice depends on the choices before it
+    bidirectional       mentions are also visited from last to first
+    early_update        points only where the gold prefix leaves the beam, and at the end; else
+                        beams keep the gold prefix, and every step gives points
+    continue_from_gold  after such an error the search continues from the gold prefix
+    """
+
+    uses_history: bool = True
+    bidirectional: bool = False
+    early_update: bool = False
+    continue_from_gold: bool = False
+
+
+_RULES: dict[PlanName, PlanRules] = {
+    "local": PlanRules(uses_history=False),
+    "bs": PlanRules(early_update=True),
+    "laso": PlanRules(early_update=True, continue_from_gold=True),
+    "bsg": PlanRules(),
+    "bibsg": PlanRules(bidirectional=True),
+}
 
 
 @dataclass(frozen=True)
@@ -36,11 +61,16 @@ class SearchPlan:
         check_integer("rounds", self.rounds, 1, 100)
 
     @property
+    def rules(self) -> PlanRules:
+        """The rules of the plan."""
+        return _RULES[self.name]
+
+    @property
     def uses_history(self) -> bool:
         """Whether a choice depends on the choices before it."""
-        return self.name != "local"
+        return self.rules.uses_history
 
     @property
     def bidirectional(self) -> bool:
         """Whether mentions are also visited from last to first."""
-        return self.name == "bibsg"
+        return self.rules.bidirectional

@@ -87,8 +87,8 @@ class Forest:
         """Return the forest of the first trees."""
         n = self.roots[n_trees]
         return type(self)(
-            self.roots[: n_trees + 1], self.feature[:n], self.threshold[:n], self.left[:n],
-            self.value[:n],
+            roots=self.roots[: n_trees + 1], feature=self.feature[:n],
+            threshold=self.threshold[:n], left=self.left[:n], value=self.value[:n],
         )  # fmt: skip
 
     def distinct_splits(self) -> tuple[Ints, Floats]:
@@ -135,11 +135,18 @@ def _empty_arrays(n_trees: int, n_nodes: int, depth: int, n_local: int) -> Fores
     planes = 1 << max(depth - _PLANE_DEPTH, 0)
     words = (1 << depth) - 1 + max(planes // 2 - 1, 0)  # the topmost affects half the planes
     return ForestArrays(
-        depth, planes, words, n_local, np.zeros(n_trees + 1, np.int32),
-        np.zeros(n_nodes, np.int64), np.zeros(n_nodes), np.zeros(masked * words, np.int64),
-        np.zeros(masked, np.int32), np.zeros(masked, np.int32),
-        np.zeros((masked, _PLANE * planes)),
-    )  # fmt: skip
+        depth=depth,
+        planes=planes,
+        words=words,
+        n_local=n_local,
+        roots=np.zeros(n_trees + 1, np.int32),
+        nodes=np.zeros(n_nodes, np.int64),
+        value=np.zeros(n_nodes),
+        splits=np.zeros(masked * words, np.int64),
+        local_splits=np.zeros(masked, np.int32),
+        global_splits=np.zeros(masked, np.int32),
+        leaf_value=np.zeros((masked, _PLANE * planes)),
+    )
 
 
 def _write_tree(arrays: ForestArrays, t: int, tree: Tree) -> None:
@@ -227,6 +234,9 @@ class ForestBuilder:
         """Return a copy of the trees so far."""
         n = int(self.arrays.roots[self.n_trees])
         return Forest(
-            self.arrays.roots[: self.n_trees + 1].copy(), self.feature[:n].copy(),
-            self.threshold[:n].copy(), self.left[:n].copy(), self.arrays.value[:n].copy(),
-        )  # fmt: skip
+            roots=self.arrays.roots[: self.n_trees + 1].copy(),
+            feature=self.feature[:n].copy(),
+            threshold=self.threshold[:n].copy(),
+            left=self.left[:n].copy(),
+            value=self.arrays.value[:n].copy(),
+        )

@@ -12,26 +12,17 @@ from sgtb.core.errors import SettingsError
 from sgtb.linking.entities.entity_source import (
     DESCRIBED,
     DESCRIPTIONS,
-    ENTITY_VECTORS,
     KNOWN_TYPES,
     LINKS,
     POPULARITY,
     WORD_VECTORS,
     Evidence,
 )
-from sgtb.linking.features.feature_group import Column, FeatureGroup
+from sgtb.linking.features.feature_group import FeatureGroup
 from sgtb.linking.features.feature_registry import COMPUTED, GROUPS, LEARNED
+from sgtb.linking.features.pair_features import PAIRS
 
 VERSION = 1
-
-PAIRS = (
-    Column("topic_vector", frozenset([DESCRIBED])),
-    Column("description_vector", frozenset([DESCRIBED, WORD_VECTORS])),
-    Column("entity_vector", frozenset([ENTITY_VECTORS])),
-    Column("linked", frozenset([LINKS])),
-    Column("same"),
-)
-"""Features of two candidates: cosines, and whether they are linked or the same entity."""
 
 
 @dataclass(frozen=True)
