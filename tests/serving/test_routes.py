@@ -1,6 +1,7 @@
 """The API: it answers what the linker answers, and tells what the knowledge base knows."""
 
 import json
+from dataclasses import fields
 from urllib.parse import quote
 
 import httpx
@@ -9,7 +10,7 @@ import pytest
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.kb_copy import duplicate
 from sgtb.kb.update import add
-from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
 from sgtb.serving.engine import Engine
@@ -83,11 +84,12 @@ def test_offsets_are_code_points(client):
         LinkerSettings(candidates=30, reasons=True),
         LinkerSettings(nil=0.95),
         LinkerSettings(nil=0.0, reasons=True),
+        LinkerSettings(beam_width=1),
     ],
     ids=repr,
 )
 def test_options_are_the_settings_of_a_linker(client, settings):
-    body = {"candidates": settings.candidates, "reasons": settings.reasons, "nil": settings.nil}
+    body = {field.name: getattr(settings, field.name) for field in fields(LinkOptions)}
     with Linker.starter(settings) as linker:
         assert links_of(client, text=TEXT, **body) == as_json(linker.link(TEXT))
 
@@ -167,6 +169,8 @@ def test_one_bad_document_fails_a_batch(client):
         (b'{"text": 1}', "text: "),
         (b'{"txt": "Petra"}', "txt: Extra inputs"),
         (b'{"text": "x", "nil": 2}', "nil: "),
+        (b'{"text": "x", "beam_width": 0}', "beam_width: "),
+        (b'{"text": "x", "beam_width": 65}', "beam_width: "),
         (b'{"text": "x", "nil": NaN}', "nil: "),
         (b'{"text": "x", "candidates": 0}', "candidates: "),
         (b'{"text": "x", "spans": [{"start": 0, "end": 1.5}]}', "spans.0.end: "),

@@ -33,6 +33,7 @@ class Options(Record):
     candidates  candidates returned per link
     reasons     whether links are explained
     nil         links with less confidence become NIL; 0 links all; None: decided by the model
+    beam_width  hypotheses kept by the search; None: as the model was trained with
     fixed       mentions linked by the caller; they replace overlapping mentions
     added       further mentions; they replace overlapping mentions
     """
@@ -40,13 +41,14 @@ class Options(Record):
     candidates: int = 5
     reasons: bool = False
     nil: float | None = None
+    beam_width: int | None = None
     fixed: tuple[FixedLink, ...] = ()
     added: tuple[Span, ...] = ()
 
     @property
     def link_options(self) -> LinkOptions:
         """The options of the linker. Requests that share them are linked together."""
-        return LinkOptions(self.candidates, self.reasons, self.nil)
+        return LinkOptions(self.candidates, self.reasons, self.nil, self.beam_width)
 
 
 class PreparedRequest(NamedTuple):

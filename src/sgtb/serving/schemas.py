@@ -7,6 +7,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from sgtb.linking.links import Request, Span
 from sgtb.serving.link_requests import FixedLink, Options
 
+_WIDEST_BEAM = 64
+"""The time of a search grows with the width of its beam."""
 JORDAN = "Jordan scored, Pippen passed, and the Bulls beat Utah again."
 
 
@@ -76,13 +78,18 @@ class LinkBody(RequestBody):
               description="links with less confidence become NIL; 0 links all; null: decided by "
               "the model"),
     ] = None  # fmt: skip
+    beam_width: Annotated[
+        Count | None,
+        Field(le=_WIDEST_BEAM,
+              description="hypotheses kept by the search; null: as the model was trained with"),
+    ] = None  # fmt: skip
     id: Annotated[str, Field(max_length=1_000, description="returned in the response")] = ""
 
     def query(self) -> tuple[Request, Options]:
         """Return the request for the engine."""
         spans = None if self.spans is None else tuple(span.span() for span in self.spans)
         fixed = tuple(FixedLink(one.start, one.end, one.entity) for one in self.fixed or ())
-        options = Options(self.candidates, self.reasons, self.nil, fixed)
+        options = Options(self.candidates, self.reasons, self.nil, self.beam_width, fixed)
         return Request(self.text, spans, self.id), options
 
 
