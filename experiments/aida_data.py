@@ -24,7 +24,7 @@ from sgtb.core.entities import EntityTable
 from sgtb.core.errors import CorpusError, ModelFileError
 from sgtb.core.records import Document
 from sgtb.core.tensor_file import read_tensors, write_tensors
-from sgtb.evaluation.system_answers import Answers
+from sgtb.evaluation.system_answers import SystemAnswers
 from sgtb.formats.codecs.aida_conll import ANNOTATIONS, TEXTS, read_aida
 from sgtb.formats.codecs.pprforned import read_pprforned
 from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
@@ -86,12 +86,12 @@ class AidaData:
         """Return the documents of a split."""
         return self.candidates[split].documents
 
-    def answers(self, split: str, places: Ints) -> Answers:
+    def answers(self, split: str, places: Ints) -> SystemAnswers:
         """Return answers from the positions of the chosen candidates."""
         return answers_of(self.candidates[split], self.entities, places)
 
 
-def answers_of(candidates: CandidateTable, entities: EntityTable, places: Ints) -> Answers:
+def answers_of(candidates: CandidateTable, entities: EntityTable, places: Ints) -> SystemAnswers:
     """Return the entity id of every mention from the positions of chosen candidates."""
     ids = entities.ids
     given = iter(zip(places.tolist(), candidates.candidate_offsets[:-1].tolist(), strict=True))
@@ -102,7 +102,7 @@ def answers_of(candidates: CandidateTable, entities: EntityTable, places: Ints) 
             place, start = next(given) if mention.in_kb else (-1, 0)
             row.append(ids[candidates.entity[start + place]] if place >= 0 else None)
         rows.append(row)
-    return Answers.of(candidates.documents, rows)
+    return SystemAnswers.of(candidates.documents, rows)
 
 
 @dataclass(frozen=True)

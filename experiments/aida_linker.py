@@ -19,7 +19,7 @@ from experiments.linker_cache import LinkerCache
 from experiments.name_table import NameTable
 from sgtb.boosting.search.plan import PlanName
 from sgtb.core.records import Document
-from sgtb.evaluation import Accuracy, Answers, Recall, candidate_recall, in_kb_accuracy
+from sgtb.evaluation import Accuracy, Recall, SystemAnswers, candidate_recall, in_kb_accuracy
 from sgtb.evaluation.metrics import share
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
@@ -84,7 +84,7 @@ class Trial(NamedTuple):
 class Tested:
     """The answers of a linker on a split, with accuracy and candidate recall."""
 
-    answers: Answers
+    answers: SystemAnswers
     accuracy: Accuracy
     recall: Recall
     seconds: float
@@ -108,7 +108,7 @@ class Reproduced(NamedTuple):
 
     n_trees: int
     accuracy: Mapping[str, Accuracy]
-    test: Answers
+    test: SystemAnswers
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _tested(
     begin = time.perf_counter()
     linked = list(linker.pipe(map(given, documents)))
     seconds = time.perf_counter() - begin
-    answers = Answers.of(documents, [[link.entity for link in one.links] for one in linked])
+    answers = SystemAnswers.of(documents, [[link.entity for link in one.links] for one in linked])
     candidates = [[[c.entity for c in link.candidates] for link in one.links] for one in linked]
     return Tested(
         answers, in_kb_accuracy(documents, answers), candidate_recall(documents, candidates),
@@ -226,7 +226,7 @@ def _reproduced(data: AidaData, packer: Packer, trial: Trial, watch: Watch) -> R
     return Reproduced(system.model.forest.n_trees, accuracy, answers["test"])
 
 
-def _differing(data: AidaData, some: Answers, others: Answers) -> int:
+def _differing(data: AidaData, some: SystemAnswers, others: SystemAnswers) -> int:
     """Count the linked mentions of test with different answers."""
     documents = data.documents("test")
     return sum(

@@ -18,10 +18,10 @@ from experiments.aida_linker import WAYS, Trial, kept_model
 from experiments.linker_cache import LinkerCache
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.evaluation import (
-    Answers,
     Calibration,
     NilCurve,
     NilScores,
+    SystemAnswers,
     calibration,
     nil_curve,
     nil_scores,
@@ -127,9 +127,9 @@ def score_split(
     trusting = replace(model, confidence=Confidence(), nil=NilRule(kind))
     raw, linked = (_linked(one, kb, given) for one in (trusting, model))
     answers = [[link.entity for link in links] for links in linked]
-    scores = nil_scores(documents, Answers.of(documents, answers))
+    scores = nil_scores(documents, SystemAnswers.of(documents, answers))
     with_candidates = [_decided(*pair) for pair in zip(documents, linked, strict=True)]
-    decided = nil_scores(with_candidates, Answers.of(with_candidates, answers))
+    decided = nil_scores(with_candidates, SystemAnswers.of(with_candidates, answers))
     pairs = _pairs(documents, linked)
     best = [_best(link) for _, link in pairs]
     right = np.array([entity == m.gold for (m, _), (entity, _) in zip(pairs, best, strict=True)])

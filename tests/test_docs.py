@@ -160,7 +160,7 @@ def test_links_between_pages_lead_somewhere() -> None:
 
 
 def test_files_named_on_pages_exist() -> None:
-    named = re.compile(r"`((?:src|tests|benchmarks|experiments|tools|docs)/[\w./-]+\.\w+)`")
+    named = re.compile(r"`((?:src|tests|benchmarks|experiments|tools|docs)/[a-z0-9_./-]+\.\w+)`")
     for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
         for path in named.findall(page.read_text("utf-8")):
             assert (ROOT / path).exists(), f"{name_of(page)} names {path}"

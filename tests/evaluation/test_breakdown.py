@@ -7,7 +7,7 @@ from hypothesis import given
 
 from sgtb.core.errors import SettingsError
 from sgtb.core.records import NIL, Token
-from sgtb.evaluation import Answers, Slice, breakdown, in_kb_accuracy
+from sgtb.evaluation import Slice, SystemAnswers, breakdown, in_kb_accuracy
 from tests.helpers.answer_builders import document, mention, perfect
 from tests.helpers.strategies import answered
 
@@ -20,7 +20,7 @@ def test_by_ambiguity():
     sizes = [31, 0, 1, 2, 5, 6, 10, 11, 20, 21, 30, 500]
     documents = [document("d", *map(with_candidates, sizes), mention("a"), mention(NIL))]
     said = ["a" if n in (1, 5, 30, 500) else "b" for n in sizes]
-    assert breakdown(documents, Answers.of(documents, [[*said, None, "a"]]), "ambiguity") == (
+    assert breakdown(documents, SystemAnswers.of(documents, [[*said, None, "a"]]), "ambiguity") == (
         Slice("0", 0, 2),  # an empty list, and none
         Slice("1", 1, 1),
         Slice("2–5", 1, 2),
@@ -43,7 +43,7 @@ def test_by_type():
         document("e", mention("a", type="PER"), mention(NIL, type="MISC"), mention("a", type="")),
     ]
     said = [["a", "b", "b"], ["b", "a", "a"]]
-    assert breakdown(documents, Answers.of(documents, said), "type") == (
+    assert breakdown(documents, SystemAnswers.of(documents, said), "type") == (
         Slice("LOC", 0, 1),
         Slice("PER", 1, 2),
         Slice("?", 1, 2),  # after all types
@@ -55,7 +55,7 @@ def test_by_length():
     # Mentions outside the knowledge base do not make a document longer.
     documents = [document(f"d{n}", *["a"] * n, *[NIL] * 50) for n in lengths]
     said = [["a" if n in (5, 41) else "b"] * (n + 50) for n in lengths]
-    assert breakdown(documents, Answers.of(documents, said), "length") == (
+    assert breakdown(documents, SystemAnswers.of(documents, said), "length") == (
         Slice("1–5", 5, 1 + 5),
         Slice("6–10", 0, 6 + 10),
         Slice("11–20", 0, 11 + 20),
@@ -78,7 +78,7 @@ def test_by_words():
 
 def test_by_frequency():
     documents = [document("d", "a", "b", "c", "d", "e", NIL)]
-    said = Answers.of(documents, [["a", "x", "c", "d", "e", "a"]])
+    said = SystemAnswers.of(documents, [["a", "x", "c", "d", "e", "a"]])
     seen = {"b": 1, "c": 2, "d": 9, "e": 100, NIL: 7}
     assert breakdown(documents, said, "frequency", seen=seen) == (
         Slice("0", 1, 1),  # never met in training
@@ -90,7 +90,7 @@ def test_by_frequency():
 
 def test_a_breakdown_by_frequency_needs_to_know_what_was_seen():
     with pytest.raises(SettingsError, match="seen"):
-        breakdown([], Answers.of([], []), "frequency")
+        breakdown([], SystemAnswers.of([], []), "frequency")
 
 
 def test_a_slice_knows_its_accuracy():
@@ -98,12 +98,12 @@ def test_a_slice_knows_its_accuracy():
 
 
 def test_nothing_has_no_slices():
-    assert breakdown([], Answers.of([], []), "type") == ()
+    assert breakdown([], SystemAnswers.of([], []), "type") == ()
 
 
 def test_an_unknown_breakdown_is_refused():
     with pytest.raises(SettingsError, match=r"'size'.*ambiguity, type, length"):
-        breakdown([], Answers.of([], []), "size")
+        breakdown([], SystemAnswers.of([], []), "size")
 
 
 @pytest.mark.parametrize("by", ["ambiguity", "type", "length", "words", "frequency"])

@@ -10,9 +10,9 @@ from sgtb.core.errors import ProblemsError
 from sgtb.core.records import NIL
 from sgtb.evaluation import (
     Accuracy,
-    Answers,
     PrecisionRecall,
     Recall,
+    SystemAnswers,
     ambiguity,
     bag_of_titles,
     candidate_recall,
@@ -25,7 +25,7 @@ from tests.helpers.strategies import answered
 def titles(gold, said, **options) -> PrecisionRecall:
     """The score of one document with these golds and answers."""
     documents = [document("d", *gold)]
-    return bag_of_titles(documents, Answers.of(documents, [said]), **options)
+    return bag_of_titles(documents, SystemAnswers.of(documents, [said]), **options)
 
 
 # In-KB accuracy
@@ -33,7 +33,7 @@ def titles(gold, said, **options) -> PrecisionRecall:
 
 def test_micro_counts_mentions_and_macro_documents():
     documents = [document("long", "a", "b", "c", "d"), document("short", "a")]
-    result = in_kb_accuracy(documents, Answers.of(documents, [["a", "x", "x", "x"], ["a"]]))
+    result = in_kb_accuracy(documents, SystemAnswers.of(documents, [["a", "x", "x", "x"], ["a"]]))
     assert result.documents == ("long", "short")
     assert result.document_correct.tolist() == [1, 1]
     assert result.document_total.tolist() == [4, 1]
@@ -45,20 +45,20 @@ def test_micro_counts_mentions_and_macro_documents():
 def test_nil_and_unannotated_mentions_are_ignored_whatever_is_said():
     documents = [document("d", "a", NIL, None, NIL, None)]
     for said in (["a", NIL, None, "b", "b"], ["a", "b", "b", None, NIL]):
-        result = in_kb_accuracy(documents, Answers.of(documents, [said]))
+        result = in_kb_accuracy(documents, SystemAnswers.of(documents, [said]))
         assert (result.correct, result.total) == (1, 1)
 
 
 @pytest.mark.parametrize("said", [None, NIL, "", "A"])
 def test_no_answer_is_a_wrong_answer(said):
     documents = [document("d", "a", mention("b", candidates=()))]
-    result = in_kb_accuracy(documents, Answers.of(documents, [["a", said]]))
+    result = in_kb_accuracy(documents, SystemAnswers.of(documents, [["a", said]]))
     assert (result.correct, result.total) == (1, 2)
 
 
 def test_documents_without_in_kb_mentions_have_no_say_in_macro():
     documents = [document("a", "a", "b"), document("nil", NIL), document("empty")]
-    result = in_kb_accuracy(documents, Answers.of(documents, [["a", "a"], ["b"], []]))
+    result = in_kb_accuracy(documents, SystemAnswers.of(documents, [["a", "a"], ["b"], []]))
     assert result.document_total.tolist() == [2, 0, 0]
     assert result.micro == result.macro == 1 / 2
 
@@ -98,7 +98,7 @@ def test_titles_are_counted_once_per_document_and_summed_over_documents():
     # d: predicted {A, B, X}, gold {A, B, C}: 2 right. e: predicted {A}, gold {A}: 1 right.
     documents = [document("d", "A", "A", "B", "C"), document("e", "A", "A")]
     said = [["A", "B", "X", "A"], ["A", "A"]]
-    score = bag_of_titles(documents, Answers.of(documents, said))
+    score = bag_of_titles(documents, SystemAnswers.of(documents, said))
     assert (score.right, score.predicted, score.gold) == (2 + 1, 3 + 1, 3 + 1)
     assert score.precision == score.recall == score.f1 == 3 / 4
 

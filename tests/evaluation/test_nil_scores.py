@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sgtb.core.errors import ProblemsError
 from sgtb.core.records import NIL
 from sgtb.evaluation import (
-    Answers,
     NilScores,
     PrecisionRecall,
+    SystemAnswers,
     in_kb_accuracy,
     nil_curve,
     nil_scores,
@@ -24,7 +24,7 @@ from tests.helpers.strategies import answered
 def test_every_kind_of_answer_counts_where_it_should():
     documents = [document("d", "a", "b", "c", NIL, NIL, None)]
     #                          right, wrong, NIL invented, NIL missed, right NIL, nobody knows
-    answers = Answers.of(documents, [["a", "x", None, "y", NIL, "z"]])
+    answers = SystemAnswers.of(documents, [["a", "x", None, "y", NIL, "z"]])
     scores = nil_scores(documents, answers)
     assert scores.links == PrecisionRecall(right=1, predicted=3, gold=3)
     assert scores.nil == PrecisionRecall(right=1, predicted=2, gold=2)

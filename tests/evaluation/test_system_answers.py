@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgtb.core.errors import ProblemsError
-from sgtb.evaluation import Answers, ambiguity, breakdown, candidate_recall, in_kb_accuracy
+from sgtb.evaluation import SystemAnswers, ambiguity, breakdown, candidate_recall, in_kb_accuracy
 from sgtb.evaluation.candidate_lists import candidates_of
 from tests.helpers.answer_builders import document, mention
 
@@ -18,7 +18,7 @@ def refusal(*words: str):
 
 
 def test_answers_keep_ids_and_entities():
-    answers = Answers.of(DOCUMENTS, [["a", None], ["c"], []])
+    answers = SystemAnswers.of(DOCUMENTS, [["a", None], ["c"], []])
     assert answers.documents == ("one", "two", "three")
     assert answers.entities == (("a", None), ("c",), ())
     assert answers.beside(DOCUMENTS) == list(zip(DOCUMENTS, answers.entities, strict=True))
@@ -26,49 +26,49 @@ def test_answers_keep_ids_and_entities():
 
 def test_rows_may_be_arrays():
     rows = [np.array(["a", None], object), np.array(["c"]), np.array([])]
-    assert in_kb_accuracy(DOCUMENTS, Answers.of(DOCUMENTS, rows)).correct == 2
+    assert in_kb_accuracy(DOCUMENTS, SystemAnswers.of(DOCUMENTS, rows)).correct == 2
 
 
 def test_no_documents_have_no_answers():
-    assert Answers.of([], []).beside([]) == []
+    assert SystemAnswers.of([], []).beside([]) == []
 
 
 @pytest.mark.parametrize("rows", [[["a"], ["c"], []], [["a", "b", "b"], ["c"], []]])
 def test_a_row_of_another_length_names_its_document(rows):
     with refusal("document one", "answers for 2 mentions"):
-        Answers.of(DOCUMENTS, rows)
+        SystemAnswers.of(DOCUMENTS, rows)
 
 
 def test_a_missing_row_names_the_first_document_without():
     with refusal("document two: no answers"):
-        Answers.of(DOCUMENTS, [["a", "b"]])
+        SystemAnswers.of(DOCUMENTS, [["a", "b"]])
 
 
 def test_a_row_too_many_names_the_last_document():
     with refusal("4 documents", "only 3, after document three"):
-        Answers.of(DOCUMENTS, [["a", "b"], ["c"], [], []])
+        SystemAnswers.of(DOCUMENTS, [["a", "b"], ["c"], [], []])
     with refusal("1 documents", "only 0"):
-        Answers.of([], [[]])
+        SystemAnswers.of([], [[]])
 
 
 def test_a_text_is_not_a_row_of_letters():
     with refusal("document one", "'ab'"):
-        Answers.of(DOCUMENTS, ["ab", "c", ""])
+        SystemAnswers.of(DOCUMENTS, ["ab", "c", ""])
 
 
 def test_a_number_is_not_an_entity_id():
     with refusal("document one", "mention 1", "12", "as text"):
-        Answers.of(DOCUMENTS, [["a", 12], ["c"], []])
+        SystemAnswers.of(DOCUMENTS, [["a", 12], ["c"], []])
 
 
 def test_documents_in_another_order_are_noticed():
-    answers = Answers.of(DOCUMENTS, [["a", "b"], ["c"], []])
+    answers = SystemAnswers.of(DOCUMENTS, [["a", "b"], ["c"], []])
     with refusal("document two", "number 0", "document one"):
         in_kb_accuracy([DOCUMENTS[1], DOCUMENTS[0], DOCUMENTS[2]], answers)
 
 
 def test_answers_to_other_documents_are_noticed():
-    answers = Answers.of(DOCUMENTS, [["a", "b"], ["c"], []])
+    answers = SystemAnswers.of(DOCUMENTS, [["a", "b"], ["c"], []])
     with refusal("only 2, after document two"):
         in_kb_accuracy(DOCUMENTS[:2], answers)
     with refusal("document four: no answers"):
@@ -79,7 +79,7 @@ def test_answers_to_other_documents_are_noticed():
 
 def test_answers_need_an_id_for_every_row():
     with refusal("2 documents", "1 ids"):
-        Answers(("one",), ((), ()))
+        SystemAnswers(("one",), ((), ()))
 
 
 def test_candidates_come_from_the_mentions_or_from_outside():
@@ -94,7 +94,7 @@ def test_candidates_come_from_the_mentions_or_from_outside():
         candidate_recall,
         ambiguity,
         lambda documents, candidates: breakdown(
-            documents, Answers.of(documents, [["a", "b"], ["c"], []]), "ambiguity", candidates
+            documents, SystemAnswers.of(documents, [["a", "b"], ["c"], []]), "ambiguity", candidates
         ),
     ],
 )

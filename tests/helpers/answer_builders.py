@@ -3,7 +3,7 @@
 import numpy as np
 
 from sgtb.core.records import Document, Mention
-from sgtb.evaluation import Accuracy, Answers
+from sgtb.evaluation import Accuracy, SystemAnswers
 
 
 def mention(gold: str | None = None, **fields) -> Mention:
@@ -16,8 +16,8 @@ def document(id: str, *mentions: Mention | str | None) -> Document:
     return Document(id, "x", (), (), tuple(made))
 
 
-def perfect(documents: list[Document]) -> Answers:
-    return Answers.of(documents, [[m.gold for m in d.mentions] for d in documents])
+def perfect(documents: list[Document]) -> SystemAnswers:
+    return SystemAnswers.of(documents, [[m.gold for m in d.mentions] for d in documents])
 
 
 def accuracy(correct: list[int], total: list[int]) -> Accuracy:

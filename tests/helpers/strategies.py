@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from sgtb.core.records import NIL
-from sgtb.evaluation import Answers
+from sgtb.evaluation import SystemAnswers
 from tests.helpers.answer_builders import accuracy, document, mention
 
 ENTITIES = ["a", "b", "c", NIL, None]
@@ -22,7 +22,7 @@ def answered(draw):
     """Documents, and answers to their mentions."""
     rows = draw(st.lists(ROWS, max_size=4))
     documents = [document(f"d{i}", *(m for m, _ in row)) for i, row in enumerate(rows)]
-    return documents, Answers.of(documents, [[said for _, said in row] for row in rows])
+    return documents, SystemAnswers.of(documents, [[said for _, said in row] for row in rows])
 
 
 @st.composite

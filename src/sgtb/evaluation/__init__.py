@@ -21,12 +21,11 @@ from sgtb.evaluation.metrics import (
 )
 from sgtb.evaluation.nil_scores import NilCurve, NilScores, nil_curve, nil_scores
 from sgtb.evaluation.reliability import Calibration, calibration
-from sgtb.evaluation.system_answers import Answers
+from sgtb.evaluation.system_answers import SystemAnswers
 
 __all__ = [
     "Accuracy",
     "Ambiguity",
-    "Answers",
     "Calibration",
     "Difference",
     "Interval",
@@ -35,6 +34,7 @@ __all__ = [
     "PrecisionRecall",
     "Recall",
     "Slice",
+    "SystemAnswers",
     "ambiguity",
     "bag_of_titles",
     "breakdown",

@@ -10,7 +10,7 @@ from sgtb.core.errors import SettingsError
 from sgtb.core.records import Document, Mention
 from sgtb.evaluation.candidate_lists import Candidates, candidates_of
 from sgtb.evaluation.metrics import share
-from sgtb.evaluation.system_answers import Answers
+from sgtb.evaluation.system_answers import SystemAnswers
 
 By = Literal["ambiguity", "type", "length", "words", "frequency"]
 UNTYPED = "?"
@@ -102,7 +102,7 @@ class Tally:
 
 def breakdown(
     documents: Sequence[Document],
-    answers: Answers,
+    answers: SystemAnswers,
     by: By,
     candidates: Candidates | None = None,
     seen: Mapping[str, int] | None = None,

@@ -15,7 +15,7 @@ from sgtb.core.errors import ProblemsError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.evaluation.candidate_lists import Candidates, candidates_of
 from sgtb.evaluation.page_titles import resolve
-from sgtb.evaluation.system_answers import Answers
+from sgtb.evaluation.system_answers import SystemAnswers
 
 Longs = npt.NDArray[np.int64]
 
@@ -130,7 +130,7 @@ class Ambiguity:
         return share(self.candidates, self.mentions)
 
 
-def in_kb_accuracy(documents: Sequence[Document], answers: Answers) -> Accuracy:
+def in_kb_accuracy(documents: Sequence[Document], answers: SystemAnswers) -> Accuracy:
     """Count the in-KB mentions answered with their gold; no answer is a wrong answer."""
     correct = np.zeros(len(documents), np.int64)
     total = np.zeros(len(documents), np.int64)
@@ -144,7 +144,7 @@ def in_kb_accuracy(documents: Sequence[Document], answers: Answers) -> Accuracy:
 
 def bag_of_titles(
     documents: Sequence[Document],
-    answers: Answers,
+    answers: SystemAnswers,
     redirects: Mapping[str, str] | None = None,
     title_of: Mapping[str, str] | None = None,
 ) -> PrecisionRecall:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sgtb.core.errors import ProblemsError
 from sgtb.core.records import NIL, Document
 from sgtb.evaluation.metrics import PrecisionRecall, share
-from sgtb.evaluation.system_answers import Answers
+from sgtb.evaluation.system_answers import SystemAnswers
 
 Doubles = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -37,7 +37,7 @@ class NilScores:
         return share(self.links.right + self.nil.right, self.links.gold + self.nil.gold)
 
 
-def nil_scores(documents: Sequence[Document], answers: Answers) -> NilScores:
+def nil_scores(documents: Sequence[Document], answers: SystemAnswers) -> NilScores:
     """Count right links and right NILs over all annotated mentions."""
     counts: Counter[tuple[bool, bool, bool]] = Counter()  # linked, in the KB, right
     for document, entities in answers.beside(documents):

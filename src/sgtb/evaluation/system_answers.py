@@ -9,7 +9,7 @@ from sgtb.core.records import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class SystemAnswers:
     """One answer to every mention, in the order of the documents and of their mentions.
 
     documents  the ids of the documents

@@ -11,7 +11,7 @@ import pytest
 from sgtb.core.errors import SettingsError
 from sgtb.core.records import NIL
 from sgtb.evaluation import (
-    Answers,
+    SystemAnswers,
     bag_of_titles,
     breakdown,
     calibration,
@@ -53,8 +53,8 @@ def test_scores_are_those_of_the_metrics(linker, mixed, found, linked):
     candidates = [[[o.entity for o in link.candidates] for link in d.links] for d in linked]
     ids = {m.gold for d in annotated for m in d.mentions}
     answers = {
-        "one": Answers.of(inside, [[link.entity for link in d.links] for d in linked]),
-        "prior": Answers.of(inside, [list(Baseline(linker.kb, "prior")(d)) for d in linked]),
+        "one": SystemAnswers.of(inside, [[link.entity for link in d.links] for d in linked]),
+        "prior": SystemAnswers.of(inside, [list(Baseline(linker.kb, "prior")(d)) for d in linked]),
     }
     for name, said in answers.items():
         scores = found["data"].systems[name]

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from sgtb.core.records import NIL, Document
 from sgtb.evaluation import (
     Accuracy,
-    Answers,
     PrecisionRecall,
+    SystemAnswers,
     ambiguity,
     bag_of_titles,
     candidate_recall,
@@ -88,7 +88,7 @@ class ScoreAccumulator:
         """Count the answers to a document; `links` have the candidates."""
         known = resolved.known
         documents = [known]
-        answers = Answers.of(documents, [entities])
+        answers = SystemAnswers.of(documents, [entities])
         listed = [[other.entity for other in link.candidates] for link in links]
         accuracy = in_kb_accuracy(documents, answers)
         named = in_kb_accuracy([resolved.annotated], answers)
