@@ -240,8 +240,8 @@ def test_noise_gives_an_error_or_vectors(tmp_path_factory, noise, header):
         ("6 0", ["'6 0'"]),
         ("6 4097", ["4097 dimensions", "4096"]),
         ("9" * 5000 + " 3", ["'999", "count and dimensions"]),
-        ("99999999999 3", ["99999999999 vectors of 3", "can hold"]),
-        ("60 3", ["60 vectors of 3", "can hold"]),
+        ("99999999999 3", ["99999999999 vectors of 3", "do not fit into"]),
+        ("60 3", ["60 vectors of 3", "do not fit into"]),
     ],
 )
 def test_absurd_headers(write, first, parts):
@@ -253,7 +253,7 @@ def test_an_absurd_header_of_a_packed_file(write):
     data = b"99999999 3\n" + text().partition(b"\n")[2]
     refused(write(gzip.compress(data)), "line 1: 99999999 vectors")
     data = b"7 3\n" + text().partition(b"\n")[2]
-    refused(write(gzip.compress(data)), "line 8: no vector; line 1 announces 7, here are 6")
+    refused(write(gzip.compress(data)), "line 8: no vector; line 1 announces 7, the file has 6")
 
 
 def test_too_many_dimensions_without_a_header(write):
@@ -270,15 +270,15 @@ def test_too_many_dimensions_without_a_header(write):
         ("cat 0.125 1 2 3", ["4 values after 'cat 0.125'; line 1 announces 3"]),
         ("cat -0.5 1 2 3", ["4 values"]),
         ("cat 1e-05 1 2 3", ["4 values"]),
-        ("cat 1 x 3", ["'x' is no number"]),
-        ("cat 1 1_0 3", ["'1_0' is no number"]),
-        ("cat 1 0x2 3", ["'0x2' is no number"]),
+        ("cat 1 x 3", ["'x' is not a number"]),
+        ("cat 1 1_0 3", ["'1_0' is not a number"]),
+        ("cat 1 0x2 3", ["'0x2' is not a number"]),
         ("cat 1 nan 3", ["a value of 'cat' is nan"]),
         ("cat 1 -inf 3", ["a value of 'cat' is -inf"]),
         ("cat 1 1e39 3", ["a value of 'cat' is inf"]),
         ("cat 0 -0.0 1e-99", ["the vector of 'cat' is all zeros"]),
         ("cat 1 2 3\n\ndog 1 2 3", ["no vector"]),
-        ("dog 1 2 3", ["'dog' comes twice, first in line 2"]),
+        ("dog 1 2 3", ["'dog' is repeated, first in line 2"]),
         ("c\udcfft 1 2 3", ["'c\\xfft' is not UTF-8"]),
         ("c" * 2_000_000, ["longer than 262,144 bytes"]),
     ],
@@ -300,8 +300,8 @@ def test_wrong_lines(write, line, parts):
         ("Apollo 13\t1 2", ["2 values after 'Apollo 13'"]),
         ("cat\t1 2 3 4", ["4 values after 'cat'; line 1 has 3"]),
         ("\t1 2 3", ["no key"]),
-        ("cat\t1 2 x", ["'x' is no number"]),
-        ("dog\t1 2 3", ["'dog' comes twice, first in line 1"]),
+        ("cat\t1 2 x", ["'x' is not a number"]),
+        ("dog\t1 2 3", ["'dog' is repeated, first in line 1"]),
     ],
 )
 def test_wrong_lines_of_wikipedia2vec(write, line, parts):
@@ -318,14 +318,14 @@ def test_wrong_rows_of_the_binary_format(write):
     matrix = vectors()
     matrix[2] = 0
     refused(write(binary(matrix=matrix)), "row 3: the vector of 'Zürich' is all zeros")
-    refused(write(binary([*KEYS[:5], "cat"])), "row 6: 'cat' comes twice, first in row 2")
+    refused(write(binary([*KEYS[:5], "cat"])), "row 6: 'cat' is repeated, first in row 2")
     refused(write(binary([*KEYS[:5], ""])), "row 6: there is no key")
     refused(
         write(binary().replace("ü".encode(), b"\xff\xff")), "row 3: ", "\\xff\\xffrich", "UTF-8"
     )
     long = binary([*KEYS[:5], "x" * 20_000])
     refused(write(long), "row 6: no space ends the key 'xxx")
-    refused(write(gzip.compress(binary()[:-1])), "row 6: the file breaks off", "6 rows")
+    refused(write(gzip.compress(binary()[:-1])), "row 6: the file is truncated", "6 rows")
 
 
 def test_damage_is_found_across_blocks(write, monkeypatch):
@@ -333,14 +333,14 @@ def test_damage_is_found_across_blocks(write, monkeypatch):
     keys = [f"key{i}" for i in range(300)]
     for twice in (0, 150, 298):
         keys[299] = f"key{twice}"
-        refused(write(text(keys)), f"line 301: 'key{twice}' comes twice, first in line {twice + 2}")
-        refused(write(binary(keys)), f"row 300: 'key{twice}' comes twice, first in row {twice + 1}")
+        refused(write(text(keys)), f"line 301: 'key{twice}' is repeated, first in line {twice + 2}")
+        refused(write(binary(keys)), f"row 300: 'key{twice}' is repeated, first in row {twice + 1}")
 
 
 def test_keys_with_the_same_hash_are_no_duplicates(write, monkeypatch):
     monkeypatch.setattr(vector_file, "hash", len, raising=False)
     same(read(write(text())))
-    refused(write(text([*KEYS[:5], "cat"])), "line 7: 'cat' comes twice, first in line 3")
+    refused(write(text([*KEYS[:5], "cat"])), "line 7: 'cat' is repeated, first in line 3")
 
 
 def test_what_follows_the_last_vector(write):
@@ -409,7 +409,7 @@ def test_what_gensim_and_joblib_save_is_refused(tmp_path):
         (b"cat\n", "'cat' is neither"),
         (b"cat dog\n", "is neither"),
         (b"\x00" * 300_000, "no line end in 262,144 bytes"),
-        (b"3 3\n", "more than the file can hold"),
+        (b"3 3\n", "do not fit into the file"),
     ],
 )
 def test_foreign_files(write, data, part):
@@ -417,5 +417,5 @@ def test_foreign_files(write, data, part):
 
 
 def test_files_that_are_not_there(tmp_path):
-    refused(tmp_path / "none", "there is no such file")
+    refused(tmp_path / "none", "no such file")
     refused(tmp_path, "cannot be read")

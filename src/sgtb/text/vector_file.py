@@ -1,15 +1,15 @@
-"""VectorFile: vectors of words and entities as word2vec, GloVe and wikipedia2vec write them.
+"""VectorFile: vector files of word2vec, GloVe and wikipedia2vec, read in batches.
 
-The formats, told apart by what is in the file:
+Formats, detected from the content:
 
-    word2vec text       a line "count dimensions", then lines "key value value ..."
-    word2vec binary     the same first line, then rows of "key ", 4-byte floats, perhaps a line end
-    GloVe text          lines "key value value ...", no first line
-    wikipedia2vec text  lines "key<TAB>value value ...", no first line (its other two formats are
-                        those of word2vec and of GloVe)
+    word2vec text       a header "count dimensions", then lines "key value value ..."
+    word2vec binary     the same header, then rows of "key ", 4-byte floats, optional line end
+    GloVe text          lines "key value value ...", no header
+    wikipedia2vec text  lines "key<TAB>value value ...", no header (its other formats are those of
+                        word2vec and GloVe)
 
-All may be packed with gzip or bzip2. A file is read a block at a time, and no more than a number
-is kept of each key, to find those that come twice.
+Files may be compressed with gzip or bzip2. gensim's KeyedVectors loads the whole matrix; this
+reader needs 23 MB for 200,000 vectors of 100 dimensions (80 MB), 18 MB for 50,000.
 """
 
 import bz2
@@ -33,24 +33,24 @@ from sgtb.text.decimal_rows import DecimalRows
 
 Format = Literal["word2vec text", "word2vec binary", "GloVe text", "wikipedia2vec text"]
 Floats = npt.NDArray[np.float32]
-Piece = tuple[int, list[bytes], Floats]
-"""The number of the first row, from 0; keys; vectors."""
+RowBlock = tuple[int, list[bytes], Floats]
+"""Index of the first row, keys, vectors."""
 
 ENTITY = "ENTITY/"
-"""What wikipedia2vec writes before the title of an entity."""
+"""Prefix of entity titles in wikipedia2vec."""
 
-MOST_DIMENSIONS = 4096
+MAX_DIMENSIONS = 4096
 _BLOCK = 1 << 20
-_LONGEST_LINE = 1 << 18
-_LONGEST_KEY = 10_000
-_BEST_PACKING = 1000  # vectors do not shrink to less than a thousandth
+_MAX_LINE = 1 << 18
+_MAX_KEY = 10_000
+_MAX_COMPRESSION = 1000  # no vectors are compressed to less than a thousandth
 
 
 @dataclass(frozen=True, slots=True)
 class VectorFile:
-    """A file of vectors, as `open_vectors` finds it.
+    """A vector file, see `open_vectors`.
 
-    count  number of vectors; None where the file does not say
+    count  number of vectors; None: not in the file
     """
 
     path: Path
@@ -59,9 +59,9 @@ class VectorFile:
     format: Format
 
     def batches(self, size: int = 10_000) -> Iterator[tuple[list[str], Floats]]:
-        """Return keys and vectors, `size` at a time, in the order of the file.
+        """Yield keys and vectors, `size` at a time, in the order of the file.
 
-        A fault of the file is raised when its place is reached, after the batches before it.
+        Errors of the file are raised after the batches before them.
         """
         if size < 1:
             raise SettingsError(f"batches of {size}; the size must be at least 1")
@@ -83,16 +83,16 @@ class VectorFile:
             yield keys, np.concatenate(parts)
 
     def _checked(self) -> Iterator[tuple[list[str], Floats]]:
-        seen = _Seen()
-        for row, keys, matrix in self._pieces():
+        seen = _SeenHashes()
+        for row, keys, matrix in self._blocks():
             names = [self._decoded(row + i, key) for i, key in enumerate(keys)]
             for i in np.flatnonzero(~np.isfinite(matrix).all(axis=1)).tolist():
                 value = matrix[i][~np.isfinite(matrix[i])][0]
                 raise self._error(row + i, f"a value of {_shown(keys[i])} is {value}")
             for i in np.flatnonzero(~matrix.any(axis=1)).tolist():
                 raise self._error(row + i, f"the vector of {_shown(keys[i])} is all zeros; drop it")
-            for i in seen.again(np.fromiter(map(hash, keys), np.int64, len(keys))):
-                self._refuse_twice(keys[i], row + i)
+            for i in seen.repeated(np.fromiter(map(hash, keys), np.int64, len(keys))):
+                self._check_repeated(keys[i], row + i)
             yield names, matrix
 
     def _decoded(self, row: int, key: bytes) -> str:
@@ -101,28 +101,30 @@ class VectorFile:
         except UnicodeDecodeError as error:
             raise self._error(row, f"the key {_shown(key)} is not UTF-8: {error.reason}") from None
 
-    def _refuse_twice(self, key: bytes, row: int) -> None:
-        """Say where a key came first; if nowhere, two keys only have the same hash."""
-        for start, keys, _ in self._pieces():
+    def _check_repeated(self, key: bytes, row: int) -> None:
+        """Raise if a key occurs before a row; otherwise two keys only have the same hash."""
+        for start, keys, _ in self._blocks():
             if key in keys:
                 first = start + keys.index(key)
                 if first < row:
-                    raise self._error(row, f"{_shown(key)} comes twice, first in {self._at(first)}")
+                    raise self._error(
+                        row, f"{_shown(key)} is repeated, first in {self._position(first)}"
+                    )
                 return
 
-    def _at(self, row: int) -> str:
+    def _position(self, row: int) -> str:
         if self.format == "word2vec binary":
             return f"row {row + 1}"
         return f"line {row + (1 if self.count is None else 2)}"
 
     def _error(self, row: int, message: str) -> KnowledgeBaseError:
-        return KnowledgeBaseError(f"{self.path}, {self._at(row)}: {message}")
+        return KnowledgeBaseError(f"{self.path}, {self._position(row)}: {message}")
 
-    def _pieces(self) -> Iterator[Piece]:
-        """Read the rows, and see to it that nothing follows them."""
-        with _reading(self.path) as file:
+    def _blocks(self) -> Iterator[RowBlock]:
+        """Yield the rows; raise if anything follows them."""
+        with _open_file(self.path) as file:
             if self.count is not None:
-                file.readline(_LONGEST_LINE)
+                file.readline(_MAX_LINE)
             binary = self.format == "word2vec binary"
             row, rest = yield from (self._binary(file) if binary else self._text(file))
             while not rest.strip():
@@ -132,7 +134,7 @@ class VectorFile:
         after = "an empty line" if self.count is None else f"the last of {self.count} vectors"
         raise self._error(row, f"{_shown(rest.strip())} follows {after}; is the file damaged?")
 
-    def _binary(self, file: BinaryIO) -> Generator[Piece, None, tuple[int, bytes]]:
+    def _binary(self, file: BinaryIO) -> Generator[RowBlock, None, tuple[int, bytes]]:
         row, count, width = 0, self.count or 0, 4 * self.dimensions
         data, at = b"", 0
         while row < count:
@@ -141,10 +143,10 @@ class VectorFile:
             keys: list[bytes] = []
             starts: list[int] = []
             while row + len(keys) < count:
-                space = data.find(b" ", at, at + _LONGEST_KEY)
+                space = data.find(b" ", at, at + _MAX_KEY)
                 if space < 0 or space + 1 + width > len(data):
                     break
-                # The first word2vec ends a row with a line end, gensim does not.
+                # word2vec ends rows with a line end, gensim does not.
                 keys.append(data[at:space].removeprefix(b"\n"))
                 starts.append(space + 1)
                 at = space + 1 + width
@@ -156,13 +158,13 @@ class VectorFile:
                     matrix[i] = np.frombuffer(data, "<f4", self.dimensions, start)
                 yield row, keys, matrix
                 row += len(keys)
-            elif len(data) >= _LONGEST_KEY and b" " not in data[:_LONGEST_KEY]:
+            elif len(data) >= _MAX_KEY and b" " not in data[:_MAX_KEY]:
                 raise self._error(row, f"no space ends the key {_shown(data)}")
             elif not block:
-                raise self._error(row, f"the file breaks off; it should have {count} rows")
+                raise self._error(row, f"the file is truncated; its header announces {count} rows")
         return row, data[at:]
 
-    def _text(self, file: BinaryIO) -> Generator[Piece, None, tuple[int, bytes]]:
+    def _text(self, file: BinaryIO) -> Generator[RowBlock, None, tuple[int, bytes]]:
         rows = DecimalRows(self.dimensions, b"\t" if self.format == "wikipedia2vec text" else b" ")
         row, left = 0, sys.maxsize if self.count is None else self.count
         data = b""
@@ -174,10 +176,10 @@ class VectorFile:
                 yield row, keys, np.concatenate(parts)
                 row, left = row + len(keys), left - len(keys)
             data = data[at:]
-            if left and b"\n" in data:  # an empty line; there may be more of them, but no other
+            if left and b"\n" in data:  # an empty line; only empty ones may follow
                 return self._ended(row), data
-            if left and len(data) > _LONGEST_LINE:
-                raise self._error(row, f"longer than {_LONGEST_LINE:,} bytes: {_shown(data)}")
+            if left and len(data) > _MAX_LINE:
+                raise self._error(row, f"longer than {_MAX_LINE:,} bytes: {_shown(data)}")
             if left and not block:
                 if data.strip():
                     raise self._error(row, _unfinished(data))
@@ -187,7 +189,7 @@ class VectorFile:
     def _lines(
         self, rows: DecimalRows, row: int, data: bytes, most: int
     ) -> tuple[list[bytes], list[Floats], int]:
-        """Read the whole lines of `data`, up to an empty one; return also where the rest begins."""
+        """Read complete lines up to an empty one; return keys, vectors and the end position."""
         keys: list[bytes] = []
         parts: list[Floats] = []
         at, end = 0, data.rfind(b"\n") + 1
@@ -197,20 +199,20 @@ class VectorFile:
                 line = data[at : data.index(b"\n", at) + 1]
                 if not line.strip():
                     break
-                found, matrix = self._careful(row + len(keys), line)
+                found, matrix = self._parse_line(row + len(keys), line)
                 at += len(line)
             keys += found
             parts.append(matrix)
         return keys, parts, at
 
     def _ended(self, row: int) -> int:
-        """Return the number of rows if there may be so few."""
+        """Return the number of rows; raise if the header announces more."""
         if self.count is not None and row < self.count:
-            raise self._error(row, f"no vector; line 1 announces {self.count}, here are {row}")
+            raise self._error(row, f"no vector; line 1 announces {self.count}, the file has {row}")
         return row
 
-    def _careful(self, row: int, line: bytes) -> tuple[list[bytes], Floats]:
-        """Read a line that is not plain: return its key and vector, or say what is wrong."""
+    def _parse_line(self, row: int, line: bytes) -> tuple[list[bytes], Floats]:
+        """Parse a line that the kernel does not accept, or raise with the reason."""
         if self.format == "wikipedia2vec text":
             key, _, rest = line.partition(b"\t")
             words = rest.split()
@@ -229,18 +231,18 @@ class VectorFile:
         values = _numbers(words)
         if values is None:
             wrong = next(word for word in words if _numbers([word]) is None)
-            message = f"{_shown(wrong)} is no number, but one of {self.dimensions} values"
+            message = f"{_shown(wrong)} is not a number, but one of {self.dimensions} values"
             raise self._error(row, message)
-        with np.errstate(over="ignore"):  # to infinity, which is refused with the others
+        with np.errstate(over="ignore"):  # infinity is refused later
             return [key], np.array([values]).astype(np.float32)
 
 
 def open_vectors(path: str | PathLike[str]) -> VectorFile:
-    """Find out which format a file has, and how many vectors of how many dimensions."""
+    """Open a vector file; detect its format, number of vectors and dimensions."""
     path = Path(path)
-    with _reading(path) as file:
-        head = file.read(_LONGEST_LINE)
-        size = path.stat().st_size * (_BEST_PACKING if _is_packed(file) else 1)
+    with _open_file(path) as file:
+        head = file.read(_MAX_LINE)
+        size = path.stat().st_size * (_MAX_COMPRESSION if _is_compressed(file) else 1)
     _refuse_foreign(path, head)
     first, line_end, body = head.partition(b"\n")
     if not line_end:
@@ -249,46 +251,46 @@ def open_vectors(path: str | PathLike[str]) -> VectorFile:
     if header is None:
         return _without_header(path, first)
     if len(first) > 100 or min(int(header[1]), int(header[2])) < 1:
-        raise KnowledgeBaseError(f"{path}, line 1: {_shown(first)} is no count and dimensions")
+        raise KnowledgeBaseError(f"{path}, line 1: {_shown(first)} is not a count and dimensions")
     count, dimensions = int(header[1]), int(header[2])
-    if dimensions > MOST_DIMENSIONS:
-        raise KnowledgeBaseError(f"{path}, line 1: {_too_many(dimensions)}")
+    if dimensions > MAX_DIMENSIONS:
+        raise KnowledgeBaseError(f"{path}, line 1: {_too_many_dimensions(dimensions)}")
     text = _is_text(body, dimensions)
     least = 2 * dimensions + 2 if text else 4 * dimensions + 2  # a key of one letter
     if count * least > size:
         raise KnowledgeBaseError(
-            f"{path}, line 1: {count} vectors of {dimensions} dimensions are more than the file "
-            f"can hold; it is cut off, or no file of vectors"
+            f"{path}, line 1: {count} vectors of {dimensions} dimensions do not fit into the "
+            f"file; it is truncated, or not a vector file"
         )
     return VectorFile(path, count, dimensions, "word2vec text" if text else "word2vec binary")
 
 
 def entity_title(key: str) -> str | None:
-    """Return the title of the entity that a key of wikipedia2vec stands for, None for a word."""
+    """Return the entity title of a key of wikipedia2vec; None for a word."""
     return key.removeprefix(ENTITY).replace("_", " ") if key.startswith(ENTITY) else None
 
 
 _HEADER = re.compile(rb"[ \t]*(-?\d+)[ \t]+(-?\d+)[ \t\r]*")
 
-# In "cat 0.1234 0.5678" with one dimension, a value is too much; in "Web 2.0 0.5678" it is not.
+# With one dimension, "cat 0.1234 0.5678" has one value too many, "Web 2.0 0.5678" has not.
 _SURELY_VALUE = re.compile(rb"[-+]\d*\.\d+|\d*\.\d{3,}|[-+]?\d+(\.\d*)?[eE][-+]\d+")
 
 _NUMBER_BYTES = b"0123456789+-.eE \t\r\n"
 _CONVERT = (
-    "sgtb does not read pickles, which may run any code. Convert it where it comes from: "
+    "sgtb does not read pickles, which can run any code. Convert it with its own library: "
     "Wikipedia2Vec.load(file).save_text(new, 'word2vec') for wikipedia2vec, "
     "KeyedVectors.load(file).save_word2vec_format(new) for gensim (of a whole model, its .wv)"
 )
 _FOREIGN = (
     (rb"\x80[\x02-\x05]", f"a pickle. {_CONVERT}"),
-    (rb"\x93NUMPY", f"an array of numpy without keys, perhaps a part of a pickle. {_CONVERT}"),
+    (rb"\x93NUMPY", f"a numpy array without keys, perhaps part of a pickle. {_CONVERT}"),
     (rb"PK\x03\x04", "a zip archive; unpack it, and name the file in it"),
     (rb"\xfd7zXZ|\x28\xb5\x2f\xfd", "packed by xz or zstd; unpack it, or use gzip or bzip2"),
 )
 
 
 def _refuse_foreign(path: Path, head: bytes) -> None:
-    if head.startswith(b"x"):  # joblib may have packed its pickle
+    if head.startswith(b"x"):  # a pickle compressed by joblib
         with suppress(zlib.error):
             head = zlib.decompressobj().decompress(head, 16)
     for pattern, message in _FOREIGN:
@@ -302,7 +304,7 @@ def _without_header(path: Path, first: bytes) -> VectorFile:
     if tab and before.strip() and _numbers(values):
         found, layout = len(values), "wikipedia2vec text"
     else:
-        # The key may hold spaces: the values are the numbers at the end.
+        # Keys may have spaces: the values are the numbers at the end.
         found, layout = 0, "GloVe text"
         while found < len(values) and _numbers([values[-1 - found]]):
             found += 1
@@ -311,15 +313,15 @@ def _without_header(path: Path, first: bytes) -> VectorFile:
             f"{path}, line 1: {_shown(first)} is neither a count and dimensions nor a key and its "
             f"values; sgtb reads word2vec (text and binary), GloVe and wikipedia2vec text"
         )
-    if found > MOST_DIMENSIONS:
-        raise KnowledgeBaseError(f"{path}, line 1: {_too_many(found)}")
+    if found > MAX_DIMENSIONS:
+        raise KnowledgeBaseError(f"{path}, line 1: {_too_many_dimensions(found)}")
     return VectorFile(path, None, found, cast(Format, layout))
 
 
 def _is_text(body: bytes, dimensions: int) -> bool:
-    """Whether the rows after a header are text.
+    """Return whether the rows after a header are text.
 
-    In text, what follows the first key is digits. In floats, every fourth byte at least is none,
+    In text, digits follow the first key. In floats, at least every fourth byte is not a digit,
     unless the numbers are far from one.
     """
     words = body.partition(b"\n")[0].rsplit(None, dimensions)[1:]
@@ -330,8 +332,8 @@ def _is_text(body: bytes, dimensions: int) -> bool:
 
 
 def _numbers(words: list[bytes]) -> list[float] | None:
-    """Return what words are as numbers; None if one of them is none."""
-    if b"_" in b" ".join(words):  # Python takes 1_000 for a number
+    """Return words as numbers; None if one is not a number."""
+    if b"_" in b" ".join(words):  # Python accepts 1_000
         return None
     try:
         return list(map(float, words))
@@ -339,16 +341,16 @@ def _numbers(words: list[bytes]) -> list[float] | None:
         return None
 
 
-def _too_many(dimensions: int) -> str:
-    return f"{dimensions} dimensions; sgtb reads up to {MOST_DIMENSIONS}"
+def _too_many_dimensions(dimensions: int) -> str:
+    return f"{dimensions} dimensions; sgtb reads up to {MAX_DIMENSIONS}"
 
 
 def _unfinished(data: bytes) -> str:
     if not data:
         return "the file is empty"
-    if len(data) >= _LONGEST_LINE:
-        return f"no line end in {_LONGEST_LINE:,} bytes; this is no file of vectors"
-    return f"{_shown(data)} has no line end; is the file cut off? If it is whole, add one"
+    if len(data) >= _MAX_LINE:
+        return f"no line end in {_MAX_LINE:,} bytes; this is not a vector file"
+    return f"{_shown(data)} has no line end; is the file truncated? If not, add one"
 
 
 def _shown(data: bytes) -> str:
@@ -358,30 +360,30 @@ def _shown(data: bytes) -> str:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, plain or packed; what the system finds wrong becomes our error."""
+def _open_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a plain or compressed file; raise its errors as KnowledgeBaseError."""
     try:
         with open_unpacked(path) as (file, _):
             yield file
     except FileNotFoundError:
-        raise KnowledgeBaseError(f"{path}: there is no such file") from None
+        raise KnowledgeBaseError(f"{path}: no such file") from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise KnowledgeBaseError(f"{path}: cannot be read: {reason}") from None
 
 
-def _is_packed(file: BinaryIO) -> bool:
+def _is_compressed(file: BinaryIO) -> bool:
     return isinstance(file, gzip.GzipFile | bz2.BZ2File)
 
 
-class _Seen:
-    """Hashes met so far, in sorted runs. Runs grow like powers of two, so there are few."""
+class _SeenHashes:
+    """Hashes so far, in sorted runs whose lengths grow like powers of two."""
 
     def __init__(self) -> None:
         self._runs: list[npt.NDArray[np.int64]] = []
 
-    def again(self, hashes: npt.NDArray[np.int64]) -> list[int]:
-        """Add hashes; return the places of those that were there, before or among them."""
+    def repeated(self, hashes: npt.NDArray[np.int64]) -> list[int]:
+        """Add hashes; return the indices of those that occurred before."""
         order = np.argsort(hashes, kind="stable")
         run = hashes[order]
         known = np.zeros(len(run), bool)
