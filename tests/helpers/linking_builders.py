@@ -21,9 +21,11 @@ from sgtb.core.sparse_matrix import latent_directions
 from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
 from sgtb.linking.entities import background
 from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.fingerprints import string_numbers
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.feature_matrix import Table
 from sgtb.text.normalization import normal_words
+from sgtb.text.text_arrays import Texts
 from sgtb.text.word_vectors import WordVectors, unit
 from tests.helpers.kb_worlds import build
 
@@ -357,3 +359,8 @@ def looked_up(table: PairTable, a: int, b: int) -> list[float]:
         counts = table.link_counts[offsets[low] : offsets[low + 1]]
         links.append(float(counts[targets.index(high)]) if high in targets else 0.0)
     return [*spaces, *links]
+
+
+def string_number(text: str) -> int:
+    """Return the hash of one string."""
+    return int(string_numbers(Texts.of([text]))[0])

@@ -7,23 +7,14 @@ from pathlib import Path
 import pytest
 
 from experiments.starter_data import read_contrast, read_starter
-from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
+from sgtb.boosting import SearchPlan
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.list_build import build_list
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.training.linker_training import LinkerTraining, train_linker
 from sgtb.starter import ENTITIES
-
-QUICK = LinkerTraining(
-    plan=SearchPlan("bsg", beam_width=3),
-    trees=TreeSettings(learning_rate=0.3, depth=3, min_leaf=10),
-    training=TrainingSettings(n_trees=20, check_every=20, threads=1),
-    folds=2,
-    bits=10,
-    topic_width=16,
-)
-"""Coarse, but nine mentions in ten come out right."""
+from tests.helpers.trained_linkers import QUICK
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from sgtb.linking import pipeline
 from sgtb.linking.decisions import decide, with_unsearched
 from sgtb.linking.links import Request, Span
 from sgtb.linking.shortlist import Shortlist
-from tests.linking.test_reasons import PLANS, spans_of
+from tests.helpers.trained_linkers import PLANS, spans_of
 
 ALL = 1000
 
@@ -70,7 +70,7 @@ class Scripted:
 
     def contributions(self, problems, decoding, mentions, runner_ups, clamp):
         self.asked = mentions.tolist(), runner_ups.tolist()
-        return "told"
+        return "reasons"
 
 
 def test_ties_go_by_score_then_by_entity():
@@ -121,7 +121,7 @@ def test_what_was_not_searched_comes_last():
     assert wide.order.tolist() == [4, 1, 3, 0, 2, 1, 0, 2]
     assert wide.runner_up.tolist() == [1, 0]
     assert wide.probability.tolist() == [0, 0.1, 0, 0, 0.9, 0.05, 0.95, 0]
-    assert wide.reasons == "told"
+    assert wide.reasons == "reasons"
 
 
 @pytest.mark.parametrize("most", [1, 2, ALL])
@@ -147,10 +147,10 @@ def test_answers_are_plain_data(linker_of, unseen):
     text = unseen[0].text
     for request in (*unseen[:5], Request("Paris", (Span(0, 5, candidates=("Paris",)),), "one")):
         linked = linker.link(request)
-        told = json.loads(json.dumps(linked.to_dict(), allow_nan=False))
-        assert told.get("id", "") == linked.id
-        assert [link["entity"] for link in told["links"]] == [x.entity for x in linked.links]
-        assert all(link["candidates"] for link in told["links"] if link["entity"])
+        record = json.loads(json.dumps(linked.to_dict(), allow_nan=False))
+        assert record.get("id", "") == linked.id
+        assert [link["entity"] for link in record["links"]] == [x.entity for x in linked.links]
+        assert all(link["candidates"] for link in record["links"] if link["entity"])
     assert "id" not in linker.link(text).to_dict()
 
 

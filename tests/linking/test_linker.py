@@ -23,7 +23,7 @@ from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
 from sgtb.linking.parallel import BATCH
 from tests.helpers.kb_worlds import write_lines
-from tests.linking.test_reasons import spans_of
+from tests.helpers.trained_linkers import spans_of
 
 BAD = Request("Paris", (Span(0, 99),), "the bad one")
 

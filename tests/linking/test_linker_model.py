@@ -29,7 +29,7 @@ from tests.boosting.test_model_file import (
     split,
 )
 from tests.helpers.kb_worlds import build
-from tests.linking.conftest import QUICK
+from tests.helpers.trained_linkers import QUICK
 
 load = LinkerModel.load
 

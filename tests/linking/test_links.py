@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError, asdict, fields, replace
 import pytest
 
 from sgtb.linking.links import Link, LinkedDocument, Request, Span, joined
-from tests.linking.test_reasons import spans_of
+from tests.helpers.trained_linkers import spans_of
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "reasons"])
@@ -117,15 +117,15 @@ def test_threads_may_read_the_same(linker_of, unseen):
     linked = linker_of(candidates=9).link_many(
         [Request(d.text, tuple(spans_of(d))) for d in unseen]
     )
-    told = []
+    results = []
 
     def read():
-        told.append(repr([document.to_dict() for document in linked]))
+        results.append(repr([document.to_dict() for document in linked]))
 
     threads = [threading.Thread(target=read) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(told) == 4
-    assert len(set(told)) == 1
+    assert len(results) == 4
+    assert len(set(results)) == 1

@@ -14,13 +14,9 @@ from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.chunks import split_into_chunks
 from sgtb.linking.pipeline import Pipeline
+from tests.helpers.trained_linkers import PLANS, spans_of
 
-PLANS = ("local", "bs", "bsg", "bibsg")
 ALL = 1000
-
-
-def spans_of(document):
-    return [Span(mention.start, mention.end) for mention in document.mentions]
 
 
 def with_fixed(linker, documents, random):

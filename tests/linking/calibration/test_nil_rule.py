@@ -28,7 +28,7 @@ from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.training.calibrator import CLEARLY, calibrate
 from sgtb.linking.training.linker_training import LinkerTraining, fit_linker, prepare, train_linker
 from sgtb.linking.training.nil_selection import choose_nil_rule
-from tests.linking.conftest import QUICK
+from tests.helpers.trained_linkers import QUICK
 
 ALL = 1000
 
@@ -127,7 +127,7 @@ def forgetful(documents):
 
 
 @pytest.fixture(scope="module")
-def told(starter):
+def splits(starter):
     """Train and dev with NIL mentions: the same entities are forgotten in both."""
     everything = forgetful([*starter["train"], *starter["dev"], *starter["test"]])
     n, m = len(starter["train"]), len(starter["dev"])
@@ -135,8 +135,8 @@ def told(starter):
 
 
 @pytest.fixture(scope="module")
-def prepared(starter_kb, told):
-    return prepare(starter_kb, told["train"], told["dev"], QUICK)
+def prepared(starter_kb, splits):
+    return prepare(starter_kb, splits["train"], splits["dev"], QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -221,23 +221,23 @@ def test_memory_of_other_documents(prepared):
     assert (elsewhere >= 0).all()
 
 
-def test_nil_is_found(nil_model, threshold_model, starter_kb, told):
+def test_nil_is_found(nil_model, threshold_model, starter_kb, splits):
     assert nil_model.nil.kind == "candidate"
-    pairs = links_of(nil_model, starter_kb, told["test"])
+    pairs = links_of(nil_model, starter_kb, splits["test"])
     said = [(mention, link) for mention, link in pairs if link.entity is None]
     assert len(said) > 10
     assert np.mean([mention.gold == NIL for mention, _ in said]) > 0.5
-    never = links_of(threshold_model, starter_kb, told["test"], nil=0.0)
+    never = links_of(threshold_model, starter_kb, splits["test"], nil=0.0)
     assert all(link.entity is not None for _, link in never)
     assert right(pairs) > right(never) + 0.02
 
 
 @pytest.mark.parametrize("nil", [None, 0.0, 0.5, 1.0])
 @pytest.mark.parametrize("kind", ["candidate", "threshold"])
-def test_answers_with_nil_hold_together(nil_model, threshold_model, starter_kb, told, kind, nil):
+def test_answers_with_nil_hold_together(nil_model, threshold_model, starter_kb, splits, kind, nil):
     model = nil_model if kind == "candidate" else threshold_model
     answers = Counter()
-    for _, link in links_of(model, starter_kb, told["test"][::2], nil=nil, reasons=True):
+    for _, link in links_of(model, starter_kb, splits["test"][::2], nil=nil, reasons=True):
         answers[link.entity is None] += 1
         own = [other.probability for other in link.candidates]
         assert own == sorted(own, reverse=True)
@@ -275,8 +275,8 @@ def test_a_single_candidate_beside_nil(nil_model, starter_kb):
         assert link.runner_up == ("NIL" if link.entity else entity)
 
 
-def test_reasons_name_the_group(nil_model, starter_kb, told):
-    pairs = links_of(nil_model, starter_kb, told["test"], reasons=True)
+def test_reasons_name_the_group(nil_model, starter_kb, splits):
+    pairs = links_of(nil_model, starter_kb, splits["test"], reasons=True)
     by_nil = [link for _, link in pairs if link.runner_up == NIL or link.entity is None]
     assert any(reason.name == "nil" for link in by_nil for reason in link.reasons)
     against = [link for _, link in pairs if link.runner_up == NIL]
@@ -284,9 +284,9 @@ def test_reasons_name_the_group(nil_model, starter_kb, told):
     assert all(link.lead > 0 for link in by_nil if link.entity is None)
 
 
-def test_linking_against_the_search_turns_reasons_around(nil_model, starter_kb, told):
+def test_linking_against_the_search_turns_reasons_around(nil_model, starter_kb, splits):
     chosen, forced = (
-        [link for _, link in links_of(nil_model, starter_kb, told["test"], reasons=True, nil=t)]
+        [link for _, link in links_of(nil_model, starter_kb, splits["test"], reasons=True, nil=t)]
         for t in (None, 0.0)
     )
     turned = 0
@@ -315,7 +315,7 @@ def test_what_is_fixed_is_certain_and_never_nil(nil_model, threshold_model, star
             assert [other.probability for other in fixed.candidates] == [1.0]
 
 
-def test_a_name_without_candidates(nil_model, threshold_model, model_of, starter_kb, told):
+def test_a_name_without_candidates(nil_model, threshold_model, model_of, starter_kb, splits):
     (unknown,) = Linker(model_of("bsg"), starter_kb).link(Request("Xyzzy", (Span(0, 5),))).links
     assert (unknown.entity, unknown.confidence, unknown.nil) == (None, 0.0, 0.0)
     rule = replace(nil_model.nil, no_candidates=0.75)
@@ -324,14 +324,14 @@ def test_a_name_without_candidates(nil_model, threshold_model, model_of, starter
     assert (unknown.entity, unknown.confidence, unknown.nil) == (None, 0.75, 0.75)
     strange = [
         replace(d, mentions=tuple(replace(m, candidates=()) for m in d.mentions[:1]))
-        for d in told["dev"]
+        for d in splits["dev"]
     ]
     nils = [m.gold == NIL for d in strange for m in d.mentions]
-    measured = calibrate(threshold_model, starter_kb, [*told["dev"], *strange], "threshold")
+    measured = calibrate(threshold_model, starter_kb, [*splits["dev"], *strange], "threshold")
     assert measured.model.nil.no_candidates == (sum(nils) + 0.5) / (len(nils) + 1)
 
 
-def test_models_with_nil_come_back(tmp_path, nil_model, starter_kb, told):
+def test_models_with_nil_come_back(tmp_path, nil_model, starter_kb, splits):
     nil_model.save(tmp_path / "one")
     again = LinkerModel.load(tmp_path / "one")
     again.save(tmp_path / "two")
@@ -339,19 +339,19 @@ def test_models_with_nil_come_back(tmp_path, nil_model, starter_kb, told):
     assert (again.confidence, again.nil, again.training_counts) == (
         nil_model.confidence, nil_model.nil, nil_model.training_counts
     )  # fmt: skip
-    documents = told["test"][::5]
+    documents = splits["test"][::5]
     one, other = (links_of(m, starter_kb, documents, reasons=True) for m in (nil_model, again))
     assert repr(one) == repr(other)
 
 
-def test_training_and_linking_see_the_same_nil(nil_model, starter_kb, told, prepared):
+def test_training_and_linking_see_the_same_nil(nil_model, starter_kb, splits, prepared):
     """A document without gold gives the same problems as dev had in training."""
     pipeline = Pipeline(
         starter_kb, nil_model.background, nil_model.schema,
         CandidateFinder(starter_kb, nil_model.candidates),
     )  # fmt: skip
     bare = [
-        replace(d, mentions=tuple(replace(m, gold=None) for m in d.mentions)) for d in told["dev"]
+        replace(d, mentions=tuple(replace(m, gold=None) for m in d.mentions)) for d in splits["dev"]
     ]
     layout = pipeline.lay_out(bare)
     features = nil_model.featurizer.features(pipeline.table(layout))
@@ -362,23 +362,23 @@ def test_training_and_linking_see_the_same_nil(nil_model, starter_kb, told, prep
         np.testing.assert_array_equal(getattr(linked, name), getattr(dev, name))
     choices = StructuredGradientBoosting.of(nil_model.forest).predict(dev)
     sizes = np.diff(dev.candidate_offsets)
-    chosen = links_of(replace(nil_model, nil=NilRule("candidate")), starter_kb, told["dev"])
+    chosen = links_of(replace(nil_model, nil=NilRule("candidate")), starter_kb, splits["dev"])
     assert [link.entity is None for _, link in chosen] == (choices == sizes - 1).tolist()
 
 
 # What training chooses
 
 
-def test_dev_says_what_is_known(starter_kb, told, nil_model, threshold_model):
+def test_dev_says_what_is_known(starter_kb, splits, nil_model, threshold_model):
     assert threshold_model.nil.kind == "threshold"
     assert nil_model.origin["of"] == "tests"
     tried = nil_model.origin["calibration"]["tried"]
     assert [one["nil"] for one in tried] == ["candidate"]
-    dev = links_of(nil_model, starter_kb, told["dev"])
+    dev = links_of(nil_model, starter_kb, splits["dev"])
     assert tried[0]["right"] / tried[0]["mentions"] == pytest.approx(right(dev))
     links = [(m, link) for m, link in dev if link.entity is not None]
     assert tried[0]["precision"] == pytest.approx(right(links), abs=1e-6)
-    assert nil_model.seen == Counter(m.gold for d in told["train"] for m in d.mentions if m.in_kb)
+    assert nil_model.seen == Counter(m.gold for d in splits["train"] for m in d.mentions if m.in_kb)
     assert threshold_model.seen == nil_model.seen
     assert threshold_model.training_counts.outside == {}
 
@@ -386,23 +386,23 @@ def test_dev_says_what_is_known(starter_kb, told, nil_model, threshold_model):
 def test_the_better_kind_is_chosen(prepared):
     heard: list[tuple[str, int, int]] = []
     model = fit_linker(
-        prepared, QUICK, callbacks=[lambda told: heard.append(("tree", told.n_trees, 0))],
+        prepared, QUICK, callbacks=[lambda splits: heard.append(("tree", splits.n_trees, 0))],
         progress=lambda *stage: heard.append(stage),
     )  # fmt: skip
     n, dev = QUICK.training.n_trees, len(prepared.dev.layout.candidates.documents)
     trees = [("tree", i + 1, 0) for i in range(n)]
     linked = [("confidence", i + 1, dev) for i in range(dev)]
     assert heard == [*trees, *linked, ("with NIL", 0, n), *trees, *linked]
-    told = model.origin["calibration"]
-    by_kind = {one["nil"]: one["right"] for one in told["tried"]}
+    splits = model.origin["calibration"]
+    by_kind = {one["nil"]: one["right"] for one in splits["tried"]}
     assert list(by_kind) == ["threshold", "candidate"]
     clearly = by_kind["candidate"] >= by_kind["threshold"] + CLEARLY
-    assert told["chosen"] == model.nil.kind == ("candidate" if clearly else "threshold")
+    assert splits["chosen"] == model.nil.kind == ("candidate" if clearly else "threshold")
 
 
-def test_calibrated_confidences_are_truer(prepared, starter_kb, told, threshold_model):
+def test_calibrated_confidences_are_truer(prepared, starter_kb, splits, threshold_model):
     def gap(model):
-        pairs = links_of(model, starter_kb, told["dev"], nil=0.0)
+        pairs = links_of(model, starter_kb, splits["dev"], nil=0.0)
         sure = np.mean([link.confidence for _, link in pairs])
         return abs(sure - right(pairs))
 
@@ -412,10 +412,10 @@ def test_calibrated_confidences_are_truer(prepared, starter_kb, told, threshold_
 
 @pytest.mark.parametrize("wanted", [0.8, 0.95])
 @pytest.mark.parametrize("kind", ["threshold", "candidate"])
-def test_a_precision_is_reached(starter_kb, told, nil_model, threshold_model, kind, wanted):
+def test_a_precision_is_reached(starter_kb, splits, nil_model, threshold_model, kind, wanted):
     model = nil_model if kind == "candidate" else threshold_model
-    measured = calibrate(model, starter_kb, told["dev"], kind, wanted)
-    pairs = links_of(measured.model, starter_kb, told["dev"])
+    measured = calibrate(model, starter_kb, splits["dev"], kind, wanted)
+    pairs = links_of(measured.model, starter_kb, splits["dev"])
     links = [(m, link) for m, link in pairs if link.entity is not None]
     assert links
     assert right(links) == pytest.approx(measured.precision)
@@ -423,14 +423,14 @@ def test_a_precision_is_reached(starter_kb, told, nil_model, threshold_model, ki
 
 
 @pytest.fixture(scope="module")
-def chosen(model_of, nil_model, starter_kb, starter, told):
+def chosen(model_of, nil_model, starter_kb, starter, splits):
     """Return what is kept of models already trained, and whether NIL was tried as a candidate."""
     without = [m for d in starter["train"] for m in d.mentions]
-    some = [m for d in told["train"] for m in d.mentions]
+    some = [m for d in splits["train"] for m in d.mentions]
 
     def choose(wish, precision=None, train=True, dev=True):
         asked = []
-        documents = (starter["dev"] if dev is None else told["dev"])[::3] if dev != () else ()
+        documents = (starter["dev"] if dev is None else splits["dev"])[::3] if dev != () else ()
         model = choose_nil_rule(
             lambda: model_of("bsg"), lambda: asked.append(1) or nil_model, starter_kb,
             some if train else without, documents, wish, precision,
@@ -478,9 +478,9 @@ def test_without_dev_nothing_is_claimed(starter_kb, starter):
     assert model.seen == Counter(m.gold for d in starter["train"][:20] for m in d.mentions)
 
 
-def test_dev_that_tells_nothing_changes_little(threshold_model, starter_kb, told):
+def test_dev_that_tells_nothing_changes_little(threshold_model, starter_kb, splits):
     bare = [
-        replace(d, mentions=tuple(replace(m, gold=None) for m in d.mentions)) for d in told["dev"]
+        replace(d, mentions=tuple(replace(m, gold=None) for m in d.mentions)) for d in splits["dev"]
     ]
     plain = replace(threshold_model, confidence=Confidence(), nil=NilRule())
     measured = calibrate(plain, starter_kb, bare[:5], "threshold")
@@ -488,7 +488,7 @@ def test_dev_that_tells_nothing_changes_little(threshold_model, starter_kb, told
     assert measured.to_dict()["precision"] is None
     strange = [
         replace(d, mentions=tuple(replace(m, candidates=()) for m in d.mentions))
-        for d in told["dev"][:5]
+        for d in splits["dev"][:5]
     ]
     assert 0 < calibrate(plain, starter_kb, strange, "never").model.nil.no_candidates < 1
 

@@ -76,11 +76,11 @@ def test_topics_keep_the_strongest_directions_of_the_descriptions(setting):
 def test_an_entity_outside_of_training_folds_in(setting):
     """Its vector is its own words' part of the topics; nobody else's changes."""
     source = TableSource(setting.entities)
-    met = np.setdiff1d(np.arange(source.size), [3, 20])
-    built = Background.of(setting.lexicon, source, met, 12)
-    known = EntityFacts.describe(source, built, met)
+    some = np.setdiff1d(np.arange(source.size), [3, 20])
+    built = Background.of(setting.lexicon, source, some, 12)
+    known = EntityFacts.describe(source, built, some)
     together = EntityFacts.describe(source, built, np.arange(source.size))
-    assert together.topic_vector[met].tobytes() == known.topic_vector.tobytes()
+    assert together.topic_vector[some].tobytes() == known.topic_vector.tobytes()
     for stranger in (3, 20):
         vector = together.topic_vector[stranger].astype(np.float64)
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-3)
@@ -115,11 +115,11 @@ def test_words_that_no_topic_is_told_by_say_nothing(setting):
     source = TableSource(setting.entities)
     built = Background.of(setting.lexicon, source, np.array([0, 1]), 3)
     rows = described_by(source, built)
-    told = np.isin(rows.indices, built.topic_words)
-    assert told.any()
-    assert not told.all()
+    in_topics = np.isin(rows.indices, built.topic_words)
+    assert in_topics.any()
+    assert not in_topics.all()
     found = built.topic_vectors(rows)
-    silent = [r for r in range(36) if not told[rows.rows == r].any()]
+    silent = [r for r in range(36) if not in_topics[rows.rows == r].any()]
     assert not found[silent].any()
 
 
@@ -142,14 +142,14 @@ def test_in_a_large_knowledge_base_those_met_and_their_neighbours_are_counted(la
     assert {built.lexicon.words[w] for w in built.topic_words} == {"blue"}
     several = Background.build(source, texts, entities=np.array([1, 4]))
     assert several.lexicon.n_titles == 5
-    told = {several.lexicon.words[w] for w in several.topic_words}
-    assert told == {"red", "green", "grey"}
+    words = {several.lexicon.words[w] for w in several.topic_words}
+    assert words == {"red", "green", "grey"}
 
 
 def test_in_a_large_knowledge_base_everyone_else_folds_in(large, setting):
     source = TableSource(setting.entities)
-    met = np.arange(0, 36, 2)
-    built = Background.build(source, setting.train, setting.words, met)
+    some = np.arange(0, 36, 2)
+    built = Background.build(source, setting.train, setting.words, some)
     facts = EntityFacts.describe(source, built, np.arange(36))
     assert facts.topic_vector[1::2].any(axis=1).mean() > 0.9
     known = {word for title in setting.entities.titles for word in normal_words(title)}

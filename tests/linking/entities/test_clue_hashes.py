@@ -102,15 +102,15 @@ def assert_like_the_twin(texts, entities):
     found = Contexts.build(candidates, lexicon)
     twins = [Twin(text, lexicon) for text in texts]
     assert rows(found.document_clues) == [hashed(twin.document_clues()) for twin in twins]
-    told = [
+    expected = [
         twin.mention_clues(mention)
         for twin in twins
         for mention in twin.text.mentions
         if mention.in_kb
     ]
-    assert rows(found.place_clues) == [hashed(place) for place, _, _ in told]
-    assert rows(found.sentence_clues) == [hashed(sentence) for _, sentence, _ in told]
-    assert rows(found.tag_clues) == [hashed(tag) for _, _, tag in told]
+    assert rows(found.place_clues) == [hashed(place) for place, _, _ in expected]
+    assert rows(found.sentence_clues) == [hashed(sentence) for _, sentence, _ in expected]
+    assert rows(found.tag_clues) == [hashed(tag) for _, _, tag in expected]
 
 
 def test_clues_of_the_small_world():

@@ -22,8 +22,8 @@ from tests.helpers.linking_builders import (
     lexicon_of,
     relabelled,
     small_setting,
+    string_number,
 )
-from tests.linking.entities.test_fingerprints import string_number
 
 TITLES = (
     "Orlan",

@@ -136,7 +136,7 @@ def test_evidence_of_a_knowledge_base(tmp_path, own, evidence):
 
 
 def test_evidence_is_looked_for_among_the_first_entities_only(tmp_path, monkeypatch):
-    monkeypatch.setattr(entity_source, "_LOOKED_AT", 2)
+    monkeypatch.setattr(entity_source, "_EXAMINED", 2)
     records = [{"id": f"e{i}", "name": f"E{i}"} for i in range(4)]
     records[3]["type"] = "PER"
     records[2]["popularity"] = -1.0

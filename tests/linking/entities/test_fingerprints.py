@@ -7,16 +7,12 @@ import pytest
 
 from sgtb.linking.entities.fingerprints import BEGINNING, name_fingerprints, string_numbers
 from sgtb.text.text_arrays import Texts
+from tests.helpers.linking_builders import string_number
 
 NAMES = [
     "", "a", "ab", "abc", "abcd", "a b", "b a", "ab c", "a bc", "anna lee meck", "anna meck anna",
     "aaaa", "北京", "北 京", "straße", "😀 x", "\ud800",
 ]  # fmt: skip
-
-
-def string_number(text: str) -> int:
-    """The number of one string."""
-    return int(string_numbers(Texts.of([text]))[0])
 
 
 def test_different_strings_have_different_numbers():

@@ -1,4 +1,4 @@
-"""A vocabulary: what is known of tokens, however often and in whatever order they are met."""
+"""A vocabulary: what is known of tokens, however often and in whatever order they occur."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from sgtb.linking.entities.vocabulary import OUTSIDE, UNKNOWN, Mark, Vocabulary
 NUMBER, WEIGHT = {"orlan": 0, "won": 1}, np.array([2.5, 1.5], np.float32)
 
 
-def told(vocabulary, texts):
+def data_of(vocabulary, texts):
     """Return what is known of each token, and of each of its words."""
     kind, kinds = vocabulary.read(texts)
     return [
@@ -33,7 +33,7 @@ def word(text, number, is_digit=False, is_stop=False):
 
 def test_what_is_known_of_tokens():
     vocabulary = Vocabulary(NUMBER, WEIGHT)
-    assert told(vocabulary, ["Orlan", "WON", "in", "7", "Orlan"]) == [
+    assert data_of(vocabulary, ["Orlan", "WON", "in", "7", "Orlan"]) == [
         (b"orlan", Mark.CAPITAL, [word("orlan", 0)]),
         (b"won", Mark.CAPITAL, [word("won", 1)]),
         (b"in", Mark.PREPOSITION, [word("in", UNKNOWN, is_stop=True)]),
@@ -41,7 +41,7 @@ def test_what_is_known_of_tokens():
         (b"orlan", Mark.CAPITAL, [word("orlan", 0)]),
     ]
     both = [word("new", UNKNOWN), word("orlan", 0)]
-    assert told(vocabulary, ["(", "New-Orlan"]) == [
+    assert data_of(vocabulary, ["(", "New-Orlan"]) == [
         (b"(", Mark.OPENING, []),
         (b"new-orlan", Mark.CAPITAL, both),
     ]
@@ -65,8 +65,8 @@ def test_it_begins_anew_before_it_is_too_large(monkeypatch):
     vocabulary, fresh = Vocabulary(NUMBER, WEIGHT), Vocabulary(NUMBER, WEIGHT)
     for i in range(40):
         texts = [f"Word{i}", "Orlan", f"word{i}-{i + 1}", str(i)]
-        assert told(vocabulary, texts) == told(fresh, texts)
-        assert len(vocabulary._met.kind) <= 50 + len(texts)
+        assert data_of(vocabulary, texts) == data_of(fresh, texts)
+        assert len(vocabulary._known.kind) <= 50 + len(texts)
 
 
 def test_threads_share_it():
@@ -75,7 +75,7 @@ def test_threads_share_it():
     def work(seed):
         draw = np.random.default_rng(seed)
         rows = [[f"Word-{i}" for i in draw.integers(0, 3000, 50)] for _ in range(40)]
-        return [(row, told(vocabulary, row)) for row in rows]
+        return [(row, data_of(vocabulary, row)) for row in rows]
 
     with ThreadPoolExecutor(4) as pool:
         for rows in pool.map(work, range(4)):
@@ -85,10 +85,10 @@ def test_threads_share_it():
                     assert words[1][4] == clue(f"s:{text[5:]}")
 
 
-@pytest.mark.parametrize("met", [[], ["Orlan"]])
-def test_it_goes_to_other_processes_without_what_it_met(met):
+@pytest.mark.parametrize("seen", [[], ["Orlan"]])
+def test_it_goes_to_other_processes_without_its_tokens(seen):
     vocabulary = Vocabulary(NUMBER, WEIGHT)
-    vocabulary.read(met)
+    vocabulary.read(seen)
     again = pickle.loads(pickle.dumps(vocabulary))
-    assert not again._met.kind
-    assert told(again, ["Orlan"]) == told(vocabulary, ["Orlan"])
+    assert not again._known.kind
+    assert data_of(again, ["Orlan"]) == data_of(vocabulary, ["Orlan"])

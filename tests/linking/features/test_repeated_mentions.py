@@ -62,9 +62,9 @@ def test_another_prior_is_no_repeat():
     entities = entity_table(["Orlan"])
     text = document("1", "[Orlan|e100||e100] met [Orlan|e100||e100] .")
     candidates, contexts = sides_of([text], entities)
-    told = replace(candidates, prior=np.array([0.5, 0.25], np.float32))
+    changed = replace(candidates, prior=np.array([0.5, 0.25], np.float32))
     assert len(Repeats.of(candidates, contexts).once.mentions) == 1
-    assert len(Repeats.of(told, contexts).once.mentions) == 2
+    assert len(Repeats.of(changed, contexts).once.mentions) == 2
 
 
 def test_lists_of_one_name_may_take_turns():
@@ -72,8 +72,8 @@ def test_lists_of_one_name_may_take_turns():
     lists = ["e100", "e100,e101", "e100", "e101", "e100,e101", "e100"]
     text = document("1", *(f"[Orlan|e100||{ids}] won ." for ids in lists))
     repeats = Repeats.of(*sides_of([text, text], entities))
-    told = [repeats.mentions.row(r).tolist() for r in range(len(repeats.once.mentions))]
-    assert told == [[0, 2, 5], [1, 4], [3], [6, 8, 11], [7, 10], [9]]
+    groups = [repeats.mentions.row(r).tolist() for r in range(len(repeats.once.mentions))]
+    assert groups == [[0, 2, 5], [1, 4], [3], [6, 8, 11], [7, 10], [9]]
     assert repeats.once.mention_offsets.tolist() == [0, 3, 6]
 
 

@@ -9,7 +9,7 @@ import pytest
 from sgtb.core.segments import share
 from sgtb.linking.features.votes import CLOSE_VOTES, REACH, VOTES, votes
 from sgtb.native import closeness_votes
-from tests.linking.features.groups.test_coherence import naive_votes, random_texts, sides_of
+from tests.helpers.vote_twin import naive_votes, random_texts, sides_of
 
 
 def vectors_of(seed: int, n: int, width: int) -> np.ndarray:

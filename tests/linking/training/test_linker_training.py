@@ -13,7 +13,7 @@ from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.training.linker_training import LinkerTraining, random_folds, train_linker
-from tests.linking.conftest import QUICK
+from tests.helpers.trained_linkers import QUICK
 
 TINY = replace(QUICK, training=TrainingSettings(n_trees=3, check_every=1, threads=1), bits=6)
 

@@ -21,7 +21,7 @@ from sgtb.linking.training.tuning import (
     next_trial,
     tune_linker,
 )
-from tests.linking.conftest import QUICK
+from tests.helpers.trained_linkers import QUICK
 
 BASE = replace(QUICK, training=TrainingSettings(n_trees=3, check_every=1, threads=1), bits=6)
 FIRST = Trial("bsg", 4, 3, 0.1)
@@ -67,7 +67,7 @@ def test_a_search_that_was_stopped_goes_on_as_if_it_had_not_been(prepared, tmp_p
         torn.write(b'{"data": "')
     searched = []
     watched = tune_linker(
-        prepared, BASE, Budget(trials=5), file, lambda trial, told: searched.append(trial)
+        prepared, BASE, Budget(trials=5), file, lambda trial, progress: searched.append(trial)
     )
     assert same(watched) == same(whole)
     assert set(searched) == {one.trial for one in whole[2:]}

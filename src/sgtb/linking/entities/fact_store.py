@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Longs
+from sgtb.core.growing_array import GrowingArray
 from sgtb.core.ragged import Items, Ragged, sliced
 from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking.entities.background import Background
@@ -100,16 +101,16 @@ class _Columns:
     def __init__(self, like: EntityFacts) -> None:
         self.size = 0
         self._n_words = like.title_words.n_columns
-        self._grown: dict[tuple[str, ...], _Grown | _GrownLists] = {
-            leaf.path: _GrownLists(leaf.value) if isinstance(leaf.value, Ragged)
-            else _Grown(leaf.value)
+        self._grown: dict[tuple[str, ...], GrowingArray | _GrowingLists] = {
+            leaf.path: _GrowingLists(leaf.value) if isinstance(leaf.value, Ragged)
+            else GrowingArray(leaf.value.dtype, leaf.value.shape[1:])
             for leaf in _leaves(like)
         }  # fmt: skip
 
     def append(self, facts: EntityFacts) -> None:
         """Add the rows of facts."""
         for leaf in _leaves(facts):
-            self._grown[leaf.path].append(leaf.value)
+            self._grown[leaf.path].extend(leaf.value)
         self.size += len(facts)
 
     def take(self, slots: Longs) -> EntityFacts:
@@ -133,47 +134,20 @@ class _Columns:
         return EntityFacts(**parts)
 
 
-class _Grown:
-    """An array that grows by rows."""
-
-    def __init__(self, like: Items) -> None:
-        self._rows = np.empty((1024, *like.shape[1:]), like.dtype)
-        self.size = 0
-
-    def append(self, rows: Any) -> None:
-        """Add rows at the end."""
-        end = self.size + len(rows)
-        if end > len(self._rows):
-            larger = np.empty((max(end, 2 * len(self._rows)), *rows.shape[1:]), rows.dtype)
-            larger[: self.size] = self._rows[: self.size]
-            self._rows = larger
-        self._rows[self.size : end] = rows
-        self.size = end
-
-    def take(self, slots: Longs) -> Any:
-        """Return some rows."""
-        return self._rows.take(slots, 0)
-
-    @property
-    def rows(self) -> Items:
-        """All rows so far."""
-        return self._rows[: self.size]
-
-
-class _GrownLists:
+class _GrowingLists:
     """Lists that grow by lists."""
 
     def __init__(self, like: Ragged) -> None:
-        self._starts, self._ends = (_Grown(np.zeros(0, np.int64)) for _ in range(2))
-        self._items = _Grown(like.data)
+        self._starts, self._ends = (GrowingArray(np.int64) for _ in range(2))
+        self._items = GrowingArray(like.data.dtype)
 
-    def append(self, lists: Any) -> None:
+    def extend(self, lists: Any) -> None:
         """Add lists at the end."""
         base = self._items.size
-        self._starts.append(lists.indptr[:-1] + base)
-        self._ends.append(lists.indptr[1:] + base)
-        self._items.append(lists.data)
+        self._starts.extend(lists.indptr[:-1] + base)
+        self._ends.extend(lists.indptr[1:] + base)
+        self._items.extend(lists.data)
 
     def take(self, slots: Longs) -> Any:
         """Return some lists."""
-        return sliced(self._items.rows, self._starts.take(slots), self._ends.take(slots))
+        return sliced(self._items.items, self._starts.take(slots), self._ends.take(slots))

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.dtypes import Bytes, Floats, Ints
-from sgtb.core.ragged import Items, Ragged
+from sgtb.core.growing_array import GrowingArray
+from sgtb.core.ragged import Ragged
 from sgtb.linking.entities.clue_hashes import clue
 from sgtb.text.normalization import STOP_WORDS, normal_words
 
@@ -114,9 +115,9 @@ class _KnownTokens:
     def __init__(self) -> None:
         self.kind: dict[str, int] = {}
         self._place: dict[str, int] = {}
-        self.near, self._near_end = _Column(np.uint8), _Column(np.int64)
-        self._words, self._words_end = _Column(np.int32), _Column(np.int64)
-        self._marks, self._word = _Column(np.uint8), _Column(WORD)
+        self.near, self._near_end = GrowingArray(np.uint8), GrowingArray(np.int64)
+        self._words, self._words_end = GrowingArray(np.int32), GrowingArray(np.int64)
+        self._marks, self._word = GrowingArray(np.uint8), GrowingArray(WORD)
         for column in (self._near_end, self._words_end):
             column.extend([0])
         self._append([_OUTSIDE])
@@ -158,27 +159,6 @@ class _KnownTokens:
             Ragged(self._near_end.items, self.near.items), self._marks.items,
             Ragged(self._words_end.items, self._words.items), self._word.items,
         )  # fmt: skip
-
-
-class _Column:
-    """An array that grows at its end."""
-
-    def __init__(self, dtype: npt.DTypeLike) -> None:
-        self.size = 0
-        self._room = np.zeros(1 << 10, dtype)
-
-    @property
-    def items(self) -> Items:
-        return self._room[: self.size]
-
-    def extend(self, items: Sequence[Any] | Items) -> None:
-        size = self.size + len(items)
-        if size > len(self._room):
-            room = np.zeros(2 * size, self._room.dtype)
-            room[: self.size] = self.items
-            self._room = room
-        self._room[self.size : size] = items
-        self.size = size
 
 
 class _Spelling(NamedTuple):

@@ -69,8 +69,8 @@ def test_priors_of_names_by_hand():
     assert np.isnan(candidates.prior).all(), "lists of candidates say nothing of names"
     unknown = name_prior_features(candidates)
     assert (unknown.dtype, unknown.any()) == (np.float32, False)
-    told = replace(candidates, prior=np.array([0.25, 0.5, 0.25, np.nan], np.float32))
-    found = dict(zip(NAME_PRIOR_FEATURES, name_prior_features(told).T.tolist(), strict=True))
+    known = replace(candidates, prior=np.array([0.25, 0.5, 0.25, np.nan], np.float32))
+    found = dict(zip(NAME_PRIOR_FEATURES, name_prior_features(known).T.tolist(), strict=True))
     assert found["name_prior"] == [0.25, 0.5, 0.25, 0]
     assert found["name_prior_below_best"] == [-0.25, 0, -0.25, 0]
     assert found["name_prior_rank"] == [1, 0, 1, 0]
