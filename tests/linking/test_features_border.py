@@ -10,7 +10,7 @@ import pytest
 
 import sgtb.native
 from experiments.folds import topic_folds
-from sgtb.core import ragged as slices
+from sgtb import native
 from sgtb.core import segments
 from sgtb.linking.candidates import entity_nodes as nodes
 from sgtb.linking.features import contexts, text_words
@@ -21,7 +21,7 @@ from sgtb.linking.features.groups import priors, similarity
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
-    contexts, features, names, nodes, priors, repeats, segments, similarity, slices, text_words,
+    contexts, features, names, nodes, priors, repeats, segments, similarity, native, text_words,
 )  # fmt: skip
 KERNELS = {
     "compare_names": "candidate_offsets entity name full_name names length titles whole_title out",
