@@ -186,7 +186,7 @@ def test_a_search_query_is_linked_as_a_text(client):
     ("query", "told"),
     [
         ({}, 'no "text"'),
-        ({"termVector": [{"term": "Java", "score": 1}]}, "not served"),
+        ({"termVector": [{"term": "Java", "score": 1}]}, "not supported"),
         ({"text": "Java", "shortText": "Java"}, "one of them"),
         ({"text": 5}, "must be a string"),
         ({"text": "Java", "entities": "Java"}, "must be a list"),
@@ -207,10 +207,10 @@ def test_what_cannot_be_answered_is_told(client, query, told):
 @pytest.mark.parametrize(
     ("sent", "told"),
     [
-        ({"content": b"'"}, "no JSON"),
-        ({"content": rb"{'a': '\'\'\'"}, "no JSON"),
+        ({"content": b"'"}, "not JSON"),
+        ({"content": rb"{'a': '\'\'\'"}, "not JSON"),
         ({"files": {"text": "Java"}}, 'no "query"'),
-        ({"files": {"query": "{}", "file": b"%PDF-1.4"}}, "files are not served"),
+        ({"files": {"query": "{}", "file": b"%PDF-1.4"}}, "files are not supported"),
         ({"content": b"", "headers": {"content-type": "multipart/form-data"}}, "no boundary"),
     ],
 )

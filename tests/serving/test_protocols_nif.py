@@ -212,11 +212,11 @@ def test_a_name_cannot_end_its_iri(client):
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        ("<", "no Turtle, line 1"),
-        (f"{PREFIXES}\n\n<a> <b> .", "no Turtle, line 6"),
+        ("<", "not Turtle, line 1"),
+        (f"{PREFIXES}\n\n<a> <b> .", "not Turtle, line 6"),
         ("", "no nif:Context"),
         (f"{PREFIXES}<http://a/1> a nif:Context .", "no nif:Context with a nif:isString"),
-        (gerbil("Troy", (0, 4)).replace('"4"^^', '"5"^^'), "no part of a text of 4"),
+        (gerbil("Troy", (0, 4)).replace('"4"^^', '"5"^^'), "outside of a text of 4"),
         (gerbil("Troy", (0, 4)).replace('endIndex "4"', 'endIndex "x"'), "not a number"),
         (gerbil("🎉 Troy", (2, 6)).replace('"2"', '"3"').replace('"6"', '"7"'), "UTF-16"),
         (gerbil("Troy, Troy", (0, 4)).replace('anchorOf "Troy"', 'anchorOf "Rome"'), "'Rome' is"),
@@ -225,7 +225,7 @@ def test_a_name_cannot_end_its_iri(client):
             "has no nif:isString",
         ),
         (gerbil("Troy") + gerbil("Rome"), "2 values of nif:isString"),
-        (f"{PREFIXES}<a> <b> {'[ <c> ' * 5_000}", "no Turtle"),
+        (f"{PREFIXES}<a> <b> {'[ <c> ' * 5_000}", "not Turtle"),
     ],
     ids=range(11),
 )

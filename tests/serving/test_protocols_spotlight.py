@@ -147,10 +147,10 @@ def test_an_annotation_without_spots_has_no_resources(client):
 @pytest.mark.parametrize(
     ("path", "fields", "told"),
     [
-        ("annotate", {}, 'no "text"'),
-        ("annotate", {"text": ""}, 'no "text"'),
-        ("annotate", {"text": "Troy", "url": "http://example.org/"}, "not served"),
-        ("annotate", {"text": "Troy", "sparql": "select"}, "not served"),
+        ("annotate", {}, '"text" is missing'),
+        ("annotate", {"text": ""}, '"text" is missing'),
+        ("annotate", {"text": "Troy", "url": "http://example.org/"}, "not supported"),
+        ("annotate", {"text": "Troy", "sparql": "select"}, "not supported"),
         ("annotate", {"text": "Troy", "confidence": "high"}, "must be a number"),
         ("annotate", {"text": "Troy", "confidence": "nan"}, "must be a number"),
         ("annotate", {"text": "Troy", "policy": "both"}, "whitelist or blacklist"),
