@@ -76,6 +76,7 @@ def captured() -> dict[str, dict[str, Any]]:
             for module in MODULES:
                 if hasattr(module, kernel):
                     keep(patch, module, kernel)
+        keep(patch, sgtb.native, "copy_slices")  # imported where it is called
         setting = small_setting()
         table = setting.table(setting.train)
         features.Featurizer.fit(table, topic_folds(setting.train, 2, 0), 0, bits=8)

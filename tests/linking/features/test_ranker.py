@@ -115,28 +115,9 @@ def test_against_the_twin(seed):
     weights, seen = np.zeros(size), np.zeros(size)
     bin_weights, bin_seen = np.zeros((3, BINS)), np.zeros((3, BINS))
     learn_ranks(
-        offsets,
-        gold,
-        sides,
-        bins,
-        order,
-        OPTIMIZER,
-        MIN_SLOPE,
-        weights,
-        seen,
-        bin_weights,
+        offsets, gold, sides, bins, order, OPTIMIZER, MIN_SLOPE, weights, seen, bin_weights,
         bin_seen,
-        gold,
-        sides,
-        bins,
-        order,
-        OPTIMIZER,
-        MIN_SLOPE,
-        weights,
-        seen,
-        bin_weights,
-        bin_seen,
-    )
+    )  # fmt: skip
     twin = NaiveRanker(sides, bins, size)
     for m in order:
         twin.learn(m, range(*offsets[m : m + 2]), gold[m])
