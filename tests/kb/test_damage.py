@@ -91,7 +91,7 @@ def test_a_file_of_another_knowledge_base_is_refused(place, name, tmp_path):
     ]
     other = build(tmp_path, records, "other")
     shutil.copy(data_of(other) / name, data_of(place) / name)
-    is_refused(place, "damaged, or from another knowledge base: wrong header")
+    is_refused(place, "damaged, or of another knowledge base: wrong header")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -149,7 +149,7 @@ def test_a_column_of_a_newer_format_is_refused(place):
     data = bytearray(path.read_bytes())
     data[8] = 2
     path.write_bytes(data)
-    is_refused(place, "header does not fit")
+    is_refused(place, "wrong header")
 
 
 @pytest.mark.parametrize("byte", range(HEADER.size - 16))
@@ -158,7 +158,7 @@ def test_every_byte_of_a_header_counts(whole, place, byte):
     data = bytearray(path.read_bytes())
     data[byte] ^= 16
     path.write_bytes(data)
-    with pytest.raises(KnowledgeBaseError, match="header does not fit"):
+    with pytest.raises(KnowledgeBaseError, match="wrong header"):
         KnowledgeBase.open(place)
 
 

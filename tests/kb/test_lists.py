@@ -76,7 +76,7 @@ WRONG = {
     "Latin-1": (ONE + '{"id": "Q2", "name": "Zürich"}\n'.encode("latin-1"), 2, "not UTF-8"),
     "UTF-16": ('{"id": "Q1", "name": "One"}\n'.encode("utf-16"), 1, "not UTF-8"),
     "NaN": (ONE + b'{"id": "Q2", "name": "Two", "popularity": NaN}\n', 2, "NaN is not a number"),
-    "-Infinity": (ONE + b'{"id": "Q2", "name": "x", "popularity": -Infinity}\n', 2, "no number"),
+    "-Infinity": (ONE + b'{"id": "Q2", "name": "x", "popularity": -Infinity}\n', 2, "not a number"),
     "id twice": (ONE + entity() + ONE, 3, "'Q1' is given twice, first in line 1"),
     "no id": (ONE + lines({"name": "Two"}), 2, "id '' is empty"),
     "id null": (ONE + entity(id=None), 2, "id '' is empty"),
@@ -134,13 +134,13 @@ WRONG = {
     "vector a string": (entity(vector="1 2"), 1, "vector is '1 2', not a list"),
     "vector empty": (entity(vector=[]), 1, "not a list of 1 to 4096 numbers"),
     "vector too long": (entity(vector=[1] * 4097), 1, "not a list of 1 to 4096 numbers"),
-    "vector of strings": (entity(vector=["1"]), 1, "no finite numbers"),
-    "vector of true": (entity(vector=[True]), 1, "no finite numbers"),
-    "vector of null": (entity(vector=[1, None]), 1, "no finite numbers"),
+    "vector of strings": (entity(vector=["1"]), 1, "not finite numbers"),
+    "vector of true": (entity(vector=[True]), 1, "not finite numbers"),
+    "vector of null": (entity(vector=[1, None]), 1, "not finite numbers"),
     "vector of NaN": (entity(vector=[1, math.nan]), 1, "NaN is not a number"),
     "vector of Infinity": (entity(vector=[math.inf]), 1, "Infinity is not a number"),
-    "vector of huge numbers": (entity(vector=[1e31]), 1, "no finite numbers"),
-    "vector of 1e999": (b'{"id": "1", "name": "x", "vector": [1e999]}\n', 1, "no finite numbers"),
+    "vector of huge numbers": (entity(vector=[1e31]), 1, "not finite numbers"),
+    "vector of 1e999": (b'{"id": "1", "name": "x", "vector": [1e999]}\n', 1, "not finite numbers"),
     "vector of zeros": (entity(vector=[0, 0.0]), 1, "all zeros"),
     "vector of next to nothing": (entity(vector=[1e-300]), 1, "all zeros"),
     "vector of another length": (
@@ -259,12 +259,12 @@ def test_links_to_nobody_are_counted_where_they_may_be_skipped(write, tmp_path):
 def test_a_missing_list_a_folder_and_a_pipe_are_errors(tmp_path):
     with pytest.raises(KnowledgeBaseError, match=r"none\.jsonl: .*No such file"):
         build_list(tmp_path / "none.jsonl", tmp_path / "kb")
-    with pytest.raises(KnowledgeBaseError, match="not a file"):
+    with pytest.raises(KnowledgeBaseError, match="not a regular file"):
         build_list(tmp_path, tmp_path / "kb")
     assert os.listdir(tmp_path) == []
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(KnowledgeBaseError, match="not a file"):
+        with pytest.raises(KnowledgeBaseError, match="not a regular file"):
             build_list(tmp_path / "pipe", tmp_path / "kb")
         assert os.listdir(tmp_path) == ["pipe"]
 
