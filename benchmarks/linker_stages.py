@@ -46,7 +46,10 @@ def apart(taken: Mapping[str, float]) -> dict[str, float]:
         "search": taken["decode"],
         "counterfactuals": taken["counterfactuals"],
         "links": taken["links"],
-        "reasons": taken["explain"] - taken["decide"] + taken["told"] - taken["links"],
+        "reasons": taken["explain"]
+        - taken["decide"]
+        + taken["links with reasons"]
+        - taken["links"],
     }
 
 
@@ -87,5 +90,5 @@ def _take_apart(linker: Linker, batch: Sequence[Linkable], total: dict[str, floa
     timed("counterfactuals", lambda: system.counterfactuals(problems, decoding, clamp))
     plain = timed("decide", lambda: decide(problems, system, clamp, False))
     timed("links", lambda: links_of(plain))
-    told = timed("explain", lambda: decide(problems, system, clamp, True))
-    timed("told", lambda: links_of(told))
+    explained = timed("explain", lambda: decide(problems, system, clamp, True))
+    timed("links with reasons", lambda: links_of(explained))

@@ -93,10 +93,10 @@ def test_stages_are_those_of_the_linker(subject):
 
 def test_stages_do_not_overlap():
     taken = {
-        "part": 1.0, "find": 2.0, "lay_out": 5.0, "table": 4.0, "featurizer": 3.0, "pack": 0.75,
+        "chunk": 1.0, "find": 2.0, "lay_out": 5.0, "table": 4.0, "featurizer": 3.0, "pack": 0.75,
         "shortlist": 0.25,
         "decode": 6.0, "counterfactuals": 2.0, "decide": 9.0, "links": 1.0, "explain": 14.0,
-        "told": 3.0,
+        "links with reasons": 3.0,
     }  # fmt: skip
     parted = apart(taken)
     assert parted["facts of entities"] == 3.0
