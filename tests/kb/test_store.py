@@ -186,9 +186,9 @@ def test_an_entity_card(kb):
 
 def test_links_of_many_entities(kb):
     lists = kb.link_lists(np.array([1, 0, 2, 1], np.int32))
-    assert lists.offsets.tolist() == [0, 2, 2, 3, 5]
-    assert lists.items.tolist() == [0, 2, 0, 0, 2]
-    assert kb.link_lists(np.zeros(0, np.int32)).offsets.tolist() == [0]
+    assert lists.indptr.tolist() == [0, 2, 2, 3, 5]
+    assert lists.data.tolist() == [0, 2, 0, 0, 2]
+    assert kb.link_lists(np.zeros(0, np.int32)).indptr.tolist() == [0]
 
 
 @pytest.mark.parametrize("numbers", [[0, 1, 2], [2, 0, 2], []])
@@ -465,11 +465,11 @@ def test_readers_let_go_when_they_are_forgotten(place):
     forgotten.itself = forgotten  # only the collector finds this one
     del forgotten
     gc.collect()
-    opened = [env for env in environment._open_ones.values() if env.path.parent == kept.folder]
+    opened = [env for env in environment._environments.values() if env.path.parent == kept.folder]
     assert [env.users for env in opened] == [1]
     assert len(kept.candidates("jordan")) == 3
     kept.close()
-    assert not any(env is one for env in environment._open_ones.values() for one in opened)
+    assert not any(env is one for env in environment._environments.values() for one in opened)
 
 
 def test_threads_see_one_state_at_a_time_while_another_refreshes(tmp_path):
