@@ -48,7 +48,7 @@ class LinkerSettings(LinkOptions):
     mentions: MentionSettings = field(default_factory=MentionSettings)
     near_names: bool = False
     max_characters: int = 5_000_000
-    tokenizer: Tokenizer = segment
+    tokenizer: Tokenizer = field(default=segment, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
