@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.linker_speed import Subject, exhaust
-from sgtb.boosting.data.dense_pairs import with_dense_pairs
+from sgtb.boosting.data.problems import with_dense_pairs
 from sgtb.linking.decisions import Decisions, decide, with_unsearched
 from sgtb.linking.linker import Linker
 from sgtb.linking.mentions.chunks import split_into_chunks
 from sgtb.linking.parallel import BATCH
 from sgtb.linking.pipeline import Linkable
-from sgtb.linking.shortlist import shortlisted
+from sgtb.linking.problem_packing import shortlisted
 
 
 def stages(subject: Subject) -> dict[str, float]:

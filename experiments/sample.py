@@ -25,7 +25,7 @@ from sgtb.boosting.data.pairs import PairTable
 from sgtb.boosting.search.plan import PlanName
 from sgtb.core.dtypes import Ints
 from sgtb.core.errors import CorpusError
-from sgtb.core.segments import group_of
+from sgtb.core.sparse_matrix import group_of
 from sgtb.evaluation import Accuracy, Recall, interval
 
 SAMPLE = Path("sgtb-sample", "AIDA-PPR-processed-sample.jsonl.xz")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgtb.core.segments import (
+from sgtb.core.sparse_matrix import (
     group_max,
     group_of,
     group_sum,

@@ -21,8 +21,7 @@ from sgtb.core.sparse_matrix import latent_directions
 from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
 from sgtb.linking.entities import background
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.fingerprints import string_numbers
-from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.linking.entities.lexicon import Lexicon, string_numbers
 from sgtb.linking.features.feature_matrix import Table
 from sgtb.text.normalization import normal_words
 from sgtb.text.text_arrays import Texts

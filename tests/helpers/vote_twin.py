@@ -7,7 +7,7 @@ import numpy as np
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.features.contexts import Contexts
-from sgtb.linking.features.votes import REACH
+from sgtb.linking.features.groups.coherence import REACH
 from tests.helpers.linking_builders import document, entity_table, lexicon_of
 
 

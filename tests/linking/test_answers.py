@@ -13,7 +13,7 @@ from sgtb.core.errors import RequestError
 from sgtb.linking import pipeline
 from sgtb.linking.decisions import decide, with_unsearched
 from sgtb.linking.links import Request, Span
-from sgtb.linking.shortlist import Shortlist
+from sgtb.linking.problem_packing import Shortlist
 from tests.helpers.trained_linkers import PLANS, spans_of
 
 ALL = 1000

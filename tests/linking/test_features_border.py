@@ -11,11 +11,11 @@ import pytest
 import sgtb.native
 from experiments.folds import topic_folds
 from sgtb import native
-from sgtb.core import segments
-from sgtb.linking.candidates import entity_nodes as nodes
+from sgtb.core import sparse_matrix as segments
+from sgtb.linking.candidates import candidate_table as nodes
 from sgtb.linking.features import contexts, text_words
+from sgtb.linking.features import contexts as repeats
 from sgtb.linking.features import feature_matrix as features
-from sgtb.linking.features import repeated_mentions as repeats
 from sgtb.linking.features.groups import name_similarity as names
 from sgtb.linking.features.groups import priors, similarity
 from tests.helpers.linking_builders import small_setting

@@ -15,7 +15,7 @@ from experiments.folds import topic_folds, topic_of
 from sgtb.boosting import Problems, StructuredGradientBoosting, TrainingSettings, TreeSettings
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.core.records import NIL, Document, Mention
-from sgtb.core.segments import group_of
+from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.feature_registry import LEARNED

@@ -13,6 +13,7 @@ from random import Random
 import pytest
 
 from sgtb.core.errors import RequestError, SettingsError, SgtbError
+from sgtb.core.records import Tokens
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add, remove, update
@@ -22,6 +23,7 @@ from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
 from sgtb.linking.parallel import BATCH
+from sgtb.text.tokenization import Segmented
 from tests.helpers.kb_worlds import write_lines
 from tests.helpers.trained_linkers import spans_of
 
@@ -350,6 +352,18 @@ def test_options_of_a_call_are_those_of_a_linker_loaded_with_them(linker_of, uns
     for wrong in ({"candidates": 0}, {"nil": 2}, {"beam_width": 0}, {"beam_width": 10**6}):
         with pytest.raises(SettingsError):
             LinkOptions(**wrong)
+
+
+def test_another_tokenizer(linker_of):
+    def halves(text: str) -> Segmented:
+        """Cut at the first space only."""
+        first = text.index(" ")
+        tokens = Tokens([text[:first], text[first + 1 :]], [0, first + 1], [first, len(text)])
+        return Segmented(tokens, ((0, 2),))
+
+    text = "Amman and Petra"
+    assert [link.text for link in linker_of().link(text).links] == ["Amman", "Petra"]
+    assert [link.text for link in linker_of(tokenizer=halves).link(text).links] == ["Amman"]
 
 
 def test_a_request_may_have_another_beam_width(model_of, starter_place, unseen):

@@ -17,8 +17,8 @@ from sgtb.boosting import (
     TrainingSettings,
     TreeSettings,
 )
-from sgtb.boosting.data.dense_pairs import dense_pairs
 from sgtb.boosting.data.pairs import TablePairs
+from sgtb.boosting.data.problems import dense_pairs
 from sgtb.core.records import Document, Mention
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList

@@ -18,8 +18,8 @@ from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities import descriptions, fingerprints, lexicon, neighbours
 from sgtb.linking.entities.entity_source import TableSource
 from sgtb.linking.features import pair_features, ranker, tagger, votes
+from sgtb.linking.features.contexts import Repeats
 from sgtb.linking.features.groups import coherence
-from sgtb.linking.features.repeated_mentions import Repeats
 from sgtb.linking.features.schema import SCHEMA
 from tests.helpers.linking_builders import small_setting
 

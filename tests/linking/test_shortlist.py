@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sgtb.linking import shortlist as module
+from sgtb.linking import problem_packing as module
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.schema import SCHEMA
-from sgtb.linking.shortlist import LEAST, shortlisted
+from sgtb.linking.problem_packing import LEAST, shortlisted
 
 
 def candidates_of(sizes, gold):

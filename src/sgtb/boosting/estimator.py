@@ -20,8 +20,7 @@ from sgtb.boosting.explain.contributions import (
 )
 from sgtb.boosting.explain.counterfactuals import Counterfactuals, counterfactuals
 from sgtb.boosting.model_file import Checkpoint, Model, load_model, save_model
-from sgtb.boosting.search.beam import SearchInput
-from sgtb.boosting.search.candidate_blocks import bin_local
+from sgtb.boosting.search.beam import SearchInput, bin_local
 from sgtb.boosting.search.decoder import Decoding, checked_clamp, decode
 from sgtb.boosting.search.plan import MAX_BEAM_WIDTH, PlanName, SearchPlan
 from sgtb.boosting.trainer import Job, TrainingSettings, accuracy_of, train

@@ -21,9 +21,8 @@ from sgtb.boosting.search.beam import SearchModel
 from sgtb.boosting.search.plan import SearchPlan
 from sgtb.boosting.trainer import Job, Trained, TrainingSettings
 from sgtb.boosting.training_progress import Check
-from sgtb.boosting.trees.forest import MAX_FEATURES, Forest
+from sgtb.boosting.trees.forest import MAX_FEATURES, Forest, TreeMasks
 from sgtb.boosting.trees.grower import MAX_DEPTH, TreeSettings
-from sgtb.boosting.trees.tree_masks import TreeMasks
 from sgtb.core.dtypes import MAX_BINS
 from sgtb.core.errors import ModelFileError, SgtbError
 from sgtb.core.settings import from_dict

@@ -9,16 +9,13 @@ import numpy as np
 
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.beam import SearchInput, SearchModel
-from sgtb.boosting.search.candidate_blocks import bin_local
+from sgtb.boosting.search.beam import SearchInput, SearchModel, bin_local, no_clamp
 from sgtb.boosting.search.collector import Collector, choose_bins
 from sgtb.boosting.search.decoder import decode
 from sgtb.boosting.search.plan import SearchPlan
-from sgtb.boosting.search.visit_order import no_clamp
 from sgtb.boosting.training_progress import Callback, Check, TrainingProgress
-from sgtb.boosting.trees.forest import Forest, ForestBuilder
+from sgtb.boosting.trees.forest import Forest, ForestBuilder, TreeMasks
 from sgtb.boosting.trees.grower import TreeSettings, draw_features, grow
-from sgtb.boosting.trees.tree_masks import TreeMasks
 from sgtb.core.dtypes import Bytes, Ints
 from sgtb.core.errors import ProblemsError
 from sgtb.core.settings import check_integer

@@ -51,3 +51,36 @@ def sliced(items: Items, starts: Longs, ends: Longs) -> Ragged:
 
     copy_slices(items.view(np.uint8), items.itemsize, starts, indptr, out.view(np.uint8))
     return Ragged(indptr, out)
+
+
+# GrowingArray: an array that rows are appended to.
+
+
+_FIRST_SIZE = 1 << 10
+
+
+class GrowingArray:
+    """Rows in an array with spare capacity; slices taken earlier stay valid."""
+
+    def __init__(self, dtype: npt.DTypeLike, row_shape: tuple[int, ...] = ()) -> None:
+        self.size = 0
+        self._rows = np.zeros((_FIRST_SIZE, *row_shape), dtype)
+
+    @property
+    def items(self) -> Items:
+        """All rows so far."""
+        return self._rows[: self.size]
+
+    def extend(self, rows: Sequence[Any] | Items) -> None:
+        """Append rows."""
+        size = self.size + len(rows)
+        if size > len(self._rows):
+            larger = np.zeros((2 * size, *self._rows.shape[1:]), self._rows.dtype)
+            larger[: self.size] = self.items
+            self._rows = larger
+        self._rows[self.size : size] = rows
+        self.size = size
+
+    def take(self, rows: Longs) -> Items:
+        """Return copies of some rows."""
+        return self._rows.take(rows, 0)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sgtb.core.dtypes import Doubles, Ints, Longs
 from sgtb.core.records import NIL
-from sgtb.core.segments import Scalar
+from sgtb.core.sparse_matrix import Scalar
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibration.decision_policy import NIL_RUNNER_UP, NO_RUNNER_UP

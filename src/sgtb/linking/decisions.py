@@ -11,7 +11,7 @@ from sgtb.core.dtypes import Doubles, Ints, Longs
 from sgtb.linking.calibration.confidence import Bools
 from sgtb.linking.calibration.decision_policy import DEFAULT_POLICY, NO_RUNNER_UP, DecisionPolicy
 from sgtb.linking.candidates.candidate_table import CandidateTable
-from sgtb.linking.shortlist import Shortlist
+from sgtb.linking.problem_packing import Shortlist
 from sgtb.native import merge_orders, order_candidates
 
 MARGIN = 4.0

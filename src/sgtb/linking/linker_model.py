@@ -17,7 +17,7 @@ from sgtb.boosting.model_file import Model, model_of, model_record, model_tensor
 from sgtb.core.errors import KnowledgeBaseError, ModelFileError, SgtbError
 from sgtb.core.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
 from sgtb.linking.calibration.confidence import Confidence
-from sgtb.linking.calibration.nil_rule import NilRule
+from sgtb.linking.calibration.decision_policy import NilRule
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_source import (
@@ -33,9 +33,8 @@ from sgtb.linking.entities.entity_source import (
 from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
 from sgtb.linking.features.feature_registry import COLLECTIVE
-from sgtb.linking.features.ranker import BINS, Cuts, Ranker
+from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Tagger
 from sgtb.linking.features.schema import VERSION, Schema
-from sgtb.linking.features.tagger import TAGS, Tagger
 from sgtb.linking.features.training_counts import TrainingCounts
 from sgtb.linking.nil_candidate import NIL_FEATURES
 

@@ -14,7 +14,7 @@ from sgtb.boosting.data.pairs import PairTable, TablePairs
 from sgtb.boosting.data.problems import Problems
 from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.errors import ProblemsError
-from sgtb.core.segments import group_of
+from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_registry import LABELS
 from sgtb.linking.features.schema import Schema

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sgtb.boosting.data.dense_pairs import with_dense_pairs
-from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.data.problems import Problems, with_dense_pairs
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.errors import RequestError
@@ -39,8 +38,7 @@ from sgtb.linking.mentions.chunks import (
 )
 from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil, best_candidates, nil_rows
-from sgtb.linking.problem_packing import Layout, pack, pair_table
-from sgtb.linking.shortlist import Shortlist, shortlisted
+from sgtb.linking.problem_packing import Layout, Shortlist, pack, pair_table, shortlisted
 
 MENTIONS = 2_000
 """Mentions searched at a time, or slightly more; bounds the memory of long texts."""

@@ -6,10 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sgtb.boosting.data import dense_pairs as module
-from sgtb.boosting.data.dense_pairs import dense_pairs, with_dense_pairs
+from sgtb.boosting.data import problems as module
 from sgtb.boosting.data.pairs import BlockPairs, PairTable, TablePairs, no_pairs
-from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.data.problems import Problems, dense_pairs, with_dense_pairs
 
 
 def table_of(seed, n_rows=30, widths=(7, 4, 0)):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgtb.boosting.data.binning import Binner
-from sgtb.boosting.search.candidate_blocks import BLOCK_SIZE, bin_local, block_offsets
+from sgtb.boosting.search.beam import BLOCK_SIZE, bin_local, block_offsets
 from sgtb.core.thread_pool import ThreadPool
 from tests.helpers.problem_builders import random_problems
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from sgtb.boosting.trees import tree_masks
-from sgtb.boosting.trees.forest import Forest
-from sgtb.boosting.trees.tree_masks import TreeMasks
+from sgtb.boosting.trees import forest as tree_masks
+from sgtb.boosting.trees.forest import Forest, TreeMasks
 from sgtb.native import sum_leaves
 
 N_LOCAL = 2

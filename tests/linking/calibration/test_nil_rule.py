@@ -11,7 +11,7 @@ from sgtb.boosting import StructuredGradientBoosting, TrainingSettings
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.records import NIL
 from sgtb.linking.calibration.confidence import Confidence, Curve
-from sgtb.linking.calibration.nil_rule import (
+from sgtb.linking.calibration.decision_policy import (
     NilRule,
     best_threshold,
     choose_threshold,

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import CandidateTable
-from sgtb.linking.candidates.entity_nodes import Nodes
+from sgtb.linking.candidates.candidate_table import CandidateTable, Nodes
 
 
 def candidates_of(entities_of_mentions):

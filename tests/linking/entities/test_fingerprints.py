@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sgtb.linking.entities.fingerprints import BEGINNING, name_fingerprints, string_numbers
+from sgtb.linking.entities.lexicon import BEGINNING, name_fingerprints, string_numbers
 from sgtb.text.text_arrays import Texts
 from tests.helpers.linking_builders import string_number
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgtb.core.ragged import Ragged
-from sgtb.linking.entities.neighbours import neighbours
+from sgtb.linking.entities.entity_facts import neighbours
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from sgtb.linking.entities import vocabulary as module
-from sgtb.linking.entities.clue_hashes import clue
-from sgtb.linking.entities.vocabulary import OUTSIDE, UNKNOWN, Mark, Vocabulary
+from sgtb.linking.entities.vocabulary import OUTSIDE, UNKNOWN, Mark, Vocabulary, clue
 
 NUMBER, WEIGHT = {"orlan": 0, "won": 1}, np.array([2.5, 1.5], np.float32)
 

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.folds import topic_folds
 from sgtb.core.errors import ProblemsError
-from sgtb.core.segments import group_of, group_sum, relative, share
+from sgtb.core.sparse_matrix import group_of, group_sum, relative, share
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import (
@@ -23,8 +23,8 @@ from sgtb.linking.entities.entity_source import (
 )
 from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED, LEARNED
+from sgtb.linking.features.ranker import TAGS
 from sgtb.linking.features.schema import SCHEMA, Schema
-from sgtb.linking.features.tagger import TAGS
 from sgtb.linking.problem_packing import pack, pair_table
 from sgtb.native import average_by_name, fill_columns, fill_learned
 from tests.helpers.linking_builders import (

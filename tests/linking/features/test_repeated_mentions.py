@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.features.contexts import Contexts
-from sgtb.linking.features.repeated_mentions import Repeats
+from sgtb.linking.features.contexts import Contexts, Repeats
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
 
 

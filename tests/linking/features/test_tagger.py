@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sgtb.linking.features.contexts import Clues
-from sgtb.linking.features.tagger import OPTIMIZER, TAGS, Tagger
+from sgtb.linking.features.ranker import TAG_OPTIMIZER, TAGS, Tagger
 from sgtb.native import learn_tags
 
 
@@ -29,9 +29,9 @@ class NaiveTagger:
         for c in clues:  # a clue that comes twice is stepped on twice
             for t, probability in enumerate(found):
                 key = c % self.size, t
-                slope = probability - (t == tag) + OPTIMIZER.decay * self.weight[key]
+                slope = probability - (t == tag) + TAG_OPTIMIZER.decay * self.weight[key]
                 self.seen[key] += slope**2
-                step = OPTIMIZER.rate * slope / math.sqrt(self.seen[key] + OPTIMIZER.ease)
+                step = TAG_OPTIMIZER.rate * slope / math.sqrt(self.seen[key] + TAG_OPTIMIZER.ease)
                 self.weight[key] -= step
 
 
@@ -52,7 +52,7 @@ def test_against_the_twin(seed):
     order = rng.integers(0, 12, 30)
     size = 16  # so few places that clues have to share them
     weights, seen = np.zeros((size, len(TAGS))), np.zeros((size, len(TAGS)))
-    learn_tags(clues, tags, order, OPTIMIZER, weights, seen)
+    learn_tags(clues, tags, order, TAG_OPTIMIZER, weights, seen)
     twin = NaiveTagger(size)
     for m in order:
         twin.learn(rows[m], tags[m])

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sgtb.core.segments import share
-from sgtb.linking.features.votes import CLOSE_VOTES, REACH, VOTES, votes
+from sgtb.core.sparse_matrix import share
+from sgtb.linking.features.groups.coherence import CLOSE_VOTES, REACH, VOTES, votes
 from sgtb.native import closeness_votes
 from tests.helpers.vote_twin import naive_votes, random_texts, sides_of
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgtb.linking.mentions.name_search import NameSearch
-from sgtb.linking.mentions.token_shapes import Shapes
+from sgtb.linking.mentions.name_search import NameSearch, Shapes
 from sgtb.native import find_name_ranges
 from sgtb.native import token_shape_bits as w
 from sgtb.text.tokenization import sentences, tokenize

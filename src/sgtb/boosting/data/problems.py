@@ -11,6 +11,7 @@ for the same thing; pair features φ_E are those of entities.
 
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -31,6 +32,7 @@ from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import ModelFileError, ProblemsError
 from sgtb.core.tensor_file import read_tensors, write_tensors
 from sgtb.core.tensor_file import take as take_tensors
+from sgtb.native import fill_blocks
 
 PairFunction = Callable[[Any, Any], Sequence[float]]
 
@@ -387,3 +389,31 @@ def _check_local(p: Problems) -> None:
 def _at_candidate(p: Problems, candidate: int, complaint: str) -> NoReturn:
     m = int(np.searchsorted(p.candidate_offsets, candidate, side="right")) - 1
     raise ProblemsError(f"{p.where(m)}: candidate {candidate - p.candidate_offsets[m]} {complaint}")
+
+
+# Dense pairs: the pair features of a table, for all entities of a document at once.
+
+
+MAX_SIZE = 1 << 22
+"""Largest number of values, 16 MB."""
+
+
+def with_dense_pairs(problems: Problems) -> Problems:
+    """Return problems with precomputed pair features; unchanged if these are too many."""
+    pairs, offsets = problems.pairs, problems.entity_offsets
+    if not isinstance(pairs, TablePairs) or _size(pairs, offsets) > MAX_SIZE:
+        return problems
+    dense = copy(problems)  # not `replace`, which would repeat all checks
+    object.__setattr__(dense, "pairs", dense_pairs(pairs, offsets))
+    return dense
+
+
+def _size(pairs: TablePairs, entity_offsets: Longs) -> int:
+    return int((np.diff(entity_offsets) ** 2).sum()) * pairs.n_features
+
+
+def dense_pairs(pairs: TablePairs, entity_offsets: Longs) -> BlockPairs:
+    """Return the same features, to the same bits, as blocks."""
+    block = np.empty(_size(pairs, entity_offsets), np.float32)
+    fill_blocks(pairs.arrays(entity_offsets), block)
+    return BlockPairs(block, pairs.n_features)

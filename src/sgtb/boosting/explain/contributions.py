@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.explain.rescoring import rescoring
+from sgtb.boosting.explain.counterfactuals import rescoring
 from sgtb.boosting.search.beam import SearchInput
 from sgtb.boosting.search.decoder import Decoding
 from sgtb.core.dtypes import Doubles, Longs

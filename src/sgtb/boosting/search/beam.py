@@ -2,19 +2,94 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.data.pairs import PairArrays, no_pairs
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.candidate_blocks import block_offsets
 from sgtb.boosting.search.plan import SearchPlan
-from sgtb.boosting.search.visit_order import VisitOrder
-from sgtb.boosting.trees.forest import ForestArrays
-from sgtb.boosting.trees.tree_masks import TreeMasks
-from sgtb.core.dtypes import Bytes, Floats, Ints, Longs
+from sgtb.boosting.trees.forest import ForestArrays, TreeMasks
+from sgtb.core.dtypes import Bools, Bytes, Floats, Ints, Longs
 from sgtb.core.thread_pool import ThreadPool
+from sgtb.native import bin_blocks
+
+# VisitOrder: the order in which a search visits the mentions of each document.
+
+
+class VisitOrder(NamedTuple):
+    """The steps of all documents; row 0 of each table is forward, row 1 backward.
+
+    step_offsets  i4[D+1]
+    mention       i4[2, S]    the mention visited in each step
+    block_offsets i8[2, S+1]  candidate blocks of all steps before
+    """
+
+    step_offsets: Ints
+    mention: Ints
+    block_offsets: Longs
+
+
+def visit_order(problems: Problems, visited: Bools, clamp: Ints) -> VisitOrder:
+    """Return the order of the mentions marked in `visited`."""
+    document = np.repeat(np.arange(len(problems)), np.diff(problems.mention_offsets))
+    mention = np.flatnonzero(visited)
+    own = document[mention]
+    free = clamp[mention] < 0
+    steps = np.searchsorted(own, np.arange(len(problems) + 1)).astype(np.int32)
+    both = np.empty((2, len(mention)), np.int32)
+    if free.all():
+        both[0] = mention
+        both[1] = mention[(steps[:-1] + steps[1:] - 1)[own] - np.arange(len(mention))]
+    else:
+        both[0] = mention[np.lexsort((mention, free, own))]
+        both[1] = mention[np.lexsort((np.where(free, -mention, mention), free, own))]
+    blocks = np.zeros((2, len(mention) + 1), np.int64)
+    np.cumsum(block_counts(problems.sizes)[both], axis=1, out=blocks[:, 1:])
+    return VisitOrder(steps, both, blocks)
+
+
+def no_clamp(problems: Problems) -> Ints:
+    """Return a clamp that leaves all mentions free."""
+    return np.full(problems.n_mentions, -1, np.int32)
+
+
+# Candidate blocks: the candidates of a mention side by side, in blocks of sixteen.
+
+
+BLOCK_SIZE = 16
+
+
+def block_counts(sizes: Ints | Longs) -> Longs:
+    """Return the number of blocks of mentions with these numbers of candidates."""
+    return (np.asarray(sizes, np.int64) + BLOCK_SIZE - 1) // BLOCK_SIZE
+
+
+def block_offsets(problems: Problems) -> Longs:
+    """Return where the blocks of each mention begin: i8[M+1]."""
+    counts = block_counts(problems.sizes)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+def bin_local(problems: Problems, binner: Binner, pool: ThreadPool) -> Bytes:
+    """Bin the local features into blocks.
+
+    Feature f of mention m, whose k blocks begin at b, is in rows b * n_local + f * k and following.
+    """
+    offsets = block_offsets(problems)
+    out = np.zeros((int(offsets[-1]) * problems.n_local, BLOCK_SIZE), np.uint8)
+
+    def work(first: int, last: int) -> None:
+        bin_blocks(
+            first, last, problems.candidate_offsets, offsets, problems.local, binner.thresholds,
+            binner.n_bins, out,
+        )  # fmt: skip
+
+    borders = np.linspace(0, problems.n_mentions, pool.n_threads + 1).astype(np.int64)
+    pool.run(work, pairwise(borders))
+    return out
 
 
 class SearchArrays(NamedTuple):

@@ -6,10 +6,15 @@ import numpy as np
 
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.beam import SearchInput, SearchModel
-from sgtb.boosting.search.candidate_blocks import bin_local
+from sgtb.boosting.search.beam import (
+    SearchInput,
+    SearchModel,
+    VisitOrder,
+    bin_local,
+    no_clamp,
+    visit_order,
+)
 from sgtb.boosting.search.plan import SearchPlan
-from sgtb.boosting.search.visit_order import VisitOrder, no_clamp, visit_order
 from sgtb.boosting.trees.forest import ForestBuilder
 from sgtb.boosting.trees.histogram import padded
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs

@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.beam import SearchInput
-from sgtb.boosting.search.visit_order import no_clamp, visit_order
-from sgtb.boosting.trees.tree_masks import TreeMasks
+from sgtb.boosting.search.beam import SearchInput, no_clamp, visit_order
+from sgtb.boosting.trees.forest import TreeMasks
 from sgtb.core.dtypes import Doubles, Ints
 from sgtb.core.errors import ProblemsError
 from sgtb.native import decode_documents

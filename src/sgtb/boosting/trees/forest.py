@@ -15,8 +15,8 @@ import numpy as np
 
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.trees.grower import Tree
-from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
-from sgtb.native import walk_rows
+from sgtb.core.dtypes import MAX_BINS, Doubles, Floats, Ints, Longs, Masks
+from sgtb.native import fill_masks, mark_split_bins, walk_rows
 
 MAX_FEATURES = 2**16
 
@@ -240,3 +240,64 @@ class ForestBuilder:
             left=self.left[:n].copy(),
             value=self.arrays.value[:n].copy(),
         )
+
+
+# TreeMasks: the leaves that global features leave in each tree, tabulated by bin.
+
+
+MAX_SIZE = 1 << 22
+"""Largest number of masks, 16 MB."""
+
+_LEAVES = 32
+_WIDTH = 8
+"""Trees per vector register; rows are padded to a multiple of it."""
+
+# De Bruijn sequence: a power of two times this number has a different value in its five top bits
+# for each of the 32 powers, so the lowest set bit becomes a place without a search.
+_SEQUENCE = 0x077CB531
+_PLACES: Longs = (np.int64(1) << np.arange(_LEAVES)) * _SEQUENCE >> 27 & 31
+
+
+class TreeMasks(NamedTuple):
+    """The A trees that test global features, padded to A' of whole vectors.
+
+    tree    i4[A]        their numbers
+    row     i4[G, 256]   the row of each bin of a feature
+    mask    u4[., A']    leaves that can still be reached
+    value   f8[A' * 32]  leaf values, each at the place of its bit in `_PLACES`
+    """
+
+    tree: Ints
+    row: Ints
+    mask: Masks
+    value: Doubles
+
+    @classmethod
+    def of(cls, forest: ForestArrays, n_trees: int, n_global: int) -> "TreeMasks | None":
+        """Tabulate the first trees; None if trees are too deep or the table too large."""
+        if forest.depth > MASKED_DEPTH:
+            return None
+        tree = np.flatnonzero(forest.global_splits[:n_trees]).astype(np.int32)
+        n = -(-len(tree) // _WIDTH) * _WIDTH
+        is_split = np.zeros((n_global, MAX_BINS + 1), np.int32)
+        mark_split_bins(forest, tree, is_split)
+        # A bin is above the splits before it; every feature begins with the bin above none.
+        above = np.cumsum(is_split, axis=1, dtype=np.int32)
+        sizes = above[:, -1] + 1
+        row = above - is_split + (np.cumsum(sizes, dtype=np.int32) - sizes)[:, None]
+        if int(sizes.sum()) * n > MAX_SIZE:
+            return None
+        mask = np.full((int(sizes.sum()), n), 0xFFFFFFFF, np.uint32)
+        value = np.zeros((n, _LEAVES))
+        fill_masks(forest, tree, is_split, row, mask)
+        n_leaves = forest.leaf_value.shape[1]
+        value[: len(tree), _PLACES[:n_leaves]] = forest.leaf_value[tree]
+        return cls(tree, row, mask, value.ravel())
+
+    @classmethod
+    def empty(cls) -> "TreeMasks":
+        """Return an empty table."""
+        return cls(
+            np.zeros(0, np.int32), np.zeros((0, MAX_BINS + 1), np.int32),
+            np.zeros((0, 0), np.uint32), np.zeros(0),
+        )  # fmt: skip

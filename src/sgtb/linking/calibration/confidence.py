@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sgtb.core.dtypes import Doubles, Ints, Longs
 from sgtb.core.errors import SettingsError
-from sgtb.core.segments import group_sum, spread
+from sgtb.core.sparse_matrix import group_sum, spread
 
 Bools = npt.NDArray[np.bool_]
 Kind = Literal["plain", "temperature", "isotonic"]

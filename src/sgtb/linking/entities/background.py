@@ -13,9 +13,8 @@ import numpy as np
 from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.core.records import Document
 from sgtb.core.sparse_matrix import SparseMatrix, latent_directions
-from sgtb.linking.entities.descriptions import descriptions
 from sgtb.linking.entities.entity_source import EntitySource
-from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.linking.entities.lexicon import Lexicon, descriptions
 from sgtb.text.word_vectors import WordVectors, unit
 
 TOPIC_WIDTH = 96

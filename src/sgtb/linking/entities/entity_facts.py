@@ -19,14 +19,37 @@ from sgtb.core.entities import EntityTable
 from sgtb.core.ragged import Ragged
 from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking.entities.background import Background
-from sgtb.linking.entities.descriptions import bag_matrix, bags, descriptions
 from sgtb.linking.entities.entity_source import EntitySource, TableSource
-from sgtb.linking.entities.fingerprints import NameFingerprints, name_fingerprints, string_numbers
-from sgtb.linking.entities.lexicon import Lexicon
-from sgtb.linking.entities.neighbours import neighbours
+from sgtb.linking.entities.lexicon import (
+    Lexicon,
+    NameFingerprints,
+    bag_matrix,
+    bags,
+    descriptions,
+    name_fingerprints,
+    string_numbers,
+)
+from sgtb.native import find_rows, join_links
 from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
 from sgtb.text.text_arrays import Texts
 from sgtb.text.word_vectors import unit
+
+# Neighbours: links among some entities, in either direction.
+
+
+def neighbours(number: Ints, linked: Ragged) -> SparseMatrix:
+    """Return the links among entities by row, each a one.
+
+    number  of each entity
+    linked  numbers of linked entities, most of them not among these
+    """
+    n = len(number)
+    row, degree = np.empty(len(linked.data), np.int32), np.empty(n, np.int64)
+    find_rows(number, linked.indptr, linked.data, row, degree)
+    columns, offsets = np.empty(int(degree.sum()), np.int32), np.empty(n + 1, np.int64)
+    n_links = join_links(linked.indptr, row, degree, columns, offsets)
+    return SparseMatrix(offsets, columns[:n_links].copy(), np.ones(n_links, np.float32), n)
+
 
 _BRACKETS = re.compile(r"\s*\(([^()]*)\)\s*$")
 _YEAR = re.compile(r"\b(1[5-9]|20)\d\d\b")

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Longs
-from sgtb.core.growing_array import GrowingArray
-from sgtb.core.ragged import Items, Ragged, sliced
+from sgtb.core.ragged import GrowingArray, Items, Ragged, sliced
 from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import EntitySource
-from sgtb.linking.entities.fingerprints import NameFingerprints
+from sgtb.linking.entities.lexicon import NameFingerprints
 
 ROOM = 1 << 15
 """Entities kept, of about 1.5 kB each with word vectors of 50 dimensions."""

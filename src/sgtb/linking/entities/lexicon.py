@@ -8,14 +8,66 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.core.dtypes import Doubles, Floats, Ints, Words
+from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Words
+from sgtb.core.ragged import Ragged
 from sgtb.core.records import Document
-from sgtb.linking.entities.fingerprints import string_numbers
+from sgtb.core.sparse_matrix import SparseMatrix
+from sgtb.linking.entities.entity_source import EntityRows, EntitySource
 from sgtb.linking.entities.vocabulary import Vocabulary
-from sgtb.native import fill_word_table
-from sgtb.text.normalization import STOP_WORDS, normal_words
+from sgtb.native import fill_word_table, fingerprint_names, hash_texts, number_words, sum_words
+from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
 from sgtb.text.text_arrays import Texts
 from sgtb.text.word_vectors import WordVectors
+
+# Name fingerprints: 64-bit hashes of names and their parts, for comparison in kernels.
+
+
+BEGINNING = 3
+"""Letters of the longest prefix."""
+
+
+class NameFingerprints(NamedTuple):
+    """Hashes of n names.
+
+    whole      u8[n]  the name
+    squeezed   u8[n]  without spaces
+    initials   u8[n]  first letters of the words
+    beginning  u8[n, BEGINNING]  prefixes of 1 to BEGINNING letters
+    words      u8  in order
+    trigrams   u8  of the name with a space before and after; sorted, distinct
+    """
+
+    whole: Words
+    squeezed: Words
+    initials: Words
+    beginning: Words
+    words: Ragged
+    trigrams: Ragged
+
+
+def string_numbers(texts: Texts) -> Words:
+    """Return the hashes of strings."""
+    numbers = np.empty(len(texts.starts), np.uint64)
+    hash_texts(texts, numbers)
+    return numbers
+
+
+def name_fingerprints(names: Sequence[str]) -> NameFingerprints:
+    """Return the fingerprints of normalized names."""
+    texts = Texts.of(names)
+    n, size = len(names), len(texts.data)
+    room = np.empty(n + size // 2, np.uint64), np.empty(size, np.uint64)
+    whole, squeezed, initials = np.empty((3, n), np.uint64)
+    words, trigrams = (Ragged(np.empty(n + 1, np.int64), items) for items in room)
+    beginning = np.empty((n, BEGINNING), np.uint64)
+    fingerprints = NameFingerprints(whole, squeezed, initials, beginning, words, trigrams)
+    n_words, n_trigrams = fingerprint_names(texts, fingerprints)
+    words, trigrams = fingerprints.words, fingerprints.trigrams
+    return fingerprints._replace(
+        words=Ragged(words.indptr, words.data[:n_words].copy()),
+        trigrams=Ragged(trigrams.indptr, trigrams.data[:n_trigrams].copy()),
+    )
+
 
 DESCRIPTIONS_PER_WORD = 10_000
 """A description word is known if it occurs once per so many descriptions: bounds the model size."""
@@ -133,3 +185,61 @@ def _matrix(words: Sequence[str], vectors: WordVectors | None) -> Floats:
 
 def _is_digit(word: str) -> bool:
     return len(word) == 1 and word.isdigit()
+
+
+# Descriptions: weighted words of an entity's description and of the titles it is linked with.
+
+
+def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> SparseMatrix:
+    """Return the description words of entities: unit rows over the lexicon.
+
+    Titles of entities with many links weigh less.
+    """
+    neighbours, where = np.unique(rows.linked.data, return_inverse=True)
+    numbers, n = neighbours.astype(np.int64), len(rows.types)
+    titles, own = bags(lexicon, source.titles(numbers)), bags(lexicon, rows.descriptions)
+    modest = 1 / np.log(2 + source.degrees(numbers))
+    most = int(np.diff(titles.indptr)[where].sum()) + len(own.data)
+    offsets, columns = np.empty(n + 1, np.int64), np.empty(most, np.int32)
+    values = np.empty(most, np.float32)
+    linked = Ragged(rows.linked.indptr, where.astype(np.int32))
+    size = sum_words(linked, titles, modest, own, offsets, columns, values)
+    columns, values = columns[:size].copy(), values[:size]
+    weighted = np.log1p(values) * lexicon.description_weight[columns]
+    bag = SparseMatrix(offsets, columns, values, len(lexicon.words))
+    return bag.with_values(weighted).unit_rows()
+
+
+def bag_matrix(lexicon: Lexicon, words: Ragged) -> SparseMatrix:
+    """Return bags of words as a matrix over the lexicon."""
+    return SparseMatrix(
+        words.indptr, words.data, np.ones(len(words.data), np.float32), len(lexicon.words)
+    )
+
+
+def bags(lexicon: Lexicon, texts: Texts, in_normal_form: bool = False) -> Ragged:
+    """Return the distinct word numbers of texts, without stop words."""
+    words, skipped = _numbered(lexicon, texts, in_normal_form)
+    (others,) = skipped.nonzero()
+    if not len(others):
+        return words
+    # The kernel skips texts that are not ASCII.
+    strings = Texts(texts.data, texts.starts[others], texts.ends[others]).strings()
+    more, _ = _numbered(lexicon, Texts.of([*map(normal_phrase, strings)]), in_normal_form=True)
+    place = np.arange(len(skipped))
+    place[others] = len(skipped) + np.arange(len(others))
+    both = Ragged(
+        np.concatenate([words.indptr, more.indptr[1:] + words.indptr[-1]]),
+        np.concatenate([words.data, more.data]),
+    )
+    return both.take(place)
+
+
+def _numbered(lexicon: Lexicon, texts: Texts, in_normal_form: bool) -> tuple[Ragged, Bytes]:
+    """Return the word numbers of ASCII texts, and whether each text was skipped."""
+    n = len(texts.starts)
+    most = int((texts.ends - texts.starts + 1).sum()) // 2
+    offsets, skipped = np.empty(n + 1, np.int64), np.empty(n, np.uint8)
+    numbers = np.empty(most, np.int32)
+    size = number_words(lexicon.table, texts, in_normal_form, offsets, numbers, skipped)
+    return Ragged(offsets, numbers[:size].copy()), skipped

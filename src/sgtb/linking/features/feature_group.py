@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from sgtb.core.dtypes import Floats, Longs
-from sgtb.core.segments import group_of
+from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.lexicon import Lexicon
-from sgtb.linking.features.contexts import Contexts
-from sgtb.linking.features.repeated_mentions import Repeats
+from sgtb.linking.features.contexts import Contexts, Repeats
 
 Result = TypeVar("Result")
 

@@ -14,19 +14,17 @@ import numpy as np
 
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError
-from sgtb.core.segments import relative
+from sgtb.core.sparse_matrix import relative
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts, type_clue
 from sgtb.linking.entities.lexicon import Lexicon
-from sgtb.linking.features.contexts import Contexts
+from sgtb.linking.features.contexts import Contexts, Repeats, numbered
 from sgtb.linking.features.feature_group import FeatureInputs
 from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED
 from sgtb.linking.features.groups.name_similarity import NAMES, compared_names
 from sgtb.linking.features.groups.similarity import OVERLAPS, compared_texts
-from sgtb.linking.features.ranker import BITS, Crosses, Cuts, Ranker, Rankers, crosses
-from sgtb.linking.features.repeated_mentions import Repeats, numbered
+from sgtb.linking.features.ranker import BITS, TAGS, Crosses, Cuts, Ranker, Rankers, Tagger, crosses
 from sgtb.linking.features.schema import SCHEMA, Schema
-from sgtb.linking.features.tagger import TAGS, Tagger
 from sgtb.native import average_by_name, fill_columns, fill_learned
 
 

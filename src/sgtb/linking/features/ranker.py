@@ -17,13 +17,34 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
-from sgtb.core.segments import group_of
+from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.fingerprints import name_fingerprints
-from sgtb.linking.features.adagrad import AdaGrad
-from sgtb.linking.features.contexts import Contexts
-from sgtb.native import count_cuts, find_alike, learn_ranks, list_kinds, score_candidates
+from sgtb.linking.entities.lexicon import name_fingerprints
+from sgtb.linking.features.contexts import Clues, Contexts
+from sgtb.native import (
+    count_cuts,
+    find_alike,
+    learn_ranks,
+    learn_tags,
+    list_kinds,
+    score_candidates,
+    tag_probabilities,
+)
+
+# AdaGrad: the step sizes of linear models that are trained one mention at a time.
+
+
+class AdaGrad(NamedTuple):
+    """Settings of a step: w -= rate * g / sqrt(G + ease).
+
+    g is the gradient plus decay * w, and G the sum of its squares so far.
+    """
+
+    rate: float
+    decay: float
+    ease: float
+
 
 BITS = 18
 BINS = 24
@@ -177,4 +198,38 @@ class Rankers:
             candidates.candidate_offsets, sides, *bins, mentions, self.weights,
             self.local.bin_weights, self.joint.bin_weights, out,
         )  # fmt: skip
+        return out
+
+
+# The tagger: predicts PER, ORG, LOC or MISC from a mention and its surroundings.
+
+
+TAGS = ("PER", "ORG", "LOC", "MISC")
+TAG_BITS = 18
+TAG_OPTIMIZER = AdaGrad(rate=0.1, decay=1e-4, ease=1e-2)
+_TAG_EPOCHS = 3
+
+
+@dataclass(frozen=True)
+class Tagger:
+    """Weights of clues: f8[2**bits, len(TAGS)]."""
+
+    weights: Doubles
+
+    @classmethod
+    def train(
+        cls, clues: Clues, tags: Ints, rows: Longs, rng: "np.random.Generator", bits: int = TAG_BITS
+    ) -> "Tagger":
+        """Train on some rows; `tags` are indices in TAGS, -1: none."""
+        weights = np.zeros((1 << bits, len(TAGS)))
+        seen = np.zeros_like(weights)
+        known = rows[tags[rows] >= 0]
+        for _ in range(_TAG_EPOCHS):
+            learn_tags(clues, tags, rng.permutation(known), TAG_OPTIMIZER, weights, seen)
+        return cls(weights)
+
+    def probabilities(self, clues: Clues) -> Doubles:
+        """Return f8[M, len(TAGS)]."""
+        out = np.zeros((len(clues.indptr) - 1, len(TAGS)))
+        tag_probabilities(clues, self.weights, out)
         return out

@@ -14,8 +14,7 @@ from sgtb.core.records import Mention, Tokens
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.links import Span
 from sgtb.linking.mentions.mention_settings import MentionSettings
-from sgtb.linking.mentions.name_search import NameSearch
-from sgtb.linking.mentions.token_shapes import Shapes
+from sgtb.linking.mentions.name_search import NameSearch, Shapes
 from sgtb.text.normalization import normal_name
 from sgtb.text.tokenization import touched_tokens
 

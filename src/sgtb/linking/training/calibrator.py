@@ -9,18 +9,18 @@ import numpy as np
 from sgtb.core.dtypes import Doubles, Ints, Longs
 from sgtb.core.progress import Progress, silent
 from sgtb.core.records import NIL, Document
-from sgtb.core.segments import group_max
+from sgtb.core.sparse_matrix import group_max
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibration.confidence import KINDS, NEVER, SAME, Bools, Confidence, Curve, Kind
-from sgtb.linking.calibration.decision_policy import DecisionPolicy
-from sgtb.linking.calibration.isotonic import falling_curve, rising_curve
-from sgtb.linking.calibration.nil_rule import (
+from sgtb.linking.calibration.decision_policy import (
+    DecisionPolicy,
     NilKind,
     NilRule,
     best_threshold,
     choose_threshold,
     unknown_as_nil,
 )
+from sgtb.linking.calibration.isotonic import falling_curve, rising_curve
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel

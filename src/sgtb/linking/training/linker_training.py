@@ -20,7 +20,7 @@ from sgtb.core.progress import Progress, silent
 from sgtb.core.records import NIL, Document
 from sgtb.core.settings import check_integer
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.nil_rule import unknown_as_nil
+from sgtb.linking.calibration.decision_policy import unknown_as_nil
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
 from sgtb.linking.entities.background import TOPIC_WIDTH, Background
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource

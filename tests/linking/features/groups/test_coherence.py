@@ -7,11 +7,9 @@ import pytest
 
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.features.contexts import Contexts
+from sgtb.linking.features.contexts import Contexts, Repeats
 from sgtb.linking.features.groups import coherence
-from sgtb.linking.features.groups.coherence import COHERENCES, RESTART, SPACES, WALK_ROUNDS
-from sgtb.linking.features.repeated_mentions import Repeats
-from sgtb.linking.features.votes import REACH
+from sgtb.linking.features.groups.coherence import COHERENCES, REACH, RESTART, SPACES, WALK_ROUNDS
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
 from tests.helpers.vote_twin import naive_votes, random_texts, sides_of
 

@@ -5,9 +5,8 @@ import pytest
 
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.features.contexts import Contexts
+from sgtb.linking.features.contexts import Contexts, Repeats
 from sgtb.linking.features.groups.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
-from sgtb.linking.features.repeated_mentions import Repeats
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
 
 

@@ -4,17 +4,50 @@ Votes by links and vectors, and a random walk for links of more than one step. T
 the entities chosen so far; these features cover the mentions not visited yet.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sgtb.core.dtypes import Doubles, Floats
-from sgtb.core.segments import share
-from sgtb.linking.candidates.entity_nodes import Nodes
+from sgtb.core.sparse_matrix import SparseMatrix, share
+from sgtb.linking.candidates.candidate_table import CandidateTable, Nodes
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import DESCRIBED, LINKS, WORD_VECTORS
+from sgtb.linking.features.contexts import Repeats, numbered
 from sgtb.linking.features.feature_group import Block, Column, FeatureGroup, FeatureInputs
-from sgtb.linking.features.repeated_mentions import Repeats
-from sgtb.linking.features.votes import CLOSE_VOTES, VOTES, votes
-from sgtb.native import compare_votes, random_walk
+from sgtb.native import closeness_votes, compare_votes, link_votes, random_walk
+
+# Votes: support for a candidate by the other names of a document.
+
+
+VOTES = ("linked_votes", "linked_names", "linked_with_sure")
+CLOSE_VOTES = ("close_votes", "close_names", "close_to_sure")
+
+REACH = 64
+"""Names before and after a name that vote on it; makes long documents linear."""
+
+
+def votes(
+    candidates: CandidateTable,
+    names: Sequence[str],
+    prior: Doubles,
+    links: SparseMatrix,
+    spaces: Sequence[Floats],
+) -> Doubles:
+    """Return f8[3 + 3 S, C]: VOTES, then CLOSE_VOTES of each of S spaces.
+
+    names   of the mentions
+    prior   of the candidates, their weights
+    links   of entities, in both directions
+    spaces  vectors by entity number
+    """
+    name = numbered(names)
+    out = np.empty((1 + len(spaces), len(VOTES), candidates.n_candidates))
+    link_votes(candidates, name, prior, links, REACH, out[0])
+    for space, lines in zip(spaces, out[1:], strict=True):
+        closeness_votes(candidates, name, prior, np.ascontiguousarray(space), REACH, lines)
+    return out.reshape(len(VOTES) * (1 + len(spaces)), candidates.n_candidates)
+
 
 SPACES = ("topic", "description")
 """The vector spaces in which names vote by closeness."""

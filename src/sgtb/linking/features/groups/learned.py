@@ -2,7 +2,7 @@
 
 from sgtb.linking.entities.entity_source import KNOWN_TYPES
 from sgtb.linking.features.feature_group import FeatureGroup, columns
-from sgtb.linking.features.tagger import TAGS
+from sgtb.linking.features.ranker import TAGS
 
 _TAGGED = (*(f"mention_{tag.lower()}" for tag in TAGS), *(f"name_{tag.lower()}" for tag in TAGS))
 

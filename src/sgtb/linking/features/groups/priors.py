@@ -3,7 +3,7 @@
 import numpy as np
 
 from sgtb.core.dtypes import Floats
-from sgtb.core.segments import rank, relative
+from sgtb.core.sparse_matrix import rank, relative
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import LINKS, NAME_PRIORS, POPULARITY

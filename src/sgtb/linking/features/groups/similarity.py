@@ -14,9 +14,8 @@ from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import DESCRIBED, WORD_VECTORS
 from sgtb.linking.entities.lexicon import Lexicon
-from sgtb.linking.features.contexts import Contexts
+from sgtb.linking.features.contexts import Contexts, Repeats
 from sgtb.linking.features.feature_group import Block, FeatureGroup, FeatureInputs, columns
-from sgtb.linking.features.repeated_mentions import Repeats
 from sgtb.native import compare_texts
 
 OVERLAPS = (
