@@ -11,17 +11,15 @@ import pytest
 import sgtb.native
 from experiments.folds import topic_folds
 from sgtb import native
-from sgtb.core import sparse_matrix as segments
-from sgtb.linking.candidates import candidate_table as nodes
-from sgtb.linking.features import contexts, text_words
-from sgtb.linking.features import contexts as repeats
-from sgtb.linking.features import feature_matrix as features
-from sgtb.linking.features.groups import name_similarity as names
-from sgtb.linking.features.groups import priors, similarity
+from sgtb.core import sparse_matrix
+from sgtb.linking.candidates import candidate_table
+from sgtb.linking.features import contexts, feature_matrix, token_table
+from sgtb.linking.features.groups import name_similarity, priors, similarity
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
-    contexts, features, names, nodes, priors, repeats, segments, similarity, native, text_words,
+    candidate_table, contexts, feature_matrix, name_similarity, native, priors, similarity,
+    sparse_matrix, token_table,
 )  # fmt: skip
 KERNELS = {
     "compare_names": "candidate_offsets entity name full_name names length titles whole_title out",
@@ -79,8 +77,8 @@ def captured() -> dict[str, dict[str, Any]]:
         keep(patch, sgtb.native, "copy_slices")  # imported where it is called
         setting = small_setting()
         table = setting.table(setting.train)
-        features.Featurizer.fit(table, topic_folds(setting.train, 2, 0), 0, bits=8)
-        nodes.Nodes.of(table.candidates, len(setting.facts))
+        feature_matrix.Featurizer.fit(table, topic_folds(setting.train, 2, 0), 0, bits=8)
+        candidate_table.Nodes.of(table.candidates, len(setting.facts))
         priors.name_prior_features(table.candidates)
     return calls
 

@@ -9,23 +9,22 @@ import numpy as np
 import pytest
 
 import sgtb.native
-from sgtb.core import sparse_matrix as sparse
+from sgtb.core import sparse_matrix
 from sgtb.core.sparse_matrix import SparseMatrix
-from sgtb.linking import decisions, shortlist
-from sgtb.linking import problem_packing as packing
+from sgtb.linking import decisions, problem_packing
 from sgtb.linking.candidates import candidate_lookup
 from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities import descriptions, fingerprints, lexicon, neighbours
+from sgtb.linking.entities import entity_facts, lexicon
 from sgtb.linking.entities.entity_source import TableSource
-from sgtb.linking.features import pair_features, ranker, tagger, votes
+from sgtb.linking.features import ranker, schema
 from sgtb.linking.features.contexts import Repeats
 from sgtb.linking.features.groups import coherence
 from sgtb.linking.features.schema import SCHEMA
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
-    candidate_lookup, coherence, decisions, descriptions, fingerprints, lexicon, neighbours,
-    pair_features, ranker, shortlist, sparse, tagger, votes,
+    candidate_lookup, coherence, decisions, entity_facts, lexicon, problem_packing, ranker, schema,
+    sparse_matrix,
 )  # fmt: skip
 KERNELS = {
     "link_votes": "candidates name prior links reach out",
@@ -93,15 +92,15 @@ def _run_all() -> None:
     trained = ranker.Ranker.train(candidates, table.crosses, bins, everything, rng, bits=8)
     pair = bins, bins
     ranker.Rankers(trained, trained).scores(candidates, table.crosses, pair, everything)
-    tags = tagger.Tagger.train(table.contexts.tag_clues, table.tags, everything, rng, bits=8)
+    tags = ranker.Tagger.train(table.contexts.tag_clues, table.tags, everything, rng, bits=8)
     tags.probabilities(table.contexts.tag_clues)
     coherence.coherence_features(Repeats.of(candidates, table.contexts), setting.facts)
-    neighbours.neighbours(setting.facts.number, setting.facts.linked)
-    packing.pair_table(setting.facts, rows=np.arange(0, len(setting.facts), 2))
+    entity_facts.neighbours(setting.facts.number, setting.facts.linked)
+    problem_packing.pair_table(setting.facts, rows=np.arange(0, len(setting.facts), 2))
     for dtype in (np.float32, np.float64):
         SparseMatrix.of([0, 0, 1], [1, 2, 0], [1, 2, 3], (2, 3)).times(np.ones((3, 5), dtype))
     features = rng.random((candidates.n_candidates, len(SCHEMA.names))).astype(np.float32) * 20 - 20
-    short = shortlist.shortlisted(candidates, features, SCHEMA, ())
+    short = problem_packing.shortlisted(candidates, features, SCHEMA, ())
     n, m = short.candidates.n_candidates, len(candidates.mentions)
     system = SimpleNamespace(
         decode=lambda *_, **__: SimpleNamespace(choices=np.zeros(m, np.int32)),
@@ -112,7 +111,7 @@ def _run_all() -> None:
     source = TableSource(setting.entities)
     some = source.rows(np.arange(5))
     some = some._replace(descriptions=some.titles)
-    descriptions.descriptions(some, source, setting.lexicon)
+    lexicon.descriptions(some, source, setting.lexicon)
     rows = {"stated_in": np.arange(30), "in_links": np.arange(30)}
     numbers = np.arange(12, dtype=np.int32)
     candidate_lookup._strongest(SimpleNamespace(rows=rows), numbers, [5, 7], 3)
