@@ -63,6 +63,7 @@ void check_range(Array<T, N> values, int64_t low, int64_t end, const char* name)
 // Offsets of `n` groups into `total` items: n + 1 ascending numbers from 0 to `total`.
 template <class T>
 void check_offsets(Array<T> offsets, int64_t n, int64_t total, const char* name) {
+    if (offsets.size() == 0) fail(name, "is empty");
     check_equal(offsets.size(), n + 1, name);
     if (offsets[0] != 0) fail(name, "does not begin with 0");
     bool ascending = true;

@@ -306,7 +306,7 @@ private:
         for (int64_t c = 0; c < n; ++c) {
             if (rest_ends_[c] == rest_ends_[c + 1]) continue;
             float* __restrict const rest = rests_.data() + c * width_;
-            std::memset(rest, 0, width_ * sizeof(float));
+            std::fill_n(rest, width_, 0.0f);
             for (int64_t i = rest_ends_[c]; i < rest_ends_[c + 1]; ++i) {
                 const float* __restrict const vector = lexicon_.vectors.row(rest_words_[i]).data();
                 const float w = lexicon_.weight[rest_words_[i]];
