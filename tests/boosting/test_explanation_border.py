@@ -96,6 +96,8 @@ COMMON = [
     ("rescoring.search.global_thresholds", shorter, "global_thresholds"),
     ("rescoring.search.step_offsets", put(1, -3), "step_offsets"),
     ("rescoring.search.mention", put((0, 0), 99), "mention"),
+    ("rescoring.search.step_blocks", put((0, 1), -(2**63)), "step_blocks"),
+    ("rescoring.search.step_blocks", put((0, 1), 2**63 - 1), "step_blocks"),
     ("rescoring.search.pairs.row", put(0, 99), "pairs.row"),
     ("rescoring.search.pairs.link_offsets", put((0, 1), 9999), "pairs.link_offsets"),
     ("rescoring.search.forest.roots", put(0, 9999), "forest.roots"),

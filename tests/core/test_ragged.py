@@ -1,9 +1,9 @@
-"""Ragged lists: packed, taken and sliced, against plain lists."""
+"""Ragged lists and texts: packed, taken and sliced, against plain lists."""
 
 import numpy as np
 import pytest
 
-from sgtb.core.ragged import Ragged, sliced
+from sgtb.core.ragged import Ragged, Texts, sliced
 
 LISTS = [[3, 1], [], [7], [2, 2, 2], []]
 
@@ -71,3 +71,23 @@ def test_slices_beyond_the_array_are_refused(bounds):
     start, end = (np.array([0, bound, 0]) for bound in bounds)
     with pytest.raises(ValueError, match=r"^(starts|offsets): |negative"):
         sliced(np.zeros(3, np.int32), start, end)
+
+
+@pytest.mark.parametrize("strings", [[], [""], ["", "", "a"], ["Orlan", "", "北京 😀", "a\nb"]])
+def test_strings_come_back(strings):
+    texts = Texts.of(strings)
+    assert texts.strings() == strings
+    assert [array.dtype for array in texts] == [np.uint8, np.int64, np.int64]
+
+
+def test_slices_may_overlap_and_come_in_any_order():
+    data = np.frombuffer(b"anna meck", np.uint8)
+    assert Texts(data, np.array([5, 0, 3]), np.array([9, 4, 6])).strings() == [
+        "meck",
+        "anna",
+        "a m",
+    ]
+
+
+def test_lone_surrogates_can_be_encoded():
+    assert Texts.of(["\ud800", "x"]).ends.tolist() == [3, 4]

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sgtb.core.sparse_matrix import SparseMatrix, latent_directions
-from sgtb.text.word_vectors import unit
+from sgtb.core.sparse_matrix import SparseMatrix, latent_directions, unit
 
 
 def dense(matrix: SparseMatrix) -> np.ndarray:
@@ -107,3 +106,13 @@ def test_latent_vectors_of_little_or_nothing():
     found = latent_vectors(sparse([[0, 2.0], [0, 0], [0, 1.0]]), 9, seed=0)
     np.testing.assert_allclose(np.abs(found), [[1], [0], [1]], rtol=1e-6)
     assert latent_directions(sparse([[0, 2.0], [0, 0], [0, 1.0]]), 9, seed=0)[0].tolist() == [1]
+
+
+def test_rows_get_length_one_and_zeros_stay():
+    found = unit(np.array([[3.0, 4.0], [0.0, 0.0], [-2.0, 0.0]]))
+    np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-6)
+    assert found.dtype == np.float32
+    assert unit(np.zeros((0, 3))).shape == (0, 3)
+    assert unit(np.zeros((2, 0))).shape == (2, 0)
+    # Squares that float32 cannot hold.
+    np.testing.assert_allclose(unit(np.array([[3e30, 4e30]], np.float32)), [[0.6, 0.8]], rtol=1e-6)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgtb.core import errors
 from sgtb.core.errors import CorpusError, MissingExtraError
 from sgtb.core.records import NIL, Document
 from sgtb.formats import codecs, registry
-from sgtb.formats.codecs import docbin, nif
 from sgtb.formats.conversion import convert
 from sgtb.formats.error_handler import ErrorList
 from sgtb.formats.registry import (
@@ -311,8 +311,7 @@ def test_extras_are_named(tmp_path, monkeypatch):
         raise ImportError(f"No module named {name!r}", name=name)
 
     (tmp_path / "a.ttl").write_text(FILES["nif"])
-    for module in (docbin, nif):
-        monkeypatch.setattr(module, "import_module", missing)
+    monkeypatch.setattr(errors, "import_module", missing)
     with pytest.raises(MissingExtraError, match=r"rdflib: pip install 'sgtb\[nif\]'"):
         list(read_documents(tmp_path / "a.ttl"))
     with pytest.raises(MissingExtraError, match=r"pip install 'sgtb\[spacy\]'"):
@@ -365,27 +364,23 @@ def test_the_page_tells_what_formats_can_hold():
 CODEC = """
 from sgtb.formats.annotated import annotated_document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.corpus_format import Format
-from sgtb.formats.json_lines import read_lines, write_lines
+from sgtb.formats.json_lines import line_format
 
 
-def read(path, handler):
-    def document(line):
-        body = line.text("body")
-        return annotated_document(line.id(), body, (), error=line.error, handler=handler)
-
-    return read_lines(path, document, handler)
+def document(line, handler):
+    body = line.text("body")
+    return annotated_document(line.id(), body, (), error=line.error, handler=handler)
 
 
-def write(documents, path):
-    return write_lines(path, documents, lambda d: ({"id": d.id, "body": d.text},))
+def fields(document):
+    yield {"id": document.id, "body": document.text}
 
 
-FORMAT = Format(
+FORMAT = line_format(
+    document,
+    fields,
     name="bodies",
     about="texts only",
-    read=read,
-    write=write,
     capacity=Capacity(nil=False, unannotated=False),
     endings=(".bodies.jsonl",),
     json_keys=(("body",),),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgtb.text.normalization import STOP_WORDS, normal_name, normal_phrase, normal_words
+from sgtb.text.normalization import STOP_WORDS, has_digit, normal_name, normal_phrase, normal_words
 
 
 @pytest.mark.parametrize(
@@ -95,3 +95,16 @@ def test_case_makes_no_difference(text):
 
 def test_stop_words_are_in_normal_form():
     assert {normal_name(word) for word in STOP_WORDS} == STOP_WORDS
+
+
+@given(st.text(max_size=12))
+@settings(max_examples=300)
+def test_digits_of_any_script_are_found(text):
+    for given_text in (text, f"{text}7", f"{text}²", f"{text}٣"):
+        assert has_digit(given_text) == any(map(str.isdigit, given_text))
+
+
+def test_no_letter_is_a_digit():
+    """A word of letters only is no number, in small letters either."""
+    letters = [chr(i) for i in range(0x110000) if chr(i).isalpha()]
+    assert not any(has_digit(letter.lower()) for letter in letters)

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import lzma
 import pickle
 import tracemalloc
 import zlib
@@ -83,7 +84,7 @@ def same(found, keys=KEYS, matrix=None):
     np.testing.assert_array_equal(found[1], vectors(len(keys)) if matrix is None else matrix)
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_plain_and_packed(write, name, pack):
     path = write(pack(FORMATS[name]))
@@ -183,7 +184,7 @@ def test_a_large_file_is_not_held_in_memory(write, monkeypatch):
 # Damage.
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_file_cut_anywhere_gives_an_error_or_fewer_whole_vectors(write, name, pack):
     data = pack(FORMATS[name])
@@ -366,9 +367,10 @@ def test_a_broken_packing(write):
     refused(write(bytes(packed)), "cannot be read")
     packed[12] ^= 255
     refused(write(bytes(packed)), "cannot be read")
-    packed = bytearray(bz2.compress(text()))
-    packed[30] ^= 255
-    refused(write(bytes(packed)), "cannot be read")
+    for pack in (bz2.compress, lzma.compress):
+        packed = bytearray(pack(text()))
+        packed[30] ^= 255
+        refused(write(bytes(packed)), "cannot be read")
 
 
 class Trap:
@@ -403,7 +405,8 @@ def test_what_gensim_and_joblib_save_is_refused(tmp_path):
     [
         (b"", "the file is empty"),
         (b"PK\x03\x04...", "zip archive"),
-        (b"\xfd7zXZ\x00", "xz"),
+        (b"\xfd7zXZ\x00", "cannot be read"),
+        (b"\x28\xb5\x2f\xfd...", "zstd"),
         (b"<html>\n<body>\n", "'<html>' is neither"),
         (b"\n", "'' is neither"),
         (b"cat\n", "'cat' is neither"),

@@ -1,23 +1,13 @@
-"""Word vectors: unit norm, and where they come from."""
+"""Word vectors: where they come from."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from sgtb.core import errors
 from sgtb.core.errors import CorpusError, MissingExtraError
-from sgtb.text import word_vectors
-from sgtb.text.word_vectors import WordVectors, unit
-
-
-def test_rows_get_length_one_and_zeros_stay():
-    found = unit(np.array([[3.0, 4.0], [0.0, 0.0], [-2.0, 0.0]]))
-    np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-6)
-    assert found.dtype == np.float32
-    assert unit(np.zeros((0, 3))).shape == (0, 3)
-    assert unit(np.zeros((2, 0))).shape == (2, 0)
-    # Squares that float32 cannot hold.
-    np.testing.assert_allclose(unit(np.array([[3e30, 4e30]], np.float32)), [[0.6, 0.8]], rtol=1e-6)
+from sgtb.text.word_vectors import WordVectors
 
 
 def packaged(folder, words, matrix):
@@ -33,7 +23,7 @@ def packaged(folder, words, matrix):
 
 def test_vectors_are_read_from_their_package(tmp_path, monkeypatch):
     matrix = np.array([[3, 4], [0, 2]], np.float32)
-    monkeypatch.setattr(word_vectors, "import_module", packaged(tmp_path, ["rain", "snow"], matrix))
+    monkeypatch.setattr(errors, "import_module", packaged(tmp_path, ["rain", "snow"], matrix))
     found = WordVectors.glove()
     assert found.row == {"rain": 0, "snow": 1}
     assert found.width == 2
@@ -42,7 +32,7 @@ def test_vectors_are_read_from_their_package(tmp_path, monkeypatch):
 
 def test_words_and_vectors_that_do_not_fit_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        word_vectors, "import_module", packaged(tmp_path, ["rain"], np.ones((2, 2), np.float32))
+        errors, "import_module", packaged(tmp_path, ["rain"], np.ones((2, 2), np.float32))
     )
     with pytest.raises(CorpusError, match="1 words for 2 vectors") as caught:
         WordVectors.glove()
@@ -56,7 +46,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, m
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return SimpleNamespace(ROOT="/nowhere")
 
-    monkeypatch.setattr(word_vectors, "import_module", import_module)
+    monkeypatch.setattr(errors, "import_module", import_module)
     with pytest.raises(MissingExtraError, match=rf"{missing}: pip install 'sgtb\[vectors\]'"):
         WordVectors.glove()
 

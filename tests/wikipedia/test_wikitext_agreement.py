@@ -39,7 +39,8 @@ from typing import NamedTuple
 import mwparserfromhell
 import pytest
 
-from sgtb.wikipedia.wikitext.markup import HIDDEN, IN_CAPTION, WikiLink, extract
+from sgtb.native import HIDDEN, IN_CAPTION
+from sgtb.wikipedia.wikitext.markup import WikiLink, extract
 from tests.conftest import part
 from tests.wikipedia.test_wikitext_fuzz import check
 

@@ -5,15 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sgtb.wikipedia.wikitext.markup import (
-    HIDDEN,
-    IN_CAPTION,
-    IN_REF,
-    IN_TEMPLATE,
-    Extract,
-    _extract,
-    extract,
-)
+from sgtb.native import HIDDEN, IN_CAPTION, IN_REF, IN_TEMPLATE
+from sgtb.wikipedia.wikitext.markup import Extract, _extract, extract
 
 HIDDEN_PREFIXES = frozenset(["file", "image", "category", "de"])
 

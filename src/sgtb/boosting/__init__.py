@@ -1,30 +1,17 @@
 """The learner: structured gradient tree boosting on arrays."""
 
-from sgtb.boosting.data.pairs import BlockPairs, PairTable, TablePairs
-from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.estimator import StructuredGradientBoosting
-from sgtb.boosting.explain.contributions import Contribution, Contributions
-from sgtb.boosting.explain.counterfactuals import Counterfactuals
-from sgtb.boosting.search.decoder import Decoding
-from sgtb.boosting.search.plan import PLANS, SearchPlan
-from sgtb.boosting.trainer import TrainingSettings
-from sgtb.boosting.training_progress import Check, TrainingProgress
-from sgtb.boosting.trees.grower import TreeSettings
-
-__all__ = [
-    "PLANS",
-    "BlockPairs",
-    "Check",
-    "Contribution",
-    "Contributions",
-    "Counterfactuals",
-    "Decoding",
-    "PairTable",
-    "Problems",
-    "SearchPlan",
-    "StructuredGradientBoosting",
-    "TablePairs",
-    "TrainingProgress",
-    "TrainingSettings",
-    "TreeSettings",
-]
+from sgtb.boosting.data.pairs import BlockPairs as BlockPairs
+from sgtb.boosting.data.pairs import PairTable as PairTable
+from sgtb.boosting.data.pairs import TablePairs as TablePairs
+from sgtb.boosting.data.problems import Problems as Problems
+from sgtb.boosting.estimator import StructuredGradientBoosting as StructuredGradientBoosting
+from sgtb.boosting.explain.contributions import Contribution as Contribution
+from sgtb.boosting.explain.contributions import Contributions as Contributions
+from sgtb.boosting.explain.counterfactuals import Counterfactuals as Counterfactuals
+from sgtb.boosting.search.beam import Decoding as Decoding
+from sgtb.boosting.search.plan import PLANS as PLANS
+from sgtb.boosting.search.plan import SearchPlan as SearchPlan
+from sgtb.boosting.trainer import TrainingSettings as TrainingSettings
+from sgtb.boosting.training_progress import Check as Check
+from sgtb.boosting.training_progress import TrainingProgress as TrainingProgress
+from sgtb.boosting.trees.grower import TreeSettings as TreeSettings

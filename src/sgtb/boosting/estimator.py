@@ -20,8 +20,14 @@ from sgtb.boosting.explain.contributions import (
 )
 from sgtb.boosting.explain.counterfactuals import Counterfactuals, counterfactuals
 from sgtb.boosting.model_file import Checkpoint, Model, load_model, save_model
-from sgtb.boosting.search.beam import SearchInput, bin_local
-from sgtb.boosting.search.decoder import Decoding, checked_clamp, decode
+from sgtb.boosting.search.beam import (
+    Decoding,
+    SearchInput,
+    SearchModel,
+    bin_local,
+    checked_clamp,
+    decode,
+)
 from sgtb.boosting.search.plan import MAX_BEAM_WIDTH, PlanName, SearchPlan
 from sgtb.boosting.trainer import Job, TrainingSettings, accuracy_of, train
 from sgtb.boosting.training_progress import Callback, Check, TrainingBar
@@ -54,6 +60,7 @@ class StructuredGradientBoosting:
         self.trees = trees
         self.training = training
         self._model: Model | None = None
+        self._search_model: tuple[Model, SearchModel, Binner] | None = None
         self._binned: tuple[weakref.ref[Problems], Binner, Bytes] | None = None
 
     def fit(
@@ -221,8 +228,8 @@ class StructuredGradientBoosting:
         return self._model is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Weak references cannot be pickled.
-        return {**self.__dict__, "_binned": None}
+        # The compiled forest is large and soon computed again; weak references cannot be pickled.
+        return {**self.__dict__, "_search_model": None, "_binned": None}
 
     def __repr__(self) -> str:
         return f"StructuredGradientBoosting({self.plan!r}, {self.trees!r}, {self.training!r})"
@@ -233,11 +240,19 @@ class StructuredGradientBoosting:
     ) -> Iterator[SearchInput]:
         model, problems = self.model, self._checked(documents)
         fixed = checked_clamp(problems, clamp)
-        compiled, binner = model.compiled
+        compiled, binner = self._compiled(model)
         threads = self._settings()[2].threads if len(problems) > 1 else 1
         with ThreadPool(threads) as pool:
             bins = self._bins(problems, binner, pool)
             yield SearchInput(problems, bins, compiled, fixed, pool)
+
+    def _compiled(self, model: Model) -> tuple[SearchModel, Binner]:
+        """Compile the forest for search; the result is kept."""
+        last = self._search_model
+        if last is None or last[0] is not model:
+            compiled = SearchModel.compiled(model.forest, model.plan, model.n_local, model.n_pair)
+            last = self._search_model = model, *compiled
+        return last[1:]
 
     def _bins(self, problems: Problems, binner: Binner, pool: ThreadPool) -> Bytes:
         """Bin the local features; those of the last documents are cached.

@@ -8,20 +8,17 @@ import json
 import math
 import os
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.data.pairs import BlockPairs
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.beam import SearchModel
 from sgtb.boosting.search.plan import SearchPlan
 from sgtb.boosting.trainer import Job, Trained, TrainingSettings
 from sgtb.boosting.training_progress import Check
-from sgtb.boosting.trees.forest import MAX_FEATURES, Forest, TreeMasks
+from sgtb.boosting.trees.forest import MAX_FEATURES, Forest
 from sgtb.boosting.trees.grower import MAX_DEPTH, TreeSettings
 from sgtb.core.dtypes import MAX_BINS
 from sgtb.core.errors import ModelFileError, SgtbError
@@ -62,21 +59,8 @@ class Model:
 
     @property
     def n_features(self) -> int:
-        """Length of a row: local features, then means, then maxima."""
-        return self.n_local + (2 * self.n_pair if self.plan.uses_history else 0)
-
-    @cached_property
-    def compiled(self) -> tuple[SearchModel, Binner]:
-        """The forest compiled for search, and the binner of local features."""
-        arrays, binner = self.forest.compiled(self.n_local, self.n_features)
-        local, pooled = binner.split(self.n_local)
-        n_trees = self.forest.n_trees
-        masks = TreeMasks.of(arrays, n_trees, pooled.n_features)
-        return SearchModel(self.plan, arrays, n_trees, pooled.thresholds, masks), local
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The compiled form is several times as large, and soon computed again.
-        return {key: value for key, value in vars(self).items() if key != "compiled"}
+        """Length of a row."""
+        return self.plan.n_features(self.n_local, self.n_pair)
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:

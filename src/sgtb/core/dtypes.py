@@ -12,11 +12,6 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-# Features need no more than float32; a bin is a byte. Scores and residuals are sums of many terms.
-FEATURE = np.dtype(np.float32)
-BIN = np.dtype(np.uint8)
-SCORE = np.dtype(np.float64)
-
 MAX_BINS = 255
 """Largest number of bins of a feature: 0 to 254, separated by at most 254 thresholds."""
 

@@ -1,5 +1,8 @@
 """Errors that sgtb raises deliberately; their messages name the remedy."""
 
+from importlib import import_module
+from typing import Any
+
 
 class SgtbError(Exception):
     """Base of all errors of sgtb."""
@@ -33,9 +36,26 @@ class KnowledgeBaseError(SgtbError, ValueError):
     """A knowledge base, or a list to build one from, that is damaged or of another kind."""
 
 
+class EntityListError(KnowledgeBaseError):
+    """All errors of a list of entities; `args` are the lines of the message."""
+
+    def __str__(self) -> str:
+        return "\n".join(self.args)
+
+
 class RequestError(SgtbError, ValueError):
     """A text or span that cannot be linked; names the value and the limit."""
 
 
 class MissingExtraError(SgtbError, ImportError):
     """A package is not installed; names the extra that contains it."""
+
+
+def import_extra(package: str, extra: str, use: str) -> Any:
+    """Import a package of an extra; `use` begins the error if it is not installed."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{use} the package {error.name or package}: pip install 'sgtb[{extra}]'"
+        ) from None

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import lzma
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from typing import BinaryIO, cast
 
 _GZIP = b"\x1f\x8b\x08"
 _BZIP2 = b"BZh91AY&SY"
+_XZ = b"\xfd7zXZ\0"
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
@@ -54,9 +56,10 @@ def sync_folder(folder: Path) -> None:
 def open_unpacked(
     path: str | os.PathLike[str],
 ) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
-    """Open a file that may be compressed with gzip or bzip2, by its first bytes.
+    """Open a file that may be compressed with gzip, bzip2 or xz, by its first bytes.
 
     Yield it with a function that returns the number of bytes read from disk.
+    Damaged data raise an OSError, EOFError or zlib.error.
     """
     with open(path, "rb") as disk:
         head = disk.peek(len(_BZIP2))[: len(_BZIP2)]
@@ -64,9 +67,13 @@ def open_unpacked(
             unpacked = cast(BinaryIO, gzip.GzipFile(fileobj=disk))
         elif head[:3] == _BZIP2[:3] and head[4:] == _BZIP2[4:]:  # byte 3 is the level
             unpacked = cast(BinaryIO, bz2.BZ2File(disk))
+        elif head.startswith(_XZ):
+            unpacked = cast(BinaryIO, lzma.LZMAFile(disk))  # noqa: SIM115
         else:
             unpacked = disk
         try:
             yield unpacked, disk.tell
+        except lzma.LZMAError as error:
+            raise OSError(str(error)) from None  # as of bzip2
         finally:
             unpacked.close()

@@ -1,6 +1,7 @@
-"""Ragged: lists of different lengths in one array, as in CSR matrices."""
+"""Ragged: lists of different lengths in one array, as in CSR matrices; Texts: strings likewise."""
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,37 @@ def sliced(items: Items, starts: Longs, ends: Longs) -> Ragged:
 
     copy_slices(items.view(np.uint8), items.itemsize, starts, indptr, out.view(np.uint8))
     return Ragged(indptr, out)
+
+
+# Texts: many short texts as slices of one array, for kernels.
+
+
+class Texts(NamedTuple):
+    """UTF-8 texts: text i is data[starts[i] : ends[i]].
+
+    data    u1
+    starts  i8[n]
+    ends    i8[n]
+    """
+
+    data: npt.NDArray[np.uint8]
+    starts: Longs
+    ends: Longs
+
+    @classmethod
+    def of(cls, strings: Sequence[str]) -> "Texts":
+        """Encode strings, one after the other."""
+        parts = [string.encode("utf-8", "surrogatepass") for string in strings]
+        offsets = np.fromiter(accumulate(map(len, parts), initial=0), np.int64, len(parts) + 1)
+        return cls(np.frombuffer(b"".join(parts), np.uint8), offsets[:-1], offsets[1:])
+
+    def strings(self) -> list[str]:
+        """Return the texts as strings."""
+        data = self.data.data if len(self.data) else memoryview(b"")
+        return [
+            str(data[start:end], "utf-8")
+            for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        ]
 
 
 # GrowingArray: an array that rows are appended to.

@@ -187,14 +187,15 @@ def _packed(document: Document, annotated: bool = True) -> tuple[Any, ...]:
     tokens, mentions = document.tokens, document.mentions
     places = array("q", chain.from_iterable(map(_PLACES, mentions)))
     lists = [None if (ids := m.candidates) is None else tuple(ids) for m in mentions]
-    number = {ids: i for i, ids in enumerate(dict.fromkeys(lists))}
+    number: dict[tuple[str, ...] | None, int] = {}
+    numbers = [number.setdefault(ids, len(number)) for ids in lists]
     annotations = [(m.gold, m.title, m.type) for m in mentions] if annotated else None
     return (
         document.id, document.text, document.split, document.sentences,
         _joined(tokens.texts), (tokens.starts + tokens.ends).tobytes(),
         _joined([mention.text for mention in mentions]), places.tobytes(), annotations,
         _joined([id_ for ids in number if ids for id_ in ids]),
-        [-1 if ids is None else len(ids) for ids in number], [number[ids] for ids in lists],
+        [-1 if ids is None else len(ids) for ids in number], numbers,
     )  # fmt: skip
 
 

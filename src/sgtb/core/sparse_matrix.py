@@ -1,4 +1,4 @@
-"""Sparse matrices in CSR form, and their strongest latent directions."""
+"""Sparse matrices in CSR form, their strongest latent directions, and rows of unit length."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -105,6 +105,14 @@ def latent_directions(matrix: SparseMatrix, width: int, seed: int) -> tuple[Ints
 
 def _orthogonal(columns: Doubles) -> Doubles:
     result: Doubles = np.linalg.qr(columns)[0]
+    return result
+
+
+def unit(matrix: npt.NDArray[np.floating]) -> Floats:
+    """Return the rows scaled to length one; rows of zeros stay."""
+    wide = matrix.astype(np.float64)
+    length = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+    result: Floats = (wide / np.maximum(length, 1e-12)[:, None]).astype(np.float32)
     return result
 
 

@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -36,12 +35,7 @@ class ThreadPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for _ in self._threads:
             self._inbox.put(None)
         for thread in self._threads:

@@ -3,7 +3,8 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
@@ -11,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 def worker_pool(
@@ -31,6 +33,30 @@ def submit(
     """Submit a task to a pool; processes started by it ignore interrupts."""
     with _interrupts_blocked():
         return pool.submit(function, *args, **kwargs)
+
+
+def ordered_results(
+    function: Callable[[T], R], items: Iterable[T], workers: int
+) -> Generator[R, None, None]:
+    """Apply a function to items in worker processes, and yield its results in order.
+
+    Two items per worker are held at a time. With one worker, this process does the work. Closing
+    the generator ends the workers even if an error keeps the caller's frame alive.
+    """
+    if workers == 1:
+        yield from map(function, items)
+        return
+    pending: deque[Future[R]] = deque()
+    pool = worker_pool(workers)
+    try:
+        for item in items:
+            pending.append(submit(pool, function, item))
+            if len(pending) > 2 * workers:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sgtb.core.records import Document, Mention
 from sgtb.formats.corpus_source import shown
 from sgtb.formats.error_handler import ErrorAt, ErrorHandler
-from sgtb.text.tokenization import Segmented, segment, touched_tokens
+from sgtb.text.tokenization import Segmented, mention_at, segment
 
 SPLITS = ("train", "dev", "test", "")
 
@@ -51,34 +51,19 @@ def annotated_document(
     mentions = []
     for annotation in annotations:
         problem = _problem(text, annotation)
+        start, end, gold, title, type_, candidates, _, own_error = annotation
         if problem is None:
-            start, end = annotation.start, annotation.end
-            first, stop = touched_tokens(tokens, start, end)
-            if first < stop:
-                mentions.append(
-                    Mention(
-                        start=start,
-                        end=end,
-                        first=first,
-                        stop=stop,
-                        text=text[start:end],
-                        gold=annotation.gold,
-                        title=annotation.title,
-                        type=annotation.type,
-                        candidates=annotation.candidates,
-                    )
-                )
+            mention = mention_at(
+                text, tokens, start, end, gold=gold, title=title, type=type_, candidates=candidates
+            )
+            if mention is not None:
+                mentions.append(mention)
                 continue
             problem = f"the mention {start} to {end} has no token"
-        handler.error((annotation.error or error)(problem))
+        handler.error((own_error or error)(problem))
     mentions.sort(key=lambda mention: (mention.start, mention.end))
     return Document(
-        id=id,
-        text=text,
-        tokens=tokens,
-        sentences=lines,
-        mentions=tuple(mentions),
-        split=split,
+        id=id, text=text, tokens=tokens, sentences=lines, mentions=tuple(mentions), split=split
     )
 
 
@@ -115,16 +100,9 @@ def _hint(text: str, start: int, name: str) -> str:
         at = text.find(name, at + 1)
     if not positions:
         return "; the text does not have it"
-    for unit, size in (("UTF-16 units", _utf16), ("bytes", _utf8)):
-        if any(at != start and size(text[:at]) == start for at in positions):
+    for unit, encoding, size in (("UTF-16 units", "utf-16-le", 2), ("bytes", "utf-8", 1)):
+        sizes = {at: len(text[:at].encode(encoding, "surrogatepass")) // size for at in positions}
+        if any(at != start and sizes[at] == start for at in positions):
             return f"; the offsets count {unit}, but must count code points"
     nearest = min(positions, key=lambda at: abs(at - start))
     return f"; the nearest one starts at {nearest}"
-
-
-def _utf16(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _utf8(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))

@@ -10,10 +10,6 @@ Losses = Counter[str]
 """Number of omissions by description."""
 
 
-def _same(document: Document) -> Document:
-    return document
-
-
 @dataclass(frozen=True)
 class Capacity:
     """What a format can hold.
@@ -35,7 +31,7 @@ class Capacity:
     overlaps: str = "all"
     empty: bool = True
     bare_titles: bool = False
-    adjust: Callable[[Document], Document] = _same
+    adjust: Callable[[Document], Document] = lambda document: document
 
     def fit(self, document: Document, losses: Losses) -> Document | None:
         """Return what the format can hold of a document, None for nothing; count the rest."""

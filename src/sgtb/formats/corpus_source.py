@@ -27,7 +27,6 @@ _DAMAGE = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, OSError, Valu
 MAX_LINE = 1 << 27
 """Limit of a line in bytes, to bound the memory."""
 
-_XZ = b"\xfd7zXZ\0"
 _BLOCK = 512
 """Block of a tar archive; a block of zeros ends it."""
 
@@ -90,16 +89,12 @@ def read_source(path: Path) -> SourceFile:
 def open_lines(path: Path) -> Iterator[BinaryIO]:
     """Open a file for streaming; its compression is detected from its first bytes."""
     try:
-        if _is_xz(path):
-            with lzma.open(path, "rb") as stream:
-                yield cast(BinaryIO, stream)
-        else:
-            with open_unpacked(path) as (file, _):
-                yield file
-    except (lzma.LZMAError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+        with open_unpacked(path) as (file, _):
+            yield file
+    except (zlib.error, EOFError, gzip.BadGzipFile) as error:
         raise _broken(path, error) from None
     except OSError as error:
-        if error.errno is None:  # how bz2 reports damaged data
+        if error.errno is None:  # how bzip2 and xz report damaged data
             raise _broken(path, error) from None
         raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from None
 
@@ -176,11 +171,6 @@ def _read_archive(path: Path) -> Iterator[tuple[str, SourceFile]]:
                 raise tarfile.ReadError("it is truncated")
     except _DAMAGE as error:
         raise _broken(path, error) from None
-
-
-def _is_xz(path: Path) -> bool:
-    with open(path, "rb") as file:
-        return file.read(len(_XZ)) == _XZ
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -3,14 +3,18 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
+from sgtb.formats.annotated import Annotation
+from sgtb.formats.corpus_format import Format
 from sgtb.formats.corpus_source import open_output, raw_lines
 from sgtb.formats.error_handler import ErrorHandler
 
+T = TypeVar("T")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
@@ -50,13 +54,24 @@ class JsonLine(NamedTuple):
         return value
 
 
+def line_format(
+    document: Callable[[JsonLine, ErrorHandler], Document],
+    fields: Callable[[Document], Iterable[dict[str, Any]]],
+    **declared: Any,
+) -> Format:
+    """Return a format of one document a line; `declared` are its further fields."""
+    return Format(
+        read=partial(read_lines, document), write=partial(write_lines, fields), **declared
+    )
+
+
 def read_lines(
-    path: Path, parse: Callable[[JsonLine], Document], handler: ErrorHandler
+    parse: Callable[[JsonLine, ErrorHandler], Document], path: Path, handler: ErrorHandler
 ) -> Iterator[Document]:
     """Yield the document of every non-empty line."""
     for line in iterate_lines(path, handler):
         try:
-            document = parse(line)
+            document = parse(line, handler)
         except CorpusError as error:
             handler.error(error)
             continue
@@ -69,15 +84,28 @@ def iterate_lines(path: Path, handler: ErrorHandler) -> Iterator[JsonLine]:
         if not raw.strip():
             continue
         try:
-            line = JsonLine(str(path), number, _object(raw))
+            line = JsonLine(str(path), number, json_object(raw))
         except ValueError as error:
             handler.error(CorpusError(f"{path}, line {number}: {error}"))
             continue
         yield line
 
 
+def readable(
+    items: Iterable[T], parse: Callable[[int, T], Annotation], handler: ErrorHandler
+) -> list[Annotation]:
+    """Return the annotations of items, numbered from 1, without those that cannot be parsed."""
+    found = []
+    for i, item in enumerate(items, 1):
+        try:
+            found.append(parse(i, item))
+        except CorpusError as error:
+            handler.error(error)
+    return found
+
+
 def write_lines(
-    path: Path, documents: Iterable[Document], dump: Callable[[Document], Iterable[dict[str, Any]]]
+    dump: Callable[[Document], Iterable[dict[str, Any]]], documents: Iterable[Document], path: Path
 ) -> int:
     """Write a file, all or nothing; return the number of documents.
 
@@ -136,7 +164,8 @@ def json_shown(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 
-def _object(raw: bytes) -> dict[str, Any]:
+def json_object(raw: bytes) -> dict[str, Any]:
+    """Return the object of a line; ValueError with the reason if it is none."""
     try:
         fields = json.loads(raw.decode())
     except UnicodeDecodeError as error:

@@ -9,6 +9,7 @@ written by sgtb have the position of the mention as "start", and their parts are
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
+from sgtb.formats.corpus_format import Format
 from sgtb.formats.corpus_source import shown
 from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.json_lines import JsonLine, iterate_lines, json_shown, write_lines
@@ -43,8 +45,17 @@ class Passage(NamedTuple):
     title: str | None
 
 
+def passage_format(
+    parse: Callable[[JsonLine], Passage], fields: Callable[[Document, int, Mention], Any],
+    **declared: Any,
+) -> Format:  # fmt: skip
+    """Return a format of one mention a line; `declared` are its further fields."""
+    read, write = partial(read_passages, parse), partial(write_passages, fields)
+    return Format(read=read, write=write, capacity=PASSAGE_CAPACITY, **declared)
+
+
 def read_passages(
-    path: Path, parse: Callable[[JsonLine], Passage], handler: ErrorHandler
+    parse: Callable[[JsonLine], Passage], path: Path, handler: ErrorHandler
 ) -> Iterator[Document]:
     """Yield the documents of a file."""
     draft: _Draft | None = None
@@ -65,12 +76,14 @@ def read_passages(
 
 
 def write_passages(
-    documents: Iterable[Document], path: Path, fields: Callable[[Document, int, Mention], Any]
+    fields: Callable[[Document, int, Mention], Any], documents: Iterable[Document], path: Path
 ) -> int:
     """Write documents, one mention a line; return the number of documents."""
-    return write_lines(path, _distinct_ids(documents, path), lambda document: (
-        fields(document, i, mention) for i, mention in enumerate(document.mentions)
-    ))  # fmt: skip
+
+    def dump(document: Document) -> Iterator[dict[str, Any]]:
+        return (fields(document, i, mention) for i, mention in enumerate(document.mentions))
+
+    return write_lines(dump, _distinct_ids(documents, path), path)
 
 
 def document_of(id: str | None) -> str | None:

@@ -1,5 +1,6 @@
 """Survey: statistics and all errors of a corpus file, in one pass."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -75,90 +76,65 @@ def survey(
 
     on_document  called with every readable document
     """
-    counts, errors = _Counts(), _BoundedErrors()
+    found = _Surveyor()
     kind = format or detect_format(path)
     try:
-        for document in read_documents(path, kind, errors):
-            counts.add(document)
+        for document in read_documents(path, kind, found):
+            found.add(document)
             if on_document is not None:
                 on_document(document)
     except CorpusError as error:  # the rest of the file is unreadable
-        errors.error(error)
+        found.error(error)
+    n, problems = found.counts, found.problems
     return Survey(
-        path=str(path),
-        format=kind,
-        documents=counts.documents,
-        characters=counts.characters,
-        mentions=counts.linked + counts.nil + counts.unannotated,
-        linked=counts.linked,
-        nil=counts.nil,
-        unannotated=counts.unannotated,
-        entities=len(counts.entities),
-        unreadable=errors.errors.problems,
-        repaired=errors.repairs.problems,
-        overlaps=counts.overlaps.problems,
-        repeated=counts.repeated.problems,
-    )
+        path=str(path), format=kind, documents=n["documents"], characters=n["characters"],
+        mentions=n["linked"] + n["nil"] + n["unannotated"], linked=n["linked"], nil=n["nil"],
+        unannotated=n["unannotated"], entities=len(found.entities),
+        unreadable=problems("unreadable"), repaired=problems("repaired"),
+        overlaps=problems("overlaps"), repeated=problems("repeated"),
+    )  # fmt: skip
 
 
-class _BoundedList:
-    """Problems of a kind: the first are kept, all are counted."""
+class _Surveyor(ErrorHandler):
+    """Counts over documents; all problems are counted, the first of each kind are kept."""
 
     def __init__(self) -> None:
-        self._total = 0
-        self._listed: list[str] = []
+        self.counts: Counter[str] = Counter()
+        self.entities: set[str] = set()
+        self._ids: set[str] = set()
+        self._listed: defaultdict[str, list[str]] = defaultdict(list)
 
-    def add(self, problem: str) -> None:
-        self._total += 1
-        if len(self._listed) < MAX_LISTED:
-            self._listed.append(problem)
-
-    @property
-    def problems(self) -> ProblemList:
-        return ProblemList(self._total, tuple(self._listed))
-
-
-class _BoundedErrors(ErrorHandler):
-    """Collects errors and repairs in bounded memory."""
-
-    def __init__(self) -> None:
-        self.errors, self.repairs = _BoundedList(), _BoundedList()
+    def problems(self, kind: str) -> ProblemList:
+        return ProblemList(self.counts[kind], tuple(self._listed[kind]))
 
     def error(self, error: CorpusError) -> None:
-        self.errors.add(str(error))
+        self._note("unreadable", str(error))
 
     def repair(self, error: CorpusError) -> None:
-        self.repairs.add(str(error))
+        self._note("repaired", str(error))
 
-
-class _Counts:
-    """Counts over documents."""
-
-    def __init__(self) -> None:
-        self.documents = self.characters = self.linked = self.nil = self.unannotated = 0
-        self.entities: set[str] = set()
-        self.overlaps, self.repeated = _BoundedList(), _BoundedList()
-        self._ids: set[str] = set()
+    def _note(self, kind: str, problem: str) -> None:
+        self.counts[kind] += 1
+        if len(self._listed[kind]) < MAX_LISTED:
+            self._listed[kind].append(problem)
 
     def add(self, document: Document) -> None:
-        self.documents += 1
-        self.characters += len(document.text)
+        counts, id_ = self.counts, shown(document.id)
+        counts["documents"] += 1
+        counts["characters"] += len(document.text)
         if document.id in self._ids:
-            self.repeated.add(
-                f"document {self.documents}: an earlier one has the same id {shown(document.id)}"
-            )
+            place = f"document {counts['documents']}"
+            self._note("repeated", f"{place}: an earlier one has the same id {id_}")
         self._ids.add(document.id)
         for mention in document.mentions:
-            if mention.gold is None:
-                self.unannotated += 1
-            elif mention.gold == NIL:
-                self.nil += 1
-            else:
-                self.linked += 1
-                self.entities.add(mention.gold)
+            if mention.in_kb:
+                self.entities.add(mention.gold or "")
+            kinds = {None: "unannotated", NIL: "nil"}
+            counts[kinds.get(mention.gold, "linked")] += 1
         for i in overlapping(document.mentions):
             mention = document.mentions[i]
-            self.overlaps.add(
-                f"document {shown(document.id)}: the mention {shown(mention.text)} at "
-                f"{mention.start} to {mention.end} overlaps an earlier one"
+            self._note(
+                "overlaps",
+                f"document {id_}: the mention {shown(mention.text)} at {mention.start} to "
+                f"{mention.end} overlaps an earlier one",
             )

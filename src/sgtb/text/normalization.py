@@ -5,6 +5,7 @@ import unicodedata
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+")
+_DIGIT = re.compile(r"[0-9]")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _SILENT = str.maketrans("", "", ".'’")
 _ASCII_WORDS = "".join(c.lower() if c.isalnum() else " " for c in map(chr, range(128))).encode()
@@ -37,6 +38,11 @@ def normal_words(text: str) -> tuple[str, ...]:
 def normal_phrase(text: str) -> str:
     """Return the words of a text, as `normal_words` has them, with single spaces."""
     return " ".join(normal_words(text))
+
+
+def has_digit(text: str) -> bool:
+    """Return whether a text has a digit of any script."""
+    return bool(_DIGIT.search(text)) if text.isascii() else any(map(str.isdigit, text))
 
 
 def normal_name(text: str) -> str:

@@ -10,9 +10,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from itertools import accumulate, compress, count
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sgtb.core.records import Tokens
+from sgtb.core.records import Mention, Tokens
 
 _WORD = r"[\w\u0300-\u036f]"
 """A character of a word, or a combining accent of decomposed text."""
@@ -74,6 +74,14 @@ def touched_tokens(tokens: Tokens, start: int, end: int) -> tuple[int, int]:
     if first < 0 or tokens.ends[first] <= start:
         first += 1
     return first, max(first, bisect_left(tokens.starts, end))
+
+
+def mention_at(text: str, tokens: Tokens, start: int, end: int, **more: Any) -> Mention | None:
+    """Return the mention of a span, with further fields; None if it touches no token."""
+    first, stop = touched_tokens(tokens, start, end)
+    if first >= stop:
+        return None
+    return Mention(start=start, end=end, first=first, stop=stop, text=text[start:end], **more)
 
 
 def sentences(text: str, tokens: Tokens) -> tuple[tuple[int, int], ...]:

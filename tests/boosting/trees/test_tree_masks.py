@@ -5,7 +5,7 @@ import pytest
 
 from sgtb.boosting.trees import forest as tree_masks
 from sgtb.boosting.trees.forest import Forest, TreeMasks
-from sgtb.native import sum_leaves
+from sgtb.native import fill_masks, sum_leaves
 
 N_LOCAL = 2
 
@@ -70,3 +70,12 @@ def test_no_tables_for_deep_trees_or_too_many(monkeypatch):
     arrays = grown(3, 5, 2, seed=1).compiled(N_LOCAL, N_LOCAL + 2)[0]
     monkeypatch.setattr(tree_masks, "MAX_SIZE", 10)
     assert TreeMasks.of(arrays, 5, 2) is None
+
+
+def test_marks_beyond_the_rows_of_masks_are_refused():
+    arrays = grown(3, 5, 2, seed=1).compiled(N_LOCAL, N_LOCAL + 2)[0]
+    masks = TreeMasks.of(arrays, 5, 2)
+    is_split = np.zeros(masks.row.shape, np.int32)
+    is_split[0, -1] = 2**31 - 1
+    with pytest.raises(ValueError, match=r"^is_split: "):
+        fill_masks(arrays, masks.tree, is_split, masks.row, masks.mask)

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sgtb.core import errors
 from sgtb.core.errors import KnowledgeBaseError, MissingExtraError, SettingsError
+from sgtb.core.sparse_matrix import unit
 from sgtb.text.normalization import normal_words
-from sgtb.text.word_vectors import unit
 from sgtb.wikipedia.build import train_vectors as module
 from sgtb.wikipedia.build.train_vectors import (
     ENTITY,
@@ -251,6 +252,6 @@ def test_without_gensim_the_extra_is_named(monkeypatch):
     def import_module(name):
         raise ModuleNotFoundError("No module named 'gensim'", name="gensim")
 
-    monkeypatch.setattr(module, "import_module", import_module)
+    monkeypatch.setattr(errors, "import_module", import_module)
     with pytest.raises(MissingExtraError, match=r"gensim: pip install 'sgtb\[wiki\]'"):
         train_vectors(corpus)

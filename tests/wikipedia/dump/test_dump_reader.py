@@ -23,7 +23,8 @@ from sgtb.core.errors import DumpError
 from sgtb.wikipedia.dump import chunk_pages as pieces
 from sgtb.wikipedia.dump import page_xml
 from sgtb.wikipedia.dump.bzip2_blocks import decompress_blocks
-from sgtb.wikipedia.dump.dump_reader import Dropped, DumpPage, map_chunks, open_dump, read_chunk
+from sgtb.wikipedia.dump.dump_reader import map_chunks, open_dump, read_chunk
+from sgtb.wikipedia.dump.page_xml import Dropped, DumpPage
 from sgtb.wikipedia.dump.site import Site
 from tests.conftest import part
 from tests.helpers.chunk_functions import count, die, fail, keep

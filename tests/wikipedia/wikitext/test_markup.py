@@ -5,19 +5,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sgtb.native import Lexicon, read_wikitext
-from sgtb.wikipedia.wikitext import markup as wikitext
-from sgtb.wikipedia.wikitext.markup import (
+from sgtb.native import (
     HIDDEN,
     IN_CAPTION,
     IN_LIST,
     IN_REF,
     IN_TABLE,
     IN_TEMPLATE,
-    Extract,
-    WikiLink,
-    extract,
+    Lexicon,
+    read_wikitext,
 )
+from sgtb.wikipedia.wikitext import markup as wikitext
+from sgtb.wikipedia.wikitext.markup import Extract, WikiLink, extract
 
 PREFIXES = frozenset(["file", "image", "category", "de", "файл"])
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError
+from sgtb.core.sparse_matrix import SparseMatrix
 
 _BLOCK, _TABLE = 0, 1
 
@@ -244,14 +245,8 @@ def _sorted_links(
         raise ProblemsError(f"links {relation}: rows, other rows and counts differ in length")
     if len(a) and (min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= n_rows):
         raise ProblemsError(f"links {relation}: a row number is outside 0..{n_rows - 1}")
-    key, where = np.unique(np.minimum(a, b) * n_rows + np.maximum(a, b), return_inverse=True)
-    total = np.bincount(where, weights=weight, minlength=len(key))
-    starts = np.searchsorted(key // max(n_rows, 1), np.arange(n_rows + 1))
-    return (
-        starts.astype(np.int64),
-        (key % max(n_rows, 1)).astype(np.int32),
-        total.astype(np.float32),
-    )
+    found = SparseMatrix.of(np.minimum(a, b), np.maximum(a, b), weight, (n_rows, n_rows))
+    return found.indptr, found.indices, found.data
 
 
 def _check_table(table: PairTable) -> None:

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.explain.counterfactuals import rescoring
-from sgtb.boosting.search.beam import SearchInput
-from sgtb.boosting.search.decoder import Decoding
+from sgtb.boosting.search.beam import Decoding, SearchInput
 from sgtb.core.dtypes import Doubles, Longs
 from sgtb.core.errors import ProblemsError
 from sgtb.native import explain_documents

@@ -70,6 +70,10 @@ class SearchPlan:
         """Whether a choice depends on the choices before it."""
         return self.rules.uses_history
 
+    def n_features(self, n_local: int, n_pair: int) -> int:
+        """Return the length of a row: local features, then means, then maxima."""
+        return n_local + (2 * n_pair if self.uses_history else 0)
+
     @property
     def bidirectional(self) -> bool:
         """Whether mentions are also visited from last to first."""

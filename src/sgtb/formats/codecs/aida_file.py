@@ -12,7 +12,7 @@ NIL. The text consists of the tokens with spaces between them, and newlines betw
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -226,25 +226,11 @@ def _adjust(document: Document) -> Document:
             raise CorpusError(f"document {shown(document.id)}: a mention has no visible token")
         start, end = words[first].start, words[stop - 1].end
         gold, title = _entity(_entity_columns(mention))
-        mentions.append(
-            Mention(
-                start=start,
-                end=end,
-                first=first,
-                stop=stop,
-                text=text[start:end],
-                gold=gold,
-                title=title,
-            )
-        )
+        mention = replace(mention, start=start, end=end, first=first, stop=stop)
+        mentions.append(replace(mention, text=text[start:end], gold=gold, title=title))
     id_, split = _read_header(SourceFile("", b""), 0, _header(document))
     return Document(
-        id=id_,
-        text=text,
-        tokens=words,
-        sentences=bounds,
-        mentions=tuple(mentions),
-        split=split,
+        id=id_, text=text, tokens=words, sentences=bounds, mentions=tuple(mentions), split=split
     )
 
 

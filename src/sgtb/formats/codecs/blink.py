@@ -7,35 +7,13 @@
 be internal to BLINK. A "label_id" of -1 means that the mention is not annotated.
 """
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from sgtb.core.records import Document, Mention
-from sgtb.formats.corpus_format import Format
-from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.json_lines import JsonLine, id_text, number_or_text
-from sgtb.formats.passages import (
-    PASSAGE_CAPACITY,
-    Passage,
-    document_of,
-    is_exact,
-    mention_id,
-    read_passages,
-    write_passages,
-)
+from sgtb.formats.passages import Passage, document_of, is_exact, mention_id, passage_format
 
 _NOT_ANNOTATED = -1
-
-
-def read_blink(path: Path, handler: ErrorHandler) -> Iterator[Document]:
-    """Yield the documents of a file."""
-    return read_passages(path, _passage, handler)
-
-
-def write_blink(documents: Iterable[Document], path: Path) -> int:
-    """Write documents; return how many."""
-    return write_passages(documents, path, _fields)
 
 
 def _fields(document: Document, i: int, mention: Mention) -> dict[str, Any]:
@@ -78,12 +56,11 @@ def _gold_and_title(line: JsonLine) -> tuple[str | None, str | None]:
     return title, title
 
 
-FORMAT = Format(
+FORMAT = passage_format(
+    _passage,
+    _fields,
     name="blink",
     about="BLINK: a mention a line, between its contexts",
-    read=read_blink,
-    write=write_blink,
-    capacity=PASSAGE_CAPACITY,
     endings=(".blink.jsonl",),
     json_keys=(("context_left", "mention"),),
 )

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sgtb.core.errors import CorpusError, MissingExtraError
+from sgtb.core.errors import CorpusError, import_extra
 from sgtb.core.records import Document
 from sgtb.formats.annotated import SPLITS, Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
@@ -125,12 +125,10 @@ def _damaged_or(path: Path, read: Callable[[], Any]) -> Any:
 
 def _spacy() -> tuple[Any, Any]:
     """Return `spacy.tokens` and a new vocabulary."""
-    try:
-        return import_module("spacy.tokens"), import_module("spacy.vocab").Vocab()
-    except ImportError as error:
-        raise MissingExtraError(
-            f"DocBin files need the package {error.name or 'spacy'}: pip install 'sgtb[spacy]'"
-        ) from None
+    tokens, vocab = (
+        import_extra(name, "spacy", "DocBin files need") for name in ("spacy.tokens", "spacy.vocab")
+    )
+    return tokens, vocab.Vocab()
 
 
 def _adjust(document: Document) -> Document:

@@ -7,47 +7,36 @@
 An entity id that begins with "Unknown" is NIL.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.corpus_format import Format
 from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.json_lines import (
     JsonLine,
     checked_text,
     id_text,
     json_shown,
+    line_format,
     number_or_text,
-    read_lines,
+    readable,
     span_of,
-    write_lines,
 )
 
 _UNKNOWN = "Unknown"
 
 
-def read_elevant(path: Path, handler: ErrorHandler) -> Iterator[Document]:
-    """Yield the articles of a file."""
-    return read_lines(path, lambda line: _document(line, handler), handler)
-
-
-def write_elevant(documents: Iterable[Document], path: Path) -> int:
-    """Write documents; return how many."""
-    return write_lines(path, documents, lambda document: (_fields(document),))
-
-
-def _fields(document: Document) -> dict[str, Any]:
+def _fields(document: Document) -> Iterator[dict[str, Any]]:
     labels = [_label(i, mention) for i, mention in enumerate(document.mentions)]
     for child, parent in _nested(document.mentions):
         labels[child]["parent"] = parent
         labels[parent]["children"].append(child)
-    return {
+    yield {
         "id": number_or_text(document.id),
         "title": document.id,
         "text": document.text,
@@ -82,12 +71,7 @@ def _nested(mentions: tuple[Mention, ...]) -> Iterator[tuple[int, int]]:
 
 
 def _document(line: JsonLine, handler: ErrorHandler) -> Document:
-    annotations = []
-    for i, label in enumerate(line.required_items("labels"), 1):
-        try:
-            annotations.append(_annotation(line, i, label))
-        except CorpusError as error:
-            handler.error(error)
+    annotations = readable(line.required_items("labels"), partial(_annotation, line), handler)
     return annotated_document(
         line.id(), line.text("text"), annotations, error=line.error, handler=handler
     )
@@ -119,11 +103,11 @@ def _adjust(document: Document) -> Document:
     return replace(document, mentions=mentions)
 
 
-FORMAT = Format(
+FORMAT = line_format(
+    _document,
+    _fields,
     name="elevant",
     about="ELEVANT: an article a line, with labels",
-    read=read_elevant,
-    write=write_elevant,
     capacity=Capacity(candidates=False, splits=False, unannotated=False, adjust=_adjust),
     endings=(".benchmark.jsonl", ".elevant.jsonl"),
     json_keys=(("labels", "text"),),

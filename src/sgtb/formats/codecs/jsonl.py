@@ -7,41 +7,29 @@
 from those of the tokenizer. Other keys are ignored.
 """
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention, Token, Tokens
 from sgtb.formats.annotated import SPLITS, Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.corpus_format import Format
 from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.json_lines import (
     JsonLine,
     checked_text,
     id_text,
     json_shown,
-    read_lines,
+    line_format,
+    readable,
     span_of,
     whole_number,
-    write_lines,
 )
 from sgtb.text.tokenization import Segmented, segment, sentences
 
 
-def read_jsonl(path: Path, handler: ErrorHandler) -> Iterator[Document]:
-    """Yield the documents of a file."""
-    return read_lines(path, lambda line: _document(line, handler), handler)
-
-
-def write_jsonl(documents: Iterable[Document], path: Path) -> int:
-    """Write documents; return how many."""
-    return write_lines(path, documents, lambda document: (fields_of(document),))
-
-
-def fields_of(document: Document) -> dict[str, Any]:
-    """Return a document as a JSON object."""
+def _fields(document: Document) -> Iterator[dict[str, Any]]:
     fields: dict[str, Any] = {
         "id": document.id,
         "text": document.text,
@@ -53,7 +41,7 @@ def fields_of(document: Document) -> dict[str, Any]:
         fields["tokens"] = [[start, end] for _, start, end in document.tokens]
     if document.sentences != sentences(document.text, document.tokens):
         fields["sentences"] = [list(sentence) for sentence in document.sentences]
-    return fields
+    yield fields
 
 
 def _mention_fields(mention: Mention) -> dict[str, Any]:
@@ -74,12 +62,7 @@ def _document(line: JsonLine, handler: ErrorHandler) -> Document:
     split = line.optional_text("split") or ""
     if split not in SPLITS:
         raise line.error(f'"split" should be train, dev or test, not {json_shown(split)}')
-    annotations = []
-    for i, fields in enumerate(line.items("mentions"), 1):
-        try:
-            annotations.append(_annotation(line, i, fields))
-        except CorpusError as error:
-            handler.error(error)
+    annotations = readable(line.items("mentions"), partial(_annotation, line), handler)
     return annotated_document(
         line.id(),
         text,
@@ -150,11 +133,11 @@ def _pairs(line: JsonLine, key: str) -> Iterator[tuple[int, int]]:
     return (span_of(pair, key, line.error) for pair in line.items(key))
 
 
-FORMAT = Format(
+FORMAT = line_format(
+    _document,
+    _fields,
     name="jsonl",
     about="the project's own: a document a line, without losses",
-    read=read_jsonl,
-    write=write_jsonl,
     capacity=Capacity(bare_titles=True),
     endings=(".jsonl", ".ndjson"),
     json_keys=(("text",),),

@@ -9,37 +9,15 @@ annotated.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from sgtb.core.records import Document, Mention
-from sgtb.formats.corpus_format import Format
-from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.json_lines import JsonLine, checked_text, id_text, json_shown
-from sgtb.formats.passages import (
-    PASSAGE_CAPACITY,
-    Passage,
-    document_of,
-    is_exact,
-    mention_id,
-    read_passages,
-    write_passages,
-)
+from sgtb.formats.passages import Passage, document_of, is_exact, mention_id, passage_format
 
 _START, _END = "[START_ENT]", "[END_ENT]"
 _UNIQUE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}_")
 _PARTS = ("left_context", "mention", "right_context")
-
-
-def read_kilt(path: Path, handler: ErrorHandler) -> Iterator[Document]:
-    """Yield the documents of a file."""
-    return read_passages(path, _passage, handler)
-
-
-def write_kilt(documents: Iterable[Document], path: Path) -> int:
-    """Write documents; return how many."""
-    return write_passages(documents, path, _fields)
 
 
 def _fields(document: Document, i: int, mention: Mention) -> dict[str, Any]:
@@ -113,12 +91,11 @@ def _gold_and_title(line: JsonLine) -> tuple[str | None, str | None]:
     return None, None
 
 
-FORMAT = Format(
+FORMAT = passage_format(
+    _passage,
+    _fields,
     name="kilt",
     about="KILT: a mention a line, marked in its text",
-    read=read_kilt,
-    write=write_kilt,
-    capacity=PASSAGE_CAPACITY,
     endings=(".kilt.jsonl",),
     json_keys=(("input", "output"), ("input", "meta")),
 )

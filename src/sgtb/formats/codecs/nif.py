@@ -10,46 +10,45 @@ Entities are IRIs. Other ids are written with the prefix `urn:sgtb:`, ids of Wik
 Wikidata, and both are restored by the reader. `http://aksw.org/notInWiki…` is NIL, as in GERBIL.
 """
 
-import logging
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote
 
-from sgtb.core.errors import CorpusError, MissingExtraError
+from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
 from sgtb.formats.corpus_format import FileHead, Format
 from sgtb.formats.corpus_source import SourceFile, open_output, read_source, shown
 from sgtb.formats.error_handler import ErrorAt, ErrorHandler
+from sgtb.formats.rdf_turtle import (
+    HEAD,
+    ITEM,
+    ITS,
+    NIF,
+    TYPE,
+    WIKIDATA,
+    TurtleError,
+    escaped,
+    index,
+    read_turtle,
+)  # fmt: skip
 
-NIF = "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"
-_ITS = "http://www.w3.org/2005/11/its/rdf#"
-_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 _NOT_IN_KB = "http://aksw.org/notInWiki"
-_WIKIDATA = "http://www.wikidata.org/entity/"
 _OWN = "urn:sgtb:"
-_HEAD = f"@prefix nif: <{NIF}> .\n@prefix itsrdf: <{_ITS}> .\n@prefix xsd: <{_XSD}> .\n"
 _FRAGMENT = re.compile(r"#(?:char=[0-9]+,[0-9]*|offset_[0-9]+_[0-9]+)\Z")
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\x00-\x20<>\"{}|\\^`#]+")
-_ITEM = re.compile(r"Q[1-9][0-9]*")
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_ESCAPES = re.compile(r'[\x00-\x1f\x7f"\\]')
 _TURTLE = re.compile(rb"@prefix\b|\bPREFIX\b|nif-core#|^\s*<[a-z]+:[^>]*>", re.IGNORECASE | re.M)
 _ZLIB = b"x"  # first byte of compressed data, in which the pattern may occur by chance
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 def write_nif(documents: Iterable[Document], path: Path) -> int:
     """Write documents; return how many."""
     seen: set[str] = set()
     with open_output(path) as stream:
-        stream.write(_HEAD.encode())
+        stream.write(HEAD.encode())
         for document in documents:
             if document.id in seen:
                 raise CorpusError(
@@ -65,17 +64,17 @@ def _statements(document: Document) -> Iterator[str]:
     context = _place(base, 0, len(document.text))
     yield (
         f"\n{context}\n\ta nif:OffsetBasedString , nif:Context ;\n"
-        f"\tnif:beginIndex {_index(0)} ;\n\tnif:endIndex {_index(len(document.text))} ;\n"
-        f'\tnif:isString "{_escaped(document.text)}" .\n'
+        f"\tnif:beginIndex {index(0)} ;\n\tnif:endIndex {index(len(document.text))} ;\n"
+        f'\tnif:isString "{escaped(document.text)}" .\n'
     )
     for mention in document.mentions:
         yield (
             f"\n{_place(base, mention.start, mention.end)}\n"
             "\ta nif:OffsetBasedString , nif:Phrase ;\n"
             f"\tnif:referenceContext {context} ;\n"
-            f"\tnif:beginIndex {_index(mention.start)} ;\n\tnif:endIndex {_index(mention.end)} ;\n"
+            f"\tnif:beginIndex {index(mention.start)} ;\n\tnif:endIndex {index(mention.end)} ;\n"
             f"{_annotation_lines(mention)}"
-            f'\tnif:anchorOf "{_escaped(mention.text)}" .\n'
+            f'\tnif:anchorOf "{escaped(mention.text)}" .\n'
         )
 
 
@@ -94,18 +93,10 @@ def _place(base: str, start: int, end: int) -> str:
     return f"<{base}#offset_{start}_{end}>"
 
 
-def _index(value: int) -> str:
-    return f'"{value}"^^xsd:nonNegativeInteger'
-
-
-def _escaped(text: str) -> str:
-    return _ESCAPES.sub(lambda m: _SHORT.get(m[0], f"\\u{ord(m[0]):04X}"), text)
-
-
 def _iri(id: str, kind: str) -> str:
     """Return an id as an IRI, from which `_id` restores it."""
-    if kind == "entity" and _ITEM.fullmatch(id):
-        return _WIKIDATA + id
+    if kind == "entity" and ITEM.fullmatch(id):
+        return WIKIDATA + id
     if _IRI.fullmatch(id) and _id(id, kind) == id and not id.startswith(_NOT_IN_KB):
         return id
     return f"{_OWN}{kind}:{quote(id, safe='')}"
@@ -115,8 +106,8 @@ def _id(iri: str, kind: str) -> str:
     own = f"{_OWN}{kind}:"
     if iri.startswith(own):
         return unquote(iri.removeprefix(own))
-    item = iri.removeprefix(_WIKIDATA)
-    return item if kind == "entity" and _ITEM.fullmatch(item) else iri
+    item = iri.removeprefix(WIKIDATA)
+    return item if kind == "entity" and ITEM.fullmatch(item) else iri
 
 
 def read_nif(path: Path, handler: ErrorHandler) -> Iterator[Document]:
@@ -149,11 +140,17 @@ class _Graph:
         self._text = source.text().removeprefix("\ufeff")
         self._source = source
         self._values: dict[str, dict[str, list[str]]] = {}
-        for subject, predicate, value in _triples(source, self._text, name):
+
+        def add(subject: str, predicate: str, value: str) -> None:
             self._values.setdefault(subject, {}).setdefault(predicate, []).append(value)
+
+        try:
+            read_turtle(self._text, f"file:///{quote(name)}", add)
+        except TurtleError as error:
+            raise source.error(error.line, f"not Turtle: {shown(error.why, 100)}") from None
         self.contexts = [
             iri for iri, values in self._values.items()
-            if NIF + "Context" in values.get(_TYPE, ()) or NIF + "isString" in values
+            if NIF + "Context" in values.get(TYPE, ()) or NIF + "isString" in values
         ]  # fmt: skip
         if not self.contexts:
             raise source.error(1, "no nif:Context in it")
@@ -161,8 +158,8 @@ class _Graph:
     def mentions(self) -> Iterator[str]:
         """Yield the IRIs of phrases, and of other parts of a text that have an entity."""
         for iri, values in self._values.items():
-            phrase = NIF + "Phrase" in values.get(_TYPE, ())
-            if NIF + "referenceContext" in values and (phrase or _ITS + "taIdentRef" in values):
+            phrase = NIF + "Phrase" in values.get(TYPE, ())
+            if NIF + "referenceContext" in values and (phrase or ITS + "taIdentRef" in values):
                 yield iri
 
     def annotation(self, iri: str) -> tuple[str, Annotation]:
@@ -173,8 +170,8 @@ class _Graph:
             raise error(f"the context {shown(context)} has no nif:isString")
         start, end = (self._number(iri, NIF + key) for key in ("beginIndex", "endIndex"))
         # The lowest of several equivalent entities: RDF has no order.
-        entity = min(values.get(_ITS + "taIdentRef", ()), default=None)
-        type_ = min(values.get(_ITS + "taClassRef", ()), default=None)
+        entity = min(values.get(ITS + "taIdentRef", ()), default=None)
+        type_ = min(values.get(ITS + "taClassRef", ()), default=None)
         return context, Annotation(
             start,
             end,
@@ -214,39 +211,6 @@ class _Graph:
 
 def _gold(entity: str) -> str:
     return NIL if entity.startswith(_NOT_IN_KB) else _id(entity, "entity")
-
-
-def _triples(source: SourceFile, text: str, name: str) -> list[tuple[str, str, str]]:
-    """Return the statements of a file in order."""
-    try:
-        rdflib = import_module("rdflib")
-    except ImportError:
-        raise MissingExtraError(
-            "reading NIF needs the package rdflib: pip install 'sgtb[nif]'"
-        ) from None
-    found: list[tuple[str, str, str]] = []
-    graph: Any = rdflib.Graph()
-    # A graph has no order and would keep a second copy.
-    graph.add = lambda triple: found.append((str(triple[0]), str(triple[1]), str(triple[2])))
-    with _quiet(logging.getLogger("rdflib.term")):
-        try:
-            graph.parse(data=text, format="turtle", publicID=f"file:///{quote(name)}")
-        except Exception as error:  # rdflib raises any type on damaged files
-            line = getattr(error, "lines", 0) + 1
-            why = str(getattr(error, "_why", "")) or f"{type(error).__name__}: {error}"
-            raise source.error(line, f"not Turtle: {shown(why, 100)}") from None
-    return found
-
-
-@contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Disable a logger's warnings about values that are checked here."""
-    before = logger.disabled
-    logger.disabled = True
-    try:
-        yield
-    finally:
-        logger.disabled = before
 
 
 def _is_turtle(head: FileHead) -> bool:

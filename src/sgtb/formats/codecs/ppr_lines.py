@@ -7,6 +7,7 @@ Columns are separated by tabs; CANDIDATE lines also end with one.
 """
 
 import re
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sgtb.core.errors import CorpusError
@@ -57,22 +58,30 @@ class Pages(NamedTuple):
     links: dict[str, set[str]]
 
 
-class CandidateBlock(NamedTuple):
-    """An ENTITY line with the ids of the CANDIDATE lines below it, unordered."""
+@dataclass(frozen=True, slots=True)
+class PprMention:
+    """A mention with all its candidates: an ENTITY line and the CANDIDATE lines below it.
+
+    text            the name in the document
+    gold            the right candidate; NIL: not in the knowledge base; None: not a candidate
+    candidates      ids by descending in-links, ties to the lower id
+    line            line in the document's file
+    predicted_type  coarse type; "" if unknown, as in all published files
+    """
 
     text: str
     gold: str | None
-    type: str
+    candidates: tuple[str, ...]
     line: int
-    candidates: frozenset[str]
+    predicted_type: str = ""
 
 
-def read_blocks(source: SourceFile, document: str, pages: Pages) -> list[CandidateBlock]:
-    """Return the mentions of a document's file, and merge its pages into `pages`."""
-    blocks: list[CandidateBlock] = []
+def read_blocks(source: SourceFile, document: str, pages: Pages) -> list[PprMention]:
+    """Return the mentions of a document's file, candidates unordered; merge its pages."""
+    blocks: list[PprMention] = []
     # A page is a candidate of many mentions of a document, with the same line.
     known: dict[str, CandidatePage] = {}
-    entity: CandidateBlock | None = None
+    entity: PprMention | None = None
     candidates: list[CandidatePage] = []
     url = ""
     for n, line in enumerate(source.lines(), 1):
@@ -109,9 +118,7 @@ def read_popularity(source: SourceFile) -> dict[str, float]:
     return popularity
 
 
-def _read_entity(
-    source: SourceFile, n: int, line: str, document: str
-) -> tuple[CandidateBlock, str]:
+def _read_entity(source: SourceFile, n: int, line: str, document: str) -> tuple[PprMention, str]:
     """Return the mention without candidates, and the URL of its gold."""
     match = _ENTITY_LINE.fullmatch(line)
     if match is None:
@@ -122,23 +129,20 @@ def _read_entity(
     type_, url = columns["predictedType"], columns["url"]
     if columns["docId"] != document:
         raise source.error(n, f"docId:{columns['docId']} in the file of document {document}")
-    block = CandidateBlock(
-        text=columns["origText"],
-        gold=NIL if url == NIL else None,
-        type="" if type_ in _NO_TYPE else type_,
-        line=n,
-        candidates=frozenset(),
-    )
-    return block, url
+    mention = PprMention(
+        text=columns["origText"], gold=NIL if url == NIL else None, candidates=(), line=n,
+        predicted_type="" if type_ in _NO_TYPE else type_,
+    )  # fmt: skip
+    return mention, url
 
 
 def _block(
     source: SourceFile,
     n: int,
-    entity: CandidateBlock | None,
+    entity: PprMention | None,
     url: str,
     candidates: list[CandidatePage],
-) -> CandidateBlock:
+) -> PprMention:
     if entity is None:
         raise source.error(1, "a CANDIDATE before the first ENTITY")
     if not candidates:
@@ -146,7 +150,7 @@ def _block(
     # The gold is the candidate with the ENTITY's URL. In the published files this finds 27,814
     # of 27,816; the other two denote pages that are not candidates.
     gold = next((page.id for page in candidates if page.url == url), entity.gold)
-    return entity._replace(gold=gold, candidates=frozenset(page.id for page in candidates))
+    return replace(entity, gold=gold, candidates=tuple({page.id for page in candidates}))
 
 
 def _read_page(source: SourceFile, n: int, line: str, pages: Pages) -> CandidatePage:

@@ -6,37 +6,19 @@ sorted here by in-links, ties to the lower id.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from sgtb.core.entities import EntityTable
 from sgtb.core.errors import CorpusError
-from sgtb.formats.codecs.ppr_lines import CandidateBlock, Pages, read_blocks, read_popularity
+from sgtb.formats.codecs.ppr_lines import Pages, PprMention, read_blocks, read_popularity
 from sgtb.formats.corpus_source import read_members
 from sgtb.formats.corpus_titles import title_of_url
 
 _DOCUMENT = re.compile(r"(?:.*/)?AIDA_candidates/[^/]+/([1-9][0-9]{0,8})")
 _POPULARITY = "Freebase_popularity"
-
-
-@dataclass(frozen=True, slots=True)
-class PprMention:
-    """A mention with all its candidates.
-
-    text            the name in the document
-    gold            the right candidate; NIL: not in the knowledge base; None: not a candidate
-    candidates      ids by descending in-links, ties to the lower id
-    line            line in the document's file
-    predicted_type  coarse type; "" if unknown, as in all published files
-    """
-
-    text: str
-    gold: str | None
-    candidates: tuple[str, ...]
-    line: int
-    predicted_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +38,7 @@ class PprForNed:
 def read_pprforned(archive: Path) -> PprForNed:
     """Read `pprforned.tar.xz` or its extracted folder."""
     pages = Pages({}, {})
-    blocks: dict[str, list[CandidateBlock]] = {}
+    blocks: dict[str, list[PprMention]] = {}
     files: dict[str, str] = {}
     popularity: dict[str, float] | None = None
     for name, source in read_members(archive):
@@ -76,21 +58,13 @@ def read_pprforned(archive: Path) -> PprForNed:
     ranked = sorted(order, key=lambda id: -pages.rows[id].in_links)
     rank = {id: i for i, id in enumerate(ranked)}
     documents = {
-        document: tuple(_mention(block, rank) for block in blocks[document])
+        document: tuple(
+            replace(one, candidates=tuple(sorted(one.candidates, key=rank.__getitem__)))
+            for one in blocks[document]
+        )
         for document in sorted(blocks, key=int)
     }
     return PprForNed(_entities(order, pages, popularity), documents, files)
-
-
-def _mention(block: CandidateBlock, rank: Mapping[str, int]) -> PprMention:
-    candidates = tuple(sorted(block.candidates, key=rank.__getitem__))
-    return PprMention(
-        text=block.text,
-        gold=block.gold,
-        candidates=candidates,
-        line=block.line,
-        predicted_type=block.type,
-    )
 
 
 def _entities(order: Sequence[str], pages: Pages, popularity: Mapping[str, float]) -> EntityTable:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sgtb.core.errors import CorpusError
-from sgtb.core.records import NIL, Document, Mention
+from sgtb.core.records import NIL, Document
 from sgtb.formats.codecs.wned_xml import AnnotatedText, XmlAnnotation, read_annotations
-from sgtb.formats.corpus_source import SourceFile, read_members
-from sgtb.text.tokenization import segment, touched_tokens
+from sgtb.formats.corpus_source import SourceFile, read_members, shown
+from sgtb.text.tokenization import mention_at, segment
 
 WNED_SETS = ("ace", "aquaint", "msnbc", "clueweb", "wikipedia")
 """The sets, in the order of the paper's Table 1."""
@@ -27,23 +27,15 @@ MAX_SHIFT = 100
 _MEMBER = re.compile(r"(?:(.+)/)?(?:([^/]+)\.xml|RawText/([^/]+))")
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(NamedTuple):
     """An annotation whose offset and length do not match its text.
 
-    file, line  position of the annotation
-    document    id of the document
-    expected    text of the annotation
-    found       text at its offset
-    action      "kept: …" or "dropped: …"
+    message  file, line, both texts and what was done
+    dropped  whether the mention was left out; otherwise it was repaired
     """
 
-    file: str
-    line: int
-    document: str
-    expected: str
-    found: str
-    action: str
+    message: str
+    dropped: bool
 
 
 @dataclass(frozen=True)
@@ -136,40 +128,16 @@ def _document(
         start, end, action = _locate(text, annotation)
         if action:
             found = text[annotation.offset : annotation.offset + annotation.length]
-            mismatches.append(
-                Mismatch(
-                    file=xml.name,
-                    line=annotation.line,
-                    document=id_,
-                    expected=annotation.text,
-                    found=found,
-                    action=action,
-                )
-            )
-        first, stop = touched_tokens(tokens, start, end)
-        if start < end and first < stop:
-            # Unlinked mentions have no title in MSNBC and NIL in ACE; other sets have none.
-            linked = annotation.title not in ("", NIL)
-            title = annotation.title.replace("_", " ")
-            mentions.append(
-                Mention(
-                    start=start,
-                    end=end,
-                    first=first,
-                    stop=stop,
-                    text=text[start:end],
-                    gold=title if linked else NIL,
-                    title=title if linked else None,
-                )
-            )
+            message = f"the mention {shown(annotation.text)} is {shown(found)} at its offset"
+            error = xml.error(annotation.line, f"{message}; {action}")
+            mismatches.append(Mismatch(str(error), action.startswith("dropped")))
+        # Unlinked mentions have no title in MSNBC and NIL in ACE; other sets have none.
+        title = annotation.title.replace("_", " ") if annotation.title not in ("", NIL) else None
+        mention = mention_at(text, tokens, start, end, gold=title or NIL, title=title)
+        if start < end and mention is not None:
+            mentions.append(mention)
     mentions.sort(key=lambda mention: (mention.start, mention.end))
-    return Document(
-        id=id_,
-        text=text,
-        tokens=tokens,
-        sentences=lines,
-        mentions=tuple(mentions),
-    )
+    return Document(id=id_, text=text, tokens=tokens, sentences=lines, mentions=tuple(mentions))
 
 
 def _locate(text: str, annotation: XmlAnnotation) -> tuple[int, int, str]:

@@ -20,7 +20,7 @@ from xml.sax.saxutils import escape, quoteattr
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.codecs.wned_corpus import WnedCorpus, find_sets, read_set
+from sgtb.formats.codecs.wned_corpus import find_sets, read_set
 from sgtb.formats.corpus_format import FileHead, Format
 from sgtb.formats.corpus_source import shown
 from sgtb.formats.error_handler import ErrorHandler
@@ -53,7 +53,8 @@ def read_wned_sets(path: Path, handler: ErrorHandler) -> Iterator[tuple[str, tup
         )
     for files in found:
         corpus = read_set(files)
-        _report_mismatches(corpus, handler)
+        for message, dropped in corpus.mismatches:
+            (handler.error if dropped else handler.repair)(CorpusError(message))
         yield files.name if files.folder else "", corpus.documents
 
 
@@ -72,18 +73,6 @@ def write_wned_folder(documents: Iterable[Document], path: Path) -> int:
         shutil.rmtree(draft, ignore_errors=True)
         raise
     return count
-
-
-def _report_mismatches(corpus: WnedCorpus, handler: ErrorHandler) -> None:
-    for mismatch in corpus.mismatches:
-        error = CorpusError(
-            f"{mismatch.file}, line {mismatch.line}: the mention {shown(mismatch.expected)} is "
-            f"{shown(mismatch.found)} at its offset; {mismatch.action}"
-        )
-        if mismatch.action.startswith("dropped"):
-            handler.error(error)
-        else:
-            handler.repair(error)
 
 
 def _write(documents: Iterable[Document], folder: Path, name: str) -> int:

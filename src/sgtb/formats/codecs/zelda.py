@@ -4,43 +4,32 @@
  "wikipedia_titles": ["Orlan"]}
 """
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.corpus_format import Format
 from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.json_lines import (
     JsonLine,
     checked_text,
     id_text,
     json_shown,
+    line_format,
     number_or_text,
-    read_lines,
+    readable,
     span_of,
-    write_lines,
 )
 
 _LISTS = ("index", "wikipedia_ids", "wikipedia_titles")
 
 
-def read_zelda(path: Path, handler: ErrorHandler) -> Iterator[Document]:
-    """Yield the documents of a file."""
-    return read_lines(path, lambda line: _document(line, handler), handler)
-
-
-def write_zelda(documents: Iterable[Document], path: Path) -> int:
-    """Write documents; return how many."""
-    return write_lines(path, documents, lambda document: (_fields(document),))
-
-
-def _fields(document: Document) -> dict[str, Any]:
+def _fields(document: Document) -> Iterator[dict[str, Any]]:
     mentions = document.mentions
-    return {
+    yield {
         "id": document.id,
         "text": document.text,
         "index": [[mention.start, mention.end] for mention in mentions],
@@ -56,20 +45,18 @@ def _document(line: JsonLine, handler: ErrorHandler) -> Document:
             f"{len(spans)} spans, {len(ids)} ids and {len(titles)} titles; "
             "their numbers must be equal"
         )
-    annotations = []
-    for i, (span, id_, title) in enumerate(zip(spans, ids, titles, strict=True), 1):
-        try:
-            annotations.append(_annotation(line, i, span, id_, title))
-        except CorpusError as error:
-            handler.error(error)
+    rows = zip(spans, ids, titles, strict=True)
+    annotations = readable(rows, partial(_annotation, line), handler)
     return annotated_document(
         line.id(), line.text("text"), annotations, error=line.error, handler=handler
     )
 
 
-def _annotation(line: JsonLine, i: int, span: Any, id_: Any, title: Any) -> Annotation:
+def _annotation(line: JsonLine, i: int, row: tuple[Any, Any, Any]) -> Annotation:
     def error(message: str) -> CorpusError:
         return line.error(f"mention {i}: {message}")
+
+    span, id_, title = row
 
     if title is not None and not isinstance(title, str):
         raise error(f'"wikipedia_titles" should be strings, not {json_shown(title)}')
@@ -81,11 +68,11 @@ def _annotation(line: JsonLine, i: int, span: Any, id_: Any, title: Any) -> Anno
     )
 
 
-FORMAT = Format(
+FORMAT = line_format(
+    _document,
+    _fields,
     name="zelda",
     about="ZELDA: a document a line, with spans, ids and titles in lists",
-    read=read_zelda,
-    write=write_zelda,
     capacity=Capacity(types=False, candidates=False, splits=False, nil=False, unannotated=False),
     endings=(".zelda.jsonl",),
     json_keys=(("index", "text"),),

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sgtb.core.errors import SettingsError
-from sgtb.kb.build.entity_lines import MAX_SOURCES
+from sgtb.core.settings import check_integer
+from sgtb.kb.build.entity_fields import MAX_SOURCES
 from sgtb.kb.layout import MAX_DIMENSIONS
 from sgtb.wikipedia.build.hold_out import HoldOut
 
@@ -44,20 +45,15 @@ class WikiSettings:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.workers <= 1024:
-            raise SettingsError(f"workers: {self.workers}; from 1 to 1024")
         if self.memory < MIN_MEMORY:
             raise SettingsError(
                 f"memory: {self.memory:,} bytes; a build needs at least {MIN_MEMORY:,}"
             )
-        if not 1 <= self.dimensions <= MAX_DIMENSIONS:
-            raise SettingsError(f"dimensions: {self.dimensions}; from 1 to {MAX_DIMENSIONS}")
-        if self.min_count < 1:
-            raise SettingsError(f"min_count: {self.min_count}; 1 or more")
-        if self.red_links < 0:
-            raise SettingsError(f"red_links: {self.red_links}; 0 or more")
-        if self.min_together < 1:
-            raise SettingsError(f"min_together: {self.min_together}; 1 or more")
+        check_integer("workers", self.workers, 1, 1024)
+        check_integer("dimensions", self.dimensions, 1, MAX_DIMENSIONS)
+        check_integer("min_count", self.min_count, 1, 2**31)
+        check_integer("red_links", self.red_links, 0, 2**31)
+        check_integer("min_together", self.min_together, 1, 2**31)
         if len(self.priors) > MAX_PRIORS:
             raise SettingsError(f"priors: {len(self.priors)} files; at most {MAX_PRIORS}")
         stems = [path.stem for path in self.priors]

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.errors import KnowledgeBaseError, MissingExtraError
+from sgtb.core.errors import KnowledgeBaseError, import_extra
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -32,12 +31,7 @@ class DuckDbStore:
     """
 
     def __init__(self, folder: Path, memory: int, threads: int) -> None:
-        try:
-            duckdb = import_module("duckdb")
-        except ImportError:
-            raise MissingExtraError(
-                "building from a dump needs the package duckdb: pip install 'sgtb[wiki]'"
-            ) from None
+        duckdb = import_extra("duckdb", "wiki", "building from a dump needs")
         if "?" in str(folder):  # DuckDB parses what follows as options
             raise KnowledgeBaseError(
                 f"{folder}: the path has a question mark; choose a path without one"
@@ -113,6 +107,17 @@ class DuckDbStore:
                 begin, size = end, 0
             size += count
         yield begin, high
+
+    def batches(
+        self, table: str, key: str, rows: int, columns: str, order: str = ""
+    ) -> Iterator[Arrays]:
+        """Yield columns of a table, about `rows` rows at a time, in the order of the key."""
+        for low, high in self.key_ranges(table, key, rows):
+            yield self.arrays(
+                f"SELECT {columns} FROM {table} WHERE {key} BETWEEN $1 AND $2 "
+                f"ORDER BY {order or key}",
+                low, high,
+            )  # fmt: skip
 
     def group(self, table: str, select: str, source: str, keys: str, having: str = "") -> None:
         """Create a table by a GROUP BY, in as many parts as fit the memory.

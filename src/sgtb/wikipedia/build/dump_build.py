@@ -11,14 +11,13 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.errors import DumpError, MissingExtraError
+from sgtb.core.errors import DumpError, import_extra
 from sgtb.core.progress import Progress, silent
 from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.build.usable_names import EMPTY, LONG, URL
@@ -38,10 +37,11 @@ from sgtb.wikipedia.build.duckdb_store import DuckDbStore
 from sgtb.wikipedia.build.dump_workers import DumpSummary, one_site, read_dumps
 from sgtb.wikipedia.build.kb_tables import count_near, write_entities, write_links, write_near
 from sgtb.wikipedia.build.kb_vectors import copy_vectors, train, write_corpus
+from sgtb.wikipedia.build.link_tables import LEFT_OUT, LISTED, MISSING, OWN, RESOLVED
 from sgtb.wikipedia.build.name_pages import TextShards, name_pages
 from sgtb.wikipedia.build.page_rows import PAGE_BITS, ChunkCounts, shard
 from sgtb.wikipedia.build.side_files import PRIORS, TYPES, VIEWS, SideFiles
-from sgtb.wikipedia.build.wiki_counts import LEFT_OUT, LISTED, MISSING, OWN, RESOLVED, WikiCounts
+from sgtb.wikipedia.build.wiki_counts import WikiCounts
 from sgtb.wikipedia.dump.dump_reader import Dump, open_dump
 from sgtb.wikipedia.dump.site import Site
 
@@ -87,34 +87,20 @@ class _Linked:
     edges: int
 
 
-@dataclass(frozen=True)
-class _SideCounts:
-    """Counts per side file."""
-
-    views: tuple[FileCounts, ...] = ()
-    types: tuple[FileCounts, ...] = ()
-    priors: tuple[FileCounts, ...] = ()
-
-
+@dataclass
 class _Build:
     """The stages of a build."""
 
-    def __init__(
-        self,
-        dumps: Sequence[Dump],
-        site: Site,
-        settings: WikiSettings,
-        vectors: VectorFile | None,
-        folder: Path,
-        progress: Progress,
-    ) -> None:
-        self._dumps = dumps
-        self._site = site
-        self._settings = settings
-        self._vectors = vectors
-        self._folder = folder
-        self._work = folder / "work"
-        self._progress = progress
+    _dumps: Sequence[Dump]
+    _site: Site
+    _settings: WikiSettings
+    _vectors: VectorFile | None
+    _folder: Path
+    _progress: Progress
+
+    def __post_init__(self) -> None:
+        settings = self._settings
+        self._work = self._folder / "work"
         self._types = () if settings.types is None else (settings.types,)
         self._db = DuckDbStore(self._work, settings.memory * 3 // 4, settings.workers)
         self._writer: KbWriter | None = None
@@ -134,8 +120,8 @@ class _Build:
         counts = WikiCounts(db, self._work)
         linked = self._resolve(counts)
         self._delete_shards(read.chunks, "links")
-        side_counts = self._load_side_files(side_files, counts)
-        spellings = counts.count_names(PRIORS if side_counts.priors else "")
+        views, types, priors = self._load_side_files(side_files, counts)
+        spellings = counts.count_names(PRIORS if priors else "")
         self._delete_shards(read.chunks, "pages", "names")
         pairs = count_near(db, settings.min_together, settings.memory // 16, self._progress)
         writer = self._writer = KbWriter(
@@ -165,9 +151,9 @@ class _Build:
             pairs=pairs,
             held_out=read.counts.held_out,
             names=_name_counts(state, read.counts, linked.uses, spellings - omitted, omitted),
-            pageviews=side_counts.views,
-            types=side_counts.types,
-            priors=side_counts.priors,
+            pageviews=views,
+            types=types,
+            priors=priors,
             vectors=vectors,
             dropped=read.dropped,
             dropped_beyond=read.dropped_count - len(read.dropped),
@@ -175,15 +161,7 @@ class _Build:
         )
 
     def _read_dumps(self) -> DumpSummary:
-        read = read_dumps(
-            self._dumps,
-            self._work,
-            self._settings.workers,
-            count_words=self._settings.vectors == "train",
-            hold_out=self._settings.hold_out,
-            strict=self._settings.strict,
-            progress=self._progress,
-        )
+        read = read_dumps(self._dumps, self._work, self._settings, self._progress)
         if not read.counts.articles:
             names = ", ".join(str(dump.path) for dump in self._dumps)
             raise DumpError(f"{names}: no articles found; give a pages-articles dump")
@@ -197,28 +175,30 @@ class _Build:
 
     def _resolve(self, counts: WikiCounts) -> _Linked:
         """Resolve titles, redirects and links."""
-        steps = 5
-        self._progress("counting", 0, steps)
-        repeated = counts.load_pages()
-        self._progress("counting", 1, steps)
-        counts.follow_redirects()
-        self._progress("counting", 2, steps)
-        red_entities = counts.make_entities(self._settings.red_links)
-        self._progress("counting", 3, steps)
-        fates, uses = counts.resolve_links()
-        self._progress("counting", 4, steps)
-        edges = counts.count_links()
-        self._progress("counting", 5, steps)
-        return _Linked(
-            repeated=repeated,
-            red_entities=red_entities,
-            redirects=counts.redirect_counts(),
-            fates=fates,
-            uses=uses,
-            edges=edges,
-        )
 
-    def _load_side_files(self, side_files: SideFiles, counts: WikiCounts) -> _SideCounts:
+        def show(done: int) -> None:
+            self._progress("counting", done, 5)
+
+        show(0)
+        repeated = counts.load_pages()
+        show(1)
+        counts.follow_redirects()
+        show(2)
+        red_entities = counts.make_entities(self._settings.red_links)
+        show(3)
+        fates, uses = counts.resolve_links()
+        show(4)
+        edges = counts.count_links()
+        show(5)
+        return _Linked(
+            repeated=repeated, red_entities=red_entities, redirects=counts.redirect_counts(),
+            fates=fates, uses=uses, edges=edges,
+        )  # fmt: skip
+
+    def _load_side_files(
+        self, side_files: SideFiles, counts: WikiCounts
+    ) -> tuple[tuple[FileCounts, ...], ...]:
+        """Return the counts of page views, types and priors, per file."""
         settings, db = self._settings, self._db
         views = types = priors = ()  # type: tuple[FileCounts, ...]
         if settings.pageviews:
@@ -231,7 +211,7 @@ class _Build:
             counts.set_types(TYPES)
         if settings.priors:
             priors = side_files.load(db, PRIORS, settings.priors)
-        return _SideCounts(views, types, priors)
+        return views, types, priors
 
     @property
     def _dimensions(self) -> int:
@@ -272,9 +252,7 @@ class _Build:
         for chunk in range(chunks):
             write_corpus(db, self._text_shard(chunk), chunk, corpus)
             self._progress("corpus", chunk + 1, chunks)
-        found = train(
-            corpus, writer, settings.dimensions, settings.min_count, settings.memory, self._progress
-        )
+        found = train(corpus, writer, settings, self._progress)
         corpus.unlink()
         return found
 
@@ -307,14 +285,8 @@ class _Build:
 
 def _checked_inputs(settings: WikiSettings) -> VectorFile | None:
     """Check packages and the vector file before hours of work; return the vector file."""
-    packages = ["duckdb", *(["gensim"] if settings.vectors == "train" else [])]
-    for package in packages:
-        try:
-            import_module(package)
-        except ImportError:
-            raise MissingExtraError(
-                f"building from a dump needs the package {package}: pip install 'sgtb[wiki]'"
-            ) from None
+    for package in ("duckdb", "gensim") if settings.vectors == "train" else ("duckdb",):
+        import_extra(package, "wiki", "building from a dump needs")
     return None if settings.vectors in ("none", "train") else open_vectors(settings.vectors)
 
 

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
 from sgtb.core.errors import DumpError
 from sgtb.core.progress import Progress
 from sgtb.wikipedia.build.build_report import DroppedPage, PageCounts
-from sgtb.wikipedia.build.hold_out import HoldOut
+from sgtb.wikipedia.build.build_settings import WikiSettings
 from sgtb.wikipedia.build.page_rows import ChunkCounts, write_rows
 from sgtb.wikipedia.dump.dump_reader import Dump, map_chunks
 from sgtb.wikipedia.dump.site import Site
@@ -55,48 +55,33 @@ class DumpSummary:
 
 
 def read_dumps(
-    dumps: Sequence[Dump],
-    folder: Path,
-    workers: int,
-    *,
-    count_words: bool,
-    hold_out: HoldOut,
-    strict: bool,
-    progress: Progress,
+    dumps: Sequence[Dump], folder: Path, settings: WikiSettings, progress: Progress
 ) -> DumpSummary:
     """Write the shards of all pages to a folder, numbered in the order of the pages."""
     function = partial(
-        write_rows,
-        site=one_site(dumps),
-        folder=folder,
-        count_words=count_words,
-        hold_out=hold_out,
-    )
+        write_rows, site=one_site(dumps), folder=folder, hold_out=settings.hold_out,
+        count_words=settings.vectors == "train",
+    )  # fmt: skip
     total = sum(dump.size for dump in dumps)
     sums: Counter[str] = Counter()
     dropped: list[DroppedPage] = []
     dropped_count = unusable = chunks = 0
-    for outcome in map_chunks(dumps, function, workers, _CHUNK, strict):
+    for outcome in map_chunks(dumps, function, settings.workers, _CHUNK, settings.strict):
         shards = outcome.result
         shards.rename(folder, outcome.number)
         chunks = outcome.number + 1
         sums.update({f.name: getattr(shards.counts, f.name) for f in fields(shards.counts)})
         found = [DroppedPage(d.file, d.line, d.title, d.reason) for d in outcome.dropped]
-        found += [
-            DroppedPage(shards.file, outcome.first_line + page.line - 1, page.title, page.reason)
-            for page in shards.unusable
-        ]
+        before = outcome.first_line - 1
+        found += [replace(page, line=page.line + before) for page in shards.unusable]
         dropped_count += len(found)
         unusable += len(shards.unusable)
         dropped += found[: MAX_DROPPED - len(dropped)]
         progress("reading", outcome.position, total)
     return DumpSummary(
-        chunks=chunks,
-        counts=ChunkCounts(**sums),
-        dropped=tuple(dropped),
-        dropped_count=dropped_count,
-        unusable=unusable,
-    )
+        chunks=chunks, counts=ChunkCounts(**sums), dropped=tuple(dropped),
+        dropped_count=dropped_count, unusable=unusable,
+    )  # fmt: skip
 
 
 def one_site(dumps: Sequence[Dump]) -> Site:

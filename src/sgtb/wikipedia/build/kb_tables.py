@@ -10,7 +10,7 @@ from sgtb.core.progress import Progress
 from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.layout import MAX_TEXT, SPELLING
 from sgtb.kb.name_index import MAX_COUNT, Spelling
-from sgtb.wikipedia.build.duckdb_store import Arrays, DuckDbStore, as_ints
+from sgtb.wikipedia.build.duckdb_store import DuckDbStore, as_ints
 from sgtb.wikipedia.build.page_counters import Counts, Keys, PairCounter
 
 _BATCH = 50_000
@@ -19,27 +19,24 @@ _MAX_SPELLING_BYTES = MAX_TEXT * 3 // 4
 _LINK_BATCH = 500_000
 
 
-def write_entities(db: DuckDbStore, writer: KbWriter, progress: Progress) -> int:
+def write_entities(
+    db: DuckDbStore, writer: KbWriter, progress: Progress, id_column: str = "title"
+) -> int:
     """Write the entities with their spellings; return the number of spellings left out."""
     omitted = done = 0
     for low, high in _entity_spans(db):
-        spelling_rows = {
-            number: list(rows)
-            for number, rows in groupby(
-                db.rows(
-                    "SELECT number, text, source, count FROM spellings "
-                    "WHERE number BETWEEN $1 AND $2 ORDER BY number, text, source",
-                    low, high,
-                ),
-                itemgetter(0),
-            )
-        }  # fmt: skip
+        found = db.rows(
+            "SELECT number, text, source, count FROM spellings "
+            "WHERE number BETWEEN $1 AND $2 ORDER BY number, text, source",
+            low, high,
+        )  # fmt: skip
+        spelling_rows = {number: list(rows) for number, rows in groupby(found, itemgetter(0))}
         rows = db.rows(
-            "SELECT number, title, description, type, popularity FROM entities "
+            f"SELECT number, {id_column}, title, description, type, popularity FROM entities "
             "WHERE number BETWEEN $1 AND $2 ORDER BY number",
             low, high,
         )  # fmt: skip
-        for number, title, description, type, popularity in rows:
+        for number, id, title, description, type, popularity in rows:
             spellings = [
                 Spelling(text, source, min(count, MAX_COUNT))
                 for _, text, source, count in spelling_rows.get(number, [])
@@ -47,13 +44,9 @@ def write_entities(db: DuckDbStore, writer: KbWriter, progress: Progress) -> int
             kept = _within_limit(spellings)
             omitted += len(spellings) - len(kept)
             writer.entity(
-                id=title,
-                title=title,
-                description=description,
-                type=type,
-                popularity=popularity,
+                id=id, title=title, description=description, type=type, popularity=popularity,
                 spellings=kept,
-            )
+            )  # fmt: skip
         done += len(rows)
         progress("entities", done, writer.entities)
     return omitted
@@ -88,12 +81,8 @@ def _within_limit(spellings: list[Spelling]) -> list[Spelling]:
 def write_links(db: DuckDbStore, writer: KbWriter, progress: Progress) -> None:
     """Write the links between entities."""
     total, done = db.count_of("edges"), 0
-    for low, high in db.key_ranges("edges", "source", _LINK_BATCH):
-        found = db.arrays(
-            "SELECT source, target FROM edges WHERE source BETWEEN $1 AND $2 "
-            "ORDER BY source, target",
-            low, high,
-        )  # fmt: skip
+    columns = "source, target"
+    for found in db.batches("edges", "source", _LINK_BATCH, columns, columns):
         writer.links(as_ints(found["source"]), as_ints(found["target"]))
         done += len(found["source"])
         progress("links", done, total)
@@ -104,20 +93,15 @@ def count_near(db: DuckDbStore, min_pages: int, memory: int, progress: Progress)
     db.run("CREATE TABLE pairs (key UBIGINT, pages UINTEGER)")
     counter = PairCounter(memory)
     total, done = db.count_of("placed"), 0
-    for links in _link_batches(db):
+    for links in db.batches("placed", "page", _LINK_BATCH, "page, line, number", "page, ordinal"):
         number = as_ints(links["number"])
         for found in counter.add(links["page"], as_ints(links["line"]), number):
             _store_pairs(db, found)
         done += len(number)
         progress("pairs", done, total)
     _store_pairs(db, counter.drain())
-    db.group(
-        "pair_pages",
-        "key, sum(pages)::BIGINT AS pages",
-        "pairs",
-        "key",
-        f"HAVING sum(pages) >= {min_pages}",
-    )
+    having = f"HAVING sum(pages) >= {min_pages}"
+    db.group("pair_pages", "key, sum(pages)::BIGINT AS pages", "pairs", "key", having)
     db.run("DROP TABLE pairs")
     db.run(
         "CREATE TABLE near AS SELECT (key >> 32)::INTEGER AS source, "
@@ -132,26 +116,12 @@ def count_near(db: DuckDbStore, min_pages: int, memory: int, progress: Progress)
 def write_near(db: DuckDbStore, writer: KbWriter, progress: Progress) -> None:
     """Write the pairs, in both directions."""
     total, done = db.count_of("near"), 0
-    for low, high in db.key_ranges("near", "source", _LINK_BATCH):
-        found = db.arrays(
-            "SELECT source, other, pages FROM near WHERE source BETWEEN $1 AND $2 "
-            "ORDER BY source, other",
-            low, high,
-        )  # fmt: skip
+    columns = "source, other, pages"
+    for found in db.batches("near", "source", _LINK_BATCH, columns, "source, other"):
         count = np.minimum(found["pages"], MAX_COUNT).astype(np.uint32)
         writer.near(as_ints(found["source"]), as_ints(found["other"]), count)
         done += len(count)
         progress("near", done, total)
-
-
-def _link_batches(db: DuckDbStore) -> Iterator[Arrays]:
-    """Yield the links of whole pages, in order."""
-    for low, high in db.key_ranges("placed", "page", _LINK_BATCH):
-        yield db.arrays(
-            "SELECT page, line, number FROM placed WHERE page BETWEEN $1 AND $2 "
-            "ORDER BY page, ordinal",
-            low, high,
-        )  # fmt: skip
 
 
 def _store_pairs(db: DuckDbStore, found: tuple[Keys, Counts]) -> None:

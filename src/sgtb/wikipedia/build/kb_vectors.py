@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -47,10 +48,27 @@ def write_corpus(db: DuckDbStore, text: Path, chunk: int, corpus: Path) -> None:
                     file.write((" ".join(tokens) + "\n").encode())
 
 
+class VectorSettings(Protocol):
+    """Settings of training: those of a build."""
+
+    @property
+    def dimensions(self) -> int:
+        """Length of vectors."""
+
+    @property
+    def min_count(self) -> int:
+        """Minimum frequency of words and entities."""
+
+    @property
+    def memory(self) -> int:
+        """Memory limit in bytes."""
+
+
 def train(
-    corpus: Path, writer: KbWriter, dimensions: int, min_count: int, memory: int, progress: Progress
+    corpus: Path, writer: KbWriter, settings: VectorSettings, progress: Progress
 ) -> VectorCounts:
     """Train vectors on a corpus file and write them."""
+    dimensions = settings.dimensions
 
     def lines() -> Iterator[list[str]]:
         with open(corpus, encoding="utf-8", newline="\n") as file:
@@ -60,8 +78,8 @@ def train(
     trained = train_vectors(
         lines,
         dimensions=dimensions,
-        min_count=min_count,
-        max_words=max(_BATCH, min(_MAX_WORDS, memory // (16 * dimensions))),
+        min_count=settings.min_count,
+        max_words=max(_BATCH, min(_MAX_WORDS, settings.memory // (16 * dimensions))),
         progress=lambda done, total: progress("training vectors", done, total),
     )
     numbers, matrix = trained.of_entities()
@@ -101,19 +119,10 @@ def copy_vectors(
     )
     unknown += db.count_of("entity_keys") - db.count_of("entity_rows")
     matrix: npt.NDArray[np.float32] = np.memmap(path, "<f4", "r", 0, (total, file.dimensions))
-    for low, high in db.key_ranges("entity_rows", "number", _BATCH):
-        found = db.arrays(
-            "SELECT number, item FROM entity_rows WHERE number BETWEEN $1 AND $2 ORDER BY number",
-            low, high,
-        )  # fmt: skip
+    for found in db.batches("entity_rows", "number", _BATCH, "number, item"):
         writer.vectors(as_ints(found["number"]), np.asarray(matrix[found["item"]]))
-    for low, high in db.key_ranges("word_rows", "item", _BATCH):
-        rows = db.rows(
-            "SELECT word, item FROM word_rows WHERE item BETWEEN $1 AND $2 ORDER BY item",
-            low, high,
-        )  # fmt: skip
-        indices = np.array([row for _, row in rows], np.int64)
-        writer.words([word for word, _ in rows], np.asarray(matrix[indices]))
+    for found in db.batches("word_rows", "item", _BATCH, "word, item"):
+        writer.words(found["word"].tolist(), np.asarray(matrix[found["item"]]))
     return VectorCounts(
         dimensions=file.dimensions,
         entities=db.count_of("entity_rows"),
@@ -150,13 +159,8 @@ def _load_keys(
                 ("entity_keys", "title", entities),
                 ("word_keys", "word", words),
             ):
-                db.append(
-                    table,
-                    {
-                        name: np.array([key for key, _ in found], object),
-                        "item": np.array([item for _, item in found], np.int64),
-                    },
-                )
+                names, items = np.array(found, object).reshape(-1, 2).T
+                db.append(table, {name: names, "item": items.astype(np.int64)})
             out.write(matrix.astype("<f4").tobytes())
             total += len(keys)
             progress("reading vectors", total, max(file.count or total, total))

@@ -15,16 +15,18 @@ from typing import IO, NamedTuple
 
 from sgtb.core.errors import DumpError, KnowledgeBaseError, SettingsError
 from sgtb.core.progress import Progress
-from sgtb.core.records import NIL, Document, Mention
+from sgtb.core.records import NIL, Document
 from sgtb.kb.build.usable_names import USABLE, anchor_use, clean, title_problem
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.text.tokenization import segment, touched_tokens
+from sgtb.native import HIDDEN
+from sgtb.text.tokenization import mention_at, segment
 from sgtb.wikipedia.build.dump_workers import one_site
 from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut, Split, title_hash
-from sgtb.wikipedia.dump.dump_reader import ChunkPages, map_chunks, open_dump
+from sgtb.wikipedia.dump.chunk_pages import ChunkPages
+from sgtb.wikipedia.dump.dump_reader import map_chunks, open_dump
 from sgtb.wikipedia.dump.language_editions import is_disambiguation
 from sgtb.wikipedia.dump.site import Site
-from sgtb.wikipedia.wikitext.markup import HIDDEN, Extract, extract
+from sgtb.wikipedia.wikitext.markup import Extract, extract
 
 MAX_PAGES = 800
 """Default limit of pages of all splits together; they are held in memory."""
@@ -204,25 +206,11 @@ def _document(page: _HeldOut, gold_of: Mapping[str, str | None]) -> Document:
     mentions = []
     for start, end, target in page.links:
         gold = gold_of[target]
-        first, stop = touched_tokens(tokens, start, end)
-        if gold is not None and gold != page.title and first < stop:
-            title = target if gold == NIL else gold
-            mentions.append(
-                Mention(
-                    start=start,
-                    end=end,
-                    first=first,
-                    stop=stop,
-                    text=page.text[start:end],
-                    gold=gold,
-                    title=title,
-                )
-            )
+        title = target if gold == NIL else gold
+        mention = mention_at(page.text, tokens, start, end, gold=gold, title=title)
+        if gold is not None and gold != page.title and mention is not None:
+            mentions.append(mention)
     return Document(
-        id=page.title,
-        text=page.text,
-        tokens=tokens,
-        sentences=lines,
-        mentions=tuple(mentions),
+        id=page.title, text=page.text, tokens=tokens, sentences=lines, mentions=tuple(mentions),
         split=page.split,
-    )
+    )  # fmt: skip

@@ -59,8 +59,7 @@ def name_pages(
     """
     total = _store_hashes(names, db)
     name_filter = NameFilter(total, memory // 4)
-    for low, high in db.key_ranges("name_hashes", "number", _BATCH):
-        found = db.arrays("SELECT hash FROM name_hashes WHERE number BETWEEN $1 AND $2", low, high)
+    for found in db.batches("name_hashes", "number", _BATCH, "hash"):
         name_filter.add(found["hash"])
     _count_occurrences(name_filter, shards, db, memory // 2 // threads, threads, progress)
     return _write_pages(db, path, total)
@@ -123,12 +122,8 @@ def _write_pages(db: DuckDbStore, path: Path, total: int) -> npt.NDArray[np.uint
         "ORDER BY number"
     )
     out: npt.NDArray[np.uint32] = np.lib.format.open_memmap(path, "w+", np.uint32, (total, 2))
-    for low, high in db.key_ranges("seen", "number", _BATCH):
-        found = db.arrays(
-            "SELECT linked, pages FROM seen WHERE number BETWEEN $1 AND $2 ORDER BY number",
-            low, high,
-        )  # fmt: skip
+    for found in db.batches("seen", "number", _BATCH, "number, linked, pages"):
         for column, name in enumerate(("linked", "pages")):
-            out[low : high + 1, column] = np.minimum(found[name], _MAX_COUNT)
+            out[found["number"], column] = np.minimum(found[name], _MAX_COUNT)
     db.run("DROP TABLE seen; DROP TABLE occurs; DROP TABLE name_hashes")
     return out

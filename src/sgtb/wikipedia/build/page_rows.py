@@ -18,7 +18,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 
 from sgtb.kb.build.usable_names import (
     USABLE,
@@ -29,14 +28,17 @@ from sgtb.kb.build.usable_names import (
     title_names,
     title_problem,
 )  # fmt: skip
+from sgtb.native import HIDDEN, IN_LIST
 from sgtb.text.normalization import normal_name
+from sgtb.wikipedia.build.build_report import DroppedPage
 from sgtb.wikipedia.build.hold_out import HoldOut
 from sgtb.wikipedia.build.page_counters import name_hashes
-from sgtb.wikipedia.dump.dump_reader import ChunkPages, DumpPage
+from sgtb.wikipedia.dump.chunk_pages import ChunkPages
 from sgtb.wikipedia.dump.language_editions import is_disambiguation
+from sgtb.wikipedia.dump.page_xml import DumpPage
 from sgtb.wikipedia.dump.site import Site
 from sgtb.wikipedia.wikitext.lead_sentence import lead
-from sgtb.wikipedia.wikitext.markup import HIDDEN, IN_LIST, Extract, WikiLink, extract
+from sgtb.wikipedia.wikitext.markup import Extract, WikiLink, extract
 from sgtb.wikipedia.wikitext.page_types import page_type
 
 PAGE_BITS = 24
@@ -57,14 +59,6 @@ LINK_COLUMNS = {
 NAME_COLUMNS = {"place": "INTEGER", "kind": "TINYINT", "name": "VARCHAR", "target": "VARCHAR"}
 
 END_OF_PAGE, ASIDE = "\f", "\v"
-
-
-class Unusable(NamedTuple):
-    """A page whose title cannot be an entity's; `line` counts from the chunk's first line."""
-
-    line: int
-    title: str
-    reason: str
 
 
 @dataclass
@@ -91,14 +85,12 @@ class Shards:
     """The files of a chunk and its counts.
 
     name      common part of the file names
-    file      dump of the pages
-    unusable  pages that were left out
+    unusable  pages whose titles cannot be an entity's; lines count from the chunk's first
     """
 
     name: str
-    file: str
     counts: ChunkCounts
-    unusable: tuple[Unusable, ...]
+    unusable: tuple[DroppedPage, ...]
 
     def rename(self, folder: Path, number: int) -> None:
         """Rename the files by the number of their chunk."""
@@ -119,34 +111,26 @@ def write_rows(
     count_words  also record the word position of links, for vectors
     hold_out     articles without link rows and without text
     """
-    rows = _Rows(site, count_words, hold_out)
+    rows = _Rows(chunk.file, site, count_words, hold_out)
     for page in chunk.pages:
         rows.add(page)
     name = f"new-{os.getpid()}-{next(_shard_numbers)}"
-    for kind, text in zip(
-        KINDS,
-        (
-            _to_tsv(rows.pages),
-            _to_tsv(rows.hashed_links()),
-            _to_tsv(rows.names),
-            "".join(rows.texts),
-        ),
-        strict=True,
-    ):
+    tables = (rows.pages, rows.hashed_links(), rows.names)
+    texts = [*map(_to_tsv, tables), "".join(rows.texts)]
+    for kind, text in zip(KINDS, texts, strict=True):
         shard(folder, kind, name).write_bytes(text.encode())
-    return Shards(name, chunk.file, rows.counts, tuple(rows.unusable))
+    return Shards(name, rows.counts, tuple(rows.unusable))
 
 
 class _Rows:
     """Collects the rows of a chunk."""
 
-    def __init__(self, site: Site, count_words: bool, hold_out: HoldOut) -> None:
-        self._site = site
+    def __init__(self, file: str, site: Site, count_words: bool, hold_out: HoldOut) -> None:
+        self._file, self._site, self._count_words = file, site, count_words
         self._hold_out = hold_out
         self._place = 0
-        self._count_words = count_words
         self.counts = ChunkCounts()
-        self.unusable: list[Unusable] = []
+        self.unusable: list[DroppedPage] = []
         self.pages: list[tuple[object, ...]] = []
         self.links: list[tuple[object, ...]] = []
         self.names: list[tuple[object, ...]] = []
@@ -164,7 +148,7 @@ class _Rows:
         title = clean(page.title)
         problem = title_problem(title)
         if problem:
-            self.unusable.append(Unusable(page.line, title, problem))
+            self.unusable.append(DroppedPage(self._file, page.line, title, problem))
             return
         if page.redirect is not None:
             self.counts.redirects += 1
@@ -263,12 +247,11 @@ class _Rows:
 
     def _anchor(self, shown: str) -> tuple[str, int, str]:
         """Return the cleaned anchor ("" if unusable), its use, and its normal form."""
-        known = self._known_anchors.get(shown)
-        if known is None:
+        if shown not in self._known_anchors:
             anchor = clean(shown)
             use, name = anchor_use(anchor)
-            known = self._known_anchors[shown] = (anchor if use == USABLE else "", use, name)
-        return known
+            self._known_anchors[shown] = (anchor if use == USABLE else "", use, name)
+        return self._known_anchors[shown]
 
     def _name(self, kind: int, name: str, target: str) -> None:
         name = clean(name)
@@ -279,14 +262,10 @@ class _Rows:
 
     def _title(self, target: str) -> str | None:
         """Return the normal title of a target; None if no entity can have it."""
-        if target in self._titles:
-            return self._titles[target]
-        title = self._site.title(target)
-        if title is not None:
-            title = clean(title)
-            title = None if title_problem(title) else title
-        self._titles[target] = title
-        return title
+        if target not in self._titles:
+            title = clean(self._site.title(target) or "")
+            self._titles[target] = None if title_problem(title) else title
+        return self._titles[target]
 
 
 def _to_tsv(rows: Iterable[tuple[object, ...]]) -> str:

@@ -15,13 +15,13 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.errors import KnowledgeBaseError, MissingExtraError, SettingsError
+from sgtb.core.errors import KnowledgeBaseError, import_extra
+from sgtb.core.settings import check_integer
 
 ENTITY = "\x1f"
 """Prefix of an entity's token, followed by its number. It occurs in no normalised word."""
@@ -100,13 +100,11 @@ def train_vectors(
     max_words  number of most frequent words to keep, besides entities
     progress   Progress callback; takes epochs done and epochs.
     """
-    _check(dimensions, epochs, window, min_count, max_words, seed)
-    try:
-        word2vec = import_module("gensim.models.word2vec")
-    except ImportError as error:
-        raise MissingExtraError(
-            f"training vectors needs the package {error.name or 'gensim'}: pip install 'sgtb[wiki]'"
-        ) from None
+    given = {"dimensions": dimensions, "epochs": epochs, "window": window, "min_count": min_count}
+    for name, value in {**given, "max_words": 1 if max_words is None else max_words}.items():
+        check_integer(name, value, 1, 2**31)
+    check_integer("seed", seed, 0, 2**32 - 1)
+    word2vec = import_extra("gensim.models.word2vec", "wiki", "training vectors needs")
     counts, n_lines, n_tokens = _counted(lines)
     kept = _vocabulary(counts, min_count, max_words)
     del counts
@@ -208,23 +206,6 @@ def _vocabulary(counts: Counter[str], min_count: int, max_words: int | None) -> 
     words = ((word, -n) for n, word in frequent if not word.startswith(ENTITY))
     chosen = {word for word, _ in islice(words, max_words)}
     return {word: -n for n, word in frequent if word in chosen or word.startswith(ENTITY)}
-
-
-def _check(
-    dimensions: int, epochs: int, window: int, min_count: int, max_words: int | None, seed: int
-) -> None:
-    settings = {
-        "dimensions": dimensions,
-        "epochs": epochs,
-        "window": window,
-        "min_count": min_count,
-        "max_words": 1 if max_words is None else max_words,
-    }
-    for name, value in settings.items():
-        if value < 1:
-            raise SettingsError(f"{name} is {value}; it must be at least 1")
-    if not 0 <= seed < 1 << 32:
-        raise SettingsError(f"seed is {seed}; it must be from 0 to {(1 << 32) - 1}")
 
 
 def _stable_hash(text: str) -> int:

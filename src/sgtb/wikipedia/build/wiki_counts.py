@@ -21,6 +21,16 @@ from pathlib import Path
 from sgtb.kb.build.usable_names import EMPTY, LONG, URL, USABLE, title_names, title_problem
 from sgtb.wikipedia.build.build_report import RedirectCounts
 from sgtb.wikipedia.build.duckdb_store import DuckDbStore, tsv
+from sgtb.wikipedia.build.link_tables import (
+    FIRST_PRIOR,
+    LEFT_OUT,
+    LISTED,
+    MISSING,
+    OWN,
+    RESOLVED,
+    LinkTables,
+    shard_rows,
+)
 from sgtb.wikipedia.build.page_rows import (
     ARTICLE,
     BOLD,
@@ -28,23 +38,16 @@ from sgtb.wikipedia.build.page_rows import (
     ENTRY,
     LINK_COLUMNS,
     NAME_COLUMNS,
-    PAGE_BITS,
     PAGE_COLUMNS,
     REDIRECT,
 )  # fmt: skip
 
-RESOLVED, MISSING, LISTED, OWN, LEFT_OUT = 0, 1, 2, 3, 4
-"""Outcomes of links: to an entity, to no page, to a disambiguation page, to the page itself, on a
-page that was left out."""
-ANCHORS, NAMES, FIRST_PRIOR = 1, 2, 3
-"""Numbers of the sources of names."""
 
-
-class WikiCounts:
+class WikiCounts(LinkTables):
     """Creates the tables from the shards in a folder; methods are called in their order."""
 
     def __init__(self, db: DuckDbStore, folder: Path) -> None:
-        self._db = db
+        super().__init__(db)
         self._folder = folder
 
     def load_pages(self) -> tuple[int, int, int]:
@@ -58,7 +61,9 @@ class WikiCounts:
             ("links", "links", LINK_COLUMNS),
             ("stated_names", "names", NAME_COLUMNS),
         ):
-            db.run(f"CREATE TABLE {table} AS SELECT * FROM {self._shards(kind, columns)}")
+            db.run(
+                f"CREATE TABLE {table} AS SELECT * FROM {shard_rows(self._folder, kind, columns)}"
+            )
         db.group("first_pages", "title, min(page) AS page", "all_pages", "title")
         db.run(
             "CREATE TABLE pages AS SELECT p.* FROM all_pages p SEMI JOIN first_pages f USING (page)"
@@ -159,25 +164,12 @@ class WikiCounts:
 
     def count_links(self) -> int:
         """Create `placed`, `edges`, `linked`; return the number of links between entities."""
-        db = self._db
-        db.run(
-            "CREATE TABLE placed AS SELECT page, ordinal, line, word, number FROM found "
-            f"WHERE fate <> {LEFT_OUT} ORDER BY page, ordinal"
+        edges = self.place_links()
+        self.count_linked_pages(
+            f"SELECT hash, page FROM found WHERE use = {USABLE} "
+            f"AND fate IN ({RESOLVED}, {MISSING}, {LISTED})"
         )
-        db.run(
-            "CREATE VIEW arrows AS SELECT source, number AS target FROM found "
-            f"WHERE fate = {RESOLVED}"
-        )
-        db.group("unordered", "source, target", "arrows", "source, target")
-        db.run("CREATE TABLE edges AS SELECT * FROM unordered ORDER BY source, target")
-        db.run(
-            "CREATE VIEW linking AS SELECT hash, page FROM found "
-            f"WHERE use = {USABLE} AND fate IN ({RESOLVED}, {MISSING}, {LISTED})"
-        )
-        db.group("linked_once", "hash, page", "linking", "hash, page")
-        db.group("linked", "hash, count(*)::BIGINT AS pages", "linked_once", "hash")
-        db.run("DROP VIEW arrows; DROP VIEW linking; DROP TABLE unordered; DROP TABLE linked_once")
-        return db.count_of("edges")
+        return edges
 
     def count_names(self, priors: str = "") -> int:
         """Create `spellings` and return their number.
@@ -185,13 +177,7 @@ class WikiCounts:
         priors  table of file, text, title, count; "": none
         """
         db = self._db
-        db.run(
-            "CREATE VIEW shown AS SELECT number, anchor AS text FROM found "
-            f"WHERE fate = {RESOLVED} AND use = {USABLE}"
-        )
-        columns = f"number, text, {ANCHORS} AS source, count(*)::BIGINT AS count"
-        db.group("counted", columns, "shown", "number, text")
-        db.run("DROP VIEW shown; DROP TABLE found")
+        self.count_anchors()
         db.run(
             "CREATE TABLE named AS "
             "SELECT number, title AS text, 0 AS kind FROM entities WHERE named = 1 "
@@ -206,32 +192,19 @@ class WikiCounts:
             "FROM stated_names n JOIN entities e ON n.page = e.page "
             f"WHERE n.kind = {BOLD}"
         )
-        db.run(
-            f"INSERT INTO counted SELECT number, text, {NAMES}, count(DISTINCT kind) FROM named "
-            "WHERE text <> '' GROUP BY 1, 2"
-        )
+        self.count_named()
         if priors:
             db.run(
                 f"INSERT INTO counted SELECT number, text, {FIRST_PRIOR} + file, "
                 f"sum(count)::BIGINT FROM {priors} JOIN titles USING (title) "
                 "WHERE number >= 0 AND count > 0 GROUP BY 1, 2, 3"
             )
-        db.run(
-            "CREATE TABLE spellings AS SELECT number, text, source::TINYINT AS source, count "
-            "FROM counted ORDER BY number, text, source"
-        )
-        db.run("DROP TABLE counted; DROP TABLE named; DROP TABLE stated_names")
-        return db.count_of("spellings")
-
-    def count_linking_pages(self) -> None:
-        """Set the popularity of entities to the number of pages that link to them."""
-        self._set_popularity(
-            "SELECT target AS number, count(*) AS popularity FROM edges GROUP BY 1"
-        )
+        db.run("DROP TABLE stated_names")
+        return self.sort_spellings()
 
     def sum_views(self, views: str) -> None:
         """Set it to the views of a page and of its redirects, from a table of title and views."""
-        self._set_popularity(
+        self.set_popularity(
             f"SELECT number, sum(views) AS popularity FROM {views} JOIN titles USING (title) "
             "WHERE number >= 0 GROUP BY 1"
         )
@@ -242,12 +215,6 @@ class WikiCounts:
             "UPDATE entities SET type = given.type FROM ("
             f"SELECT number, arg_max(type, line) AS type FROM {types} JOIN titles USING (title) "
             "WHERE number >= 0 GROUP BY 1) given WHERE entities.number = given.number"
-        )
-
-    def _set_popularity(self, query: str) -> None:
-        self._db.run(
-            f"UPDATE entities SET popularity = given.popularity FROM ({query}) given "
-            "WHERE entities.number = given.number"
         )
 
     def _add_red_links(self, min_pages: int) -> int:
@@ -291,11 +258,3 @@ class WikiCounts:
             f"FROM {tsv(self._folder, 'red-*.tsv', columns)}"
         )
         return db.number("SELECT count(*) FROM members WHERE page < 0")
-
-    def _shards(self, kind: str, columns: dict[str, str]) -> str:
-        """Return a query for the rows of all shards of a kind, with their page numbers."""
-        rows = tsv(self._folder, f"{kind}-{'[0-9]' * 6}.tsv", columns)
-        return (
-            f"(SELECT (right(parse_filename(filename, true), 6)::BIGINT << {PAGE_BITS}) + place "
-            f"AS page, * EXCLUDE (place, filename) FROM {rows})"
-        )

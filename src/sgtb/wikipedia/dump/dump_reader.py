@@ -20,7 +20,7 @@ from itertools import count, groupby
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from sgtb.core.errors import DumpError
 from sgtb.core.workers import submit, worker_pool
@@ -39,22 +39,8 @@ from sgtb.wikipedia.dump.decompression import (
     open_file,
     unreadable,
 )
-from sgtb.wikipedia.dump.page_xml import Dropped, DumpPage
+from sgtb.wikipedia.dump.page_xml import Dropped
 from sgtb.wikipedia.dump.site import Site
-
-__all__ = [
-    "CHUNK_SIZE",
-    "ChunkOutcome",
-    "ChunkPages",
-    "ChunkReading",
-    "Dropped",
-    "Dump",
-    "DumpChunk",
-    "DumpPage",
-    "map_chunks",
-    "open_dump",
-    "read_chunk",
-]
 
 CHUNK_SIZE = 4 << 20
 """Target size of a chunk in bytes of XML."""
@@ -250,12 +236,8 @@ def map_chunks(
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Result(Generic[T]):
-    """Result of a worker: a reading without its pages, and the function's results (0 or 1)."""
-
-    reading: ChunkReading
-    results: list[T]
+_Result: TypeAlias = tuple[ChunkReading, list[T]]
+"""Result of a worker: a reading without its pages, and the function's results (0 or 1)."""
 
 
 def _work(chunk: DumpChunk, site: Site, function: Callable[[ChunkPages], T]) -> _Result[T]:
@@ -263,7 +245,7 @@ def _work(chunk: DumpChunk, site: Site, function: Callable[[ChunkPages], T]) -> 
     pages = reading.pages
     results = [function(pages)] if pages.pages or pages.dropped else []
     without_pages = replace(reading.parsed, pages=replace(pages, pages=()))
-    return _Result(replace(reading, parsed=without_pages), results)
+    return replace(reading, parsed=without_pages), results
 
 
 def _results(
@@ -276,13 +258,13 @@ def _results(
             dump = dumps[index]
             joiner = ChunkJoiner(str(dump.path), dump.site)
             for _, chunk, first in group:
-                for result in _with_rest(first, dump.site, function):
+                for reading, results in _with_rest(first, dump.site, function):
                     if joiner.ended:
                         continue
-                    joined, own = joiner.add(result.reading.parsed)
+                    joined, own = joiner.add(reading.parsed)
                     if joined.pages.pages or joined.pages.dropped:
                         yield before + chunk.position, joined, function(joined.pages)
-                    for value in result.results:
+                    for value in results:
                         yield before + chunk.position, own, value
             before += dump.size
             last = joiner.finish()
@@ -295,8 +277,8 @@ def _with_rest(
 ) -> Iterator[_Result[T]]:
     """Yield a result, and those of the rest of its chunk."""
     yield result
-    while result.reading.rest is not None:
-        result = _work(result.reading.rest, site, function)
+    while (rest := result[0].rest) is not None:
+        result = _work(rest, site, function)
         yield result
 
 

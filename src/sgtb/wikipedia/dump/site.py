@@ -135,7 +135,7 @@ class Site:
                 number = self.namespaces[prefix]
                 text = text[colon + 1 :].lstrip(" ")
                 break
-            if not self._is_own_prefix(prefix):
+            if prefix != self.language and (prefix, self.language) != ("w", "en"):
                 if prefix in LANGUAGES or prefix in SISTERS:
                     return None
                 break
@@ -166,9 +166,6 @@ class Site:
         if len(upper) != 1 or "\u10d0" <= first <= "\u10ff" or unicodedata.category(first) == "Lt":
             return text
         return unicodedata.normalize("NFC", upper + text[1:])
-
-    def _is_own_prefix(self, prefix: str) -> bool:
-        return prefix == self.language or (prefix == "w" and self.language == "en")
 
 
 def _clean(target: str) -> str | None:

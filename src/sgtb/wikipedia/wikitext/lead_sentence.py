@@ -38,10 +38,15 @@ def lead(page: Extract) -> Lead:
     """Return the lead of a page; empty if the page has no text."""
     start, line, has_bold = _lead_line(page)
     bold = [(a - start, b - start) for a, b in page.bold if start <= a < start + len(line)]
-    sentence = _first_sentence(line, bold)
+    sentence = first_sentence(line, bold)
     end = start + len(sentence) if has_bold else start
     names = {" ".join(page.text[a:b].split()): None for a, b in page.bold if start <= a < b <= end}
-    return Lead(_shortened(_tidy(sentence)), tuple(names))
+    return Lead(description_of(sentence), tuple(names))
+
+
+def description_of(sentence: str) -> str:
+    """Return a sentence as a description: tidied and shortened."""
+    return _shortened(_tidy(sentence))
 
 
 def _lead_line(page: Extract) -> tuple[int, str, bool]:
@@ -64,7 +69,8 @@ def _lead_line(page: Extract) -> tuple[int, str, bool]:
     return (*(sentences or lines)[0], False)
 
 
-def _first_sentence(line: str, bold: Sequence[tuple[int, int]]) -> str:
+def first_sentence(line: str, bold: Sequence[tuple[int, int]] = ()) -> str:
+    """Return the first sentence of a line; it does not end within a bold name."""
     line = line[:_MAX_LEAD]
     for stop in _STOP.finditer(line):
         before = line[: stop.end()]

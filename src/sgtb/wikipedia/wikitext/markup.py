@@ -15,28 +15,7 @@ from functools import cache, lru_cache
 from html.entities import html5
 from typing import Any, NamedTuple
 
-from sgtb.native import (
-    HIDDEN,
-    IN_CAPTION,
-    IN_LIST,
-    IN_REF,
-    IN_TABLE,
-    IN_TEMPLATE,
-    Lexicon,
-    read_wikitext,
-)
-
-__all__ = [
-    "HIDDEN",
-    "IN_CAPTION",
-    "IN_LIST",
-    "IN_REF",
-    "IN_TABLE",
-    "IN_TEMPLATE",
-    "Extract",
-    "WikiLink",
-    "extract",
-]
+from sgtb.native import Lexicon, read_wikitext
 
 
 class WikiLink(NamedTuple):
@@ -53,7 +32,8 @@ class WikiLink(NamedTuple):
     line: int
     """Line of the text that has, or would have, the link."""
     flags: int
-    """Context: IN_TEMPLATE, IN_REF, ...; HIDDEN: shows nothing, such as File:."""
+    """Context, by bits of `sgtb.native`: IN_TEMPLATE, IN_REF, ...; HIDDEN: shows nothing, such as
+    File:."""
 
 
 @dataclass(frozen=True, slots=True)

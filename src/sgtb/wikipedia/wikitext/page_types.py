@@ -1,167 +1,26 @@
-"""Coarse type of a page: PER, ORG, LOC or MISC, by its infobox or else its categories."""
+"""Coarse type of a page: PER, ORG, LOC or MISC, by infobox, categories or first sentence."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from importlib.resources import files
+from typing import Any
 
 from sgtb.wikipedia.dump.language_editions import without_sections
 
 PER, ORG, LOC, MISC, UNKNOWN = "PER", "ORG", "LOC", "MISC", ""
 
-_WORDS = {
-    PER: """
-    academic activist actor actress admiral adventurer alumni anthropologist architect archbishop
-    artist astronaut astronomer athlete author aviator billiard-player biography bishop biologist
-    blogger botanist boxer businessman businesspeople businessperson businesswoman cardinal
-    caesar cartoonist character chef chemist choreographer clergy cleric coach comedian composer
-    conductor congressman cosmonaut cricketer criminal critic curler cyclist dancer deity demigod
-    designer diplomat director dramatist driver drummer economist editor emperor engineer
-    entertainer entrepreneur essayist executive explorer faculty fighter filmmaker footballer
-    general geologist god goddess golfer governor guitarist gymnast historian inventor jockey
-    journalist judge killer king lawyer lexicographer linguist lyricist magician manager
-    mathematician mayor men minister missionary model monarch monk murderer musician nobility
-    noble novelist nun nurse officeholder official painter people person personality personnel
-    pharaoh philanthropist philosopher photographer physician physicist pianist pilot pirate
-    player playwright poet politician pope postmaster presenter president priest prince princess
-    producer professor psychologist queen rabbi racer rapper referee rider royalty rower ruler
-    sailor saint scholar scientist screenwriter sculptor senator sheriff singer skater skier
-    sociologist soldier songwriter spy sportsman sportspeople sportsperson sportswoman statesman
-    surgeon swimmer swimmer theologian theorist titleholder translator umpire violinist women
-    wrestler writer youtuber zoologist
-    biografi biografia biografía biographie biogram osoba persona persoon personnalité personne
-    fußballspieler leichtathlet politiker radsportler schauspieler schriftsteller sportler sänger
-    acteur chanteur cycliste footballeur joueur musicien peintre écrivain autoridad ciclista
-    científico deportista escritor futbolista músico político tenista ator futebolista
-    calciatore ciclista sportivo acteur politicus voetballer wielrenner aktor muzyk naukowiec
-    piłkarz polityk sportowiec fotbollsspelare idrottare персона актёр военный_деятель музыкант
-    писатель политик спортсмен учёный художник футболист人物 人物
-    """,
-    ORG: """
-    academy agency airline alliance army association band bank battalion brigade broadcaster
-    brewery bureau business charity choir club college committee company conglomerate congregation
-    conference cooperative corporation council court denomination department diocese employer
-    ensemble enterprise factory federation force foundation franchise fraternity government
-    group gymnasium hospital institute institution label league legislature library magazine
-    manufacturer military ministry mission-society museum navy network newspaper ngo
-    orchestra order organisation organization parliament party police publisher quartet quintet
-    regiment retailer school seminary society sorority squadron studio supermarket team trio
-    think-tank union university
-    organisasjon organisatie organización organizacja organização organizzazione organisationen
-    fußballklub fußballverein hochschule partei unternehmen verein zeitung association entreprise
-    parti société université clube empresa equipo partido sindicato universidad universidade
-    azienda partito squadra bedrijf partij voetbalclub partia przedsiębiorstwo uczelnia företag
-    организация компания партия вуз университет 会社 公司 企業
-    """,
-    LOC: """
-    abbey airport aqueduct archipelago area arena attraction base basilica bay beach borough
-    bridge building canal canton cape capital castle cathedral cave cemetery chapel church city
-    city-state coast colony commune community constellation constituency continent country
-    county crater creek dam department-of-france desert district emirate fjord forest fort
-    fortress galaxy garden geobox glacier gulf hamlet harbor harbour headland hill
-    hotel house installation island islet kingdom lake landform lighthouse location mall mansion
-    mill mine monastery monument moon mosque motorway mountain municipality nation
-    neighborhood neighbourhood ocean palace parish park peak peninsula place plaza planet plateau
-    port prefecture prison province pyramid quarter railway range region republic reserve
-    reservoir resort restaurant river road route ruin sea settlement shrine site skyscraper
-    square stadium state station strait stream street structure subdivision suburb summit
-    synagogue temple territory theater theatre tower town township track tunnel valley venue
-    village volcano ward water waterfall wetland winery zoo
-    bahnhof bauwerk berg burg fluss flughafen gebirge gebäude gemeinde gemeindeteil gewässer
-    insel kirche landkreis ort ortsteil see stadion staat stadt stadtteil straße
-    aéroport eau fleuve gare lac localité montagne municipalité pays quartier rivière ville île
-    édifice aeropuerto ciudad edificio estadio isla localidad montaña municipio país río
-    aeroporto cidade comune città divisione_amministrativa fiume isola lago monte stato ilha
-    localidade município rio berg eiland gemeente land plaats rivier gmina góra jezioro miasto
-    państwo powiat rzeka wieś wyspa kommun sjö tätort vattendrag город государство гора нп озеро
-    остров река страна
-    """,
-    MISC: """
-    accident act aircraft airliner album alphabet alloy animal animanga anime anthem attack
-    automobile award battle beverage bird book bomb breed calendar camera campaign car cartoon
-    case championship chemical chembox cocktail code comic competition composition compound
-    computer condition conflict constitution console convention crash crime cultivar cup
-    currency dance deal dinosaur disaster disease dish disorder document drink drug drugbox
-    earthquake election element engine enzyme episode eruption essay event expedition
-    family festival film firearm fish flag flood flower food format fruit fungus game gene genre
-    genus grape gun holiday hurricane icon ideology incident insect instrument journal
-    language law legislation letter locomotive mammal manga manuscript match medal medalist
-    mineral missile mission motorcycle moth movie musical mythology newsletter novel novella
-    olympics opera operation organism painting pathogen peoples phone plant play poem pogrom
-    prize product programme program protein protest protocol race rebellion recurring referendum
-    religion resolution ritual robot rocket satellite scandal script season series ship show
-    single software song soundtrack spacecraft spaceflight species speciesbox speech sport
-    standard statute storm story strike submarine supplement surname tank tax taxobox taxon
-    technology television tournament train treaty trophy unit vaccine vehicle video videogame
-    virus war weapon website wine work
-    computerspiel fernsehsendung krankheit lied musikalbum schiff sprache wahl chanson jeu
-    langue livre maladie série bateau canción enfermedad idioma libro película taxón videojuego
-    álbum canção filme livro jogo lingua libro tassobox boek taal schip gra język książka okręt
-    фильм альбом книга песня таксон язык корабль 映画 電影
-    """,
-}
-"""Nouns in names of infoboxes and, in the plural, of categories. Underscores are spaces."""
+_TABLES: dict[str, Any] = tomllib.loads(
+    files("sgtb.wikipedia.wikitext").joinpath("page_types.toml").read_text("utf-8")
+)
 
-_INFOBOXES: Mapping[str, str] = {
-    "aircraft begin": MISC,
-    "broadcast": ORG,
-    "christian leader": PER,
-    "classical composer": PER,
-    "comics organization": ORG,
-    "country at games": MISC,
-    "criminal organization": ORG,
-    "economy": MISC,
-    "ethnic group": MISC,
-    "family": MISC,
-    "given name": UNKNOWN,
-    "korean name": UNKNOWN,
-    "chinese": UNKNOWN,
-    "name module": UNKNOWN,
-    "surname": UNKNOWN,
-    "historic site": LOC,
-    "law enforcement agency": ORG,
-    "military unit": ORG,
-    "nrhp": LOC,
-    "performing group": ORG,
-    "power station": LOC,
-    "radio station": ORG,
-    "rail service": MISC,
-    "school district": ORG,
-    "sportif": PER,
-    "television channel": ORG,
-    "television station": ORG,
-    "tv channel": ORG,
-    "un body": ORG,
-    "world heritage": LOC,
-    "australian road": LOC,
-    "gaa club": ORG,
-    "organismo": ORG,
-}
+
+_INFOBOXES: Mapping[str, str] = _TABLES["infoboxes"]
 """Types by full infobox name, where the last known word would be misleading."""
 
-_BARE: Mapping[str, str] = {
-    "personendaten": PER,
-    "bio": PER,
-    "personnalité": PER,
-    "azienda": ORG,
-    "divisione amministrativa": LOC,
-    "stato": LOC,
-    "персона": PER,
-    "учёный": PER,
-    "писатель": PER,
-    "музыкант": PER,
-    "футболист": PER,
-    "государственный деятель": PER,
-    "военный деятель": PER,
-    "компания": ORG,
-    "нп": LOC,
-    "нп-россия": LOC,
-    "река": LOC,
-    "озеро": LOC,
-    "фильм": MISC,
-    "альбом": MISC,
-    "таксон": MISC,
-}
+_BARE: Mapping[str, str] = _TABLES["templates"]
 """Types by templates that are not called infobox."""
 
 _STRONG_PERSON = re.compile(
@@ -181,11 +40,21 @@ _UPKEEP = re.compile(
 """Maintenance categories, and categories of categories ("Rivers by country")."""
 
 _AFTER_HEAD = re.compile(
-    r"\s+(?:\(|(?:in|of|from|by|at|on|for|to|with|near|about|based|established|disestablished|"
-    r"founded|set|listed|formerly|described|directed|named|launched|published|completed|built|"
+    r"\s+(?:\(|(?:in|of|from|between|by|at|on|for|to|with|near|about|based|established|disestablished|"
+    r"founded|set|licensed|listed|formerly|described|directed|named|launched|published|completed|built|"
     r"killed|introduced|located|served|who|that|which|affiliated|involving|played|"
     r"du|de|des|del|della|di|do|da|dos|en|i|w|von|aus|im|à|au)\b)"
 )
+_IS = re.compile(
+    r"\b(?:is|was|are|were|became)\s+(?:an?|the|one of (?:the|its)|(?:two|three|several|any) of)\b"
+)
+_AND = re.compile(r"[,;:.](?=\s|$)|\s(?:and|or)\s")
+_PHRASES = 5
+_NOTE = re.compile(r"\([^()]*\)")
+_LIFE = re.compile(r"\([^()]*(?:\bborn\b|\d{3,4}\s*[–-][^()]*\d{3,4}\b)")
+_BORN = re.compile(r"\(.{0,60}\bborn\b")
+_HEAD_WORDS = 2
+"""Last words of a noun phrase that may name its kind: "city", "football club", "club side"."""
 _TEMPLATE = re.compile(r"\{\{([^{}|\[\]<>]{2,100})")
 _BOX = re.compile(
     r"(?:infobox|infobulle|ficha de|info/|faktamall|карточка|基礎情報|geobox)[\s:/_]*(.*)"
@@ -220,10 +89,45 @@ def page_type(title: str, text: str, categories: Iterable[str]) -> str:
     return _category_type(title, names)
 
 
+def sentence_type(title: str, sentence: str) -> str:
+    """Return PER, ORG, LOC or MISC by what a first sentence says that the page is about.
+
+    "X is an American footballer who …" is a person. "" if no known noun decides.
+    """
+    if _LIST.match(title):
+        return UNKNOWN
+    qualifier = re.search(r"([^\W\d_]+)\)$", title)
+    if qualifier is not None and (found := _word_type(qualifier[1])):
+        return found
+    said = _IS.search(plain := _NOTE.sub(" ", sentence))
+    if said is not None:
+        rest = plain[said.end() :]
+        stop = _AFTER_HEAD.search(rest)
+        phrases = _AND.split((rest[: stop.start()] if stop else rest).casefold())[:_PHRASES]
+        types = [type_ for type_ in map(_phrase_type, phrases) if type_]
+        if PER in types and _LIFE.search(sentence):  # "an American movie, stage and voice actor"
+            return PER
+        if types:
+            return types[0]
+    if _BORN.search(sentence):
+        return PER
+    bare = re.sub(r"\s*\([^()]*\)$", "", title).partition(", ")[0]
+    return (_phrase_type(bare.casefold()) if " " in bare else None) or UNKNOWN
+
+
+def _phrase_type(phrase: str) -> str | None:
+    """Return the type by the head noun of a phrase; None: unknown."""
+    words = re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", phrase)[-_HEAD_WORDS:]
+    if (known := " ".join(words)) in _INFOBOXES:
+        return _INFOBOXES[known]
+    found = (_word_type(word) for word in reversed(words))
+    return next((type_ for type_ in found if type_ is not None), None)
+
+
 _MUSICIAN = "PER or ORG"
-_TYPE_OF = {
+_TYPE_OF: dict[str, str] = {
     word.replace("_", " ").casefold(): type_
-    for type_, words in _WORDS.items()
+    for type_, words in _TABLES["words"].items()
     for word in words.split()
 }
 
