@@ -13,7 +13,15 @@ import pytest
 
 from sgtb import native
 from sgtb.boosting import SearchPlan
-from sgtb.native import bin_rows, mark_split_bins, pack_rows, partition, walk_rows
+from sgtb.native import (
+    add_rows,
+    best_split,
+    bin_rows,
+    mark_split_bins,
+    pack_rows,
+    partition,
+    walk_rows,
+)
 from tests.helpers.problem_builders import estimator, random_problems
 
 N, F, BORDERS = 5, 3, 255
@@ -98,6 +106,26 @@ def test_indices_out_of_range_are_refused(row):
     with pytest.raises(ValueError, match=f"^rows: {row} is outside 0..4$"):
         pack_rows(np.zeros(3), rows, 1.0, 8, out)
     assert not out.any(), "nothing is written before everything is checked"
+
+
+@pytest.mark.parametrize("residual", [np.nan, -np.inf, 1e300])
+def test_residuals_that_do_not_fit_are_refused(residual):
+    rows, out = np.arange(2, dtype=np.int32), np.zeros(2, np.int64)
+    with pytest.raises(ValueError, match=r"^residuals: a value is not finite, or too large"):
+        pack_rows(np.array([1.0, residual]), rows, 1.0, 8, out)
+    assert not out.any()
+
+
+def test_sums_of_histograms_wrap():
+    """Packed words of any size are added as numpy adds them."""
+    packed = np.array([2**63 - 1, 2**62, 5])
+    for n_features in (1, 8):
+        histogram = np.zeros((n_features, 256), np.int64)
+        rows = np.arange(3, dtype=np.int32)
+        add_rows(np.zeros((3, 8), np.uint8), n_features, packed, rows, histogram.reshape(-1))
+        assert (histogram[:, 0] == packed.sum()).all()
+    histogram[:, :3] = packed
+    best_split(histogram, np.full(8, 200, np.int32), 8, 1, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("offsets", [[0, 3, 2, 4], [1, 2, 3, 4], [0, 1, 2, 5], [0, 9, 9, 4]])

@@ -7,9 +7,9 @@ import pytest
 
 import sgtb
 from sgtb.linking.features.contexts import PLACES
-from sgtb.linking.features.groups.name_similarity import NAMES
 from sgtb.linking.features.groups.priors import PRIORS
 from sgtb.linking.features.groups.similarity import DESCRIPTIONS, OVERLAPS
+from sgtb.linking.features.groups.surface import NAMES
 
 NATIVE = Path(sgtb.__file__).parent / "native"
 LINKED = tuple(name for name in DESCRIPTIONS if name.startswith("linked_"))

@@ -35,4 +35,6 @@ BUILD: str = _build.__name__.rpartition("_")[2]
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(_build, name)
+    # Kept, because some kernels are imported within functions.
+    kernel = globals()[name] = getattr(_build, name)
+    return kernel

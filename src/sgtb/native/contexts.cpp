@@ -109,6 +109,7 @@ struct Spot {
 void check_tokens(const TokenTable& tokens) {
     const int64_t n_tokens = tokens.kind.size() - 1, n_documents = tokens.n_documents();
     const int64_t n_kinds = tokens.kinds.near.indptr.size() - 1;
+    check_at_least(tokens.kinds.near.indptr.size(), 1, "tokens.kinds.near");
     check_offsets(tokens.token_offsets, n_documents, n_tokens, "tokens.token_offsets");
     check_offsets(tokens.sentence_offsets, n_documents, tokens.sentences.shape(0),
                   "tokens.sentence_offsets");
@@ -244,8 +245,8 @@ void check_clues(const ClueLists& lists, int64_t n, int64_t room, const char* na
 std::span<const uint8_t> token_bytes(const TokenTable& tokens, int64_t token) {
     const Longs& offsets = tokens.kinds.near.indptr;
     const int64_t kind = tokens.kind[token];
-    check_value(offsets[kind], 0, offsets[kind + 1] + 1, "tokens.kinds.near");
     check_value(offsets[kind + 1], 0, tokens.kinds.near.data.size() + 1, "tokens.kinds.near");
+    check_value(offsets[kind], 0, offsets[kind + 1] + 1, "tokens.kinds.near");
     return tokens.kinds.near[kind];
 }
 

@@ -152,7 +152,7 @@ void check_fingerprints(const NameFingerprints& fingerprints, const char* name) 
     check_ragged(fingerprints.trigrams, n, name);
 }
 
-// The columns of `compare_names`, as NAMES of features/groups/name_similarity.py.
+// The columns of `compare_names`, as NAMES of features/groups/surface.py.
 enum NameColumn {
     NAME_EQUAL, TITLE_EQUAL, FULL_NAME_EQUAL, FULL_TITLE_EQUAL, WORDS_ALIKE,
     FULL_WORDS_ALIKE, LETTERS_ALIKE, FULL_LETTERS_ALIKE, WORDS_WITHIN, STARTS_ALIKE,

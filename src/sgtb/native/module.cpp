@@ -13,6 +13,7 @@ void bind_ranking(nanobind::module_&);
 void bind_text(nanobind::module_&);
 void bind_words(nanobind::module_&);
 void bind_mentions(nanobind::module_&);
+void bind_fuzzy(nanobind::module_&);
 void bind_wikitext(nanobind::module_&);
 
 // Whether there is a build for x86-64-v3 and this processor can run it.
@@ -41,6 +42,7 @@ NB_MODULE(SGTB_MODULE, module) {
     sgtb::bind_text(module);
     sgtb::bind_words(module);
     sgtb::bind_mentions(module);
+    sgtb::bind_fuzzy(module);
     sgtb::bind_wikitext(module);
     module.def("supports_v3", &sgtb::supports_v3);
 }

@@ -73,8 +73,9 @@ void check_search(const Search& s) {
                 const int64_t m = s.mention(direction, step);
                 check_value(m, s.mention_offsets[d], s.mention_offsets[d + 1], "mention");
                 check_at_least(s.n_candidates(m), 1, "candidates of a visited mention");
-                check_equal(s.step_blocks(direction, step + 1) - s.step_blocks(direction, step),
-                            blocks_of(s.n_candidates(m)), "step_blocks");
+                check_equal(s.step_blocks(direction, step + 1),
+                            s.step_blocks(direction, step) + blocks_of(s.n_candidates(m)),
+                            "step_blocks");
             }
     }
     if (s.pairs.n_features > 0)

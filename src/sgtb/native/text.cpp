@@ -13,6 +13,7 @@
 #include "bind.hpp"
 #include "check.hpp"
 #include "interrupt.hpp"
+#include "word_table.hpp"
 
 namespace sgtb {
 
@@ -246,6 +247,177 @@ int64_t find_names(PageCounter* counter, Bytes bits, Bytes text, int64_t at) {
     return at;
 }
 
+// ---- names in running text, with their places
+
+// Signs within the text; see pages/cased_text.py.
+enum Sign : uint8_t {
+    CAPITAL = 1,   // before a word that does not begin in lower case
+    SENTENCE = 2,  // a sentence ends
+    BREAK = 3,     // no name goes on beyond it
+    COMMA = 4,     // a comma after a word
+    DIGIT = 5,     // before a word that begins with a digit
+};
+
+// How a name may be written.
+enum NameUse : uint8_t {
+    IN_LOWER_CASE = 1,
+    WITH_COMMA = 2,
+};
+
+// The names to find: table of their hashes, and how each may be written.
+struct NameTable {
+    WordTable table;
+    Bytes uses;
+};
+
+// Names found: page, line within it, words of the line up to the name's end, hash of the name, and
+// whether it was found only because it may be in lower case.
+struct NameMatches {
+    Array<int32_t> page, line, word;
+    Array<uint64_t> hash;
+    Array<uint8_t> lower;
+};
+
+struct CasedWord {
+    uint64_t hash;
+    int32_t place;  // words of the line up to this one
+    bool capital, digit, fresh, comma;
+};
+
+// The longest names of a run of words, from left to right.
+class NameMatcher {
+public:
+    NameMatcher(const NameTable& names, const NameMatches& out) : names_(names), out_(out) {}
+
+    std::vector<CasedWord> words;  // since the last break
+
+    void match(int32_t page, int32_t line) {
+        const auto n = static_cast<int64_t>(words.size());
+        for (int64_t i = 0; i < n;) {
+            uint64_t name = HASH_START, best = 0;
+            int64_t next = 0;
+            bool comma = false, lower = false;
+            for (int64_t j = i; j < std::min(n, i + MAX_WORDS); ++j) {
+                comma |= j > i && words[j - 1].comma;
+                name = with_word(name, words[j].hash);
+                const int32_t number = names_.table.numbers[names_.table.place(name)];
+                if (number < 0) continue;
+                const uint8_t uses = names_.uses[number];
+                if (comma && !(uses & WITH_COMMA)) continue;
+                const bool shown = is_shown(i, j);
+                if (!shown && !(uses & IN_LOWER_CASE)) continue;
+                best = name, next = j + 1, lower = !shown;
+            }
+            if (next) add({page, line, words[next - 1].place, best, lower});
+            i = next ? next : i + 1;
+        }
+        words.clear();
+    }
+
+    int64_t size() const { return size_; }
+
+private:
+    struct Match {
+        int32_t page, line, word;
+        uint64_t hash;
+        bool lower;
+    };
+
+    // Whether words are written as a name: capitals at both ends, and a single word neither at the
+    // beginning of a sentence nor next to another capital.
+    bool is_shown(int64_t i, int64_t j) const {
+        auto upper = [&](int64_t k) { return words[k].capital || words[k].digit; };
+        if (i < j) return upper(i) && upper(j) && (words[i].capital || words[j].capital);
+        if (!words[i].capital || words[i].fresh) return false;
+        const bool before = i > 0 && words[i - 1].capital && !words[i - 1].fresh &&
+                            !words[i - 1].comma;
+        const bool after = i + 1 < static_cast<int64_t>(words.size()) && words[i + 1].capital &&
+                           !words[i].comma;
+        return !before && !after;
+    }
+
+    void add(const Match& found) {
+        out_.page[size_] = found.page;
+        out_.line[size_] = found.line;
+        out_.word[size_] = found.word;
+        out_.hash[size_] = found.hash;
+        out_.lower[size_++] = found.lower;
+    }
+
+    const NameTable& names_;
+    const NameMatches& out_;
+    int64_t size_ = 0;
+};
+
+}  // namespace
+
+SGTB_RECORD(NameTable, table, uses)
+SGTB_RECORD(NameMatches, page, line, word, hash, lower)
+
+namespace {
+
+// Find names in pages of text with signs: words with single spaces, lines ended by \n, pages by \f.
+// Returns their number; of names that overlap the first and longest is found.
+int64_t match_names(NameTable names, Bytes text, NameMatches out) {
+    check_table(names.table);
+    check_range(names.table.numbers, -1, names.uses.size(), "names.table.numbers");
+    const auto ends = std::ranges::count_if(
+        text, [](uint8_t c) { return c == ' ' || c == '\n' || c == '\f'; });
+    SGTB_CHECK_LENGTHS(ends + 1, out.page, out.line, out.word, out.hash, out.lower);
+    NameMatcher matcher(names, out);
+    Interrupt interrupt;
+    CasedWord word{HASH_START, 0, false, false, false, false};
+    bool empty = true, stop = false, ended = false, fresh = true;  // ended: a sentence
+    int32_t page = 0, line = 0, n_words = 0;
+    auto end_run = [&] {
+        matcher.match(page, line);
+        fresh |= ended;
+        stop = ended = false;
+    };
+    auto end_word = [&] {
+        if (!empty) {
+            word.place = ++n_words;
+            word.fresh = fresh;
+            fresh = false;
+            matcher.words.push_back(word);
+            if (stop) end_run();
+        }
+        word = {HASH_START, 0, false, false, false, false};
+        empty = true;
+    };
+    for (const uint8_t byte : text) {
+        switch (byte) {
+            case CAPITAL: word.capital = true; break;
+            case DIGIT: word.digit = true; break;
+            case COMMA: word.comma = true; break;
+            case SENTENCE: ended = true; [[fallthrough]];
+            case BREAK:
+                stop = true;
+                if (empty) end_run();
+                break;
+            case ' ': end_word(); break;
+            case '\n': case '\f':
+                end_word();
+                end_run();
+                fresh = true;
+                n_words = 0;
+                ++line;
+                if (byte == '\f') {
+                    interrupt.check();
+                    ++page;
+                    line = 0;
+                }
+                break;
+            default:
+                word.hash = with_byte(word.hash, byte);
+                empty = false;
+        }
+    }
+    end_word();
+    end_run();
+    return matcher.size();
+}
+
 // ---- rows of a key and decimal numbers
 
 // Whether Python's bytes.split() splits here.
@@ -334,6 +506,7 @@ void bind_text(nb::module_& module) {
     SGTB_BIND(count_pairs, counter, page, line, entity, window, first);
     SGTB_BIND(set_name_bits, bits, hashes);
     SGTB_BIND(find_names, counter, bits, text, at);
+    SGTB_BIND(match_names, names, text, out);
     SGTB_BIND(read_decimal_rows, data, separator, at, most, keys, out);
     module.attr("MAX_NAME_WORDS") = MAX_WORDS;
 }

@@ -95,12 +95,16 @@ void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block
 }
 
 // ---- histograms: sum of residuals and number of rows packed into one word per bin
+// Words are added unsigned: those of a caller may overflow.
 
 void pack_rows(Doubles residuals, Ints rows, double scale, int64_t count_bits,
                Array<int64_t> out) {
     check_equal(rows.size(), residuals.size(), "rows");
     check_range(rows, 0, out.size(), "rows");
     check_value(count_bits, 0, 63, "count_bits");
+    bool fit = true;
+    for (double residual : residuals) fit &= std::fabs(residual * scale) < 0x1p62;
+    if (!fit) fail("residuals", "a value is not finite, or too large for the scale");
     for (int64_t i = 0; i < residuals.size(); ++i)
         out[rows[i]] = static_cast<int64_t>(
             (static_cast<uint64_t>(static_cast<int64_t>(std::rint(residuals[i] * scale)))
@@ -118,10 +122,10 @@ void add_rows(Array<const uint8_t, 2> x, int64_t n_features, Longs packed, Ints 
     const int64_t width = x.shape(1);
     for (int64_t first = 0; first < n_features; first += 8) {
         const int64_t n_here = std::min<int64_t>(8, n_features - first);
-        int64_t* const counts = out.data() + first * BINS;
+        auto* const counts = reinterpret_cast<uint64_t*>(out.data()) + first * BINS;
         if (n_here == 8) {
             for (const int32_t row : rows) {
-                const int64_t weight = packed[row];
+                const uint64_t weight = packed[row];
                 uint64_t word;
                 std::memcpy(&word, x.data() + row * width + first, 8);
                 for (int f = 0; f < 8; ++f) counts[f * BINS + ((word >> (8 * f)) & 255)] += weight;
@@ -146,9 +150,10 @@ std::tuple<double, int64_t, int64_t, int64_t> best_split(Array<const int64_t, 2>
     check_range(n_bins, 1, MAX_BINS + 1, "n_bins");
     check_value(count_bits, 0, 63, "count_bits");
     const int64_t mask = (int64_t(1) << count_bits) - 1;
-    int64_t total = 0;
+    uint64_t sum = 0;
     // Any feature's bins hold all rows of the node, also those of one that was not drawn.
-    for (int64_t b = 0; b < BINS; ++b) total += histogram(0, b);
+    for (int64_t b = 0; b < BINS; ++b) sum += histogram(0, b);
+    const auto total = static_cast<int64_t>(sum);
     const int64_t n = total & mask;
     const double sum_all = static_cast<double>(total >> count_bits);
     const double parent = sum_all * sum_all / (static_cast<double>(n) + l2);
@@ -156,10 +161,11 @@ std::tuple<double, int64_t, int64_t, int64_t> best_split(Array<const int64_t, 2>
     double best = std::max(min_gain, parent * 0x1p-48);
     int64_t best_feature = -1, best_bin = 0, best_left = 0;
     for (int64_t f = 0; f < n_bins.size(); ++f) {
-        int64_t left = 0;
+        sum = 0;
         for (int64_t b = 0; b < n_bins[f] - 1; ++b) {
             if (histogram(f, b) == 0) continue;
-            left += histogram(f, b);
+            sum += histogram(f, b);
+            const auto left = static_cast<int64_t>(sum);
             const int64_t n_left = left & mask, n_right = n - n_left;
             if (n_left < min_leaf) continue;
             if (n_right < min_leaf) break;
@@ -418,7 +424,7 @@ void fill_masks(const Forest& forest, Ints trees, Array<const int32_t, 2> is_spl
         mask(above, j) &= ~((255u & ~uint32_t(mask_of(split))) << (8 * plane_of(split)));
     });
     for (int64_t f = 0; f < row.shape(0); ++f) {
-        const int64_t end = row(f, MAX_BINS) + is_split(f, MAX_BINS) + 1;
+        const int64_t end = int64_t(row(f, MAX_BINS)) + is_split(f, MAX_BINS) + 1;
         check_value(end, 0, mask.shape(0) + 1, "is_split");
         // A bin above a split is above all lower ones.
         for (int64_t r = row(f, 0) + 1; r < end; ++r)

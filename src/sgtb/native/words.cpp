@@ -3,32 +3,14 @@
 #include <cstring>
 #include <string_view>
 
+#include "hash.hpp"
 #include "interrupt.hpp"
 #include "ragged.hpp"
+#include "word_table.hpp"
 
 namespace sgtb {
 
 namespace {
-
-// The hash of a string, byte by byte.
-class Hash {
-public:
-    Hash& add(uint8_t byte) {
-        state_ = (state_ ^ byte) * 0x100000001B3;
-        return *this;
-    }
-    Hash& add(std::string_view text) {
-        for (const char byte : text) add(static_cast<uint8_t>(byte));
-        return *this;
-    }
-    uint64_t value() const {
-        const uint64_t mixed = (state_ ^ (state_ >> 33)) * 0xFF51AFD7ED558CCD;
-        return mixed ^ (mixed >> 33);
-    }
-
-private:
-    uint64_t state_ = 0xCBF29CE484222325;
-};
 
 struct Texts {
     Bytes data;
@@ -53,35 +35,12 @@ struct NameFingerprints {
     Ragged<uint64_t> words, trigrams;
 };
 
-// A hash table of the numbers of words, by the hashes of these; -1: an empty place.
-struct WordTable {
-    Array<const uint64_t> hashes;
-    Ints numbers;
-
-    // The place of a word, or the empty one where it would be.
-    int64_t place(uint64_t hash) const {
-        const auto mask = static_cast<uint64_t>(numbers.size() - 1);
-        uint64_t at = hash & mask;
-        for (int64_t probes = 0; probes < numbers.size(); ++probes, at = (at + 1) & mask)
-            if (numbers[at] < 0 || hashes[at] == hash) return static_cast<int64_t>(at);
-        fail("table.numbers", "no place is empty");
-    }
-};
-
 }  // namespace
 
 SGTB_RECORD(Texts, data, starts, ends)
 SGTB_RECORD(NameFingerprints, whole, squeezed, initials, beginning, words, trigrams)
-SGTB_RECORD(WordTable, hashes, numbers)
 
 namespace {
-
-void check_table(const WordTable& table) {
-    check_at_least(table.numbers.size(), 1, "table.numbers");
-    if (table.numbers.size() & (table.numbers.size() - 1))
-        fail("table.numbers", "the length is no power of two");
-    check_equal(table.hashes.size(), table.numbers.size(), "table.hashes");
-}
 
 // Enter the hashes of words, by number, into an empty hash table; `left_out` is not entered.
 void fill_word_table(Array<const uint64_t> words, Bytes left_out, Array<uint64_t> hashes,
