@@ -4,7 +4,8 @@ import multiprocessing
 import os
 import signal
 
-from sgtb.wikipedia.dump.dump_reader import ChunkPages, DumpPage
+from sgtb.wikipedia.dump.chunk_pages import ChunkPages
+from sgtb.wikipedia.dump.page_xml import DumpPage
 
 
 def keep(pages: ChunkPages) -> tuple[DumpPage, ...]:

@@ -40,7 +40,7 @@ def _link(text: str, start: int, end: int) -> Link:
     if not candidates:
         return Link(start, end, name, None, "", "", 0.0, "nothing")
     best = candidates[0]
-    found: Any = "near name" if name == "Jordn" else "exact"
+    found: Any = "similar name" if name == "Jordn" else "exact"
     return Link(
         start, end, name, best.entity, best.title, best.type, best.probability, found, candidates
     )  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.list_build import build_list
+from sgtb.kb.name_variants import VARIANT, VariantRules
 from sgtb.text.normalization import normal_name
 
 Record = dict[str, Any]
@@ -19,6 +20,7 @@ SOURCES = ("given", "anchors", "titles")
 SPELLINGS = (
     "U.S.", "US", "us", "Zürich", "Zurich", "ZÜRICH", "St. Mary's", "St Marys", "Łódź", "Lodz",
     "北京", "Ἀθῆναι", "C++", "!!!", "Jordan", "jordan", "Jordan's", "a b", "A-B", "naïve", "1984",
+    "Jo Ann Smith", "The Bank of X, Ltd.",
 )  # fmt: skip
 
 
@@ -28,17 +30,27 @@ def write_lines(path: Path, records: Iterable[Record]) -> Path:
 
 
 def build(folder: Path, records: Iterable[Record], name: str = "kb", **options: Any) -> Path:
-    """Build a knowledge base in a folder of this name, and return that."""
+    """Build a knowledge base in a folder of this name, and return that; by default no variants."""
+    options.setdefault("variants", None)
     build_list(write_lines(folder / f"{name}.jsonl", records), folder / name, **options)
     return folder / name
 
 
 class World:
-    """What a knowledge base holds, as plain dictionaries: entities in the order of numbers."""
+    """What a knowledge base holds, as plain dictionaries: entities in the order of numbers.
 
-    def __init__(self, records: Iterable[Record], pairs: dict[tuple[str, str], int]) -> None:
+    variants  rules of variants; None: none are made
+    """
+
+    def __init__(
+        self,
+        records: Iterable[Record],
+        pairs: dict[tuple[str, str], int],
+        variants: VariantRules | None = None,
+    ) -> None:
         self.entities: dict[str, Record] = {}
         self.pairs = dict(pairs)
+        self.variants = variants
         self.add(records)
 
     def copy(self) -> "World":
@@ -78,25 +90,41 @@ class World:
             entity["links"] = [link for link in entity.get("links", []) if link not in gone]
         self.pairs = {pair: n for pair, n in self.pairs.items() if not gone.intersection(pair)}
 
+    def aliases(self, id_: str) -> list[Record]:
+        """All names of an entity, variants included."""
+        entity = self.entities[id_]
+        if self.variants is None:
+            return list(entity["aliases"])
+        names = [entity["name"], *sorted(alias["name"] for alias in entity["aliases"])]
+        made = self.variants.variants(names, entity.get("type") or "")
+        return entity["aliases"] + [{"name": n, "source": VARIANT, "count": 1} for n in made]
+
     def names(self) -> list[str]:
         """Every name in normal form, in the order of its bytes."""
-        found = {normal_name(a["name"]) for e in self.entities.values() for a in e["aliases"]}
+        found = {normal_name(a["name"]) for id_ in self.entities for a in self.aliases(id_)}
         return sorted(found, key=str.encode)
 
     def candidates(self, name: str, k: int = 30) -> list[tuple[str, float, dict[str, int]]]:
         """Id, prior and counts by source, likeliest first."""
         counts: dict[str, dict[str, int]] = {}
-        for id_, entity in self.entities.items():
-            for alias in entity["aliases"]:
+        for id_ in self.entities:
+            spelt: dict[str, list[int]] = {}
+            for alias in self.aliases(id_):
                 if normal_name(alias["name"]) == normal_name(name):
-                    row = counts.setdefault(id_, {})
-                    row[alias["source"]] = row.get(alias["source"], 0) + alias["count"]
-        totals = {s: sum(row.get(s, 0) for row in counts.values()) for s in SOURCES}
-        known = [s for s in SOURCES if totals[s]]
+                    spelt.setdefault(alias["source"], []).append(alias["count"])
+            if spelt:
+                # Spellings that were not counted are one name.
+                counts[id_] = {s: sum(n) if max(n) > 1 else 1 for s, n in spelt.items()}
+        weight = {**dict.fromkeys(SOURCES, Fraction(1)), VARIANT: Fraction(1, 10)}
+        totals = {s: sum(row.get(s, 0) for row in counts.values()) for s in weight}
+        known = [s for s in weight if totals[s]]
         found = []
         for id_, row in counts.items():
-            prior = sum((Fraction(row.get(s, 0), totals[s]) for s in known), Fraction(0))
-            found.append((id_, float(np.float32(float(prior / len(known)))), row))
+            prior = sum(
+                (weight[s] * Fraction(row.get(s, 0), totals[s]) for s in known), Fraction(0)
+            )
+            share = prior / sum(weight[s] for s in known)
+            found.append((id_, float(np.float32(float(share))), row))
 
         def order(item: tuple[str, float, dict[str, int]]) -> tuple[float, float, str]:
             popularity = self.entities[item[0]].get("popularity")
@@ -118,7 +146,9 @@ class World:
         return [other for other in self.entities if other in wanted]
 
 
-def random_world(random: Random, size: int, dimensions: int = 0) -> World:
+def random_world(
+    random: Random, size: int, dimensions: int = 0, variants: VariantRules | None = None
+) -> World:
     """A world of some entities that share names, links and words."""
     records = [random_record(random, f"{random.choice('QéZa')}{i}") for i in range(size)]
     records[0]["aliases"] = [{"name": "first", "count": 1, "source": s} for s in SOURCES]
@@ -131,7 +161,7 @@ def random_world(random: Random, size: int, dimensions: int = 0) -> World:
     for _ in range(size):
         a, b = sorted(random.sample(ids, 2))
         pairs[a, b] = random.randint(1, 9)
-    return World(records, pairs)
+    return World(records, pairs, variants)
 
 
 def random_record(random: Random, id_: str) -> Record:
@@ -183,7 +213,7 @@ def assert_shows(kb: KnowledgeBase, world: World) -> None:
         assert near == world.met(id_)
     assert kb.info()["pairs"] == len(world.pairs)
     assert kb.info()["links"] == sum(len(world.links(id_)) for id_ in ids)
-    assert kb.info()["aliases"] == sum(len(e["aliases"]) for e in world.entities.values())
+    assert kb.info()["aliases"] == sum(len(world.aliases(id_)) for id_ in ids)
     assert kb.info()["names"] == len(names)
 
 
@@ -212,7 +242,7 @@ def assert_card(kb: KnowledgeBase, world: World, id_: str, entity: Record) -> No
     popularity = entity.get("popularity")
     assert np.isnan(card.popularity) if popularity is None else card.popularity == popularity
     aliases = {(a.name, a.source): a.count for a in card.aliases}
-    assert aliases == _counted(entity["aliases"])
+    assert aliases == _counted(world.aliases(id_))
     assert len(aliases) == len(card.aliases)
     links = world.links(id_)
     assert list(card.links) == links

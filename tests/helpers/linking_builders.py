@@ -16,16 +16,16 @@ import pytest
 
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.core.entities import EntityTable
+from sgtb.core.ragged import Texts
 from sgtb.core.records import NIL, Document, Mention, Token
-from sgtb.core.sparse_matrix import latent_directions
+from sgtb.core.sparse_matrix import latent_directions, unit
 from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
 from sgtb.linking.entities import background
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.lexicon import Lexicon, string_numbers
 from sgtb.linking.features.feature_matrix import Table
 from sgtb.text.normalization import normal_words
-from sgtb.text.text_arrays import Texts
-from sgtb.text.word_vectors import WordVectors, unit
+from sgtb.text.word_vectors import WordVectors
 from tests.helpers.kb_worlds import build
 
 PLACES = ("Orlan", "Vessa", "Tarn", "Quill", "Brask", "Meck")

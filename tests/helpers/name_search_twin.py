@@ -10,12 +10,16 @@ from sgtb.native import token_shape_bits as w
 
 Spans = tuple[tuple[int, int], ...]
 
-_LOUD_PROBABILITY = 0.2
-"""The least link probability of a single word among words that are all in capitals."""
+_RARE = 0.2
+"""The least link probability of names that other signs speak against."""
 _SEVERAL = 3
 """How many words at least make a line all in capitals a headline, and not a name."""
 _TOKENS_A_WORD = 4
 """How many tokens a word may have on average: "J." has two, one in Devanagari has several."""
+_PLAIN_WORDS = 2
+"""How many lower-case words a name may have, besides those that link others."""
+_QUOTED_WORDS = 3
+"""How many words an unknown name may have between quotation marks."""
 _QUOTES = frozenset('"“„«‘')
 
 
@@ -60,7 +64,7 @@ class SlowNameSearch:
     def tries(self, first: int, stop: int) -> Iterator[Try]:
         """Yield the places of a sentence where a name may begin."""
         words = [shape for shape in self.shapes[first:stop] if shape & w.WORD]
-        headline = not any(shape & w.PLAIN for shape in words)
+        headline = all(shape & w.LINK or not shape & w.SMALL for shape in words)
         loud = sum(shape & w.UPPER > 0 for shape in words) >= _SEVERAL and not any(
             shape & w.SMALL for shape in words
         )
@@ -90,22 +94,26 @@ class SlowNameSearch:
         """Return the last token and the text of whatever from token i on may be a name."""
         text, most = self.text, self.max_words
         start, end = self.starts[i], -1
-        words, linked, comma = 0, False, False
+        words, plain, linked, comma, quoted = 0, 0, False, False, False
         ends = []
         for j in range(i, min(stop, i + _TOKENS_A_WORD * most)):
             shape, begins, ends_at = self.shapes[j], self.starts[j], self.ends[j]
             glued = begins == end
-            if ends_at - start > MAX_KEY or (
-                0 <= end < begins - 1 and _has_empty_line(text[end:begins])
-            ):
+            if ends_at - start > MAX_KEY or (0 <= end < begins and _has_break(text[end:begins])):
                 break
             if shape & w.WORD:
                 words += not glued
-                name_like = glued or shape & self.named or (linked and shape & w.PLAIN)
-                if words > most or not (name_like or shape & w.LINK):
+                named = glued or shape & self.named
+                plain += bool(shape & w.PLAIN and not named and not linked)
+                name_like = named or shape & w.PLAIN
+                if words > most or plain > _PLAIN_WORDS or not (name_like or shape & w.LINK):
                     break
-                may_end = name_like and not comma
+                may_end = name_like and not comma and not quoted
                 linked = shape & w.LINK > 0
+            elif glued and quoted and shape & w.CLOSER:
+                may_end = quoted = False
+            elif not glued and not quoted and j > i and self.texts[j] in _QUOTES:
+                may_end, quoted = False, True
             elif glued and shape & (w.INNER | w.MARK):
                 may_end = shape & w.MARK > 0
             elif shape & w.FREE:
@@ -142,12 +150,12 @@ class SlowNameSearch:
                 if attempt.ends and attempt.ends[0][1] in answers and self._doubtful(attempt):
                     doubtful.append(i)
                 continue
-            after = -1
+            after, rare = -1, False
             if following is not None and following.first == i + 1:
                 after = self._longest(following, answers)
-            if after >= last > i and self._droppable(attempt):
-                continue
-            if after < 0 and last == i and self._cut(attempt):
+                single = after == i + 1 and self.shapes[i] & w.NAME
+                rare = single and answers[following.ends[0][1]] < _RARE
+            if after >= last > i and self._droppable(attempt) and not rare:
                 continue
             chosen.append((i, last))
             free = last + 1
@@ -161,7 +169,7 @@ class SlowNameSearch:
         for last, name in reversed(attempt.ends):
             probability = answers.get(name)
             if probability is not None and (
-                self._may_be_phrase(attempt, last)
+                self._may_be_phrase(attempt, last, probability)
                 if last > attempt.first
                 else self._may_be_word(attempt, probability)
             ):
@@ -175,7 +183,7 @@ class SlowNameSearch:
             return bool(shape & w.UPPER) and not attempt.loud  # US, but neither It nor us
         if self._doubtful(attempt):
             return False
-        return not attempt.loud or not probability < _LOUD_PROBABILITY
+        return not attempt.headline or not probability < _RARE
 
     def _doubtful(self, attempt: Try) -> bool:
         """Whether a word's capital is explained by where it stands, or by the calendar."""
@@ -187,9 +195,12 @@ class SlowNameSearch:
         weak = self.capitals and (attempt.fresh or attempt.headline)
         return weak and self.texts[attempt.first].lower() in self.small
 
-    def _may_be_phrase(self, attempt: Try, last: int) -> bool:
+    def _may_be_phrase(self, attempt: Try, last: int, probability: float) -> bool:
         """Whether several words that are a name are one here: "The Who", but not "to be"."""
         words = [s for s in self.shapes[attempt.first : last + 1] if s & w.WORD]
+        if self.capitals and words[-1] & w.PLAIN:
+            rare = probability < _RARE
+            return not rare and any(s & w.NAME and not s & w.COMMON for s in words)
         return any(not s & w.COMMON for s in words) or (
             not attempt.loud and all(s & w.NAME for s in words)
         )
@@ -204,20 +215,82 @@ class SlowNameSearch:
             return False
         return bool(shape & w.LEAD) and (attempt.fresh or not shape & w.NAME)
 
-    def _cut(self, attempt: Try) -> bool:
-        """Whether a word goes on as a name nobody knows: "James Dean" does not mean a James."""
-        i, j = attempt.first, attempt.first + 1
-        if attempt.headline or j == len(self.texts) or self.shapes[i] & w.UPPER:
+    def runs(self, first: int, stop: int) -> Iterator[tuple[int, int, bool]]:
+        """Yield first and last token of what looks like a name, and whether a title precedes it."""
+        i, titled = first, False
+        while i < stop:
+            if self._is_title(i, stop):
+                i = self._after_word(i, stop)
+                titled = self._beside(i, stop)
+            elif not self._is_name_word(i) or self.shapes[i] & w.SUFFIX:
+                i, titled = i + 1, False
+            else:
+                last, following = i, self._next_word(i, stop)
+                while following is not None:
+                    last = following
+                    ended = self.shapes[last] & w.SUFFIX
+                    following = None if ended else self._next_word(last, stop)
+                yield i, last, titled
+                i, titled = last + 1, False
+
+    def _beside(self, j: int, stop: int) -> bool:
+        """Whether a token follows the one before it with nothing or one character between."""
+        if j >= stop:
             return False
-        following = self.texts[j]
+        gap = self.text[self.ends[j - 1] : self.starts[j]]
+        return len(gap) < 2 and gap != "\t" and len(f".{gap}.".splitlines()) == 1
+
+    def _is_name_word(self, j: int) -> bool:
+        shape = self.shapes[j]
+        common = shape & w.COMMON and not shape & w.UPPER
+        return bool(shape & w.CAPITAL and not shape & (w.DATE | w.ORDINARY) and not common)
+
+    def _after_word(self, j: int, stop: int) -> int:
+        dotted = self.shapes[j] & w.SHORT and j + 1 < stop and self.texts[j + 1] == "."
+        return j + 2 if dotted and self._glued(j + 1) else j + 1
+
+    def _is_title(self, j: int, stop: int) -> bool:
+        shape = self.shapes[j]
+        if not (self._is_name_word(j) and shape & (w.TITLE | w.ROLE)):
+            return False
+        k = self._after_word(j, stop)
+        following = self.shapes[k] if self._beside(k, stop) and self._is_name_word(k) else 0
+        if shape & w.MODIFIER:
+            return following & (w.TITLE | w.ROLE) > 0
+        return shape & w.ROLE > 0 or following > 0
+
+    def _next_word(self, j: int, stop: int) -> int | None:
+        """Return the next word of a name after its word j."""
+        k = self._after_word(j, stop)
+        if not self._beside(k, stop):
+            return None
+        if self.shapes[k] & w.SUFFIX:
+            return k
+        between = self._between(j, k, stop)
+        if between is None or not all(self._beside(m, stop) for m in range(k, between + 1)):
+            return None
         return (
-            self.text[self.ends[i] : self.starts[j]] == " "
-            and len(following) > 1
-            and following[0].isupper()
-            and not self.shapes[j] & (w.UPPER | w.COMMON | w.DATE | w.TITLE)
+            between if self._is_name_word(between) and not self._is_title(between, stop) else None
         )
 
+    def _between(self, j: int, k: int, stop: int) -> int | None:
+        """Return the token after whatever may stand between two words of a name."""
+        if self.texts[k] in _QUOTES and not self._glued(k):
+            words = k + 1
+            while words < stop and self.shapes[words] & w.WORD:
+                words += 1
+            closed = words < stop and self.shapes[words] & w.CLOSER and self._glued(words)
+            return words + 1 if closed and 1 <= words - k - 1 <= _QUOTED_WORDS else None
+        if self.shapes[k] & w.PARTICLE:
+            while k + 1 < stop and self.shapes[k] & w.PARTICLE:
+                k += 1
+        elif self.shapes[j] & w.HEAD and self.texts[k] == "of":
+            k += 1 + (k + 1 < stop and self.shapes[k + 1] & w.THE > 0)
+        elif self.texts[k] == "&":
+            k += 1
+        return k
 
-def _has_empty_line(gap: str) -> bool:
-    """Whether there are two line breaks or more, of any kind."""
-    return len(f".{gap}.".splitlines()) > 2
+
+def _has_break(gap: str) -> bool:
+    """Whether there are two line breaks or more, of any kind, or a tab."""
+    return len(f".{gap}.".splitlines()) > 2 or "\t" in gap

@@ -11,9 +11,7 @@ import lmdb
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.kb.layout import COLUMNS, HEADER, NEAR, PATCH, ROW
-
-DTYPES: dict[str, Any] = {"entities": ROW, "text": "u1", "links": "<i4", "near": NEAR}
+from sgtb.kb.layout import COLUMNS, DTYPES, HEADER, PATCH, ROW
 
 
 def data_of(place: Path) -> Path:
@@ -65,7 +63,7 @@ def items(place: Path, name: str, dimensions: int = 1) -> Iterator[npt.NDArray[A
     """Give the items of a column, and write them back with a checksum that fits."""
     path = column(place, name)
     head, body = path.read_bytes()[: HEADER.size], path.read_bytes()[HEADER.size :]
-    found = np.frombuffer(body, DTYPES.get(name, "<f2")).copy()
+    found = np.frombuffer(body, DTYPES[name]).copy()
     yield found.reshape(-1, dimensions) if name in ("vectors", "words") else found
     path.write_bytes(head + found.tobytes())
     with state(place) as fields:

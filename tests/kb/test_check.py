@@ -165,6 +165,16 @@ def set_state(key, value):
     return tamper
 
 
+def fewer(name):
+    """State one item less of a column."""
+
+    def tamper(place):
+        with state(place) as fields:
+            fields["columns"][name]["items"] -= 1
+
+    return tamper
+
+
 def both(*tampers):
     def tamper(place):
         for one in tampers:
@@ -214,6 +224,17 @@ TAMPERED = {
     "a vector too long": (set_item("vectors", 1, 1), "vectors.bin: vector 1 has no unit length"),
     "a vector of zeros": (set_item("vectors", 0, 0), "vectors.bin: vector 0 has no unit length"),
     "a vector that is none": (set_item("words", 1, np.nan), "words.bin: vector 1 has no unit"),
+    "names that overlap": (set_item("fuzzy_offsets", 1, 9), "fuzzy_offsets.bin: values do not fit"),
+    "names that begin late": (set_item("fuzzy_offsets", 0, 1), "fuzzy_offsets.bin: values do not"),
+    "names that end early": (set_item("fuzzy_offsets", -1, 4), "fuzzy_offsets.bin: values do not"),
+    "names that begin beyond": (set_item("fuzzy_starts", 1, 2**32 - 1), "fuzzy_starts.bin: values"),
+    "a posting of no name": (
+        set_item("fuzzy_postings", -1, 5),
+        "fuzzy_postings.bin: values do",
+    ),
+    "a token without weight": (set_item("fuzzy_weight", 7, 0), "fuzzy_weight.bin: values do not"),
+    "a name without norm": (set_item("fuzzy_norm", 0, 0), "fuzzy_norm.bin: values do not fit"),
+    "a norm that is none": (set_item("fuzzy_norm", 1, np.nan), "fuzzy_norm.bin: values do not fit"),
     "text that is none": (set_item("text", 0, 255), "has text that cannot be read"),
     "too many entities stated": (set_state("entities", 5), "4 entities, but 5 are stated"),
     "too many names stated": (set_state("names", 6), "5 names, but there should be 6"),
@@ -238,7 +259,7 @@ def test_what_does_not_hold_together_is_found(place, tamper, problem):
         change("rows", PATCH.pack(0), bytes(71)),
         set_state("build", "00" * 16),
         set_state("build", "xy"),
-        set_state("format", 2),
+        set_state("format", 3),
         set_state("dimensions", 3),
         set_state("dimensions", 10**9),
         set_state("generation", -1),
@@ -249,8 +270,13 @@ def test_what_does_not_hold_together_is_found(place, tamper, problem):
         set_state("columns", {name: {"items": 2**62, "crc": 0} for name in COLUMNS}),
         set_state("columns", {name: {"items": "1", "crc": 0} for name in COLUMNS}),
         set_state("unknown", 1),
+        set_state("indexed", -1),
+        fewer("fuzzy_weight"),
+        fewer("fuzzy_norm"),
+        fewer("fuzzy_starts"),
+        fewer("fuzzy_offsets"),
     ],
-    ids=range(16),
+    ids=range(21),
 )
 def test_what_cannot_be_trusted_is_not_opened(place, tamper):
     tamper(place)

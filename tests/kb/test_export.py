@@ -115,7 +115,7 @@ def test_what_a_writer_takes_can_be_built_again(tmp_path):
     writer.entity("Q1", "t" * 400, "", "", float("nan"), [Spelling(text, 0, 1) for text in odd])
     writer.entity("Q0", "!!!", "d", "", 1e-40, [])
     writer.finish()
-    (tmp_path / "kb" / "kb.json").write_text('{"format": 1, "data": "data-000001"}')
+    (tmp_path / "kb" / "kb.json").write_text('{"format": 2, "data": "data-000001"}')
     lines = exported(tmp_path / "kb")
     assert exported(built_again(tmp_path, lines)) == lines
 

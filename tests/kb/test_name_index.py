@@ -96,7 +96,7 @@ def exact_priors(table):
 @settings(deadline=None, derandomize=True)
 @given(counts)
 def test_priors_are_the_mean_over_the_sources_that_know_the_name(table):
-    found = priors(table, len(next(iter(table.values()))))
+    found = priors(table, [1.0] * len(next(iter(table.values()))))
     exact = exact_priors(table)
     assert list(found) == list(table)
     for entity, prior in found.items():
@@ -109,7 +109,7 @@ def test_priors_are_the_mean_over_the_sources_that_know_the_name(table):
 def test_a_packed_name_has_the_likeliest_first(table, fames, data):
     sources = len(next(iter(table.values())))
     ids = data.draw(st.permutations([b"%02d" % i for i in range(41)]))
-    packed = pack_name(table, sources, (3, 5), lambda number: (fames[number], ids[number]))
+    packed = pack_name(table, [1.0] * sources, (3, 5), lambda number: (fames[number], ids[number]))
     value = unpack_name(packed, sources)
     assert (value.linked, value.pages) == (3, 5)
     exact = exact_priors(table)
@@ -123,7 +123,7 @@ def test_a_packed_name_has_the_likeliest_first(table, fames, data):
 @given(counts, st.integers(1, 200))
 def test_a_name_of_another_length_is_refused_or_has_whole_candidates(table, cut):
     sources = len(next(iter(table.values())))
-    packed = pack_name(table, sources, (0, 0), lambda number: (0.0, b""))[:-cut]
+    packed = pack_name(table, [1.0] * sources, (0, 0), lambda number: (0.0, b""))[:-cut]
     try:
         value = unpack_name(packed, sources)
     except ValueError:

@@ -23,6 +23,7 @@ from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.layout import COLUMNS
 from sgtb.kb.name_index import Spelling
+from sgtb.kb.name_variants import DEFAULT_RULES
 from tests.helpers.kb_processes import contents, forked
 from tests.helpers.kb_worlds import (
     assert_batch_is_single,
@@ -137,7 +138,19 @@ def test_heads_of_many_names(tmp_path):
         assert heads.known.tolist() == [kb.name_value(name) is not None for name in names]
         assert heads.linked.tolist() == [3, 0, 0, 0, 0, 0, 3]
         assert heads.pages.tolist() == [12, 0, 2**31, 0, 0, 0, 12]
-        assert [len(column) for column in kb.name_heads([])] == [0, 0, 0]
+        assert [len(column) for column in kb.name_heads([])] == [0, 0, 0, 0]
+
+
+def test_heads_tell_variants_from_listed_names(tmp_path):
+    records = [
+        {"id": "a", "name": "Anna Meck", "type": "PER"},
+        {"id": "b", "name": "Berta Orff", "aliases": ["Orff"], "type": "PER"},
+        {"id": "c", "name": "Carl Orff", "type": "PER"},
+    ]
+    with KnowledgeBase.open(build(tmp_path, records, variants=DEFAULT_RULES)) as kb:
+        heads = kb.name_heads(["Anna Meck", "Meck", "Orff", "nobody"])
+        assert heads.known.tolist() == [True, True, True, False]
+        assert heads.variant.tolist() == [False, True, False, False]
 
 
 @pytest.mark.parametrize("id_", ["", "Q", "q2", "x" * 10_000, "\0", "\ud800", "Q2\0"])

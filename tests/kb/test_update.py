@@ -16,6 +16,7 @@ from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.check import check
 from sgtb.kb.export import export_lines
+from sgtb.kb.name_variants import DEFAULT_RULES
 from sgtb.kb.update import UpdateReport, read_ids
 from tests.helpers.kb_processes import contents
 from tests.helpers.kb_worlds import (
@@ -87,8 +88,9 @@ class Changes:
 @pytest.mark.parametrize("seed", range(8))
 def test_any_sequence_of_changes_ends_where_the_twin_ends(tmp_path, seed):
     random = Random(seed)
-    world = random_world(random, random.randint(2, 12), DIMENSIONS)
-    place = build(tmp_path, world.records())
+    variants = (None, DEFAULT_RULES)[seed % 2]
+    world = random_world(random, random.randint(2, 12), DIMENSIONS, variants)
+    place = build(tmp_path, world.records(), variants=variants)
     changes = Changes(random, place, world)
     with KnowledgeBase.open(place) as kb:
         fingerprints = {kb.info()["fingerprint"]}
@@ -122,7 +124,7 @@ def assert_built_again_it_is_the_same(tmp_path, kb, world):
         for name in names:
             one, two = ([candidate_of(k, c) for c in k.candidates(name)] for k in (kb, again))
             assert one == two
-    direct = build(tmp_path, world.records(), "direct")
+    direct = build(tmp_path, world.records(), "direct", variants=world.variants)
     with KnowledgeBase.open(direct) as other:
         assert_shows(other, world)
 
@@ -275,21 +277,30 @@ A = {"id": "A", "name": "a"}
 FOREIGN = [{"name": "x", "source": "new"}]
 MANY = [f"{i:04d}" + "x" * 490 for i in range(2200)]
 WRONG_ADDITIONS = {
-    "there already": ([A, {"id": "Q1", "name": "x"}], "line 2: id 'Q1' already exists"),
-    "twice": ([A, A], "line 2: id 'A' is given twice, first in line 1"),
-    "without a name": ([{"id": "A"}], "line 1: .*no `name`"),
-    "with a link to nobody": ([{**A, "links": ["Q9"]}], "line 1: links to 'Q9'"),
-    "with another source": ([{**A, "aliases": FOREIGN}], "line 1: source 'new' is none of given"),
-    "with a longer vector": ([A, {**A, "id": "B", "vector": [1, 2, 3]}], "line 2: .* length 2"),
+    "there already": ([A, {"id": "Q1", "name": "x"}], "line 2, key id: 'Q1' already exists"),
+    "twice": ([A, A], "line 2, key id: 'A' is given twice, first in line 1"),
+    "without a name": ([{"id": "A"}], "line 1, key name: missing"),
+    "with a link to nobody": (
+        [{**A, "links": ["Q9"]}],
+        "line 1, key links: no entity has the id 'Q9'",
+    ),
+    "with another source": (
+        [{**A, "aliases": FOREIGN}],
+        "line 1, key aliases: source 'new' is none of given",
+    ),
+    "with a longer vector": (
+        [A, {**A, "id": "B", "vector": [1, 2, 3]}],
+        "line 2, key vector: 3 numbers, but .* length 2",
+    ),
     "with too many names": ([A, {**A, "id": "B", "aliases": MANY}], "line 2: .*1,048,576 bytes"),
     "a header": ([{"kind": "kb", "sources": ["given"]}], "line 1: only entities"),
 }
 WRONG_CHANGES = {
-    "not there": ([{"id": "Q1"}, {"id": "Q9"}], "line 2: there is no entity 'Q9'"),
-    "twice": ([{"id": "Q1"}, {"id": "Q1"}], "line 2: id 'Q1' is given twice"),
+    "not there": ([{"id": "Q1"}, {"id": "Q9"}], "line 2, key id: there is no entity 'Q9'"),
+    "twice": ([{"id": "Q1"}, {"id": "Q1"}], "line 2, key id: 'Q1' is given twice"),
     "with a link to nobody": (
         [{"id": "Q1", "name": "x"}, {"id": "Q2", "links": ["Q1", "Q9"]}],
-        "line 2: links to 'Q9'",
+        "line 2, key links: no entity has the id 'Q9'",
     ),
     "with too many names": ([{"id": "Q1", "aliases": MANY}], "line 1: .*1,048,576 bytes"),
     "a pair": ([{"kind": "pair", "a": "Q1", "b": "Q3", "count": 1}], "line 1: only entities"),

@@ -27,7 +27,7 @@ from sgtb.kb.entity import TYPES
 from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.layout import COLUMNS, HEADER, item_size
-from sgtb.kb.name_index import by_name, pack_name, unpack_name
+from sgtb.kb.name_index import by_name, pack_name, source_weights, unpack_name
 
 MAX_PROBLEMS = 20
 _LENGTH = 2e-3
@@ -100,7 +100,9 @@ def _problems(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
         yield from found
         if found:
             return
-    yield from chain(_links(kb), _near(kb), _vectors(kb), _words(kb), _names(kb, progress))
+    yield from chain(
+        _links(kb), _near(kb), _vectors(kb), _words(kb), _fuzzy(kb), _names(kb, progress)
+    )
 
 
 def _checksums(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
@@ -141,6 +143,10 @@ def _rows(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
         yield f"{path}: entity number {number} has a text of negative length"
     for number in np.flatnonzero(alive & (rows["type"] >= len(TYPES)))[:MAX_PROBLEMS]:
         yield f"{path}: entity number {number} has no known type"
+    own = rows["own_type"]
+    wrong = (own > len(kb.state.own_types)) | (own > 0) & (rows["type"] > 0)
+    for number in np.flatnonzero(alive & wrong)[:MAX_PROBLEMS]:
+        yield f"{path}: entity number {number} has an own type that is not stated, or two types"
     living = int(alive.sum())
     if living != kb.state.entities:
         yield f"{path}: {living:,} entities, but {kb.state.entities:,} are stated"
@@ -206,9 +212,29 @@ def _words(kb: KnowledgeBase) -> Iterator[str]:
         yield f"{kb.path}: words and their vectors are not one to one"
 
 
+def _fuzzy(kb: KnowledgeBase) -> Iterator[str]:
+    """Check the structure of the fuzzy index, of which a search checks only what it reads."""
+    index = kb.fuzzy
+    wrong = {
+        "offsets": _no_offsets(index.offsets, len(index.text)),
+        "starts": _no_offsets(index.starts, len(index.postings)),
+        "postings": bool(np.any(index.postings >= len(index.norm))),
+        "weight": bool(np.any(index.weight == 0)),
+        "norm": not np.all((index.norm > 0) & np.isfinite(index.norm)),
+    }
+    for column in (column for column, damaged in wrong.items() if damaged):
+        path = column_path(kb.folder, f"fuzzy_{column}")
+        yield f"{path}: values do not fit the names of the fuzzy index"
+
+
+def _no_offsets(offsets: npt.NDArray[np.uint32], end: int) -> bool:
+    """Return whether numbers do not ascend from 0 to the end."""
+    return bool(offsets[0] != 0 or offsets[-1] != end or np.any(offsets[1:] < offsets[:-1]))
+
+
 def _names(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
     """Compare ids and names in LMDB with those of the entities."""
-    folder, sources = kb.folder, len(kb.sources)
+    folder, sources, weights = kb.folder, len(kb.sources), source_weights(kb.sources)
     env, transaction = kb.tables()
     with tempfile.TemporaryDirectory() as scratch:
         names = SortedRuns(Path(scratch), "names", DEFAULT_MEMORY)
@@ -246,7 +272,7 @@ def _names(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
                 continue
             try:
                 known = unpack_name(value, sources)
-                expected = pack_name(counts, sources, (known.linked, known.pages), _tie_key(kb))
+                expected = pack_name(counts, weights, (known.linked, known.pages), _tie_key(kb))
             except ValueError as error:
                 yield f"{env.path}: the name {name.decode()!r} cannot be read: {error}"
                 continue

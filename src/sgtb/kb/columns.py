@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.kb.layout import FORMAT, HEADER, MAGIC, NEAR, ROW, item_size
+from sgtb.kb.layout import DTYPES, FORMAT, HEADER, MAGIC, item_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,7 @@ def map_column(
     size = item_size(column, dimensions)
     path = column_path(folder, column)
     check_header(path, column, size, extent.items, build)
-    dtypes: dict[str, Any] = {"entities": ROW, "text": "u1", "links": "<i4", "near": NEAR}
-    dtype = np.dtype(dtypes.get(column, "<f2"))
+    dtype = DTYPES[column]
     shape: tuple[int, ...] = (extent.items,)
     if column in ("vectors", "words"):
         shape = (extent.items, dimensions)
@@ -82,7 +81,8 @@ def map_column(
         return np.zeros(shape, dtype)
     # Copy-on-write for rows: those changed since the build are patched in memory.
     mode: Any = "c" if column == "entities" else "r"
-    return np.memmap(path, dtype, mode, HEADER.size, shape)
+    # A plain array: every index into a memmap makes another one, in Python.
+    return np.memmap(path, dtype, mode, HEADER.size, shape).view(np.ndarray)
 
 
 class Appender:

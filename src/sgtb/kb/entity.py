@@ -57,16 +57,37 @@ class Entity:
 
 
 class CandidateLists(NamedTuple):
-    """Candidates of several names; those of name i are items offsets[i] to offsets[i + 1]."""
+    """Candidates of several names; those of name i are items offsets[i] to offsets[i + 1].
+
+    variant  whether the name is only a variant of the entity's names
+    """
 
     offsets: npt.NDArray[np.int64]
     entity: npt.NDArray[np.int32]
     prior: npt.NDArray[np.float32]
+    variant: npt.NDArray[np.bool_]
+
+
+class SimilarNames(NamedTuple):
+    """Names similar to several names, most similar first; CSR as in CandidateLists.
+
+    scores  f4[n, len(SCORES)], see fuzzy_index.py
+    """
+
+    offsets: npt.NDArray[np.int64]
+    names: list[str]
+    scores: npt.NDArray[np.float32]
 
 
 class NameHeads(NamedTuple):
-    """Per name: whether it is known, pages on which it is a link, pages on which it occurs."""
+    """Per name: whether it is known, and how.
+
+    linked   pages on which it is a link
+    pages    pages on which it occurs
+    variant  whether it is only a variant of other names
+    """
 
     known: npt.NDArray[np.bool_]
     linked: npt.NDArray[np.uint32]
     pages: npt.NDArray[np.uint32]
+    variant: npt.NDArray[np.bool_]

@@ -40,6 +40,8 @@ class State:
     build        identifier of the build that all files belong to
     generation   number of changes since the build
     fingerprint  hash of content and history
+    indexed      number of entities whose names the fuzzy index has
+    own_types    names of types other than the coarse ones
     """
 
     build: str
@@ -52,11 +54,16 @@ class State:
     names: int
     aliases: int
     links: int
+    indexed: int
     origin: Mapping[str, Any]
+    own_types: tuple[str, ...] = ()
 
     def pack(self) -> bytes:
-        """Return the record for LMDB."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True).encode()
+        """Return the record for LMDB; earlier versions read it if there are no own types."""
+        fields = {"format": FORMAT, **asdict(self)}
+        if not self.own_types:
+            del fields["own_types"]
+        return json.dumps(fields, sort_keys=True).encode()
 
     @classmethod
     def unpack(cls, path: Path, data: bytes | None) -> "State":
@@ -66,15 +73,20 @@ class State:
             if fields.pop("format") != FORMAT:
                 raise ValueError("format")
             columns = {name: Extent(**fields["columns"][name]) for name in COLUMNS}
-            state = cls(**{**fields, "columns": columns, "sources": tuple(fields["sources"])})
-            numbers = (state.generation, state.entities, state.names, state.aliases, state.links)
+            lists = {key: tuple(fields.get(key, ())) for key in ("sources", "own_types")}
+            state = cls(**{**fields, "columns": columns, **lists})
+            numbers = (
+                state.generation, state.entities, state.names, state.aliases, state.links,
+                state.indexed,
+            )  # fmt: skip
             extents = [(extent.items, extent.crc) for extent in columns.values()]
             if not all(type(n) is int and n >= 0 for n in (*numbers, *sum(extents, ()))):
                 raise ValueError("counts")
             if not 0 <= state.dimensions <= MAX_DIMENSIONS or len(bytes.fromhex(state.build)) != 16:
                 raise ValueError("dimensions or build")
-            if not all(isinstance(s, str) for s in state.sources) or not state.sources:
-                raise ValueError("sources")
+            texts = (*state.sources, *state.own_types)
+            if not all(isinstance(s, str) for s in texts) or not state.sources:
+                raise ValueError("sources or types")
         except (ValueError, TypeError, KeyError, AttributeError):
             raise KnowledgeBaseError(
                 f"{path}: damaged: its state record cannot be read; build the knowledge base again"

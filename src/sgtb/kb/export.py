@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
 
 
@@ -54,7 +53,7 @@ def _entity(kb: KnowledgeBase, number: int) -> dict[str, Any]:
             for text, source, count in kb.spellings_of(number)
         ],
         "description": kb.description_of(number),
-        "type": TYPES[row["type"]],
+        "type": kb.type_of(number),
         "popularity": None if math.isnan(popularity) else float(str(popularity)),
         "links": [kb.id_of(target) for target in kb.links(number).tolist()],
         "vector": None if at < 0 else _numbers(kb.vector_rows[at]),

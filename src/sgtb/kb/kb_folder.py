@@ -35,6 +35,11 @@ def data_folder(path: Path) -> Path:
                 f"{path}: format {version}, newer than this sgtb reads ({FORMAT}); "
                 "pip install --upgrade sgtb"
             )
+        if 0 < version < FORMAT:
+            raise KnowledgeBaseError(
+                f"{path}: format {version}, older than this sgtb reads ({FORMAT}); build the "
+                "knowledge base again"
+            )
         name = str(fields["data"])
         if version != FORMAT or not _DATA.fullmatch(name):
             raise ValueError("fields")

@@ -14,17 +14,36 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.core.ragged import Ragged, sliced
+from sgtb.core.ragged import Ragged, Texts, sliced
 from sgtb.kb import environment
 from sgtb.kb.columns import columns_size, map_column
-from sgtb.kb.entity import TYPES, Alias, Candidate, CandidateLists, Entity, NameHeads
+from sgtb.kb.entity import (
+    TYPES,
+    Alias,
+    Candidate,
+    CandidateLists,
+    Entity,
+    NameHeads,
+    SimilarNames,
+)
 from sgtb.kb.environment import Environment, State
+from sgtb.kb.fuzzy_index import SCORES, FuzzyIndex, NameTexts
 from sgtb.kb.kb_folder import data_folder
-from sgtb.kb.layout import CANDIDATE, COLUMNS, FORMAT, MAX_KEY, NAME_PAGES, NUMBER, PATCH, ROW
+from sgtb.kb.layout import (
+    CANDIDATE,
+    COLUMNS,
+    FORMAT,
+    FUZZY_COLUMNS,
+    MAX_KEY,
+    NAME_PAGES,
+    NUMBER,
+    PATCH,
+    ROW,
+)
 from sgtb.kb.mapped_pages import release_array, release_file
 from sgtb.kb.name_index import NameValue, Spelling, unpack_name, unpack_spellings
+from sgtb.kb.name_variants import VARIANT
 from sgtb.text.normalization import normal_name
-from sgtb.text.text_arrays import Texts
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -58,6 +77,7 @@ class KnowledgeBase:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._guard = threading.RLock()
+        self._fresh: FuzzyIndex | None = None
         self._environment: Environment | None = None
         self._transaction: lmdb.Transaction[memoryview]
         self.state: State
@@ -152,6 +172,19 @@ class KnowledgeBase:
         """Return the description of an entity number."""
         return self._text(number, 2)
 
+    def type_of(self, number: int) -> str:
+        """Return the type of an entity number: a coarse one or its own; "": unknown."""
+        return self.types_of(np.array([number]))[0]
+
+    def types_of(self, numbers: Ints | Longs) -> list[str]:
+        """Return the types of many entities."""
+        with self._guard:
+            rows, own_types = self.rows[numbers], self.state.own_types
+        names = (*TYPES, *own_types)
+        own = rows["own_type"].astype(np.int64)
+        index = np.where(own > 0, len(TYPES) - 1 + own, rows["type"])
+        return [names[i] for i in index.tolist()]
+
     def ids_of(self, numbers: Longs) -> Texts:
         """Return the ids of many entities."""
         return self._texts(numbers, "id_size")
@@ -178,7 +211,7 @@ class KnowledgeBase:
                 number=number,
                 title=self.title_of(number),
                 description=self.description_of(number),
-                type=TYPES[row["type"]],
+                type=self.type_of(number),
                 popularity=float(row["popularity"]),
                 in_links=_stated(int(row["stated_in"]), int(row["in_links"])),
                 out_links=_stated(int(row["stated_out"]), int(row["links"])),
@@ -215,37 +248,86 @@ class KnowledgeBase:
 
     def candidate_lists(self, names: Sequence[str], k: int = TOP) -> CandidateLists:
         """Return the candidates of many names as arrays."""
-        head, item = NAME_PAGES.size, CANDIDATE.itemsize
+        head, item, count = NAME_PAGES.size, CANDIDATE.itemsize, 4 * len(self.sources)
         parts: list[memoryview | bytes] = []
+        counts: list[memoryview | bytes] = []
         offsets = np.zeros(len(names) + 1, np.int64)
         total = 0
         with self._reading() as (tables, transaction):
             get, table = transaction.get, tables.names
-            width = item + 4 * len(self.sources)
             for i, name in enumerate(names, 1):
                 value = get(_key(name), b"", table)
-                size = min((len(value) - head) // width, k)
+                stored = (len(value) - head) // (item + count)
+                size = min(stored, k)
                 if size > 0:
                     parts.append(value[head : head + item * size])
+                    begin = head + item * stored
+                    counts.append(value[begin : begin + count * size])
                     total += size
                 offsets[i] = total
             found = np.frombuffer(b"".join(parts), CANDIDATE)
+            by_source = np.frombuffer(b"".join(counts), "<u4").reshape(-1, len(self.sources))
+        listed = [i for i, source in enumerate(self.sources) if source != VARIANT]
         return CandidateLists(
-            offsets, np.ascontiguousarray(found["entity"]), np.ascontiguousarray(found["prior"])
-        )
+            offsets, np.ascontiguousarray(found["entity"]), np.ascontiguousarray(found["prior"]),
+            np.logical_not(by_source[:, listed].any(axis=1)),
+        )  # fmt: skip
+
+    def similar_names(
+        self, names: Sequence[str], limit: int, *, containing: bool = False
+    ) -> SimilarNames:
+        """Return at most `limit` known names per name that are spelt similarly.
+
+        containing  names that contain all words of the name and more
+
+        Variants are not searched. Names that were removed since the build have no candidates.
+        """
+        normal = [normal_name(name) for name in names]
+        usable = [
+            name if len(name.encode("utf-8", "replace")) <= MAX_KEY else "" for name in normal
+        ]
+        with self._reading():
+            indexes = [index for index in (self.fuzzy, self._fresh_names()) if index]
+        try:
+            return _similar_names(indexes, usable, limit, containing)
+        except ValueError as error:
+            raise _damaged(self.folder, str(error)) from None
+
+    def _fresh_names(self) -> FuzzyIndex:
+        """Return an index of the names of entities written since the build."""
+        if self._fresh is None:
+            with self._reading() as (tables, transaction):
+                patched = [PATCH.unpack(key)[0] for key, _ in transaction.cursor(tables.rows)]
+            numbers = sorted({*patched, *range(self.state.indexed, len(self.rows))})
+            sources = self.sources
+            names = {
+                normal_name(text).encode()
+                for number in numbers
+                for text, source, _ in self.spellings_of(number)
+                if sources[source] != VARIANT
+            }
+            self._fresh = FuzzyIndex.build(NameTexts.of(sorted(names)), self.fuzzy.weight)
+        return self._fresh
 
     def name_heads(self, names: Sequence[str]) -> NameHeads:
         """Return which of many names are known, with their page counts."""
         heads = []
-        known = np.zeros(len(names), np.bool_)
+        known, variant = np.zeros((2, len(names)), np.bool_)
+        listed = [i for i, source in enumerate(self.sources) if source != VARIANT]
+        made = len(listed) < len(self.sources)
+        share = CANDIDATE.itemsize / (CANDIDATE.itemsize + 4 * len(self.sources))
         with self._reading() as (tables, transaction):
             get, table = transaction.get, tables.names
             for i, name in enumerate(names):
                 value = get(_key(name), None, table)
                 known[i] = value is not None
                 heads.append((0, 0) if value is None else NAME_PAGES.unpack_from(value))
+                if made and value is not None:
+                    begin = NAME_PAGES.size + round((len(value) - NAME_PAGES.size) * share)
+                    counts = np.frombuffer(value[begin:], "<u4").reshape(-1, len(self.sources))
+                    variant[i] = not counts[:, listed].any()
         pages = np.array(heads, np.uint32).reshape(len(names), 2)
-        return NameHeads(known, pages[:, 0], pages[:, 1])
+        return NameHeads(known, pages[:, 0], pages[:, 1], variant)
 
     def name_value(self, name: str) -> NameValue | None:
         """Return the counts of a name in normal form; None: unknown name."""
@@ -365,7 +447,8 @@ class KnowledgeBase:
         """
         with self._reading() as (tables, _):
             columns = [
-                self.text, self.link_targets, self.near_items, self.vector_rows, self.word_rows
+                self.text, self.link_targets, self.near_items, self.vector_rows, self.word_rows,
+                *self.fuzzy,
             ]  # fmt: skip
             # Rows changed since the build are in memory only.
             for array in columns if self._patched else [*columns, self.rows]:
@@ -400,6 +483,9 @@ class KnowledgeBase:
                     environment.release(tables)
                     return
                 mapped = _mapped(folder, state, tables, transaction)
+                fuzzy = FuzzyIndex(*(mapped[column] for column in FUZZY_COLUMNS))
+                if not fuzzy.has_fitting_lengths:
+                    raise _damaged(folder, "the lengths of the fuzzy index do not fit")
                 patched = transaction.stat(tables.rows)["entries"] > 0
             except BaseException:
                 transaction.abort()
@@ -418,6 +504,7 @@ class KnowledgeBase:
         self._row_bytes, self._text_bytes = _memory(self.rows), _memory(self.text)
         self.link_targets, self.near_items = mapped["links"], mapped["near"]
         self.vector_rows, self.word_rows = mapped["vectors"], mapped["words"]
+        self.fuzzy, self._fresh = fuzzy, None
 
     def _opened(self) -> Environment:
         if self._environment is None:
@@ -492,6 +579,36 @@ def _mapped(
             )
         rows[number] = np.frombuffer(value, ROW)[0]
     return mapped
+
+
+def _similar_names(
+    indexes: Sequence[FuzzyIndex], names: Sequence[str], limit: int, containing: bool
+) -> SimilarNames:
+    """Return the most similar names of all indexes."""
+    found = [index.search(names, limit, containing=containing) for index in indexes]
+    if len(indexes) == 1:
+        ((one,), (index,)) = found, indexes
+        kept = np.arange(limit) < one.n_found[:, None]
+        ends = np.concatenate([[0], np.cumsum(one.n_found, dtype=np.int64)])
+        return SimilarNames(ends, [*map(index.name, one.name[kept].tolist())], one.scores[kept])
+    offsets, chosen, scores = [0], list[str](), [np.zeros((0, len(SCORES)), np.float32)]
+    for i in range(len(names)):
+        both = [
+            (-float(one.scores[i, j, 0]), index.name(int(one.name[i, j])), one.scores[i, j])
+            for one, index in zip(found, indexes, strict=True)
+            for j in range(one.n_found[i])
+        ]
+        # Names of entities changed since the build are in both.
+        unique = {item[1]: item for item in both}
+        both = sorted(unique.values(), key=lambda item: item[:2])
+        chosen += [name for _, name, _ in both[:limit]]
+        scores += [row[None] for _, _, row in both[:limit]]
+        offsets.append(len(chosen))
+    return SimilarNames(np.array(offsets, np.int64), chosen, np.concatenate(scores))
+
+
+def _damaged(path: Path, problem: str) -> KnowledgeBaseError:
+    return KnowledgeBaseError(f"{path}: damaged: {problem}; build the knowledge base again")
 
 
 def _text_position(rows: memoryview, number: int) -> tuple[int, tuple[int, int, int, int]]:

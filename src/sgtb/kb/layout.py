@@ -11,6 +11,7 @@
         near.bin         NEAR, the entities linked near it, ascending
         vectors.bin      f2[dimensions], unit length
         words.bin        f2[dimensions], unit length
+        fuzzy_*.bin      the arrays of the fuzzy index of names, see fuzzy_index.py
 
 Files are little-endian, begin with a HEADER, and only grow. Their valid sizes are in names.mdb,
 written by the transaction that makes a change valid.
@@ -20,13 +21,12 @@ import struct
 
 import numpy as np
 
-FORMAT = 1
+FORMAT = 2
 """Version of the format; readers refuse newer ones."""
 
 POINTER = "kb.json"
 LOCK = "lock"
 NAMES = "names.mdb"
-COLUMNS = ("entities", "text", "links", "near", "vectors", "words")
 
 MAX_KEY = 500
 """Bytes of an id, and of a name in normal form; LMDB's limit is 511."""
@@ -35,6 +35,8 @@ MAX_SPELLING = 2000
 MAX_TEXT = 1 << 20
 """Bytes of a title, a description, all spellings of one entity."""
 MAX_DIMENSIONS = 4096
+MAX_OWN_TYPES = 1000
+"""Names of types other than the coarse ones; they are part of the state."""
 
 HEADER = struct.Struct("<8sII16s16s16x")
 """Magic, format, bytes per item, name of the column, build."""
@@ -56,9 +58,9 @@ ROW = np.dtype(
         ("near", "<i4"),  # number
         ("popularity", "<f4"),
         ("vector", "<i4"),  # its row in vectors.bin; -1: none
-        ("type", "u1"),
+        ("type", "u1"),  # coarse type; 0: unknown
         ("alive", "u1"),
-        ("unused", "<u2"),
+        ("own_type", "<u2"),  # name of its type in the state, from 1, if it is no coarse one
     ]
 )
 NEAR = np.dtype([("other", "<i4"), ("count", "<u4")])
@@ -73,7 +75,24 @@ PATCH = struct.Struct(">I")
 """The key of a changed row: big-endian, so that LMDB keeps them in order."""
 
 
+DTYPES = {
+    "entities": ROW,
+    "text": np.dtype("u1"),
+    "links": np.dtype("<i4"),
+    "near": NEAR,
+    "vectors": np.dtype("<f2"),
+    "words": np.dtype("<f2"),
+    "fuzzy_text": np.dtype("u1"),
+    "fuzzy_offsets": np.dtype("<u4"),
+    "fuzzy_starts": np.dtype("<u4"),
+    "fuzzy_postings": np.dtype("<u4"),
+    "fuzzy_weight": np.dtype("u1"),
+    "fuzzy_norm": np.dtype("<f4"),
+}
+COLUMNS = tuple(DTYPES)
+FUZZY_COLUMNS = tuple(column for column in COLUMNS if column.startswith("fuzzy_"))
+
+
 def item_size(column: str, dimensions: int) -> int:
     """Return the bytes of one item of a column."""
-    sizes = {"entities": ROW.itemsize, "text": 1, "links": 4, "near": NEAR.itemsize}
-    return sizes.get(column) or 2 * dimensions
+    return DTYPES[column].itemsize * (dimensions if column in ("vectors", "words") else 1)

@@ -14,9 +14,10 @@ _MAPS = Path("/proc/self/maps")
 
 
 def release_array(array: Any) -> None:
-    """Release the pages of a memory-mapped array that was not written to."""
-    if isinstance(array, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
-        array._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+    """Release the pages of a memory-mapped array that was not written to, or of a view of it."""
+    mapped = array if isinstance(array, np.memmap) else array.base
+    if isinstance(mapped, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
+        mapped._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
 
 
 def release_file(path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.layout import CANDIDATE, MAX_SPELLING, NAME_PAGES, SPELLING
+from sgtb.kb.name_variants import VARIANT, WEIGHT
 from sgtb.text.normalization import normal_name
 
 MAX_COUNT = 0xFFFFFFFF
@@ -68,40 +69,52 @@ def unpack_spellings(data: bytes) -> tuple[Spelling, ...]:
 
 
 def by_name(spellings: Iterable[Spelling]) -> dict[tuple[bytes, int], int]:
-    """Return the counts of an entity's normal names by name and source."""
-    counts: dict[tuple[bytes, int], int] = {}
+    """Return the counts of an entity's normal names by name and source.
+
+    Spellings that were not counted, all with 1, count once: "US" and "U.S." are one name.
+    """
+    counts: dict[tuple[bytes, int], list[int]] = {}
     for text, source, count in spellings:
-        key = (normal_name(text).encode(), source)
-        counts[key] = min(counts.get(key, 0) + count, MAX_COUNT)
-    return counts
+        counts.setdefault((normal_name(text).encode(), source), []).append(count)
+    return {
+        key: min(sum(found), MAX_COUNT) if max(found) > 1 else 1 for key, found in counts.items()
+    }
 
 
-def priors(counts: Mapping[int, Sequence[int]], sources: int) -> dict[int, float]:
-    """Return P(entity | name): the mean over the normalised sources that have the name."""
+def source_weights(sources: Sequence[str]) -> tuple[float, ...]:
+    """Return the weight of each source in the prior."""
+    return tuple(WEIGHT if source == VARIANT else 1.0 for source in sources)
+
+
+def priors(counts: Mapping[int, Sequence[int]], weights: Sequence[float]) -> dict[int, float]:
+    """Return P(entity | name): the weighted mean over the sources that have the name."""
     if len(counts) == 1:
         return dict.fromkeys(counts, 1.0)
-    totals = [sum(row[s] for row in counts.values()) for s in range(sources)]
-    known = [s for s in range(sources) if totals[s]]
+    totals = [sum(row[s] for row in counts.values()) for s in range(len(weights))]
+    known = [s for s in range(len(weights)) if totals[s]]
+    total = sum(weights[s] for s in known)
     return {
-        entity: sum(row[s] / totals[s] for s in known) / len(known)
+        entity: sum(weights[s] * (row[s] / totals[s]) for s in known) / total
         for entity, row in counts.items()
     }
 
 
 def pack_name(
     counts: Mapping[int, Sequence[int]],
-    sources: int,
+    weights: Sequence[float],
     pages: tuple[int, int],
     tie: Ties,
 ) -> bytes:
     """Return the value of a name: pages, then (entity, prior) likeliest first, then counts.
 
     Ties in the prior go to the more popular entity, then to the lower id.
+
+    weights  of the sources
     """
     if len(counts) == 1:
         ((only, row),) = counts.items()
-        return _one(sources).pack(*pages, only, 1.0, *row)
-    prior = np.fromiter(priors(counts, sources).values(), np.float32, len(counts))
+        return _one(len(weights)).pack(*pages, only, 1.0, *row)
+    prior = np.fromiter(priors(counts, weights).values(), np.float32, len(counts))
     entity = list(counts)
     order = sorted(range(len(entity)), key=lambda i: (-float(prior[i]), *tie(entity[i])))
     packed = np.empty(len(entity), CANDIDATE)

@@ -16,16 +16,26 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.kb.build.entity_lines import GIVEN, EntityLine, EntityList
+from sgtb.kb.build.entity_fields import GIVEN
+from sgtb.kb.build.entity_lines import EntityLine, EntityList
 from sgtb.kb.build.kb_writer import pack_entity, popularity_key
-from sgtb.kb.build.list_build import spellings_of
+from sgtb.kb.build.list_build import known_links, spellings_of
+from sgtb.kb.build.type_names import OwnTypes
 from sgtb.kb.columns import Appender
-from sgtb.kb.entity import TYPES
 from sgtb.kb.environment import Environment, acquired, write_error
 from sgtb.kb.kb_folder import data_folder, writing
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.layout import NUMBER, PATCH, ROW
-from sgtb.kb.name_index import Counts, Spelling, by_name, merged, pack_name, unpack_name
+from sgtb.kb.name_index import (
+    Counts,
+    Spelling,
+    by_name,
+    merged,
+    pack_name,
+    source_weights,
+    unpack_name,
+)
+from sgtb.kb.name_variants import VARIANT, VariantRules
 from sgtb.kb.unit_vectors import unit_halves
 
 Ints = npt.NDArray[np.int32]
@@ -48,15 +58,12 @@ def add(path: Path, entities: EntityList, *, skip_unknown_links: bool = False) -
     lines = _lines(entities)
     with _changing(path) as change:
         for line in lines:
-            if change.find(line.id) is not None:
-                raise entities.error(
-                    line.line, f"id {line.id!r} already exists; `sgtb kb update` changes it"
-                )
-            change.reserve(line.id)
+            entities.attempt(change.reserve, entities, line)
         for line in lines:
-            change.write(entities, line, new=True)
-        for line in lines:
-            change.link(entities, line, skip_unknown_links)
+            entities.attempt(change.write, entities, line)
+        for line in lines if entities.complete else ():
+            entities.attempt(change.link, entities, line, skip_unknown_links)
+        entities.check()
         return change.commit(added=len(lines))
 
 
@@ -69,14 +76,11 @@ def update(path: Path, entities: EntityList, *, skip_unknown_links: bool = False
     lines = _lines(entities)
     with _changing(path) as change:
         for line in lines:
-            if change.find(line.id) is None:
-                raise entities.error(
-                    line.line, f"there is no entity {line.id!r}; `sgtb kb add` adds it"
-                )
-            change.write(entities, line, new=False)
+            entities.attempt(change.write, entities, line)
         for line in lines:
             if "links" in line.keys:
-                change.link(entities, line, skip_unknown_links)
+                entities.attempt(change.link, entities, line, skip_unknown_links)
+        entities.check()
         return change.commit(changed=len(lines))
 
 
@@ -110,14 +114,13 @@ def read_ids(path: Path) -> list[str]:
 def _lines(entities: EntityList) -> list[EntityLine]:
     """Read a whole list before locking; a repeated id is an error."""
     lines: dict[str, EntityLine] = {}
-    for line in entities:
+    for line in entities.read():
         if not isinstance(line, EntityLine):
-            raise entities.error(line.line, "only entities can be added or changed")
-        if line.id in lines:
-            raise entities.error(
-                line.line, f"id {line.id!r} is given twice, first in line {lines[line.id].line}"
-            )
-        lines[line.id] = line
+            entities.collect(entities.error(line.line, "only entities can be added or changed"))
+        elif line.id in lines:
+            entities.collect(entities.repeated(line, lines[line.id].line))
+        else:
+            lines[line.id] = line
     return list(lines.values())
 
 
@@ -154,39 +157,33 @@ class _Change:
         self._spellings: dict[int, tuple[Spelling, ...]] = {}
         self._names: dict[bytes, tuple[Counts, tuple[int, int]]] = {}
         self._aliases = self._links = self._unknown = 0
+        self._own_types = OwnTypes(kb.state.own_types)
         self._digest = hashlib.blake2b(kb.state.fingerprint.encode(), digest_size=16)
 
     def find(self, id_: str) -> int | None:
         """Return the number of an entity, including added ones; None: unknown."""
         return self._ids[id_] if id_ in self._ids else self._kb.number(id_)
 
-    def reserve(self, id_: str) -> None:
-        """Assign the next number to a new entity."""
+    def reserve(self, file: EntityList, line: EntityLine) -> None:
+        """Assign the next number to a new entity; an existing id is an error."""
+        if self.find(line.id) is not None:
+            message = f"{line.id!r} already exists; `sgtb kb update` changes it"
+            raise file.error(line.line, message, "id")
         number = self._first_new + len(self._id_of)
-        self._ids[id_], self._id_of[number] = number, id_
+        self._ids[line.id], self._id_of[number] = number, line.id
 
-    def write(self, file: EntityList, line: EntityLine, *, new: bool) -> None:
+    def write(self, file: EntityList, line: EntityLine) -> None:
         """Write an entity's text, names and vector."""
         number = self.find(line.id)
-        assert number is not None
-        sources = self._kb.sources
-
-        def source(name: str) -> int:
-            if name not in sources:
-                raise file.error(line.line, f"source {name!r} is none of {', '.join(sources)}")
-            return sources.index(name)
-
+        if number is None:
+            message = f"there is no entity {line.id!r}; `sgtb kb add` adds it"
+            raise file.error(line.line, message, "id")
+        new = number >= self._first_new
         old = () if new else self._kb.spellings_of(number)
         title = line.name if new or "name" in line.keys else self._kb.title_of(number)
-        given = spellings_of(line, source, whole=True)
-        replaced = {spelling.source for spelling in given}
-        if "aliases" in line.keys:
-            replaced.add(source(GIVEN))
-        spelled = [spelling for spelling in old if spelling.source not in replaced] + given
-        named = "name" in line.keys or any(spelling.text == title for spelling in old)
-        if named and all(spelling.text != title for spelling in spelled):
-            spelled.append(Spelling(title, source(GIVEN), 1))
         row = self._row(number) if not new else None
+        type_ = line.type if row is None or "type" in line.keys else self._kb.type_of(number)
+        spelled = self._with_variants(self._spelled(file, line, old, title), title, type_)
         try:
             text, fresh = pack_entity(
                 line.id,
@@ -194,12 +191,13 @@ class _Change:
                 line.description
                 if row is None or "description" in line.keys
                 else self._kb.description_of(number),
-                line.type if row is None or "type" in line.keys else TYPES[int(row["type"])],
+                type_,
                 line.popularity
                 if row is None or "popularity" in line.keys
                 else float(row["popularity"]),
                 merged(spelled),
             )
+            fresh["own_type"] = self._own_types.number(type_)
         except KnowledgeBaseError as error:
             raise file.error(line.line, str(error)) from None
         if row is None:
@@ -207,6 +205,7 @@ class _Change:
         else:
             for field in (
                 "id_size", "title_size", "description_size", "spellings_size", "popularity", "type",
+                "own_type",
             ):  # fmt: skip
                 row[field] = fresh[field]
         for key, field in (("in_links", "stated_in"), ("out_links", "stated_out")):
@@ -219,25 +218,46 @@ class _Change:
             row["vector"] = -1
         self._set_spellings(number, old, merged(spelled))
 
+    def _spelled(
+        self, file: EntityList, line: EntityLine, old: Sequence[Spelling], title: str
+    ) -> list[Spelling]:
+        """Return the spellings of an entity after a line: it replaces those of its sources."""
+        sources = self._kb.sources
+
+        def source(name: str) -> int:
+            if name not in sources:
+                message = f"source {name!r} is none of {', '.join(sources)}"
+                raise file.error(line.line, message, "aliases")
+            return sources.index(name)
+
+        given = spellings_of(line, source, whole=True)
+        replaced = {spelling.source for spelling in given}
+        if "aliases" in line.keys:
+            replaced.add(source(GIVEN))
+        spelled = [spelling for spelling in old if spelling.source not in replaced] + given
+        named = "name" in line.keys or any(spelling.text == title for spelling in old)
+        if named and all(spelling.text != title for spelling in spelled):
+            spelled.append(Spelling(title, source(GIVEN), 1))
+        return spelled
+
+    def _with_variants(self, spelled: Sequence[Spelling], title: str, type: str) -> list[Spelling]:
+        """Make the variants anew, if the knowledge base has variants."""
+        if VARIANT not in self._kb.sources:
+            return list(spelled)
+        source = self._kb.sources.index(VARIANT)
+        rules = VariantRules.from_origin(self._kb.state.origin)
+        kept = merged(spelling for spelling in spelled if spelling.source != source)
+        names = [title, *(spelling.text for spelling in kept)]
+        return [*kept, *(Spelling(name, source, 1) for name in rules.variants(names, type))]
+
     def link(self, file: EntityList, line: EntityLine, skip_unknown: bool) -> None:
         """Set the links of an entity."""
-        targets = set()
-        for id_ in line.links:
-            target = self.find(id_)
-            if target is not None:
-                targets.add(target)
-            elif skip_unknown:
-                self._unknown += 1
-            else:
-                raise file.error(
-                    line.line,
-                    f"links to {id_!r}, which is not in the knowledge base; add it, or skip such "
-                    "links with --skip-unknown-links",
-                )
+        known = known_links(file, line, self.find, skip_unknown)
+        self._unknown += len(line.links) - len(known)
         number = self.find(line.id)
-        assert number is not None
-        targets.discard(number)
-        self._set_links(number, sorted(targets))
+        if not file.failed:
+            assert number is not None
+            self._set_links(number, sorted({*known} - {number}))
 
     def remove(self, numbers: Set[int]) -> None:
         """Remove entities, and links and pairs of others with them."""
@@ -275,11 +295,14 @@ class _Change:
                 transaction.delete(key, db=env.ids)
             else:
                 transaction.put(key, NUMBER.pack(entity), db=env.ids)
-        names = kb.state.names
+        for own_type in self._own_types:
+            if own_type not in kb.state.own_types:
+                self._digested(own_type.encode())
+        names, weights = kb.state.names, source_weights(kb.sources)
         for name, (counts, pages) in sorted(self._names.items()):
             existed = transaction.get(self._digested(name), db=env.names) is not None
             if counts:
-                value = pack_name(counts, len(kb.sources), pages, self._tie_key)
+                value = pack_name(counts, weights, pages, self._tie_key)
                 transaction.put(name, self._digested(value), db=env.names)
             elif existed:
                 transaction.delete(name, db=env.names)
@@ -293,6 +316,7 @@ class _Change:
             names=names,
             aliases=kb.state.aliases + self._aliases,
             links=kb.state.links + self._links,
+            own_types=tuple(self._own_types),
         )
         env.put_state(transaction, state)
         self._appender.flush()  # on disk before the commit that makes it valid
@@ -323,9 +347,8 @@ class _Change:
         width = self._kb.dimensions
         if len(line.vector) != width:
             has = f"vectors of length {width}" if width else "no vectors"
-            raise file.error(
-                line.line, f"vector of length {len(line.vector)}, but this knowledge base has {has}"
-            )
+            message = f"{len(line.vector)} numbers, but this knowledge base has {has}"
+            raise file.error(line.line, message, "vector")
         row["vector"] = self._append("vectors", unit_halves(line.vector).tobytes())
 
     def _set_links(self, number: int, targets: list[int]) -> None:

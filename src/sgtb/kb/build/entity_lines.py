@@ -1,34 +1,39 @@
-"""Entity lists as JSON Lines or CSV, read and validated line by line."""
+"""Entity lists as JSON Lines, CSV or Excel, read and validated line by line."""
 
 import codecs
-import csv
-import io
 import json
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.errors import EntityListError, KnowledgeBaseError
 from sgtb.core.files import open_unpacked
-from sgtb.kb.build.usable_names import is_id
-from sgtb.kb.entity import TYPES
-from sgtb.kb.layout import MAX_DIMENSIONS, MAX_KEY, MAX_SPELLING, MAX_TEXT
-from sgtb.kb.name_index import MAX_COUNT
-from sgtb.text.normalization import normal_name
+from sgtb.kb.build import entity_fields as fields
+from sgtb.kb.build.entity_fields import GIVEN, Fields, Vector, is_unicode, shown
+from sgtb.kb.build.list_columns import KEYS, key_of, keys_of
+from sgtb.kb.build.list_tables import (
+    EXCEL_ERRORS,
+    MAX_LINE,
+    ListFormat,
+    Row,
+    csv_rows,
+    excel_rows,
+    list_format,
+)  # fmt: skip
 
-GIVEN = "given"
-"""The default source of names."""
-MAX_SOURCES = 32
-_MAX_SOURCE = 100
-_SEPARATOR = "|"
-
-Vector = npt.NDArray[np.float32]
+MAX_ERRORS = 100
+"""Reading ends after this many errors."""
+_MAX_COLUMNS = 1000
+_LONG_NAME = 60
+_NOT_UTF8 = "not UTF-8; save the file as UTF-8"
+_ENTITY_KEYS = frozenset(KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,40 +97,98 @@ Line = EntityLine | HeaderLine | NameLine | PairLine | WordLine
 ByteProgress = Callable[[int], None]
 """Progress callback; takes the number of bytes read."""
 
-_KEYS = {
-    "entity": "id name aliases description type popularity links vector in_links out_links",
-    "kb": "sources dimensions origin",
-    "name": "name linked pages",
-    "pair": "a b count",
-    "word": "word vector",
-}
+
+class LineError(KnowledgeBaseError):
+    """An error in a line of a list."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 class EntityList:
     """A file of entities, which can be read several times.
 
-    partial  records need only an id, as for updates; otherwise a name, too
+    Errors are collected; `check` raises all of them. A record with an error in one field is
+    yielded without that field as long as it has an id.
+
+    partial   records need only an id, as for updates; otherwise a name, too
+    sheet     name of an Excel sheet; None: the first one
+    format    detected when it is read
+    complete  whether all records so far had a readable id
     """
 
-    def __init__(self, path: Path, *, csv: bool = False, partial: bool = False) -> None:
+    def __init__(self, path: Path, *, partial: bool = False, sheet: str | None = None) -> None:
         self.path = path
-        self._csv = csv
+        self.format: ListFormat = "jsonl"
+        self.complete = True
         self._partial = partial
+        self._sheet = sheet
+        self._errors: dict[str, int] = {}  # message, line
+        self._columns: Mapping[str, str] = {}  # as they are named in the file, by key
+        self._unknown: set[str] = set()  # columns reported once
 
-    def error(self, line: int, message: str) -> KnowledgeBaseError:
-        """Return an error with file and line."""
-        return KnowledgeBaseError(f"{self.path}, line {line}: {message}")
+    @property
+    def failed(self) -> bool:
+        """Whether there are errors."""
+        return bool(self._errors)
+
+    @property
+    def unit(self) -> str:
+        """The word for a line."""
+        return "row" if self.format == "xlsx" else "line"
+
+    def error(self, line: int, message: str, key: str = "") -> LineError:
+        """Return an error with file, line and column."""
+        unit = "key" if self.format == "jsonl" else "column"
+        name = self._columns.get(key, key)
+        name = name if name.isprintable() and len(name) <= _LONG_NAME else shown(name)
+        column = f", {unit} {name}" if key else ""
+        return LineError(f"{self.path}, {self.unit} {line}{column}: {message}", line)
+
+    def repeated(self, line: EntityLine, first: int) -> LineError:
+        """Return the error of an id that is given twice."""
+        message = f"{line.id!r} is given twice, first in {self.unit} {first}; keep one"
+        return self.error(line.line, message, "id")
+
+    def attempt(self, action: Callable[..., None], *args: Any) -> None:
+        """Call an action and collect its error."""
+        try:
+            action(*args)
+        except LineError as error:
+            self.collect(error)
+
+    def collect(self, error: LineError) -> None:
+        """Keep an error until `check`; the last one possible raises all of them."""
+        self._errors.setdefault(str(error), error.line)
+        if len(self._errors) == MAX_ERRORS:
+            self.check()
+
+    def check(self) -> None:
+        """Raise all errors so far, by line."""
+        errors = sorted(self._errors, key=self._errors.__getitem__)
+        if len(errors) > 1:
+            more = ", and perhaps more" if len(errors) == MAX_ERRORS else ""
+            errors.append(f"{self.path}: {len(errors)} errors{more}; nothing was built or changed")
+        if errors:
+            raise EntityListError(*errors)
 
     def __iter__(self) -> Iterator[Line]:
-        return self.read()
+        """Yield the lines of the file, then check."""
+        yield from self.read()
+        self.check()
 
     def read(self, progress: ByteProgress | None = None) -> Iterator[Line]:
-        """Yield the lines of the file."""
+        """Yield the lines of the file and collect errors."""
+        self._columns, self._unknown = {}, set()
         try:
             with open_unpacked(self.path) as (file, position):
-                records = self._csv_records(file) if self._csv else self._json_records(file)
-                for count, (line, record) in enumerate(records):
-                    yield self._line(line, record)
+                # Without reading, as a pipe can be read only once.
+                self.format = list_format(self.path, cast(BufferedReader, file).peek(4096))
+                if self._sheet is not None and self.format != "xlsx":
+                    raise KnowledgeBaseError(f"{self.path}: not an Excel file; leave out the sheet")
+                for count, line in enumerate(self._lines(file)):
+                    yield line
                     if progress is not None and count % 1000 == 0:
                         progress(position())
         except (EOFError, zlib.error) as error:
@@ -135,149 +198,199 @@ class EntityList:
                 f"{self.path}: cannot be read: {error.strerror or error}"
             ) from None
 
+    def _lines(self, file: BinaryIO) -> Iterator[Line]:
+        if self.format == "jsonl":
+            found = (self._json_line(line, record) for line, record in self._json_records(file))
+        else:
+            excel = self.format == "xlsx"
+            rows = excel_rows(self.path, file, self._sheet) if excel else csv_rows(file)
+            found = (self._entity(line, record) for line, record in self._table_records(rows))
+        yield from (line for line in found if line is not None)
+
+    def _refuse(self, line: int, message: str, key: str = "") -> None:
+        """Collect the error of a record that is left out."""
+        self.complete = False
+        self.collect(self.error(line, message, key))
+
     def _json_records(self, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
-        for number, raw in enumerate(file, 1):
+        for number, raw in enumerate(iter(partial(file.readline, MAX_LINE + 1), b""), 1):
+            if len(raw) > MAX_LINE:
+                self._refuse(number, f"longer than {MAX_LINE:,} bytes; each line is one object")
+                return
             if number == 1:
                 raw = raw.removeprefix(codecs.BOM_UTF8)
             if not raw.strip():
                 continue
             try:
-                record = _JSON.decode(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
+                record = _JSON.decode(raw.decode())
             except UnicodeDecodeError:
-                raise self.error(number, "not UTF-8; save the file as UTF-8") from None
+                self._refuse(number, _NOT_UTF8)
             except (ValueError, RecursionError) as error:
-                raise self.error(number, f"not JSON: {error}; each line is one object") from None
-            if not isinstance(record, dict):
-                raise self.error(number, f"a {type(record).__name__}, not an object {{…}}")
-            yield number, record
+                self._refuse(number, f"not JSON: {error}; each line is one object")
+            else:
+                if isinstance(record, dict):
+                    yield number, record
+                else:
+                    self._refuse(number, f"a {type(record).__name__}, not an object {{…}}")
 
-    def _csv_records(self, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
-        # Bytes that are not UTF-8 become lone surrogates, so that errors can name their line.
-        text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
-        number = 1
-        try:
-            first = text.readline(1 << 16)
-            delimiter = max(",;\t", key=first.count)
-            columns = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
-            if "id" not in columns:
-                raise self.error(1, f"no column `id` among {columns}; the first line names columns")
-            if len(set(columns)) < len(columns):
-                raise self.error(1, f"a column is named twice: {columns}")
-            rows = csv.reader(text, delimiter=delimiter, strict=True)
-            while (row := next(rows, None)) is not None:
-                number = rows.line_num + 1
-                if not row:
-                    continue
-                if len(row) != len(columns):
-                    raise self.error(number, f"{len(row)} cells for {len(columns)} columns")
-                if not _is_unicode("".join(row)):
-                    raise self.error(number, "not UTF-8; save the file as UTF-8")
-                cells = {c: v.strip() for c, v in zip(columns, row, strict=True) if v.strip()}
-                yield number, self._from_cells(number, cells)
-        except csv.Error as error:
-            raise self.error(number + 1, f"not CSV: {error}") from None
+    def _table_records(self, rows: Iterator[Row]) -> Iterator[tuple[int, dict[str, str]]]:
+        columns: list[str] | None = None
+        for line, row in rows:
+            cells = [] if isinstance(row, str) else [cell.strip() for cell in row]
+            if isinstance(row, str):
+                self._refuse(line, row)
+            elif not any(cells):
+                continue
+            elif not is_unicode("".join(cells)):
+                self._refuse(line, _NOT_UTF8)
+            elif columns is None:
+                columns = cells if self._has_header(line, cells) else None
+            elif self._has_width(line, cells, len(columns)):
+                yield line, self._record(line, columns, cells)
+            if columns is None:
+                return
+        if columns is None:
+            self._refuse(1, f"no column `id`; the first {self.unit} names the columns")
 
-    def _from_cells(self, line: int, cells: dict[str, str]) -> dict[str, Any]:
-        record: dict[str, Any] = dict(cells)
-        for key in ("aliases", "links"):
-            if key in cells:
-                parts = map(str.strip, cells[key].split(_SEPARATOR))
-                record[key] = [part for part in parts if part]
-        try:
-            for key, kind in (("popularity", float), ("in_links", int), ("out_links", int)):
-                if key in cells:
-                    record[key] = kind(cells[key])
-            if "vector" in cells:
-                record["vector"] = [float(v) for v in cells["vector"].split()]
-        except ValueError as error:
-            raise self.error(line, f"not a number: {error}") from None
+    def _has_header(self, line: int, cells: list[str]) -> bool:
+        """Set the columns; return whether the rows below can be read."""
+        named = tuple(filter(None, cells))
+        if len(cells) > _MAX_COLUMNS:
+            self._refuse(line, f"{len(cells):,} columns; {_MAX_COLUMNS:,} are possible")
+            return False
+        columns, problems = keys_of(named)
+        for column, message in problems:
+            self.collect(self.error(line, message, column))
+        self._columns = columns
+        if "id" not in columns:
+            self._refuse(
+                line, f"no column `id` among {shown(list(named))}; the first {self.unit} names them"
+            )
+        return [*map(key_of, named)].count("id") == 1
+
+    def _has_width(self, line: int, cells: list[str], width: int) -> bool:
+        """Fill or cut empty cells at the end; return whether the row is as wide as the header."""
+        while len(cells) > width and not cells[-1]:
+            cells.pop()
+        if self.format == "xlsx":
+            cells.extend([""] * (width - len(cells)))
+        if len(cells) != width:
+            self._refuse(line, f"{len(cells)} cells for {width} columns; quote cells with commas")
+        return len(cells) == width
+
+    def _record(self, line: int, columns: list[str], cells: list[str]) -> dict[str, str]:
+        by_column = {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
+        if "" in by_column and "" not in self._unknown:
+            self._unknown.add("")
+            message = f"{shown(by_column[''])} is in a column without a name; name or remove it"
+            self.collect(self.error(line, message))
+        record = {
+            key: by_column[column] for key, column in self._columns.items() if column in by_column
+        }
+        for key in [key for key, cell in record.items() if cell in EXCEL_ERRORS]:
+            if self.format == "xlsx":
+                message = f"{record.pop(key)!r} is an error of Excel; correct the formula"
+                self.collect(self.error(line, message, key))
         return record
 
-    def _line(self, line: int, record: dict[str, Any]) -> Line:
+    def _json_line(self, line: int, record: dict[str, Any]) -> Line | None:
         kind = record.pop("kind", "entity")
-        reader = _READERS.get(kind) if isinstance(kind, str) else None
-        if reader is None:
-            raise self.error(line, f"kind {kind!r} is none of {sorted(_READERS)}")
-        try:
-            if unknown := record.keys() - _KEYS[kind].split():
-                _refuse(f"unknown key {min(unknown)!r}; known are {_KEYS[kind]}")
-            return reader(self, line, record)
-        except _InvalidRecordError as error:
-            raise self.error(line, str(error)) from None
-        except KeyError as error:
-            raise self.error(line, f"key {error.args[0]!r} is missing") from None
+        self._columns = {}
+        if kind == "entity":
+            if not record.keys() <= _ENTITY_KEYS:
+                record = self._renamed(line, record)
+            return self._entity(line, record)
+        known = _OTHERS.get(kind) if isinstance(kind, str) else None
+        if known is None:
+            self._refuse(line, f"{shown(kind)} is none of {sorted(['entity', *_OTHERS])}", "kind")
+            return None
+        keys, reader = known
+        values = Fields(record)
+        found = reader(line, values)
+        if unknown := record.keys() - keys.split():
+            values.errors.append((min(unknown), f"unknown; known are {keys}"))
+        return found if self._valid(line, values) else None
 
-    def _entity(self, line: int, record: dict[str, Any]) -> EntityLine:
-        id_ = _text(record, "id", MAX_KEY)
-        if not is_id(id_):
-            _refuse(f"id {id_!r} is empty or has control characters")
-        if "name" not in record and not self._partial:
-            _refuse(f"entity {id_!r} has no `name`")
-        name = _clean_name(record["name"]) if "name" in record else ""
-        type_ = _text(record, "type", 100)
-        if type_ not in TYPES:
-            _refuse(f"type {type_!r} is none of {', '.join(TYPES[1:])}")
-        return EntityLine(
+    def _renamed(self, line: int, record: dict[str, Any]) -> dict[str, Any]:
+        """Return a record with its keys as they are named here."""
+        columns, problems = keys_of(tuple(record))
+        for column, message in problems:
+            if column not in self._unknown:
+                self._unknown.add(column)
+                self.collect(self.error(line, message, column))
+        self._columns = columns
+        return {key: record[column] for key, column in self._columns.items()}
+
+    def _entity(self, line: int, record: dict[str, Any]) -> EntityLine | None:
+        values = Fields(record, cells=self.format != "jsonl")
+        named = values.need if "name" in record or not self._partial else values.read
+        entity = EntityLine(
             line=line,
-            id=id_,
+            id=values.need("id", fields.read_id, ""),
             keys=frozenset(record),
-            name=name,
-            aliases=tuple(_alias(item) for item in _list(record, "aliases")),
-            description=" ".join(_text(record, "description", MAX_TEXT).split()),
-            type=type_,
-            popularity=_popularity(record.get("popularity")),
-            links=tuple(_id(item) for item in _list(record, "links")),
-            vector=_vector(record["vector"]) if record.get("vector") is not None else None,
-            in_links=_count(record, "in_links", -1),
-            out_links=_count(record, "out_links", -1),
+            name=named("name", fields.read_name, ""),
+            aliases=values.read("aliases", fields.read_aliases, ()),
+            description=values.read("description", fields.read_description, ""),
+            type=values.read("type", fields.read_type, ""),
+            popularity=values.read("popularity", fields.read_popularity, math.nan),
+            links=values.read("links", fields.read_links, ()),
+            vector=values.read("vector", fields.read_vector, None),
+            in_links=values.read("in_links", fields.read_link_count, -1),
+            out_links=values.read("out_links", fields.read_link_count, -1),
         )
+        self._valid(line, values)
+        if not entity.id:
+            self.complete = False
+        return entity if entity.id else None
 
-    def _header(self, line: int, record: dict[str, Any]) -> HeaderLine:
-        sources = [_source(item) for item in _list(record, "sources")]
-        origin = record.get("origin", {})
-        dimensions = _count(record, "dimensions", 0)
-        if GIVEN not in sources:
-            _refuse(f"sources {sources!r} have no {GIVEN!r} among them")
-        if len(set(sources)) != len(sources) or not 1 <= len(sources) <= MAX_SOURCES:
-            _refuse(f"1 to {MAX_SOURCES} different sources are possible, not {sources!r}")
-        known = isinstance(origin, dict) and _is_unicode(json.dumps(origin, ensure_ascii=False))
-        if not known or dimensions > MAX_DIMENSIONS:
-            _refuse("not the header of an export")
-        return HeaderLine(line, tuple(sources), dimensions, origin)
-
-    def _name(self, line: int, record: dict[str, Any]) -> NameLine:
-        linked, pages = _count(record, "linked"), _count(record, "pages")
-        if linked > pages:
-            _refuse(f"linked on {linked} pages but found on {pages} only")
-        return NameLine(line, _clean_name(record["name"]), linked, pages)
-
-    def _pair(self, line: int, record: dict[str, Any]) -> PairLine:
-        a, b = _id(record["a"]), _id(record["b"])
-        if a == b:
-            _refuse(f"a pair of {a!r} with itself")
-        count = _count(record, "count")
-        if not count:
-            _refuse("count is 0; leave the pair out")
-        return PairLine(line, a, b, count)
-
-    def _word(self, line: int, record: dict[str, Any]) -> WordLine:
-        word = normal_name(_text(record, "word", MAX_TEXT))  # the form of look-ups
-        if not 0 < len(word.encode()) <= MAX_KEY:
-            _refuse(f"word {_shown(word)} has not 1 to {MAX_KEY} bytes in its normal form")
-        return WordLine(line, word, _vector(record["vector"]))
+    def _valid(self, line: int, values: Fields) -> bool:
+        """Collect the errors of a record; return whether there are none."""
+        for key, message in values.errors:
+            self.collect(self.error(line, message, key))
+        return not values.errors
 
 
-class _InvalidRecordError(Exception):
-    """An invalid record; the caller adds file and line."""
+def _header(line: int, values: Fields) -> HeaderLine:
+    return HeaderLine(
+        line,
+        values.need("sources", fields.read_sources, (GIVEN,)),
+        values.read("dimensions", fields.read_dimensions, 0),
+        values.read("origin", fields.read_origin, {}),
+    )
 
 
-_READERS: dict[str, Callable[[EntityList, int, dict[str, Any]], Line]] = {
-    "entity": EntityList._entity,
-    "kb": EntityList._header,
-    "name": EntityList._name,
-    "pair": EntityList._pair,
-    "word": EntityList._word,
+def _name(line: int, values: Fields) -> NameLine:
+    name = values.need("name", fields.read_name, "")
+    linked = values.need("linked", fields.read_count, 0)
+    pages = values.need("pages", fields.read_count, 0)
+    if linked > pages and not values.errors:
+        values.errors.append(("linked", f"{linked}, but found on {pages} pages only"))
+    return NameLine(line, name, linked, pages)
+
+
+def _pair(line: int, values: Fields) -> PairLine:
+    a, b = (values.need(key, fields.read_link, "") for key in ("a", "b"))
+    count = values.need("count", fields.read_count, 1)
+    if a == b and not values.errors:
+        values.errors.append(("b", f"a pair of {a!r} with itself; leave it out"))
+    if not count:
+        values.errors.append(("count", "0; leave the pair out"))
+    return PairLine(line, a, b, count)
+
+
+def _word(line: int, values: Fields) -> WordLine:
+    word = values.need("word", fields.read_word, "")
+    return WordLine(line, word, values.need("vector", fields.read_vector, _NO_VECTOR))
+
+
+_NO_VECTOR: Vector = np.zeros(0, np.float32)
+_OTHERS: dict[str, tuple[str, Callable[[int, Fields], Line]]] = {
+    "kb": ("sources dimensions origin", _header),
+    "name": ("name linked pages", _name),
+    "pair": ("a b count", _pair),
+    "word": ("word vector", _word),
 }
+"""Kinds of lines besides entities: their keys and readers."""
 
 
 def _no_constant(text: str) -> NoReturn:
@@ -285,114 +398,3 @@ def _no_constant(text: str) -> NoReturn:
 
 
 _JSON = json.JSONDecoder(parse_constant=_no_constant)
-
-
-def _refuse(message: str) -> NoReturn:
-    raise _InvalidRecordError(message)
-
-
-def _text(record: Mapping[str, Any], key: str, limit: int) -> str:
-    value = record.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        _refuse(f"{key} is {_shown(value)}, not a string")
-    return _checked(value, key, limit)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _checked(value: str, key: str, limit: int) -> str:
-    if not _is_unicode(value):
-        _refuse(f"{key} {_shown(value)} has half a surrogate pair in it")
-    size = len(value.encode())
-    if size > limit:
-        _refuse(f"{key} {_shown(value)} has {size:,} bytes; {limit:,} are allowed")
-    return value
-
-
-def _clean_name(value: Any) -> str:
-    """Return a validated name with single spaces."""
-    if not isinstance(value, str):
-        _refuse(f"name {_shown(value)} is not a string")
-    name = " ".join(_checked(value, "name", MAX_TEXT).split())
-    normal = normal_name(name)
-    if not normal:
-        _refuse(f"name {_shown(value)} is empty")
-    for size, limit in ((len(normal.encode()), MAX_KEY), (len(name.encode()), MAX_SPELLING)):
-        if size > limit:
-            _refuse(f"name {_shown(value)} has {size:,} bytes; {limit:,} are allowed")
-    return name
-
-
-def _alias(item: Any) -> tuple[str, str, int]:
-    if isinstance(item, str):
-        return _clean_name(item), "", 1
-    if not isinstance(item, dict) or not set(item) <= {"name", "count", "source"}:
-        _refuse(f'alias {_shown(item)} is neither a string nor {{"name", "count", "source"}}')
-    source = _source(item["source"]) if "source" in item else ""
-    count = _count(item, "count", 1)
-    if count < 1:
-        _refuse(f"alias {_shown(item)}: a count is at least 1")
-    return _clean_name(item.get("name")), source, count
-
-
-def _source(item: Any) -> str:
-    if not isinstance(item, str) or not 0 < len(item) <= _MAX_SOURCE or not item.isprintable():
-        _refuse(f"source {_shown(item)} is not a name of 1 to {_MAX_SOURCE} characters")
-    return item
-
-
-def _id(item: Any) -> str:
-    if not isinstance(item, str):
-        _refuse(f"id {_shown(item)} is not a string")
-    return item
-
-
-def _list(record: Mapping[str, Any], key: str) -> list[Any]:
-    value = record.get(key)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        _refuse(f"{key} is {_shown(value)}, not a list")
-    return value
-
-
-def _count(record: Mapping[str, Any], key: str, default: int | None = None) -> int:
-    value = record.get(key)
-    if value is None and default is not None:
-        return default
-    value = record[key]  # a KeyError names what is missing
-    if type(value) is not int or not 0 <= value <= MAX_COUNT >> (key in ("in_links", "out_links")):
-        _refuse(f"{key} is {_shown(value)}, not a count")
-    return value
-
-
-def _popularity(value: Any) -> float:
-    if value is None:
-        return math.nan
-    if type(value) not in (int, float) or not abs(value) < 3e38:
-        _refuse(f"popularity is {_shown(value)}, not a finite number")
-    return float(value)
-
-
-def _vector(value: Any) -> Vector:
-    if not isinstance(value, list) or not 1 <= len(value) <= MAX_DIMENSIONS:
-        _refuse(f"vector is {_shown(value)}, not a list of 1 to {MAX_DIMENSIONS} numbers")
-    if not all(type(v) in (int, float) and abs(v) < 1e30 for v in value):
-        _refuse("vector has values that are not finite numbers")
-    vector = np.array(value, np.float32)
-    if not vector.any():
-        _refuse("vector is all zeros; leave it out where there is none")
-    return vector
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -5,6 +5,7 @@ import math
 import os
 import struct
 import zlib
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, groupby, islice
@@ -19,12 +20,16 @@ from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress, silent
 from sgtb.kb import environment
 from sgtb.kb.build.sorted_runs import SortedRuns
+from sgtb.kb.build.type_names import OwnTypes
 from sgtb.kb.build.usable_names import is_id
 from sgtb.kb.columns import Extent, column_path, pack_header
 from sgtb.kb.entity import TYPES
 from sgtb.kb.environment import State
+from sgtb.kb.fuzzy_index import FuzzyIndex, NameTexts
 from sgtb.kb.layout import (
     COLUMNS,
+    DTYPES,
+    FUZZY_COLUMNS,
     HEADER,
     MAX_KEY,
     MAX_TEXT,
@@ -34,7 +39,16 @@ from sgtb.kb.layout import (
     ROW,
     item_size,
 )  # fmt: skip
-from sgtb.kb.name_index import Counts, Spelling, by_name, merged, pack_name, pack_spellings
+from sgtb.kb.name_index import (
+    Counts,
+    Spelling,
+    by_name,
+    merged,
+    pack_name,
+    pack_spellings,
+    source_weights,
+)
+from sgtb.kb.name_variants import VARIANT, VariantRules
 from sgtb.kb.unit_vectors import unit_halves
 
 Ints = npt.NDArray[np.int32]
@@ -49,6 +63,8 @@ class KbWriter:
     """Writes entities in the order of their numbers, then links, pairs and vectors.
 
     The folder is complete when `finish` has returned.
+
+    variants  rules that make further names; None: none are made
     """
 
     def __init__(
@@ -59,6 +75,7 @@ class KbWriter:
         dimensions: int,
         origin: Mapping[str, Any],
         *,
+        variants: VariantRules | None = None,
         memory: int = DEFAULT_MEMORY,
         progress: Progress | None = None,
     ) -> None:
@@ -67,6 +84,10 @@ class KbWriter:
         self.sources = tuple(sources)
         self.dimensions = dimensions
         self.origin = dict(origin)
+        self._variants = variants
+        if variants is not None:
+            self.sources = tuple(dict.fromkeys((*sources, VARIANT)))
+            self.origin.update(variants.origin)
         self._memory = memory
         self._progress = progress or silent
         self._files: dict[str, BinaryIO] = {}
@@ -80,8 +101,10 @@ class KbWriter:
         self._words: SortedRuns | None = None
         self._words_at = 0
         self._rows: npt.NDArray[np.void] | None = None
+        self._fuzzy_ends = array("q", [0])
         self._in_links: Ints = np.zeros(0, np.int32)
         self._name_count = -1
+        self._own_types = OwnTypes()
 
     def entity(
         self,
@@ -96,6 +119,10 @@ class KbWriter:
     ) -> None:
         """Write the next entity; a spelling without a normal form is an error."""
         number, distinct = self._count, merged(spellings)
+        if self._variants is not None:
+            source = self.sources.index(VARIANT)
+            made = self._variants.variants([title, *(one.text for one in distinct)], type)
+            distinct = merged([*distinct, *(Spelling(name, source, 1) for name in made)])
         text, row = pack_entity(id, title, description, type, popularity, distinct)
         names = by_name(distinct)
         if not all(0 < len(name) <= MAX_KEY for name, _ in names):
@@ -103,6 +130,7 @@ class KbWriter:
                 f"entity {id!r}: a name has 1 to {MAX_KEY} bytes in its normal form"
             )
         row["text_at"], row["stated_in"], row["stated_out"] = self._text_at, stated_in, stated_out
+        row["own_type"] = self._own_types.number(type)
         self._files["text"].write(text)
         self._files["entities"].write(row.tobytes())
         for (name, source), count in names.items():
@@ -160,13 +188,17 @@ class KbWriter:
         rows = self._all_rows()
         rows["in_links"] = self._in_links
         _flush(rows)
-        for file in self._files.values():
-            file.close()
-        columns = {column: self._extent(column) for column in COLUMNS}
+        for column, file in self._files.items():
+            if column != "fuzzy_text":  # written with the index
+                file.close()
+        columns = {
+            column: self._extent(column) for column in COLUMNS if column not in FUZZY_COLUMNS
+        }
         env = environment.create(self.folder / NAMES)
         try:
             digest = hashlib.blake2b(repr(sorted(columns.items())).encode(), digest_size=16)
             digest.update(repr((self.sources, self.origin)).encode())
+            digest.update("".join(f"{name}\0" for name in self._own_types).encode())
             names = self._index(env, name_pages, digest)
             state = State(
                 build=digest.hexdigest(),
@@ -174,12 +206,14 @@ class KbWriter:
                 fingerprint=digest.hexdigest(),
                 sources=self.sources,
                 dimensions=self.dimensions,
-                columns=columns,
+                columns={**columns, **self._fuzzy_columns()},
                 entities=self._count,
                 names=names,
                 aliases=self._aliases,
                 links=self._links_at,
+                indexed=self._count,
                 origin=self.origin,
+                own_types=tuple(self._own_types),
             )
             with env.begin(write=True) as transaction:
                 transaction.put(b"state", state.pack())
@@ -228,7 +262,9 @@ class KbWriter:
 
         put(b"ids", _unique("id", _split(self._ids)), self.entities)
         put(b"words", _unique("word", _split(self._words or ())), self._words_at)
-        tie = self._tie_key()
+        tie, weights = self._tie_key(), source_weights(self.sources)
+        variant = [source == VARIANT for source in self.sources]
+        fuzzy_text, fuzzy_ends = self._files["fuzzy_text"], self._fuzzy_ends
         total = 0
 
         def values() -> Iterator[tuple[bytes, bytes]]:
@@ -237,10 +273,28 @@ class KbWriter:
             for name, counts in grouped_names(self._names, size):
                 linked, found = (0, 0) if pages is None else map(int, pages[total])
                 total += 1
-                yield name, pack_name(counts, size, (linked, found), tie)
+                if not all(_is_variant(row, variant) for row in counts.values()):
+                    fuzzy_ends.append(fuzzy_ends[-1] + fuzzy_text.write(name))
+                yield name, pack_name(counts, weights, (linked, found), tie)
 
         put(b"names", values(), max(self._name_count, 0))
         return total
+
+    def _fuzzy_columns(self) -> dict[str, Extent]:
+        """Write the fuzzy index of all names that are no variants."""
+        self._files["fuzzy_text"].close()
+        path = column_path(self.folder, "fuzzy_text")
+        ends = self._fuzzy_ends
+        if ends[-1] >= 1 << 32:
+            raise KnowledgeBaseError(f"{self.folder}: names of more than 4 GiB cannot be indexed")
+        text = np.memmap(path, "u1", "r", HEADER.size) if ends[-1] else np.zeros(0, "u1")
+        names = NameTexts(text, np.frombuffer(ends, np.int64).astype(np.uint32))
+        for name, values in FuzzyIndex.build(names)._asdict().items():
+            column = f"fuzzy_{name}"
+            if column != "fuzzy_text":
+                with open(column_path(self.folder, column), "ab") as file:
+                    file.write(np.ascontiguousarray(values, DTYPES[column]).data)
+        return {column: self._extent(column) for column in FUZZY_COLUMNS}
 
     def _stage_progress(self, stage: str, total: int) -> Callable[[int], None]:
         return lambda done: self._progress(stage, done, max(total, done))
@@ -277,6 +331,10 @@ class KbWriter:
                 os.fsync(file.fileno())
 
 
+def _is_variant(counts: Sequence[int], variant: Sequence[bool]) -> bool:
+    return not any(n for n, made in zip(counts, variant, strict=True) if not made)
+
+
 def pack_entity(
     id: str,
     title: str,
@@ -300,7 +358,7 @@ def pack_entity(
         len, parts
     )
     row["popularity"] = popularity
-    row["type"] = TYPES.index(type)
+    row["type"] = TYPES.index(type) if type in TYPES else 0
     row["alive"] = 1
     row["vector"] = row["stated_in"] = row["stated_out"] = -1
     return b"".join(parts), row

@@ -1,4 +1,4 @@
-"""List builds: a knowledge base from a list of entities, as JSON Lines or CSV."""
+"""List builds: a knowledge base from a list of entities, as JSON Lines, CSV or Excel."""
 
 from array import array
 from collections.abc import Callable, Mapping
@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress, silent
+from sgtb.kb.build.entity_fields import GIVEN, MAX_SOURCES, shown
 from sgtb.kb.build.entity_lines import (
-    GIVEN,
-    MAX_SOURCES,
     EntityLine,
     EntityList,
     HeaderLine,
@@ -24,6 +23,7 @@ from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.environment import State
 from sgtb.kb.kb_folder import building
 from sgtb.kb.name_index import Spelling
+from sgtb.kb.name_variants import DEFAULT_RULES, VariantRules
 from sgtb.text.normalization import normal_name
 
 _BATCH = 4096
@@ -57,22 +57,28 @@ def build_list(
     file: Path,
     path: Path,
     *,
-    csv: bool = False,
+    sheet: str | None = None,
     skip_unknown_links: bool = False,
+    variants: VariantRules | None = DEFAULT_RULES,
     progress: Progress | None = None,
 ) -> ListReport:
     """Build a knowledge base in the folder `path` from a list of entities in a file.
 
+    variants  rules that make further names; None: no variants. An export has its own
     The file is read twice, three times if it has vectors: links need the numbers of all entities.
+    If it has errors, an EntityListError names all of them, and nothing is written.
     """
     if file.exists() and not file.is_file():
         raise KnowledgeBaseError(f"{file}: not a regular file, but it is read more than once")
-    entities = EntityList(file, csv=csv)
+    entities = EntityList(file, sheet=sheet)
     progress = progress or silent
     size = file.stat().st_size if file.exists() else 0
     index = _ListIndex(entities)
     for line in entities.read(lambda done: progress("reading", done, size)):
-        index.add(line)
+        entities.attempt(index.add, line)
+    links = _Links(entities, index.number, skip_unknown_links)
+    if entities.failed:
+        links.check()
     if not index.number:
         raise KnowledgeBaseError(f"{file}: no entity in it; add one")
     with building(path) as folder:
@@ -83,15 +89,16 @@ def build_list(
             index.dimensions,
             index.header.origin
             if index.header
-            else {"built from": "csv" if csv else "jsonl", "file": file.name},
+            else {"built from": entities.format, "file": file.name},
+            variants=None if index.header else variants,
             progress=progress,
         )
         try:
-            links = _Links(entities, index.number, skip_unknown_links)
             for line in entities.read(lambda done: progress("writing", done, size)):
                 if isinstance(line, EntityLine):
-                    _write_entity(writer, index, line)
-                    links.add(line)
+                    entities.attempt(_write_entity, writer, index, line)
+                    entities.attempt(links.add, line)
+            entities.check()
             writer.links(*links.arrays())
             _write_pairs(writer, index)
             if index.dimensions:
@@ -130,7 +137,7 @@ class _ListIndex:
         elif isinstance(line, NameLine):
             if known := self.pages.get(normal_name(line.name)):
                 raise self.file.error(
-                    line.line, f"name {line.name!r} is given twice, first in line {known.line}"
+                    line.line, f"{line.name!r} is given twice, first in line {known.line}", "name"
                 )
             self.pages[normal_name(line.name)] = line
         elif isinstance(line, PairLine):
@@ -142,19 +149,21 @@ class _ListIndex:
     def _entity(self, line: EntityLine) -> None:
         number = self.number.setdefault(line.id, len(self.number))
         if number != len(self.lines):
-            raise self.file.error(
-                line.line, f"id {line.id!r} is given twice, first in line {self.lines[number]}"
-            )
+            raise self.file.repeated(line, self.lines[number])
         self.lines.append(line.line)
         for _, source, _ in line.aliases:
             if source and source not in self.sources:
                 if self.header:
                     raise self.file.error(
-                        line.line, f"source {source!r} is not among the header's {self.sources}"
+                        line.line,
+                        f"source {source!r} is not among the header's {self.sources}",
+                        "aliases",
                     )
                 if len(self.sources) == MAX_SOURCES:
                     raise self.file.error(
-                        line.line, f"source {source!r} is one too many; {MAX_SOURCES} are possible"
+                        line.line,
+                        f"source {source!r} is one too many; {MAX_SOURCES} are possible",
+                        "aliases",
                     )
                 self.sources.append(source)
         if line.vector is not None:
@@ -166,9 +175,23 @@ class _ListIndex:
         elif len(vector) != self.dimensions:
             raise self.file.error(
                 line,
-                f"vector of length {len(vector)}, but that of line {self.first_vector} "
-                f"is {self.dimensions}",
+                f"{len(vector)} numbers, but {self.dimensions} in {self.file.unit} "
+                f"{self.first_vector}; all vectors have one length",
+                "vector",
             )
+
+
+def known_links(
+    file: EntityList, line: EntityLine, find: Callable[[str], int | None], skip_unknown: bool
+) -> list[int]:
+    """Return the numbers of the links of a line; unknown ids are an error, or left out."""
+    targets = [find(id_) for id_ in line.links]
+    unknown = [id_ for id_, target in zip(line.links, targets, strict=True) if target is None]
+    if unknown and not skip_unknown:
+        few = ", ".join(map(shown, unknown[:5])) + (", …" if len(unknown) > 5 else "")
+        message = f"no entity has the id {few}; add it, or use --skip-unknown-links"
+        raise file.error(line.line, message, "links")
+    return [target for target in targets if target is not None]
 
 
 class _Links:
@@ -181,22 +204,18 @@ class _Links:
 
     def add(self, line: EntityLine) -> None:
         source = self._number[line.id]
-        targets = set()
-        for id_ in line.links:
-            target = self._number.get(id_)
-            if target is not None:
-                targets.add(target)
-            elif self._skip:
-                self.unknown += 1
-            else:
-                raise self._file.error(
-                    line.line,
-                    f"links to {id_!r}, which is not in the list; add it, or skip such links "
-                    "with --skip-unknown-links",
-                )
-        targets.discard(source)
+        known = known_links(self._file, line, self._number.get, self._skip)
+        self.unknown += len(line.links) - len(known)
+        targets = set(known) - {source}
         self._source.extend([source] * len(targets))
         self._target.extend(sorted(targets))
+
+    def check(self) -> None:
+        """Raise the errors of a list, with unknown links if no id is missing because of another."""
+        for line in self._file.read() if self._file.complete else ():
+            if isinstance(line, EntityLine):
+                self._file.attempt(self.add, line)
+        self._file.check()
 
     def arrays(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         return _array(self._source), _array(self._target)
@@ -234,15 +253,21 @@ def _write_pairs(writer: KbWriter, index: _ListIndex) -> None:
     for i, pair in enumerate(index.pairs):
         for id_ in (pair.a, pair.b):
             if id_ not in index.number:
-                raise index.file.error(pair.line, f"a pair with {id_!r}, which is not in the list")
-        a[i], b[i], count[i] = index.number[pair.a], index.number[pair.b], pair.count
+                index.file.collect(
+                    index.file.error(pair.line, f"no entity has the id {shown(id_)}; add it")
+                )
+        a[i], b[i] = index.number.get(pair.a, 0), index.number.get(pair.b, 0)
+        count[i] = pair.count
+    index.file.check()
     source, other = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.lexsort((other, source))
     source, other = source[order], other[order]
     again = np.flatnonzero((np.diff(source) == 0) & (np.diff(other) == 0))
     if len(again):
         pair = index.pairs[int(order[again[0] + 1]) % size]
-        raise index.file.error(pair.line, f"the pair {pair.a!r}, {pair.b!r} is given twice")
+        message = f"the pair {pair.a!r}, {pair.b!r} is given twice; keep one"
+        index.file.collect(index.file.error(pair.line, message))
+        index.file.check()
     writer.near(source, other, np.concatenate([count, count])[order])
 
 
@@ -267,12 +292,14 @@ def _write_vectors(writer: KbWriter, entities: EntityList, number: Mapping[str, 
             vectors.append(line.vector)
         elif isinstance(line, WordLine):
             if line.word in known:
-                raise entities.error(line.line, f"the word {line.word!r} is given twice")
+                message = f"{line.word!r} is given twice; keep one"
+                entities.collect(entities.error(line.line, message, "word"))
             known.add(line.word)
             words.append(line.word)
             word_vectors.append(line.vector)
         if len(numbers) + len(words) >= _BATCH:
             flush()
+    entities.check()
     flush()
 
 
@@ -284,7 +311,9 @@ def _name_pages(writer: KbWriter, index: _ListIndex) -> npt.NDArray[np.uint32] |
         for name in writer.names()
     ]
     for line in index.pages.values():
-        raise index.file.error(line.line, f"no entity has the name {line.name!r}")
+        message = f"no entity has the name {line.name!r}; add it there, or leave this line out"
+        index.file.collect(index.file.error(line.line, message))
+    index.file.check()
     return np.array(rows, np.uint32)
 
 

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from sgtb.core.progress import Progress, silent
 from sgtb.formats.codecs.pprforned import read_pprforned
-from sgtb.kb.build.entity_lines import GIVEN
+from sgtb.kb.build.entity_fields import GIVEN
 from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.build.list_build import ListReport
 from sgtb.kb.kb_folder import building
 from sgtb.kb.layout import MAX_KEY
 from sgtb.kb.name_index import Spelling
+from sgtb.kb.name_variants import DEFAULT_RULES, VariantRules
 from sgtb.text.normalization import normal_name
 
 SOURCES = (GIVEN, "titles", "lists")
@@ -19,11 +20,21 @@ _TYPE = {"PER": "PER", "ORG": "ORG", "GPE": "LOC"}
 _BRACKET = re.compile(r"\s*\([^()]*\)$")
 
 
-def build_pprforned(archive: Path, path: Path, *, progress: Progress | None = None) -> ListReport:
+def build_pprforned(
+    archive: Path,
+    path: Path,
+    *,
+    document_names: bool = True,
+    variants: VariantRules | None = DEFAULT_RULES,
+    progress: Progress | None = None,
+) -> ListReport:
     """Build a knowledge base from PPRforNED's archive, its folder, or the folder of the archive.
 
     A name counts once for every entity it is listed with. Its frequency would leak the documents,
     and so their labels.
+
+    document_names  whether the names in documents are names of their candidates
+    variants        rules that make further names; None: no variants
     """
     progress = progress or silent
     packed = archive / "pprforned.tar.xz"
@@ -34,7 +45,7 @@ def build_pprforned(archive: Path, path: Path, *, progress: Progress | None = No
     names: list[set[tuple[str, int]]] = [
         {(title, 1), (_BRACKET.sub("", title) or title, 1)} for title in entities.titles
     ]
-    for document in ppr.documents.values():
+    for document in ppr.documents.values() if document_names else ():
         for mention in document:
             name = " ".join(mention.text.split())
             if 0 < len(normal_name(name).encode()) <= MAX_KEY:
@@ -47,6 +58,7 @@ def build_pprforned(archive: Path, path: Path, *, progress: Progress | None = No
             SOURCES,
             0,
             {"built from": "pprforned", "file": archive.name},
+            variants=variants,
             progress=progress,
         )
         try:

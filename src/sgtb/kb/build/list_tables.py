@@ -1,0 +1,125 @@
+"""Rows of tables, CSV and Excel, and the format of a list."""
+
+import csv
+import io
+import warnings
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from sgtb.core.errors import KnowledgeBaseError, MissingExtraError
+
+ListFormat = Literal["jsonl", "csv", "xlsx"]
+Row = tuple[int, list[str] | str]
+"""Number of a row, and its cells, or why it cannot be read."""
+
+MAX_LINE = 1 << 26
+"""Bytes of a line of JSON Lines, characters of a line of CSV."""
+_MAX_ROWS = 1 << 20
+"""Rows of a sheet, Excel's limit."""
+_MAX_UNPACKED = 1 << 30
+"""Bytes of an Excel file, unpacked."""
+_ENDINGS: dict[str, ListFormat] = {
+    ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+}  # fmt: skip
+_PACKED = (".gz", ".bz2", ".xz")
+_ZIP = b"PK\x03\x04"
+_OLE = b"\xd0\xcf\x11\xe0"
+EXCEL_ERRORS = ("#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!")
+
+
+def list_format(path: Path, head: bytes) -> ListFormat:
+    """Return the format of a list: Excel by its first bytes, else by its ending or content."""
+    if head.startswith(_ZIP):
+        return "xlsx"
+    if head.startswith(_OLE):
+        raise KnowledgeBaseError(
+            f"{path}: an old or encrypted Excel file; save it as .xlsx without password, or as CSV"
+        )
+    ending = (path.with_suffix("") if path.suffix.lower() in _PACKED else path).suffix.lower()
+    starts = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return _ENDINGS.get(ending, "jsonl" if starts == b"{" else "csv")
+
+
+def csv_rows(file: BinaryIO) -> Iterator[Row]:
+    """Yield the rows of a CSV file, delimited as in its first line."""
+    # Bytes that are not UTF-8 become lone surrogates, so that errors can name their line.
+    text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
+    lines = _limited(iter(partial(text.readline, MAX_LINE + 1), ""))
+    blank, first = 0, ""
+    try:
+        for first in lines:
+            if first.strip():
+                break
+            blank += 1
+    except csv.Error as error:
+        yield blank + 1, str(error)
+        return
+    delimiter = max(",;\t", key=first.count)
+    rows = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
+    while True:
+        line = blank + rows.line_num + 1
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            yield line, f"not CSV: {error}; double the quotes inside of a quoted cell"
+            continue
+        if row is None:
+            return
+        yield line, row
+
+
+def _limited(lines: Iterator[str]) -> Iterator[str]:
+    for line in lines:
+        if len(line) > MAX_LINE:
+            raise csv.Error(f"longer than {MAX_LINE:,} characters")
+        yield line
+
+
+def excel_rows(path: Path, file: BinaryIO, sheet: str | None) -> Iterator[Row]:
+    """Yield the rows of the named sheet, or of the first one, as texts."""
+    try:
+        openpyxl = import_module("openpyxl")
+    except ImportError:
+        raise MissingExtraError(
+            f"{path}: reading Excel files needs the package openpyxl: pip install 'sgtb[excel]'"
+        ) from None
+    try:
+        with zipfile.ZipFile(file) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > _MAX_UNPACKED:
+            raise KnowledgeBaseError(
+                f"{path}: {size:,} bytes unpacked, more than {_MAX_UNPACKED:,}; save it as CSV"
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of styles and extensions that are left out
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        sheets = {found.title: found for found in book.worksheets}
+        chosen = sheets.get(sheet) if sheet is not None else next(iter(sheets.values()), None)
+        if chosen is None:
+            raise KnowledgeBaseError(f"{path}: no sheet {sheet!r}; there are {list(sheets)}")
+        chosen.reset_dimensions()  # stated ones may be wrong
+        for number, row in enumerate(chosen.iter_rows(values_only=True), 1):
+            if number > _MAX_ROWS:
+                yield number, f"more than {_MAX_ROWS:,} rows; save it as CSV"
+                return
+            yield number, [_cell(value) for value in row]
+    except (KnowledgeBaseError, GeneratorExit):
+        raise
+    except Exception as error:  # openpyxl raises any type on damaged files
+        raise KnowledgeBaseError(
+            f"{path}: not an Excel file, or damaged: {error}; save it again as .xlsx, or as CSV"
+        ) from None
+
+
+def _cell(value: Any) -> str:
+    """Return the text of a cell; whole numbers have no decimal point."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,135 @@
+"""FuzzyIndex: names by their words and trigrams, for names that are spelt in another way.
+
+The arrays are columns of a knowledge base, memory-mapped. Names added since the build are in a
+small index of the same kind, made in memory.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.errors import KnowledgeBaseError
+from sgtb.native import count_name_tokens, fill_name_index, search_names
+
+Numbers = npt.NDArray[np.uint32]
+
+SCORES = ("ngram_similarity", "word_overlap", "edit_similarity", "same_digits")
+"""Columns of the scores of a found name: cosine of weighted tokens, share of common words by
+weight, 1 − edits / characters, and whether both have the same digits."""
+MAX_POSTINGS = 1 << 15
+"""Names of a token at most; a more frequent token has none, but still a weight."""
+READ_POSTINGS = 1 << 16
+"""Names read per search at most, those of the rarest tokens first."""
+COMPARED = 128
+"""Names per search that are compared in detail."""
+_BITS = (10, 22)
+"""Limits of the number of buckets, as a power of two."""
+_SCALE = 8
+"""Steps of a weight per factor of two in the frequency of a token."""
+
+
+class NameTexts(NamedTuple):
+    """Names: UTF-8 bytes, and u4[N+1] offsets."""
+
+    text: npt.NDArray[np.uint8]
+    offsets: Numbers
+
+    @classmethod
+    def of(cls, names: Iterable[bytes]) -> "NameTexts":
+        """Join names."""
+        parts = list(names)
+        ends = np.cumsum([0, *map(len, parts)])
+        if ends[-1] >= 1 << 32:
+            raise KnowledgeBaseError("the names have more than 4 GiB; an index cannot hold them")
+        return cls(np.frombuffer(b"".join(parts), np.uint8), ends.astype(np.uint32))
+
+
+class _SearchLimits(NamedTuple):
+    postings: int
+    compared: int
+
+
+class FoundNames(NamedTuple):
+    """Names found for Q queries, most similar first.
+
+    n_found  i4[Q]
+    name     i4[Q, limit]  numbers of names
+    scores   f4[Q, limit, len(SCORES)]
+    """
+
+    n_found: npt.NDArray[np.int32]
+    name: npt.NDArray[np.int32]
+    scores: npt.NDArray[np.float32]
+
+
+class FuzzyIndex(NamedTuple):
+    """An index of N names with B buckets of tokens, a power of two.
+
+    text      u1       the names, UTF-8
+    offsets   u4[N+1]  of the names
+    starts    u4[B+1]  of the buckets in `postings`
+    postings  u4       numbers of names
+    weight    u1[B]    of tokens: the rarer, the higher
+    norm      f4[N]    of the names' weights
+    """
+
+    text: npt.NDArray[np.uint8]
+    offsets: Numbers
+    starts: Numbers
+    postings: Numbers
+    weight: npt.NDArray[np.uint8]
+    norm: npt.NDArray[np.float32]
+
+    @classmethod
+    def build(cls, names: NameTexts, weight: npt.NDArray[np.uint8] | None = None) -> "FuzzyIndex":
+        """Index names.
+
+        weight  weights of another index, so that the scores of both compare
+        """
+        n = len(names.offsets) - 1
+        bits = min(max(n.bit_length() + 1, _BITS[0]), _BITS[1])
+        counts = np.zeros(1 << bits if weight is None else len(weight), np.uint32)
+        count_name_tokens(names, counts)
+        if weight is None:
+            rarity = np.log2((n + 1) / np.maximum(counts, 1))
+            weight = np.clip(np.round(_SCALE * rarity), 1, 255).astype(np.uint8)
+        kept = np.where(counts <= MAX_POSTINGS, counts, 0)
+        starts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
+        postings, norm = np.zeros(int(starts[-1]), np.uint32), np.zeros(n, np.float32)
+        index = cls(*names, starts.astype(np.uint32), postings, weight, norm)
+        fill_name_index(names, weight, index.starts, postings, norm)
+        return index
+
+    @property
+    def has_fitting_lengths(self) -> bool:
+        """Whether the lengths of the arrays fit each other."""
+        buckets = len(self.weight)
+        return (
+            len(self.offsets) == len(self.norm) + 1
+            and len(self.starts) == buckets + 1
+            and buckets.bit_count() == 1
+        )
+
+    def __bool__(self) -> bool:
+        """Whether there are names."""
+        return len(self.offsets) > 1
+
+    def search(self, names: Sequence[str], limit: int, *, containing: bool = False) -> FoundNames:
+        """Find at most `limit` similar names for each name in normal form.
+
+        containing  find those that contain all words of the name and more
+        """
+        n = len(names)
+        found = FoundNames(
+            np.zeros(n, np.int32), np.zeros((n, limit), np.int32),
+            np.zeros((n, limit, len(SCORES)), np.float32),
+        )  # fmt: skip
+        queries = NameTexts.of(name.encode("utf-8", "replace") for name in names)
+        search_names(self, queries, _SearchLimits(READ_POSTINGS, COMPARED), containing, found)
+        return found
+
+    def name(self, number: int) -> str:
+        """Return a name by its number."""
+        return bytes(self.text[self.offsets[number] : self.offsets[number + 1]]).decode()
