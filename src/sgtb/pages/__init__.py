@@ -1,0 +1,1 @@
+"""Plain pages: a knowledge base from titles and texts without markup."""

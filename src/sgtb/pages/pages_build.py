@@ -1,0 +1,242 @@
+"""Pages builds: a knowledge base from plain pages, JSON Lines of "id", "title" and "text".
+
+    lines -> names and cased text in shards -> names found in texts -> clear links
+          -> ambiguous names decided by these -> DuckDB: names, links, pairs -> writer
+
+Worker processes read pages and find names; what needs more than one page is counted in a DuckDB
+file that spills to disk. The result does not depend on the number of workers.
+"""
+
+import shutil
+import time
+from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from functools import lru_cache, partial
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.errors import KnowledgeBaseError, import_extra
+from sgtb.core.progress import Progress, silent
+from sgtb.core.workers import ordered_results
+from sgtb.kb.build.kb_writer import KbWriter
+from sgtb.kb.kb_folder import building
+from sgtb.kb.name_variants import DEFAULT_RULES
+from sgtb.pages.cased_text import NameMatches, NameTable, without_signs
+from sgtb.pages.name_decisions import NameDecisions
+from sgtb.pages.page_lines import line_chunks, page_shard, write_page_rows
+from sgtb.pages.page_links import PageLinks
+from sgtb.pages.pages_report import NameUseCounts, PagesReport
+from sgtb.pages.pages_settings import PagesSettings
+from sgtb.wikipedia.build.build_report import DroppedPage, VectorCounts
+from sgtb.wikipedia.build.duckdb_store import DuckDbStore
+from sgtb.wikipedia.build.kb_tables import count_near, write_entities, write_links, write_near
+from sgtb.wikipedia.build.kb_vectors import train, write_corpus
+from sgtb.wikipedia.build.name_pages import TextShards, name_pages
+from sgtb.wikipedia.build.page_rows import PAGE_BITS
+
+__all__ = ["PagesReport", "PagesSettings", "build_pages"]
+
+_MAX_DROPPED = 1000
+
+
+def build_pages(
+    files: Sequence[Path],
+    path: Path,
+    settings: PagesSettings | None = None,
+    progress: Progress | None = None,
+) -> PagesReport:
+    """Build a knowledge base in the folder `path` from files of pages.
+
+    A knowledge base that is already there stays valid until the end, and after an error.
+    """
+    begin = time.monotonic()
+    settings = settings or PagesSettings()
+    for package in ("duckdb", *(["gensim"] if settings.vectors else [])):
+        import_extra(package, "wiki", "building from pages needs")
+    with building(path) as folder:
+        build = _PagesBuild(files, settings, folder, progress or silent)
+        try:
+            report = build.run(begin)
+        except BrokenProcessPool:
+            raise KnowledgeBaseError(
+                "a worker process ended, perhaps because memory ran out; use fewer workers"
+            ) from None
+        finally:
+            build.close()
+        shutil.rmtree(folder / "work")
+    return report
+
+
+class _PagesBuild:
+    """The stages of a build."""
+
+    def __init__(
+        self, files: Sequence[Path], settings: PagesSettings, folder: Path, progress: Progress
+    ) -> None:
+        self._files, self._settings, self._folder = files, settings, folder
+        self._progress = progress
+        self._work = folder / "work"
+        self._work.mkdir()
+        self._db = DuckDbStore(self._work, settings.memory * 3 // 4, settings.workers)
+        self._links = PageLinks(self._db, self._work)
+        self._writer: KbWriter | None = None
+        self._chunks = self._pages = self._dropped_count = 0
+        self._dropped: list[DroppedPage] = []
+
+    def close(self) -> None:
+        """Close all files, so that they can be deleted."""
+        self._db.close()
+        if self._writer is not None:
+            self._writer.close()
+
+    def run(self, begin: float) -> PagesReport:
+        """Run all stages; `begin` is the time at which the build started."""
+        settings, db, progress = self._settings, self._db, self._progress
+        self._read()
+        lists, repeated = self._links.load_pages() if self._pages else (0, 0)
+        if not self._pages or not db.count_of("entities"):
+            names = ", ".join(map(str, self._files))
+            raise KnowledgeBaseError(f'{names}: no page; each line has "title" and "text"')
+        self._match()
+        uses = self._decide()
+        edges, spellings = self._links.count_all()
+        pairs = count_near(db, settings.min_together, settings.memory // 16, progress)
+        writer = self._writer = KbWriter(
+            self._folder,
+            db.count_of("entities"),
+            settings.sources,
+            settings.dimensions if settings.vectors else 0,
+            self._origin(),
+            variants=DEFAULT_RULES,
+            memory=settings.memory // 4,
+            progress=progress,
+        )
+        omitted = write_entities(db, writer, progress, "id")
+        write_links(db, writer, progress)
+        write_near(db, writer, progress)
+        vectors = self._write_vectors(writer)
+        state = writer.finish(self._name_pages(writer, lists + repeated > 0))
+        return PagesReport(
+            files=tuple(map(str, self._files)),
+            pages=self._pages,
+            lists=lists,
+            repeated=repeated,
+            entities=state.entities,
+            names=state.names,
+            spellings=spellings - omitted,
+            uses=uses,
+            links=edges,
+            pairs=pairs,
+            vectors=vectors,
+            dropped=tuple(self._dropped),
+            dropped_beyond=self._dropped_count - len(self._dropped),
+            seconds=time.monotonic() - begin,
+        )
+
+    def _read(self) -> None:
+        """Write the shards of all pages."""
+        settings = self._settings
+        function = partial(write_page_rows, folder=self._work, ids=settings.ids)
+        chunks = line_chunks(self._files)
+        with closing(ordered_results(function, chunks, settings.workers)) as results:
+            for found in results:
+                self._chunks += 1
+                self._pages += found.pages
+                if settings.strict and found.dropped:
+                    first = found.dropped[0]
+                    raise KnowledgeBaseError(
+                        f"{first.file}, line {first.line}: {first.reason}; without --strict it is "
+                        "skipped"
+                    )
+                self._dropped_count += len(found.dropped)
+                self._dropped += found.dropped[: _MAX_DROPPED - len(self._dropped)]
+                self._progress("reading pages", self._pages, self._pages)
+
+    def _match(self) -> None:
+        """Find the names of all entities in all texts."""
+        paths = [str(self._work / f"table-{i}.npy") for i in range(3)]
+        self._links.name_table().save(paths)
+        function = partial(match_shard, folder=self._work, table=tuple(paths))
+        chunks = range(self._chunks)
+        try:
+            with closing(ordered_results(function, chunks, self._settings.workers)) as results:
+                for chunk, found in enumerate(results):
+                    self._links.add_matches(chunk, found)
+                    self._progress("finding names", chunk + 1, self._chunks)
+        finally:
+            _table.cache_clear()  # the files are deleted, and their paths may be used again
+
+    def _decide(self) -> NameUseCounts:
+        """Decide ambiguous names by the links of clear ones."""
+        self._links.sort_uses()
+        clear = self._links.clear_links()
+        decisions = NameDecisions(clear["source"], clear["target"], self._db.count_of("entities"))
+        own = self._db.arrays("SELECT page, number FROM owners ORDER BY page")
+        for done, (meanings, links) in enumerate(self._links.open_uses(), 1):
+            self._links.add_decided(decisions.decide(meanings, links, own))
+            self._progress("ambiguous names", done, done)
+        return self._links.make_links()
+
+    def _origin(self) -> dict[str, object]:
+        """Return the record of origin that is stored in the knowledge base."""
+        return {
+            "kind": "pages",
+            "files": [file.name for file in self._files],
+            "pages": self._pages,
+            "ids": self._settings.ids,
+            "popularity": "pages that link",
+            "vectors": "train" if self._settings.vectors else "none",
+            "min_together": self._settings.min_together,
+        }
+
+    def _write_vectors(self, writer: KbWriter) -> VectorCounts:
+        settings = self._settings
+        if not settings.vectors:
+            return VectorCounts(0, 0, 0, 0)
+        corpus = self._work / "corpus.txt"
+        for chunk in range(self._chunks):
+            write_corpus(self._db, page_shard(self._work, "text", chunk), chunk, corpus)
+            self._progress("corpus", chunk + 1, self._chunks)
+        return train(corpus, writer, settings, self._progress)
+
+    def _name_pages(self, writer: KbWriter, some_left_out: bool) -> npt.NDArray[np.uint32]:
+        """Count on how many pages names are links, and on how many they occur."""
+
+        def kept_pages(chunk: int) -> frozenset[int] | None:
+            if not some_left_out:
+                return None
+            first = chunk << PAGE_BITS
+            found = self._db.rows(
+                "SELECT page - $1 FROM owners WHERE page BETWEEN $1 AND $2",
+                first, first + (1 << PAGE_BITS) - 1,
+            )  # fmt: skip
+            return frozenset(position for (position,) in found)
+
+        return name_pages(
+            writer.names(),
+            TextShards(
+                [page_shard(self._work, "text", chunk) for chunk in range(self._chunks)], kept_pages
+            ),
+            self._db,
+            self._work / "name-pages.npy",
+            memory=self._settings.memory // 4,
+            threads=self._settings.workers,
+            progress=lambda done: self._progress("names in text", done, self._chunks),
+        )
+
+
+def match_shard(chunk: int, folder: Path, table: tuple[str, ...]) -> NameMatches:
+    """Find names in the cased text of a chunk, and replace that by text without signs."""
+    path = page_shard(folder, "cased", chunk)
+    text = path.read_bytes()
+    page_shard(folder, "text", chunk).write_bytes(without_signs(text))
+    path.unlink()
+    return _table(table).match(text).first_of_page()
+
+
+@lru_cache(maxsize=1)
+def _table(paths: tuple[str, ...]) -> NameTable:
+    return NameTable.mapped(paths)
