@@ -34,7 +34,7 @@ def unseen(starter):
 def starter_place(tmp_path_factory) -> Path:
     """The folder of the knowledge base, which nobody changes."""
     place = tmp_path_factory.mktemp("starter") / "kb"
-    build_list(ENTITIES, place)
+    build_list(ENTITIES, place, variants=None)
     return place
 
 

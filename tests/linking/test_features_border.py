@@ -14,12 +14,12 @@ from sgtb import native
 from sgtb.core import sparse_matrix
 from sgtb.linking.candidates import candidate_table
 from sgtb.linking.features import contexts, feature_matrix, token_table
-from sgtb.linking.features.groups import name_similarity, priors, similarity
+from sgtb.linking.features.groups import priors, similarity, surface
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
-    candidate_table, contexts, feature_matrix, name_similarity, native, priors, similarity,
-    sparse_matrix, token_table,
+    candidate_table, contexts, feature_matrix, native, priors, similarity, sparse_matrix,
+    surface, token_table,
 )  # fmt: skip
 KERNELS = {
     "compare_names": "candidate_offsets entity name full_name names length titles whole_title out",
@@ -41,8 +41,9 @@ KERNELS = {
 UNREAD = {
     "describe_contexts": "tokens.word tokens.kinds.marks tokens.kinds.words tokens.kinds.word",
     "context_sizes": "tokens.word tokens.kinds.marks tokens.kinds.words tokens.kinds.word",
-    "compare_texts": "repeats.place repeats.once.gold repeats.once.prior contexts.place "
-    "contexts.place_clues contexts.sentence_clues contexts.tag_clues contexts.document_clues "
+    "compare_texts": "repeats.place repeats.once.gold repeats.once.prior repeats.once.match "
+    "contexts.place contexts.place_clues contexts.sentence_clues contexts.tag_clues "
+    "contexts.document_clues "
     "facts.number facts.in_links facts.type facts.type_clue facts.log_in_links "
     "facts.log_out_links facts.popularity facts.log_degree facts.fingerprints facts.whole_title "
     "facts.kind_words facts.linked facts.topic_vector facts.entity_vector lexicon.texts_with "
@@ -215,7 +216,7 @@ def test_indices_beyond_their_arrays_are_refused(path, number):
     refused(kernel, rest, put(1, number), ValueError, match)
 
 
-@pytest.mark.parametrize("number", [-1, 10**6])
+@pytest.mark.parametrize("number", [-1, 10**6, 2**63 - 1])
 def test_tokens_beyond_the_vocabulary_are_refused(number):
     def change(offsets: np.ndarray) -> np.ndarray:
         return np.where(np.arange(len(offsets)) % 2 == 1, number, offsets)

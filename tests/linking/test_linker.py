@@ -22,6 +22,7 @@ from sgtb.linking import pipeline
 from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
+from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.linking.parallel import BATCH
 from sgtb.text.tokenization import Segmented
 from tests.helpers.kb_worlds import write_lines
@@ -481,3 +482,32 @@ def test_part_shows_a_document_as_it_is_linked(linker, unseen):
     assert (
         linker.to_chunk(Request(unseen[0].text, spans)).document.mentions == chunk.document.mentions
     )
+
+
+def test_unknown_names_change_no_other_decision(linker_of, unseen):
+    """They have no candidates, and what has candidates is decided as if they were not there.
+
+    Except for the short form of an unknown name, which the longer one is evidence for.
+    """
+    settings = (MentionSettings(), MentionSettings(unknown_names=False))
+    linkers = [linker_of(mentions=one, reasons=True) for one in settings]
+    n_unknown = 0
+    for document in unseen:
+        text = f"{document.text} Yesterday Karl Orff met Hanna Falkner there."
+        every, known = (one.link(text).links for one in linkers)
+        kept = [i for i, link in enumerate(every) if link.found != "nothing"]
+        unknown = [link.text for link in every if link.found == "nothing"]
+        if any(every[i].text in name for i in kept for name in unknown):
+            continue
+        place = {i: n for n, i in enumerate(kept)}
+        assert [_decided(every[i], place) for i in kept] == [_decided(link) for link in known]
+        n_unknown += len(every) - len(kept)
+    assert n_unknown > len(unseen)
+
+
+def _decided(link, place=None):
+    reasons = [
+        (reason.name, reason.value, reason.mention if place is None else place.get(reason.mention))
+        for reason in link.reasons
+    ]
+    return link.start, link.end, link.entity, link.confidence, link.candidates, reasons

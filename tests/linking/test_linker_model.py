@@ -17,7 +17,7 @@ from sgtb.linking.calibration.confidence import Confidence, Curve
 from sgtb.linking.calibration.decision_policy import NilRule
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
-from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.linker_model import FORMAT, LinkerModel
 from sgtb.linking.links import Request, Span
 from sgtb.linking.training.linker_training import train_linker
 from tests.boosting.test_model_file import (
@@ -128,7 +128,7 @@ def test_a_knowledge_base_that_lacks_something_is_refused(tmp_path, model_of, ke
 
 
 def changed(path, change):
-    tensors, record = read_tensors(path, "linker", 2)
+    tensors, record = read_tensors(path, "linker", FORMAT)
     change(tensors, record)
     write_tensors(path, tensors, record)
 
@@ -176,6 +176,9 @@ def recording(value, *keys):
         (lambda t, r: t.update(local=t["local"][:-1]), r"weights local have the shape \(15,\)"),
         (lambda t, r: t.update(tagger=t["tagger"][:, :3]), r"the shape \(16, 3\)"),
         (lambda t, r: t.update(tagger=np.zeros((0, 4))), r"the shape \(0, 4\)"),
+        (lambda t, r: t.update(mention_tagger=np.zeros((8, 4))), r"mention_tagger have the shape"),
+        (lambda t, r: t.update(mention_tagger=np.full((8, 3), np.nan)), "mention_tagger is NaN"),
+        (lambda t, r: t.update(mention_tagger=np.zeros((8, 3), np.float32)), "is float32"),
         (lambda t, r: t.update(joint_bins=t["joint_bins"][:-1]), "bins of ranker joint"),
         (lambda t, r: t.update(joint_cuts=t["joint_cuts"][:, 1:]), "joint_cuts do not fit"),
         (lambda t, r: t.update(vectors=t["vectors"][1:]), "counts or vectors of another number"),
@@ -191,7 +194,7 @@ def recording(value, *keys):
         (recording(None, "without"), "malformed"),
         (recording(0, "candidates", "top"), "top must be"),
         (recording(1, "candidates", "tops"), "tops"),
-        (recording("yes", "candidates", "near_names"), "near_names"),
+        (recording("yes", "candidates", "fuzzy"), "fuzzy"),
         (recording(-1, "texts"), "counts texts_with"),
         (recording(True, "titles"), "counts titles_with"),
         (recording(10**40, "texts"), "counts texts_with"),
@@ -207,8 +210,9 @@ def recording(value, *keys):
         (recording(1e300, "least_popularity"), "least popularity"),
         (recording({}, "forest"), "format version None"),
         (recording(0, "version"), "format version 0"),
-        (recording(3, "version"), "format version 3"),
-        (recording("2", "version"), "format version '2'"),
+        (recording(4, "version"), "format version 4"),
+        (recording(2, "version"), "format version 2"),
+        (recording("3", "version"), "format version '3'"),
         (recording("sure", "confidence", "kind"), "no confidence 'sure'"),
         (recording(0, "confidence", "temperature"), "temperature"),
         (recording(-0.1, "confidence", "single"), "single"),
@@ -228,11 +232,17 @@ def recording(value, *keys):
         (recording([0.1], "nil", "shares", "y"), r"curve|points"),
         (lambda t, r: r["nil"].update(shares={"x": [0.1, 0.2], "y": [0.1, 0.2]}), "NIL rises"),
         (setting("memory", 0, ord("{")), "malformed"),
-        (lambda t, r: t.update(memory=as_bytes("[{},{}]")), "three tables"),
-        (lambda t, r: t.update(memory=as_bytes('{"a":1}')), "three tables"),
-        (lambda t, r: t.update(memory=as_bytes('[{"a":0},{},{}]')), "is 0, not positive"),
-        (lambda t, r: t.update(memory=as_bytes('[{},{"a":true},{}]')), "is True, not positive"),
-        (lambda t, r: t.update(memory=as_bytes('[{},{},{"a":1e3}]')), "is 1000.0, not positive"),
+        (lambda t, r: t.update(memory=as_bytes("[{},{}]")), "four tables"),
+        (lambda t, r: t.update(memory=as_bytes('{"a":1}')), "four tables"),
+        (lambda t, r: t.update(memory=as_bytes('[{"a":0},{},{},{}]')), "is 0, not positive"),
+        (lambda t, r: t.update(memory=as_bytes('[{},{"a":true},{},{}]')), "is True, not positive"),
+        (lambda t, r: t.update(memory=as_bytes('[{},{},{"a":1e3},{}]')), "is 1000.0, not positive"),
+        (lambda t, r: t.update(memory=as_bytes("[{},{},{}]")), "four tables"),
+        (lambda t, r: t.update(memory=as_bytes('[{},{},{},{"a":{"b":0}}]')), "'a' as 'b' is 0"),
+        (lambda t, r: t.update(memory=as_bytes('[{},{},{},{"a":{"b":true}}]')), "'b' is True"),
+        (lambda t, r: t.update(memory=as_bytes('[{},{},{},{"a":{"b":1.5}}]')), "'b' is 1.5"),
+        (lambda t, r: t.update(memory=as_bytes('[{},{},{},{"a":2}]')), "malformed"),
+        (lambda t, r: t.update(memory=as_bytes('[{},{},{},{"a":["b"]}]')), "malformed"),
         (lambda t, r: t.update(memory=as_bytes("[" * 100_000)), "malformed"),
         (lambda t, r: t.pop("memory"), "missing or foreign tensors: memory"),
     ],
@@ -242,24 +252,6 @@ def test_impossible_files_are_refused(path, change, complaint):
     with pytest.raises(ModelFileError, match=complaint) as refused:
         load(path)
     assert str(refused.value).count(str(path)) == 1
-
-
-def test_models_of_the_first_format_are_read(path, starter_kb):
-    """They trust their search, link always, and remember nothing."""
-    model = replace(load(path), confidence=Confidence(), nil=NilRule())
-
-    def older(tensors, record):
-        tensors.pop("memory")
-        for key in ("confidence", "nil"):
-            record.pop(key)
-        record["version"] = 1
-
-    changed(path, older)
-    again = load(path)
-    assert (again.confidence, again.nil, again.seen) == (Confidence(), NilRule(), {})
-    text = "Jordan won six titles with Chicago."
-    one, other = (Linker(m, starter_kb).link(text) for m in (model, again))
-    assert repr(one) == repr(other)
 
 
 # Fuzzing

@@ -12,7 +12,7 @@ import sgtb.native
 from sgtb.core import sparse_matrix
 from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking import decisions, problem_packing
-from sgtb.linking.candidates import candidate_lookup
+from sgtb.linking.candidates import matched_lists
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities import entity_facts, lexicon
 from sgtb.linking.entities.entity_source import TableSource
@@ -23,7 +23,7 @@ from sgtb.linking.features.schema import SCHEMA
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
-    candidate_lookup, coherence, decisions, entity_facts, lexicon, problem_packing, ranker, schema,
+    coherence, decisions, entity_facts, lexicon, matched_lists, problem_packing, ranker, schema,
     sparse_matrix,
 )  # fmt: skip
 KERNELS = {
@@ -114,7 +114,7 @@ def _run_all() -> None:
     lexicon.descriptions(some, source, setting.lexicon)
     rows = {"stated_in": np.arange(30), "in_links": np.arange(30)}
     numbers = np.arange(12, dtype=np.int32)
-    candidate_lookup._strongest(SimpleNamespace(rows=rows), numbers, [5, 7], 3)
+    matched_lists.strongest(SimpleNamespace(rows=rows), numbers, [5, 7], 3)
 
 
 def leaves(value: Any, path: str) -> Iterator[tuple[str, np.ndarray]]:

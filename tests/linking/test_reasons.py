@@ -117,9 +117,8 @@ def test_reasons_add_up_in_documents_that_are_cut(linker_of, unseen, monkeypatch
 def problems_of(linker, request):
     """What the linker decides about, made by hand: layout and problems of one document."""
     model = linker.model
-    pipeline = Pipeline(
-        linker.kb, model.background, model.schema, CandidateFinder(linker.kb, model.candidates)
-    )
+    finder = CandidateFinder(linker.kb, model.candidates, model.trained_names)
+    pipeline = Pipeline(linker.kb, model.background, model.schema, finder)
     chunk = linker.to_chunk(request)
     layout = pipeline.lay_out([chunk.document])
     features = model.featurizer.features(pipeline.table(layout))

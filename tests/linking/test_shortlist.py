@@ -5,6 +5,7 @@ import pytest
 
 from sgtb.linking import problem_packing as module
 from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.candidates.matched_lists import MATCHES
 from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.problem_packing import LEAST, shortlisted
 
@@ -15,6 +16,7 @@ def candidates_of(sizes, gold):
     return CandidateTable(
         (), (), np.array([0, len(sizes)], np.int32), offsets, np.arange(n, dtype=np.int32),
         np.array(gold, np.int32), np.linspace(0, 1, n).astype(np.float32),
+        np.linspace(0, 1, n * len(MATCHES)).astype(np.float32).reshape(n, -1),
     )  # fmt: skip
 
 
@@ -36,6 +38,9 @@ def test_the_hopeless_are_left_out_but_two_stay():
     assert short.candidates.gold.tolist() == [-1, 0, 0]  # the first is not searched
     np.testing.assert_array_equal(
         short.candidates.prior, candidates_of(SIZES, GOLD).prior[short.rows]
+    )
+    np.testing.assert_array_equal(
+        short.candidates.match, candidates_of(SIZES, GOLD).match[short.rows]
     )
 
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from sgtb.core.dtypes import Doubles, Ints, Longs
 from sgtb.core.records import NIL
 from sgtb.core.sparse_matrix import Scalar
-from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibration.decision_policy import NIL_RUNNER_UP, NO_RUNNER_UP
 from sgtb.linking.candidates.candidate_table import CandidateTable
@@ -49,8 +48,8 @@ class Cards:
 
     def _read(self, numbers: Longs) -> Iterator[Card]:
         kb = self._kb
-        types = [TYPES[type_] for type_ in kb.rows["type"][numbers].tolist()]
-        return zip(kb.ids_of(numbers).strings(), kb.titles(numbers).strings(), types, strict=True)
+        texts = (kb.ids_of(numbers).strings(), kb.titles(numbers).strings())
+        return zip(*texts, kb.types_of(numbers), strict=True)
 
 
 class LinkBuilder:
@@ -110,10 +109,11 @@ class LinkBuilder:
         for chunk, (a, b), (c, d), (e, f) in zip(
             chunks, pairwise(ends.tolist()), *borders, strict=True
         ):
-            own = chunk.document.mentions
+            own, text = chunk.document.mentions, chunk.document.text
             result.append(LinkColumns(
                 [mention.start for mention in own], [mention.end for mention in own],
-                [mention.text for mention in own], answers[a:b], confidence[a:b].tobytes(),
+                [text[mention.start : mention.end] for mention in own],
+                answers[a:b], confidence[a:b].tobytes(),
                 layout.found[a:b], counts[a:b].tobytes(), reasons.lead[a:b].tobytes(), against[a:b],
                 reasons.counts[a:b].tobytes(), chunk.fixed, nil[a:b].tobytes(),
                 entities[c:d], probability[c:d].tobytes(), prior[c:d].tobytes(),

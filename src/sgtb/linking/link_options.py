@@ -40,13 +40,14 @@ class LinkerSettings(LinkOptions):
     """Settings of a linker, and its default options.
 
     mentions        how mentions are found where none are given
-    near_names      whether names without candidates get those of similarly spelt names
+    fuzzy           whether names that are not listed get candidates of similarly spelt names;
+                    None: as in training
     max_characters  of one text
     tokenizer       cuts texts into tokens and sentences; that of the training documents
     """
 
     mentions: MentionSettings = field(default_factory=MentionSettings)
-    near_names: bool = False
+    fuzzy: bool | None = None
     max_characters: int = 5_000_000
     tokenizer: Tokenizer = field(default=segment, repr=False)
 

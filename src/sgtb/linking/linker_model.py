@@ -19,6 +19,7 @@ from sgtb.core.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_
 from sgtb.linking.calibration.confidence import Confidence
 from sgtb.linking.calibration.decision_policy import NilRule
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
+from sgtb.linking.candidates.weak_names import TrainedNames
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_source import (
     DESCRIPTIONS,
@@ -36,12 +37,11 @@ from sgtb.linking.features.feature_registry import COLLECTIVE
 from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Tagger
 from sgtb.linking.features.schema import VERSION, Schema
 from sgtb.linking.features.training_counts import TrainingCounts
+from sgtb.linking.mentions.mention_tagger import MENTION_TAGS, MentionTagger
 from sgtb.linking.nil_candidate import NIL_FEATURES
 
 KIND = "linker"
-FORMAT = 2
-_WITHOUT_CALIBRATION = 1
-"""The format of models without calibration and NIL rule."""
+FORMAT = 3
 _FOREST = "forest "
 _EVIDENCE = frozenset(
     [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
@@ -55,8 +55,9 @@ _TENSORS = {
     "tagger": (np.float64, 2),
     "local": (np.float64, 1), "local_bins": (np.float64, 2), "local_cuts": (np.float32, 2),
     "joint": (np.float64, 1), "joint_bins": (np.float64, 2), "joint_cuts": (np.float32, 2),
+    "memory": (np.uint8, 1),
 }  # fmt: skip
-_MEMORY = {"memory": (np.uint8, 1)}
+_MENTION_TAGGER = "mention_tagger"
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class LinkerModel:
     without     feature groups left out
     candidates  settings of the candidate lookup in training
     origin      description of the training data
+    mention_tagger  None: mentions are found by rules
     """
 
     schema: Schema
@@ -78,6 +80,8 @@ class LinkerModel:
     confidence: Confidence = field(default_factory=Confidence)
     nil: NilRule = field(default_factory=NilRule)
     training_counts: TrainingCounts = field(default_factory=TrainingCounts)
+    trained_names: TrainedNames = field(default_factory=TrainedNames)
+    mention_tagger: MentionTagger | None = None
 
     @property
     def seen(self) -> Mapping[str, int]:
@@ -107,8 +111,10 @@ class LinkerModel:
             "local_cuts": self.featurizer.local_cuts.values,
             "joint": models.joint.weights, "joint_bins": models.joint.bin_weights,
             "joint_cuts": self.featurizer.joint_cuts.values,
-            "memory": _packed(self.training_counts),
+            "memory": _packed(self.training_counts, self.trained_names),
         }  # fmt: skip
+        if self.mention_tagger is not None:
+            tensors[_MENTION_TAGGER] = self.mention_tagger.weights
         forest = {f"{_FOREST}{name}": array for name, array in model_tensors(self.forest).items()}
         record = {
             "kind": KIND,
@@ -134,16 +140,14 @@ class LinkerModel:
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> "LinkerModel":
         """Read a model file; raise a ModelFileError for anything else."""
-        tensors, record = read_tensors(path, KIND, FORMAT, max_bytes, _WITHOUT_CALIBRATION)
+        tensors, record = read_tensors(path, KIND, FORMAT, max_bytes)
         forest = {
             name.removeprefix(_FOREST): tensors.pop(name)
             for name in list(tensors)
             if name.startswith(_FOREST)
         }
-        expected = (
-            _TENSORS if record["version"] == _WITHOUT_CALIBRATION else {**_TENSORS, **_MEMORY}
-        )
-        take(tensors, expected, path)
+        own = {_MENTION_TAGGER: (np.float64, 2)} if _MENTION_TAGGER in tensors else {}
+        take(tensors, {**_TENSORS, **own}, path)
         try:
             return _model(tensors, forest, record, path)
         except SgtbError as error:
@@ -190,32 +194,36 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     return LinkerModel(
         schema, without, CandidateSettings(**record["candidates"]),
         Background(lexicon, *_topics(tensors, len(lexicon.words)), float(least)),
-        featurizer, model, record["origin"], *calibration,
+        featurizer, model, record["origin"], *calibration, _mention_tagger(tensors),
     )  # fmt: skip
+
+
+def _mention_tagger(tensors: Tensors) -> MentionTagger | None:
+    if _MENTION_TAGGER not in tensors:
+        return None
+    return MentionTagger(_hashed(tensors, _MENTION_TAGGER, (len(MENTION_TAGS),)))
 
 
 def _calibration(
     tensors: Tensors, record: dict[str, Any]
-) -> tuple[Confidence, NilRule, TrainingCounts]:
-    if record["version"] == _WITHOUT_CALIBRATION:
-        return Confidence(), NilRule(), TrainingCounts()
+) -> tuple[Confidence, NilRule, TrainingCounts, TrainedNames]:
     return (
         Confidence.from_dict(record["confidence"]), NilRule.from_dict(record["nil"]),
-        _unpacked(tensors["memory"]),
+        *_unpacked(tensors["memory"]),
     )  # fmt: skip
 
 
-def _packed(counts: TrainingCounts) -> Any:
-    tables = [counts.entities, counts.outside, counts.inside]
+def _packed(counts: TrainingCounts, trained: TrainedNames) -> Any:
+    tables = [counts.entities, counts.outside, counts.inside, trained.counts]
     text = json.dumps(tables, separators=(",", ":"))
     return np.frombuffer(text.encode(), np.uint8)
 
 
-def _unpacked(data: Any) -> TrainingCounts:
+def _unpacked(data: Any) -> tuple[TrainingCounts, TrainedNames]:
     found = json.loads(data.tobytes())
-    if not isinstance(found, list) or [type(part) for part in found] != [dict] * 3:
-        raise ModelFileError("its memory does not hold three tables of counts")
-    return TrainingCounts(*found)
+    if not isinstance(found, list) or [type(part) for part in found] != [dict] * 4:
+        raise ModelFileError("its memory does not hold four tables of counts")
+    return TrainingCounts(*found[:3]), TrainedNames(found[3])
 
 
 def _schema(record: dict[str, Any]) -> Schema:

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from sgtb.core.records import Record, from_columns
 
-Found = Literal["given", "exact", "longer name", "acronym", "near name", "nothing"]
-"""How the candidates of a mention were found: given by the document, by the exact name, by a longer
-name of the same person, as an acronym, by a similarly spelt name, not at all."""
+Found = Literal[
+    "given", "exact", "variant", "longer name", "abbreviation", "acronym", "training",
+    "similar name", "nothing",
+]  # fmt: skip
+"""How the candidates of a mention were found: given by the document, by the exact name, by a
+variant of a name, by a longer name of the same person, by the long form that the text defines, as
+an acronym of another mention, by a name annotated in training, by a similarly spelt name, not at
+all."""
 
 
 @dataclass(frozen=True, slots=True)

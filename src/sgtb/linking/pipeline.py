@@ -8,6 +8,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -66,9 +67,14 @@ class Pipeline:
         self._store.forget()
         self.finder.forget()
 
-    def lay_out(self, documents: Sequence[Document]) -> Layout:
-        """Look up the candidates of every mention, their facts, and the gold among them."""
-        found = self.finder.find(documents)
+    def lay_out(
+        self, documents: Sequence[Document], leave_out: Sequence[int] | None = None
+    ) -> Layout:
+        """Look up the candidates of every mention, their facts, and the gold among them.
+
+        leave_out  of training documents, see `CandidateFinder.find`
+        """
+        found = self.finder.find(documents, leave_out)
         sizes = np.diff(found.offsets)
         with_candidates = np.flatnonzero(sizes)
         every = [mention for document in documents for mention in document.mentions]
@@ -87,6 +93,7 @@ class Pipeline:
             entity=rows.astype(np.int32),
             gold=np.full(len(mentions), -1, np.int32),
             prior=found.prior,
+            match=found.match,
         )
         return Layout(
             with_candidates,
@@ -97,7 +104,7 @@ class Pipeline:
 
     def _with_gold(self, candidates: CandidateTable, numbers: Longs) -> CandidateTable:
         """Fill in the positions of the gold candidates."""
-        if not any(mention.in_kb for mention in candidates.mentions):
+        if not any(map(attrgetter("gold"), candidates.mentions)):
             return candidates
         gold = candidates.gold.copy()
         for m, mention in enumerate(candidates.mentions):
@@ -138,8 +145,10 @@ class LinkPipeline:
 
     def __init__(self, model: LinkerModel, kb: KnowledgeBase, settings: LinkerSettings) -> None:
         self.model, self.kb, self.settings = model, kb, settings
-        candidates = replace(model.candidates, near_names=settings.near_names)
-        finder = CandidateFinder(kb, candidates)
+        candidates = model.candidates
+        if settings.fuzzy is not None:
+            candidates = replace(candidates, fuzzy=settings.fuzzy)
+        finder = CandidateFinder(kb, candidates, model.trained_names)
         self.steps = Pipeline(kb, model.background, model.schema, finder)
         self.policy = DecisionPolicy(model.confidence, model.nil)
         groups = [f.group for f in model.schema.features if f.group not in model.without]
@@ -148,7 +157,8 @@ class LinkPipeline:
         self.answers = LinkBuilder(Cards(kb), groups, model.nil.no_candidates)
         self._systems: dict[int | None, StructuredGradientBoosting] = {}
         self.system(None)
-        self._names = NameFinder(kb, settings.mentions)
+        tagger = model.mention_tagger if settings.mentions.learned else None
+        self._names = NameFinder(kb, settings.mentions, tagger)
         self._state = kb.state
         self._read = 0
 

@@ -136,5 +136,6 @@ def _narrowed(
     gold[known] = np.where(kept[at], before[at] - before[offsets[known]], -1)
     return replace(
         candidates, candidate_offsets=before[offsets].astype(np.int32),
-        entity=candidates.entity[rows], prior=candidates.prior[rows], gold=gold,
+        entity=candidates.entity[rows], prior=candidates.prior[rows], match=candidates.match[rows],
+        gold=gold,
     )  # fmt: skip

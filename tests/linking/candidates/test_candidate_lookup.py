@@ -12,6 +12,7 @@ from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add, remove
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
+from sgtb.linking.candidates.matched_lists import SIMILARITY
 from sgtb.native import keep_strongest
 from sgtb.text.normalization import normal_name
 from tests.helpers.kb_worlds import build, write_lines
@@ -72,8 +73,8 @@ def test_candidates_of_a_name_come_as_the_knowledge_base_has_them(kb):
 
 def test_a_place_inside_the_name_of_a_person_goes_by_the_person(kb):
     assert found(kb, "[Paris] and [Hilton] saw [Paris Hilton]") == [
-        (["hilton"], "longer name"),
-        (["hilton"], "longer name"),
+        (["hilton", "paris"], "longer name"),
+        (["hilton", "hotels"], "longer name"),
         (["hilton"], "exact"),
     ]
     assert found(kb, "[Paris] saw [Paris Hilton]", longer_names=False)[0] == (
@@ -89,7 +90,7 @@ def test_places_lend_nothing(kb):
 def test_chains_go_to_the_longest(kb):
     lines = "[Hilton] , [Nicky Hilton] , [Whitney Hilton] , [PARIS WHITNEY HILTON]"
     assert found(kb, lines) == [
-        (["full"], "longer name"),
+        (["full", "hotels"], "longer name"),
         (["nicky"], "exact"),
         (["full"], "longer name"),
         (["full"], "exact"),
@@ -97,8 +98,8 @@ def test_chains_go_to_the_longest(kb):
 
 
 def test_of_equally_long_names_the_first_is_taken(kb):
-    assert found(kb, "[Nicky Hilton] , [Hilton] , [Paris Hilton]")[1][0] == ["nicky"]
-    assert found(kb, "[Paris Hilton] , [Hilton] , [Nicky Hilton]")[1][0] == ["hilton"]
+    assert found(kb, "[Nicky Hilton] , [Hilton] , [Paris Hilton]")[1][0] == ["nicky", "hotels"]
+    assert found(kb, "[Paris Hilton] , [Hilton] , [Nicky Hilton]")[1][0] == ["hilton", "hotels"]
 
 
 def test_longer_names_stay_within_their_document(kb):
@@ -109,12 +110,12 @@ def test_longer_names_stay_within_their_document(kb):
 
 
 def test_acronyms_go_by_the_name_written_out(kb):
-    text = "[IMF] and [Iron Mining Fund] ; [International Monetary Fund] ( [I.M.F.] ) ; [NYC] [WTO]"
+    text = "[IMF] and [Iron Mining Fund] ; [International Monetary Fund] , [I.M.F.] ; [NYC] [WTO]"
     assert found(kb, text) == [
-        (["fund"], "acronym"),
+        (["mines"], "acronym"),
         (["mines"], "exact"),
         (["fund"], "exact"),
-        (["fund"], "acronym"),
+        (["mines"], "acronym"),
         (["ny"], "exact"),
         ([], "nothing"),
     ]
@@ -126,25 +127,41 @@ def test_a_name_with_candidates_is_no_acronym(kb):
     assert found(kb, "[Never Yet Closed] ( [NYO] )")[1] == ([], "nothing")
 
 
-def test_near_names_are_asked_last_and_only_if_wanted(kb):
+def test_definitions_in_brackets_come_before_initials(kb):
+    text = "[IMF] and [Iron Mining Fund] ; [International Monetary Fund] ( [I.M.F.] ) ; [IMF's]"
+    assert found(kb, text) == [
+        (["fund"], "abbreviation"),
+        (["mines"], "exact"),
+        (["fund"], "exact"),
+        (["fund"], "abbreviation"),
+        (["fund"], "abbreviation"),
+    ]
+    assert found(kb, text, acronyms=False)[0] == ([], "nothing")
+
+
+def test_similar_names_are_searched_last_and_only_if_wanted(kb):
     assert found(kb, "[Barack Obma]") == [([], "nothing")]
-    assert found(kb, "[Barack Obma]", near_names=True) == [(["obama"], "near name")]
-    assert found(kb, "[Hilton] [Nicky Hlton] [Nicky Hilton] [XYZ]", near_names=True) == [
-        (["nicky"], "longer name"),
-        (["nicky"], "near name"),
+    assert found(kb, "[Barack Obma]", fuzzy=True) == [(["obama", "baracks"], "similar name")]
+    assert found(kb, "[Hilton] [Nicky Hlton] [Nicky Hilton] [XYZ]", fuzzy=True) == [
+        (["nicky", "hotels"], "longer name"),
+        (["nicky"], "similar name"),
         (["nicky"], "exact"),
         ([], "nothing"),
     ]
 
 
-def test_near_names_bring_a_weaker_prior_and_are_the_same_when_asked_again(kb):
-    finder = CandidateFinder(kb, CandidateSettings(near_names=True))
+def test_similar_names_have_a_weaker_prior_and_are_the_same_when_searched_again(kb):
+    finder = CandidateFinder(kb, CandidateSettings(fuzzy=True))
     text = document("d", "[Barack Obma] [Hilton] [barack obma]")
     first, second = finder.find([text]), finder.find([text])
-    assert first.found == second.found == ("near name", "exact", "near name")
+    assert first.found == second.found == ("similar name", "exact", "similar name")
     for one, other in zip(first[:3], second[:3], strict=True):
         np.testing.assert_array_equal(one, other)
-    assert first.prior.tolist() == [np.float32(11 / 12), 1, np.float32(11 / 12)]
+    similarity = first.match[:, SIMILARITY]
+    assert first.offsets.tolist() == [0, 2, 3, 5]
+    np.testing.assert_allclose(first.prior[[0, 1]], similarity[[0, 1]] / 4)
+    assert (similarity[0] > similarity[1] >= 0.2, first.prior[2]) == (True, 1)
+    np.testing.assert_array_equal(first.prior[3:], first.prior[:2])
 
 
 def test_given_candidates_come_with_most_in_links_first_each_once(kb):
@@ -164,7 +181,7 @@ def test_given_candidates_may_be_an_array(kb):
 
 
 def test_given_candidates_are_not_looked_beyond(kb):
-    assert found(kb, "[Paris|||york] [Paris Hilton] [Paris|||]", near_names=True) == [
+    assert found(kb, "[Paris|||york] [Paris Hilton] [Paris|||]", fuzzy=True) == [
         (["york"], "given"),
         (["hilton"], "exact"),
         ([], "given"),
@@ -187,7 +204,7 @@ def test_an_unknown_given_candidate_is_named(kb):
 
 @pytest.mark.parametrize("texts", [[], [document("d", "no names here")], [document("d")] * 3])
 def test_nothing_gives_an_empty_table(kb, texts):
-    table = CandidateFinder(kb, CandidateSettings(near_names=True)).find(texts)
+    table = CandidateFinder(kb, CandidateSettings(fuzzy=True)).find(texts)
     assert table.offsets.tolist() == [0]
     assert (len(table.entity), len(table.prior), table.found) == (0, 0, ())
 
@@ -197,7 +214,7 @@ def test_names_of_nothing_but_what_a_name_has_not(kb):
     text = document("d", "[a] [b] [c] [Paris Hilton] [d]")
     odd = ("", "\u200d", "\ud800", "Paris Hilton", "x" * 5000)
     mentions = tuple(replace(m, text=t) for m, t in zip(text.mentions, odd, strict=True))
-    finder = CandidateFinder(kb, CandidateSettings(near_names=True))
+    finder = CandidateFinder(kb, CandidateSettings(fuzzy=True))
     table = finder.find([replace(text, mentions=mentions)])
     assert table.found == ("nothing", "nothing", "nothing", "exact", "nothing")
 
@@ -216,7 +233,9 @@ def found_one_by_one(kb, text, top):
         ]
         longest = max(longer, key=lambda j: (len(names[j].split()), -j), default=i)
         how = "longer name" if longest != i else "exact" if lists[i] else "nothing"
-        taken.append(([c.id for c in lists[longest]], [c.prior for c in lists[longest]], how))
+        ids = {c.id for c in lists[longest]}
+        both = [*lists[longest], *(c for c in lists[i] if c.id not in ids)][:top]
+        taken.append(([c.id for c in both], [c.prior for c in both], how))
     return taken
 
 
@@ -249,22 +268,22 @@ def test_random_documents_are_those_of_the_twin(kb, seed):
 def test_what_is_remembered_goes_when_the_knowledge_base_changes(tmp_path):
     place = build(tmp_path, ENTITIES)
     kb = KnowledgeBase.open(place)
-    finder = CandidateFinder(kb, CandidateSettings(near_names=True))
+    finder = CandidateFinder(kb, CandidateSettings(fuzzy=True))
     text = document("d", "[x|||york] [Barack Obma]")
-    assert finder.find([text]).found == ("given", "near name")
+    assert finder.find([text]).found == ("given", "similar name")
     remove(place, ["york", "obama"])
-    assert finder.find([text]).found == ("given", "near name")  # seen as it was when opened
+    assert finder.find([text]).found == ("given", "similar name")  # seen as it was when opened
     assert kb.refresh()
     with pytest.raises(RequestError, match="york"):
         finder.find([text])
     without = document("d", "[Barack Obma] [New Yorrk]")
-    assert finder.find([without]).found == ("near name", "near name")
-    assert shown(kb, finder.find([without]))[0] == ["baracks"]  # two edits now, one before
+    assert finder.find([without]).found == ("similar name", "similar name")
+    assert shown(kb, finder.find([without]))[0] == ["baracks"]
     more = write_lines(tmp_path / "more.jsonl", [{"id": "new", "name": "Barack Obmaa"}])
     add(place, EntityList(more))
     kb.refresh()
     finder.forget()
-    assert shown(kb, finder.find([without]))[0] == ["new"]
+    assert shown(kb, finder.find([without]))[0] == ["new", "baracks"]
 
 
 @pytest.mark.parametrize(
@@ -274,7 +293,7 @@ def test_what_is_remembered_goes_when_the_knowledge_base_changes(tmp_path):
         ({"top": 2.5}, "not 2.5"),
         ({"top": True}, "not True"),
         ({"acronyms": 1}, "acronyms must be true or false, not 1"),
-        ({"near_names": None}, "near_names must be true or false, not None"),
+        ({"fuzzy": None}, "fuzzy must be true or false, not None"),
         ({"longer_names": "no"}, "longer_names must be true or false, not 'no'"),
     ],
 )

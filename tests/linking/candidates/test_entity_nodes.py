@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sgtb.linking.candidates.candidate_table import CandidateTable, Nodes
+from sgtb.linking.candidates.matched_lists import MATCHES
 
 
 def candidates_of(entities_of_mentions):
@@ -17,6 +18,7 @@ def candidates_of(entities_of_mentions):
         np.array([e for one in mentions for e in one], np.int32),
         np.full(len(mentions), -1, np.int32),
         np.zeros(sum(map(len, mentions)), np.float32),
+        np.zeros((sum(map(len, mentions)), len(MATCHES)), np.float32),
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sgtb.core.sparse_matrix import unit
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add
@@ -12,7 +13,6 @@ from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import KbSource, TableSource
 from sgtb.linking.entities.lexicon import Lexicon, descriptions
 from sgtb.text.normalization import normal_words
-from sgtb.text.word_vectors import unit
 from tests.helpers.kb_worlds import write_lines
 from tests.helpers.linking_builders import (
     assert_same_arrays,

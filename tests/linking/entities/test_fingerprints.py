@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from sgtb.core.ragged import Texts
 from sgtb.linking.entities.lexicon import BEGINNING, name_fingerprints, string_numbers
-from sgtb.text.text_arrays import Texts
 from tests.helpers.linking_builders import string_number
 
 NAMES = [

@@ -106,7 +106,8 @@ def test_a_column_stands_where_the_schema_says(trained):
 def test_local_columns_are_those_of_groups_within_the_mention(trained):
     own = SCHEMA.features[: len(SCHEMA.fixed)]
     places = [i for i, feature in enumerate(own) if feature.group not in COLLECTIVE]
-    assert {feature.group for feature in own} == {group.key for group in COMPUTED} - {"name prior"}
+    by_name = {"name prior", "match"}
+    assert {feature.group for feature in own} == {group.key for group in COMPUTED} - by_name
     np.testing.assert_array_equal(trained.table.local, trained.table.fixed[:, places])
 
 

@@ -82,7 +82,7 @@ def test_it_has_a_version_and_all_groups():
     assert FULL.groups == tuple(LABELS) == tuple(group.key for group in GROUPS)
     assert FULL.pairs == tuple(pair.name for pair in PAIRS)
     assert len(FULL.names) == sum(len(group.all_columns) for group in GROUPS)
-    assert SCHEMA.groups == tuple(group for group in LABELS if group != "name prior")
+    assert SCHEMA.groups == tuple(group for group in LABELS if group not in ("name prior", "match"))
 
 
 def also_below_best(*names: str) -> set[str]:
@@ -114,13 +114,17 @@ BY_DESCRIPTION_AND_WORDS = {
     *also_below_best(*(f"description_close_{n}" for n in ("votes", "names", "to_sure"))),
     "(description_vector)",
 }  # fmt: skip
+BY_MATCH = {
+    "match_exact", "match_variant", "match_shared", "edit_similarity", "same_digits",
+    *also_below_best("match_trained", "ngram_similarity", "word_overlap"),
+}  # fmt: skip
 LOST = {
     LINKS: BY_LINKS,
     DESCRIPTIONS: set(),  # links describe, too
     KNOWN_TYPES: {*(n for n in AIDA["title"].split() if n[:7] == "entity_"), *AIDA["type"].split()},
     POPULARITY: {"popularity", "popularity_prior", "popularity_below_best", "popularity_rank"},
     ENTITY_VECTORS: {"(entity_vector)", *(n for n in COHERENCES if n.startswith("entity_"))},
-    NAME_PRIORS: {"name_prior", "name_prior_below_best", "name_prior_rank"},
+    NAME_PRIORS: {"name_prior", "name_prior_below_best", "name_prior_rank", *BY_MATCH},
     WORD_VECTORS: {*AIDA["similarity"].split(), *BY_DESCRIPTION_AND_WORDS},
 }
 

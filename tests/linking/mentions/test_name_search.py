@@ -8,16 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgtb.linking.mentions.name_search import NameSearch, Shapes
-from sgtb.native import find_name_ranges
+from sgtb.linking.mentions.name_search import NameSearch
+from sgtb.linking.mentions.token_shapes import Shapes
+from sgtb.native import find_name_ranges, find_name_runs
 from sgtb.native import token_shape_bits as w
 from sgtb.text.tokenization import sentences, tokenize
 from tests.helpers.name_search_twin import SlowNameSearch
 
 PIECES = (
     "Jordan", "Michael", "New York", "the", "The", "THE", "of", "to", "van der", "de", "US", "It",
-    "May", "Monday", "Apple", "apple", "novel", "President", "U.S.", "42", "3M", "iPhone", "SOCCER",
-    " ", "  ", "\n", "\n\n", "\r\n", "\u2028\u2028", " \x0b\x0b ", ".", ",", "'", "’s", "'S", "&",
+    "May", "Monday", "Apple", "apple", "novel", "President", "U.S.", "42", "University",
+    "Bank", "Dr", "King", "Vice", "J", "J.", "Inc", "plc", "St. Louis",
+    "Former", "team", "3M", "iPhone", "SOCCER",
+    " ", "  ", "\t", "\n", "\n\n", "\r\n", "\u2028\u2028", " \x0b\x0b ", ".", ",", "'", "’s", "'S",
+    "&",
     "/", "-", "–", "!", "?", '"', "“", "”", "«", "‘", "😀", "e\u0301", "\u0301", "\u200d", "\u200e",
     "ß", "İ", "ा", "दिल्ली", "ไทย", "მ", "北京", "x" * 300, "said", "\ud800", "\x00",
 )  # fmt: skip
@@ -35,6 +39,8 @@ def check(text, lines, random):
         slow = SlowNameSearch(text, tokens, shapes, capitals=capitals, max_words=max_words)
         tries = [attempt for first, stop in lines for attempt in slow.tries(first, stop)]
         expected = [(one.first, last, name) for one in tries for last, name in one.ends]
+        runs = [run for first, stop in lines for run in slow.runs(first, stop)]
+        assert [*map(tuple, page.runs())] == runs
         names = page.names()
         columns = (page.ranges.first.tolist(), page.ranges.last.tolist(), names)
         assert [*zip(*columns, strict=True)] == expected
@@ -79,7 +85,7 @@ def arguments(n=4):
             shapes=np.full(n, w.WORD | w.NAME, np.int32),
             starts=starts,
             ends=starts + 1,
-            after_empty_line=np.zeros(n, np.uint8),
+            after_break=np.zeros(n, np.uint8),
         ),
         sentences=np.array([[0, n]]),
         limits=SimpleNamespace(named=w.NAME, max_words=n, max_tokens=n, max_length=99),
@@ -104,7 +110,7 @@ def test_all_ranges_of_a_sentence_are_written():
         ("tokens.ends", np.zeros(5, np.int64), ValueError, "tokens.ends"),
         ("tokens.starts", np.full(4, -1), ValueError, "tokens.starts"),
         ("tokens.ends", np.full(4, 1 << 62), ValueError, "tokens.ends"),
-        ("tokens.after_empty_line", np.zeros(3, np.uint8), ValueError, "after_empty_line"),
+        ("tokens.after_break", np.zeros(3, np.uint8), ValueError, "after_break"),
         ("sentences", np.zeros((1, 3), np.int64), ValueError, "sentences"),
         ("sentences", np.array([[0, 5]]), ValueError, "sentences"),
         ("sentences", np.array([[-1, 2]]), ValueError, "sentences"),
@@ -124,3 +130,39 @@ def test_arguments_that_do_not_fit_are_refused(where, value, error, complaint):
     setattr(getattr(given, record) if record else given, name, value)
     with pytest.raises(error, match=complaint):
         find_name_ranges(*vars(given).values())
+
+
+def run_arguments(n=4):
+    given = arguments(n)
+    out = SimpleNamespace(
+        first=np.empty(n, np.int32), last=np.empty(n, np.int32), titled=np.zeros(n, np.uint8)
+    )
+    return SimpleNamespace(tokens=given.tokens, sentences=given.sentences, out=out)
+
+
+def test_a_run_is_as_long_as_its_capitals():
+    given = run_arguments()
+    given.tokens.shapes[:] |= w.CAPITAL
+    given.tokens.shapes[2] = w.WORD | w.SMALL
+    assert find_name_runs(*vars(given).values()) == 2
+    assert given.out.first[:2].tolist() == [0, 3]
+    assert given.out.last[:2].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "error", "complaint"),
+    [
+        ("tokens.shapes", np.zeros(3, np.int32), ValueError, "tokens.starts"),
+        ("tokens.after_break", np.zeros(3, np.uint8), ValueError, "after_break"),
+        ("sentences", np.array([[0, 5]]), ValueError, "sentences"),
+        ("out.first", np.zeros(3, np.int32), ValueError, "out.first"),
+        ("out.last", np.zeros(4, np.int64), TypeError, "out.last"),
+        ("out.titled", np.zeros(3, np.uint8), ValueError, "out.titled"),
+    ],
+)
+def test_arguments_of_runs_that_do_not_fit_are_refused(where, value, error, complaint):
+    given = run_arguments()
+    record, _, name = where.rpartition(".")
+    setattr(getattr(given, record) if record else given, name, value)
+    with pytest.raises(error, match=complaint):
+        find_name_runs(*vars(given).values())

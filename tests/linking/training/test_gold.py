@@ -4,7 +4,6 @@ import pytest
 
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.kb import KnowledgeBase
-from sgtb.linking.candidates import fuzzy_names as near_names
 from sgtb.linking.training.gold import align_gold, known_gold, titles_in
 from sgtb.linking.training.gold_audit import LISTED, GoldAudit
 from sgtb.text.tokenization import tokenize
@@ -111,16 +110,15 @@ def test_recall_is_that_of_names(kb):
 
 def test_nothing_known_has_no_recall(kb):
     fields = audited(kb, document(("x", NIL, None))).to_dict()
-    assert (fields["recall"], fields["ambiguity"], fields["near"]) == (None, None, False)
+    assert (fields["recall"], fields["ambiguity"]) == (None, None)
 
 
-def test_unknown_entities_come_with_near_names(kb):
+def test_unknown_entities_come_with_similar_names(kb):
     report = audited(
         kb,
         document(("Town", "VESSA F.C.", None), ("Town", "Vesssa F.C.", None)),
         document(("Vessa", "Q50", None), ("Vessa", "Q50", None), ("Quill", "Q60", None)),
     )
-    assert report.near
     assert [
         (e.gold, e.mentions, [(s.id, s.why) for s in e.suggestions]) for e in report.unknown
     ] == [
@@ -129,16 +127,6 @@ def test_unknown_entities_come_with_near_names(kb):
         ("VESSA F.C.", 1, [("Q3", "has this name")]),
         ("Vesssa F.C.", 1, [("Q3", "has nearly this name")]),
     ]
-
-
-def test_without_the_extra_only_the_same_names_are_suggested(kb, monkeypatch):
-    def missing(name):
-        raise ImportError(name=name)
-
-    monkeypatch.setattr(near_names, "import_module", missing)
-    report = audited(kb, document(("Town", "Vesssa F.C.", None), ("Town", "VESSA F.C.", None)))
-    assert not report.near
-    assert [[s.id for s in entity.suggestions] for entity in report.unknown] == [["Q3"], []]
 
 
 def test_only_the_most_frequent_unknown_are_listed(kb):

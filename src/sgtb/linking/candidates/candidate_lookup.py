@@ -1,14 +1,15 @@
 """Candidate lookup: the entities that mentions may refer to.
 
 A mention takes, in this order: the candidates that its document gives; those of a longer name of
-the same person in the document; those of its own name; for an acronym, those of the name that it
-abbreviates in the document; those of similarly spelt names.
+the same person in the document; those of the name that it abbreviates, as its document defines;
+those of its own name; for an acronym, those of a name with these initials in the document. Names
+that the knowledge base does not list are weak names, see `weak_names`.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,97 +17,40 @@ import numpy as np
 from sgtb.core.dtypes import Bools, Floats, Ints, Longs
 from sgtb.core.errors import RequestError, SettingsError
 from sgtb.core.records import Document
-from sgtb.kb.entity import TYPES, CandidateLists
+from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
-from sgtb.linking.candidates.fuzzy_names import FuzzyNames
-from sgtb.linking.links import Found
-from sgtb.native import keep_strongest
-from sgtb.text.normalization import normal_name
-
-# Name sharing: mentions that take the candidates of another mention of the document.
-
-
-SMALL_WORDS = frozenset(
-    "a an and at by for from in of on or the to with de del der des di du e et la las le les los "
-    "und van von y".split()
+from sgtb.linking.candidates.matched_lists import (
+    EXACT,
+    SHARED,
+    SIMILARITY,
+    TRAINED,
+    VARIANT,
+    MatchedLists,
+    any_of,
+    apart,
+    joined,
+    ranked,
+    strongest,
 )
-"""Words that an acronym may skip."""
-
-_ACRONYM = re.compile(r"(?:[^\W\d_]\.?){2,6}")
-_OPENING = re.compile(r"\s*[(\[]\s*")
-_POSSESSIVE = re.compile(r"['’]s$")
-
-
-def longer_names(names: Sequence[str], is_person: Sequence[bool]) -> list[int]:
-    """Find the longest name of a person that contains a name: the paper's heuristic.
-
-    "Meck" takes the candidates of "Anna Meck". Ties in the number of words go to the first name.
-    """
-    full = [i for i, person in enumerate(is_person) if person and " " in names[i]]
-    if not full:
-        return list(range(len(names)))
-    full.sort(key=lambda i: -names[i].count(" "))  # stable
-    padded = [(i, f" {names[i]} ") for i in full]
-    longest: dict[str, int | None] = {"": None}
-    for name in names:
-        if name not in longest:
-            within = f" {name} "
-            longest[name] = next(
-                (i for i, other in padded if within in other and within != other), None
-            )
-    found = (longest[name] for name in names)
-    return [i if other is None else other for i, other in enumerate(found)]
-
-
-def written_out(
-    document: Document, names: Sequence[str], has_candidates: Sequence[bool]
-) -> list[int]:
-    """Find, for acronyms without candidates, a mention with candidates and matching initials.
-
-    A name right before the acronym in brackets, as in "International Monetary Fund (IMF)", takes
-    precedence over the first one in the document.
-    """
-    taken = list(range(len(names)))
-    mentions = document.mentions
-    acronyms = [
-        i for i in taken if not has_candidates[i] and names[i] and is_acronym(mentions[i].text)
-    ]
-    full = [i for i in taken if has_candidates[i] and " " in names[i]] if acronyms else []
-    best: dict[str, int] = {}
-    explained = set()
-    for i in acronyms:
-        letters = names[i]
-        for other in full:
-            if letters in explained or not spells(letters, names[other]):
-                continue
-            best.setdefault(letters, other)
-            between = document.text[mentions[other].end : mentions[i].start]
-            if mentions[other].end <= mentions[i].start and _OPENING.fullmatch(between):
-                best[letters] = other
-                explained.add(letters)
-    for i in acronyms:
-        taken[i] = best.get(names[i], i)
-    return taken
-
-
-def is_acronym(text: str) -> bool:
-    """Return whether a name is written as an acronym: IMF, I.M.F., IMF's."""
-    letters = _POSSESSIVE.sub("", text)
-    return letters.isupper() and _ACRONYM.fullmatch(letters) is not None
-
-
-def spells(letters: str, name: str) -> bool:
-    """Return whether the initials of a name spell some letters; small words may be skipped."""
-    reached = {0}  # numbers of letters spelt so far
-    for word in name.split():
-        spelt = {at + 1 for at in reached if letters[at : at + 1] == word[0]}
-        reached = spelt | reached if word in SMALL_WORDS else spelt
-    return len(letters) in reached
-
+from sgtb.linking.candidates.name_sharing import (
+    abbreviations,
+    longer_names,
+    written_in_full,
+    written_out,
+)
+from sgtb.linking.candidates.weak_names import TrainedNames, WeakNames
+from sgtb.linking.links import Found
+from sgtb.text.normalization import normal_name
 
 _PERSON = TYPES.index("PER")
 _CACHE_SIZE = 1 << 18
-"""Size limit of each cache."""
+"""Size limit of the cache of numbers."""
+_WEAK_CACHE_SIZE = 1 << 13
+"""Weak names whose candidates are kept."""
+_SHARED: tuple[Found, ...] = ("longer name", "abbreviation", "acronym")
+"""Ways in which a mention takes the candidates of another name."""
+_READ = 1 << 12
+"""Candidates read per name; of more, those with the lowest prior are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +59,21 @@ class CandidateSettings:
 
     top           candidates per mention at most
     longer_names  use the longer name of a person that contains the name: the paper's heuristic
-    acronyms      use the name that an unknown acronym abbreviates
-    near_names    use similarly spelt names where nothing else is found
+    acronyms      use the name that an unknown acronym abbreviates, and definitions in the text
+    fuzzy         search similarly spelt names where the knowledge base does not list the name
+    containing    search names that contain the name, such as those of clubs for that of their city
     """
 
     top: int = TOP
     longer_names: bool = True
     acronyms: bool = True
-    near_names: bool = False
+    fuzzy: bool = False
+    containing: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.top, bool) or not isinstance(self.top, int) or self.top < 1:
             raise SettingsError(f"top must be a whole number from 1 up, not {self.top!r}")
-        for name in ("longer_names", "acronyms", "near_names"):
+        for name in ("longer_names", "acronyms", "fuzzy", "containing"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} must be true or false, not {getattr(self, name)!r}")
 
@@ -138,13 +84,26 @@ class FoundCandidates(NamedTuple):
     offsets  i4[M+1]
     entity   i4[C]  numbers, likeliest first; given candidates by in-links
     prior    f4[C]  of the name; NaN for given candidates
+    match    f4[C, len(MATCHES)]  0 for given candidates
     found    per mention, how its candidates were found
     """
 
     offsets: Ints
     entity: Ints
     prior: Floats
+    match: Floats
     found: tuple[Found, ...]
+
+
+class _Names(NamedTuple):
+    """Names of M mentions in normal form; "": not looked up.
+
+    own   of the mentions
+    full  with abbreviations written out; "" without abbreviations
+    """
+
+    own: list[str]
+    full: list[str]
 
 
 class CandidateFinder:
@@ -153,53 +112,103 @@ class CandidateFinder:
     Caches are dropped after a refresh.
     """
 
-    def __init__(self, kb: KnowledgeBase, settings: CandidateSettings | None = None) -> None:
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        settings: CandidateSettings | None = None,
+        trained: TrainedNames | None = None,
+    ) -> None:
         self.settings = settings or CandidateSettings()
+        self.trained = trained or TrainedNames()
         self._kb = kb
-        self._near = FuzzyNames(kb) if self.settings.near_names else None
-        self._numbers: dict[str, int] = {}
-        self._fuzzy_found: dict[str, tuple[Ints, Floats]] = {}
-        self._cached_state = self._state()
+        self.forget()
 
     def forget(self) -> None:
         """Clear the caches."""
-        self._numbers, self._fuzzy_found = {}, {}
-        if self._near is not None:
-            self._near.forget()
+        self._numbers: dict[str, int] = {}
+        self._weak_cache: dict[str, MatchedLists] = {}
+        self._weak = WeakNames(
+            self._kb, self.trained, fuzzy=self.settings.fuzzy,
+            containing=self.settings.containing, top=self.settings.top,
+        )  # fmt: skip
+        self._cached_state = self._state()
 
-    def find(self, documents: Sequence[Document]) -> FoundCandidates:
+    def find(
+        self, documents: Sequence[Document], leave_out: Sequence[int] | None = None
+    ) -> FoundCandidates:
         """Find the candidates of all mentions of some documents, in order.
 
+        leave_out  for training documents: the number of the document that each is a part of, whose
+                   own annotations must not be used
         Raises a RequestError for a given candidate that is not in the knowledge base.
         """
-        self._check_state()
-        mentions = [mention for document in documents for mention in document.mentions]
-        normal = {text: normal_name(text) for text in _texts(documents)}
-        names = [normal.get(mention.text, "") for mention in mentions]
-        looked_up = [n for n, m in zip(names, mentions, strict=True) if m.candidates is None]
-        row_of = {name: row for row, name in enumerate(dict.fromkeys(looked_up))}
-        lists, given = self._given(documents)
-        lists = _joined(self._kb.candidate_lists(list(row_of), self.settings.top), lists)
-        rows = [
-            row_of[name] if row is None else len(row_of) + row
-            for name, row in zip(names, given, strict=True)
-        ]
-        found = self._shared(documents, names, rows, lists)
-        if self._near is not None:
-            lists = self._with_near_names(self._near, names, rows, found, lists)
-        return _gathered(lists, rows, found)
-
-    def _check_state(self) -> None:
-        """Clear the caches if the knowledge base was refreshed."""
-        state = self._state()
-        if state != self._cached_state:
+        if self._state() != self._cached_state:
             self.forget()
-            self._cached_state = state
+        names = self._names(documents)
+        row_of = {name: row for row, name in enumerate(dict.fromkeys((*names.own, *names.full)))}
+        listed = self._kb.candidate_lists(list(row_of), _READ)
+        strong = any_of(~listed.variant, listed.offsets)
+        weak = [name for name, known in zip(row_of, strong.tolist(), strict=True) if not known]
+        weak += self._weak.also(row_of)
+        given, given_rows = self._given(documents)
+        lists = [ranked(self._kb, listed, self.settings.top), given]
+        begin = len(row_of)
+        own, full = ([row_of[name] for name in some] for some in names)
+        own = [o if row is None else begin + row for o, row in zip(own, given_rows, strict=True)]
+        begin += len(given.offsets) - 1
+        unlisted = {*weak} - {""}
+        if unlisted:
+            weak_lists, weak_rows = self._weak_rows(documents, names, unlisted, leave_out)
+            lists.append(weak_lists)
+            for i, (of_own, of_full) in enumerate(weak_rows):
+                own[i] = own[i] if of_own is None or given_rows[i] is not None else begin + of_own
+                full[i] = full[i] if of_full is None else begin + of_full
+        every = joined(lists)
+        known = np.concatenate([strong, np.ones(begin - len(strong), bool)])
+        rows, found = self._shared(documents, names, _Rows(own, full), every, known)
+        return _gathered(*self._with_own(every, rows, own, found), found)
+
+    def annotated_names(self, documents: Sequence[Document]) -> list[tuple[str, str]]:
+        """Return names and annotated entities that the knowledge base does not list with them."""
+        names = self._names(documents)
+        distinct = list(dict.fromkeys((*names.own, *names.full)))
+        lists = self._kb.candidate_lists(distinct, _READ)
+        listed = {
+            name: {*lists.entity[a:b][~lists.variant[a:b]].tolist()}
+            for name, (a, b) in zip(distinct, pairwise(lists.offsets.tolist()), strict=True)
+        }
+        mentions = [mention for document in documents for mention in document.mentions]
+        return [
+            (name, mention.gold)
+            for mention, own, full in zip(mentions, *names, strict=True)
+            if mention.in_kb and mention.gold
+            for name in dict.fromkeys((own, full))
+            if name and self._kb.number(mention.gold) not in listed[name]
+        ]
 
     def _state(self) -> tuple[str, int]:
         return self._kb.state.build, self._kb.state.generation
 
-    def _given(self, documents: Sequence[Document]) -> tuple[CandidateLists, list[int | None]]:
+    def _names(self, documents: Sequence[Document]) -> _Names:
+        """Return the names of all mentions; given candidates need none of their own."""
+        own: list[str] = []
+        full: list[str] = []
+        normal: dict[str, str] = {"": ""}
+        for document in documents:
+            if all(mention.candidates is not None for mention in document.mentions):
+                own += [""] * len(document.mentions)
+                full += [""] * len(document.mentions)
+                continue
+            defined = abbreviations(document.text) if self.settings.acronyms else {}
+            for mention in document.mentions:
+                written = written_in_full(mention.text, defined) if defined else ""
+                for text, names in ((mention.text, own), (written, full)):
+                    if text not in normal:
+                        normal[text] = normal_name(text)
+                    names.append(normal[text])
+        return _Names(own, full)
+
+    def _given(self, documents: Sequence[Document]) -> tuple[MatchedLists, list[int | None]]:
         """Return the distinct lists of given candidates, cut to `top`, and each mention's list."""
         given = [
             None if (ids := mention.candidates) is None else tuple(ids)
@@ -212,7 +221,7 @@ class CandidateFinder:
             numbers = _looked_up(self._numbers, row)
         except KeyError:
             numbers = _looked_up(self._with_new_ids(documents, row), row)
-        return _strongest(self._kb, numbers, [*map(len, row)], self.settings.top), rows
+        return strongest(self._kb, numbers, [*map(len, row)], self.settings.top), rows
 
     def _with_new_ids(
         self, documents: Iterable[Document], lists: Iterable[Sequence[str]]
@@ -229,16 +238,75 @@ class CandidateFinder:
             known[id_] = number
         return known
 
+    def _weak_rows(
+        self,
+        documents: Sequence[Document],
+        names: _Names,
+        weak: Set[str],
+        leave_out: Sequence[int] | None,
+    ) -> tuple[MatchedLists, list[tuple[int | None, int | None]]]:
+        """Return lists of weak names, and the lists of each mention's own and full name."""
+        groups = [0] * len(documents) if leave_out is None else list(leave_out)
+        group = [g for g, d in zip(groups, documents, strict=True) for _ in d.mentions]
+        row_of: dict[tuple[str, int], int] = {}
+        rows = [
+            tuple(row_of.setdefault((n, g), len(row_of)) if n in weak else None for n in pair)
+            for g, *pair in zip(group, *names, strict=True)
+        ]
+        own = self._own_counts(documents, groups) if leave_out is not None else {}
+        by_group: dict[int, list[str]] = {}
+        for name, g in row_of:
+            by_group.setdefault(g, []).append(name)
+        found: dict[tuple[str, int], MatchedLists] = {}
+        for g, some in by_group.items():
+            lists = self._weak_lists(some) if leave_out is None else self._find_weak(some, own[g])
+            found.update({(name, g): one for name, one in zip(some, lists, strict=True)})
+        return joined([found[key] for key in row_of]), [(a, b) for a, b in rows]
+
+    def _weak_lists(self, names: Sequence[str]) -> list[MatchedLists]:
+        """Return the candidates of weak names, from the cache where possible."""
+        cache = self._weak_cache
+        new = [name for name in names if name not in cache]
+        if new:
+            if len(cache) + len(new) > _WEAK_CACHE_SIZE:
+                self._weak_cache = cache = {}
+                new = list(names)
+            cache.update(zip(new, self._find_weak(new, None), strict=True))
+        return [cache[name] for name in names]
+
+    def _find_weak(
+        self, names: Sequence[str], own: Mapping[tuple[str, int], int] | None
+    ) -> list[MatchedLists]:
+        known = ranked(self._kb, self._kb.candidate_lists(names, _READ), self.settings.top)
+        return apart(self._weak.find(names, known, own))
+
+    def _own_counts(
+        self, documents: Sequence[Document], groups: Sequence[int]
+    ) -> dict[int, Counter[tuple[str, int]]]:
+        """Return, per group of documents, how often its annotations have a name and an entity."""
+        counts: dict[int, Counter[tuple[str, int]]] = {group: Counter() for group in groups}
+        for document, group in zip(documents, groups, strict=True):
+            for name, id_ in self.annotated_names([document]):
+                number = self._kb.number(id_)
+                if number is not None:
+                    counts[group][name, number] += 1
+        return counts
+
     def _shared(
         self,
         documents: Iterable[Document],
-        names: Sequence[str],
-        rows: list[int],
-        lists: CandidateLists,
-    ) -> list[Found]:
-        """Apply the rules within documents to `rows` in place; return how candidates were found."""
-        known = (np.diff(lists.offsets) > 0).tolist()
-        person = _persons(self._kb, lists).tolist()
+        names: _Names,
+        rows: "_Rows",
+        lists: MatchedLists,
+        strong: Bools,
+    ) -> tuple[list[int], list[Found]]:
+        """Return the list of each mention by the rules within documents, and how it was found.
+
+        strong  whether the knowledge base lists the name of a list
+        """
+        ways, person = _ways(lists, strong), _persons(self._kb, lists).tolist()
+        listed = strong.tolist() + [False] * (len(ways) - len(strong))
+        taken_rows: list[int] = []
         found: list[Found] = []
         end = 0
         for document in documents:
@@ -246,63 +314,61 @@ class CandidateFinder:
             free = [mention.candidates is None for mention in document.mentions]
             if not any(free):
                 found += ["given"] * len(free)
+                taken_rows += rows.own[begin:end]
                 continue
-            own, here = rows[begin:end], names[begin:end]
-            places = range(len(own))
+            places, here = range(end - begin), names.own[begin:end]
+            own, full = rows.own[begin:end], rows.full[begin:end]
+            abbreviated = [
+                free[i]
+                and bool(names.full[begin + i])
+                and ways[full[i]] != "nothing"
+                and (listed[full[i]] or not listed[own[i]])
+                for i in places
+            ]
+            own = [full[i] if abbreviated[i] else own[i] for i in places]
             longer = (
                 longer_names(here, [person[row] for row in own])
                 if self.settings.longer_names
                 else places
             )
             taken = [own[longer[i]] if free[i] else own[i] for i in places]
-            has = [known[row] for row in taken]
-            full = written_out(document, here, has) if self.settings.acronyms else places
+            has = [ways[row] not in ("nothing", "similar name") for row in taken]
+            initials = written_out(document, here, has) if self.settings.acronyms else places
             for i in places:
-                how: Found = "exact" if has[i] else "nothing"
+                how = ways[taken[i]]
                 if not free[i]:
                     how = "given"
                 elif longer[i] != i:
                     how = "longer name"
-                elif full[i] != i:
-                    how, taken[i] = "acronym", taken[full[i]]
+                elif initials[i] != i:
+                    how, taken[i] = "acronym", taken[initials[i]]
+                elif abbreviated[i]:
+                    how = "abbreviation"
                 found.append(how)
-            rows[begin:end] = taken
-        return found
+            taken_rows += taken
+        return taken_rows, found
 
-    def _with_near_names(
-        self,
-        near_names: FuzzyNames,
-        names: Sequence[str],
-        rows: list[int],
-        found: list[Found],
-        lists: CandidateLists,
-    ) -> CandidateLists:
-        """Add the candidates of similarly spelt names where nothing was found."""
-        added: dict[str, int] = {}
-        more: list[tuple[Ints, Floats]] = []
-        for i, name in enumerate(names):
-            if found[i] != "nothing":
-                continue
-            near = self._fuzzy_candidates(near_names, name)
-            if not len(near[0]):
-                continue
-            if name not in added:
-                added[name] = len(lists.offsets) - 1 + len(more)
-                more.append(near)
-            rows[i], found[i] = added[name], "near name"
-        offsets = np.cumsum([0, *(len(entity) for entity, _ in more)])
-        entity = np.concatenate([np.zeros(0, np.int32), *(entity for entity, _ in more)])
-        prior = np.concatenate([np.zeros(0, np.float32), *(prior for _, prior in more)])
-        return _joined(lists, CandidateLists(offsets, entity, prior))
+    def _with_own(
+        self, lists: MatchedLists, rows: Sequence[int], own: Sequence[int], found: Sequence[Found]
+    ) -> tuple[MatchedLists, list[int]]:
+        """Add the lists of shared names: their candidates, then those of the mention's own name."""
+        begin = len(lists.offsets) - 1
+        added: dict[tuple[int, int], int] = {}
+        taken = [
+            added.setdefault((row, own_row), begin + len(added)) if how in _SHARED else row
+            for row, own_row, how in zip(rows, own, found, strict=True)
+        ]
+        if not added:
+            return lists, taken
+        parts = [_shared_list(lists, *pair, self.settings.top) for pair in added]
+        return joined([lists, *parts]), taken
 
-    def _fuzzy_candidates(self, near_names: FuzzyNames, name: str) -> tuple[Ints, Floats]:
-        near = self._fuzzy_found.get(name)
-        if near is None:
-            near = near_names.candidates(name, self.settings.top)
-            if len(self._fuzzy_found) >= _CACHE_SIZE:
-                self._fuzzy_found = {}
-            self._fuzzy_found[name] = near
-        return near
+
+class _Rows(NamedTuple):
+    """Lists of M mentions, by their own names and by those with abbreviations written out."""
+
+    own: list[int]
+    full: list[int]
 
 
 def _looked_up(number: Mapping[str, int], lists: Iterable[Sequence[str]]) -> Ints:
@@ -323,17 +389,7 @@ def _unknown(id_: str, documents: Iterable[Document], kb: KnowledgeBase) -> Requ
     )
 
 
-def _texts(documents: Iterable[Document]) -> set[str]:
-    """Return the mention texts of documents in which any mention lacks given candidates."""
-    return {
-        mention.text
-        for document in documents
-        if any(mention.candidates is None for mention in document.mentions)
-        for mention in document.mentions
-    }
-
-
-def _persons(kb: KnowledgeBase, lists: CandidateLists) -> Bools:
+def _persons(kb: KnowledgeBase, lists: MatchedLists) -> Bools:
     """Return whether the likeliest candidate of each list is a person."""
     first = lists.offsets[:-1]
     some = np.flatnonzero(np.diff(lists.offsets))
@@ -342,36 +398,41 @@ def _persons(kb: KnowledgeBase, lists: CandidateLists) -> Bools:
     return persons
 
 
-def _strongest(kb: KnowledgeBase, numbers: Ints, sizes: Sequence[int], top: int) -> CandidateLists:
-    """Return the distinct `top` of each list by in-links, ties to the lower number."""
-    stated = kb.rows["stated_in"][numbers]
-    in_links = np.where(stated >= 0, stated, kb.rows["in_links"][numbers]).astype(np.int64)
-    begins, offsets = np.zeros((2, len(sizes) + 1), np.int64)
-    np.cumsum(sizes, out=begins[1:])
-    kept = numbers.copy()
-    keep_strongest(begins, in_links, top, kept, offsets)
-    n = int(offsets[-1])
-    return CandidateLists(offsets, kept[:n], np.full(n, np.nan, np.float32))
+def _ways(lists: MatchedLists, strong: Bools) -> list[Found]:
+    """Return how the likeliest candidate of each list was found."""
+    ways: list[Found] = ["nothing"] * (len(lists.offsets) - 1)
+    some = np.flatnonzero(np.diff(lists.offsets))
+    first = lists.match[lists.offsets[some]]
+    for row, match in zip(some.tolist(), first.tolist(), strict=True):
+        if match[EXACT]:
+            ways[row] = "exact"
+        elif match[TRAINED] and match[SIMILARITY] == 1:
+            ways[row] = "training"
+        else:
+            ways[row] = "variant" if match[VARIANT] else "similar name"
+    return ways
 
 
-def _joined(some: CandidateLists, others: CandidateLists) -> CandidateLists:
-    return CandidateLists(
-        np.concatenate([some.offsets, others.offsets[1:] + some.offsets[-1]]),
-        np.concatenate([some.entity, others.entity]),
-        np.concatenate([some.prior, others.prior]),
-    )
+def _shared_list(lists: MatchedLists, row: int, own: int, top: int) -> MatchedLists:
+    """Return the candidates of a shared name, then others of the own name."""
+    first, last = lists.offsets[row : row + 2]
+    shared, others = np.arange(first, last), np.arange(*lists.offsets[own : own + 2])
+    others = others[~np.isin(lists.entity[others], lists.entity[shared])]
+    kept = np.concatenate([shared, others])[:top]
+    match = lists.match[kept]
+    match[: len(shared), SHARED] = 1
+    return MatchedLists(np.array([0, len(kept)]), lists.entity[kept], lists.prior[kept], match)
 
 
-def _gathered(
-    lists: CandidateLists, rows: Sequence[int], found: Sequence[Found]
-) -> FoundCandidates:
+def _gathered(lists: MatchedLists, rows: Sequence[int], found: Sequence[Found]) -> FoundCandidates:
     """Concatenate the lists of all mentions."""
     row = np.array(rows, np.int64)
     starts = lists.offsets[row]
     sizes = lists.offsets[row + 1] - starts
     offsets: Longs = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
-    index = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
+    taken = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
     return FoundCandidates(
-        offsets.astype(np.int32), lists.entity[index], lists.prior[index], tuple(found)
-    )
+        offsets.astype(np.int32), lists.entity[taken], lists.prior[taken], lists.match[taken],
+        tuple(found),
+    )  # fmt: skip

@@ -10,6 +10,7 @@ from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.entities import EntityTable
 from sgtb.core.errors import ProblemsError
 from sgtb.core.records import Document, Mention
+from sgtb.linking.candidates.matched_lists import MATCHES
 from sgtb.native import number_nodes
 
 TOP = 30
@@ -26,6 +27,7 @@ class CandidateTable:
     entity             i4[C]    entity number, or row in a table of facts
     gold               i4[M]    position of the gold candidate within its mention; -1: absent
     prior              f4[C]    of the name; NaN if unknown
+    match              f4[C, len(MATCHES)]  how names match; 0 for given candidates
     """
 
     documents: tuple[Document, ...]
@@ -35,6 +37,7 @@ class CandidateTable:
     entity: Ints
     gold: Ints
     prior: Floats
+    match: Floats
 
     @property
     def n_candidates(self) -> int:
@@ -73,6 +76,7 @@ def listed_candidates(
         np.concatenate([*entity, np.zeros(0, np.int32)]).astype(np.int32),
         np.array(gold, np.int32),
         np.full(candidate_offsets[-1], np.nan, np.float32),
+        np.zeros((candidate_offsets[-1], len(MATCHES)), np.float32),
     )  # fmt: skip
 
 

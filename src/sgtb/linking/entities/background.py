@@ -12,10 +12,10 @@ import numpy as np
 
 from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.core.records import Document
-from sgtb.core.sparse_matrix import SparseMatrix, latent_directions
+from sgtb.core.sparse_matrix import SparseMatrix, latent_directions, unit
 from sgtb.linking.entities.entity_source import EntitySource
 from sgtb.linking.entities.lexicon import Lexicon, descriptions
-from sgtb.text.word_vectors import WordVectors, unit
+from sgtb.text.word_vectors import WordVectors
 
 TOPIC_WIDTH = 96
 ALL_TITLES = 200_000

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from sgtb.core.dtypes import Floats, Ints, Longs, Words
 from sgtb.core.entities import EntityTable
-from sgtb.core.ragged import Ragged
-from sgtb.core.sparse_matrix import SparseMatrix
+from sgtb.core.ragged import Ragged, Texts
+from sgtb.core.sparse_matrix import SparseMatrix, unit
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_source import EntitySource, TableSource
 from sgtb.linking.entities.lexicon import (
@@ -30,9 +30,7 @@ from sgtb.linking.entities.lexicon import (
     string_numbers,
 )
 from sgtb.native import find_rows, join_links
-from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
-from sgtb.text.text_arrays import Texts
-from sgtb.text.word_vectors import unit
+from sgtb.text.normalization import STOP_WORDS, has_digit, normal_phrase, normal_words
 
 # Neighbours: links among some entities, in either direction.
 
@@ -134,10 +132,9 @@ class EntityFacts:
         )
         return cls(
             numbers.astype(np.int32), rows.in_links,
-            np.array([type_clue(type_) for type_ in rows.types], np.uint32),
+            np.fromiter(map(type_clue, rows.types), np.uint32, len(rows.types)),
             _shape(titles, brackets),
-            np.array([[own in names for names in _TYPES] for own in rows.types], np.float32)
-            .reshape(-1, len(_TYPES)),
+            np.array([*map(_type_flags, rows.types)], np.float32).reshape(-1, len(_TYPES)),
             np.log1p(rows.in_links).astype(np.float32),
             np.log1p(rows.out_links).astype(np.float32),
             popularity.astype(np.float32), np.log1p(rows.degree).astype(np.float32),
@@ -166,6 +163,11 @@ def type_clue(type_: str) -> int:
     return crc32(f"type:{known}".encode())
 
 
+@cache
+def _type_flags(type_: str) -> tuple[bool, ...]:
+    return tuple(type_ in names for names in _TYPES)
+
+
 @lru_cache(maxsize=1 << 12)
 def kind_clue(kind: str) -> int:
     """Return the hash of a kind."""
@@ -180,14 +182,18 @@ def split_title(title: str) -> tuple[str, str]:
 
 def _kinds(name: str, brackets: str) -> Sequence[str]:
     """Return the kind words of a title, by alphabet."""
-    kinds = {word for part in name.split()[1:] if part[0].islower() for word in normal_words(part)}
-    kinds.update(normal_words(brackets), _CLUB_WORDS.intersection(normal_words(name)))
-    kinds -= STOP_WORDS
+    kinds = _CLUB_WORDS.intersection(normal_words(name))
+    if not name.istitle():  # no word begins with a small letter in a title in title case
+        kinds = kinds.union(*(normal_words(part) for part in name.split()[1:] if part[0].islower()))
+    if brackets:
+        kinds = kinds.union(normal_words(brackets))
+    if kinds:
+        kinds -= STOP_WORDS
     if "," in name:
-        kinds.add(_PLACE)
-    if _YEAR.search(name):
-        kinds.add(_EDITION)
-    return sorted(kinds) if kinds else ()
+        kinds |= {_PLACE}
+    if has_digit(name) and _YEAR.search(name):
+        kinds |= {_EDITION}
+    return sorted(kinds)
 
 
 def _whole_titles(
@@ -202,8 +208,9 @@ def _whole_titles(
 
 def _phrases(kinds: Iterable[Sequence[str]]) -> Texts:
     """Return the kind words of each entity as a text."""
-    worded = ((kind for kind in own if kind not in (_PLACE, _EDITION)) for own in kinds)
-    return Texts.of([" ".join(own) for own in worded])
+    return Texts.of(
+        [" ".join([kind for kind in own if kind not in (_PLACE, _EDITION)]) for own in kinds]
+    )
 
 
 def _worded(bag: SparseMatrix, lexicon: Lexicon) -> Floats:
@@ -213,7 +220,7 @@ def _worded(bag: SparseMatrix, lexicon: Lexicon) -> Floats:
 def _shape(titles: Sequence[str], brackets: Sequence[str]) -> Floats:
     return np.array(
         [
-            (bool(inside), "," in title, any(map(str.isdigit, title)), len(normal_words(title)))
+            (bool(inside), "," in title, has_digit(title), len(normal_words(title)))
             for title, inside in zip(titles, brackets, strict=True)
         ],
         np.float32,

@@ -7,11 +7,10 @@ import numpy as np
 
 from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.entities import EntityTable
-from sgtb.core.ragged import Ragged
+from sgtb.core.ragged import Ragged, Texts
 from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.text.text_arrays import Texts
 
 LINKS, DESCRIPTIONS, KNOWN_TYPES = "links", "descriptions", "types"
 POPULARITY, ENTITY_VECTORS = "popularity", "entity vectors"

@@ -9,14 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Words
-from sgtb.core.ragged import Ragged
+from sgtb.core.ragged import Ragged, Texts
 from sgtb.core.records import Document
 from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking.entities.entity_source import EntityRows, EntitySource
 from sgtb.linking.entities.vocabulary import Vocabulary
 from sgtb.native import fill_word_table, fingerprint_names, hash_texts, number_words, sum_words
 from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
-from sgtb.text.text_arrays import Texts
 from sgtb.text.word_vectors import WordVectors
 
 # Name fingerprints: 64-bit hashes of names and their parts, for comparison in kernels.

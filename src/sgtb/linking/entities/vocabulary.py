@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from sgtb.core.dtypes import Bytes, Floats, Ints
 from sgtb.core.ragged import GrowingArray, Ragged
-from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
+from sgtb.text.normalization import STOP_WORDS, has_digit, normal_phrase, normal_words
 
 # Clue hashes: observations around a mention ("the next word is a number") as integers.
 
@@ -207,8 +207,9 @@ class _KnownTokens:
         column["weight"][known] = weight[column["number"][known]]
         column["is_digit"] = [*map(str.isdigit, words)]
         column["is_stop"] = [*map(STOP_WORDS.__contains__, words)]
+        encoded = [word.encode("utf-8", "surrogatepass") for word in words]
         for name, begun in _CLUES.items():
-            column[name] = [clue(word, begun) for word in words]
+            column[name] = [crc32(word, begun) for word in encoded]
         self._word.extend(column)
         self._place.update(zip(words, range(len(self._place), self._word.size), strict=True))
         first = self._marks.size
@@ -247,7 +248,7 @@ _OUTSIDE = _Spelling(b"<>", 0, ())
 
 def _spelling(text: str) -> _Spelling:
     low = text.lower()
-    is_number = any(map(str.isdigit, low))
+    is_number = not low.isalpha() and has_digit(low)
     near = b"0" if is_number else low.encode("utf-8", "surrogatepass")
     marks = int(_MARKS.get(low, 0))
     if is_number:

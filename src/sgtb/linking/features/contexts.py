@@ -6,6 +6,7 @@ ranker learn weights of clues; their scores are features.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
@@ -84,6 +85,11 @@ class Contexts:
     sentence_clues: Clues
     tag_clues: Clues
     document_clues: Clues
+
+    @cached_property
+    def name_numbers(self) -> Longs:
+        """i8[M]: number of each mention's name among the distinct ones, in order of occurrence."""
+        return numbered(self.names)
 
     @classmethod
     def build(cls, candidates: CandidateTable, lexicon: Lexicon) -> "Contexts":
@@ -304,7 +310,7 @@ class Repeats:
         n_groups = group_repeats(
             candidates.mention_offsets,
             _Keys(
-                numbered(contexts.names), numbered(contexts.full_names),
+                contexts.name_numbers, numbered(contexts.full_names),
                 candidates.candidate_offsets, candidates.entity, candidates.prior.view(np.uint32),
                 bag.indptr, bag.indices, bag.data.view(np.uint32),
             ),
@@ -312,13 +318,13 @@ class Repeats:
         )  # fmt: skip
         own = first[:n_groups]
         begins = candidates.candidate_offsets.astype(np.int64)
-        entity = sliced(candidates.entity, begins[own], begins[own + 1])
+        kept = sliced(np.arange(candidates.n_candidates), begins[own], begins[own + 1])
         firsts = own.tolist()
         once = CandidateTable(
             candidates.documents, tuple(map(candidates.mentions.__getitem__, firsts)),
             np.searchsorted(own, candidates.mention_offsets).astype(np.int32),
-            entity.indptr.astype(np.int32), entity.data, candidates.gold[own],
-            sliced(candidates.prior, begins[own], begins[own + 1]).data,
+            kept.indptr.astype(np.int32), candidates.entity[kept.data], candidates.gold[own],
+            candidates.prior[kept.data], candidates.match[kept.data],
         )  # fmt: skip
         return cls(
             once, tuple(map(contexts.names.__getitem__, firsts)),

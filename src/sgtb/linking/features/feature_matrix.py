@@ -18,11 +18,11 @@ from sgtb.core.sparse_matrix import relative
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts, type_clue
 from sgtb.linking.entities.lexicon import Lexicon
-from sgtb.linking.features.contexts import Contexts, Repeats, numbered
+from sgtb.linking.features.contexts import Contexts, Repeats
 from sgtb.linking.features.feature_group import FeatureInputs
 from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED
-from sgtb.linking.features.groups.name_similarity import NAMES, compared_names
 from sgtb.linking.features.groups.similarity import OVERLAPS, compared_texts
+from sgtb.linking.features.groups.surface import NAMES, compared_names
 from sgtb.linking.features.ranker import BITS, TAGS, Crosses, Cuts, Ranker, Rankers, Tagger, crosses
 from sgtb.linking.features.schema import SCHEMA, Schema
 from sgtb.native import average_by_name, fill_columns, fill_learned
@@ -260,9 +260,7 @@ def _joined(table: Table, scores: _Scores, reuse: bool = False) -> Floats:
     own = np.stack([scores.local, scores.joint])
     below = np.stack([relative(score, offsets) for score in own])
     by_name = np.empty_like(scores.tags)
-    average_by_name(
-        candidates.mention_offsets, numbered(table.contexts.names), scores.tags, by_name
-    )
+    average_by_name(candidates.mention_offsets, table.contexts.name_numbers, scores.tags, by_name)
     joined = table.columns if reuse else table.columns.copy()
     fill_learned(
         scores.tags, by_name, table.facts.type, candidates.entity, offsets,

@@ -16,6 +16,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.adagrad import AdaGrad
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
@@ -31,20 +32,6 @@ from sgtb.native import (
     score_candidates,
     tag_probabilities,
 )
-
-# AdaGrad: the step sizes of linear models that are trained one mention at a time.
-
-
-class AdaGrad(NamedTuple):
-    """Settings of a step: w -= rate * g / sqrt(G + ease).
-
-    g is the gradient plus decay * w, and G the sum of its squares so far.
-    """
-
-    rate: float
-    decay: float
-    ease: float
-
 
 BITS = 18
 BINS = 24
@@ -88,7 +75,8 @@ def crosses(
     rest_words: Floats,
 ) -> Crosses:
     """Collect both sides of all crosses; the last two arguments are features."""
-    names = name_fingerprints(contexts.names).words
+    distinct = name_fingerprints([*dict.fromkeys(contexts.names)]).words
+    names = distinct.take(contexts.name_numbers)
     most = int(np.diff(facts.kind_clues.indptr)[candidates.entity].sum())
     offsets = np.zeros(candidates.n_candidates + 1, np.int64)
     kinds = np.zeros(most + (_MARKS + 1) * candidates.n_candidates, np.uint32)

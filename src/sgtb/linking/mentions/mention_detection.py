@@ -1,4 +1,4 @@
-"""Mentions: names of the knowledge base found in a text, and spans given by a caller checked.
+"""Mentions: known and unknown names found in a text, and spans given by a caller checked.
 
 Names are found token by token, so in scripts that put no space between words only what stands
 between other signs is. Spans are code points of the text as it was given.
@@ -7,19 +7,33 @@ between other signs is. Spans are code points of the text as it was given.
 import math
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import not_
 
 from sgtb.core.errors import RequestError
 from sgtb.core.records import Mention, Tokens
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.links import Span
 from sgtb.linking.mentions.mention_settings import MentionSettings
-from sgtb.linking.mentions.name_search import NameSearch, Shapes
+from sgtb.linking.mentions.mention_tagger import (
+    Hashes,
+    MentionTagger,
+    RuleMentions,
+    TokenHashes,
+    mention_clues,
+)
+from sgtb.linking.mentions.name_search import NameSearch, Ranges
+from sgtb.linking.mentions.token_shapes import Shapes
+from sgtb.linking.mentions.unknown_names import UnknownNames
+from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import normal_name
 from sgtb.text.tokenization import touched_tokens
 
 _REMEMBERED = 1 << 16
 """How many strings a finder knows the answer for before it starts anew: some 10 MB."""
+VARIANT_PROBABILITY = 0.1
+"""The link probability of names that are only variants, where it was not counted."""
+_TAG_WORDS = re.compile(r"[^\W\d_][^\W\d_A-Z]*(?:(?<=[A-Z])[A-Z]+(?![a-z]))?|\d+")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s)")
 _SEEN = re.compile(r"[^\s\ufeff\u200b]")  # as `tokenize` sees it
 
@@ -27,10 +41,15 @@ _SEEN = re.compile(r"[^\s\ufeff\u200b]")  # as `tokenize` sees it
 class NameFinder:
     """Finds the names of a knowledge base in texts, and remembers what it looked up."""
 
-    def __init__(self, kb: KnowledgeBase, settings: MentionSettings | None = None) -> None:
-        self.kb = kb
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        settings: MentionSettings | None = None,
+        tagger: MentionTagger | None = None,
+    ) -> None:
+        self.kb, self.tagger = kb, tagger
         self.settings = settings or MentionSettings()
-        self._shapes = Shapes()
+        self._shapes, self._hashes = Shapes(), TokenHashes()
         self.forget()
 
     def forget(self) -> None:
@@ -43,13 +62,27 @@ class NameFinder:
     ) -> tuple[Mention, ...]:
         """Return the mentions, in order, none within another.
 
-        Of names that overlap the one that begins first is taken, of those the longest; without
-        the article before it, if that is a name too.
+        Of known names that overlap the one that begins first is taken, of those the longest;
+        without the article before it, if that is a name too. Capitalised words that form a longer,
+        unknown name are one mention instead. A tagger decides otherwise where it was trained to.
         """
-        if self.kb.state is not self._state:
-            self.forget()
         if not tokens:
             return ()
+        rules = self.apply_rules(text, tokens, sentences)
+        known, unknown = rules.known, rules.unknown
+        if self.tagger is not None and self.settings.capitals:
+            known, unknown = self._tagged(self.tagger, rules)
+        found = [*known, *unknown] if self.settings.unknown_names else known
+        mentions = {first: self._mention(rules.search, first, last) for first, last in found}
+        mentions |= self._tags(rules.search)
+        return tuple(mentions[first] for first in sorted(mentions))
+
+    def apply_rules(
+        self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]
+    ) -> RuleMentions:
+        """Find known and unknown names by rules."""
+        if self.kb.state is not self._state:
+            self.forget()
         search = NameSearch(
             text,
             tokens,
@@ -58,9 +91,43 @@ class NameFinder:
             capitals=self.settings.capitals,
             max_words=self.settings.max_words,
         )
-        found = search.choose(self._probabilities(search.names()))
-        places = ((tokens.starts[i], tokens.ends[last], i, last + 1) for i, last in found)
-        return tuple(Mention(*place, text=text[place[0] : place[1]]) for place in places)
+        probabilities = self._probabilities(search.names())
+        names = UnknownNames(search, search.choose(probabilities))
+        return RuleMentions(search, names.known, names.unknown, probabilities)
+
+    def clues(self, rules: RuleMentions) -> Hashes:
+        """Return the clues of a tagger for every token of a text."""
+        return mention_clues(rules, self._hashes)
+
+    def _tagged(self, tagger: MentionTagger, rules: RuleMentions) -> tuple[Ranges, Ranges]:
+        """Return the known and the unknown names that a tagger finds."""
+        found = tagger.ranges(self.clues(rules), rules.search)
+        names = rules.search.texts_of(found)
+        usable = [probability is not None for probability in self._probabilities(names)]
+        return [*compress(found, usable)], [*compress(found, map(not_, usable))]
+
+    def _mention(self, search: NameSearch, first: int, last: int) -> Mention:
+        """Return the mention of a token range, with the full stop of a suffix: "Jr."."""
+        tokens, text = search.tokens, search.text
+        if search.shapes[last] & w.SUFFIX and last + 2 < len(tokens):
+            last += tokens.texts[last + 1] == "." and not search.positions[last + 2] & w.FRESH
+        start, end = tokens.starts[first], tokens.ends[last]
+        return Mention(start, end, first, last + 1, text[start:end])
+
+    def _tags(self, search: NameSearch) -> dict[int, Mention]:
+        """Return hashtags and handles that are known names, by token; their text has spaces."""
+        tokens, text = search.tokens, search.text
+        if search.words.isdisjoint("#@"):
+            return {}
+        marks = [i for i, token in enumerate(tokens.texts) if token in ("#", "@")]
+        words = {i + 1: _tag_name(text, tokens, i) for i in marks}
+        spelt = {i: name for i, name in words.items() if name}
+        known = zip(spelt, self._probabilities([*spelt.values()]), strict=True)
+        return {
+            i: Mention(tokens.starts[i], tokens.ends[i], i, i + 1, spelt[i])
+            for i, probability in known
+            if probability is not None
+        }
 
     def _probabilities(self, names: Sequence[str]) -> list[float | None]:
         """Return the link probability of each usable name; NaN: not counted; None: not usable."""
@@ -74,14 +141,28 @@ class NameFinder:
             known.update((name, self._usable(name, *head)) for name, *head in counts)
         return [known[name] for name in names]
 
-    def _usable(self, name: str, known: bool, linked: int, pages: int) -> float | None:
+    def _usable(
+        self, name: str, known: bool, linked: int, pages: int, variant: bool
+    ) -> float | None:
         if not known:
             return None
         normal = normal_name(name)
         if len(normal) < self.settings.min_characters or _is_number(normal):
             return None
-        probability = linked / pages if pages else math.nan
+        unknown = VARIANT_PROBABILITY if variant else math.nan
+        probability = linked / pages if pages else unknown
         return None if probability < self.settings.min_link_probability else probability
+
+
+def _tag_name(text: str, tokens: Tokens, mark: int) -> str:
+    """Return the words of the hashtag or handle after a mark; empty: there is none."""
+    start, following = tokens.starts[mark], mark + 1
+    if following == len(tokens) or tokens.starts[following] != tokens.ends[mark]:
+        return ""
+    if start and text[start - 1].isalnum():  # an address
+        return ""
+    words = _TAG_WORDS.findall(tokens.texts[following].replace("_", " "))
+    return " ".join(words) if len(words) > 1 else ""
 
 
 def _is_number(normal: str) -> bool:

@@ -93,7 +93,7 @@ def observe(
     plain = replace(
         model, confidence=Confidence(), nil=NilRule("candidate" if candidate else "never")
     )
-    settings = LinkerSettings(candidates=_ALL, near_names=model.candidates.near_names)
+    settings = LinkerSettings(candidates=_ALL)
     rows: list[tuple[int, int, bool, bool, bool]] = []
     probability: list[float] = []
     sizes: list[int] = []

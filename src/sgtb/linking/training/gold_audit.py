@@ -2,20 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from sgtb.core.errors import MissingExtraError
 from sgtb.core.records import Document, Mention
 from sgtb.kb import KnowledgeBase
+from sgtb.kb.fuzzy_index import SCORES
 from sgtb.kb.knowledge_base import TOP
 from sgtb.linking.training.gold import GoldFinder, titles_in
-
-if TYPE_CHECKING:
-    from sgtb.linking.candidates.fuzzy_names import FuzzyNames
 
 LISTED = 20
 """Unknown entities listed at most, the most frequent first."""
 _SUGGESTED = 3
+_EDITS, _NEARLY = SCORES.index("edit_similarity"), 0.7
+"""Least similarity of nearly equal names."""
 
 
 class Suggestion(NamedTuple):
@@ -49,7 +48,6 @@ class GoldReport:
     without    known ones without any candidates
     ambiguity  mean number of candidates of the known ones
     entities   number of unknown entities, of which the first are listed
-    near       whether similar names were searched, which needs the extra `fuzzy`
     """
 
     linked: int
@@ -59,7 +57,6 @@ class GoldReport:
     ambiguity: float
     entities: int
     unknown: tuple[UnknownEntity, ...]
-    near: bool
 
     @property
     def recall(self) -> float:
@@ -105,7 +102,6 @@ class GoldAudit:
     def report(self) -> GoldReport:
         """Return the report so far."""
         often = sorted(self._times, key=lambda gold: (-self._times[gold], gold))
-        near = _near_names(self._kb) if often else None
         return GoldReport(
             self._linked,
             self._known,
@@ -113,8 +109,7 @@ class GoldAudit:
             self._without,
             self._candidates / self._known if self._known else float("nan"),
             len(often),
-            tuple(self._entity(gold, near) for gold in often[:LISTED]),
-            near is not None,
+            tuple(self._entity(gold) for gold in often[:LISTED]),
         )
 
     def _find(self, mention: Mention) -> str | None:
@@ -126,10 +121,10 @@ class GoldAudit:
             self._unknown.setdefault(gold, mention)
         return id_
 
-    def _entity(self, gold: str, near: "FuzzyNames | None") -> UnknownEntity:
+    def _entity(self, gold: str) -> UnknownEntity:
         first = self._unknown[gold]
         found: dict[str, Suggestion] = {}
-        for why, names in self._names(first, near):
+        for why, names in self._names(first):
             for name in names:
                 for candidate in self._kb.candidates(name, _SUGGESTED):
                     found.setdefault(candidate.id, Suggestion(candidate.id, candidate.title, why))
@@ -138,22 +133,11 @@ class GoldAudit:
         suggestions = tuple(found.values())[:_SUGGESTED]
         return UnknownEntity(gold, first.title, self._times[gold], suggestions)
 
-    def _names(
-        self, mention: Mention, near: "FuzzyNames | None"
-    ) -> Iterator[tuple[str, Sequence[str]]]:
+    def _names(self, mention: Mention) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield possible names of the entity, the nearest first."""
         titles = titles_in(mention.gold or "", mention.title)
         yield "has this name", titles
-        if near is not None:
-            yield "has nearly this name", [n.name for title in titles for n in near.nearest(title)]
+        similar = self._kb.similar_names(titles, _SUGGESTED)
+        near = zip(similar.names, similar.scores[:, _EDITS].tolist(), strict=True)
+        yield "has nearly this name", [name for name, score in near if score >= _NEARLY]
         yield "has the name of the mention", (mention.text,)
-
-
-def _near_names(kb: KnowledgeBase) -> "FuzzyNames | None":
-    # Imported here: most corpora do not need it.
-    from sgtb.linking.candidates.fuzzy_names import FuzzyNames
-
-    try:
-        return FuzzyNames(kb)
-    except MissingExtraError:
-        return None

@@ -22,6 +22,7 @@ from sgtb.core.settings import check_integer
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibration.decision_policy import unknown_as_nil
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
+from sgtb.linking.candidates.weak_names import TrainedNames
 from sgtb.linking.entities.background import TOPIC_WIDTH, Background
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
 from sgtb.linking.features.feature_matrix import Featurizer
@@ -34,8 +35,12 @@ from sgtb.linking.mentions.chunks import Chunk, check_document, split_into_chunk
 from sgtb.linking.nil_candidate import add_nil
 from sgtb.linking.pipeline import CountLookup, Pipeline
 from sgtb.linking.problem_packing import Layout
+from sgtb.linking.training.mention_selection import MentionChoice, choose_mentions
 from sgtb.linking.training.nil_selection import NilSetting, check_nil_settings, choose_nil_rule
 from sgtb.text.word_vectors import WordVectors
+
+FUZZY_GAIN = 0.02
+"""Gain in the recall of training mentions for which similarly spelt names are searched."""
 
 AssignFolds = Callable[[Sequence[Document], int, int], Ints]
 """From documents, number of folds and seed to the fold of each document."""
@@ -45,6 +50,7 @@ AssignFolds = Callable[[Sequence[Document], int, int], Ints]
 class LinkerTraining:
     """Settings of training.
 
+    fuzzy         whether similarly spelt names are searched; None: if that helps in training
     folds         for cross-fitting the learned features
     bits          of hashed clues: fewer make a smaller model
     topic_width   dimensions of topic vectors
@@ -61,6 +67,7 @@ class LinkerTraining:
     trees: TreeSettings = field(default_factory=TreeSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     candidates: CandidateSettings = field(default_factory=CandidateSettings)
+    fuzzy: bool | None = None
     folds: int = 8
     bits: int = BITS
     topic_width: int = TOPIC_WIDTH
@@ -110,12 +117,14 @@ class Prepared:
     featurizer  trained on all of `train`
     train       with cross-fitted features
     dev         None: no dev documents
+    mentions    how mentions are detected
     """
 
     pipeline: Pipeline
     featurizer: Featurizer
     train: Featured
     dev: Featured | None
+    mentions: MentionChoice = field(default_factory=MentionChoice)
 
     def left_out(self, settings: LinkerTraining) -> tuple[str, ...]:
         """Return the feature groups that the plan or the settings leave out."""
@@ -168,8 +177,8 @@ def prepare(
     """Compute candidates and features of documents, which depend on neither plan nor trees."""
     progress("candidates", 0, 1)
     train, dev = unknown_as_nil(kb, train), unknown_as_nil(kb, dev)
-    finder, source = CandidateFinder(kb, settings.candidates), KbSource(kb)
-    found = finder.find(train)
+    finder, source = trained_finder(kb, train, settings), KbSource(kb)
+    found = finder.find(train, range(len(train)))
     evidence = source.evidence
     if np.isnan(found.prior).all():  # all candidates were given
         evidence -= {NAME_PRIORS}
@@ -183,7 +192,7 @@ def prepare(
     progress("topics", 1, 1)
     pipeline = Pipeline(kb, background, Schema.of(evidence), finder)
     chunks, whole = _in_chunks(train)
-    layout = pipeline.lay_out(chunks)
+    layout = pipeline.lay_out(chunks, whole.tolist())
     if not (layout.candidates.gold >= 0).any():
         raise ProblemsError(
             "no training mention has its gold among its candidates; check that the ids are those "
@@ -197,7 +206,44 @@ def prepare(
     if dev:
         laid = pipeline.lay_out(_in_chunks(dev)[0])
         held = Featured(laid, featurizer.features(pipeline.table(laid), reuse=True))
-    return Prepared(pipeline, featurizer, Featured(layout, features), held)
+    progress("mentions", 0, 1)
+    mentions = choose_mentions(kb, train, dev, settings.bits, settings.seed)
+    progress("mentions", 1, 1)
+    return Prepared(pipeline, featurizer, Featured(layout, features), held, mentions)
+
+
+def trained_finder(
+    kb: KnowledgeBase, train: Sequence[Document], settings: LinkerTraining
+) -> CandidateFinder:
+    """Return the candidate lookup with the names of training documents.
+
+    Unless the settings say, similarly spelt names, and then names that contain the name, are
+    searched if either brings the gold of at least FUZZY_GAIN of the annotated mentions.
+    """
+    chosen = settings.candidates
+    if settings.fuzzy is not None:
+        chosen = replace(chosen, fuzzy=settings.fuzzy)
+    exact = CandidateFinder(kb, chosen)
+    trained = TrainedNames.of(exact.annotated_names(train))
+    best = CandidateFinder(kb, chosen, trained)
+    if settings.fuzzy is None and trained.counts:
+        recall = _gold_recall(kb, best, train)
+        for more in ({"fuzzy": True}, {"containing": True}):
+            tried = CandidateFinder(kb, replace(best.settings, **more), trained)
+            found = _gold_recall(kb, tried, train)
+            if found - recall >= FUZZY_GAIN:
+                best, recall = tried, found
+    return best
+
+
+def _gold_recall(kb: KnowledgeBase, finder: CandidateFinder, train: Sequence[Document]) -> float:
+    """Return the share of annotated mentions with their gold among the candidates."""
+    found = finder.find(train, range(len(train)))
+    mentions = [mention for document in train for mention in document.mentions]
+    annotated = [(m, kb.number(o.gold)) for m, o in enumerate(mentions) if o.in_kb and o.gold]
+    offsets, entity = found.offsets.tolist(), found.entity
+    hits = [number in entity[offsets[m] : offsets[m + 1]] for m, number in annotated]
+    return sum(hits) / max(len(hits), 1)
 
 
 def fit_linker(
@@ -232,7 +278,9 @@ def fit_linker(
         grow, grow_with_nil, prepared.pipeline.kb, prepared.train.layout.candidates.mentions, dev,
         settings.nil, settings.nil_precision, progress,
     )  # fmt: skip
-    return replace(model, origin={**(origin or {}), **model.origin})
+    measured = prepared.mentions.measured
+    detection = {} if measured is None else {"mention detection": measured}
+    return replace(model, origin={**(origin or {}), **model.origin, **detection})
 
 
 def _grow(
@@ -246,9 +294,11 @@ def _grow(
     pipeline = prepared.pipeline
     system = StructuredGradientBoosting(settings.plan, settings.trees, settings.training)
     system.fit(*problems, checkpoint=checkpoint, callbacks=callbacks)
+    finder = pipeline.finder
     return LinkerModel(
-        pipeline.schema, prepared.left_out(settings), settings.candidates, pipeline.background,
-        prepared.featurizer, system.model, {}, training_counts=counts,
+        pipeline.schema, prepared.left_out(settings), finder.settings, pipeline.background,
+        prepared.featurizer, system.model, {}, training_counts=counts, trained_names=finder.trained,
+        mention_tagger=prepared.mentions.tagger,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import pytest
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts, split_title
 from sgtb.linking.features.contexts import Contexts
-from sgtb.linking.features.groups.name_similarity import NAMES, name_features
+from sgtb.linking.features.groups.surface import NAMES, name_features
 from sgtb.text.normalization import normal_phrase
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
 

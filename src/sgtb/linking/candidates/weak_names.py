@@ -1,0 +1,238 @@
+"""Weak names: names that the knowledge base does not list.
+
+Their candidates are the entities that training documents annotate under the same or a similar name,
+those with the name as a variant, and those of similarly spelt names.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.core.dtypes import Floats, Longs
+from sgtb.core.errors import SettingsError
+from sgtb.kb.entity import SimilarNames
+from sgtb.kb.fuzzy_index import SCORES, FuzzyIndex, NameTexts
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.kb.name_variants import other_forms
+from sgtb.linking.candidates.matched_lists import (
+    EXACT,
+    MATCHES,
+    SIMILARITY,
+    TRAINED,
+    VARIANT,
+    MatchedLists,
+    any_of,
+    strength,
+)
+
+_SIMILAR = 48
+"""Similar names per name."""
+_CONTAINING = 512
+"""Names per name that contain it."""
+_LEAST = 0.2
+"""Similarity of a similar name at least."""
+_PER_NAME = 30
+"""Candidates of a similar name."""
+_EXACT_KEY, _TRAINED_KEY, _VARIANT_KEY = 3.0, 2.0, 1.0
+"""Added to the sort key of candidates; that of similar names is their similarity, at most 1."""
+
+NameCounts = Mapping[str, Mapping[str, int]]
+"""Name -> entity id -> number of annotated mentions."""
+
+
+@dataclass(frozen=True)
+class TrainedNames:
+    """Annotated names of training documents that the knowledge base does not list."""
+
+    counts: NameCounts = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, entities in self.counts.items():
+            for id_, n in entities.items():
+                whole = isinstance(n, int) and not isinstance(n, bool) and n > 0
+                if not (isinstance(name, str) and isinstance(id_, str) and whole):
+                    raise SettingsError(f"the count of {name!r:.80} as {id_!r:.80} is {n!r:.80}")
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, str]]) -> "TrainedNames":
+        """Count pairs of name and entity id."""
+        counts: dict[str, dict[str, int]] = {}
+        for (name, id_), n in sorted(Counter(pairs).items()):
+            counts.setdefault(name, {})[id_] = n
+        return cls(counts)
+
+
+class _Rows(NamedTuple):
+    """Unordered candidates: number of the name, entity, sort key, match."""
+
+    name: Longs
+    entity: Longs
+    key: Floats
+    match: Floats
+
+
+class WeakNames:
+    """Finds the candidates of weak names.
+
+    fuzzy       whether similarly spelt names are searched
+    containing  whether names that contain the name are searched, also for listed names
+    """
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        trained: TrainedNames,
+        *,
+        fuzzy: bool,
+        containing: bool,
+        top: int,
+    ) -> None:
+        self._kb, self._fuzzy, self._containing, self._top = kb, fuzzy, containing, top
+        ids = sorted({id_ for entities in trained.counts.values() for id_ in entities})
+        number = dict(zip(ids, kb.numbers(ids), strict=True))
+        self._names = list(trained.counts)
+        self._place = {name: i for i, name in enumerate(self._names)}
+        # Entities that were removed from the knowledge base are left out.
+        self._entities = [
+            {n: count for id_, count in entities.items() if (n := number[id_]) is not None}
+            for entities in trained.counts.values()
+        ]
+        self._index = FuzzyIndex.build(
+            NameTexts.of(name.encode() for name in self._names), kb.fuzzy.weight
+        )
+
+    def also(self, names: Iterable[str]) -> list[str]:
+        """Return the listed names that may have further candidates, too."""
+        return [name for name in names if self._containing or name in self._place]
+
+    def find(
+        self,
+        names: Sequence[str],
+        variants: MatchedLists,
+        own: Mapping[tuple[str, int], int] | None = None,
+    ) -> MatchedLists:
+        """Return the candidates of names, at most `top` of each.
+
+        variants  candidates that the knowledge base lists with the names
+        own       counts of (name, entity) in training to be left out: those of the own document
+        """
+        parts = [self._listed(variants), self._trained_exactly(names, own or {})]
+        unlisted = np.flatnonzero(~any_of(variants.match[:, EXACT] > 0, variants.offsets))
+        some = [names[i] for i in unlisted.tolist()]
+        if some:
+            parts += [_for(unlisted, self._other_forms(some))]
+        if self._containing:
+            parts.append(self._longer(names))
+        if some and self._fuzzy:
+            parts += [
+                _for(unlisted, self._similar(some)),
+                _for(unlisted, self._trained_similarly(some, own or {})),
+            ]
+        return _united(_Rows(*map(np.concatenate, zip(*parts, strict=True))), len(names), self._top)
+
+    def _listed(self, lists: MatchedLists) -> _Rows:
+        name = np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets))
+        key = np.where(lists.match[:, EXACT] > 0, _EXACT_KEY, _VARIANT_KEY) + lists.prior
+        return _Rows(name, lists.entity.astype(np.int64), key, lists.match)
+
+    def _other_forms(self, names: Sequence[str]) -> _Rows:
+        """Return the candidates of other forms of the names, such as singular and plural."""
+        forms = [(i, form) for i, name in enumerate(names) for form in other_forms(name)]
+        lists = self._kb.candidate_lists([form for _, form in forms], _PER_NAME)
+        asked = np.repeat(np.array([i for i, _ in forms], np.int64), np.diff(lists.offsets))
+        match = np.zeros((len(lists.entity), len(MATCHES)), np.float32)
+        match[:, [VARIANT, *range(SIMILARITY, len(MATCHES))]] = 1
+        return _Rows(asked, lists.entity.astype(np.int64), _VARIANT_KEY + lists.prior, match)
+
+    def _trained_exactly(self, names: Sequence[str], own: Mapping[tuple[str, int], int]) -> _Rows:
+        places = [self._place.get(name, -1) for name in names]
+        found = [i for i, place in enumerate(places) if place >= 0]
+        scores = np.ones((len(found), len(SCORES)), np.float32)
+        return self._trained(found, [places[i] for i in found], scores, _TRAINED_KEY, own)
+
+    def _trained_similarly(self, names: Sequence[str], own: Mapping[tuple[str, int], int]) -> _Rows:
+        found = self._index.search(names, _SIMILAR)
+        name, at = np.nonzero(
+            (np.arange(_SIMILAR) < found.n_found[:, None]) & (found.scores[:, :, 0] >= _LEAST)
+        )
+        places = found.name[name, at].tolist()
+        return self._trained(name.tolist(), places, found.scores[name, at], 0.0, own)
+
+    def _trained(
+        self,
+        names: Sequence[int],
+        places: Sequence[int],
+        scores: Floats,
+        key: float,
+        own: Mapping[tuple[str, int], int],
+    ) -> _Rows:
+        """Return the annotated entities of trained names, each found for one of the names."""
+        rows = [
+            (name, entity, i, n / total)
+            for i, (name, place) in enumerate(zip(names, places, strict=True))
+            for left in [self._left(place, own)]
+            for total in [sum(left.values())]
+            for entity, n in left.items()
+        ]
+        name, entity, row, share = np.array(rows, np.float64).reshape(-1, 4).T
+        match = np.zeros((len(rows), len(MATCHES)), np.float32)
+        match[:, TRAINED] = share
+        match[:, SIMILARITY:] = scores[row.astype(np.int64)]
+        keys = match[:, SIMILARITY] if not key else key + match[:, TRAINED]
+        return _Rows(name.astype(np.int64), entity.astype(np.int64), keys, match)
+
+    def _left(self, place: int, own: Mapping[tuple[str, int], int]) -> dict[int, int]:
+        name = self._names[place]
+        counts = {e: n - own.get((name, e), 0) for e, n in self._entities[place].items()}
+        return {entity: n for entity, n in counts.items() if n > 0}
+
+    def _similar(self, names: Sequence[str]) -> _Rows:
+        """Return the candidates of similarly spelt names of the knowledge base."""
+        rows = self._candidates(self._kb.similar_names(names, _SIMILAR))
+        kept = rows.key >= _LEAST
+        return _Rows(rows.name[kept], rows.entity[kept], rows.key[kept], rows.match[kept])
+
+    def _longer(self, names: Sequence[str]) -> _Rows:
+        """Return the candidates of names that contain the names, by popularity and in-links."""
+        rows = self._candidates(self._kb.similar_names(names, _CONTAINING, containing=True))
+        return rows._replace(key=strength(self._kb, rows.name, rows.entity).astype(np.float32))
+
+    def _candidates(self, similar: SimilarNames) -> _Rows:
+        """Return the candidates of names of the knowledge base; their keys are similarities."""
+        lists = self._kb.candidate_lists(similar.names, _PER_NAME)
+        asked = np.repeat(np.arange(len(similar.offsets) - 1), np.diff(similar.offsets))
+        row = np.repeat(np.arange(len(similar.names)), np.diff(lists.offsets))
+        kept = ~lists.variant
+        row, entity = row[kept], lists.entity[kept].astype(np.int64)
+        match = np.zeros((len(row), len(MATCHES)), np.float32)
+        match[:, SIMILARITY:] = similar.scores[row]
+        return _Rows(asked[row], entity, match[:, SIMILARITY], match)
+
+
+def _for(names: Longs, rows: _Rows) -> _Rows:
+    """Return rows of some names as rows of all names."""
+    return rows._replace(name=names[rows.name])
+
+
+def _united(rows: _Rows, n_names: int, top: int) -> MatchedLists:
+    """Unite the rows of each candidate by their maxima, and keep the `top` of each name."""
+    order = np.lexsort((rows.entity, rows.name))
+    name, entity = rows.name[order], rows.entity[order]
+    first = np.flatnonzero(
+        np.diff(name, prepend=-1).astype(bool) | np.diff(entity, prepend=-1).astype(bool)
+    )
+    if len(first):
+        key = np.maximum.reduceat(rows.key[order], first)
+        match = np.maximum.reduceat(rows.match[order], first)
+    else:
+        key, match = rows.key, rows.match
+    name, entity = name[first], entity[first]
+    ranked = np.lexsort((entity, -key, name))
+    starts = np.searchsorted(name, np.arange(n_names))
+    kept = ranked[np.arange(len(ranked)) - starts[name] < top]
+    offsets = np.searchsorted(name[kept], np.arange(n_names + 1)).astype(np.int64)
+    prior = (key[kept] / (_EXACT_KEY + 1)).astype(np.float32)
+    return MatchedLists(offsets, entity[kept].astype(np.int32), prior, match[kept])
