@@ -1,50 +1,24 @@
-"""Evaluation: metrics, reliability, bootstrap intervals, tables and plots."""
+"""Evaluation: metrics, reliability, bootstrap intervals, plots."""
 
-from sgtb.evaluation.bootstrap import (
-    Difference,
-    Interval,
-    interval,
-    paired_bootstrap,
-    ratio_interval,
-)
-from sgtb.evaluation.breakdown import Slice, breakdown
-from sgtb.evaluation.markdown import markdown_table
-from sgtb.evaluation.metrics import (
-    Accuracy,
-    Ambiguity,
-    PrecisionRecall,
-    Recall,
-    ambiguity,
-    bag_of_titles,
-    candidate_recall,
-    in_kb_accuracy,
-)
-from sgtb.evaluation.nil_scores import NilCurve, NilScores, nil_curve, nil_scores
-from sgtb.evaluation.reliability import Calibration, calibration
-from sgtb.evaluation.system_answers import SystemAnswers
-
-__all__ = [
-    "Accuracy",
-    "Ambiguity",
-    "Calibration",
-    "Difference",
-    "Interval",
-    "NilCurve",
-    "NilScores",
-    "PrecisionRecall",
-    "Recall",
-    "Slice",
-    "SystemAnswers",
-    "ambiguity",
-    "bag_of_titles",
-    "breakdown",
-    "calibration",
-    "candidate_recall",
-    "in_kb_accuracy",
-    "interval",
-    "markdown_table",
-    "nil_curve",
-    "nil_scores",
-    "paired_bootstrap",
-    "ratio_interval",
-]
+from sgtb.evaluation.bootstrap import Difference as Difference
+from sgtb.evaluation.bootstrap import Interval as Interval
+from sgtb.evaluation.bootstrap import interval as interval
+from sgtb.evaluation.bootstrap import paired_bootstrap as paired_bootstrap
+from sgtb.evaluation.bootstrap import ratio_interval as ratio_interval
+from sgtb.evaluation.breakdown import Slice as Slice
+from sgtb.evaluation.breakdown import breakdown as breakdown
+from sgtb.evaluation.metrics import Accuracy as Accuracy
+from sgtb.evaluation.metrics import Ambiguity as Ambiguity
+from sgtb.evaluation.metrics import PrecisionRecall as PrecisionRecall
+from sgtb.evaluation.metrics import Recall as Recall
+from sgtb.evaluation.metrics import ambiguity as ambiguity
+from sgtb.evaluation.metrics import bag_of_titles as bag_of_titles
+from sgtb.evaluation.metrics import candidate_recall as candidate_recall
+from sgtb.evaluation.metrics import in_kb_accuracy as in_kb_accuracy
+from sgtb.evaluation.nil_scores import NilCurve as NilCurve
+from sgtb.evaluation.nil_scores import NilScores as NilScores
+from sgtb.evaluation.nil_scores import nil_curve as nil_curve
+from sgtb.evaluation.nil_scores import nil_scores as nil_scores
+from sgtb.evaluation.reliability import Calibration as Calibration
+from sgtb.evaluation.reliability import calibration as calibration
+from sgtb.evaluation.system_answers import SystemAnswers as SystemAnswers

@@ -1,12 +1,12 @@
 """An evaluation: linkers and baselines compared on data sets."""
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from sgtb.core.errors import SettingsError
-from sgtb.core.progress import Progress, silent
+from sgtb.core.progress import Progress
 from sgtb.core.records import Document
 from sgtb.evaluation import (
     Accuracy,
@@ -19,21 +19,12 @@ from sgtb.evaluation import (
     paired_bootstrap,
     ratio_interval,
 )
-from sgtb.evaluation.linkers.resolved_gold import (
-    ResolvedGold,
-    copy_linker,
-    link_resolved,
-    titles_of,
-)
+from sgtb.evaluation.linkers.resolved_gold import titles_of
+from sgtb.evaluation.linkers.runs import Place, Run, common_kb, place_label, run_linkers
 from sgtb.evaluation.linkers.score_accumulator import Longs, ScoreAccumulator
 from sgtb.evaluation.linkers.scores import Evaluation, SetScores, SystemScores
-from sgtb.evaluation.linkers.systems import Baseline, System, chosen_by_linker
-from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.evaluation.linkers.systems import chosen_by_linker
 from sgtb.linking.linker import Linker
-from sgtb.linking.links import LinkedDocument
-
-Place = tuple[str, str]
-"""A data set and a split of it."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +59,7 @@ def evaluate_linkers(
     baselines: Sequence[str] = (),
     jobs: int = 1,
     progress: Progress | None = None,
-) -> Evaluation:
+) -> Evaluation[SystemScores]:
     """Link data sets with every linker and compare the answers with the gold.
 
     linkers    by name, all of one knowledge base; the others are compared with the first
@@ -78,82 +69,35 @@ def evaluate_linkers(
     jobs       processes to link with
     """
     settings = settings or EvaluationSettings()
-    kb = _the_kb(linkers)
-    _check(linkers, data, baselines)
+    kb = common_kb(linkers)
     accumulators: dict[Place, dict[str, ScoreAccumulator]] = {}
-    for i, (name, linker) in enumerate(linkers.items()):
-        systems: dict[str, System] = {name: chosen_by_linker}
-        if i == 0:
-            systems |= {baseline: Baseline(kb, baseline) for baseline in baselines}
-        _run(linker, systems, data, accumulators, jobs, progress or silent)
+    for run in run_linkers(linkers, data, baselines=baselines, jobs=jobs, progress=progress):
+        seen = run.linker.model.seen or None  # not in models of earlier versions
+        by_system = accumulators.setdefault(run.place, {})
+        _count(by_system.setdefault(run.system, ScoreAccumulator(seen)), run)
     order = [*linkers, *baselines]
     sets = [
-        _set_scores(place, _label(place, accumulators), {n: by_system[n] for n in order}, settings)
+        _set_scores(
+            place, place_label(place, accumulators), {n: by_system[n] for n in order}, settings
+        )
         for place, by_system in accumulators.items()
     ]
     about = {"name": kb.path.name, "entities": len(kb)}
     return Evaluation(about, asdict(settings), tuple(sets))
 
 
-def _run(
-    linker: Linker,
-    systems: Mapping[str, System],
-    data: Mapping[str, Iterable[Document]],
-    accumulators: dict[Place, dict[str, ScoreAccumulator]],
-    jobs: int,
-    progress: Progress,
-) -> None:
-    """Link all data sets with one linker; baselines use its candidates."""
-    seen = linker.model.seen or None  # not in models of earlier versions
-    name = next(iter(systems))
-    with copy_linker(linker, reasons=False) as own:
-        for title, documents in data.items():
-            total = (
-                len(documents) if isinstance(documents, Sized) else _counted(accumulators, title)
-            )
-            stage = f"{name} on {title}"
-            for done, (resolved, found) in enumerate(link_resolved(own, documents, jobs), 1):
-                by_system = accumulators.setdefault((title, resolved.known.split), {})
-                for system, choose in systems.items():
-                    scores = by_system.setdefault(system, ScoreAccumulator(seen))
-                    _count(scores, resolved, found, choose, own.kb)
-                progress(stage, done, total)
-
-
-def _count(
-    scores: ScoreAccumulator,
-    resolved: ResolvedGold,
-    found: LinkedDocument,
-    choose: System,
-    kb: KnowledgeBase,
-) -> None:
-    entities = choose(found)
+def _count(scores: ScoreAccumulator, run: Run) -> None:
+    resolved, links = run.resolved, run.found.links
+    entities = run.choose(run.found)
     golds = (mention.gold for mention in resolved.annotated.mentions)
-    scores.add(resolved, found.links, entities, titles_of(kb, {*entities, *golds}))
-    if choose is chosen_by_linker:
-        scores.add_confidences(resolved.known, found.links)
-
-
-def _counted(accumulators: Mapping[Place, Mapping[str, ScoreAccumulator]], title: str) -> int:
-    """Return the number of documents of a data set, as counted for an earlier linker."""
-    return sum(
-        max(len(scores.ids) for scores in by_system.values())
-        for (name, _), by_system in accumulators.items()
-        if name == title
-    )
-
-
-def _label(place: Place, places: Iterable[Place]) -> str:
-    """Return the name of a data set, with its split if it has several."""
-    name, split = place
-    if sum(other == name for other, _ in places) == 1:
-        return name
-    return f"{name}, {split or 'no split'}"
+    scores.add(resolved, links, entities, titles_of(run.linker.kb, {*entities, *golds}))
+    if run.choose is chosen_by_linker:
+        scores.add_confidences(resolved.known, links)
 
 
 def _set_scores(
     place: Place, name: str, by_system: Mapping[str, ScoreAccumulator], settings: EvaluationSettings
-) -> SetScores:
+) -> SetScores[SystemScores]:
     first = next(iter(by_system.values()))
     beside = first.accuracy("correct", "total")
     systems: dict[str, SystemScores] = {}
@@ -227,32 +171,3 @@ def _f1_parts(scores: ScoreAccumulator, what: str) -> tuple[Longs, Longs]:
         scores.column(f"{what}_{part}") for part in ("right", "predicted", "gold")
     )
     return 2 * right, predicted + gold
-
-
-def _the_kb(linkers: Mapping[str, Linker]) -> KnowledgeBase:
-    """Return the knowledge base of all linkers; gold is resolved against it."""
-    kbs = [linker.kb for linker in linkers.values()]
-    if not kbs:
-        raise SettingsError("there is no linker to evaluate: give at least one")
-    for kb in kbs[1:]:
-        if kb.state.fingerprint != kbs[0].state.fingerprint:
-            raise SettingsError(
-                f"one linker has the knowledge base {kbs[0].path}, another {kb.path}, and they "
-                "differ; compare linkers of one knowledge base"
-            )
-    return kbs[0]
-
-
-def _check(
-    linkers: Mapping[str, Linker], data: Mapping[str, Iterable[Document]], baselines: Sequence[str]
-) -> None:
-    for name in baselines:
-        if name in linkers:
-            raise SettingsError(f"a linker has the name {name!r} of a baseline; give it another")
-    if not data:
-        raise SettingsError("there is nothing to evaluate on: give at least one data set")
-    for name, documents in data.items():
-        if iter(documents) is documents:
-            raise SettingsError(
-                f"the data set {name!r} can be gone through only once; give a list or a CorpusFile"
-            )

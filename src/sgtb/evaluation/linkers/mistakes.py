@@ -9,7 +9,7 @@ import numpy as np
 
 from sgtb.core.records import NIL, Document, Mention, Record
 from sgtb.evaluation.linkers.resolved_gold import ResolvedGold, copy_linker, link_resolved
-from sgtb.evaluation.linkers.scores import Evaluation
+from sgtb.evaluation.linkers.scores import Evaluation, SystemScores
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Link
@@ -48,7 +48,7 @@ class Mistake(Record):
 def find_mistakes(
     linkers: Mapping[str, Linker],
     data: Mapping[str, Iterable[Document]],
-    evaluation: Evaluation,
+    evaluation: Evaluation[SystemScores],
     *,
     most: int = 1000,
     jobs: int = 1,
@@ -79,7 +79,7 @@ Wanted = Mapping[str, Mapping[int, tuple[int, ...]]]
 """By split, then by the place of the document in it: mentions."""
 
 
-def _wanted(evaluation: Evaluation, title: str, system: str, most: int) -> Wanted:
+def _wanted(evaluation: Evaluation[SystemScores], title: str, system: str, most: int) -> Wanted:
     wanted: dict[str, dict[int, tuple[int, ...]]] = {}
     for scores in evaluation.sets:
         if scores.data != title:

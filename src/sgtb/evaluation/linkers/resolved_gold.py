@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 from sgtb.core.errors import RequestError
 from sgtb.core.records import NIL, Document, Mention
-from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker import Linker
-from sgtb.linking.links import LinkedDocument
+from sgtb.linking.links import LinkedDocument, Request
 from sgtb.linking.training.gold import align_gold
 
 ALL = 1000
@@ -53,15 +52,19 @@ def copy_linker(linker: Linker, reasons: bool) -> Linker:
 
 
 def link_resolved(
-    linker: Linker, documents: Iterable[Document], jobs: int
+    linker: Linker, documents: Iterable[Document], jobs: int, from_text: bool = False
 ) -> Iterator[tuple[ResolvedGold, LinkedDocument]]:
-    """Link documents without their gold; only a few are held in memory at a time."""
+    """Link documents without their gold; only a few are held in memory at a time.
+
+    from_text  whether only the text is linked, without the document's tokens and mentions
+    """
     pending: deque[ResolvedGold] = deque()  # a linker reads ahead
 
-    def inputs() -> Iterator[Document]:
+    def inputs() -> Iterator[Document | Request]:
         for resolved in resolve_gold(linker.kb, documents):
             pending.append(resolved)
-            yield resolved.annotated
+            document = resolved.annotated
+            yield Request(document.text, id=document.id) if from_text else document
 
     try:
         for linked in linker.pipe(inputs(), jobs=jobs):
@@ -88,6 +91,6 @@ def _resolved(kb: KnowledgeBase, mention: Mention) -> tuple[Mention, Mention]:
     if number is None:
         return mention, replace(mention, gold=NIL)
     # The annotated title may be a redirect; the entity counts.
-    type_ = mention.type or TYPES[kb.rows["type"][number]] or None
+    type_ = mention.type or kb.type_of(number) or None
     known = replace(mention, title=None, type=type_)
     return known, known

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,16 @@ from sgtb.evaluation.metrics import share
 
 _POINTS = 20
 """Points of a NIL curve in plain data."""
+
+
+class PlainScores(Protocol):
+    """Scores of a system that can be plain data."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: shares of one, None for shares of nothing."""
+
+
+S = TypeVar("S", bound=PlainScores)
 
 
 @dataclass(frozen=True)
@@ -82,9 +92,9 @@ class SystemScores:
                 "found": self.recall.found,
                 "candidates_per_mention": number(share(self.candidates, self.recall.total)),
             },
-            "titles": {**_retrieval(self.titles), **self._interval("titles")},
-            "links": {**_retrieval(self.nil.links), **self._interval("links")},
-            "nil": _retrieval(self.nil.nil),
+            "titles": {**retrieval(self.titles), **self._interval("titles")},
+            "links": {**retrieval(self.nil.links), **self._interval("links")},
+            "nil": retrieval(self.nil.nil),
             "accuracy_with_nil": number(self.nil.accuracy),
             "calibration": None if self.calibration is None else _calibration(self.calibration),
             "nil_curve": None if self.curve is None else _curve(self.curve),
@@ -93,12 +103,11 @@ class SystemScores:
         }  # fmt: skip
 
     def _interval(self, name: str) -> dict[str, Any]:
-        found = self.intervals.get(name)
-        return {} if found is None else {"low": number(found.low), "high": number(found.high)}
+        return limits(self.intervals.get(name))
 
 
 @dataclass(frozen=True)
-class SetScores:
+class SetScores(Generic[S]):
     """A data set, and how good every system is on it.
 
     name       that of the data set, with the split where there are several
@@ -119,7 +128,7 @@ class SetScores:
     known: int
     unknown: int
     nil: int
-    systems: Mapping[str, SystemScores]
+    systems: Mapping[str, S]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -134,7 +143,7 @@ class SetScores:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Generic[S]):
     """What an evaluation found.
 
     kb        name and size of the knowledge base
@@ -144,9 +153,9 @@ class Evaluation:
 
     kb: Mapping[str, Any]
     settings: Mapping[str, Any]
-    sets: tuple[SetScores, ...]
+    sets: tuple[SetScores[S], ...]
 
-    def __getitem__(self, name: str) -> SetScores:
+    def __getitem__(self, name: str) -> SetScores[S]:
         """Return the scores on the data set of this name."""
         by_name = {one.name: one for one in self.sets}
         return by_name[name]
@@ -165,11 +174,17 @@ def number(value: float) -> float | None:
     return round(float(value), 6) if math.isfinite(value) else None
 
 
-def _retrieval(score: PrecisionRecall) -> dict[str, Any]:
+def retrieval(score: PrecisionRecall) -> dict[str, Any]:
+    """Return precision, recall, F1 and their counts as plain data."""
     return {
         "precision": number(score.precision), "recall": number(score.recall),
         "f1": number(score.f1), "right": score.right, "said": score.predicted, "gold": score.gold,
     }  # fmt: skip
+
+
+def limits(found: Interval | None) -> dict[str, Any]:
+    """Return the ends of an interval as plain data; nothing if there is none."""
+    return {} if found is None else {"low": number(found.low), "high": number(found.high)}
 
 
 def _calibration(found: Calibration) -> dict[str, Any]:

@@ -1,0 +1,302 @@
+"""End-to-end evaluation: mentions detected in plain text and linked, counted as GERBIL's A2KB.
+
+Gold is every annotated mention whose entity is named, in the knowledge base or not. A match needs
+the same entity, and spans that are equal (strong) or overlap (weak). A link matches at most one
+gold mention, and a gold mention at most one link. All other links are wrong: also those of NIL
+mentions, and of text without annotation.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from sgtb.core.dtypes import Longs
+from sgtb.core.progress import Progress
+from sgtb.core.records import Document, Mention
+from sgtb.evaluation import Interval, PrecisionRecall, ratio_interval
+from sgtb.evaluation.linkers.linker_evaluation import EvaluationSettings
+from sgtb.evaluation.linkers.resolved_gold import ResolvedGold
+from sgtb.evaluation.linkers.runs import Place, common_kb, place_label, run_linkers
+from sgtb.evaluation.linkers.scores import Evaluation, SetScores, limits, number, retrieval
+from sgtb.evaluation.metrics import share
+from sgtb.linking.linker import Linker
+from sgtb.linking.links import Link
+
+Match = Literal["strong", "weak"]
+MATCHES: tuple[Match, ...] = ("strong", "weak")
+"""Equal spans; overlapping spans."""
+
+Loss = Literal[
+    "not in the knowledge base",
+    "not detected",
+    "not among candidates",
+    "wrongly decided",
+    "wrongly NIL",
+]
+LOSSES: tuple[Loss, ...] = get_args(Loss)
+"""Stages at which gold is lost, in their order; each gold mention is lost at the first."""
+
+
+class Answer(NamedTuple):
+    """A detected mention, its candidates, and the entity it is linked to; None: NIL."""
+
+    start: int
+    end: int
+    entity: str | None
+    candidates: frozenset[str]
+
+
+@dataclass(frozen=True)
+class MatchScores:
+    """Scores by one kind of match.
+
+    entities  links against gold
+    mentions  detected mentions, NIL included, against all annotated ones
+    lost      number of gold mentions lost at each stage
+    interval  of F1 of entities; None: nothing to draw from
+    """
+
+    entities: PrecisionRecall
+    mentions: PrecisionRecall
+    lost: Mapping[Loss, int]
+    interval: Interval | None
+
+    def lost_share(self, loss: Loss) -> float:
+        """Return the share of gold that is lost at a stage."""
+        return share(self.lost[loss], self.entities.gold)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "entities": {**retrieval(self.entities), **limits(self.interval)},
+            "mentions": retrieval(self.mentions),
+            "lost": {
+                loss.lower().replace(" ", "_"): {
+                    "share": number(self.lost_share(loss)), "gold": lost,
+                }
+                for loss, lost in self.lost.items()
+            },
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class EndToEndScores:
+    """How good a system is on the plain text of a data set.
+
+    matches  scores by the kind of match
+    outside  links that overlap no annotated mention
+    """
+
+    matches: Mapping[Match, MatchScores]
+    outside: int
+
+    @property
+    def outside_share(self) -> float:
+        """The share of links that overlap no annotated mention."""
+        return share(self.outside, self.matches["strong"].entities.predicted)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: shares of one, None for shares of nothing."""
+        outside = {"share": number(self.outside_share), "links": self.outside}
+        return {
+            **{match: scores.to_dict() for match, scores in self.matches.items()},
+            "outside": outside,
+        }
+
+
+def evaluate_end_to_end(
+    linkers: Mapping[str, Linker],
+    data: Mapping[str, Iterable[Document]],
+    settings: EvaluationSettings | None = None,
+    *,
+    baselines: Sequence[str] = (),
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Evaluation[EndToEndScores]:
+    """Detect and link the mentions of plain texts, and compare them with the annotation.
+
+    Arguments are those of `evaluate_linkers`.
+    """
+    settings = settings or EvaluationSettings()
+    kb = common_kb(linkers)
+    counters: dict[Place, dict[str, EndToEndCounter]] = {}
+    for run in run_linkers(
+        linkers, data, baselines=baselines, jobs=jobs, progress=progress, from_text=True
+    ):
+        counter = counters.setdefault(run.place, {}).setdefault(run.system, EndToEndCounter())
+        links = zip(run.found.links, run.choose(run.found), strict=True)
+        counter.add(run.resolved, [_answer(link, entity) for link, entity in links])
+    order = [*linkers, *baselines]
+    sets = [
+        _set_scores(place, place_label(place, counters), {n: by_system[n] for n in order}, settings)
+        for place, by_system in counters.items()
+    ]
+    about = {"name": kb.path.name, "entities": len(kb)}
+    return Evaluation(about, asdict(settings), tuple(sets))
+
+
+def near_answers(
+    mentions: Sequence[Mention], answers: Sequence[Answer], match: Match
+) -> list[list[int]]:
+    """Return for each mention the answers whose spans match; answers are in text order."""
+    starts, ends = [a.start for a in answers], [a.end for a in answers]
+    near = []
+    for mention in mentions:
+        start, end = mention.start, mention.end
+        found = range(bisect_right(ends, start), bisect_left(starts, end))
+        strong = match == "strong"
+        near.append([j for j in found if not strong or (starts[j], ends[j]) == (start, end)])
+    return near
+
+
+def pair(mentions: Sequence[Mention], near: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Return as many pairs of a mention and an answer near it as there can be, one to one."""
+    pairs: dict[int, int] = {}
+    used: set[int] = set()
+    # Earliest end first: a mention within another takes the answer that only it can take.
+    for i in sorted(range(len(mentions)), key=lambda i: (mentions[i].end, mentions[i].start)):
+        free = next((j for j in near[i] if j not in used), None)
+        if free is not None:
+            pairs[i] = free
+            used.add(free)
+    return pairs
+
+
+def right_pairs(
+    mentions: Sequence[Mention], answers: Sequence[Answer], near: Sequence[Sequence[int]]
+) -> dict[int, int]:
+    """Return pairs of a mention and an answer near it that is its gold."""
+    gold = zip(mentions, near, strict=True)
+    return pair(mentions, [[j for j in js if answers[j].entity == m.gold] for m, js in gold])
+
+
+def losses(
+    mentions: Sequence[Mention],
+    answers: Sequence[Answer],
+    near: Sequence[Sequence[int]],
+    right: Mapping[int, int],
+) -> list[Loss]:
+    """Return the stages at which mentions of known entities are lost that have no right answer.
+
+    The right answer of one mention does not count as an answer near another.
+    """
+    used = set(right.values())
+    lost: list[Loss] = []
+    for i, mention in enumerate(mentions):
+        if i in right:
+            continue
+        free = [answers[j] for j in near[i] if j not in used]
+        able = [answer for answer in free if mention.gold in answer.candidates]
+        if not free:
+            lost.append("not detected")
+        elif not able:
+            lost.append("not among candidates")
+        elif all(answer.entity is None for answer in able):
+            lost.append("wrongly NIL")
+        else:
+            lost.append("wrongly decided")
+    return lost
+
+
+def _answer(link: Link, entity: str | None) -> Answer:
+    return Answer(link.start, link.end, entity, frozenset(c.entity for c in link.candidates))
+
+
+def _touched(mentions: Sequence[Mention], answers: Sequence[Answer]) -> set[int]:
+    """Return the answers that overlap any of the mentions."""
+    return {j for near in near_answers(mentions, answers, "weak") for j in near}
+
+
+_ENTITIES = ("right", "links", "gold")
+_MENTIONS = ("mentions right", "mentions detected", "mentions")
+_OF_MATCH = (*_ENTITIES, *_MENTIONS, *LOSSES)
+_OF_DOCUMENT = ("NIL", "outside")
+_COLUMNS: tuple[tuple[str, str], ...] = (
+    *((match, name) for match in MATCHES for name in _OF_MATCH),
+    *(("", name) for name in _OF_DOCUMENT),
+)
+
+
+class EndToEndCounter:
+    """Counts the answers of one system to one data set, document by document."""
+
+    def __init__(self) -> None:
+        self._rows = array("q")
+
+    def add(self, resolved: ResolvedGold, answers: Sequence[Answer]) -> None:
+        """Count the answers to a document; they are in text order, without overlaps."""
+        mentions, unknown = resolved.known.mentions, resolved.unknown
+        known = [mention for mention in mentions if mention.in_kb]
+        annotated = [mention for mention in mentions if mention.gold is not None]
+        beside = _touched(annotated, answers)
+        # What a mention without annotation means is unknown: its link is not judged.
+        ignored = _touched([m for m in mentions if m.gold is None], answers) - beside
+        links = {j for j, answer in enumerate(answers) if answer.entity is not None} - ignored
+        for match in MATCHES:
+            near = near_answers(known, answers, match)
+            right = right_pairs(known, answers, near)
+            detected = pair(mentions, near_answers(mentions, answers, match))
+            lost = losses(known, answers, near, right)
+            lost += ["not in the knowledge base"] * unknown
+            self._rows.extend((len(right), len(links), len(known) + unknown))
+            self._rows.extend((len(detected), len(answers), len(mentions)))
+            self._rows.extend(lost.count(loss) for loss in LOSSES)
+        self._rows.extend((len(annotated) - len(known) - unknown, len(links - beside)))
+
+    @property
+    def n_documents(self) -> int:
+        """The number of documents."""
+        return len(self._rows) // len(_COLUMNS)
+
+    def sum(self, name: str, match: Match | Literal[""] = "") -> int:
+        """Return a count over all documents."""
+        return int(self._column(name, match).sum())
+
+    def scores(self, settings: EvaluationSettings) -> EndToEndScores:
+        """Return the scores on all documents."""
+        matches = {match: self._match_scores(match, settings) for match in MATCHES}
+        return EndToEndScores(matches, self.sum("outside"))
+
+    def _match_scores(self, match: Match, settings: EvaluationSettings) -> MatchScores:
+        right, links, gold = (self._column(part, match) for part in _ENTITIES)
+        interval = None
+        if links.any() or gold.any():
+            interval = ratio_interval(
+                2 * right, links + gold, settings.samples, settings.seed, settings.level
+            )
+        return MatchScores(
+            entities=PrecisionRecall(*(self.sum(part, match) for part in _ENTITIES)),
+            mentions=PrecisionRecall(*(self.sum(part, match) for part in _MENTIONS)),
+            lost={loss: self.sum(loss, match) for loss in LOSSES},
+            interval=interval,
+        )
+
+    def _column(self, name: str, match: Match | Literal[""]) -> Longs:
+        rows = np.frombuffer(self._rows, np.int64).reshape(-1, len(_COLUMNS))
+        return rows[:, _COLUMNS.index((match, name))].copy()
+
+
+def _set_scores(
+    place: Place,
+    name: str,
+    by_system: Mapping[str, EndToEndCounter],
+    settings: EvaluationSettings,
+) -> SetScores[EndToEndScores]:
+    first = next(iter(by_system.values()))
+    unknown = first.sum("not in the knowledge base", "strong")
+    data, split = place
+    return SetScores(
+        name=name,
+        data=data,
+        split=split,
+        documents=first.n_documents,
+        mentions=first.sum("mentions", "strong"),
+        known=first.sum("gold", "strong") - unknown,
+        unknown=unknown,
+        nil=first.sum("NIL"),
+        systems={system: counter.scores(settings) for system, counter in by_system.items()},
+    )

@@ -1,0 +1,101 @@
+"""Runs: every document of every data set, linked by every linker."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from typing import NamedTuple
+
+from sgtb.core.errors import SettingsError
+from sgtb.core.progress import Progress, silent
+from sgtb.core.records import Document
+from sgtb.evaluation.linkers.resolved_gold import ResolvedGold, copy_linker, link_resolved
+from sgtb.evaluation.linkers.systems import Baseline, System, chosen_by_linker
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.linker import Linker
+from sgtb.linking.links import LinkedDocument
+
+Place = tuple[str, str]
+"""A data set and a split of it."""
+
+
+class Run(NamedTuple):
+    """A document and the answers of a system to it.
+
+    choose  whose answers count: those of the linker, or of a baseline with its candidates
+    linker  open while the run is used
+    """
+
+    place: Place
+    system: str
+    resolved: ResolvedGold
+    found: LinkedDocument
+    choose: System
+    linker: Linker
+
+
+def run_linkers(
+    linkers: Mapping[str, Linker],
+    data: Mapping[str, Iterable[Document]],
+    *,
+    baselines: Sequence[str] = (),
+    jobs: int = 1,
+    progress: Progress | None = None,
+    from_text: bool = False,
+) -> Iterator[Run]:
+    """Yield the runs, one linker after the other; baselines have the candidates of the first.
+
+    from_text  whether mentions are detected; else they are those of the annotation
+    """
+    _check(linkers, data, baselines)
+    progress = progress or silent
+    sizes: Counter[str] = Counter()  # of streamed data sets, known after the first linker
+    for i, (name, linker) in enumerate(linkers.items()):
+        systems: dict[str, System] = {name: chosen_by_linker}
+        with copy_linker(linker, reasons=False) as own:
+            if i == 0:
+                systems |= {baseline: Baseline(own.kb, baseline) for baseline in baselines}
+            for title, documents in data.items():
+                total = len(documents) if isinstance(documents, Sized) else sizes[title]
+                linked = link_resolved(own, documents, jobs, from_text)
+                for done, (resolved, found) in enumerate(linked, 1):
+                    for system, choose in systems.items():
+                        place = title, resolved.known.split
+                        yield Run(place, system, resolved, found, choose, own)
+                    sizes[title] = max(sizes[title], done)
+                    progress(f"{name} on {title}", done, total)
+
+
+def place_label(place: Place, places: Iterable[Place]) -> str:
+    """Return the name of a data set, with its split if it has several."""
+    name, split = place
+    if sum(other == name for other, _ in places) == 1:
+        return name
+    return f"{name}, {split or 'no split'}"
+
+
+def common_kb(linkers: Mapping[str, Linker]) -> KnowledgeBase:
+    """Return the knowledge base of all linkers; gold is resolved against it."""
+    kbs = [linker.kb for linker in linkers.values()]
+    if not kbs:
+        raise SettingsError("there is no linker to evaluate: give at least one")
+    for kb in kbs[1:]:
+        if kb.state.fingerprint != kbs[0].state.fingerprint:
+            raise SettingsError(
+                f"one linker has the knowledge base {kbs[0].path}, another {kb.path}, and they "
+                "differ; compare linkers of one knowledge base"
+            )
+    return kbs[0]
+
+
+def _check(
+    linkers: Mapping[str, Linker], data: Mapping[str, Iterable[Document]], baselines: Sequence[str]
+) -> None:
+    for name in baselines:
+        if name in linkers:
+            raise SettingsError(f"a linker has the name {name!r} of a baseline; give it another")
+    if not data:
+        raise SettingsError("there is nothing to evaluate on: give at least one data set")
+    for name, documents in data.items():
+        if iter(documents) is documents:
+            raise SettingsError(
+                f"the data set {name!r} can be gone through only once; give a list or a CorpusFile"
+            )
