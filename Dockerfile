@@ -4,7 +4,7 @@ FROM python:3.12 AS build
 WORKDIR /src
 COPY pyproject.toml CMakeLists.txt README.md LICENSE ./
 COPY src src
-RUN python -m venv /opt/sgtb && /opt/sgtb/bin/pip install --no-cache-dir '.[serve,nif,fuzzy]'
+RUN python -m venv /opt/sgtb && /opt/sgtb/bin/pip install --no-cache-dir '.[serve,nif]'
 
 FROM python:3.12-slim
 COPY --from=build /opt/sgtb /opt/sgtb

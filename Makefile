@@ -19,13 +19,14 @@ HEADERS := import os, sysconfig; exit(not os.path.exists(os.path.join(sysconfig.
 NO_HEADERS := No Python.h found: apt-get install python3-dev (Debian, Ubuntu) or dnf install python3-devel (Fedora)
 
 # --upgrade pip: the one that comes with some Pythons cannot do editable installs from pyproject.
+# setuptools and wheel: without build isolation, requirements that have no wheel are built with them.
 $(VENV)/.tools: pyproject.toml
 	@{ $(COMPILER); } >/dev/null || { echo "$(NO_COMPILER)" >&2; exit 1; }
 	@$(PYTHON) -c '$(HEADERS)' || { echo "$(NO_HEADERS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build-requires.txt
-	$(PIP) 'cmake>=3.26' 'ninja>=1.11' --requirement $(VENV)/build-requires.txt
+	$(PIP) 'cmake>=3.26' 'ninja>=1.11' setuptools wheel --requirement $(VENV)/build-requires.txt
 	touch $@
 
 # The package alone, for those who only look at the demo.

@@ -29,7 +29,8 @@ from sgtb.linking.training.nil_selection import NilSetting
 from sgtb.starter import ENTITIES, KB, MODEL
 from sgtb.text.word_vectors import WordVectors
 from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
-from sgtb.wikipedia.dump.dump_reader import ChunkPages, map_chunks, open_dump
+from sgtb.wikipedia.dump.chunk_pages import ChunkPages
+from sgtb.wikipedia.dump.dump_reader import map_chunks, open_dump
 from sgtb.wikipedia.wikitext.markup import extract
 
 TREES = 40

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
-from sgtb.wikipedia.dump.dump_reader import Dump, DumpPage, open_dump, read_chunk
+from sgtb.wikipedia.dump.dump_reader import Dump, open_dump, read_chunk
+from sgtb.wikipedia.dump.page_xml import DumpPage
 from sgtb.wikipedia.wikitext.markup import extract
 
 

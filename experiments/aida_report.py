@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from experiments import plots
 from experiments.aida import PAPER, SYSTEMS, AidaResult
+from experiments.markdown import markdown_table
 from sgtb.core.files import write_whole
-from sgtb.evaluation import markdown_table, plots
 
 
 def table_2(record: dict[str, Any]) -> str:

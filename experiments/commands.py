@@ -2,13 +2,23 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
 from experiments import aida as aida_run
-from experiments import aida_linker, aida_linker_report, confidence_report, tables, wned_report
+from experiments import (
+    aida_linker,
+    aida_linker_report,
+    confidence_report,
+    pages_recall,
+    tables,
+    wned_report,
+)
 from experiments import dump_links as links_run
+from experiments import from_text as text_run
+from experiments import own_lists as own_lists_run
 from experiments import sample as sample_run
 from experiments import starter as starter_run
 from experiments import wned as wned_run
@@ -217,6 +227,73 @@ def linker(
     print_json(record) if as_json else tables.show_linker(record)
 
 
+@app.command("from-text")
+def from_text(
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            exists=True,
+            file_okay=False,
+            show_default=False,
+            help="The folder that holds aida/, pprforned/ and geo/.",
+        ),
+    ],
+    cache: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder of knowledge bases and models.")
+    ] = text_run.CACHE,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Link the plain texts of AIDA-test, LGL-test and the starter's test, and count what is lost.
+
+    Mentions are detected. Knowledge bases and models are built and trained the first time, with
+    the defaults of `sgtb kb build` and `sgtb train`.
+
+    \b
+    Examples:
+      python -m experiments from-text --data data
+      python -m experiments from-text --data data --json
+    """
+    with StageProgress(quiet) as stages:
+        results = text_run.run_from_text(
+            text_run.text_tests(data), cache, progress=stages, say=_messages(quiet)
+        )
+    print_json(text_run.as_json(results)) if as_json else tables.show_from_text(results)
+
+
+@app.command("own-lists")
+def own_lists(
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            exists=True,
+            file_okay=False,
+            show_default=False,
+            help="The folder that holds aida/, pprforned/, geo/ and ncbi/.",
+        ),
+    ],
+    cache: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder of knowledge bases and models.")
+    ] = text_run.CACHE,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Recall of candidates and accuracy on knowledge bases of lists, mentions given.
+
+    NCBI Disease with its vocabulary, LGL with a gazetteer, and AIDA by name, with all names and
+    with those of titles only. Knowledge bases and models as for `from-text`.
+
+    \b
+    Examples:
+      python -m experiments own-lists --data data
+    """
+    with StageProgress(quiet) as stages:
+        results = own_lists_run.run_own_lists(data, cache, stages, _messages(quiet))
+    print_json(results) if as_json else tables.show_own_lists(results)
+
+
 @app.command()
 def sample(data: Data, plans: Plans = "local,bsg,bibsg", as_json: AsJson = False) -> None:
     """Train and test on the paper's own features of 40 documents: a test of their format.
@@ -333,6 +410,48 @@ def links(
         )  # fmt: skip
     record = links_run.as_json(result)
     print_json(record) if as_json else tables.show_links(record)
+
+
+@app.command()
+def pages(
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            exists=True,
+            file_okay=False,
+            show_default=False,
+            help="The folder that holds pages/, aida/ and wned.tar.xz.",
+        ),
+    ],
+    kb: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, file_okay=False, help="The knowledge base, if it has been built before."
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes of the build.")] = 2,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build a knowledge base from plain pages, and measure its recall by name on WNED's sets.
+
+    Mentions count if their page is in the knowledge base; at most 30 candidates of a name are
+    looked at.
+
+    \b
+    Examples:
+      python -m experiments pages --data data
+      python -m experiments pages --data data --kb pages-kb --json
+    """  # fmt: skip
+    with TemporaryDirectory() as folder, StageProgress(quiet) as stages:
+        path, seconds = kb, None
+        if path is None:
+            path = Path(folder) / "kb"
+            seconds = pages_recall.build_kb(data, path, workers, stages)
+        result = pages_recall.run_recall(data, path, seconds, stages)
+    record = pages_recall.as_json(result)
+    print_json(record) if as_json else pages_recall.show(record)
 
 
 def _plans(names: str) -> tuple[PlanName, ...]:

@@ -17,8 +17,8 @@ from experiments.confidence_aida import (
     SplitScores,
     System,
 )
+from experiments.markdown import markdown_table
 from sgtb.core.files import write_whole
-from sgtb.evaluation.markdown import markdown_table
 from sgtb.evaluation.metrics import PrecisionRecall
 from sgtb.evaluation.nil_scores import NilScores
 from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability

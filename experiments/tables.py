@@ -3,11 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from experiments import aida_linker_report, confidence_report, starter_report, wned_report
+from experiments import (
+    aida_linker_report,
+    confidence_report,
+    from_text,
+    starter_report,
+    wned_report,
+)
 from experiments.aida import PAPER, SYSTEMS
 from experiments.output import print_notes, print_table
 from experiments.settings_search import Outcome
+from sgtb.cli.views.end_to_end_view import print_end_to_end
 from sgtb.cli.views.train_view import print_accuracy
+from sgtb.evaluation.linkers import EndToEndScores, Evaluation
 
 
 def show_aida(record: dict[str, Any]) -> None:
@@ -107,6 +115,28 @@ def show_starter(record: dict[str, Any]) -> None:
     title = "The starter: test and contrast pairs"
     print_table(title, starter_report.HEADINGS, starter_report.rows(record))
     print_notes(starter_report.notes(record))
+
+
+def show_from_text(results: dict[str, Evaluation[EndToEndScores]]) -> None:
+    """Print precision, recall, F1 and losses from plain text."""
+    print_end_to_end(from_text.joined(results))
+    print_notes([from_text.LEAK])
+
+
+def show_own_lists(results: dict[str, dict[str, Any]]) -> None:
+    """Print recall and accuracy on knowledge bases of lists."""
+    rows = [
+        [
+            name,
+            f"{one['known']:,}",
+            f"{one['linker']['candidates']:.1f}",
+            *(f"{100 * one['linker'][key]:.1f}" for key in ("recall", "accuracy")),
+            f"{100 * one['prior']['accuracy']:.1f}",
+        ]
+        for name, one in results.items()
+    ]
+    headings = ["test", "known", "candidates", "recall at 30", "accuracy", "by prior"]
+    print_table("Mentions given, % of those with a known entity", headings, rows)
 
 
 def show_confidence(record: dict[str, Any]) -> None:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from experiments.markdown import markdown_table
 from experiments.wned import BASELINE
 from sgtb.core.files import write_whole
-from sgtb.evaluation import markdown_table
 
 Rows = Iterator[tuple[str, ...]]
 

@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "wikipedia": ("text", *_BASE),
     "wikipedia.wikitext": ("wikipedia.dump", "text", *_BASE),
     "wikipedia.build": ("wikipedia", "kb", "text", *_BASE),
+    "pages": ("wikipedia", "kb", "formats", "text", *_BASE),
     "starter": (),
     "linking": _LINKING,
     "linking.mentions": ("linking.links", "kb", "text", *_BASE),
@@ -43,7 +44,7 @@ MAY_IMPORT = {
     "evaluation.linkers": ("evaluation", "linking", *_LINKING),
     "integrations": ("linking", *_LINKING),
     "serving": ("linking", "formats", "kb", "starter", "text", *_BASE),
-    "cli": ("serving", "evaluation", "wikipedia", "linking", *_LINKING),
+    "cli": ("serving", "evaluation", "pages", "wikipedia", "linking", *_LINKING),
 }
 EVERYBODY = ("",)
 """The package itself: its version and its public names."""

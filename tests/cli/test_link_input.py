@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import json
+import lzma
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -49,7 +50,7 @@ def test_standard_input(run, opened):
     assert [record["id"] for record in told] == ["7"]
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_packed_files(run, tmp_path, pack):
     file = tmp_path / "a.jsonl.gz"
     file.write_bytes(pack(b'{"text": "Bulls"}\n' * 3))

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from experiments import plots
 from experiments.aida import AidaResult, Removal, Run, as_json
 from experiments.aida_report import differences, table_2, write_report
 from sgtb.boosting.training_progress import Check
-from sgtb.evaluation import plots
 from sgtb.evaluation.bootstrap import Difference
 from tests.helpers.answer_builders import accuracy
 

@@ -36,12 +36,13 @@ from sgtb.boosting import (
 from sgtb.core.entities import EntityTable
 from sgtb.core.errors import SettingsError
 from sgtb.core.records import NIL, Document, Mention
+from sgtb.core.sparse_matrix import unit
 from sgtb.formats.codecs.pprforned import PprForNed
 from sgtb.formats.codecs.wned_corpus import WNED_SETS, WnedCorpus, read_wned
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.problem_packing import pack
 from sgtb.text.tokenization import sentences, tokenize
-from sgtb.text.word_vectors import WordVectors, unit
+from sgtb.text.word_vectors import WordVectors
 from tests.conftest import part
 from tests.helpers.corpus_files import annotation, packed, wned_files
 from tests.helpers.linking_builders import narrow_topics

@@ -380,9 +380,12 @@ def test_words_can_be_read_on_what_they_stand_on(visits, scheme):
     page = visits(color_scheme=scheme).go(JORDAN)
     ratios = page.evaluate(
         """() => {
-          const style = getComputedStyle(document.documentElement);
-          const value = (name) => style.getPropertyValue(`--${name}`).trim();
-          const light = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255)
+          const probe = document.body.appendChild(document.createElement("i"));
+          const value = (name) => {
+            probe.style.color = `var(--${name})`;
+            return getComputedStyle(probe).color;
+          };
+          const light = (rgb) => rgb.match(/[0-9]+/g).map((n) => Number(n) / 255)
             .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
             .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
           const words = ["ink", "soft", "accent", "against", "PER", "ORG", "LOC", "MISC"];

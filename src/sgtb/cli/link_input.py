@@ -19,7 +19,7 @@ Form = Literal["whole", "lines", "jsonl"]
 """What is a document: a whole input, a line, or a JSON object per line."""
 
 STANDARD_INPUT = "-"
-_COMPRESSED = (".gz", ".bz2")
+_COMPRESSED = (".gz", ".bz2", ".xz")
 _JSONL = (".jsonl", ".ndjson")
 _PATH_LIKE = (
     *_COMPRESSED,

@@ -17,21 +17,26 @@ if TYPE_CHECKING:
 Model = Annotated[
     Path | None,
     typer.Option(
-        "--model", metavar="FILE|DIR", exists=True, show_default=False,
+        "--model", metavar="FILE|DIR", exists=True,
         help="A model file (with --kb), or a folder of `sgtb pack`. Default: the bundled starter.",
     ),
 ]  # fmt: skip
 Kb = Annotated[
     Path | None,
     typer.Option(
-        "--kb", metavar="DIR", exists=True, file_okay=False, show_default=False,
+        "--kb", metavar="DIR", exists=True, file_okay=False,
         help="Folder of the knowledge base of the model.",
     ),
 ]  # fmt: skip
 AsText = Annotated[
     bool, typer.Option("--text", help="Read arguments as text, even if files have these names.")
 ]
-Fuzzy = Annotated[bool, typer.Option("--fuzzy", help="Match unknown names to similar ones.")]
+Fuzzy = Annotated[
+    bool | None,
+    typer.Option(
+        "--fuzzy/--no-fuzzy", help="Match unknown names to similar ones; by default as in training."
+    ),
+]
 AnyCase = Annotated[
     bool, typer.Option("--any-case", help="Also detect names without capital letters.")
 ]
@@ -45,7 +50,7 @@ MinLinkProbability = Annotated[
 Nil = Annotated[
     float | None,
     typer.Option(
-        "--nil", metavar="CONFIDENCE", min=0.0, max=1.0, show_default=False,
+        "--nil", metavar="CONFIDENCE", min=0.0, max=1.0,
         help="Minimum confidence of a link; 0 links all names. Default: decided by the model.",
     ),
 ]  # fmt: skip
@@ -65,7 +70,7 @@ def check_pair(model: Path | None, kb: Path | None) -> None:
 def linker_settings(
     candidates: int,
     reasons: bool,
-    fuzzy: bool,
+    fuzzy: bool | None,
     any_case: bool,
     min_link_probability: float,
     nil: float | None = None,
@@ -79,7 +84,7 @@ def linker_settings(
         candidates=candidates,
         reasons=reasons,
         mentions=MentionSettings(capitals=not any_case, min_link_probability=min_link_probability),
-        near_names=fuzzy,
+        fuzzy=fuzzy,
         nil=nil,
     )
 

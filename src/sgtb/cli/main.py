@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 import sgtb
 from sgtb.cli.importing import imported
-from sgtb.core.errors import SgtbError
+from sgtb.core.errors import EntityListError, SgtbError
 
 COMMANDS = ("link", "explain", "serve", "train", "tune", "evaluate", "pack", "convert")
 GROUPS = ("corpus", "kb", "learner")
@@ -24,7 +24,7 @@ INTERRUPTED = 130
 
 
 class CleanGroup(TyperGroup):
-    """Command group that reports errors in one line on standard error."""
+    """Command group that reports errors on standard error, in one line each."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -34,6 +34,11 @@ class CleanGroup(TyperGroup):
             _fail("stopped", INTERRUPTED)
         except BrokenPipeError:  # `sgtb … | head`: typer handles it
             raise
+        except EntityListError as error:
+            *errors, last = (" ".join(text.split()) for text in error.args)
+            for text in errors:
+                print(text, file=sys.stderr)
+            _fail(last)
         except (SgtbError, OSError, MemoryError) as error:
             _fail(_line(error))
         except Exception as error:

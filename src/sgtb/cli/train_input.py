@@ -26,17 +26,24 @@ def checked_format(name: str | None) -> str | None:
     return name
 
 
+KbFolder = Annotated[
+    Path,
+    typer.Option(
+        "--kb", metavar="DIR", exists=True, file_okay=False, show_default=False,
+        help="Folder of the knowledge base.",
+    ),
+]  # fmt: skip
 TrainFiles = Annotated[
     list[Path] | None,
     typer.Option(
-        "--train", metavar="FILE", exists=True, show_default=False,
+        metavar="FILE", exists=True,
         help="Annotated documents to train on; may be given several times.",
     ),
 ]  # fmt: skip
 DevFiles = Annotated[
     list[Path] | None,
     typer.Option(
-        "--dev", metavar="FILE", exists=True, show_default=False,
+        metavar="FILE", exists=True,
         help="Annotated documents for model selection. Default: a fifth of the training documents.",
     ),
 ]  # fmt: skip
@@ -47,59 +54,46 @@ Output = Annotated[
 FormatName = Annotated[
     str | None,
     typer.Option(
-        "--format", metavar="FORMAT", callback=checked_format, show_default=False,
+        metavar="FORMAT", callback=checked_format,
         help=f"Format of the documents: {', '.join(FORMATS)}. Default: detected from the content.",
     ),
 ]  # fmt: skip
-Plan = Annotated[str, typer.Option("--plan", help="Search plan: local, bs, laso, bsg or bibsg.")]
-Beam = Annotated[int, typer.Option("--beam", min=1, help="Beam width.")]
-Depth = Annotated[
-    int | None,
-    typer.Option("--depth", show_default="by size", help="Depth of the trees."),
-]
+Plan = Annotated[str, typer.Option(help="Search plan: local, bs, laso, bsg or bibsg.")]
+Beam = Annotated[int, typer.Option(min=1, help="Beam width.")]
+Depth = Annotated[int | None, typer.Option(show_default="by size", help="Depth of the trees.")]
 Eta = Annotated[
     float | None,
     typer.Option("--eta", "--learning-rate", show_default="by size", help="Learning rate η."),
 ]
-Trees = Annotated[
-    int | None,
-    typer.Option("--trees", show_default="by size", help="Maximum number of trees."),
-]
+Trees = Annotated[int | None, typer.Option(show_default="by size", help="Maximum number of trees.")]
 MinLeaf = Annotated[
-    int | None,
-    typer.Option("--min-leaf", show_default="by size", help="Minimum rows of a leaf."),
+    int | None, typer.Option(show_default="by size", help="Minimum rows of a leaf.")
 ]
 Folds = Annotated[
     int | None,
     typer.Option(
-        "--folds", show_default="8, or as many as documents",
+        show_default="8, or as many as documents",
         help="Folds of the training documents for learned features.",
     ),
-]  # fmt: skip
+]
 Without = Annotated[
     list[str] | None,
-    typer.Option(
-        "--without", metavar="GROUP", show_default=False,
-        help="Feature group to leave out; may be given several times.",
-    ),
-]  # fmt: skip
+    typer.Option(metavar="GROUP", help="Feature group to leave out; may be given several times."),
+]
 Vectors = Annotated[
-    str,
-    typer.Option("--vectors", metavar="none|glove|FILE", help="Word vectors for text similarity."),
+    str, typer.Option(metavar="none|glove|FILE", help="Word vectors for text similarity.")
 ]
 NilPrecision = Annotated[
     float | None,
     typer.Option(
-        "--nil-precision", metavar="SHARE", min=0.0, max=1.0, show_default=False,
+        metavar="SHARE", min=0.0, max=1.0,
         help="Target precision of links on dev; less confident links become NIL.",
     ),
 ]  # fmt: skip
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        "--threads", help="Number of threads. Default: all cores. The result does not depend on it."
-    ),
+    typer.Option(help="Number of threads. Default: all cores. The result does not depend on it."),
 ]
 
 _MAX_NAMED = 5
@@ -132,6 +126,7 @@ class TrainingOptions:
     folds: int | None = None
     without: tuple[str, ...] = ()
     nil_precision: float | None = None
+    fuzzy: bool | None = None
     seed: int = 0
     threads: int | None = None
 
@@ -144,7 +139,7 @@ class TrainingOptions:
 
         base = settings_for(given.train.n_known, len(given.train.documents))
         trees = _stated(depth=self.depth, learning_rate=self.eta, min_leaf=self.min_leaf)
-        own = _stated(folds=self.folds, nil_precision=self.nil_precision)
+        own = _stated(folds=self.folds, nil_precision=self.nil_precision, fuzzy=self.fuzzy)
         return replace(
             base,
             plan=SearchPlan(self.plan, self.beam),  # type: ignore[arg-type]  # checked by SearchPlan

@@ -229,7 +229,7 @@ class SgtbLinker(Pipe):
     requires=["doc.ents"],
     default_config={
         "model": None, "kb": None, "reasons": False, "candidates": 5, "nil": None,
-        "near_names": False, "overwrite": True, "labels_ignore": sorted(AMOUNTS),
+        "fuzzy": None, "overwrite": True, "labels_ignore": sorted(AMOUNTS),
         "store_kb": None, "batch_size": None, "scorer": {"@scorers": SCORER},
     },
     # Without weight: the component is not trained.
@@ -243,7 +243,7 @@ def make_linker(
     reasons: bool,
     candidates: int,
     nil: float | None,
-    near_names: bool,
+    fuzzy: bool | None,
     overwrite: bool,
     labels_ignore: list[str],
     store_kb: bool | None,
@@ -253,7 +253,7 @@ def make_linker(
     """Make the component from its config."""
     from sgtb.linking.link_options import LinkerSettings
 
-    linker = LinkerSettings(candidates=candidates, reasons=reasons, near_names=near_names, nil=nil)
+    linker = LinkerSettings(candidates=candidates, reasons=reasons, fuzzy=fuzzy, nil=nil)
     settings = ComponentSettings(linker, frozenset(labels_ignore), overwrite, store_kb, batch_size)
     return SgtbLinker(name, settings, _source(model, kb), scorer)
 

@@ -156,21 +156,11 @@ class Engine:
     def _check(self, request: Request, options: Options) -> None:
         """Raise if a request exceeds a limit."""
         settings = self.settings
-        most, what = settings.max_characters, ""
-        if options.reasons and settings.max_reasons_characters < most:
-            most, what = settings.max_reasons_characters, " for a text with reasons"
-        if len(request.text) > most:
-            raise TooLongError(
-                f"a text of {len(request.text):,} characters is longer than the limit of {most:,}"
-                f"{what}; link its parts one by one",
-                most,
-            )
-        spans = len(request.spans or ()) + len(options.fixed) + len(options.added)
-        if spans > settings.max_spans:
-            raise TooManyError(
-                f"{spans:,} spans are more than the limit of {settings.max_spans:,} in a text",
-                settings.max_spans,
-            )
+        if options.reasons and settings.max_reasons_characters < settings.max_characters:
+            most = settings.max_reasons_characters
+            check_length(request.text, most, " for a text with reasons")
+        check_length(request.text, settings.max_characters)
+        check_number(len(request.spans or ()) + len(options.fixed) + len(options.added), settings)
         if not 1 <= options.candidates <= settings.max_candidates:
             raise TooManyError(
                 f"candidates must be from 1 to {settings.max_candidates:,}, not "
@@ -266,6 +256,23 @@ class Engine:
         self.metrics.links.inc(sum(len(one.links) for one in documents))
         for (job, _, nil), document in zip(ready, documents, strict=True):
             job.done.set_result(with_nil_links(document, nil))
+
+
+def check_length(text: str, most: int, what: str = "") -> None:
+    """Raise if a text is too long."""
+    if len(text) > most:
+        raise TooLongError(
+            f"a text of {len(text):,} characters is longer than the limit of {most:,}{what}; "
+            "link its parts one by one",
+            most,
+        )
+
+
+def check_number(spans: int, settings: ServeSettings) -> None:
+    """Raise if a text has too many spans."""
+    most = settings.max_spans
+    if spans > most:
+        raise TooManyError(f"{spans:,} spans are more than the limit of {most:,} in a text", most)
 
 
 def _logged(error: Exception) -> Exception:

@@ -22,13 +22,13 @@ class LinkerSource:
     model       a model file, or a folder of `sgtb pack`
     kb          a knowledge base; None: that of the packed folder
     mentions    settings of mention detection
-    near_names  whether unknown names are matched fuzzily
+    fuzzy       whether unknown names are matched to similar ones; None: as in training
     """
 
     model: Path | None = None
     kb: Path | None = None
     mentions: MentionSettings = field(default_factory=MentionSettings)
-    near_names: bool = False
+    fuzzy: bool | None = None
 
     def __post_init__(self) -> None:
         if self.model is None and self.kb is not None:
@@ -41,7 +41,7 @@ class LinkerSource:
         from sgtb.linking.link_options import LinkerSettings
         from sgtb.linking.linker import Linker
 
-        settings = LinkerSettings(mentions=self.mentions, near_names=self.near_names)
+        settings = LinkerSettings(mentions=self.mentions, fuzzy=self.fuzzy)
         linker = Linker.open(self.model, self.kb, settings)
         _warm(linker)
         return linker

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 import sgtb
-from sgtb.kb.entity import TYPES
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import LinkedDocument
 from sgtb.linking.nil_candidate import REASON_LABELS
@@ -33,6 +32,10 @@ DEFAULT_SHOWN = 50
 MAX_SHOWN = 1_000
 _MAX_INLINE = 200
 """Links serialised on the event loop; more would delay other requests."""
+_JSON_TEXT, _JSON_ASCII = (
+    json.JSONEncoder(ensure_ascii=ascii, allow_nan=False, separators=(",", ":"))
+    for ascii in (False, True)
+)
 _LIMITS = (
     "max_body_bytes", "max_characters", "max_reasons_characters", "max_spans", "max_batch",
     "max_candidates", "request_seconds",
@@ -77,18 +80,17 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
             lambda: {"documents": [one.to_dict() for one in documents], **_since(begin)},
         )
 
+    def shown(what: str) -> Any:
+        return Query(ge=0, le=MAX_SHOWN, description=f"{what} returned")
+
     @api.get(
         "/api/entity/{id:path}", response_model=EntityResponse, responses=refusals(404, 503),
         tags=["knowledge base"],
     )  # fmt: skip
     def entity(
         id: str,
-        aliases: Annotated[
-            int, Query(ge=0, le=MAX_SHOWN, description="names returned")
-        ] = DEFAULT_SHOWN,
-        links: Annotated[
-            int, Query(ge=0, le=MAX_SHOWN, description="links returned")
-        ] = DEFAULT_SHOWN,
+        aliases: Annotated[int, shown("names")] = DEFAULT_SHOWN,
+        links: Annotated[int, shown("links")] = DEFAULT_SHOWN,
     ) -> Response:
         """Return what the knowledge base holds about an entity."""
         return json_response(_entity(engine.linker, id, aliases, links))
@@ -134,14 +136,13 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
     return api
 
 
-def json_response(record: Any, status: int = 200) -> Response:
+def json_response(record: Any) -> Response:
     """Return a JSON response, without escapes of non-ASCII characters."""
     try:
-        body = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return Response(body.encode(), status, media_type="application/json")
+        body = _JSON_TEXT.encode(record).encode()
     except UnicodeEncodeError:  # a lone surrogate
-        body = json.dumps(record, allow_nan=False, separators=(",", ":"))
-        return Response(body.encode(), status, media_type="application/json")
+        body = _JSON_ASCII.encode(record).encode()
+    return Response(body, media_type="application/json")
 
 
 async def _json_of(documents: list[LinkedDocument], record: Any) -> Response:
@@ -190,7 +191,7 @@ def _candidates(linker: Linker, name: str, k: int) -> list[dict[str, Any]]:
         {
             "entity": one.id,
             "title": one.title,
-            "type": TYPES[kb.rows["type"][one.number]],
+            "type": kb.type_of(one.number),
             "prior": round(one.prior, 6),
         }
         for one in kb.candidates(name, k)

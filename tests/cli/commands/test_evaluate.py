@@ -12,6 +12,7 @@ from sgtb.cli.main import app
 from sgtb.cli.views.error_page import page_parts
 from sgtb.cli.views.evaluate_view import percent, signed_points
 from sgtb.core.records import NIL
+from sgtb.evaluation.linkers.end_to_end import LOSSES
 from sgtb.evaluation.linkers.mistakes import AROUND, Mistake
 from sgtb.formats.registry import write_documents
 from sgtb.linking.links import Link, Reason
@@ -108,6 +109,61 @@ def test_several_models_are_compared(file, tmp_path):
     assert systems["copy"]["difference"]["value"] == 0
     assert systems["copy"]["accuracy"] == systems["model"]["accuracy"]
     assert "given twice" in run(file, "--model", MODEL, *models, code=1).stderr
+
+
+def test_plain_texts_are_linked_and_losses_shown(file):
+    text = run(file, "--from-text", "--samples", 99, "--quiet", "--baselines").stdout
+    assert re.search(r"hard: 16 documents, \d+ mentions: \d+ in the knowledge base, 16 NIL", text)
+    head = next(line for line in text.splitlines() if "in percent" in line)
+    assert head.split()[2:] == ["starter", "prior", "in-links", "popularity"]
+    rows = [line.split("  ")[0].strip() or line.strip() for line in text.splitlines()]
+    for match in ("strong", "weak"):
+        assert {f"{of}, {match} match" for of in ("entities", "mentions", "gold lost")} <= {*rows}
+    for row in (*LOSSES, "precision", "recall", "F1"):
+        assert len(re.findall(rf"^\s+{row}  ", text, re.MULTILINE)) in (2, 4)
+    assert "links outside of annotations" in rows
+    assert "data " not in text, "no overview of a single data set"
+
+
+def test_plain_texts_of_several_data_sets_and_models(file, tmp_path):
+    other, copy = tmp_path / "other.jsonl", tmp_path / "copy.safetensors"
+    other.write_bytes(file.read_bytes())
+    copy.write_bytes(MODEL.read_bytes())
+    models = ("--model", MODEL, "--model", copy, "--kb", KB, "--from-text", "--samples", 99)
+    text = run(file, other, *models).stdout
+    assert len(re.findall(r"^ hard +model ", text, re.MULTILINE)) == 2, "scores and losses"
+    assert len(re.findall(r"^ +copy ", text, re.MULTILINE)) == 4
+    data = json.loads(run(file, other, *models, "--json").stdout)
+    assert list(data["sets"]) == ["hard", "other"]
+    systems = data["sets"]["hard"]["systems"]
+    assert list(systems) == ["model", "copy"]
+    assert systems["copy"] == systems["model"] == data["sets"]["other"]["systems"]["copy"]
+    strong = systems["model"]["strong"]
+    assert 0.5 < strong["entities"]["f1"] <= 1
+    lost = sum(stage["gold"] for stage in strong["lost"].values())
+    assert strong["entities"]["right"] + lost == strong["entities"]["gold"]
+
+
+def test_options_of_detection(tmp_path):
+    file = tmp_path / "low.jsonl"
+    mention = {"start": 0, "end": 6, "entity": "Jordan"}
+    file.write_text(json.dumps({"text": "jordan", "mentions": [mention]}) + "\n")
+
+    def detected(*options):
+        found = json.loads(run(file, "--from-text", "--json", *options).stdout)
+        return found["sets"]["low"]["systems"]["starter"]["strong"]["mentions"]["right"]
+
+    assert detected() == 0
+    assert detected("--any-case") == 1
+
+
+def test_options_that_do_not_go_together(file, tmp_path):
+    for option in ("--errors", "--figure", "--nil-figure"):
+        result = run(file, "--from-text", option, tmp_path / "x", code=2)
+        assert f"{option} needs annotated mentions" in " ".join(result.output.split())
+    assert "--any-case needs --from-text" in run(file, "--any-case", code=2).output
+    low = run(file, "--min-link-probability", 0.5, code=2).output
+    assert "--min-link-probability needs --from-text" in low
 
 
 def test_wrong_use_is_told(file, tmp_path):

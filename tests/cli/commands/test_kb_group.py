@@ -57,6 +57,39 @@ def test_build_says_what_was_built(tmp_path, listed):
     assert (report["entities"], report["names"], report["links"]) == (2, 3, 1)
 
 
+def test_a_list_of_any_format_builds(tmp_path, listed):
+    (tmp_path / "a.csv").write_text("ID,Label,Type\nQ1,Orlan,city\n")
+    book = pytest.importorskip("openpyxl").Workbook()
+    for sheet, id_ in ((book.active, "Q1"), (book.create_sheet("New"), "Q2")):
+        sheet.append(["id", "name"])
+        sheet.append([id_, "Orlan"])
+    book.save(tmp_path / "a.xlsx")
+    out = tmp_path / "new"
+    for command in ("list", "csv", "jsonl"):
+        for file in (listed, tmp_path / "a.csv", tmp_path / "a.xlsx"):
+            assert told("kb", "build", command, file, "-o", out)["entities"] == 1 + (file == listed)
+    run("kb", "build", "list", tmp_path / "a.xlsx", "--sheet", "New", "-o", out)
+    assert told("kb", "show", out, "Q2")["entity"]["title"] == "Orlan"
+    run("kb", "build", "list", tmp_path / "a.xlsx", "-o", out)
+    assert told("kb", "add", out, tmp_path / "a.xlsx", "--sheet", "New")["added"] == 1
+    assert told("kb", "update", out, tmp_path / "a.xlsx")["changed"] == 1
+    said = run("kb", "update", out, tmp_path / "a.csv", "--sheet", "New", fails=True)
+    assert said == f"sgtb: {tmp_path / 'a.csv'}: not an Excel file; leave out the sheet\n"
+
+
+def test_all_errors_of_a_list_are_printed(tmp_path, kb):
+    path = tmp_path / "bad.csv"
+    path.write_text("id,name,popularity\nQ3,Three,high\nQ4,,1\n")
+    expected = (
+        f"{path}, line 2, column popularity: 'high' is not a number; write one like 12.5, or leave "
+        f"the cell empty\n{path}, line 3, column name: missing; every record needs one\n"
+        f"sgtb: {path}: 2 errors; nothing was built or changed\n"
+    )
+    assert run("kb", "build", "list", path, "-o", tmp_path / "new", "-q", fails=True) == expected
+    assert run("kb", "add", kb, path, fails=True) == expected
+    assert not (tmp_path / "new").exists()
+
+
 def test_csv_builds_the_same(tmp_path, kb):
     table = tmp_path / "list.csv"
     table.write_text(
@@ -76,7 +109,7 @@ def test_info(kb):
         "aliases": 4,
         "links": 1,
         "words": 0,
-        "format": 1,
+        "format": 2,
     }.items() <= info.items()
     assert "entities" in run("kb", "info", kb)
 
@@ -98,7 +131,7 @@ def test_add_update_remove(tmp_path, kb):
     new = tmp_path / "new.jsonl"
     new.write_text('{"id": "Q3", "name": "Orlan Post", "aliases": ["Orlan"], "links": ["Q1"]}\n')
     assert run("kb", "add", kb, new) == "1 added; now 3 entities\n"
-    assert "line 1: id 'Q3' already exists" in run("kb", "add", kb, new, fails=True)
+    assert "line 1, key id: 'Q3' already exists" in run("kb", "add", kb, new, fails=True)
     new.write_text('{"id": "Q3", "description": "a paper"}\n')
     assert told("kb", "update", kb, new)["changed"] == 1
     card = told("kb", "show", kb, "Q3")["entity"]
@@ -139,7 +172,7 @@ def test_unknown_links_are_refused_or_left_out(tmp_path):
     path.write_text('{"id": "Q1", "name": "Orlan", "links": ["Q9"]}\n')
     out = tmp_path / "kb"
     said = run("kb", "build", "jsonl", path, "-o", out, fails=True)
-    assert f"{path}, line 1: links to 'Q9'" in said
+    assert f"{path}, line 1, key links: no entity has the id 'Q9'" in said
     assert not out.exists()
     assert "left out: 1 links" in run(
         "kb", "build", "jsonl", path, "-o", out, "--skip-unknown-links"
@@ -179,3 +212,25 @@ def test_no_knowledge_base_there(tmp_path):
     for command in ("info", "check", "export"):
         assert "no such folder" in run("kb", command, tmp_path / "none", fails=True)
     assert "no knowledge base" in run("kb", "info", tmp_path, fails=True)
+
+
+def test_pages_and_merge(tmp_path: Path, kb: Path):
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text(
+        '{"id": "Q3", "title": "Dovel", "text": "Dovel is a river near Orlan Rovers."}\n'
+        '{"id": "Q2", "title": "Orlan Rovers", "text": "Orlan Rovers is a club."}\nbad\n'
+    )
+    printed = run("kb", "build", "pages", pages, "-o", tmp_path / "river")
+    assert "entities        2  1 links" in printed
+    assert f"dropped: {pages}, line 3: " in printed
+    assert told("kb", "build", "pages", pages, "-o", tmp_path / "river")["uses"]["clear"] == 1
+    printed = run("kb", "merge", kb, tmp_path / "river", "-o", tmp_path / "all")
+    assert printed.strip().endswith("3 entities (2 + 2, 1 united), 4 names, 2 links")
+    assert told("kb", "merge", kb, tmp_path / "river", "-o", tmp_path / "all")["united"] == 1
+    assert "ids: 'x'" in run(
+        "kb", "build", "pages", pages, "-o", tmp_path / "x", "--ids", "x", fails=True
+    )
+    assert "--strict" in run(
+        "kb", "build", "pages", pages, "-o", tmp_path / "x", "--strict", fails=True
+    )
+    assert "at least two" in run("kb", "merge", kb, "-o", tmp_path / "x", fails=True)

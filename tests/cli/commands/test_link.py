@@ -62,8 +62,8 @@ def test_long_texts_have_a_plain_table_unless_asked(run):
 def test_marks(capsys):
     print_links(answer(Request("Jordn and Nobody")), False, False)
     shown = capsys.readouterr().out
-    assert "Jordn ~ near name" in shown
-    assert "not in the knowledge base" in shown
+    assert "Jordn ~ similar name" in shown
+    assert "not in the knowledge" in shown
     fixed = replace(answer(Request(TEXT)).links[0], fixed=True)
     print_links(LinkedDocument(TEXT, (fixed,)), False, False)
     assert "Jordan = fixed" in capsys.readouterr().out
@@ -96,6 +96,14 @@ def test_nothing_found_is_no_failure(run):
         assert result.stderr == ""
 
 
+def test_a_text_in_lower_case_gets_a_hint(run):
+    text = "nothing at all"
+    assert run("link", text).stderr == (
+        "no mentions found; --any-case also finds names without capitals\n"
+    )
+    assert run("link", text, "--any-case").stderr == "no mentions found\n"
+
+
 def test_terminals_are_not_obeyed():
     assert printable("a\x1b[31m\n b\u202ec") == "a�[31m b�c"
     assert printable("می\u200cخواهم") == "می\u200cخواهم", "what letters need stays"
@@ -120,14 +128,14 @@ def test_every_group_of_features_has_words():
 def test_options_become_settings(run, opened):
     run("link", TEXT)
     plain = opened[-1].settings
-    assert (plain.candidates, plain.reasons, plain.near_names) == (5, True, False)
+    assert (plain.candidates, plain.reasons, plain.fuzzy) == (5, True, None)
     assert plain.mentions.capitals
     run(
         "link", TEXT, "--candidates", 2, "--fuzzy", "--any-case",
         "--min-link-probability", 0.3, "--jobs", 3,
     )  # fmt: skip
     asked = opened[-1].settings
-    assert (asked.candidates, asked.near_names) == (2, True)
+    assert (asked.candidates, asked.fuzzy) == (2, True)
     assert not asked.mentions.capitals
     assert asked.mentions.min_link_probability == 0.3
     assert opened[-1].jobs == 3
@@ -238,15 +246,6 @@ def test_a_single_text_is_not_counted(monkeypatch, run, arguments, said):
 def starter(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [str(Path(sys.executable).parent / "sgtb"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-
-
-def test_other_commands_do_not_load_the_compiled_core():
-    code = (
-        "import sys; from sgtb.cli.main import app\n"
-        "import sgtb.cli.commands.link, sgtb.cli.commands.explain, sgtb.cli.commands.kb_group\n"
-        "sys.exit('sgtb.native' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_starter_links_as_the_library_does():

@@ -21,7 +21,7 @@ def packed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("packed") / "linker"
     result = run("pack", *PAIR, folder)
     assert result.exit_code == 0, result.output
-    assert re.search(r"linker: 2\.\d MB", result.stderr)
+    assert re.search(r"linker: \d\.\d MB", result.stderr)
     return folder
 
 

@@ -148,5 +148,5 @@ def test_documents_are_written_as_they_come():
 
 def test_both_lights_and_narrow_screens():
     style = page_of(linked("Jordan")).style
-    assert "prefers-color-scheme: dark" in style
+    assert "color-scheme: light dark" in style
     assert "max-width" in style

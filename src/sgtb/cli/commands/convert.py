@@ -31,14 +31,14 @@ def convert(
     source_format: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="FORMAT", callback=checked_format, show_default=False,
+            "--from", metavar="FORMAT", callback=checked_format,
             help=f"Format of IN: {_NAMES}. Default: detected from the content.",
         ),
     ] = None,
     target_format: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="FORMAT", callback=checked_format, show_default=False,
+            "--to", metavar="FORMAT", callback=checked_format,
             help="Format of OUT. Default: by its suffix.",
         ),
     ] = None,

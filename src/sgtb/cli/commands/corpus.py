@@ -32,14 +32,12 @@ def check(
     kb: Annotated[
         Path | None,
         typer.Option(
-            "--kb", metavar="KB", exists=True, file_okay=False, show_default=False,
+            metavar="KB", exists=True, file_okay=False,
             help="A knowledge base to check entities and candidates against.",
         ),
     ] = None,
     format: FormatName = None,
-    most: Annotated[
-        int, typer.Option("--most", min=0, help="Problems of each kind to print.")
-    ] = 5,
+    most: Annotated[int, typer.Option(min=0, help="Problems of each kind to print.")] = 5,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per file.")
     ] = False,

@@ -10,7 +10,10 @@ import typer
 
 from sgtb.cli.linker_options import (
     MIN_LINK_PROBABILITY,
+    AnyCase,
+    Fuzzy,
     Kb,
+    MinLinkProbability,
     Nil,
     check_pair,
     linker_settings,
@@ -24,7 +27,7 @@ from sgtb.core.files import replacing
 
 if TYPE_CHECKING:
     from sgtb.core.records import Document
-    from sgtb.evaluation.linkers import Evaluation
+    from sgtb.evaluation.linkers import EndToEndScores, Evaluation, SystemScores
     from sgtb.linking.link_options import LinkerSettings
     from sgtb.linking.linker import Linker
 
@@ -67,6 +70,16 @@ def evaluate(
         ),
     ] = None,
     nil: Nil = None,
+    from_text: Annotated[
+        bool,
+        typer.Option(
+            "--from-text",
+            help="Link the plain texts, mention detection included, and print where gold is lost.",
+        ),
+    ] = False,
+    fuzzy: Fuzzy = None,
+    any_case: AnyCase = False,
+    min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
     baselines: Annotated[
         bool,
         typer.Option(
@@ -123,17 +136,20 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Evaluate linkers on the mentions of annotated documents.
+    """Evaluate linkers on annotated documents.
 
     Prints accuracy, Bag-of-Title F1, precision and recall with NIL, candidate recall and
-    calibration error, overall and by groups of mentions. Several models are compared on the same
-    documents, with confidence intervals.
+    calibration error, overall and by groups of mentions. With --from-text mentions are detected,
+    too: prints precision, recall and F1 of entities and of mentions, and the share of gold that is
+    lost at each stage. Several models are compared on the same documents, with confidence
+    intervals.
 
     \b
     Examples:
       sgtb evaluate test.jsonl --model my.model --kb my.kb
       sgtb evaluate test.jsonl --model a.model --model b.model --kb my.kb --baselines
       sgtb evaluate test.jsonl --model my.model --kb my.kb --errors mistakes.html
+      sgtb evaluate test.jsonl --model my.model --kb my.kb --from-text
       sgtb evaluate wned.tar.xz --model my.model --kb my.kb --jobs 2 --json
     """  # fmt: skip
     models = model or []
@@ -141,21 +157,42 @@ def evaluate(
         check_pair(one, kb)
     if not models:
         check_pair(None, kb)
+    if from_text:
+        _refuse("needs annotated mentions; leave out --from-text", {
+            "--errors": errors, "--figure": figure, "--nil-figure": nil_figure,
+        })  # fmt: skip
+    else:
+        detection = min_link_probability != MIN_LINK_PROBABILITY
+        _refuse("needs --from-text", {
+            "--any-case": any_case, "--min-link-probability": detection,
+        })  # fmt: skip
     # Not at the top, for a quick `sgtb --help`.
-    from sgtb.evaluation.linkers import EvaluationSettings, data_sets, evaluate_linkers
+    from sgtb.evaluation.linkers import (
+        EvaluationSettings,
+        data_sets,
+        evaluate_end_to_end,
+        evaluate_linkers,
+    )
     from sgtb.evaluation.linkers.systems import baselines_of
 
     sets = data_sets(data, format, split)
-    settings = linker_settings(5, False, False, False, MIN_LINK_PROBABILITY, nil)
+    settings = linker_settings(5, False, fuzzy, any_case, min_link_probability, nil)
     linkers = _open(models, kb, settings)
     try:
         first = next(iter(linkers.values()))
+        evaluated = EvaluationSettings(samples=samples)
+        added = baselines_of(first.kb) if baselines else ()
+        if from_text:
+            with StageProgress(quiet) as progress:
+                texts = evaluate_end_to_end(
+                    linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress
+                )
+            _print_end_to_end(texts, as_json)
+            return
         with StageProgress(quiet) as progress:
             found = evaluate_linkers(
-                linkers, sets, EvaluationSettings(samples=samples),
-                baselines=baselines_of(first.kb) if baselines else (),
-                jobs=jobs, progress=progress,
-            )  # fmt: skip
+                linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress
+            )
         if as_json:
             print_json(found.to_dict())
         else:
@@ -168,6 +205,22 @@ def evaluate(
     finally:
         for linker in linkers.values():
             linker.close()
+
+
+def _refuse(why: str, given: "Mapping[str, object]") -> None:
+    """Raise a usage error for the first option that is given."""
+    for option, value in given.items():
+        if value:
+            raise typer.BadParameter(f"{option} {why}")
+
+
+def _print_end_to_end(found: "Evaluation[EndToEndScores]", as_json: bool) -> None:
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        from sgtb.cli.views.end_to_end_view import print_end_to_end
+
+        print_end_to_end(found)
 
 
 def _open(models: list[Path], kb: Path | None, settings: "LinkerSettings") -> dict[str, "Linker"]:
@@ -183,7 +236,7 @@ def _open(models: list[Path], kb: Path | None, settings: "LinkerSettings") -> di
     }
 
 
-def _draw(found: "Evaluation", figure: Path | None, nil_figure: Path | None) -> None:
+def _draw(found: "Evaluation[SystemScores]", figure: Path | None, nil_figure: Path | None) -> None:
     """Draw the wanted figures, with a line per model and data set."""
     from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability
 
@@ -208,7 +261,7 @@ def _write_errors(
     target: Path,
     linkers: dict[str, "Linker"],
     sets: "Mapping[str, Iterable[Document]]",
-    found: "Evaluation",
+    found: "Evaluation[SystemScores]",
     most: int,
     jobs: int,
 ) -> None:

@@ -38,24 +38,20 @@ def explain(
     ],
     mention: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[MENTION]", show_default=False, help="The mention, as in the text."
-        ),
+        typer.Argument(metavar="[MENTION]", help="The mention, as in the text."),
     ] = None,
     at: Annotated[
         int | None,
         typer.Option(
-            "--at",
             metavar="CHARACTER",
             min=0,
-            show_default=False,
             help="Character offset of the mention, if it occurs several times.",
         ),
     ] = None,
     model: Model = None,
     kb: Kb = None,
     as_text: AsText = False,
-    fuzzy: Fuzzy = False,
+    fuzzy: Fuzzy = None,
     any_case: AnyCase = False,
     min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
     nil: Nil = None,

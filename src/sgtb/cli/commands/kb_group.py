@@ -16,6 +16,8 @@ from sgtb.cli.views.kb_view import (
     print_card,
     print_changed,
     print_info,
+    print_merged,
+    print_pages,
     print_wiki,
 )  # fmt: skip
 from sgtb.cli.views.progress_views import StageProgress
@@ -24,9 +26,11 @@ from sgtb.core.files import replacing
 from sgtb.kb import update as changes
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.build.list_build import build_list
+from sgtb.kb.build.merge_build import merge_kbs
 from sgtb.kb.check import check as check_all
 from sgtb.kb.export import export_lines
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
+from sgtb.kb.name_variants import DEFAULT_RULES, VariantRules
 from sgtb.text.normalization import normal_name
 from sgtb.wikipedia.build.build_settings import WikiSettings
 from sgtb.wikipedia.build.hold_out import HoldOut
@@ -48,12 +52,58 @@ Out = Annotated[
     ),
 ]  # fmt: skip
 ListFile = Annotated[
-    Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="JSON Lines, or .csv.")
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="JSON Lines, CSV or Excel; plain or compressed (gzip, bzip2, xz).",
+    ),
 ]
+Sheet = Annotated[
+    str | None,
+    typer.Option("--sheet", metavar="NAME", help="Sheet of an Excel file. Default: the first."),
+]
+Variants = Annotated[
+    Path | None,
+    typer.Option(
+        "--variants", metavar="FILE", exists=True, dir_okay=False,
+        help="Own rules for variants of names: type or *, pattern and replacement, separated by "
+        "tabs.",
+    ),
+]  # fmt: skip
+NoVariants = Annotated[bool, typer.Option("--no-variants", help="Make no variants of names.")]
 SkipLinks = Annotated[
     bool,
     typer.Option("--skip-unknown-links", help="Ignore links to unknown ids."),
 ]
+
+
+@build.command("list")
+def build_from_list(
+    file: ListFile,
+    out: Out,
+    sheet: Sheet = None,
+    skip_unknown_links: SkipLinks = False,
+    variants: Variants = None,
+    no_variants: NoVariants = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build from a list of entities: JSON Lines, CSV or Excel.
+
+    Keys or columns: id, name; optional: aliases, description, type, popularity, links, vector.
+    Aliases and links in a cell are separated by |. Rules make variants of the names: surnames,
+    acronyms, word order, plurals and others.
+
+    Example: sgtb kb build list companies.xlsx -o companies
+    """
+    with StageProgress(quiet) as progress:
+        report = build_list(
+            file, out, sheet=sheet, skip_unknown_links=skip_unknown_links,
+            variants=_rules(variants, no_variants), progress=progress,
+        )  # fmt: skip
+    print_built(report, out, as_json)
 
 
 @build.command("jsonl")
@@ -61,16 +111,16 @@ def build_jsonl(
     file: ListFile,
     out: Out,
     skip_unknown_links: SkipLinks = False,
+    variants: Variants = None,
+    no_variants: NoVariants = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Build from a list of entities, one JSON object per line.
-
-    Keys: id, name; optional: aliases, description, type, popularity, links, vector.
+    """Build from a list of entities, the same as `list`.
 
     Example: sgtb kb build jsonl companies.jsonl -o companies
     """
-    _build_list(file, out, False, skip_unknown_links, as_json, quiet)
+    build_from_list(file, out, None, skip_unknown_links, variants, no_variants, as_json, quiet)
 
 
 @build.command("csv")
@@ -78,16 +128,16 @@ def build_csv(
     file: ListFile,
     out: Out,
     skip_unknown_links: SkipLinks = False,
+    variants: Variants = None,
+    no_variants: NoVariants = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Build from a table with a header line.
-
-    Columns are named as the keys of JSON Lines; aliases and links in a cell are separated by |.
+    """Build from a list of entities, the same as `list`.
 
     Example: sgtb kb build csv companies.csv -o companies
     """
-    _build_list(file, out, True, skip_unknown_links, as_json, quiet)
+    build_from_list(file, out, None, skip_unknown_links, variants, no_variants, as_json, quiet)
 
 
 @build.command("pprforned")
@@ -97,6 +147,11 @@ def build_from_pprforned(
         typer.Argument(metavar="DIR", exists=True, help="Folder or archive of PPRforNED."),
     ],
     out: Out,
+    titles_only: Annotated[
+        bool, typer.Option("--titles-only", help="Take no names from the documents.")
+    ] = False,
+    variants: Variants = None,
+    no_variants: NoVariants = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -107,7 +162,10 @@ def build_from_pprforned(
     from sgtb.kb.build.pprforned_build import build_pprforned
 
     with StageProgress(quiet) as progress:
-        report = build_pprforned(folder, out, progress=progress)
+        report = build_pprforned(
+            folder, out, document_names=not titles_only, variants=_rules(variants, no_variants),
+            progress=progress,
+        )  # fmt: skip
     print_built(report, out, as_json)
 
 
@@ -198,10 +256,95 @@ def build_from_wiki(
         print_wiki(report, out)
 
 
+@build.command("pages")
+def build_from_pages(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE…",
+            exists=True,
+            dir_okay=False,
+            help="JSON Lines, plain or packed with gzip, bzip2 or xz.",
+        ),
+    ],
+    out: Out,
+    ids: Annotated[
+        str,
+        typer.Option(
+            metavar="id|title",
+            help="Field that is the id of an entity. Of repeated ids the first page counts.",
+        ),
+    ] = "id",
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Number of processes.")] = 1,
+    memory: Annotated[
+        int, typer.Option(min=256, help="Memory of the build in MB, besides that of the programs.")
+    ] = 1024,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Train vectors of words and entities.")
+    ] = False,
+    dimensions: Annotated[
+        int, typer.Option(min=1, max=4096, help="Dimensions of trained vectors.")
+    ] = 100,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail on the first unreadable line.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build from plain pages, one JSON object per line: id, title, text.
+
+    Names come from titles and first sentences, links from names found in the texts.
+
+    Example: sgtb kb build pages glossary.jsonl.gz -o glossary
+    """
+    from sgtb.pages.pages_build import build_pages  # not needed for look-ups
+    from sgtb.pages.pages_settings import PagesSettings
+
+    settings = PagesSettings(
+        workers=workers,
+        memory=memory << 20,
+        ids=ids,  # type: ignore[arg-type]  # checked by the settings
+        vectors=vectors,
+        dimensions=dimensions,
+        strict=strict,
+    )
+    with StageProgress(quiet) as progress:
+        report = build_pages(files, out, settings, progress)
+    if as_json:
+        print(json.dumps(report.as_json()))
+    else:
+        print_pages(report, out)
+
+
+@app.command()
+def merge(
+    kbs: Annotated[
+        list[Path],
+        typer.Argument(metavar="KB KB…", exists=True, file_okay=False, help="Knowledge bases."),
+    ],
+    out: Out,
+    by: Annotated[
+        str, typer.Option(metavar="id|title", help="What makes two entities one.")
+    ] = "id",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Join knowledge bases into a new one.
+
+    Names and links of entities that match are united; for everything else the first one counts.
+
+    Example: sgtb kb merge companies people -o all
+    """
+    with StageProgress(quiet) as progress:
+        report = merge_kbs(kbs, out, by=by, progress=progress)  # type: ignore[arg-type]
+    print_merged(report, out, as_json)
+
+
 @app.command()
 def add(
     kb: Kb,
     file: ListFile,
+    sheet: Sheet = None,
     skip_unknown_links: SkipLinks = False,
     as_json: AsJson = False,
 ) -> None:
@@ -209,7 +352,8 @@ def add(
 
     Example: sgtb kb add companies new.jsonl
     """
-    report = changes.add(kb, _entities(file), skip_unknown_links=skip_unknown_links)
+    entities = EntityList(file, sheet=sheet)
+    report = changes.add(kb, entities, skip_unknown_links=skip_unknown_links)
     print_changed(report, as_json)
 
 
@@ -217,6 +361,7 @@ def add(
 def update(
     kb: Kb,
     file: ListFile,
+    sheet: Sheet = None,
     skip_unknown_links: SkipLinks = False,
     as_json: AsJson = False,
 ) -> None:
@@ -224,7 +369,7 @@ def update(
 
     Example: sgtb kb update companies changed.jsonl
     """
-    entities = _entities(file, partial=True)
+    entities = EntityList(file, partial=True, sheet=sheet)
     report = changes.update(kb, entities, skip_unknown_links=skip_unknown_links)
     print_changed(report, as_json)
 
@@ -353,18 +498,13 @@ def export(
     print(json.dumps({"lines": count, "file": str(out)}) if as_json else f"{out}: {count:,} lines")
 
 
-def _build_list(
-    file: Path, out: Path, csv: bool, skip_unknown_links: bool, as_json: bool, quiet: bool
-) -> None:
-    with StageProgress(quiet) as progress:
-        report = build_list(
-            file, out, csv=csv, skip_unknown_links=skip_unknown_links, progress=progress
-        )
-    print_built(report, out, as_json)
-
-
-def _entities(file: Path, partial: bool = False) -> EntityList:
-    return EntityList(file, csv=file.suffix.lower() in (".csv", ".tsv"), partial=partial)
+def _rules(file: Path | None, none: bool) -> VariantRules | None:
+    """Return the rules of the options."""
+    if none and file is not None:
+        raise SettingsError("--variants and --no-variants exclude each other")
+    if none:
+        return None
+    return DEFAULT_RULES if file is None else VariantRules.read(file)
 
 
 def _write_lines(out: Path, kb: KnowledgeBase, progress: StageProgress) -> int:

@@ -6,7 +6,6 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -24,6 +23,7 @@ from sgtb.boosting.search.plan import PlanName
 from sgtb.boosting.trainer import accuracy_of
 from sgtb.cli.linker_options import AsJson, Quiet, print_json
 from sgtb.cli.train_input import check_output
+from sgtb.cli.views.train_view import number_table
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -60,8 +60,7 @@ def train(
         Path, typer.Option("--output", "-o", help="The model file to write.", show_default=False)
     ],
     dev: Annotated[
-        Path | None,
-        typer.Option(help="Problems file that selects the number of trees.", show_default=False),
+        Path | None, typer.Option(help="Problems file that selects the number of trees.")
     ] = None,
     plan: Annotated[str, typer.Option(help=f"One of {_NAMES}.")] = _PLAN.name,
     beam_width: BeamWidth = _PLAN.beam_width,
@@ -82,10 +81,7 @@ def train(
     threads: Threads = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            help="Save progress in this file; an interrupted training continues from it.",
-            show_default=False,
-        ),
+        typer.Option(help="Save progress in this file; an interrupted training continues from it."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -136,7 +132,10 @@ def predict(model: ModelFile, problems: ProblemsFile, as_json: AsJson = False) -
     if as_json:
         print_json(_decoding_json(decoding, accuracy))
         return
-    print(_size_of(documents))
+    print(
+        f"{documents.n_documents:,} documents, {documents.n_mentions:,} mentions, "
+        f"{documents.n_candidates:,} candidates"
+    )
     print(
         f"accuracy {accuracy:.2%}" if accuracy is not None else "accuracy unknown: no gold choices"
     )
@@ -159,13 +158,6 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
     console = Console()
     console.print(_info_table(record))
     console.print(_history_table(history))
-
-
-def _size_of(problems: Problems) -> str:
-    return (
-        f"{problems.n_documents:,} documents, {problems.n_mentions:,} mentions, "
-        f"{problems.n_candidates:,} candidates"
-    )
 
 
 def _decoding_json(decoding: Decoding, accuracy: float | None) -> dict[str, Any]:
@@ -196,13 +188,6 @@ def _model_json(model: Model, path: Path) -> dict[str, Any]:
     }
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if i else "left")
-    return table
-
-
 def _info_table(record: dict[str, Any]) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     for key, value in record.items():
@@ -213,7 +198,7 @@ def _info_table(record: dict[str, Any]) -> Table:
 
 
 def _history_table(history: list[dict[str, Any]]) -> Table:
-    table = _table("trees", "train accuracy", "dev accuracy")
+    table = number_table("trees", "train accuracy", "dev accuracy")
     for check in history:
         dev = check["dev_accuracy"]
         table.add_row(

@@ -56,9 +56,8 @@ def link(
         list[str] | None,
         typer.Argument(
             metavar="[TEXT|FILE|-]…",
-            show_default=False,
-            help="Texts, or UTF-8 files, plain or compressed (gzip, bzip2); - is standard input. "
-            "A .jsonl file has one document per line.",
+            help="Texts, or UTF-8 files, plain or compressed (gzip, bzip2, xz); "
+            "- is standard input. A .jsonl file has one document per line.",
         ),
     ] = None,
     model: Model = None,
@@ -68,12 +67,7 @@ def link(
     ] = False,
     html: Annotated[
         str | None,
-        typer.Option(
-            "--html",
-            metavar="FILE",
-            show_default=False,
-            help="Write a self-contained HTML page; - prints it.",
-        ),
+        typer.Option(metavar="FILE", help="Write a self-contained HTML page; - prints it."),
     ] = None,
     lines: Annotated[bool, typer.Option("--lines", help="Read every line as a document.")] = False,
     jsonl: Annotated[
@@ -84,25 +78,19 @@ def link(
         bool | None,
         typer.Option(
             "--reasons/--no-reasons",
-            show_default=False,
             help="Whether to give reasons. Default: yes, except in tables of long or many texts.",
         ),
     ] = None,
     candidates: Annotated[
-        int, typer.Option("--candidates", metavar="N", min=1, help="Candidates per mention.")
+        int, typer.Option(metavar="N", min=1, help="Candidates per mention.")
     ] = 5,
     jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", min=1, max=256, help="Number of processes.")
+        int, typer.Option(metavar="N", min=1, max=256, help="Number of processes.")
     ] = 1,
-    fuzzy: Fuzzy = False,
+    fuzzy: Fuzzy = None,
     spacy: Annotated[
         str | None,
-        typer.Option(
-            "--spacy",
-            metavar="MODEL",
-            show_default=False,
-            help="Detect mentions with a spaCy pipeline.",
-        ),
+        typer.Option(metavar="MODEL", help="Detect mentions with a spaCy pipeline."),
     ] = None,
     min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
     any_case: AnyCase = False,
@@ -138,9 +126,9 @@ def link(
     settings = replace(settings, reasons=reasons)
     if spacy is not None:
         requests = _with_spacy(spacy, requests)
-    counter = DocumentCounter(quiet or single)
+    counter, lower_case = DocumentCounter(quiet or single), set[bool]()
     with open_linker(model, kb, settings) as linker:
-        documents = counter.passing(_linked(linker, requests, jobs))
+        documents = counter.passing(_with_case(_linked(linker, requests, jobs), lower_case))
         if html is not None:
             _write_page(html, _printed(documents) if as_json else documents, linker)
         elif as_json:
@@ -151,7 +139,7 @@ def link(
                 print_links(document, reasons, heading=not single)
                 sys.stdout.flush()
     if not quiet:
-        _print_summary(counter, html)
+        _print_summary(counter, html, not any_case and True in lower_case)
 
 
 def _sources(inputs: list[str], lines: bool, jsonl: bool, as_text: bool) -> list[TextSource]:
@@ -187,6 +175,15 @@ def _linked(
             except RequestError as error:
                 raise InputError(f"{placed.place}: {error}") from None
         raise
+
+
+def _with_case(
+    documents: Iterable[LinkedDocument], lower_case: set[bool]
+) -> Iterator[LinkedDocument]:
+    """Yield documents; add to a set whether each text is in lower case."""
+    for document in documents:
+        lower_case.add(document.text.islower())
+        yield document
 
 
 def _with_spacy(name: str, requests: Iterable[PlacedRequest]) -> Iterator[PlacedRequest]:
@@ -236,8 +233,9 @@ def _page_file(target: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def _print_summary(counter: DocumentCounter, html: str | None) -> None:
+def _print_summary(counter: DocumentCounter, html: str | None, lower_case: bool) -> None:
     if html is not None and html != STANDARD_INPUT:
         print(f"{html}: {counter.summary}", file=sys.stderr)
     if not counter.n_parts:
-        print("no mentions found", file=sys.stderr)
+        hint = "; --any-case also finds names without capitals" if lower_case else ""
+        print(f"no mentions found{hint}", file=sys.stderr)

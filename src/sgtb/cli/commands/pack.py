@@ -18,23 +18,18 @@ def pack(
         Path, typer.Argument(metavar="FOLDER", help="The folder to write: a new or a packed one.")
     ],
     model: Annotated[
-        Path,
-        typer.Option("--model", metavar="FILE", exists=True, dir_okay=False, help="The model."),
+        Path, typer.Option(metavar="FILE", exists=True, dir_okay=False, help="The model.")
     ],
     kb: Annotated[
         Path,
-        typer.Option(
-            "--kb", metavar="DIR", exists=True, file_okay=False, help="Its knowledge base."
-        ),
+        typer.Option(metavar="DIR", exists=True, file_okay=False, help="Its knowledge base."),
     ],
     evaluation: Annotated[
         Path | None,
         typer.Option(
-            "--evaluation",
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            show_default=False,
             help="Output of `sgtb evaluate --json` for the model card.",
         ),
     ] = None,

@@ -1,8 +1,7 @@
 """The command `sgtb serve`: the linker as a web service."""
 
 import sys
-from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,7 +14,7 @@ from sgtb.cli.linker_options import (
     Model,
     check_pair,
 )
-from sgtb.core.errors import MissingExtraError
+from sgtb.core.errors import import_extra
 from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.serving.service_settings import ServeSettings
 
@@ -23,98 +22,56 @@ DEFAULT = ServeSettings()
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
+def _limit(help: str, metavar: str = "N", min: float = 1, max: float | None = None) -> Any:
+    return typer.Option(metavar=metavar, min=min, max=max, help=help)
+
+
 @app.command()
 def serve(
     model: Model = None,
     kb: Kb = None,
     host: Annotated[
-        str,
-        typer.Option(
-            "--host", help="Address to listen on; 0.0.0.0 for all addresses of the machine."
-        ),
+        str, typer.Option(help="Address to listen on; 0.0.0.0 for all addresses of the machine.")
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any free one.")
-    ] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8080,
     workers: Annotated[
-        int,
-        typer.Option(
-            "--workers",
-            metavar="N",
-            min=1,
-            max=256,
-            help="Number of processes; they share the memory of the knowledge base.",
-        ),
+        int, _limit("Number of processes; they share the memory of the knowledge base.", max=256)
     ] = 1,
     max_body: Annotated[
-        int,
-        typer.Option("--max-body", metavar="BYTES", min=1, help="Maximum size of a request body."),
+        int, _limit("Maximum size of a request body.", metavar="BYTES")
     ] = DEFAULT.max_body_bytes,
-    max_characters: Annotated[
-        int, typer.Option("--max-characters", metavar="N", min=1, help="Maximum length of a text.")
-    ] = DEFAULT.max_characters,
+    max_characters: Annotated[int, _limit("Maximum length of a text.")] = DEFAULT.max_characters,
     max_reasons_characters: Annotated[
-        int,
-        typer.Option(
-            "--max-reasons-characters",
-            metavar="N",
-            min=1,
-            help="Maximum length of a text linked with reasons.",
-        ),
+        int, _limit("Maximum length of a text linked with reasons.")
     ] = DEFAULT.max_reasons_characters,
     max_spans: Annotated[
-        int,
-        typer.Option(
-            "--max-spans", metavar="N", min=1, help="Maximum number of given mentions per text."
-        ),
+        int, _limit("Maximum number of given mentions per text.")
     ] = DEFAULT.max_spans,
     max_batch: Annotated[
-        int,
-        typer.Option(
-            "--max-batch", metavar="N", min=1, help="Maximum number of documents per request."
-        ),
+        int, _limit("Maximum number of documents per request.")
     ] = DEFAULT.max_batch,
     max_seconds: Annotated[
-        float,
-        typer.Option("--max-seconds", metavar="S", min=0.001, help="Time limit of a request."),
+        float, _limit("Time limit of a request.", metavar="S", min=0.001)
     ] = DEFAULT.request_seconds,
     max_connections: Annotated[
-        int,
-        typer.Option(
-            "--max-connections",
-            metavar="N",
-            min=1,
-            help="Maximum number of connections per process.",
-        ),
+        int, _limit("Maximum number of connections per process.")
     ] = DEFAULT.max_connections,
     queue: Annotated[
-        int,
-        typer.Option(
-            "--queue",
-            metavar="N",
-            min=1,
-            help="Maximum number of queued documents per process.",
-        ),
+        int, _limit("Maximum number of queued documents per process.")
     ] = DEFAULT.queue,
     allow_origin: Annotated[
         list[str] | None,
         typer.Option(
-            "--allow-origin",
             metavar="ORIGIN",
-            show_default=False,
             help="Web origin whose pages may call the service, such as https://example.org, or * "
             "for any; may be given several times. Default: its own only.",
         ),
     ] = None,
     entity_prefix: Annotated[
         str,
-        typer.Option(
-            "--entity-prefix",
-            metavar="URI",
-            help="Prefix of entity URIs in the protocols that have URIs.",
-        ),
+        typer.Option(metavar="URI", help="Prefix of entity URIs in the protocols that have URIs."),
     ] = DEFAULT.entity_prefix,
-    fuzzy: Fuzzy = False,
+    fuzzy: Fuzzy = None,
     any_case: AnyCase = False,
     min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
     log_requests: Annotated[
@@ -134,7 +91,8 @@ def serve(
       sgtb serve --host 0.0.0.0 --port 80
     """  # fmt: skip
     check_pair(model, kb)
-    _check_installed()
+    for name in ("fastapi", "uvicorn", "httptools", "prometheus_client"):
+        import_extra(name, "serve", "the service needs")
     from sgtb.serving.linker_source import LinkerSource
     from sgtb.serving.processes import Work, run
 
@@ -157,14 +115,3 @@ def serve(
         print(f"serving on {address} (Ctrl-C to stop)", file=sys.stderr, flush=True)
 
     run(work, workers, ready)
-
-
-def _check_installed() -> None:
-    """Raise unless the packages of the service are installed."""
-    for name in ("fastapi", "uvicorn", "httptools", "prometheus_client"):
-        try:
-            import_module(name)
-        except ImportError:
-            raise MissingExtraError(
-                f"the service needs the package {name}: pip install 'sgtb[serve]'"
-            ) from None

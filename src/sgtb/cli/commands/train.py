@@ -130,6 +130,15 @@ def train(
     without: Without = None,
     vectors: Vectors = "none",
     nil_precision: NilPrecision = None,
+    fuzzy: Annotated[
+        bool | None,
+        typer.Option(
+            "--fuzzy/--no-fuzzy",
+            show_default=False,
+            help="Search similar names for names that the knowledge base lacks. Default: if that "
+            "finds more of the annotated entities.",
+        ),
+    ] = None,
     seed: Seed = 0,
     threads: Threads = None,
     checkpoint: Annotated[
@@ -161,7 +170,8 @@ def train(
     check_output(output, checkpoint, write_test)
     options = TrainingOptions(
         plan=plan, beam=beam, depth=depth, eta=eta, trees=trees, min_leaf=min_leaf, folds=folds,
-        without=tuple(without or ()), nil_precision=nil_precision, seed=seed, threads=threads,
+        without=tuple(without or ()), nil_precision=nil_precision, fuzzy=fuzzy, seed=seed,
+        threads=threads,
     )  # fmt: skip
     from sgtb.kb.knowledge_base import KnowledgeBase
 

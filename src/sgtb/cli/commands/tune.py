@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +14,7 @@ from sgtb.cli.train_input import (
     DevFiles,
     Folds,
     FormatName,
+    KbFolder,
     MinLeaf,
     NilPrecision,
     Output,
@@ -42,35 +42,20 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 @app.command()
 def tune(
     output: Output,
-    kb: Annotated[
-        Path,
-        typer.Option(
-            "--kb",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            show_default=False,
-            help="Folder of the knowledge base.",
-        ),
-    ],
+    kb: KbFolder,
     train: TrainFiles = None,
     dev: DevFiles = None,
     budget: Annotated[
         str,
         typer.Option(
-            "--budget",
             metavar="TIME",
             help="Time of the search, trials of earlier runs included: 90s, 10m, 2h.",
         ),
     ] = "10m",
-    trials: Annotated[
-        int | None,
-        typer.Option("--trials", min=1, show_default=False, help="Maximum number of trials."),
-    ] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="Maximum number of trials.")] = None,
     state: Annotated[
         Path | None,
         typer.Option(
-            "--state",
             metavar="FILE",
             dir_okay=False,
             show_default="MODEL.trials.jsonl",
@@ -134,7 +119,7 @@ def tune(
         model.save(output)
         result = report(output, model, given, opened, prepared, time.perf_counter() - begin)
     if as_json:
-        print_json({**result, "trials": _plain(outcomes), "state": str(state)})
+        print_json({**result, "trials": [asdict(one) for one in outcomes], "state": str(state)})
         return
     print_trials(outcomes, best)
     print_model(result)
@@ -146,7 +131,3 @@ def seconds_of(written: str) -> float:
     if found is None or not float(found[1]):
         raise typer.BadParameter(f"{written!r} is not a time; write 90s, 10m or 2h")
     return float(found[1]) * _SECONDS[found[2]]
-
-
-def _plain(outcomes: Sequence["Outcome"]) -> list[dict[str, object]]:
-    return [asdict(outcome) for outcome in outcomes]

@@ -1,6 +1,7 @@
 """The report of `sgtb corpus check`."""
 
 import math
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.table import Table
@@ -57,23 +58,21 @@ def _known(report: GoldReport) -> list[tuple[str, str, str]]:
 
 
 def _print_problems(console: Console, title: str, problems: ProblemList, most: int) -> None:
-    if not problems.total:
-        return
-    console.print(f"{title}: {problems.total:,}", style="bold", markup=False)
-    for line in problems.listed[:most]:
+    if problems.total:
+        console.print(f"{title}: {problems.total:,}", style="bold", markup=False)
+        _print_first(console, problems.listed[:most], problems.total - most)
+
+
+def _print_first(console: Console, lines: Iterable[str], more: int) -> None:
+    for line in lines:
         console.print(f"  {line}", markup=False)
-    if problems.total > most:
-        console.print(f"  … and {problems.total - most:,} more", markup=False)
+    if more > 0:
+        console.print(f"  … and {more:,} more", markup=False)
 
 
 def _print_unknown(console: Console, report: GoldReport, most: int) -> None:
     console.print(f"not in the knowledge base: {report.entities:,} entities", style="bold")
-    for entity in report.unknown[:most]:
-        console.print(f"  {_unknown(entity)}", markup=False)
-    if report.entities > most:
-        console.print(f"  … and {report.entities - most:,} more", markup=False)
-    if not report.near:
-        console.print("  similar names are suggested with: pip install 'sgtb[fuzzy]'", markup=False)
+    _print_first(console, map(_unknown, report.unknown[:most]), report.entities - most)
 
 
 def _unknown(entity: UnknownEntity) -> str:

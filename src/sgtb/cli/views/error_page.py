@@ -6,7 +6,7 @@ from typing import Any
 
 from sgtb.cli.views.link_page import Describe
 from sgtb.cli.views.link_view import FOUND, reason_text
-from sgtb.cli.views.page_files import inline_json, page_files
+from sgtb.cli.views.page_files import inline_json, page_ends
 from sgtb.evaluation.linkers.mistakes import AROUND, Mistake
 
 _SHOWN = 12
@@ -15,11 +15,11 @@ _SHOWN = 12
 
 def page_parts(mistakes: Iterable[Mistake], describe: Describe, note: str = "") -> Iterator[str]:
     """Yield the page in parts, one per error; the note is its subtitle."""
-    page = page_files("error_page")
-    yield _HEAD.format(policy=page.policy, style=page.style, note=escape(note))
+    head, tail = page_ends("error_page", "Linking errors")
+    yield head + _HEADER.format(note=escape(note))
     for mistake in mistakes:
         yield _record(mistake, describe)
-    yield _TAIL.format(script=page.script)
+    yield tail
 
 
 def _record(mistake: Mistake, describe: Describe) -> str:
@@ -65,17 +65,7 @@ def _beginning(text: str) -> str:
     return text if len(text) < AROUND else f"{text.rpartition(' ')[0] or text}…"
 
 
-_HEAD = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>Linking errors</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
+_HEADER = """<header>
 <h1>Linking errors</h1>
 <p class="note">{note}</p>
 <nav>
@@ -89,9 +79,4 @@ _HEAD = """<!doctype html>
 </header>
 <main id="sheet" aria-live="polite"></main>
 <noscript><p class="note">This page needs JavaScript.</p></noscript>
-"""
-
-_TAIL = """<script>{script}</script>
-</body>
-</html>
 """

@@ -1,6 +1,7 @@
 """Tables of evaluation scores, with one column per system."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from rich import box
 from rich.table import Table
@@ -25,13 +26,13 @@ BY: dict[By, str] = {
 """Headings of the breakdowns."""
 
 
-def print_evaluation(evaluation: Evaluation) -> None:
+def print_evaluation(evaluation: Evaluation[SystemScores]) -> None:
     """Print the tables of each data set, after an overview if there are several."""
     console = open_console()
     if len(evaluation.sets) > 1:
         console.print(_overview(evaluation))
     for scores in evaluation.sets:
-        console.print(Text(_heading(scores), style="bold"))
+        console.print(Text(heading(scores), style="bold"))
         if scores.known + scores.unknown + scores.nil == 0:
             console.print("no annotated mentions\n")
             continue
@@ -52,7 +53,8 @@ def signed_points(value: float) -> str:
     return "0.0" if text in ("+0.0", "−0.0") else text
 
 
-def _heading(scores: SetScores) -> str:
+def heading(scores: SetScores[Any]) -> str:
+    """Return the name of a data set and what it holds."""
     parts = [f"{scores.known:,} in the knowledge base"]
     if scores.unknown:
         parts.append(f"{scores.unknown:,} with an unknown entity")
@@ -67,7 +69,8 @@ def _heading(scores: SetScores) -> str:
     )
 
 
-def _table(*headings: str) -> Table:
+def score_table(*headings: str) -> Table:
+    """Return an empty table: one column of text, then numbers set to the right."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, heading in enumerate(headings):
         table.add_column(
@@ -77,8 +80,8 @@ def _table(*headings: str) -> Table:
     return table
 
 
-def _overview(evaluation: Evaluation) -> Table:
-    table = _table(
+def _overview(evaluation: Evaluation[SystemScores]) -> Table:
+    table = score_table(
         "data", "system", "mentions", "in KB", "recall", "of recalled", "of in KB", "title F1"
     )
     table.columns[1].justify, table.columns[1].no_wrap = "left", True
@@ -101,17 +104,17 @@ def _overview(evaluation: Evaluation) -> Table:
     return table
 
 
-def _scores(scores: SetScores) -> Table:
-    table = _table("in percent", *scores.systems)
+def _scores(scores: SetScores[SystemScores]) -> Table:
+    table = score_table("in percent", *scores.systems)
     systems = list(scores.systems.values())
     for label, cell in _rows(scores):
         table.add_row(label, *(cell(system) for system in systems))
     return table
 
 
-def _rows(scores: SetScores) -> list[tuple[str, Cell]]:
+def _rows(scores: SetScores[SystemScores]) -> list[tuple[str, Cell]]:
     rows: list[tuple[str, Cell]] = [
-        ("in-KB accuracy", lambda s: _with(s.accuracy.micro, s.intervals.get("accuracy"))),
+        ("in-KB accuracy", lambda s: with_interval(s.accuracy.micro, s.intervals.get("accuracy"))),
         ("  mean of documents", lambda s: percent(s.accuracy.macro)),
         ("  on recalled mentions", lambda s: percent(s.accuracy_on_recalled)),
         ("candidate recall", lambda s: percent(s.recall.share)),
@@ -120,10 +123,10 @@ def _rows(scores: SetScores) -> list[tuple[str, Cell]]:
     if scores.unknown:
         rows.append(("accuracy, unknown entities wrong", lambda s: percent(s.named.micro)))
     rows += [
-        ("Bag-of-Title F1", lambda s: _with(s.titles.f1, s.intervals.get("titles"))),
+        ("Bag-of-Title F1", lambda s: with_interval(s.titles.f1, s.intervals.get("titles"))),
         ("links: precision", lambda s: percent(s.nil.links.precision)),
         ("links: recall", lambda s: percent(s.nil.links.recall)),
-        ("links: F1", lambda s: _with(s.nil.links.f1, s.intervals.get("links"))),
+        ("links: F1", lambda s: with_interval(s.nil.links.f1, s.intervals.get("links"))),
     ]
     if scores.unknown + scores.nil or any(s.nil.nil.predicted for s in scores.systems.values()):
         rows += [
@@ -143,7 +146,7 @@ def _rows(scores: SetScores) -> list[tuple[str, Cell]]:
     return rows
 
 
-def _with(value: float, interval: Interval | None) -> str:
+def with_interval(value: float, interval: Interval | None) -> str:
     """Format a share with its interval below."""
     if interval is None:
         return percent(value)
@@ -176,8 +179,8 @@ def _p_value(system: SystemScores) -> str:
     return "–" if system.difference is None else f"{system.difference.p_value:.3f}"
 
 
-def _breakdowns(scores: SetScores) -> Table:
-    table = _table("in-KB accuracy by", "mentions", *scores.systems)
+def _breakdowns(scores: SetScores[SystemScores]) -> Table:
+    table = score_table("in-KB accuracy by", "mentions", *scores.systems)
     systems = list(scores.systems.values())
     kinds = [by for by in BY if any(by in system.slices for system in systems)]
     for by in kinds:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from sgtb.kb.build.list_build import ListReport
+from sgtb.kb.build.merge_build import MergeReport
 from sgtb.kb.entity import Candidate, Entity
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.update import UpdateReport
-from sgtb.wikipedia.build.build_report import WikiReport
+from sgtb.pages.pages_report import PagesReport
+from sgtb.wikipedia.build.build_report import DroppedPage, WikiReport
 
 _TEXT_SHOWN = 100
 _DROPPED_SHOWN = 10
@@ -71,25 +73,55 @@ def print_wiki(report: WikiReport, out: Path) -> None:
     if report.vectors.dimensions:
         words = f"of {report.vectors.dimensions} dimensions, and {report.vectors.words:,} words"
         rows["vectors"] = (report.vectors.entities, words)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column()
-    for key, (count, text) in rows.items():
-        table.add_row(key, f"{count:,}", text)
-    _console().print(table)
+    _print_counts(rows)
     for given in (*report.pageviews, *report.types, *report.priors):
         bad = f", {given.bad:,} unreadable" if given.bad else ""
         print(
             f"{given.file}: {given.lines:,} lines, {given.used:,} used, "
             f"{given.unknown_titles:,} of unknown titles{bad}"
         )
-    for page in report.dropped[:_DROPPED_SHOWN]:
-        title = f"{page.title!r}: " if page.title else ""
-        print(f"dropped: {page.file}, line {page.line}: {title}{page.reason}")
-    if (more := len(report.dropped) + report.dropped_beyond - _DROPPED_SHOWN) > 0:
-        print(f"dropped: {more:,} more")
+    _print_dropped(report.dropped, report.dropped_beyond)
     print(f"built {out} in {report.seconds:.1f} s")
+
+
+def print_pages(report: PagesReport, out: Path) -> None:
+    """Print the report of a build from plain pages."""
+    uses = report.uses
+    rows = {
+        "pages": (
+            report.pages,
+            f"{report.lists:,} lists of pages, {report.repeated:,} repeated, "
+            f"{len(report.dropped) + report.dropped_beyond:,} dropped",
+        ),
+        "names in texts": (
+            uses.clear + uses.decided + uses.undecided + uses.own,
+            f"{uses.clear:,} of one page, {uses.decided:,} of several and decided, "
+            f"{uses.undecided:,} undecided, {uses.own:,} of the page itself",
+        ),
+        "entities": (report.entities, f"{report.links:,} links, {report.pairs:,} pairs"),
+        "names": (report.names, f"{report.spellings:,} spellings"),
+    }
+    if report.vectors.dimensions:
+        words = f"of {report.vectors.dimensions} dimensions, and {report.vectors.words:,} words"
+        rows["vectors"] = (report.vectors.entities, words)
+    _print_counts(rows)
+    _print_dropped(report.dropped, report.dropped_beyond)
+    print(f"built {out} in {report.seconds:.1f} s")
+
+
+def print_merged(report: MergeReport, out: Path, as_json: bool) -> None:
+    """Print the report of a merge."""
+    if as_json:
+        print(json.dumps(asdict(report)))
+        return
+    given = " + ".join(f"{count:,}" for count in report.given)
+    print(
+        f"{out}: {report.entities:,} entities ({given}, {report.united:,} united), "
+        f"{report.names:,} names, {report.links:,} links"
+    )
+    if report.vectors_dropped:
+        sizes = " and ".join(map(str, report.vectors_dropped))
+        print(f"left out: vectors, which have {sizes} dimensions")
 
 
 def print_changed(report: UpdateReport, as_json: bool) -> None:
@@ -141,6 +173,24 @@ def print_candidates(
     _console().print(table)
     if not math.isnan(probability):
         print(f"link probability {probability:.1%}: the share of pages with this name that link it")
+
+
+def _print_counts(rows: Mapping[str, tuple[int, str]]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column()
+    for key, (count, text) in rows.items():
+        table.add_row(key, f"{count:,}", text)
+    _console().print(table)
+
+
+def _print_dropped(dropped: Sequence[DroppedPage], beyond: int) -> None:
+    for page in dropped[:_DROPPED_SHOWN]:
+        title = f"{page.title!r}: " if page.title else ""
+        print(f"dropped: {page.file}, line {page.line}: {title}{page.reason}")
+    if (more := len(dropped) + beyond - _DROPPED_SHOWN) > 0:
+        print(f"dropped: {more:,} more")
 
 
 def _shown(value: Any) -> str:

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from sgtb.cli.views.link_view import FOUND, NOT_IN_KB, percent, reason_text, without_confidence
-from sgtb.cli.views.page_files import inline_json, page_files
+from sgtb.cli.views.page_files import inline_json, page_ends
 from sgtb.linking.links import Link, LinkedDocument
 
 Describe = Callable[[str], str]
@@ -17,16 +17,12 @@ _SHADES = 10
 
 def page_parts(documents: Iterable[LinkedDocument], describe: Describe) -> Iterator[str]:
     """Yield the page in parts, one per document."""
-    yield _head()
+    head, tail = page_ends("link_page", "Linked text")
+    legend = "".join(f'<li class="{kind}"><i></i>{words}</li>' for kind, words in _KINDS.items())
+    yield head + _HEADER.format(legend=legend)
     for number, document in enumerate(documents):
         yield _section(document, number, describe)
-    yield _TAIL.format(script=page_files("link_page").script)
-
-
-def _head() -> str:
-    page = page_files("link_page")
-    legend = "".join(f'<li class="{kind}"><i></i>{words}</li>' for kind, words in _KINDS.items())
-    return _HEAD.format(policy=page.policy, style=page.style, legend=legend)
+    yield _PANEL + tail
 
 
 def _section(document: LinkedDocument, number: int, describe: Describe) -> str:
@@ -83,28 +79,15 @@ def _data(document: LinkedDocument, describe: Describe) -> str:
     return inline_json({"links": links, "about": about})
 
 
-_HEAD = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>Linked text</title>
-<style>{style}</style>
-</head>
-<body>
-<header><h1>Linked text</h1>
+_HEADER = """<header><h1>Linked text</h1>
 <ul class="legend">{legend}<li>stronger colour: higher confidence</li></ul></header>
 <main>
 <div>
 """
 
-_TAIL = """</div>
+_PANEL = """</div>
 <aside id="panel" aria-live="polite" aria-label="Selected name"><p class="hint">Point at a \
 name, or move to it with Tab and the arrow keys. A click keeps it selected, Escape deselects \
 it.</p></aside>
 </main>
-<script>{script}</script>
-</body>
-</html>
 """

@@ -16,14 +16,17 @@ FOUND: dict[Found, str] = {
     "exact": "exact name",
     "longer name": "longer name",
     "acronym": "acronym",
-    "near name": "similar name",
+    "variant": "variant of a name",
+    "abbreviation": "abbreviation",
+    "training": "name of training",
+    "similar name": "similar name",
     "nothing": "no candidates",
 }
 """How candidates were found."""
 
 NOT_IN_KB = "not in the knowledge base"
 COLOURS = {"PER": "magenta", "ORG": "cyan", "LOC": "green", "MISC": "yellow"}
-_MARKED = ("longer name", "acronym", "near name")
+_MARKED = ("longer name", "acronym", "abbreviation", "training", "similar name")
 _REASONS_SHOWN = 3
 _BAR = 5
 _WIDE = 110

@@ -5,22 +5,30 @@ import hashlib
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 _SHARED = "page_parts"
 
 
-class PageFiles(NamedTuple):
-    """Style and script of a page, and a policy that allows only these."""
-
-    style: str
-    script: str
-    policy: str
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+"""
 
 
 @cache
-def page_files(name: str) -> PageFiles:
-    """Return the files of a page, each after the one that all pages share."""
+def page_ends(name: str, title: str) -> tuple[str, str]:
+    """Return the beginning of a page with its style, and its end with its script.
+
+    Each file comes after the one that all pages share; a policy allows only these.
+    """
     folder = files("sgtb.cli.views")
     style, script = (
         "".join(folder.joinpath(f"{file}.{kind}").read_text("utf-8") for file in (_SHARED, name))
@@ -30,7 +38,8 @@ def page_files(name: str) -> PageFiles:
         f"default-src 'none'; style-src '{_digest(style)}'; "
         f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'"
     )
-    return PageFiles(style, script, policy)
+    head = _HEAD.format(policy=policy, title=title, style=style)
+    return head, f"<script>{script}</script>\n</body>\n</html>\n"
 
 
 def _digest(text: str) -> str:

@@ -31,7 +31,7 @@ def print_accuracy(name: str, result: dict[str, Any]) -> None:
         f"{test['known']:,} with a known entity, {test['recalled']:,} with it among their "
         f"candidates, {test['ambiguous']:,} ambiguous"
     )
-    table = _table("accuracy", "all", "ambiguous", "gain on ambiguous")
+    table = number_table("accuracy", "all", "ambiguous", "gain on ambiguous")
     for system, scores in result["systems"].items():
         recalled, ambiguous = scores["recalled"], scores["ambiguous"]
         table.add_row(
@@ -42,7 +42,9 @@ def print_accuracy(name: str, result: dict[str, Any]) -> None:
 
 def print_trials(outcomes: Sequence["Outcome"], best: "Outcome") -> None:
     """Print all trials and mark the best."""
-    table = _table("", "plan", "beam", "depth", "η", "trees", "dev accuracy", "log loss", "seconds")
+    table = number_table(
+        "", "plan", "beam", "depth", "η", "trees", "dev accuracy", "log loss", "seconds"
+    )
     for number, outcome in enumerate(outcomes, 1):
         trial = outcome.trial
         table.add_row(
@@ -63,7 +65,8 @@ def outcome_line(number: int, outcome: "Outcome") -> str:
     )
 
 
-def _table(*columns: str) -> Table:
+def number_table(*columns: str) -> Table:
+    """Return a table whose columns but the first are numbers."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i else "left", no_wrap=True)

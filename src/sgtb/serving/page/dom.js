@@ -9,7 +9,10 @@ export const FOUND = {
   exact: "exact name",
   "longer name": "longer name",
   acronym: "acronym",
-  "near name": "similar name",
+  variant: "variant of a name",
+  abbreviation: "abbreviation",
+  training: "name of training",
+  "similar name": "similar name",
   nothing: "no candidates",
 };
 let labels = {};  // of feature groups, from the service

@@ -14,11 +14,11 @@ from sgtb.core.errors import RequestError
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.links import Link, Span
 from sgtb.linking.links import Request as LinkRequest
-from sgtb.serving.engine import Engine
+from sgtb.serving.engine import Engine, check_length, check_number
 from sgtb.serving.link_requests import FixedLink, Options
 from sgtb.serving.protocols.entity_iris import wikidata_item
 from sgtb.serving.protocols.form_bodies import fields_of, is_form, loose_object, text_of
-from sgtb.serving.protocols.request_spans import check_length, check_number, given_span
+from sgtb.serving.protocols.request_spans import given_span
 from sgtb.serving.routes import json_response
 from sgtb.serving.service_settings import ServeSettings
 from sgtb.text.tokenization import segment
@@ -78,7 +78,7 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         text = (await fields_of(request)).get("text")
         if text is None:
             raise RequestError('the form has no "text"')
-        check_length(text, settings)
+        check_length(text, settings.max_characters)
         places = await run_in_threadpool(_sentences, text)
         spans = [{"offsetStart": start, "offsetEnd": end} for start, end in places]
         return json_response({"sentences": spans})
@@ -109,9 +109,9 @@ def _query(body: Mapping[str, Any], settings: ServeSettings) -> FishingQuery:
     text = body.get(inputs[0] if inputs else "text", "")
     if not isinstance(text, str):
         raise RequestError(f"the text is {text!r:.40}; it must be a string")
-    check_length(text, settings)
+    check_length(text, settings.max_characters)
     entities = _list(body, "entities")
-    check_number(entities, settings)
+    check_number(len(entities), settings)
     best = body.get("nbest") or 1
     if not isinstance(best, int) or best < 0:
         raise RequestError(f'"nbest" is {best!r:.40}; it must be a number')

@@ -3,10 +3,10 @@
 import re
 from urllib.parse import quote
 
-WIKIDATA = "http://www.wikidata.org/entity/"
+from sgtb.formats.rdf_turtle import ITEM, WIKIDATA
+
 NOT_IN_KB = "http://aksw.org/notInWiki/"
 """Prefix by which GERBIL recognises NIL."""
-_ITEM = re.compile(r"Q[1-9][0-9]*")
 _IRI = re.compile(r"https?://[^\x00-\x20<>\"{}|\\^`]+")
 _SAFE = "(),'!*:;@$~"
 """Besides letters and digits; no slash, as an id is no path, and no plus, a space to Java."""
@@ -22,14 +22,14 @@ def entity_iri(id: str, title: str, prefix: str) -> str:
     """
     if _IRI.fullmatch(id):
         return id
-    if _ITEM.fullmatch(id):
+    if ITEM.fullmatch(id):
         return WIKIDATA + id
     return prefix + local_name(id, title, prefix)
 
 
 def local_name(id: str, title: str, prefix: str) -> str:
     """Return the part after the prefix."""
-    if _ITEM.fullmatch(id):
+    if ITEM.fullmatch(id):
         return id
     return _named((prefix.endswith(_BY_TITLE) and title) or id)
 
@@ -41,7 +41,7 @@ def nil_iri(name: str) -> str:
 
 def wikidata_item(id: str) -> bool:
     """Whether an id is a Wikidata item."""
-    return _ITEM.fullmatch(id) is not None
+    return ITEM.fullmatch(id) is not None
 
 
 def _named(name: str) -> str:

@@ -4,16 +4,24 @@ A context is a text. A resource that refers to it with begin and end index is a 
 is a sentence, a word or the like: GERBIL marks the mentions of a benchmark as strings only.
 """
 
-import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from starlette.requests import Request
 
-from sgtb.core.errors import MissingExtraError, RequestError
-from sgtb.formats.codecs.nif import NIF
+from sgtb.core.errors import RequestError
+from sgtb.formats.rdf_turtle import (
+    HEAD,
+    ITS,
+    NIF,
+    TYPE,
+    TurtleError,
+    escaped,
+    index,
+    read_turtle,
+    unicode_escape,
+)  # fmt: skip
 from sgtb.linking.links import Link, Span
 from sgtb.serving.error_responses import TooManyError
 from sgtb.serving.protocols.entity_iris import entity_iri, nil_iri
@@ -21,10 +29,6 @@ from sgtb.serving.protocols.request_spans import given_span
 
 MEDIA_TYPE = "text/turtle"
 TURTLE_TYPES = ("text/turtle", "application/x-turtle", "application/turtle")
-_ITS = "http://www.w3.org/2005/11/its/rdf#"
-_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_HEAD = f"@prefix nif: <{NIF}> .\n@prefix itsrdf: <{_ITS}> .\n@prefix xsd: <{_XSD}> .\n"
 _NO_MENTION = frozenset(
     NIF + kind for kind in ("Context", "Sentence", "Paragraph", "Title", "Word", "Structure")
 )
@@ -33,9 +37,7 @@ _BASE = "http://nif.invalid/"
 _UNNAMED = "urn:sgtb:document:"
 _FRAGMENT = re.compile(r"#(?:char=[0-9]+,[0-9]*|offset_[0-9]+_[0-9]+)?\Z")
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_ESCAPES = re.compile(r'[\x00-\x1f\x7f"\\]')
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]')
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 class Context(NamedTuple):
@@ -99,7 +101,7 @@ def turtle(documents: Iterable[LinkedContext], prefix: str) -> bytes:
 
     prefix  prefix of entity IRIs
     """
-    parts = [_HEAD]
+    parts = [HEAD]
     for i, document in enumerate(documents):
         parts += _statements(document, i, prefix)
     return "".join(parts).encode(errors="replace")  # lone surrogates
@@ -107,7 +109,7 @@ def turtle(documents: Iterable[LinkedContext], prefix: str) -> bytes:
 
 def _statements(document: LinkedContext, number: int, prefix: str) -> Iterator[str]:
     text = document.text
-    whole = document.iri if document.iri and not _is_blank(document.iri) else _unnamed(number)
+    whole = document.iri if document.iri and not _is_blank(document.iri) else f"{_UNNAMED}{number}"
     base = _FRAGMENT.sub("", whole)
     by_characters = "#char=" in whole
     kind = "nif:RFC5147String" if by_characters else "nif:OffsetBasedString"
@@ -116,8 +118,8 @@ def _statements(document: LinkedContext, number: int, prefix: str) -> Iterator[s
     context = _iri(whole)
     yield (
         f"\n{context}\n\ta nif:Context , nif:String , {kind} ;\n"
-        f"\tnif:beginIndex {_number(0)} ;\n\tnif:endIndex {_number(len(text))} ;\n"
-        f'\tnif:isString "{_escaped(text)}" .\n'
+        f"\tnif:beginIndex {index(0)} ;\n\tnif:endIndex {index(len(text))} ;\n"
+        f'\tnif:isString "{escaped(text)}" .\n'
     )
     for iri, link in document.links:
         place = (
@@ -131,35 +133,19 @@ def _statements(document: LinkedContext, number: int, prefix: str) -> Iterator[s
         yield (
             f"\n{_iri(place)}\n\ta nif:Phrase , nif:String , {kind} ;\n"
             f"\tnif:referenceContext {context} ;\n"
-            f"\tnif:beginIndex {_number(link.start)} ;\n\tnif:endIndex {_number(link.end)} ;\n"
-            f'\tnif:anchorOf "{_escaped(link.text)}" ;\n'
+            f"\tnif:beginIndex {index(link.start)} ;\n\tnif:endIndex {index(link.end)} ;\n"
+            f'\tnif:anchorOf "{escaped(link.text)}" ;\n'
             f'\titsrdf:taConfidence "{round(link.confidence, 6)}"^^xsd:double ;\n'
             f"\titsrdf:taIdentRef {_iri(entity)} .\n"
         )
-
-
-def _unnamed(number: int) -> str:
-    return f"{_UNNAMED}{number}"
 
 
 def _place(base: str, by_characters: bool, start: int, end: int) -> str:
     return f"{base}#char={start},{end}" if by_characters else f"{base}#offset_{start}_{end}"
 
 
-def _number(value: int) -> str:
-    return f'"{value}"^^xsd:nonNegativeInteger'
-
-
-def _escaped(text: str) -> str:
-    return _ESCAPES.sub(lambda found: _SHORT.get(found[0], _escape(found)), text)
-
-
 def _iri(iri: str) -> str:
-    return "<" + _NOT_IN_IRI.sub(_escape, iri) + ">"
-
-
-def _escape(character: "re.Match[str]") -> str:
-    return f"\\u{ord(character[0]):04X}"
+    return "<" + _NOT_IN_IRI.sub(unicode_escape, iri) + ">"
 
 
 def _is_blank(iri: str) -> bool:
@@ -169,8 +155,8 @@ def _is_blank(iri: str) -> bool:
 def _is_mention(properties: Mapping[str, list[str]]) -> bool:
     if not all(NIF + key in properties for key in ("referenceContext", "beginIndex", "endIndex")):
         return False
-    kinds = {*properties.get(_TYPE, ())}
-    if NIF + "Phrase" in kinds or _ITS + "taIdentRef" in properties:
+    kinds = {*properties.get(TYPE, ())}
+    if NIF + "Phrase" in kinds or ITS + "taIdentRef" in properties:
         return True
     # A mention that covers its text has the IRI of the text.
     return not kinds & _NO_MENTION or (NIF + "Context" in kinds and NIF + "anchorOf" in properties)
@@ -193,38 +179,21 @@ def _index(values: Mapping[str, Mapping[str, list[str]]], iri: str, key: str) ->
 
 def _values(text: str, limit: int) -> dict[str, dict[str, list[str]]]:
     """Return the values of a document by subject and predicate, in order."""
-    try:
-        rdflib = import_module("rdflib")
-    except ImportError:
-        raise MissingExtraError(
-            "reading NIF needs the package rdflib: pip install 'sgtb[nif]'"
-        ) from None
-    # Invalid numbers and IRIs are reported to the caller, not logged.
-    logging.getLogger("rdflib.term").disabled = True
     values: dict[str, dict[str, list[str]]] = {}
     left = limit
 
-    def named(node: Any) -> str:
-        return f"_:{node}" if isinstance(node, rdflib.BNode) else str(node)
-
-    def add(triple: tuple[Any, Any, Any]) -> None:
+    def add(subject: str, predicate: str, value: str) -> None:
         nonlocal left
         left -= 1
         if left < 0:
             raise TooManyError(
                 f"the document has more statements than the limit of {limit:,}", limit
             )
-        subject, predicate, value = (named(node) for node in triple)
         values.setdefault(subject, {}).setdefault(predicate, []).append(value)
 
-    graph: Any = rdflib.Graph(bind_namespaces="none")
-    graph.add = add  # intercepted, as a graph has no order
     try:
-        graph.parse(data=text.removeprefix("\ufeff"), format="turtle", publicID=_BASE)
-    except TooManyError:
-        raise
-    except Exception as error:  # rdflib raises any exception on damaged documents
-        line = getattr(error, "lines", 0) + 1
-        why = str(getattr(error, "_why", "")) or type(error).__name__
-        raise RequestError(f"the document is not Turtle, line {line}: {why:.100}") from None
+        read_turtle(text, _BASE, add)
+    except TurtleError as error:
+        message = f"the document is not Turtle, line {error.line}: {error.why:.100}"
+        raise RequestError(message) from None
     return values

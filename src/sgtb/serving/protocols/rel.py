@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request, Response
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Link, Span
 from sgtb.linking.links import Request as LinkRequest
-from sgtb.serving.engine import Engine
+from sgtb.serving.engine import Engine, check_number
 from sgtb.serving.link_requests import Options
 from sgtb.serving.protocols.form_bodies import json_object, text_of
-from sgtb.serving.protocols.request_spans import check_number, given_span, link_given
+from sgtb.serving.protocols.request_spans import given_span, link_given
 from sgtb.serving.routes import json_response
 from sgtb.serving.service_settings import ServeSettings
 
@@ -61,7 +61,7 @@ def _spans(body: Mapping[str, Any], settings: ServeSettings) -> list[Span]:
         return []
     if not isinstance(given, list):
         raise RequestError(f'"spans" is {given!r:.40}; it must be a list of [start, length]')
-    check_number(given, settings)
+    check_number(len(given), settings)
     text, spans = _text(body), []
     for span in given:
         pair = [span.get("start"), span.get("length")] if isinstance(span, dict) else span

@@ -1,14 +1,13 @@
 """Given spans: checked against their text, and linked even where they overlap."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Link, Request, Span
-from sgtb.serving.engine import Engine
-from sgtb.serving.error_responses import TooLongError, TooManyError
+from sgtb.serving.engine import Engine, check_number
+from sgtb.serving.error_responses import TooManyError
 from sgtb.serving.link_requests import Options
-from sgtb.serving.service_settings import ServeSettings
 
 
 def given_span(text: str, start: Any, end: Any, name: str | None = None) -> Span:
@@ -38,31 +37,11 @@ def _units(text: str, start: int, name: str | None) -> str:
     return "; the offsets count UTF-16 units, and should count code points"
 
 
-def check_length(text: str, settings: ServeSettings) -> None:
-    """Raise if a text is too long."""
-    most = settings.max_characters
-    if len(text) > most:
-        raise TooLongError(
-            f"a text of {len(text):,} characters is longer than the limit of {most:,}; "
-            "link its parts one by one",
-            most,
-        )
-
-
-def check_number(spans: Collection[object], settings: ServeSettings) -> None:
-    """Raise if a text has too many spans."""
-    most = settings.max_spans
-    if len(spans) > most:
-        raise TooManyError(
-            f"{len(spans):,} spans are more than the limit of {most:,} in a text", most
-        )
-
-
 async def link_given(
     engine: Engine, text: str, spans: Sequence[Span], options: Options
 ) -> list[Link]:
     """Return the link of each span. Overlapping spans are linked in separate rounds."""
-    check_number(spans, engine.settings)
+    check_number(len(spans), engine.settings)
     rounds = _rounds(spans, engine.settings.max_batch)
     linked = await engine.link_many(
         [(Request(text, tuple(spans[i] for i in one)), options) for one in rounds]
