@@ -15,7 +15,7 @@ JORDAN = (
     "Jordan passed, Pippen scored, and the Bulls beat Utah again. In Amman the king of Jordan "
     "watched them on television; in Petra nobody did."
 )
-JUNO = "Juno never let Jupiter out of her sight."
+JUNO = "Juno went around Jupiter."
 """By itself a spacecraft and a planet; with one of them a god, the other is one, too."""
 
 
@@ -180,7 +180,7 @@ def test_an_edit_elsewhere_keeps_a_correction(visit):
     expect(visit.mention("Jupiter")).to_have_attribute(
         "title", re.compile(r"^Jupiter \(mythology\)")
     )
-    visit.type("June never let Jupiter out of her sight.")
+    visit.type("June went around Jupiter.")
     expect(page.locator(".m.fixed")).to_have_count(0)
 
 
