@@ -290,7 +290,9 @@ def own_lists(
       python -m experiments own-lists --data data
     """
     with StageProgress(quiet) as stages:
-        results = own_lists_run.run_own_lists(data, cache, stages, _messages(quiet))
+        results = own_lists_run.run_own_lists(
+            own_lists_run.own_tests(data, cache), cache, stages, _messages(quiet)
+        )
     print_json(results) if as_json else tables.show_own_lists(results)
 
 

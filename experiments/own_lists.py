@@ -2,17 +2,20 @@
 
 import json
 import lzma
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments.aida_data import Say, silent
 from experiments.from_text import CACHE, SYSTEM, TextTest, open_linker
+from sgtb.boosting.search.plan import PlanName
 from sgtb.core.files import write_whole
 from sgtb.core.progress import Progress
-from sgtb.evaluation.linkers import data_sets, evaluate_linkers
+from sgtb.evaluation.linkers import SetScores, SystemScores, data_sets, evaluate_linkers
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
+
+PLANS: tuple[PlanName, ...] = ("bsg", "bibsg")
 
 
 def own_tests(data: Path, cache: Path) -> tuple[TextTest, ...]:
@@ -32,33 +35,53 @@ def own_tests(data: Path, cache: Path) -> tuple[TextTest, ...]:
 
 
 def run_own_lists(
-    data: Path, cache: Path = CACHE, progress: Progress | None = None, say: Say = silent
+    tests: Sequence[TextTest],
+    cache: Path = CACHE,
+    progress: Progress | None = None,
+    say: Say = silent,
 ) -> dict[str, dict[str, Any]]:
-    """Return, per test, the mentions with a known entity, recall and accuracy over all of them."""
+    """Return, per test, the mentions with a known entity, and recall and accuracy over all of them.
+
+    Every plan is trained; dev chooses one. NIL is never answered.
+    """
     cache.mkdir(parents=True, exist_ok=True)
     results = {}
-    for test in own_tests(data, cache):
-        with open_linker(test, cache, say) as linker:
-            (documents,) = data_sets([test.test], split=test.split).values()
-            every = Linker(linker.model, linker.kb, LinkerSettings(nil=0.0))
-            found = evaluate_linkers(
-                {SYSTEM: every}, {test.name: documents}, baselines=["prior"], progress=progress
-            )
-            (one,) = found.sets
-            results[test.name] = {
-                "documents": one.documents,
-                "known": one.known,
-                "unknown": one.unknown,
-                **{
-                    name: {
-                        "recall": scores.recall.share,
-                        "accuracy": scores.accuracy.micro,
-                        "candidates": scores.candidates / max(one.known, 1),
-                    }
-                    for name, scores in one.systems.items()
-                },
-            }
+    for test in tests:
+        result: dict[str, Any] = {}
+        plans = {}
+        for plan in PLANS:
+            with open_linker(test, cache, say, plan) as linker:
+                every = Linker(linker.model, linker.kb, LinkerSettings(nil=0.0))
+                dev_split = None if test.dev else "dev"
+                held = _scores(every, test.dev or (test.train,), dev_split, progress)
+                found = _scores(every, (test.test,), test.split, progress)
+                trained = found.systems[SYSTEM]
+                plans[plan] = {
+                    "dev": held.systems[SYSTEM].accuracy.micro,
+                    "accuracy": trained.accuracy.micro,
+                }
+                result = {
+                    "documents": found.documents,
+                    "known": found.known,
+                    "unknown": found.unknown,
+                    "candidates": trained.candidates / max(found.known, 1),
+                    "recall": trained.recall.share,
+                    "prior": found.systems["prior"].accuracy.micro,
+                }
+        chosen = max(PLANS, key=lambda plan: plans[plan]["dev"])
+        results[test.name] = {**result, "plans": plans, "chosen": chosen}
     return results
+
+
+def _scores(
+    linker: Linker, files: Sequence[Path], split: str | None, progress: Progress | None
+) -> SetScores[SystemScores]:
+    (documents,) = data_sets(files, split=split).values()
+    found = evaluate_linkers(
+        {SYSTEM: linker}, {"documents": documents}, baselines=["prior"], progress=progress
+    )
+    (one,) = found.sets
+    return one
 
 
 def _with_main_ids(folder: Path, part: str, cache: Path) -> Path:

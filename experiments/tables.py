@@ -129,14 +129,19 @@ def show_own_lists(results: dict[str, dict[str, Any]]) -> None:
         [
             name,
             f"{one['known']:,}",
-            f"{one['linker']['candidates']:.1f}",
-            *(f"{100 * one['linker'][key]:.1f}" for key in ("recall", "accuracy")),
-            f"{100 * one['prior']['accuracy']:.1f}",
+            f"{one['candidates']:.1f}",
+            f"{100 * one['recall']:.1f}",
+            f"{100 * one['prior']:.1f}",
+            plan + (" *" if plan == one["chosen"] else ""),
+            f"{100 * scores['dev']:.1f}",
+            f"{100 * scores['accuracy']:.1f}",
         ]
         for name, one in results.items()
+        for plan, scores in one["plans"].items()
     ]
-    headings = ["test", "known", "candidates", "recall at 30", "accuracy", "by prior"]
+    headings = ["test", "known", "candidates", "recall", "prior", "plan", "dev", "accuracy"]
     print_table("Mentions given, % of those with a known entity", headings, rows)
+    print_notes(["prior: accuracy of the likeliest candidate. *: the plan that dev prefers."])
 
 
 def show_confidence(record: dict[str, Any]) -> None:
