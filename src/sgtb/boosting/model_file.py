@@ -15,7 +15,7 @@ import numpy as np
 
 from sgtb.boosting.data.pairs import BlockPairs
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.search.beam import SearchPlan
 from sgtb.boosting.trainer import Job, Trained, TrainingSettings
 from sgtb.boosting.training_progress import Check
 from sgtb.boosting.trees.forest import MAX_FEATURES, Forest

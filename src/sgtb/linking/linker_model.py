@@ -16,11 +16,10 @@ import numpy as np
 from sgtb.boosting.model_file import Model, model_of, model_record, model_tensors
 from sgtb.core.errors import KnowledgeBaseError, ModelFileError, SgtbError
 from sgtb.core.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
-from sgtb.linking.calibration.confidence import Confidence
-from sgtb.linking.calibration.decision_policy import NilRule
+from sgtb.linking.calibration.confidence import Confidence, NilRule
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
 from sgtb.linking.candidates.weak_names import TrainedNames
-from sgtb.linking.entities.background import Background
+from sgtb.linking.entities.background import Background, Lexicon
 from sgtb.linking.entities.entity_source import (
     DESCRIPTIONS,
     ENTITY_VECTORS,
@@ -31,7 +30,6 @@ from sgtb.linking.entities.entity_source import (
     WORD_VECTORS,
     Evidence,
 )
-from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
 from sgtb.linking.features.feature_registry import COLLECTIVE
 from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Tagger

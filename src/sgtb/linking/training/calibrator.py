@@ -11,9 +11,14 @@ from sgtb.core.progress import Progress, silent
 from sgtb.core.records import NIL, Document
 from sgtb.core.sparse_matrix import group_max
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.confidence import KINDS, NEVER, SAME, Bools, Confidence, Curve, Kind
-from sgtb.linking.calibration.decision_policy import (
-    DecisionPolicy,
+from sgtb.linking.calibration.confidence import (
+    KINDS,
+    NEVER,
+    SAME,
+    Bools,
+    Confidence,
+    Curve,
+    Kind,
     NilKind,
     NilRule,
     best_threshold,
@@ -21,6 +26,7 @@ from sgtb.linking.calibration.decision_policy import (
     unknown_as_nil,
 )
 from sgtb.linking.calibration.isotonic import falling_curve, rising_curve
+from sgtb.linking.decisions import DecisionPolicy
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
