@@ -92,13 +92,13 @@ def test_lines_that_vectors_are_trained_on(dump, tmp_path, monkeypatch):
     """The page's entity, the words, and after the words of a link its entity."""
     lines = []
 
-    def note(corpus, *_):
+    def note(corpus, *_, **__):
         for line in corpus.read_text().replace("\x1f", "@").splitlines():
             own, *tokens = line.split(" ")
             lines.append(" ".join((own, *(token for token in tokens if token != own))))
         raise RuntimeError("enough")
 
-    monkeypatch.setattr("sgtb.wikipedia.build.dump_build.train", note)
+    monkeypatch.setattr("sgtb.wikipedia.build.kb_tables.train", note)
     with pytest.raises(RuntimeError, match="enough"):
         build_wiki([dump], tmp_path / "kb", WikiSettings(vectors="train"))
     expected = "@4 norland is a country its capital is brenning @2 on the alva @1"
@@ -199,11 +199,11 @@ def test_missing_packages_name_the_extra(dump, tmp_path, monkeypatch, package):
     "stage",
     [
         "wikipedia.build.page_rows.extract",
-        "wikipedia.build.dump_build.count_near",
-        "wikipedia.build.dump_build.write_links",
-        "wikipedia.build.dump_build.name_pages",
+        "wikipedia.build.kb_tables.count_near",
+        "wikipedia.build.kb_tables.write_links",
+        "wikipedia.build.kb_tables.name_pages",
         "kb.build.kb_writer.KbWriter.finish",
-        "wikipedia.build.dump_build.shutil.rmtree",
+        "wikipedia.build.kb_tables.shutil.rmtree",
     ],
 )
 def test_a_build_that_fails_leaves_the_old_data(dump, tmp_path, monkeypatch, stage):
