@@ -1,6 +1,7 @@
 """What is given besides dumps, what may be wrong with it, builds that fail, and real dumps."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -294,7 +295,7 @@ def test_a_path_that_duckdb_cannot_work_in(dump, tmp_path):
 def test_real_dumps(data, tmp_path, name):
     (dump,) = (data / "dumps").glob(f"{name}*")
     report = build_wiki([dump], tmp_path / "kb")
-    links, pages = report.as_json()["links"], report.as_json()["pages"]
+    links, pages = asdict(report)["links"], asdict(report)["pages"]
     assert links.pop("found") == sum(links.values()) > 500
     assert pages.pop("pages") == sum(pages.values())
     assert report.entities == report.pages.articles
