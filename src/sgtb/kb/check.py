@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -22,11 +21,11 @@ from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress
 from sgtb.kb.build.kb_writer import DEFAULT_MEMORY, grouped_names, name_record, popularity_key
 from sgtb.kb.build.sorted_runs import SortedRuns
-from sgtb.kb.columns import column_path
+from sgtb.kb.columns import column_path, read_extent
 from sgtb.kb.entity import TYPES
 from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.kb.layout import COLUMNS, HEADER, item_size
+from sgtb.kb.layout import COLUMNS, item_size
 from sgtb.kb.name_index import by_name, pack_name, source_weights, unpack_name
 
 MAX_PROBLEMS = 20
@@ -109,15 +108,9 @@ def _checksums(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
     folder, state = kb.folder, kb.state
     for done, column in enumerate(COLUMNS):
         progress("checksums", done, len(COLUMNS))
-        path, extent = column_path(folder, column), state.columns[column]
-        left, crc = extent.items * item_size(column, state.dimensions), 0
-        with open(path, "rb") as file:
-            file.seek(HEADER.size)
-            while block := file.read(min(left, 1 << 20)):
-                crc = zlib.crc32(block, crc)
-                left -= len(block)
-        if crc != extent.crc:
-            yield f"{path}: wrong checksum: bytes were changed"
+        extent, size = state.columns[column], item_size(column, state.dimensions)
+        if read_extent(folder, column, size, extent.items).crc != extent.crc:
+            yield f"{column_path(folder, column)}: wrong checksum: bytes were changed"
 
 
 def _rows(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.layout import DTYPES, FORMAT, HEADER, MAGIC, item_size
 
+_BLOCK = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Extent:
@@ -56,6 +58,21 @@ def check_header(path: Path, column: str, size: int, items: int, build: bytes) -
             f"{path}: truncated: {length:,} bytes instead of {HEADER.size + items * size:,}; build "
             "the knowledge base again"
         )
+
+
+def read_extent(folder: Path, column: str, size: int, items: int | None = None) -> Extent:
+    """Return number and checksum of the items in a column's file, of `size` bytes each.
+
+    items  read at most so many; None: all
+    """
+    crc = length = 0
+    left = -1 if items is None else items * size
+    with open(column_path(folder, column), "rb") as file:
+        file.seek(HEADER.size)
+        while block := file.read(_BLOCK if left < 0 else min(left - length, _BLOCK)):
+            crc = zlib.crc32(block, crc)
+            length += len(block)
+    return Extent(length // size if size else 0, crc)
 
 
 def columns_size(extents: Mapping[str, Extent], dimensions: int) -> int:

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.dtypes import Ints, Longs
 from sgtb.core.errors import KnowledgeBaseError, SettingsError
 from sgtb.core.progress import Progress, silent
 from sgtb.core.ragged import sliced
@@ -27,8 +28,6 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.name_index import MAX_COUNT, Spelling
 
 MergeKey = Literal["id", "title"]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 _BATCH = 10_000
 

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from sgtb.core.dtypes import Doubles, Ints, Longs
+from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.core.sparse_matrix import group_sum, spread
 from sgtb.kb.knowledge_base import KnowledgeBase
 
-Bools = npt.NDArray[np.bool_]
 Kind = Literal["plain", "temperature", "isotonic"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MAX_POINTS = 1000

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sgtb.core.dtypes import Doubles, Ints, Longs
+from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
 from sgtb.core.progress import Progress, silent
 from sgtb.core.records import NIL, Document
 from sgtb.core.sparse_matrix import group_max
@@ -15,7 +15,6 @@ from sgtb.linking.calibration.confidence import (
     KINDS,
     NEVER,
     SAME,
-    Bools,
     Confidence,
     Curve,
     Kind,
