@@ -173,14 +173,8 @@ def fingerprint(job: Job) -> str:
 def _arrays_of(problems: Problems | None) -> list[np.ndarray[Any, Any]]:
     if problems is None:
         return []
-    own: list[np.ndarray[Any, Any]] = [
-        problems.mention_offsets, problems.candidate_offsets, problems.gold, problems.entity,
-        problems.entity_offsets, problems.local,
-    ]  # fmt: skip
-    pairs = problems.pairs
-    if isinstance(pairs, BlockPairs):
-        return [*own, pairs.block, np.array([pairs.n_features])]
-    return [*own, pairs.row, *vars(pairs.table).values()]
+    width = [np.array([problems.n_pair])] if isinstance(problems.pairs, BlockPairs) else []
+    return [*problems.tensors().values(), *width]
 
 
 def _result_settings(training: TrainingSettings) -> dict[str, Any]:

@@ -13,9 +13,8 @@ import numpy as np
 from sgtb.core.dtypes import Longs
 from sgtb.core.errors import ProblemsError
 from sgtb.core.records import NIL, Document, Mention
-from sgtb.evaluation.candidate_lists import Candidates, candidates_of
 from sgtb.evaluation.page_titles import resolve
-from sgtb.evaluation.system_answers import SystemAnswers
+from sgtb.evaluation.system_answers import Candidates, SystemAnswers, candidates_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ that has the evidence of the schema.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -124,7 +124,7 @@ class LinkerModel:
                 "pairs": list(self.schema.pairs),
             },
             "without": list(self.without),
-            "candidates": _as_dict(self.candidates),
+            "candidates": asdict(self.candidates),
             "texts": lexicon.n_texts,
             "titles": lexicon.n_titles,
             "least_popularity": background.least_popularity,
@@ -157,10 +157,6 @@ class LinkerModel:
             raise ModelFileError(
                 f"{path}: its record is incomplete or malformed ({error})"
             ) from None
-
-
-def _as_dict(settings: CandidateSettings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in settings.__dataclass_fields__}
 
 
 def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: object) -> LinkerModel:
