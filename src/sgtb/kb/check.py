@@ -21,7 +21,7 @@ from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress
 from sgtb.kb.build.kb_writer import DEFAULT_MEMORY, grouped_names, name_record, popularity_key
 from sgtb.kb.build.sorted_runs import SortedRuns
-from sgtb.kb.columns import column_path, read_extent
+from sgtb.kb.columns import column_path, list_items, read_extent
 from sgtb.kb.entity import TYPES
 from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.knowledge_base import KnowledgeBase
@@ -147,7 +147,7 @@ def _rows(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
 
 def _links(kb: KnowledgeBase) -> Iterator[str]:
     rows, path = kb.rows, column_path(kb.folder, "links")
-    owner, target = _flat(kb, "links", kb.link_targets)
+    owner, target = list_items(rows, "links", kb.link_targets)
     yield from _each(
         path,
         owner,
@@ -169,7 +169,7 @@ def _links(kb: KnowledgeBase) -> Iterator[str]:
 
 def _near(kb: KnowledgeBase) -> Iterator[str]:
     rows, path = kb.rows, column_path(kb.folder, "near")
-    owner, item = _flat(kb, "near", kb.near_items)
+    owner, item = list_items(rows, "near", kb.near_items)
     other, count = item["other"], item["count"]
     bad = (other < 0) | (other >= len(rows))
     yield from _each(
@@ -284,19 +284,6 @@ def _tie_key(kb: KnowledgeBase) -> Callable[[int], tuple[float, bytes]]:
 def _stated(path: Path, what: str, found: int, stated: int) -> Iterator[str]:
     if found != stated:
         yield f"{path}: {found:,} {what}, but there should be {stated:,}"
-
-
-def _flat(
-    kb: KnowledgeBase, column: str, items: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    """Return owner and item of all lists, concatenated."""
-    rows = kb.rows
-    owners = np.flatnonzero(rows["alive"])
-    size = rows[column][owners].astype(np.int64)
-    ends = np.cumsum(size)
-    total = int(ends[-1]) if len(ends) else 0
-    index = np.repeat(rows[f"{column}_at"][owners] - (ends - size), size) + np.arange(total)
-    return np.repeat(owners, size), items[index]
 
 
 def _unordered(owner: npt.NDArray[Any], item: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -11,7 +11,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.dtypes import Longs
 from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.ragged import sliced
 from sgtb.kb.layout import DTYPES, FORMAT, HEADER, MAGIC, item_size
 
 _BLOCK = 1 << 20
@@ -100,6 +102,16 @@ def map_column(
     mode: Any = "c" if column == "entities" else "r"
     # A plain array: every index into a memmap makes another one, in Python.
     return np.memmap(path, dtype, mode, HEADER.size, shape).view(np.ndarray)
+
+
+def list_items(
+    rows: npt.NDArray[np.void], column: str, items: npt.NDArray[Any]
+) -> tuple[Longs, npt.NDArray[Any]]:
+    """Return owner and value of all list items of the entities that were not removed."""
+    alive = np.flatnonzero(rows["alive"])
+    at = rows[f"{column}_at"][alive]
+    found = sliced(items, at, at + rows[column][alive])
+    return np.repeat(alive, np.diff(found.indptr)), found.data
 
 
 class Appender:
