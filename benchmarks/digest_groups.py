@@ -15,7 +15,7 @@ from experiments.folds import topic_folds
 from experiments.starter_data import read_contrast, read_starter
 from experiments.wned import prepare as prepare_wned
 from sgtb.boosting import PLANS
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.core.records import Document
 from sgtb.formats.codecs.wned_corpus import read_wned
 from sgtb.kb.build.list_build import build_list

@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from sgtb.boosting.data.pairs import BlockPairs, TablePairs
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.search.beam import SearchPlan
 
 FORWARD, BACKWARD = 0, 1
 

@@ -39,7 +39,7 @@ from benchmarks.naive import (
 )
 from benchmarks.sample import Sample, choose_sample
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.search.beam import SearchPlan
 from sgtb.boosting.trees.forest import Forest
 from sgtb.core.dtypes import Bytes, Doubles, Ints
 

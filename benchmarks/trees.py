@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.measure import CORES, seconds_of
 from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.search.beam import SearchPlan
 from sgtb.boosting.search.collector import Collector, choose_bins
-from sgtb.boosting.search.plan import SearchPlan
 from sgtb.boosting.trees.forest import ForestBuilder
 from sgtb.boosting.trees.grower import Tree, TreeSettings, grow
 from sgtb.core.dtypes import Bytes, Doubles, Ints

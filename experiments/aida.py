@@ -22,7 +22,7 @@ from sgtb.boosting import (
     TrainingSettings,
     TreeSettings,
 )
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.boosting.training_progress import Callback, Check
 from sgtb.core.errors import SettingsError
 from sgtb.evaluation import Accuracy, Difference, in_kb_accuracy, paired_bootstrap

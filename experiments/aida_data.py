@@ -28,8 +28,8 @@ from sgtb.evaluation.system_answers import SystemAnswers
 from sgtb.formats.codecs.aida_conll import ANNOTATIONS, TEXTS, read_aida
 from sgtb.formats.codecs.pprforned import read_pprforned
 from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
+from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.problem_packing import pack, pair_table

@@ -17,7 +17,7 @@ from experiments.aida_data import AidaData, Packer, Say, silent
 from experiments.folds import topic_folds
 from experiments.linker_cache import LinkerCache
 from experiments.name_table import NameTable
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.core.records import Document
 from sgtb.evaluation import Accuracy, Recall, SystemAnswers, candidate_recall, in_kb_accuracy
 from sgtb.evaluation.metrics import share

@@ -30,7 +30,7 @@ from experiments.linker_cache import LinkerCache
 from experiments.output import peak_bytes, print_json, say
 from experiments.settings_search import TRIALS, TopicFolds
 from sgtb.boosting import PLANS
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.boosting.training_progress import Callback, TrainingBar, TrainingProgress
 from sgtb.cli.main import CleanGroup
 from sgtb.cli.views.progress_views import StageProgress

@@ -28,8 +28,7 @@ from sgtb.evaluation import (
 )
 from sgtb.evaluation.metrics import share
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.confidence import Confidence
-from sgtb.linking.calibration.decision_policy import NilKind, NilRule
+from sgtb.linking.calibration.confidence import Confidence, NilKind, NilRule
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments.aida import Watch, unwatched
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.core.errors import SettingsError
 from sgtb.core.progress import Progress, silent
 from sgtb.evaluation.linkers.link_scores import LinkTest, figures_of, score_links

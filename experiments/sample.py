@@ -22,7 +22,7 @@ from sgtb.boosting import (
     TreeSettings,
 )
 from sgtb.boosting.data.pairs import PairTable
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.core.dtypes import Ints
 from sgtb.core.errors import CorpusError
 from sgtb.core.sparse_matrix import group_of

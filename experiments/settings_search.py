@@ -17,7 +17,7 @@ from experiments.aida import BEAM_WIDTH, N_TREES, TREES, left_out
 from experiments.aida_data import FOLDS, AidaData, Packer, Say, silent
 from experiments.folds import topic_folds
 from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings, TreeSettings
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.core.dtypes import Floats
 from sgtb.core.records import Document
 from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates

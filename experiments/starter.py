@@ -40,7 +40,7 @@ from experiments.aida import Watch, unwatched
 from experiments.starter_data import read_contrast, read_starter
 from experiments.starter_scores import LinkVote, Scores, StarterAnswers
 from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.evaluation.linkers.systems import Baseline, System, chosen_by_linker
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.knowledge_base import KnowledgeBase

@@ -16,7 +16,7 @@ import numpy as np
 from experiments.aida import Watch, left_out, spread_of, train_plan, unwatched
 from experiments.aida_data import SPLITS, AidaData, Packer, Say, answers_of, silent
 from experiments.name_table import NameTable
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.core.dtypes import Ints
 from sgtb.core.entities import EntityTable
 from sgtb.core.errors import SettingsError

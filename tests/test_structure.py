@@ -78,10 +78,10 @@ def rule_of(module: str) -> str:
 
 def test_imports_of_sees_all_forms():
     source = (
-        "import sgtb.cli.main\ndef f():\n    from sgtb.boosting.search import plan\nimport re\n"
+        "import sgtb.cli.main\ndef f():\n    from sgtb.boosting.search import beam\nimport re\n"
     )
-    assert imports_of(source) == {"cli.main", "boosting.search.plan"}
-    assert rule_of("boosting.search.plan") == "boosting.search"
+    assert imports_of(source) == {"cli.main", "boosting.search.beam"}
+    assert rule_of("boosting.search.beam") == "boosting.search"
     assert not within("boosting", "boost")
 
 

@@ -18,7 +18,7 @@ from benchmarks.naive import (
 )
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.plan import PLANS, SearchPlan
+from sgtb.boosting.search.beam import PLANS, SearchPlan
 
 
 def problem(local, gold=None, entity=None, pairs=None):

@@ -7,7 +7,7 @@ import pytest
 
 from sgtb.core.errors import ProblemsError
 from sgtb.evaluation import SystemAnswers, ambiguity, breakdown, candidate_recall, in_kb_accuracy
-from sgtb.evaluation.candidate_lists import candidates_of
+from sgtb.evaluation.system_answers import candidates_of
 from tests.helpers.answer_builders import document, mention
 
 DOCUMENTS = [document("one", "a", "b"), document("two", "c"), document("three")]

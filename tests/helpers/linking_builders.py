@@ -21,8 +21,8 @@ from sgtb.core.records import NIL, Document, Mention, Token
 from sgtb.core.sparse_matrix import latent_directions, unit
 from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
 from sgtb.linking.entities import background
+from sgtb.linking.entities.background import Lexicon, string_numbers
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.lexicon import Lexicon, string_numbers
 from sgtb.linking.features.feature_matrix import Table
 from sgtb.text.normalization import normal_words
 from sgtb.text.word_vectors import WordVectors

@@ -9,8 +9,8 @@ import numpy as np
 
 from sgtb.core.entities import EntityTable
 from sgtb.core.records import Document
+from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.text.normalization import normal_words
 from sgtb.text.word_vectors import WordVectors
 from tests.helpers.linking_builders import Setting, restricted

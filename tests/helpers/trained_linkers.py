@@ -1,6 +1,6 @@
 """Settings of quickly trained linkers, and spans to link."""
 
-from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.search.beam import SearchPlan
 from sgtb.boosting.trainer import TrainingSettings
 from sgtb.boosting.trees.grower import TreeSettings
 from sgtb.linking.links import Span

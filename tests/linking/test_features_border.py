@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import sgtb.native
 from experiments.folds import topic_folds
 from sgtb import native
-from sgtb.core import sparse_matrix
+from sgtb.core import ragged, sparse_matrix
 from sgtb.linking.candidates import candidate_table
 from sgtb.linking.features import contexts, feature_matrix, token_table
 from sgtb.linking.features.groups import priors, similarity, surface
@@ -75,7 +74,7 @@ def captured() -> dict[str, dict[str, Any]]:
             for module in MODULES:
                 if hasattr(module, kernel):
                     keep(patch, module, kernel)
-        keep(patch, sgtb.native, "copy_slices")  # imported where it is called
+        keep(patch, ragged, "copy_slices")
         setting = small_setting()
         table = setting.table(setting.train)
         feature_matrix.Featurizer.fit(table, topic_folds(setting.train, 2, 0), 0, bits=8)
@@ -126,12 +125,12 @@ def refused(kernel: str, path: str, change: Any, error: Any, match: str | None =
     with np.errstate(invalid="ignore"):  # room that was not filled may hold anything
         call[argument] = changed(call[argument], rest, change)
     with pytest.raises(error, match=match):
-        getattr(sgtb.native, kernel)(*call.values())
+        getattr(native, kernel)(*call.values())
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_arrays_of_another_type_or_layout_are_refused(kernel):
-    getattr(sgtb.native, kernel)(*captured()[kernel].values())
+    getattr(native, kernel)(*captured()[kernel].values())
     for path, array in arrays(kernel):
         assert array.size > 1, path
         other = np.float32 if array.dtype == np.float64 else np.float64

@@ -13,8 +13,7 @@ from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettin
 from sgtb.core.errors import KnowledgeBaseError, ModelFileError
 from sgtb.core.tensor_file import read_tensors, write_tensors
 from sgtb.kb import KnowledgeBase
-from sgtb.linking.calibration.confidence import Confidence, Curve
-from sgtb.linking.calibration.decision_policy import NilRule
+from sgtb.linking.calibration.confidence import Confidence, Curve, NilRule
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import FORMAT, LinkerModel

@@ -25,10 +25,9 @@ from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
 from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities.background import Background
+from sgtb.linking.entities.background import Background, Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
-from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.schema import SCHEMA, Schema
 from sgtb.linking.linker import Linker

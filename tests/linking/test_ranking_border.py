@@ -12,9 +12,9 @@ import sgtb.native
 from sgtb.core import sparse_matrix
 from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking import decisions, problem_packing
-from sgtb.linking.candidates import matched_lists
+from sgtb.linking.candidates import candidate_table
 from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities import entity_facts, lexicon
+from sgtb.linking.entities import background, entity_facts
 from sgtb.linking.entities.entity_source import TableSource
 from sgtb.linking.features import ranker, schema
 from sgtb.linking.features.contexts import Repeats
@@ -23,8 +23,8 @@ from sgtb.linking.features.schema import SCHEMA
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
-    coherence, decisions, entity_facts, lexicon, matched_lists, problem_packing, ranker, schema,
-    sparse_matrix,
+    background, candidate_table, coherence, decisions, entity_facts, problem_packing, ranker,
+    schema, sparse_matrix,
 )  # fmt: skip
 KERNELS = {
     "link_votes": "candidates name prior links reach out",
@@ -111,10 +111,10 @@ def _run_all() -> None:
     source = TableSource(setting.entities)
     some = source.rows(np.arange(5))
     some = some._replace(descriptions=some.titles)
-    lexicon.descriptions(some, source, setting.lexicon)
+    background.descriptions(some, source, setting.lexicon)
     rows = {"stated_in": np.arange(30), "in_links": np.arange(30)}
     numbers = np.arange(12, dtype=np.int32)
-    matched_lists.strongest(SimpleNamespace(rows=rows), numbers, [5, 7], 3)
+    candidate_table.strongest(SimpleNamespace(rows=rows), numbers, [5, 7], 3)
 
 
 def leaves(value: Any, path: str) -> Iterator[tuple[str, np.ndarray]]:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from sgtb.linking import problem_packing as module
-from sgtb.linking.candidates.candidate_table import CandidateTable
-from sgtb.linking.candidates.matched_lists import MATCHES
+from sgtb.linking.candidates.candidate_table import MATCHES, CandidateTable
 from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.problem_packing import LEAST, shortlisted
 

@@ -8,9 +8,9 @@ from sgtb.boosting.estimator import StructuredGradientBoosting as StructuredGrad
 from sgtb.boosting.explain.contributions import Contribution as Contribution
 from sgtb.boosting.explain.contributions import Contributions as Contributions
 from sgtb.boosting.explain.counterfactuals import Counterfactuals as Counterfactuals
+from sgtb.boosting.search.beam import PLANS as PLANS
 from sgtb.boosting.search.beam import Decoding as Decoding
-from sgtb.boosting.search.plan import PLANS as PLANS
-from sgtb.boosting.search.plan import SearchPlan as SearchPlan
+from sgtb.boosting.search.beam import SearchPlan as SearchPlan
 from sgtb.boosting.trainer import TrainingSettings as TrainingSettings
 from sgtb.boosting.training_progress import Check as Check
 from sgtb.boosting.training_progress import TrainingProgress as TrainingProgress

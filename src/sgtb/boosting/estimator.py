@@ -21,14 +21,16 @@ from sgtb.boosting.explain.contributions import (
 from sgtb.boosting.explain.counterfactuals import Counterfactuals, counterfactuals
 from sgtb.boosting.model_file import Checkpoint, Model, load_model, save_model
 from sgtb.boosting.search.beam import (
+    MAX_BEAM_WIDTH,
     Decoding,
+    PlanName,
     SearchInput,
     SearchModel,
+    SearchPlan,
     bin_local,
     checked_clamp,
     decode,
 )
-from sgtb.boosting.search.plan import MAX_BEAM_WIDTH, PlanName, SearchPlan
 from sgtb.boosting.trainer import Job, TrainingSettings, accuracy_of, train
 from sgtb.boosting.training_progress import Callback, Check, TrainingBar
 from sgtb.boosting.trees.grower import TreeSettings

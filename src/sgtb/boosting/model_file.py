@@ -15,7 +15,7 @@ import numpy as np
 
 from sgtb.boosting.data.pairs import BlockPairs
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.search.beam import SearchPlan
 from sgtb.boosting.trainer import Job, Trained, TrainingSettings
 from sgtb.boosting.training_progress import Check
 from sgtb.boosting.trees.forest import MAX_FEATURES, Forest
@@ -173,14 +173,8 @@ def fingerprint(job: Job) -> str:
 def _arrays_of(problems: Problems | None) -> list[np.ndarray[Any, Any]]:
     if problems is None:
         return []
-    own: list[np.ndarray[Any, Any]] = [
-        problems.mention_offsets, problems.candidate_offsets, problems.gold, problems.entity,
-        problems.entity_offsets, problems.local,
-    ]  # fmt: skip
-    pairs = problems.pairs
-    if isinstance(pairs, BlockPairs):
-        return [*own, pairs.block, np.array([pairs.n_features])]
-    return [*own, pairs.row, *vars(pairs.table).values()]
+    width = [np.array([problems.n_pair])] if isinstance(problems.pairs, BlockPairs) else []
+    return [*problems.tensors().values(), *width]
 
 
 def _result_settings(training: TrainingSettings) -> dict[str, Any]:

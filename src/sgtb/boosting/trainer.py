@@ -9,9 +9,15 @@ import numpy as np
 
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.beam import SearchInput, SearchModel, bin_local, decode, no_clamp
+from sgtb.boosting.search.beam import (
+    SearchInput,
+    SearchModel,
+    SearchPlan,
+    bin_local,
+    decode,
+    no_clamp,
+)
 from sgtb.boosting.search.collector import Collector, choose_bins
-from sgtb.boosting.search.plan import SearchPlan
 from sgtb.boosting.training_progress import Callback, Check, TrainingProgress
 from sgtb.boosting.trees.forest import Forest, ForestBuilder, TreeMasks
 from sgtb.boosting.trees.grower import TreeSettings, draw_features, grow

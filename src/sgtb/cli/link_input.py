@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Literal
 
 from sgtb.core.errors import RequestError
 from sgtb.core.files import open_unpacked
+from sgtb.formats.json_lines import json_shown, whole_number
 from sgtb.linking.links import Request, Span
 
 Form = Literal["whole", "lines", "jsonl"]
@@ -210,7 +211,7 @@ def request_of(line: str, place: str, id: str = "") -> Request:
         raise InputError(f'{place}: not a JSON object such as {{"text": "…"}}')
     text = record.get("text")
     if not isinstance(text, str):
-        raise InputError(f'{place}: "text" should be a string, not {_shown(text)}')
+        raise InputError(f'{place}: "text" should be a string, not {json_shown(text)}')
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -219,7 +220,7 @@ def request_of(line: str, place: str, id: str = "") -> Request:
         ) from None
     given = record.get("id", id)
     if isinstance(given, bool) or not isinstance(given, str | int):
-        raise InputError(f'{place}: "id" should be a string, not {_shown(given)}')
+        raise InputError(f'{place}: "id" should be a string, not {json_shown(given)}')
     return Request(text, _spans(record.get("mentions"), len(text), place), str(given))
 
 
@@ -227,38 +228,26 @@ def _spans(mentions: Any, size: int, place: str) -> tuple[Span, ...] | None:
     if mentions is None:
         return None
     if not isinstance(mentions, list):
-        raise InputError(f'{place}: "mentions" should be a list, not {_shown(mentions)}')
+        raise InputError(f'{place}: "mentions" should be a list, not {json_shown(mentions)}')
     return tuple(
         _span(mention, size, f"{place}, mention {i}") for i, mention in enumerate(mentions, 1)
     )
 
 
 def _span(mention: Any, size: int, place: str) -> Span:
+    def error(message: str) -> InputError:
+        return InputError(f"{place}: {message}")
+
     if not isinstance(mention, dict):
-        raise InputError(f"{place}: not an object with start and end, but {_shown(mention)}")
-    start, end = (_whole_number(mention, key, place) for key in ("start", "end"))
+        raise error(f"not an object with start and end, but {json_shown(mention)}")
+    start, end = (whole_number(mention.get(key), key, error) for key in ("start", "end"))
     if not 0 <= start < end <= size:
-        raise InputError(
-            f"{place}: start {start} and end {end} are outside of the text of {size:,} characters"
-        )
+        raise error(f"start {start} and end {end} are outside of the text of {size:,} characters")
     fixed, candidates = mention.get("fixed"), mention.get("candidates")
     if fixed is not None and not isinstance(fixed, str):
-        raise InputError(f'{place}: "fixed" should be the id of an entity, not {_shown(fixed)}')
+        raise error(f'"fixed" should be the id of an entity, not {json_shown(fixed)}')
     if candidates is None:
         return Span(start, end, fixed)
     if not isinstance(candidates, list) or not all(isinstance(id, str) for id in candidates):
-        raise InputError(f'{place}: "candidates" should be a list of ids, not {_shown(candidates)}')
+        raise error(f'"candidates" should be a list of ids, not {json_shown(candidates)}')
     return Span(start, end, fixed, tuple(candidates))
-
-
-def _whole_number(record: dict[str, Any], key: str, place: str) -> int:
-    value = record.get(key)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(f'{place}: "{key}" should be a whole number, not {_shown(value)}')
-    return value
-
-
-def _shown(value: Any) -> str:
-    """Return a value as shortened JSON."""
-    text = "missing" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -134,7 +134,7 @@ class TrainingOptions:
         """Return the settings for the data."""
         from dataclasses import replace
 
-        from sgtb.boosting.search.plan import SearchPlan
+        from sgtb.boosting.search.beam import SearchPlan
         from sgtb.linking.training.training_data import settings_for
 
         base = settings_for(given.train.n_known, len(given.train.documents))

@@ -1,4 +1,4 @@
-"""Array types and number formats of the learner."""
+"""Array types, and number formats of the learner."""
 
 import numpy as np
 import numpy.typing as npt

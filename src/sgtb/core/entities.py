@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float32]
+from sgtb.core.dtypes import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.dtypes import Longs
+from sgtb.native import copy_slices
+
 Items = npt.NDArray[Any]
-Longs = npt.NDArray[np.int64]
 
 
 class Ragged(NamedTuple):
@@ -48,8 +50,6 @@ def sliced(items: Items, starts: Longs, ends: Longs) -> Ragged:
     indptr = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(ends - starts, out=indptr[1:])
     out = np.empty(indptr[-1], items.dtype)
-    from sgtb.native import copy_slices  # look-ups in a knowledge base do without
-
     copy_slices(items.view(np.uint8), items.itemsize, starts, indptr, out.view(np.uint8))
     return Ragged(indptr, out)
 

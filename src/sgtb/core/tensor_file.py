@@ -36,16 +36,9 @@ def write_tensors(
 
 
 def read_tensors(
-    path: str | os.PathLike[str],
-    kind: str,
-    version: int,
-    max_bytes: int = MAX_BYTES,
-    oldest: int | None = None,
+    path: str | os.PathLike[str], kind: str, version: int, max_bytes: int = MAX_BYTES
 ) -> tuple[Tensors, dict[str, Any]]:
-    """Read a file that `write_tensors` wrote with a record of this kind and version.
-
-    oldest  the oldest version that is read as well
-    """
+    """Read a file that `write_tensors` wrote with a record of this kind and version."""
     size = _size(path)
     if size > max_bytes:
         raise ModelFileError(
@@ -66,9 +59,8 @@ def read_tensors(
         raise ModelFileError(f"{path}: not a whole safetensors file ({error})") from None
     if record.get("kind") != kind:
         raise ModelFileError(f"{path}: this is no {kind} file, its kind is {record.get('kind')!r}")
-    readable = range(version if oldest is None else oldest, version + 1)
     stated = record.get("version")
-    if isinstance(stated, bool) or not isinstance(stated, int) or stated not in readable:
+    if isinstance(stated, bool) or not isinstance(stated, int) or stated != version:
         raise ModelFileError(f"{path}: format version {stated!r}; this release reads {version}")
     return tensors, record
 

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sgtb.core.dtypes import Doubles, Longs
 from sgtb.core.errors import ProblemsError, SettingsError
-from sgtb.evaluation.metrics import Accuracy, Longs
+from sgtb.evaluation.metrics import Accuracy
 
-Doubles = npt.NDArray[np.float64]
 _DRAWS = 1 << 20  # documents drawn at a time: 8 MB, whatever the number of samples
 
 

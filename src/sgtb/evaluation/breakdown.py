@@ -8,9 +8,8 @@ from typing import Literal, NamedTuple, get_args
 
 from sgtb.core.errors import SettingsError
 from sgtb.core.records import Document, Mention
-from sgtb.evaluation.candidate_lists import Candidates, candidates_of
 from sgtb.evaluation.metrics import share
-from sgtb.evaluation.system_answers import SystemAnswers
+from sgtb.evaluation.system_answers import Candidates, SystemAnswers, candidates_of
 
 By = Literal["ambiguity", "type", "length", "words", "frequency"]
 UNTYPED = "?"

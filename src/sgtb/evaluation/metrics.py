@@ -9,15 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sgtb.core.dtypes import Longs
 from sgtb.core.errors import ProblemsError
 from sgtb.core.records import NIL, Document, Mention
-from sgtb.evaluation.candidate_lists import Candidates, candidates_of
 from sgtb.evaluation.page_titles import resolve
-from sgtb.evaluation.system_answers import SystemAnswers
-
-Longs = npt.NDArray[np.int64]
+from sgtb.evaluation.system_answers import Candidates, SystemAnswers, candidates_of
 
 
 @dataclass(frozen=True, eq=False)

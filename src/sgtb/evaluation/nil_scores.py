@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sgtb.core.dtypes import Bools, Doubles
 from sgtb.core.errors import ProblemsError
 from sgtb.core.records import NIL, Document
 from sgtb.evaluation.metrics import PrecisionRecall, share
 from sgtb.evaluation.system_answers import SystemAnswers
-
-Doubles = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sgtb.core.dtypes import Bools, Doubles
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.evaluation.metrics import share
-
-Doubles = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 CERTAIN = 1e-6
 """For the log loss, confidences are clipped to this distance from 0 and 1."""

@@ -1,4 +1,4 @@
-"""Answers: the entities that a system chose, by document and mention."""
+"""Answers and candidate lists: the entities that a system chose, and those it could choose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,3 +78,25 @@ def check_fit(documents: Sequence[Document], rows: Sequence[Sequence[object]], w
         raise ProblemsError(
             f"{what} for {len(rows)} documents, but there are only {len(documents)}{last}"
         )
+
+
+# Candidate lists: the entities a system could choose from.
+
+
+Candidates = Sequence[Sequence[Sequence[str]]]
+"""Per document and mention the ids of its candidates."""
+
+
+def candidates_of(documents: Sequence[Document], candidates: Candidates | None) -> Candidates:
+    """Return the given candidates, checked; None: those of the mentions themselves."""
+    if candidates is None:
+        return [[mention.candidates or () for mention in doc.mentions] for doc in documents]
+    check_fit(documents, candidates, "candidate lists")
+    for document, row in zip(documents, candidates, strict=True):
+        for t, listed in enumerate(row):
+            if isinstance(listed, str):
+                raise ProblemsError(
+                    f"document {document.id}: the candidates of mention {t} are the text "
+                    f"{listed!r}; give a list of entity ids"
+                )
+    return candidates

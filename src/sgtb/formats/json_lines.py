@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sgtb.core.errors import CorpusError
+from sgtb.core.errors import CorpusError, SgtbError
 from sgtb.core.records import Document
 from sgtb.formats.annotated import Annotation
 from sgtb.formats.corpus_format import Format
@@ -139,7 +139,7 @@ def id_text(value: Any, key: str, error: Callable[[str], CorpusError]) -> str:
     return checked_text({key: str(value)}, key, error)
 
 
-def whole_number(value: Any, key: str, error: Callable[[str], CorpusError]) -> int:
+def whole_number(value: Any, key: str, error: Callable[[str], SgtbError]) -> int:
     """Return a field that must be an integer."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise error(f'"{key}" should be a whole number, not {json_shown(value)}')

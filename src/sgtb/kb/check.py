@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -22,11 +21,11 @@ from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress
 from sgtb.kb.build.kb_writer import DEFAULT_MEMORY, grouped_names, name_record, popularity_key
 from sgtb.kb.build.sorted_runs import SortedRuns
-from sgtb.kb.columns import column_path
+from sgtb.kb.columns import column_path, list_items, read_extent
 from sgtb.kb.entity import TYPES
 from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.kb.layout import COLUMNS, HEADER, item_size
+from sgtb.kb.layout import COLUMNS, item_size
 from sgtb.kb.name_index import by_name, pack_name, source_weights, unpack_name
 
 MAX_PROBLEMS = 20
@@ -109,15 +108,9 @@ def _checksums(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
     folder, state = kb.folder, kb.state
     for done, column in enumerate(COLUMNS):
         progress("checksums", done, len(COLUMNS))
-        path, extent = column_path(folder, column), state.columns[column]
-        left, crc = extent.items * item_size(column, state.dimensions), 0
-        with open(path, "rb") as file:
-            file.seek(HEADER.size)
-            while block := file.read(min(left, 1 << 20)):
-                crc = zlib.crc32(block, crc)
-                left -= len(block)
-        if crc != extent.crc:
-            yield f"{path}: wrong checksum: bytes were changed"
+        extent, size = state.columns[column], item_size(column, state.dimensions)
+        if read_extent(folder, column, size, extent.items).crc != extent.crc:
+            yield f"{column_path(folder, column)}: wrong checksum: bytes were changed"
 
 
 def _rows(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
@@ -154,7 +147,7 @@ def _rows(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
 
 def _links(kb: KnowledgeBase) -> Iterator[str]:
     rows, path = kb.rows, column_path(kb.folder, "links")
-    owner, target = _flat(kb, "links", kb.link_targets)
+    owner, target = list_items(rows, "links", kb.link_targets)
     yield from _each(
         path,
         owner,
@@ -176,7 +169,7 @@ def _links(kb: KnowledgeBase) -> Iterator[str]:
 
 def _near(kb: KnowledgeBase) -> Iterator[str]:
     rows, path = kb.rows, column_path(kb.folder, "near")
-    owner, item = _flat(kb, "near", kb.near_items)
+    owner, item = list_items(rows, "near", kb.near_items)
     other, count = item["other"], item["count"]
     bad = (other < 0) | (other >= len(rows))
     yield from _each(
@@ -291,19 +284,6 @@ def _tie_key(kb: KnowledgeBase) -> Callable[[int], tuple[float, bytes]]:
 def _stated(path: Path, what: str, found: int, stated: int) -> Iterator[str]:
     if found != stated:
         yield f"{path}: {found:,} {what}, but there should be {stated:,}"
-
-
-def _flat(
-    kb: KnowledgeBase, column: str, items: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    """Return owner and item of all lists, concatenated."""
-    rows = kb.rows
-    owners = np.flatnonzero(rows["alive"])
-    size = rows[column][owners].astype(np.int64)
-    ends = np.cumsum(size)
-    total = int(ends[-1]) if len(ends) else 0
-    index = np.repeat(rows[f"{column}_at"][owners] - (ends - size), size) + np.arange(total)
-    return np.repeat(owners, size), items[index]
 
 
 def _unordered(owner: npt.NDArray[Any], item: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -11,8 +11,12 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.dtypes import Longs
 from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.ragged import sliced
 from sgtb.kb.layout import DTYPES, FORMAT, HEADER, MAGIC, item_size
+
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,21 @@ def check_header(path: Path, column: str, size: int, items: int, build: bytes) -
         )
 
 
+def read_extent(folder: Path, column: str, size: int, items: int | None = None) -> Extent:
+    """Return number and checksum of the items in a column's file, of `size` bytes each.
+
+    items  read at most so many; None: all
+    """
+    crc = length = 0
+    left = -1 if items is None else items * size
+    with open(column_path(folder, column), "rb") as file:
+        file.seek(HEADER.size)
+        while block := file.read(_BLOCK if left < 0 else min(left - length, _BLOCK)):
+            crc = zlib.crc32(block, crc)
+            length += len(block)
+    return Extent(length // size if size else 0, crc)
+
+
 def columns_size(extents: Mapping[str, Extent], dimensions: int) -> int:
     """Return the size of all columns in bytes."""
     return sum(
@@ -83,6 +102,16 @@ def map_column(
     mode: Any = "c" if column == "entities" else "r"
     # A plain array: every index into a memmap makes another one, in Python.
     return np.memmap(path, dtype, mode, HEADER.size, shape).view(np.ndarray)
+
+
+def list_items(
+    rows: npt.NDArray[np.void], column: str, items: npt.NDArray[Any]
+) -> tuple[Longs, npt.NDArray[Any]]:
+    """Return owner and value of all list items of the entities that were not removed."""
+    alive = np.flatnonzero(rows["alive"])
+    at = rows[f"{column}_at"][alive]
+    found = sliced(items, at, at + rows[column][alive])
+    return np.repeat(alive, np.diff(found.indptr)), found.data
 
 
 class Appender:

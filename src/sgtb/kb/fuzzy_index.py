@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
+from sgtb.kb.entity import SimilarNames
 from sgtb.native import count_name_tokens, fill_name_index, search_names
 
 Numbers = npt.NDArray[np.uint32]
@@ -133,3 +134,29 @@ class FuzzyIndex(NamedTuple):
     def name(self, number: int) -> str:
         """Return a name by its number."""
         return bytes(self.text[self.offsets[number] : self.offsets[number + 1]]).decode()
+
+
+def most_similar(
+    indexes: Sequence[FuzzyIndex], names: Sequence[str], limit: int, containing: bool
+) -> SimilarNames:
+    """Return the most similar names of all indexes."""
+    found = [index.search(names, limit, containing=containing) for index in indexes]
+    if len(indexes) == 1:
+        ((one,), (index,)) = found, indexes
+        kept = np.arange(limit) < one.n_found[:, None]
+        ends = np.concatenate([[0], np.cumsum(one.n_found, dtype=np.int64)])
+        return SimilarNames(ends, [*map(index.name, one.name[kept].tolist())], one.scores[kept])
+    offsets, chosen, scores = [0], list[str](), [np.zeros((0, len(SCORES)), np.float32)]
+    for i in range(len(names)):
+        both = [
+            (-float(one.scores[i, j, 0]), index.name(int(one.name[i, j])), one.scores[i, j])
+            for one, index in zip(found, indexes, strict=True)
+            for j in range(one.n_found[i])
+        ]
+        # Names of entities changed since the build are in both.
+        unique = {item[1]: item for item in both}
+        both = sorted(unique.values(), key=lambda item: item[:2])
+        chosen += [name for _, name, _ in both[:limit]]
+        scores += [row[None] for _, _, row in both[:limit]]
+        offsets.append(len(chosen))
+    return SimilarNames(np.array(offsets, np.int64), chosen, np.concatenate(scores))

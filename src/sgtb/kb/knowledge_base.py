@@ -13,6 +13,7 @@ import lmdb
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.ragged import Ragged, Texts, sliced
 from sgtb.kb import environment
@@ -27,7 +28,7 @@ from sgtb.kb.entity import (
     SimilarNames,
 )
 from sgtb.kb.environment import Environment, State
-from sgtb.kb.fuzzy_index import SCORES, FuzzyIndex, NameTexts
+from sgtb.kb.fuzzy_index import FuzzyIndex, NameTexts, most_similar
 from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.layout import (
     CANDIDATE,
@@ -44,10 +45,6 @@ from sgtb.kb.mapped_pages import release_array, release_file
 from sgtb.kb.name_index import NameValue, Spelling, unpack_name, unpack_spellings
 from sgtb.kb.name_variants import VARIANT
 from sgtb.text.normalization import normal_name
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 TOP = 30
 """Default limit of candidates per name, as in the paper."""
@@ -150,7 +147,7 @@ class KnowledgeBase:
 
     def number(self, id: str) -> int | None:
         """Return an entity's number; None: unknown id."""
-        return self._number(id.encode("utf-8", "surrogatepass"))
+        return self.numbers([id])[0]
 
     def numbers(self, ids: Sequence[str]) -> list[int | None]:
         """Return the numbers of many entities; None: unknown id."""
@@ -289,7 +286,7 @@ class KnowledgeBase:
         with self._reading():
             indexes = [index for index in (self.fuzzy, self._fresh_names()) if index]
         try:
-            return _similar_names(indexes, usable, limit, containing)
+            return most_similar(indexes, usable, limit, containing)
         except ValueError as error:
             raise _damaged(self.folder, str(error)) from None
 
@@ -525,13 +522,6 @@ class KnowledgeBase:
                     f"{self._opened().path}: damaged: {error}; build the knowledge base again"
                 ) from None
 
-    def _number(self, key: bytes) -> int | None:
-        if not 0 < len(key) <= MAX_KEY:
-            return None
-        with self._reading() as (tables, transaction):
-            value = transaction.get(key, None, tables.ids)
-            return None if value is None else int(NUMBER.unpack(value)[0])
-
     def _numbered(self, entity: int | str) -> int:
         if not isinstance(entity, str):
             return entity
@@ -579,32 +569,6 @@ def _mapped(
             )
         rows[number] = np.frombuffer(value, ROW)[0]
     return mapped
-
-
-def _similar_names(
-    indexes: Sequence[FuzzyIndex], names: Sequence[str], limit: int, containing: bool
-) -> SimilarNames:
-    """Return the most similar names of all indexes."""
-    found = [index.search(names, limit, containing=containing) for index in indexes]
-    if len(indexes) == 1:
-        ((one,), (index,)) = found, indexes
-        kept = np.arange(limit) < one.n_found[:, None]
-        ends = np.concatenate([[0], np.cumsum(one.n_found, dtype=np.int64)])
-        return SimilarNames(ends, [*map(index.name, one.name[kept].tolist())], one.scores[kept])
-    offsets, chosen, scores = [0], list[str](), [np.zeros((0, len(SCORES)), np.float32)]
-    for i in range(len(names)):
-        both = [
-            (-float(one.scores[i, j, 0]), index.name(int(one.name[i, j])), one.scores[i, j])
-            for one, index in zip(found, indexes, strict=True)
-            for j in range(one.n_found[i])
-        ]
-        # Names of entities changed since the build are in both.
-        unique = {item[1]: item for item in both}
-        both = sorted(unique.values(), key=lambda item: item[:2])
-        chosen += [name for _, name, _ in both[:limit]]
-        scores += [row[None] for _, _, row in both[:limit]]
-        offsets.append(len(chosen))
-    return SimilarNames(np.array(offsets, np.int64), chosen, np.concatenate(scores))
 
 
 def _damaged(path: Path, problem: str) -> KnowledgeBaseError:

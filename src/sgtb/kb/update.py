@@ -15,6 +15,7 @@ import lmdb
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.dtypes import Ints
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.build.entity_fields import GIVEN
 from sgtb.kb.build.entity_lines import EntityLine, EntityList
@@ -37,8 +38,6 @@ from sgtb.kb.name_index import (
 )
 from sgtb.kb.name_variants import VARIANT, VariantRules
 from sgtb.kb.unit_vectors import unit_halves
-
-Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,6 @@ class _Change:
         self._rows: dict[int, npt.NDArray[np.void]] = {}
         self._ids: dict[str, int | None] = {}
         self._id_of: dict[int, str] = {}
-        self._spellings: dict[int, tuple[Spelling, ...]] = {}
         self._names: dict[bytes, tuple[Counts, tuple[int, int]]] = {}
         self._aliases = self._links = self._unknown = 0
         self._own_types = OwnTypes(kb.state.own_types)

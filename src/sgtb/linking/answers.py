@@ -11,9 +11,8 @@ from sgtb.core.dtypes import Doubles, Ints, Longs
 from sgtb.core.records import NIL
 from sgtb.core.sparse_matrix import Scalar
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.decision_policy import NIL_RUNNER_UP, NO_RUNNER_UP
 from sgtb.linking.candidates.candidate_table import CandidateTable
-from sgtb.linking.decisions import Decisions
+from sgtb.linking.decisions import NIL_RUNNER_UP, NO_RUNNER_UP, Decisions
 from sgtb.linking.links import NIL_CARD, Card, LinkColumns
 from sgtb.linking.mentions.chunks import Chunk
 from sgtb.linking.problem_packing import Layout

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from sgtb.boosting.search.plan import MAX_BEAM_WIDTH
+from sgtb.boosting.search.beam import MAX_BEAM_WIDTH
 from sgtb.core.errors import SettingsError
 from sgtb.linking.calibration.confidence import check_share
 from sgtb.linking.mentions.mention_settings import MentionSettings

@@ -7,7 +7,7 @@ that has the evidence of the schema.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -16,11 +16,10 @@ import numpy as np
 from sgtb.boosting.model_file import Model, model_of, model_record, model_tensors
 from sgtb.core.errors import KnowledgeBaseError, ModelFileError, SgtbError
 from sgtb.core.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
-from sgtb.linking.calibration.confidence import Confidence
-from sgtb.linking.calibration.decision_policy import NilRule
+from sgtb.linking.calibration.confidence import Confidence, NilRule
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
 from sgtb.linking.candidates.weak_names import TrainedNames
-from sgtb.linking.entities.background import Background
+from sgtb.linking.entities.background import Background, Lexicon
 from sgtb.linking.entities.entity_source import (
     DESCRIPTIONS,
     ENTITY_VECTORS,
@@ -31,7 +30,6 @@ from sgtb.linking.entities.entity_source import (
     WORD_VECTORS,
     Evidence,
 )
-from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
 from sgtb.linking.features.feature_registry import COLLECTIVE
 from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Tagger
@@ -126,7 +124,7 @@ class LinkerModel:
                 "pairs": list(self.schema.pairs),
             },
             "without": list(self.without),
-            "candidates": _as_dict(self.candidates),
+            "candidates": asdict(self.candidates),
             "texts": lexicon.n_texts,
             "titles": lexicon.n_titles,
             "least_popularity": background.least_popularity,
@@ -159,10 +157,6 @@ class LinkerModel:
             raise ModelFileError(
                 f"{path}: its record is incomplete or malformed ({error})"
             ) from None
-
-
-def _as_dict(settings: CandidateSettings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in settings.__dataclass_fields__}
 
 
 def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: object) -> LinkerModel:

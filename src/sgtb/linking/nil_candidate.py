@@ -8,18 +8,15 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from sgtb.boosting.data.pairs import PairTable, TablePairs
 from sgtb.boosting.data.problems import Problems
-from sgtb.core.dtypes import Floats, Longs
+from sgtb.core.dtypes import Bools, Floats, Longs
 from sgtb.core.errors import ProblemsError
 from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_registry import LABELS
 from sgtb.linking.features.schema import Schema
-
-Bools = npt.NDArray[np.bool_]
 
 GROUP = "nil"
 """Feature group of the columns that only the NIL candidate has."""

@@ -19,13 +19,12 @@ from sgtb.core.errors import RequestError
 from sgtb.core.records import Document
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.answers import Cards, LinkBuilder
-from sgtb.linking.calibration.decision_policy import DecisionPolicy
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
 from sgtb.linking.candidates.candidate_table import CandidateTable
-from sgtb.linking.decisions import decide, with_unsearched
+from sgtb.linking.decisions import DecisionPolicy, decide, with_unsearched
 from sgtb.linking.entities.background import Background
+from sgtb.linking.entities.entity_facts import FactStore
 from sgtb.linking.entities.entity_source import KbSource
-from sgtb.linking.entities.fact_store import FactStore
 from sgtb.linking.features.feature_matrix import Table
 from sgtb.linking.features.schema import Schema
 from sgtb.linking.link_options import LinkerSettings, LinkOptions

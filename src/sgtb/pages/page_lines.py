@@ -23,6 +23,7 @@ from sgtb.pages.pages_settings import IdKey
 from sgtb.text.normalization import normal_name
 from sgtb.wikipedia.build.build_report import DroppedPage
 from sgtb.wikipedia.build.page_counters import name_hashes
+from sgtb.wikipedia.build.page_rows import shard
 
 PAGE_COLUMNS = {
     "place": "INTEGER", "lists": "TINYINT", "id": "VARCHAR", "title": "VARCHAR",
@@ -69,11 +70,6 @@ def line_chunks(files: Sequence[Path]) -> Iterator[LineChunk]:
                 yield LineChunk(number, str(file), line, data)
                 number += 1
                 line += data.count(b"\n")
-
-
-def page_shard(folder: Path, kind: str, number: int) -> Path:
-    """Return the path of a shard."""
-    return folder / f"{kind}-{number:06d}.{'tsv' if kind in ('pages', 'names') else 'txt'}"
 
 
 def write_page_rows(chunk: LineChunk, folder: Path, ids: IdKey) -> ChunkSummary:
@@ -153,4 +149,4 @@ class _PageRows:
         )
         for kind, lines in (("pages", self._pages), ("names", names), ("cased", self._texts)):
             data = "".join(lines).encode("utf-8", "replace")
-            page_shard(folder, kind, number).write_bytes(data)
+            shard(folder, kind, number).write_bytes(data)

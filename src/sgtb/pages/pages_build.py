@@ -7,7 +7,6 @@ Worker processes read pages and find names; what needs more than one page is cou
 file that spills to disk. The result does not depend on the number of workers.
 """
 
-import shutil
 import time
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -15,27 +14,19 @@ from contextlib import closing
 from functools import lru_cache, partial
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from sgtb.core.errors import KnowledgeBaseError, import_extra
 from sgtb.core.progress import Progress, silent
 from sgtb.core.workers import ordered_results
-from sgtb.kb.build.kb_writer import KbWriter
-from sgtb.kb.kb_folder import building
 from sgtb.kb.name_variants import DEFAULT_RULES
 from sgtb.pages.cased_text import NameMatches, NameTable, without_signs
 from sgtb.pages.name_decisions import NameDecisions
-from sgtb.pages.page_lines import line_chunks, page_shard, write_page_rows
+from sgtb.pages.page_lines import line_chunks, write_page_rows
 from sgtb.pages.page_links import PageLinks
 from sgtb.pages.pages_report import NameUseCounts, PagesReport
 from sgtb.pages.pages_settings import PagesSettings
 from sgtb.wikipedia.build.build_report import DroppedPage, VectorCounts
-from sgtb.wikipedia.build.duckdb_store import DuckDbStore
-from sgtb.wikipedia.build.kb_tables import count_near, write_entities, write_links, write_near
-from sgtb.wikipedia.build.kb_vectors import train, write_corpus
-from sgtb.wikipedia.build.name_pages import TextShards, name_pages
-from sgtb.wikipedia.build.page_rows import PAGE_BITS
+from sgtb.wikipedia.build.kb_tables import TableBuild, build_folder
+from sgtb.wikipedia.build.page_rows import shard
 
 __all__ = ["PagesReport", "PagesSettings", "build_pages"]
 
@@ -56,69 +47,48 @@ def build_pages(
     settings = settings or PagesSettings()
     for package in ("duckdb", *(["gensim"] if settings.vectors else [])):
         import_extra(package, "wiki", "building from pages needs")
-    with building(path) as folder:
-        build = _PagesBuild(files, settings, folder, progress or silent)
+    with (
+        build_folder(path) as folder,
+        closing(_PagesBuild(files, settings, folder, progress or silent)) as build,
+    ):
         try:
-            report = build.run(begin)
+            return build.run(begin)
         except BrokenProcessPool:
             raise KnowledgeBaseError(
                 "a worker process ended, perhaps because memory ran out; use fewer workers"
             ) from None
-        finally:
-            build.close()
-        shutil.rmtree(folder / "work")
-    return report
 
 
-class _PagesBuild:
+class _PagesBuild(TableBuild):
     """The stages of a build."""
 
     def __init__(
         self, files: Sequence[Path], settings: PagesSettings, folder: Path, progress: Progress
     ) -> None:
-        self._files, self._settings, self._folder = files, settings, folder
-        self._progress = progress
-        self._work = folder / "work"
-        self._work.mkdir()
-        self._db = DuckDbStore(self._work, settings.memory * 3 // 4, settings.workers)
+        super().__init__(folder, settings, progress)
+        self._files, self._settings = files, settings
         self._links = PageLinks(self._db, self._work)
-        self._writer: KbWriter | None = None
         self._chunks = self._pages = self._dropped_count = 0
         self._dropped: list[DroppedPage] = []
 
-    def close(self) -> None:
-        """Close all files, so that they can be deleted."""
-        self._db.close()
-        if self._writer is not None:
-            self._writer.close()
-
     def run(self, begin: float) -> PagesReport:
         """Run all stages; `begin` is the time at which the build started."""
-        settings, db, progress = self._settings, self._db, self._progress
         self._read()
         lists, repeated = self._links.load_pages() if self._pages else (0, 0)
-        if not self._pages or not db.count_of("entities"):
+        if not self._pages or not self._db.count_of("entities"):
             names = ", ".join(map(str, self._files))
             raise KnowledgeBaseError(f'{names}: no page; each line has "title" and "text"')
         self._match()
         uses = self._decide()
         edges, spellings = self._links.count_all()
-        pairs = count_near(db, settings.min_together, settings.memory // 16, progress)
-        writer = self._writer = KbWriter(
-            self._folder,
-            db.count_of("entities"),
-            settings.sources,
-            settings.dimensions if settings.vectors else 0,
-            self._origin(),
-            variants=DEFAULT_RULES,
-            memory=settings.memory // 4,
-            progress=progress,
+        settings, trained = self._settings, self._settings.vectors
+        dimensions = settings.dimensions if trained else 0
+        writer, pairs, omitted = self._write_tables(
+            settings.sources, dimensions, self._origin(), DEFAULT_RULES, "id"
         )
-        omitted = write_entities(db, writer, progress, "id")
-        write_links(db, writer, progress)
-        write_near(db, writer, progress)
-        vectors = self._write_vectors(writer)
-        state = writer.finish(self._name_pages(writer, lists + repeated > 0))
+        texts = [shard(self._work, "text", chunk) for chunk in range(self._chunks)]
+        vectors = self._train_vectors(writer, texts) if trained else VectorCounts(0, 0, 0, 0)
+        state = writer.finish(self._name_pages(writer, texts, lists + repeated > 0))
         return PagesReport(
             files=tuple(map(str, self._files)),
             pages=self._pages,
@@ -192,47 +162,12 @@ class _PagesBuild:
             "min_together": self._settings.min_together,
         }
 
-    def _write_vectors(self, writer: KbWriter) -> VectorCounts:
-        settings = self._settings
-        if not settings.vectors:
-            return VectorCounts(0, 0, 0, 0)
-        corpus = self._work / "corpus.txt"
-        for chunk in range(self._chunks):
-            write_corpus(self._db, page_shard(self._work, "text", chunk), chunk, corpus)
-            self._progress("corpus", chunk + 1, self._chunks)
-        return train(corpus, writer, settings, self._progress)
-
-    def _name_pages(self, writer: KbWriter, some_left_out: bool) -> npt.NDArray[np.uint32]:
-        """Count on how many pages names are links, and on how many they occur."""
-
-        def kept_pages(chunk: int) -> frozenset[int] | None:
-            if not some_left_out:
-                return None
-            first = chunk << PAGE_BITS
-            found = self._db.rows(
-                "SELECT page - $1 FROM owners WHERE page BETWEEN $1 AND $2",
-                first, first + (1 << PAGE_BITS) - 1,
-            )  # fmt: skip
-            return frozenset(position for (position,) in found)
-
-        return name_pages(
-            writer.names(),
-            TextShards(
-                [page_shard(self._work, "text", chunk) for chunk in range(self._chunks)], kept_pages
-            ),
-            self._db,
-            self._work / "name-pages.npy",
-            memory=self._settings.memory // 4,
-            threads=self._settings.workers,
-            progress=lambda done: self._progress("names in text", done, self._chunks),
-        )
-
 
 def match_shard(chunk: int, folder: Path, table: tuple[str, ...]) -> NameMatches:
     """Find names in the cased text of a chunk, and replace that by text without signs."""
-    path = page_shard(folder, "cased", chunk)
+    path = shard(folder, "cased", chunk)
     text = path.read_bytes()
-    page_shard(folder, "text", chunk).write_bytes(without_signs(text))
+    shard(folder, "text", chunk).write_bytes(without_signs(text))
     path.unlink()
     return _table(table).match(text).first_of_page()
 

@@ -1,7 +1,6 @@
 """PagesReport: counts of what a build from plain pages has read, found and left out."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from sgtb.wikipedia.build.build_report import DroppedPage, VectorCounts
 
@@ -47,7 +46,3 @@ class PagesReport:
     dropped: tuple[DroppedPage, ...]
     dropped_beyond: int
     seconds: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as a JSON object."""
-        return asdict(self)

@@ -5,12 +5,9 @@ wrong number of values. The caller handles such a line.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from sgtb.core.dtypes import Floats, Longs
 from sgtb.native import read_decimal_rows
-
-Floats = npt.NDArray[np.float32]
-Longs = npt.NDArray[np.int64]
 
 _MOST_ROWS = 4096
 

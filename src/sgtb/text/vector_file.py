@@ -28,12 +28,12 @@ from typing import BinaryIO, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.dtypes import Floats
 from sgtb.core.errors import KnowledgeBaseError, SettingsError
 from sgtb.core.files import open_unpacked
 from sgtb.text.decimal_rows import DecimalRows
 
 Format = Literal["word2vec text", "word2vec binary", "GloVe text", "wikipedia2vec text"]
-Floats = npt.NDArray[np.float32]
 RowBlock = tuple[int, list[bytes], Floats]
 """Index of the first row, keys, vectors."""
 

@@ -10,8 +10,9 @@ import pytest
 from sgtb.boosting import StructuredGradientBoosting, TrainingSettings
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.records import NIL
-from sgtb.linking.calibration.confidence import Confidence, Curve
-from sgtb.linking.calibration.decision_policy import (
+from sgtb.linking.calibration.confidence import (
+    Confidence,
+    Curve,
     NilRule,
     best_threshold,
     choose_threshold,

@@ -12,7 +12,7 @@ from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add, remove
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
-from sgtb.linking.candidates.matched_lists import SIMILARITY
+from sgtb.linking.candidates.candidate_table import SIMILARITY
 from sgtb.native import keep_strongest
 from sgtb.text.normalization import normal_name
 from tests.helpers.kb_worlds import build, write_lines

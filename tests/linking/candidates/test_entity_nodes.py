@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import CandidateTable, Nodes
-from sgtb.linking.candidates.matched_lists import MATCHES
+from sgtb.linking.candidates.candidate_table import MATCHES, CandidateTable, Nodes
 
 
 def candidates_of(entities_of_mentions):

@@ -8,10 +8,9 @@ from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add
 from sgtb.linking.entities import background as background_module
-from sgtb.linking.entities.background import TOPIC_WIDTH, Background
+from sgtb.linking.entities.background import TOPIC_WIDTH, Background, Lexicon, descriptions
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import KbSource, TableSource
-from sgtb.linking.entities.lexicon import Lexicon, descriptions
 from sgtb.text.normalization import normal_words
 from tests.helpers.kb_worlds import write_lines
 from tests.helpers.linking_builders import (

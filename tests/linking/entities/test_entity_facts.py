@@ -7,10 +7,9 @@ import pytest
 
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.entities import entity_facts as facts_module
-from sgtb.linking.entities.background import Background
+from sgtb.linking.entities.background import Background, Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import KbSource, TableSource
-from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.contexts import Clues
 from sgtb.text.word_vectors import WordVectors
 from tests.helpers.linking_builders import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgtb.core.ragged import Texts
-from sgtb.linking.entities.lexicon import BEGINNING, name_fingerprints, string_numbers
+from sgtb.linking.entities.background import BEGINNING, name_fingerprints, string_numbers
 from tests.helpers.linking_builders import string_number
 
 NAMES = [

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from sgtb.linking.entities import lexicon as lexicon_module
-from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.linking.entities import background as background_module
+from sgtb.linking.entities.background import Lexicon
 from sgtb.text.word_vectors import WordVectors
 from tests.helpers.linking_builders import document
 
@@ -55,7 +55,7 @@ def test_words_of_descriptions_are_known_and_rare():
 
 
 def test_of_many_descriptions_shared_words_are_known(monkeypatch):
-    monkeypatch.setattr(lexicon_module, "DESCRIPTIONS_PER_WORD", 2)
+    monkeypatch.setattr(background_module, "DESCRIPTIONS_PER_WORD", 2)
     given = ["tarn lake", "tarn sea", "hill", "hill"]
     lexicon = Lexicon.build((), (), None, given)
     assert lexicon.words == ("hill", "tarn")

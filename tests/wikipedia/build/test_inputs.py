@@ -1,6 +1,7 @@
 """What is given besides dumps, what may be wrong with it, builds that fail, and real dumps."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -92,13 +93,13 @@ def test_lines_that_vectors_are_trained_on(dump, tmp_path, monkeypatch):
     """The page's entity, the words, and after the words of a link its entity."""
     lines = []
 
-    def note(corpus, *_):
+    def note(corpus, *_, **__):
         for line in corpus.read_text().replace("\x1f", "@").splitlines():
             own, *tokens = line.split(" ")
             lines.append(" ".join((own, *(token for token in tokens if token != own))))
         raise RuntimeError("enough")
 
-    monkeypatch.setattr("sgtb.wikipedia.build.dump_build.train", note)
+    monkeypatch.setattr("sgtb.wikipedia.build.kb_tables.train", note)
     with pytest.raises(RuntimeError, match="enough"):
         build_wiki([dump], tmp_path / "kb", WikiSettings(vectors="train"))
     expected = "@4 norland is a country its capital is brenning @2 on the alva @1"
@@ -199,11 +200,11 @@ def test_missing_packages_name_the_extra(dump, tmp_path, monkeypatch, package):
     "stage",
     [
         "wikipedia.build.page_rows.extract",
-        "wikipedia.build.dump_build.count_near",
-        "wikipedia.build.dump_build.write_links",
-        "wikipedia.build.dump_build.name_pages",
+        "wikipedia.build.kb_tables.count_near",
+        "wikipedia.build.kb_tables.write_links",
+        "wikipedia.build.kb_tables.name_pages",
         "kb.build.kb_writer.KbWriter.finish",
-        "wikipedia.build.dump_build.shutil.rmtree",
+        "wikipedia.build.kb_tables.shutil.rmtree",
     ],
 )
 def test_a_build_that_fails_leaves_the_old_data(dump, tmp_path, monkeypatch, stage):
@@ -294,7 +295,7 @@ def test_a_path_that_duckdb_cannot_work_in(dump, tmp_path):
 def test_real_dumps(data, tmp_path, name):
     (dump,) = (data / "dumps").glob(f"{name}*")
     report = build_wiki([dump], tmp_path / "kb")
-    links, pages = report.as_json()["links"], report.as_json()["pages"]
+    links, pages = asdict(report)["links"], asdict(report)["pages"]
     assert links.pop("found") == sum(links.values()) > 500
     assert pages.pop("pages") == sum(pages.values())
     assert report.entities == report.pages.articles

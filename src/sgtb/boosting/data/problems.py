@@ -168,14 +168,17 @@ class Problems:
             pairs=concatenate_pairs([p.pairs for p in parts]),
         )
 
+    def tensors(self) -> dict[str, Any]:
+        """Return all arrays by name, those of the pair features included."""
+        own = {name: getattr(self, name) for name in _TENSORS}
+        if isinstance(self.pairs, BlockPairs):
+            return own | {"block": self.pairs.block}
+        return own | {"row": self.pairs.row, **vars(self.pairs.table)}
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one safetensors file."""
-        tensors = {name: getattr(self, name) for name in _TENSORS}
-        if isinstance(self.pairs, BlockPairs):
-            tensors |= {"block": self.pairs.block}
-        else:
-            tensors |= {"row": self.pairs.row, **vars(self.pairs.table)}
-        write_tensors(path, tensors, {"kind": "problems", "version": 1, "n_pair": self.n_pair})
+        record = {"kind": "problems", "version": 1, "n_pair": self.n_pair}
+        write_tensors(path, self.tensors(), record)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = 1 << 36) -> "Problems":

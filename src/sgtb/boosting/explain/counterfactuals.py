@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.search.beam import Decoding, SearchArrays, SearchInput, visit_order
-from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.search.beam import Decoding, SearchArrays, SearchInput, SearchPlan, visit_order
 from sgtb.boosting.trees.forest import TreeMasks
 from sgtb.core.dtypes import Doubles, Ints
 from sgtb.core.errors import ProblemsError, SettingsError

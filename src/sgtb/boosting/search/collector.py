@@ -9,12 +9,12 @@ from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.search.beam import (
     SearchInput,
     SearchModel,
+    SearchPlan,
     VisitOrder,
     bin_local,
     no_clamp,
     visit_order,
 )
-from sgtb.boosting.search.plan import SearchPlan
 from sgtb.boosting.trees.forest import ForestBuilder
 from sgtb.boosting.trees.histogram import padded
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs

@@ -19,7 +19,7 @@ from sgtb.boosting import (
     TreeSettings,
 )
 from sgtb.boosting.model_file import Model
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.boosting.trainer import accuracy_of
 from sgtb.cli.linker_options import AsJson, Quiet, print_json
 from sgtb.cli.train_input import check_output

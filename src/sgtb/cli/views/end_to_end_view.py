@@ -5,7 +5,13 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from sgtb.cli.views.evaluate_view import heading, percent, score_table, with_interval
+from sgtb.cli.views.evaluate_view import (
+    heading,
+    overview_table,
+    percent,
+    score_table,
+    with_interval,
+)
 from sgtb.cli.views.link_view import open_console, printable
 from sgtb.evaluation import Interval, PrecisionRecall
 from sgtb.evaluation.linkers.end_to_end import LOSSES, MATCHES, EndToEndScores, Loss
@@ -61,7 +67,11 @@ def _retrieval(
 
 
 def _overview(evaluation: Evaluation[EndToEndScores]) -> Table:
-    table = _by_data("data", "system", "gold", "P", "R", "F1", "weak F1", "mentions F1")
+    table = overview_table(
+        "gold: mentions annotated with an entity; in percent: precision (P), recall (R) and F1 by "
+        "strong match, F1 by weak match, F1 of mention detection by strong match",
+        "gold", "P", "R", "F1", "weak F1", "mentions F1",
+    )  # fmt: skip
     for names, scores, system in _by_system(evaluation):
         strong, weak = (system.matches[match] for match in MATCHES)
         found = strong.entities
@@ -70,23 +80,19 @@ def _overview(evaluation: Evaluation[EndToEndScores]) -> Table:
             percent(found.recall), percent(found.f1), percent(weak.entities.f1),
             percent(strong.mentions.f1),
         )  # fmt: skip
-    return _with_caption(
-        table,
-        "gold: mentions annotated with an entity; in percent: precision (P), recall (R) and F1 by "
-        "strong match, F1 by weak match, F1 of mention detection by strong match",
-    )
+    return table
 
 
 def _lost_overview(evaluation: Evaluation[EndToEndScores]) -> Table:
-    table = _by_data("data", "system", *(_SHORT[loss] for loss in LOSSES))
+    table = overview_table(
+        "percent of gold lost at each stage, strong match: entity not in the knowledge base, "
+        "mention not detected, entity not among its candidates, wrongly decided, wrongly NIL",
+        *(_SHORT[loss] for loss in LOSSES),
+    )
     for names, _, system in _by_system(evaluation):
         strong = system.matches["strong"]
         table.add_row(*names, *(percent(strong.lost_share(loss)) for loss in LOSSES))
-    return _with_caption(
-        table,
-        "percent of gold lost at each stage, strong match: entity not in the knowledge base, "
-        "mention not detected, entity not among its candidates, wrongly decided, wrongly NIL",
-    )
+    return table
 
 
 def _by_system(
@@ -96,14 +102,3 @@ def _by_system(
     for scores in evaluation.sets:
         for i, (name, system) in enumerate(scores.systems.items()):
             yield ("" if i else printable(scores.name), printable(name)), scores, system
-
-
-def _by_data(*headings: str) -> Table:
-    table = score_table(*headings)
-    table.columns[1].justify, table.columns[1].no_wrap = "left", True
-    return table
-
-
-def _with_caption(table: Table, caption: str) -> Table:
-    table.caption, table.caption_justify = caption, "left"
-    return table

@@ -80,11 +80,21 @@ def score_table(*headings: str) -> Table:
     return table
 
 
-def _overview(evaluation: Evaluation[SystemScores]) -> Table:
-    table = score_table(
-        "data", "system", "mentions", "in KB", "recall", "of recalled", "of in KB", "title F1"
-    )
+def overview_table(caption: str, *headings: str) -> Table:
+    """Return an empty table of data sets and systems with their scores."""
+    table = score_table("data", "system", *headings)
     table.columns[1].justify, table.columns[1].no_wrap = "left", True
+    table.caption, table.caption_justify = caption, "left"
+    return table
+
+
+def _overview(evaluation: Evaluation[SystemScores]) -> Table:
+    table = overview_table(
+        "mentions: annotated with an entity; in percent: entity in the knowledge base (in KB), "
+        "gold among the candidates (recall), accuracy on recalled mentions and on mentions in "
+        "the knowledge base, Bag-of-Title F1",
+        "mentions", "in KB", "recall", "of recalled", "of in KB", "title F1",
+    )  # fmt: skip
     for scores in evaluation.sets:
         named = scores.known + scores.unknown
         for i, (name, system) in enumerate(scores.systems.items()):
@@ -95,12 +105,6 @@ def _overview(evaluation: Evaluation[SystemScores]) -> Table:
                 percent(share(system.recall.found, named)), percent(system.accuracy_on_recalled),
                 percent(system.accuracy.micro), percent(system.titles.f1),
             )  # fmt: skip
-    table.caption = (
-        "mentions: annotated with an entity; in percent: entity in the knowledge base (in KB), "
-        "gold among the candidates (recall), accuracy on recalled mentions and on mentions in "
-        "the knowledge base, Bag-of-Title F1"
-    )
-    table.caption_justify = "left"
     return table
 
 

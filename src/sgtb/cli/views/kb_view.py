@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from sgtb.kb.entity import Candidate, Entity
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.update import UpdateReport
 from sgtb.pages.pages_report import PagesReport
-from sgtb.wikipedia.build.build_report import DroppedPage, WikiReport
+from sgtb.wikipedia.build.build_report import VectorCounts, WikiReport
 
 _TEXT_SHOWN = 100
 _DROPPED_SHOWN = 10
@@ -43,8 +43,11 @@ def print_built(report: ListReport, out: Path, as_json: bool) -> None:
         print(f"left out: {report.unknown_links:,} links to unknown ids")
 
 
-def print_wiki(report: WikiReport, out: Path) -> None:
+def print_wiki(report: WikiReport, out: Path, as_json: bool) -> None:
     """Print the report of a build from dumps."""
+    if as_json:
+        print(json.dumps(asdict(report)))
+        return
     pages, links, redirects, names = report.pages, report.links, report.redirects, report.names
     held = f", {links.held_out:,} on {report.held_out:,} pages held out" if links.held_out else ""
     rows = {
@@ -70,22 +73,21 @@ def print_wiki(report: WikiReport, out: Path) -> None:
         "entities": (report.entities, f"{report.entity_links:,} links, {report.pairs:,} pairs"),
         "names": (names.names, f"{names.spellings:,} spellings"),
     }
-    if report.vectors.dimensions:
-        words = f"of {report.vectors.dimensions} dimensions, and {report.vectors.words:,} words"
-        rows["vectors"] = (report.vectors.entities, words)
-    _print_counts(rows)
+    _print_counts(rows, report.vectors)
     for given in (*report.pageviews, *report.types, *report.priors):
         bad = f", {given.bad:,} unreadable" if given.bad else ""
         print(
             f"{given.file}: {given.lines:,} lines, {given.used:,} used, "
             f"{given.unknown_titles:,} of unknown titles{bad}"
         )
-    _print_dropped(report.dropped, report.dropped_beyond)
-    print(f"built {out} in {report.seconds:.1f} s")
+    _print_end(report, out)
 
 
-def print_pages(report: PagesReport, out: Path) -> None:
+def print_pages(report: PagesReport, out: Path, as_json: bool) -> None:
     """Print the report of a build from plain pages."""
+    if as_json:
+        print(json.dumps(asdict(report)))
+        return
     uses = report.uses
     rows = {
         "pages": (
@@ -101,12 +103,8 @@ def print_pages(report: PagesReport, out: Path) -> None:
         "entities": (report.entities, f"{report.links:,} links, {report.pairs:,} pairs"),
         "names": (report.names, f"{report.spellings:,} spellings"),
     }
-    if report.vectors.dimensions:
-        words = f"of {report.vectors.dimensions} dimensions, and {report.vectors.words:,} words"
-        rows["vectors"] = (report.vectors.entities, words)
-    _print_counts(rows)
-    _print_dropped(report.dropped, report.dropped_beyond)
-    print(f"built {out} in {report.seconds:.1f} s")
+    _print_counts(rows, report.vectors)
+    _print_end(report, out)
 
 
 def print_merged(report: MergeReport, out: Path, as_json: bool) -> None:
@@ -175,7 +173,10 @@ def print_candidates(
         print(f"link probability {probability:.1%}: the share of pages with this name that link it")
 
 
-def _print_counts(rows: Mapping[str, tuple[int, str]]) -> None:
+def _print_counts(rows: dict[str, tuple[int, str]], vectors: VectorCounts) -> None:
+    if vectors.dimensions:
+        words = f"of {vectors.dimensions} dimensions, and {vectors.words:,} words"
+        rows["vectors"] = (vectors.entities, words)
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(justify="right", no_wrap=True)
@@ -185,12 +186,14 @@ def _print_counts(rows: Mapping[str, tuple[int, str]]) -> None:
     _console().print(table)
 
 
-def _print_dropped(dropped: Sequence[DroppedPage], beyond: int) -> None:
-    for page in dropped[:_DROPPED_SHOWN]:
+def _print_end(report: WikiReport | PagesReport, out: Path) -> None:
+    """Print the first dropped pages, and the time of the build."""
+    for page in report.dropped[:_DROPPED_SHOWN]:
         title = f"{page.title!r}: " if page.title else ""
         print(f"dropped: {page.file}, line {page.line}: {title}{page.reason}")
-    if (more := len(dropped) + beyond - _DROPPED_SHOWN) > 0:
+    if (more := len(report.dropped) + report.dropped_beyond - _DROPPED_SHOWN) > 0:
         print(f"dropped: {more:,} more")
+    print(f"built {out} in {report.seconds:.1f} s")
 
 
 def _shown(value: Any) -> str:

@@ -20,7 +20,7 @@ from sgtb.core.records import Document, Mention
 from sgtb.evaluation import Interval, PrecisionRecall, ratio_interval
 from sgtb.evaluation.linkers.linker_evaluation import EvaluationSettings
 from sgtb.evaluation.linkers.resolved_gold import ResolvedGold
-from sgtb.evaluation.linkers.runs import Place, common_kb, place_label, run_linkers
+from sgtb.evaluation.linkers.runs import Place, Run, common_kb, counted, run_linkers
 from sgtb.evaluation.linkers.scores import Evaluation, SetScores, limits, number, retrieval
 from sgtb.evaluation.metrics import share
 from sgtb.linking.linker import Linker
@@ -123,20 +123,18 @@ def evaluate_end_to_end(
     """
     settings = settings or EvaluationSettings()
     kb = common_kb(linkers)
-    counters: dict[Place, dict[str, EndToEndCounter]] = {}
-    for run in run_linkers(
+    runs = run_linkers(
         linkers, data, baselines=baselines, jobs=jobs, progress=progress, from_text=True
-    ):
-        counter = counters.setdefault(run.place, {}).setdefault(run.system, EndToEndCounter())
-        links = zip(run.found.links, run.choose(run.found), strict=True)
-        counter.add(run.resolved, [_answer(link, entity) for link, entity in links])
-    order = [*linkers, *baselines]
-    sets = [
-        _set_scores(place, place_label(place, counters), {n: by_system[n] for n in order}, settings)
-        for place, by_system in counters.items()
-    ]
+    )
+    places = counted(runs, [*linkers, *baselines], lambda _: EndToEndCounter(), _count)
+    sets = [_set_scores(*place, settings) for place in places]
     about = {"name": kb.path.name, "entities": len(kb)}
     return Evaluation(about, asdict(settings), tuple(sets))
+
+
+def _count(counter: "EndToEndCounter", run: Run) -> None:
+    links = zip(run.found.links, run.choose(run.found), strict=True)
+    counter.add(run.resolved, [_answer(link, entity) for link, entity in links])
 
 
 def near_answers(

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from sgtb.core.dtypes import Longs
 from sgtb.core.errors import SettingsError
 from sgtb.core.progress import Progress
 from sgtb.core.records import Document
@@ -20,8 +21,8 @@ from sgtb.evaluation import (
     ratio_interval,
 )
 from sgtb.evaluation.linkers.resolved_gold import titles_of
-from sgtb.evaluation.linkers.runs import Place, Run, common_kb, place_label, run_linkers
-from sgtb.evaluation.linkers.score_accumulator import Longs, ScoreAccumulator
+from sgtb.evaluation.linkers.runs import Place, Run, common_kb, counted, run_linkers
+from sgtb.evaluation.linkers.score_accumulator import ScoreAccumulator
 from sgtb.evaluation.linkers.scores import Evaluation, SetScores, SystemScores
 from sgtb.evaluation.linkers.systems import chosen_by_linker
 from sgtb.linking.linker import Linker
@@ -70,20 +71,17 @@ def evaluate_linkers(
     """
     settings = settings or EvaluationSettings()
     kb = common_kb(linkers)
-    accumulators: dict[Place, dict[str, ScoreAccumulator]] = {}
-    for run in run_linkers(linkers, data, baselines=baselines, jobs=jobs, progress=progress):
-        seen = run.linker.model.seen or None  # not in models of earlier versions
-        by_system = accumulators.setdefault(run.place, {})
-        _count(by_system.setdefault(run.system, ScoreAccumulator(seen)), run)
-    order = [*linkers, *baselines]
+    runs = run_linkers(linkers, data, baselines=baselines, jobs=jobs, progress=progress)
     sets = [
-        _set_scores(
-            place, place_label(place, accumulators), {n: by_system[n] for n in order}, settings
-        )
-        for place, by_system in accumulators.items()
+        _set_scores(*place, settings)
+        for place in counted(runs, [*linkers, *baselines], _new_scores, _count)
     ]
     about = {"name": kb.path.name, "entities": len(kb)}
     return Evaluation(about, asdict(settings), tuple(sets))
+
+
+def _new_scores(run: Run) -> ScoreAccumulator:
+    return ScoreAccumulator(run.linker.model.seen or None)  # not in models of earlier versions
 
 
 def _count(scores: ScoreAccumulator, run: Run) -> None:

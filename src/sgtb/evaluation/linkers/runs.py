@@ -1,8 +1,8 @@
 """Runs: every document of every data set, linked by every linker."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from typing import NamedTuple, TypeVar
 
 from sgtb.core.errors import SettingsError
 from sgtb.core.progress import Progress, silent
@@ -15,6 +15,7 @@ from sgtb.linking.links import LinkedDocument
 
 Place = tuple[str, str]
 """A data set and a split of it."""
+Counts = TypeVar("Counts")
 
 
 class Run(NamedTuple):
@@ -64,7 +65,29 @@ def run_linkers(
                     progress(f"{name} on {title}", done, total)
 
 
-def place_label(place: Place, places: Iterable[Place]) -> str:
+def counted(
+    runs: Iterable[Run],
+    systems: Sequence[str],
+    new: Callable[[Run], Counts],
+    add: Callable[[Counts, Run], None],
+) -> Iterator[tuple[Place, str, dict[str, Counts]]]:
+    """Yield each split of a data set, its label, and the counts of its runs by system.
+
+    systems  in the order of the counts
+    new      returns the empty counts of a system, given its first run
+    add      adds a run to counts
+    """
+    counts: dict[Place, dict[str, Counts]] = {}
+    for run in runs:
+        by_system = counts.setdefault(run.place, {})
+        if run.system not in by_system:
+            by_system[run.system] = new(run)
+        add(by_system[run.system], run)
+    for place, by_system in counts.items():
+        yield place, _label(place, counts), {system: by_system[system] for system in systems}
+
+
+def _label(place: Place, places: Iterable[Place]) -> str:
     """Return the name of a data set, with its split if it has several."""
     name, split = place
     if sum(other == name for other, _ in places) == 1:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from sgtb.core.dtypes import Longs
 from sgtb.core.records import NIL, Document
 from sgtb.evaluation import (
     Accuracy,
@@ -24,8 +24,6 @@ from sgtb.evaluation import (
 from sgtb.evaluation.breakdown import By, Tally
 from sgtb.evaluation.linkers.resolved_gold import ResolvedGold
 from sgtb.linking.links import Link
-
-Longs = npt.NDArray[np.int64]
 
 
 class DocumentCounts(NamedTuple):

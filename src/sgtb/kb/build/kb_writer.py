@@ -4,7 +4,6 @@ import hashlib
 import math
 import os
 import struct
-import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,13 +15,14 @@ import lmdb
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.dtypes import Ints
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress, silent
 from sgtb.kb import environment
 from sgtb.kb.build.sorted_runs import SortedRuns
 from sgtb.kb.build.type_names import OwnTypes
 from sgtb.kb.build.usable_names import is_id
-from sgtb.kb.columns import Extent, column_path, pack_header
+from sgtb.kb.columns import Extent, column_path, pack_header, read_extent
 from sgtb.kb.entity import TYPES
 from sgtb.kb.environment import State
 from sgtb.kb.fuzzy_index import FuzzyIndex, NameTexts
@@ -50,8 +50,6 @@ from sgtb.kb.name_index import (
 )
 from sgtb.kb.name_variants import VARIANT, VariantRules
 from sgtb.kb.unit_vectors import unit_halves
-
-Ints = npt.NDArray[np.int32]
 
 _NAME_TAIL = struct.Struct(">IBI")
 _BATCH = 20_000
@@ -312,15 +310,7 @@ class KbWriter:
         return tie
 
     def _extent(self, column: str) -> Extent:
-        size = item_size(column, self.dimensions)
-        path = column_path(self.folder, column)
-        crc, length = 0, 0
-        with open(path, "rb") as file:
-            file.seek(HEADER.size)
-            while block := file.read(1 << 20):
-                crc = zlib.crc32(block, crc)
-                length += len(block)
-        return Extent(length // size if size else 0, crc)
+        return read_extent(self.folder, column, item_size(column, self.dimensions))
 
     def _sign(self, build: bytes) -> None:
         """Write the build into the headers of all columns, and sync them to disk."""

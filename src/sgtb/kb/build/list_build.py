@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,7 +94,7 @@ def build_list(
             variants=None if index.header else variants,
             progress=progress,
         )
-        try:
+        with closing(writer):
             for line in entities.read(lambda done: progress("writing", done, size)):
                 if isinstance(line, EntityLine):
                     entities.attempt(_write_entity, writer, index, line)
@@ -105,8 +106,6 @@ def build_list(
                 _write_vectors(writer, entities, index.number)
             pages = _name_pages(writer, index)
             state = writer.finish(pages)
-        finally:
-            writer.close()
     return ListReport.of(state, links.unknown)
 
 

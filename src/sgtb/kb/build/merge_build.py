@@ -8,7 +8,7 @@ that has one.
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -17,18 +17,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.dtypes import Ints, Longs
 from sgtb.core.errors import KnowledgeBaseError, SettingsError
 from sgtb.core.progress import Progress, silent
-from sgtb.core.ragged import sliced
 from sgtb.kb.build.entity_fields import GIVEN, MAX_SOURCES
 from sgtb.kb.build.kb_writer import KbWriter
+from sgtb.kb.columns import list_items
 from sgtb.kb.kb_folder import building
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.name_index import MAX_COUNT, Spelling
 
 MergeKey = Literal["id", "title"]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 _BATCH = 10_000
 
@@ -175,15 +174,13 @@ class _Merge:
         writer = KbWriter(
             folder, total, self._sources, self._dimensions, self._origin, progress=self._progress
         )
-        try:
+        with closing(writer):
             vectors = self._write_entities(writer, total)
             writer.links(*self._links())
             writer.near(*self._pairs())
             if self._dimensions:
                 self._write_vectors(writer, vectors)
             state = writer.finish(self._name_pages(writer))
-        finally:
-            writer.close()
         return MergeReport(
             given=tuple(int((merged >= 0).sum()) for merged in self._members.new),
             entities=total,
@@ -230,8 +227,8 @@ class _Merge:
     def _links(self) -> tuple[Ints, Ints]:
         """Return the distinct links, sorted."""
         keys = [
-            _packed(merged, *_flat(kb.rows, "links", kb.link_targets, alive))
-            for kb, merged, alive in self._each()
+            _packed(merged, *list_items(kb.rows, "links", kb.link_targets))
+            for kb, merged in zip(self._kbs, self._members.new, strict=True)
         ]
         found = np.unique(np.concatenate(keys))
         source, target = _unpacked(found)
@@ -240,8 +237,8 @@ class _Merge:
     def _pairs(self) -> tuple[Ints, Ints, npt.NDArray[np.uint32]]:
         """Return the pairs in both directions with summed counts, sorted."""
         keys, counts = [], []
-        for kb, merged, alive in self._each():
-            owner, items = _flat(kb.rows, "near", kb.near_items, alive)
+        for kb, merged in zip(self._kbs, self._members.new, strict=True):
+            owner, items = list_items(kb.rows, "near", kb.near_items)
             keys.append(_packed(merged, owner, items["other"]))
             counts.append(items["count"].astype(np.float64))
         found, at = np.unique(np.concatenate(keys), return_inverse=True)
@@ -249,10 +246,6 @@ class _Merge:
         a, b = _unpacked(found)
         kept = a != b
         return a[kept], b[kept], np.minimum(total[kept], MAX_COUNT).astype(np.uint32)
-
-    def _each(self) -> Iterator[tuple[KnowledgeBase, Ints, Ints]]:
-        for kb, merged in zip(self._kbs, self._members.new, strict=True):
-            yield kb, merged, np.flatnonzero(merged >= 0).astype(np.int32)
 
     def _write_vectors(self, writer: KbWriter, vectors: list[tuple[int, int, int]]) -> None:
         for k, kb in enumerate(self._kbs):
@@ -283,16 +276,7 @@ class _Merge:
         return np.concatenate(parts)
 
 
-def _flat(
-    rows: npt.NDArray[np.void], column: str, items: npt.NDArray[Any], alive: Ints
-) -> tuple[Ints, npt.NDArray[Any]]:
-    """Return owner and value of all list items of living entities."""
-    at = rows[f"{column}_at"][alive]
-    found = sliced(items, at, at + rows[column][alive])
-    return np.repeat(alive, np.diff(found.indptr)).astype(np.int32), found.data
-
-
-def _packed(merged: Ints, a: Ints, b: npt.NDArray[Any]) -> Longs:
+def _packed(merged: Ints, a: Longs, b: npt.NDArray[Any]) -> Longs:
     """Return pairs of merged numbers as keys; links to removed entities do not exist."""
     keys: Longs = merged[a].astype(np.int64) << 32 | merged[b]
     return keys

@@ -1,6 +1,7 @@
 """PPRforNED builds: a knowledge base from the entities, links and candidate lists of PPRforNED."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 
 from sgtb.core.progress import Progress, silent
@@ -61,7 +62,7 @@ def build_pprforned(
             variants=variants,
             progress=progress,
         )
-        try:
+        with closing(writer):
             for number, id_ in enumerate(entities.ids):
                 writer.entity(
                     id=id_,
@@ -76,6 +77,4 @@ def build_pprforned(
             different = entities.link_source != entities.link_target
             writer.links(entities.link_source[different], entities.link_target[different])
             state = writer.finish()
-        finally:
-            writer.close()
     return ListReport.of(state)

@@ -1,1 +1,1 @@
-"""Confidence, NIL rule and decision policy."""
+"""Confidence and NIL rule."""

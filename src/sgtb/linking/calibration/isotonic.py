@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sgtb.core.dtypes import Doubles, Longs
-from sgtb.linking.calibration.confidence import MAX_POINTS, Bools, Curve
+from sgtb.core.dtypes import Bools, Doubles, Longs
+from sgtb.linking.calibration.confidence import MAX_POINTS, Curve
 
 
 def pool_violators(values: Doubles, weights: Doubles) -> Longs:

@@ -19,7 +19,7 @@ from sgtb.core.errors import RequestError, SettingsError
 from sgtb.core.records import Document
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
-from sgtb.linking.candidates.matched_lists import (
+from sgtb.linking.candidates.candidate_table import (
     EXACT,
     SHARED,
     SIMILARITY,

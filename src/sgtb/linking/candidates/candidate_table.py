@@ -1,17 +1,133 @@
-"""CandidateTable: mentions and their candidates, in flat arrays."""
+"""CandidateTable: mentions and their candidates, in flat arrays; MatchedLists: those of names."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.core.dtypes import Floats, Ints, Longs
+from sgtb.core.dtypes import Bools, Doubles, Floats, Ints, Longs
 from sgtb.core.entities import EntityTable
 from sgtb.core.errors import ProblemsError
 from sgtb.core.records import Document, Mention
-from sgtb.linking.candidates.matched_lists import MATCHES
-from sgtb.native import number_nodes
+from sgtb.kb.entity import CandidateLists
+from sgtb.kb.fuzzy_index import SCORES
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.native import keep_strongest, number_nodes
+
+# Matched lists: the candidates of names in flat arrays, ranked and cut.
+
+
+MATCHES = ("match_exact", "match_variant", "match_trained", "match_shared", *SCORES)
+"""How the name of a mention matches that of a candidate: listed, variant, share of its annotations
+in training, name of another mention, and the scores of a similar name (1 for the same name)."""
+EXACT, VARIANT, TRAINED, SHARED = range(4)
+SIMILARITY = len(MATCHES) - len(SCORES)
+
+
+class MatchedLists(NamedTuple):
+    """Candidates of several names, likeliest first.
+
+    match  f4[n, len(MATCHES)]
+    """
+
+    offsets: Longs
+    entity: Ints
+    prior: Floats
+    match: Floats
+
+
+def strongest(kb: KnowledgeBase, numbers: Ints, sizes: Sequence[int], top: int) -> MatchedLists:
+    """Return the distinct `top` of each list by in-links, ties to the lower number."""
+    begins, offsets = np.zeros((2, len(sizes) + 1), np.int64)
+    np.cumsum(sizes, out=begins[1:])
+    kept = numbers.copy()
+    keep_strongest(begins, _in_links(kb, numbers), top, kept, offsets)
+    n = int(offsets[-1])
+    match = np.zeros((n, len(MATCHES)), np.float32)
+    return MatchedLists(offsets, kept[:n], np.full(n, np.nan, np.float32), match)
+
+
+def _in_links(kb: KnowledgeBase, numbers: Ints | Longs) -> Longs:
+    stated = kb.rows["stated_in"][numbers]
+    return np.where(stated >= 0, stated, kb.rows["in_links"][numbers]).astype(np.int64)
+
+
+def ranked(kb: KnowledgeBase, lists: CandidateLists, top: int) -> MatchedLists:
+    """Rank the candidates of names: listed ones before variants, then by prior; keep `top`.
+
+    Candidates of equal prior, as those of sources without counts, share it by popularity and
+    in-links.
+    """
+    name = np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets))
+    changes = np.diff(name, prepend=-1).astype(bool) | np.diff(lists.prior, prepend=-1).astype(bool)
+    group = np.cumsum(changes) - 1
+    prior = lists.prior.astype(np.float64)
+    tied = np.bincount(group)[group] > 1 if len(group) else changes
+    if tied.any():
+        entity = lists.entity[tied]
+        _, ties = np.unique(group[tied], return_inverse=True)
+        prior[tied] *= strength(kb, ties, entity) * np.bincount(ties)[ties]
+    order = np.lexsort((-prior, lists.variant, name))
+    order = order[np.arange(len(order)) - lists.offsets[name] < top]
+    match = np.zeros((len(order), len(MATCHES)), np.float32)
+    match[:, EXACT] = ~lists.variant[order]
+    match[:, VARIANT] = lists.variant[order]
+    match[:, SIMILARITY:] = 1
+    offsets = np.searchsorted(name[order], np.arange(len(lists.offsets))).astype(np.int64)
+    return MatchedLists(offsets, lists.entity[order], prior[order].astype(np.float32), match)
+
+
+def strength(kb: KnowledgeBase, group: Longs, entity: Ints | Longs) -> Doubles:
+    """Return shares of 1 within each group, by ranks in popularity and in-links."""
+    popularity = np.nan_to_num(kb.rows["popularity"][entity].astype(np.float64), nan=-np.inf)
+    return (_shares(group, popularity) + _shares(group, _in_links(kb, entity))) / 2
+
+
+def _shares(group: Longs, values: Doubles | Longs) -> Doubles:
+    """Return shares of 1 within each group, proportional to 1 / rank of the values.
+
+    Ranks do not depend on the scale of a measure. Equal values have equal ranks.
+    """
+    order = np.lexsort((-values, group))
+    ordered, sorted_groups = values[order], group[order]
+    places = np.arange(len(order))
+    first = np.searchsorted(sorted_groups, sorted_groups)
+    new = np.ones(len(order), bool)
+    new[1:] = (ordered[1:] != ordered[:-1]) | (sorted_groups[1:] != sorted_groups[:-1])
+    rank = np.maximum.accumulate(np.where(new, places, 0)) - first + 1
+    weight = np.empty(len(order))
+    weight[order] = 1.0 / rank
+    return weight / np.bincount(group, weight)[group]
+
+
+def joined(parts: Sequence[MatchedLists]) -> MatchedLists:
+    """Concatenate lists."""
+    begins = np.cumsum([0, *(part.offsets[-1] for part in parts[:-1])])
+    ends = [part.offsets[1:] + begin for part, begin in zip(parts, begins, strict=True)]
+    return MatchedLists(
+        np.concatenate([[0], *ends]),
+        *(np.concatenate(some) for some in [*zip(*parts, strict=True)][1:]),
+    )
+
+
+def apart(lists: MatchedLists) -> list[MatchedLists]:
+    """Return the list of each name by itself."""
+    return [
+        MatchedLists(np.array([0, b - a]), lists.entity[a:b], lists.prior[a:b], lists.match[a:b])
+        for a, b in pairwise(lists.offsets.tolist())
+    ]
+
+
+def any_of(flags: Bools, offsets: Longs) -> Bools:
+    """Return whether any flag is set in each group."""
+    before = np.concatenate([[0], np.cumsum(flags)])
+    return before[offsets[1:]] > before[offsets[:-1]]
+
+
+# The candidate table: mentions and their candidates.
+
 
 TOP = 30
 """Candidates per mention, as in the paper."""
@@ -63,7 +179,7 @@ def listed_candidates(
     gold: list[int] = []
     for document in documents:
         for mention in filter(wanted, document.mentions):
-            chosen = _strongest(document, mention, entities, top)
+            chosen = _listed(document, mention, entities, top)
             mentions.append(mention)
             entity.append(chosen)
             candidate_offsets.append(candidate_offsets[-1] + len(chosen))
@@ -80,7 +196,7 @@ def listed_candidates(
     )  # fmt: skip
 
 
-def _strongest(document: Document, mention: Mention, entities: EntityTable, top: int) -> Ints:
+def _listed(document: Document, mention: Mention, entities: EntityTable, top: int) -> Ints:
     if mention.candidates is None:
         raise ProblemsError(
             f"document {document.id}: {mention.text!r} at {mention.start} lists no candidates"

@@ -17,7 +17,7 @@ from sgtb.kb.entity import SimilarNames
 from sgtb.kb.fuzzy_index import SCORES, FuzzyIndex, NameTexts
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.name_variants import other_forms
-from sgtb.linking.candidates.matched_lists import (
+from sgtb.linking.candidates.candidate_table import (
     EXACT,
     MATCHES,
     SIMILARITY,

@@ -1,21 +1,254 @@
-"""Background: word statistics, topics and the default popularity, fixed by training.
+"""Background: known words with weights and vectors, topics, the default popularity.
 
-Facts of single entities are read from the knowledge base when needed, so new entities have them
-too. What scales them must not change under a trained model.
-"""
+It is fixed by training. Facts of single entities are read from the knowledge base when needed, so
+new entities have them too. What scales them must not change under a trained model."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
+from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs, Words
+from sgtb.core.ragged import Ragged, Texts
 from sgtb.core.records import Document
 from sgtb.core.sparse_matrix import SparseMatrix, latent_directions, unit
-from sgtb.linking.entities.entity_source import EntitySource
-from sgtb.linking.entities.lexicon import Lexicon, descriptions
+from sgtb.linking.entities.entity_source import EntityRows, EntitySource
+from sgtb.linking.entities.vocabulary import Vocabulary
+from sgtb.native import fill_word_table, fingerprint_names, hash_texts, number_words, sum_words
+from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
 from sgtb.text.word_vectors import WordVectors
+
+# Name fingerprints: 64-bit hashes of names and their parts, for comparison in kernels.
+
+
+BEGINNING = 3
+"""Letters of the longest prefix."""
+
+
+class NameFingerprints(NamedTuple):
+    """Hashes of n names.
+
+    whole      u8[n]  the name
+    squeezed   u8[n]  without spaces
+    initials   u8[n]  first letters of the words
+    beginning  u8[n, BEGINNING]  prefixes of 1 to BEGINNING letters
+    words      u8  in order
+    trigrams   u8  of the name with a space before and after; sorted, distinct
+    """
+
+    whole: Words
+    squeezed: Words
+    initials: Words
+    beginning: Words
+    words: Ragged
+    trigrams: Ragged
+
+
+def string_numbers(texts: Texts) -> Words:
+    """Return the hashes of strings."""
+    numbers = np.empty(len(texts.starts), np.uint64)
+    hash_texts(texts, numbers)
+    return numbers
+
+
+def name_fingerprints(names: Sequence[str]) -> NameFingerprints:
+    """Return the fingerprints of normalized names."""
+    texts = Texts.of(names)
+    n, size = len(names), len(texts.data)
+    room = np.empty(n + size // 2, np.uint64), np.empty(size, np.uint64)
+    whole, squeezed, initials = np.empty((3, n), np.uint64)
+    words, trigrams = (Ragged(np.empty(n + 1, np.int64), items) for items in room)
+    beginning = np.empty((n, BEGINNING), np.uint64)
+    fingerprints = NameFingerprints(whole, squeezed, initials, beginning, words, trigrams)
+    n_words, n_trigrams = fingerprint_names(texts, fingerprints)
+    words, trigrams = fingerprints.words, fingerprints.trigrams
+    return fingerprints._replace(
+        words=Ragged(words.indptr, words.data[:n_words].copy()),
+        trigrams=Ragged(trigrams.indptr, trigrams.data[:n_trigrams].copy()),
+    )
+
+
+DESCRIPTIONS_PER_WORD = 10_000
+"""A description word is known if it occurs once per so many descriptions: bounds the model size."""
+
+
+class WordTable(NamedTuple):
+    """Hash table from the hashes of words to their numbers; -1: empty."""
+
+    hashes: Words
+    numbers: Ints
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Words by number, ascending.
+
+    n_texts      number of training texts
+    texts_with   i4[V]     texts with each word
+    n_titles     number of titles
+    titles_with  i4[V]     titles with each word; 0 for stop words
+    vectors      f4[V, D]  unit norm, or zero; D is 0 without word vectors
+    """
+
+    words: tuple[str, ...]
+    n_texts: int
+    texts_with: Ints
+    n_titles: int
+    titles_with: Ints
+    vectors: Floats
+
+    @classmethod
+    def build(
+        cls,
+        texts: Sequence[Document],
+        titles: Iterable[str],
+        vectors: WordVectors | None = None,
+        descriptions: Iterable[str] = (),
+    ) -> "Lexicon":
+        """Collect the words of training texts, titles, vectors and descriptions."""
+        seen: Counter[str] = Counter()
+        for document in texts:
+            seen.update({word for text in document.tokens.texts for word in normal_words(text)})
+        titled: Counter[str] = Counter()
+        n_titles = 0
+        for title in titles:
+            titled.update(set(normal_words(title)))
+            n_titles += 1
+        own = vectors.row.keys() if vectors is not None else frozenset[str]()
+        words = sorted(seen.keys() | titled.keys() | own | _description_words(descriptions))
+        return cls(
+            tuple(words), len(texts), np.array([seen[word] for word in words], np.int32),
+            n_titles,
+            np.array([titled[word] * (word not in STOP_WORDS) for word in words], np.int32),
+            _matrix(words, vectors),
+        )  # fmt: skip
+
+    @cached_property
+    def weight(self) -> Floats:
+        """f4[V]: inverse document frequency in the training texts, 0 for stop words."""
+        weight = np.log((self.n_texts + 1) / (1 + self.texts_with))
+        weight[[word in STOP_WORDS or _is_digit(word) for word in self.words]] = 0.0
+        return np.maximum(weight, 0).astype(np.float32)
+
+    @cached_property
+    def rarity(self) -> Doubles:
+        """f8[V]: inverse document frequency in titles."""
+        rarity: Doubles = np.log((self.n_titles + 1) / (1 + self.titles_with))
+        return rarity
+
+    @cached_property
+    def description_weight(self) -> Doubles:
+        """f8[V]: weight in descriptions, the lesser of the two."""
+        return np.minimum(self.weight, self.rarity)
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The number of each word."""
+        return {word: i for i, word in enumerate(self.words)}
+
+    @cached_property
+    def table(self) -> WordTable:
+        """The numbers of words without stop words, for kernels."""
+        size = 1 << (2 * len(self.words)).bit_length()
+        table = WordTable(np.zeros(size, np.uint64), np.full(size, -1, np.int32))
+        left_out = np.array([word in STOP_WORDS for word in self.words], np.bool_)
+        fill_word_table(string_numbers(Texts.of(self.words)), left_out, *table)
+        return table
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """Cache of tokens and their words."""
+        return Vocabulary(self.number, self.weight)
+
+
+def _description_words(descriptions: Iterable[str]) -> set[str]:
+    """Return the words of descriptions; of many descriptions, the frequent ones."""
+    described: Counter[str] = Counter()
+    n = 0
+    for description in descriptions:
+        described.update(set(normal_words(description)))
+        n += 1
+    return {word for word, count in described.items() if count >= n / DESCRIPTIONS_PER_WORD}
+
+
+def _matrix(words: Sequence[str], vectors: WordVectors | None) -> Floats:
+    if vectors is None:
+        return np.zeros((len(words), 0), np.float32)
+    matrix = np.zeros((len(words), vectors.width), np.float32)
+    known = [(i, vectors.row[word]) for i, word in enumerate(words) if word in vectors.row]
+    if known:
+        here, there = np.array(known).T
+        matrix[here] = vectors.matrix[there]
+    return matrix
+
+
+def _is_digit(word: str) -> bool:
+    return len(word) == 1 and word.isdigit()
+
+
+# Descriptions: weighted words of an entity's description and of the titles it is linked with.
+
+
+def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> SparseMatrix:
+    """Return the description words of entities: unit rows over the lexicon.
+
+    Titles of entities with many links weigh less.
+    """
+    neighbours, where = np.unique(rows.linked.data, return_inverse=True)
+    numbers, n = neighbours.astype(np.int64), len(rows.types)
+    titles, own = bags(lexicon, source.titles(numbers)), bags(lexicon, rows.descriptions)
+    modest = 1 / np.log(2 + source.degrees(numbers))
+    most = int(np.diff(titles.indptr)[where].sum()) + len(own.data)
+    offsets, columns = np.empty(n + 1, np.int64), np.empty(most, np.int32)
+    values = np.empty(most, np.float32)
+    linked = Ragged(rows.linked.indptr, where.astype(np.int32))
+    size = sum_words(linked, titles, modest, own, offsets, columns, values)
+    columns, values = columns[:size].copy(), values[:size]
+    weighted = np.log1p(values) * lexicon.description_weight[columns]
+    bag = SparseMatrix(offsets, columns, values, len(lexicon.words))
+    return bag.with_values(weighted).unit_rows()
+
+
+def bag_matrix(lexicon: Lexicon, words: Ragged) -> SparseMatrix:
+    """Return bags of words as a matrix over the lexicon."""
+    return SparseMatrix(
+        words.indptr, words.data, np.ones(len(words.data), np.float32), len(lexicon.words)
+    )
+
+
+def bags(lexicon: Lexicon, texts: Texts, in_normal_form: bool = False) -> Ragged:
+    """Return the distinct word numbers of texts, without stop words."""
+    words, skipped = _numbered(lexicon, texts, in_normal_form)
+    (others,) = skipped.nonzero()
+    if not len(others):
+        return words
+    # The kernel skips texts that are not ASCII.
+    strings = Texts(texts.data, texts.starts[others], texts.ends[others]).strings()
+    more, _ = _numbered(lexicon, Texts.of([*map(normal_phrase, strings)]), in_normal_form=True)
+    place = np.arange(len(skipped))
+    place[others] = len(skipped) + np.arange(len(others))
+    both = Ragged(
+        np.concatenate([words.indptr, more.indptr[1:] + words.indptr[-1]]),
+        np.concatenate([words.data, more.data]),
+    )
+    return both.take(place)
+
+
+def _numbered(lexicon: Lexicon, texts: Texts, in_normal_form: bool) -> tuple[Ragged, Bytes]:
+    """Return the word numbers of ASCII texts, and whether each text was skipped."""
+    n = len(texts.starts)
+    most = int((texts.ends - texts.starts + 1).sum()) // 2
+    offsets, skipped = np.empty(n + 1, np.int64), np.empty(n, np.uint8)
+    numbers = np.empty(most, np.int32)
+    size = number_words(lexicon.table, texts, in_normal_form, offsets, numbers, skipped)
+    return Ragged(offsets, numbers[:size].copy()), skipped
+
+
+# Background: the lexicon, topics, and the default popularity.
+
 
 TOPIC_WIDTH = 96
 ALL_TITLES = 200_000

@@ -18,7 +18,7 @@ from sgtb.core.ragged import Ragged, sliced
 from sgtb.core.records import Document
 from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking.candidates.candidate_table import CandidateTable
-from sgtb.linking.entities.lexicon import Lexicon
+from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.vocabulary import (
     LOOKS,
     TOPIC_CLUES,

@@ -10,8 +10,8 @@ import numpy as np
 from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.contexts import Contexts, Repeats
 
 Result = TypeVar("Result")

@@ -16,8 +16,8 @@ from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError
 from sgtb.core.sparse_matrix import relative
 from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts, type_clue
-from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.contexts import Contexts, Repeats
 from sgtb.linking.features.feature_group import FeatureInputs
 from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED

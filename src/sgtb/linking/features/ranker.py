@@ -20,8 +20,8 @@ from sgtb.core.adagrad import AdaGrad
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.entities.background import name_fingerprints
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.lexicon import name_fingerprints
 from sgtb.linking.features.contexts import Clues, Contexts
 from sgtb.native import (
     count_cuts,

@@ -22,9 +22,8 @@ from sgtb.linking.mentions.mention_tagger import (
     TokenHashes,
     mention_clues,
 )
-from sgtb.linking.mentions.name_search import NameSearch, Ranges
+from sgtb.linking.mentions.name_search import NameSearch, Ranges, UnknownNames
 from sgtb.linking.mentions.token_shapes import Shapes
-from sgtb.linking.mentions.unknown_names import UnknownNames
 from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import normal_name
 from sgtb.text.tokenization import touched_tokens

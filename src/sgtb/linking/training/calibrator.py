@@ -6,14 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sgtb.core.dtypes import Doubles, Ints, Longs
+from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
 from sgtb.core.progress import Progress, silent
 from sgtb.core.records import NIL, Document
 from sgtb.core.sparse_matrix import group_max
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.confidence import KINDS, NEVER, SAME, Bools, Confidence, Curve, Kind
-from sgtb.linking.calibration.decision_policy import (
-    DecisionPolicy,
+from sgtb.linking.calibration.confidence import (
+    KINDS,
+    NEVER,
+    SAME,
+    Confidence,
+    Curve,
+    Kind,
     NilKind,
     NilRule,
     best_threshold,
@@ -21,6 +25,7 @@ from sgtb.linking.calibration.decision_policy import (
     unknown_as_nil,
 )
 from sgtb.linking.calibration.isotonic import falling_curve, rising_curve
+from sgtb.linking.decisions import DecisionPolicy
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel

@@ -10,7 +10,7 @@ import numpy as np
 
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
-from sgtb.boosting.search.plan import SearchPlan
+from sgtb.boosting.search.beam import SearchPlan
 from sgtb.boosting.trainer import TrainingSettings
 from sgtb.boosting.training_progress import Callback
 from sgtb.boosting.trees.grower import TreeSettings
@@ -20,7 +20,7 @@ from sgtb.core.progress import Progress, silent
 from sgtb.core.records import NIL, Document
 from sgtb.core.settings import check_integer
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.decision_policy import unknown_as_nil
+from sgtb.linking.calibration.confidence import unknown_as_nil
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
 from sgtb.linking.candidates.weak_names import TrainedNames
 from sgtb.linking.entities.background import TOPIC_WIDTH, Background

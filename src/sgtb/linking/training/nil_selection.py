@@ -8,8 +8,7 @@ from sgtb.core.errors import SettingsError
 from sgtb.core.progress import Progress, silent
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.confidence import check_share
-from sgtb.linking.calibration.decision_policy import NilKind, NilRule
+from sgtb.linking.calibration.confidence import NilKind, NilRule, check_share
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training.calibrator import CLEARLY, Calibrated, calibrate
 

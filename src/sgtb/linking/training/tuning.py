@@ -20,7 +20,7 @@ import numpy as np
 
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
-from sgtb.boosting.search.plan import PLANS, PlanName, SearchPlan
+from sgtb.boosting.search.beam import PLANS, PlanName, SearchPlan
 from sgtb.boosting.trainer import accuracy_of
 from sgtb.boosting.training_progress import TrainingProgress
 from sgtb.core.errors import ProblemsError, SettingsError

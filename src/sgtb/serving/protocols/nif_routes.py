@@ -5,7 +5,6 @@ import asyncio
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request, Response
 
-from sgtb.linking.links import Request as LinkRequest
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import TooManyError
 from sgtb.serving.link_requests import Options
@@ -18,7 +17,7 @@ from sgtb.serving.protocols.nif_turtle import (
     read_contexts,
     turtle,
 )
-from sgtb.serving.protocols.request_spans import link_given
+from sgtb.serving.protocols.request_spans import link_text
 from sgtb.serving.service_settings import ServeSettings
 
 _OPTIONS = Options(candidates=1)
@@ -50,13 +49,10 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         return Response(body, media_type=_response_type(request))
 
     async def link_context(context: Context) -> LinkedContext:
-        if context.mentions:
-            spans = [span for _, span in context.mentions]
-            links = await link_given(engine, context.text, spans, _OPTIONS)
-            names = [iri for iri, _ in context.mentions]
-            return LinkedContext(context.iri, context.text, list(zip(names, links, strict=True)))
-        found = await engine.link(LinkRequest(context.text), _OPTIONS)
-        return LinkedContext(context.iri, context.text, [("", link) for link in found.links])
+        spans = [span for _, span in context.mentions]
+        links = await link_text(engine, context.text, spans or None, _OPTIONS)
+        names = [iri for iri, _ in context.mentions] or [""] * len(links)
+        return LinkedContext(context.iri, context.text, list(zip(names, links, strict=True)))
 
     return routes
 

@@ -7,11 +7,10 @@ from fastapi import APIRouter, Request, Response
 
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Link, Span
-from sgtb.linking.links import Request as LinkRequest
 from sgtb.serving.engine import Engine, check_number
 from sgtb.serving.link_requests import Options
 from sgtb.serving.protocols.form_bodies import json_object, text_of
-from sgtb.serving.protocols.request_spans import given_span, link_given
+from sgtb.serving.protocols.request_spans import given_span, link_text
 from sgtb.serving.routes import json_response
 from sgtb.serving.service_settings import ServeSettings
 
@@ -29,10 +28,7 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         """Link a text, or its given mentions."""
         body = json_object(await text_of(request))
         text, spans = _text(body), _spans(body, settings)
-        if spans:
-            links = await link_given(engine, text, spans, _OPTIONS)
-        else:
-            links = list((await engine.link(LinkRequest(text), _OPTIONS)).links)
+        links = await link_text(engine, text, spans or None, _OPTIONS)
         rows = [_row(link, given=bool(spans)) for link in links if link.entity is not None]
         return json_response(rows)
 

@@ -1,4 +1,4 @@
-"""Given spans: checked against their text, and linked even where they overlap."""
+"""Links of given spans, checked and linked even where they overlap, or of detected mentions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,10 +37,15 @@ def _units(text: str, start: int, name: str | None) -> str:
     return "; the offsets count UTF-16 units, and should count code points"
 
 
-async def link_given(
-    engine: Engine, text: str, spans: Sequence[Span], options: Options
-) -> list[Link]:
-    """Return the link of each span. Overlapping spans are linked in separate rounds."""
+async def link_text(
+    engine: Engine, text: str, spans: Sequence[Span] | None, options: Options
+) -> Sequence[Link]:
+    """Return the link of each span, or the links of detected mentions if no spans are given.
+
+    Overlapping spans are linked in separate rounds.
+    """
+    if spans is None:
+        return (await engine.link(Request(text), options)).links
     check_number(len(spans), engine.settings)
     rounds = _rounds(spans, engine.settings.max_batch)
     linked = await engine.link_many(

@@ -11,14 +11,13 @@ from starlette.concurrency import run_in_threadpool
 from sgtb.core.errors import RequestError
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
 from sgtb.linking.links import Alternative, Link
-from sgtb.linking.links import Request as LinkRequest
 from sgtb.serving.engine import Engine
 from sgtb.serving.link_requests import Options
 from sgtb.serving.protocols.entity_iris import entity_iri, local_name
 from sgtb.serving.protocols.form_bodies import fields_of
 from sgtb.serving.protocols.marked_text import Spotted, read_markup, read_spots, read_xml
 from sgtb.serving.protocols.nif_turtle import MEDIA_TYPE, LinkedContext, turtle, wants_turtle
-from sgtb.serving.protocols.request_spans import link_given
+from sgtb.serving.protocols.request_spans import link_text
 from sgtb.serving.routes import json_response
 from sgtb.serving.service_settings import ServeSettings
 
@@ -67,9 +66,7 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
 
     async def links_of(query: SpotlightQuery, options: Options) -> Sequence[Link]:
         text, spans = query.spotted
-        if query.given:
-            return await link_given(engine, text, spans, options)
-        return (await engine.link(LinkRequest(text), options)).links
+        return await link_text(engine, text, spans if query.given else None, options)
 
     async def annotated(request: Request, query: SpotlightQuery) -> Response:
         links = await links_of(query, some)

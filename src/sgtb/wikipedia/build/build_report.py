@@ -1,7 +1,6 @@
 """WikiReport: counts of what a build has read, used and left out."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,3 @@ class WikiReport:
     dropped: tuple[DroppedPage, ...]
     dropped_beyond: int
     seconds: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as a JSON object."""
-        return asdict(self)

@@ -7,22 +7,18 @@ in a DuckDB file that spills to disk. Memory does not depend on the size of the 
 result does not depend on the number of workers.
 """
 
-import shutil
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from sgtb.core.errors import DumpError, import_extra
 from sgtb.core.progress import Progress, silent
 from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.build.usable_names import EMPTY, LONG, URL
 from sgtb.kb.environment import State
-from sgtb.kb.kb_folder import building
 from sgtb.text.vector_file import VectorFile, open_vectors
 from sgtb.wikipedia.build.build_report import (
     FileCounts,
@@ -33,13 +29,11 @@ from sgtb.wikipedia.build.build_report import (
     WikiReport,
 )  # fmt: skip
 from sgtb.wikipedia.build.build_settings import WikiSettings
-from sgtb.wikipedia.build.duckdb_store import DuckDbStore
 from sgtb.wikipedia.build.dump_workers import DumpSummary, one_site, read_dumps
-from sgtb.wikipedia.build.kb_tables import count_near, write_entities, write_links, write_near
-from sgtb.wikipedia.build.kb_vectors import copy_vectors, train, write_corpus
+from sgtb.wikipedia.build.kb_tables import TableBuild, build_folder
+from sgtb.wikipedia.build.kb_vectors import copy_vectors
 from sgtb.wikipedia.build.link_tables import LEFT_OUT, LISTED, MISSING, OWN, RESOLVED
-from sgtb.wikipedia.build.name_pages import TextShards, name_pages
-from sgtb.wikipedia.build.page_rows import PAGE_BITS, ChunkCounts, shard
+from sgtb.wikipedia.build.page_rows import ChunkCounts, shard
 from sgtb.wikipedia.build.side_files import PRIORS, TYPES, VIEWS, SideFiles
 from sgtb.wikipedia.build.wiki_counts import WikiCounts
 from sgtb.wikipedia.dump.dump_reader import Dump, open_dump
@@ -63,16 +57,11 @@ def build_wiki(
     opened = [open_dump(dump) for dump in dumps]
     site = one_site(opened)
     vectors = _checked_inputs(settings)
-    with building(path) as folder:
-        work = folder / "work"
-        work.mkdir()
-        build = _Build(opened, site, settings, vectors, folder, progress or silent)
-        try:
-            report = build.run(begin)
-        finally:
-            build.close()
-        shutil.rmtree(work)
-    return report
+    with (
+        build_folder(path) as folder,
+        closing(_Build(opened, site, settings, vectors, folder, progress or silent)) as build,
+    ):
+        return build.run(begin)
 
 
 @dataclass(frozen=True)
@@ -87,57 +76,35 @@ class _Linked:
     edges: int
 
 
-@dataclass
-class _Build:
+class _Build(TableBuild):
     """The stages of a build."""
 
-    _dumps: Sequence[Dump]
-    _site: Site
-    _settings: WikiSettings
-    _vectors: VectorFile | None
-    _folder: Path
-    _progress: Progress
-
-    def __post_init__(self) -> None:
-        settings = self._settings
-        self._work = self._folder / "work"
+    def __init__(
+        self, dumps: Sequence[Dump], site: Site, settings: WikiSettings,
+        vectors: VectorFile | None, folder: Path, progress: Progress,
+    ) -> None:  # fmt: skip
+        super().__init__(folder, settings, progress)
+        self._dumps, self._site, self._settings, self._vectors = dumps, site, settings, vectors
         self._types = () if settings.types is None else (settings.types,)
-        self._db = DuckDbStore(self._work, settings.memory * 3 // 4, settings.workers)
-        self._writer: KbWriter | None = None
-
-    def close(self) -> None:
-        """Close all files, so that they can be deleted."""
-        self._db.close()
-        if self._writer is not None:
-            self._writer.close()
 
     def run(self, begin: float) -> WikiReport:
         """Run all stages; `begin` is the time at which the build started."""
-        settings, db = self._settings, self._db
+        settings = self._settings
         side_files = SideFiles(self._work, self._site)
         side_files.read(self._types, settings.priors, settings.pageviews)
         read = self._read_dumps()
-        counts = WikiCounts(db, self._work)
+        counts = WikiCounts(self._db, self._work)
         linked = self._resolve(counts)
         self._delete_shards(read.chunks, "links")
         views, types, priors = self._load_side_files(side_files, counts)
         spellings = counts.count_names(PRIORS if priors else "")
         self._delete_shards(read.chunks, "pages", "names")
-        pairs = count_near(db, settings.min_together, settings.memory // 16, self._progress)
-        writer = self._writer = KbWriter(
-            self._folder,
-            db.count_of("entities"),
-            settings.sources,
-            self._dimensions,
-            self._origin(read.counts),
-            memory=settings.memory // 4,
-            progress=self._progress,
+        writer, pairs, omitted = self._write_tables(
+            settings.sources, self._dimensions, self._origin(read.counts)
         )
-        omitted = write_entities(db, writer, self._progress)
-        write_links(db, writer, self._progress)
-        write_near(db, writer, self._progress)
-        vectors = self._write_vectors(writer, read.chunks)
-        state = writer.finish(self._name_pages(writer, read.chunks, any(linked.repeated)))
+        texts = [shard(self._work, "text", chunk) for chunk in range(read.chunks)]
+        vectors = self._write_vectors(writer, texts)
+        state = writer.finish(self._name_pages(writer, texts, any(linked.repeated)))
         return WikiReport(
             files=tuple(str(dump.path) for dump in self._dumps),
             file_bytes=sum(dump.size for dump in self._dumps),
@@ -171,7 +138,7 @@ class _Build:
         """Free the disk space of shards that are no longer needed."""
         for kind in kinds:
             for chunk in range(chunks):
-                shard(self._work, kind, f"{chunk:06d}").unlink()
+                shard(self._work, kind, chunk).unlink()
 
     def _resolve(self, counts: WikiCounts) -> _Linked:
         """Resolve titles, redirects and links."""
@@ -240,47 +207,14 @@ class _Build:
             **hold_out,
         }
 
-    def _write_vectors(self, writer: KbWriter, chunks: int) -> VectorCounts:
-        settings, db = self._settings, self._db
+    def _write_vectors(self, writer: KbWriter, texts: Sequence[Path]) -> VectorCounts:
         if self._vectors is not None:
             return copy_vectors(
-                self._vectors, writer, db, self._work, self._site.title, self._progress
+                self._vectors, writer, self._db, self._work, self._site.title, self._progress
             )
-        if settings.vectors != "train":
-            return VectorCounts(0, 0, 0, 0)
-        corpus = self._work / "corpus.txt"
-        for chunk in range(chunks):
-            write_corpus(db, self._text_shard(chunk), chunk, corpus)
-            self._progress("corpus", chunk + 1, chunks)
-        found = train(corpus, writer, settings, self._progress)
-        corpus.unlink()
-        return found
-
-    def _text_shard(self, chunk: int) -> Path:
-        return shard(self._work, "text", f"{chunk:06d}")
-
-    def _name_pages(self, writer: KbWriter, chunks: int, repeated: bool) -> npt.NDArray[np.uint32]:
-        """Count on how many pages names are links, and on how many they occur."""
-
-        def kept_pages(chunk: int) -> frozenset[int] | None:
-            if not repeated:
-                return None
-            first = chunk << PAGE_BITS
-            found = self._db.rows(
-                "SELECT page - $1 FROM owners WHERE page BETWEEN $1 AND $2",
-                first, first + (1 << PAGE_BITS) - 1,
-            )  # fmt: skip
-            return frozenset(position for (position,) in found)
-
-        return name_pages(
-            writer.names(),
-            TextShards([self._text_shard(chunk) for chunk in range(chunks)], kept_pages),
-            self._db,
-            self._work / "name-pages.npy",
-            memory=self._settings.memory // 4,
-            threads=self._settings.workers,
-            progress=lambda done: self._progress("names in text", done, chunks),
-        )
+        if self._settings.vectors == "train":
+            return self._train_vectors(writer, texts)
+        return VectorCounts(0, 0, 0, 0)
 
 
 def _checked_inputs(settings: WikiSettings) -> VectorFile | None:

@@ -1,22 +1,111 @@
-"""Transfer of entities, links and pairs from DuckDB tables to a `KbWriter`, in batches."""
+"""Builds with tables in DuckDB, and the transfer of these tables to a `KbWriter`, in batches."""
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sgtb.core.progress import Progress
 from sgtb.kb.build.kb_writer import KbWriter
+from sgtb.kb.kb_folder import building
 from sgtb.kb.layout import MAX_TEXT, SPELLING
 from sgtb.kb.name_index import MAX_COUNT, Spelling
+from sgtb.kb.name_variants import VariantRules
+from sgtb.wikipedia.build.build_report import VectorCounts
+from sgtb.wikipedia.build.build_settings import TableSettings
 from sgtb.wikipedia.build.duckdb_store import DuckDbStore, as_ints
+from sgtb.wikipedia.build.kb_vectors import train, write_corpus
+from sgtb.wikipedia.build.name_pages import TextShards, name_pages
 from sgtb.wikipedia.build.page_counters import Counts, Keys, PairCounter
 
+_WORK = "work"
 _BATCH = 50_000
 _MAX_SPELLING_BYTES = MAX_TEXT * 3 // 4
 """Limit for all spellings of one entity; countries are linked by very many."""
 _LINK_BATCH = 500_000
+
+
+@contextmanager
+def build_folder(path: Path) -> Iterator[Path]:
+    """Create the data folder of a knowledge base for a `TableBuild`; valid at the end."""
+    with building(path) as folder:
+        (folder / _WORK).mkdir()
+        yield folder
+        shutil.rmtree(folder / _WORK)
+
+
+class TableBuild:
+    """A build that counts in DuckDB what needs more than one page.
+
+    Text is in shards. Tables: entities, spellings, edges (links), placed (links by place), owners
+    (the entity of each page), linked (pages that link a name).
+    """
+
+    def __init__(self, folder: Path, settings: TableSettings, progress: Progress) -> None:
+        self._folder, self._work, self._progress = folder, folder / _WORK, progress
+        self._limits = settings
+        self._db = DuckDbStore(self._work, settings.memory * 3 // 4, settings.workers)
+        self._writer: KbWriter | None = None
+
+    def close(self) -> None:
+        """Close all files, so that they can be deleted."""
+        self._db.close()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _write_tables(
+        self,
+        sources: Sequence[str],
+        dimensions: int,
+        origin: dict[str, Any],
+        variants: VariantRules | None = None,
+        id_column: str = "title",
+    ) -> tuple[KbWriter, int, int]:
+        """Write entities, links and pairs; return also the pairs, and the spellings left out."""
+        db, limits, progress = self._db, self._limits, self._progress
+        pairs = count_near(db, limits.min_together, limits.memory // 16, progress)
+        writer = self._writer = KbWriter(
+            self._folder, db.count_of("entities"), sources, dimensions, origin,
+            variants=variants, memory=limits.memory // 4, progress=progress,
+        )  # fmt: skip
+        omitted = write_entities(db, writer, progress, id_column)
+        write_links(db, writer, progress)
+        write_near(db, writer, progress)
+        return writer, pairs, omitted
+
+    def _train_vectors(self, writer: KbWriter, shards: Sequence[Path]) -> VectorCounts:
+        """Train vectors on the text of all pages."""
+        corpus = self._work / "corpus.txt"
+        for chunk, path in enumerate(shards):
+            write_corpus(self._db, path, chunk, corpus)
+            self._progress("corpus", chunk + 1, len(shards))
+        limits = self._limits
+        found = train(
+            corpus, writer, dimensions=limits.dimensions, min_count=limits.min_count,
+            memory=limits.memory, progress=self._progress,
+        )  # fmt: skip
+        corpus.unlink()
+        return found
+
+    def _name_pages(
+        self, writer: KbWriter, shards: Sequence[Path], some_left_out: bool
+    ) -> npt.NDArray[np.uint32]:
+        """Count on how many pages names are links, and on how many they occur."""
+        return name_pages(
+            writer.names(),
+            TextShards(shards, self._db if some_left_out else None),
+            self._db,
+            self._work / "name-pages.npy",
+            memory=self._limits.memory // 4,
+            threads=self._limits.workers,
+            progress=lambda done: self._progress("names in text", done, len(shards)),
+        )
 
 
 def write_entities(

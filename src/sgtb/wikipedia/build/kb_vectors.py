@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -48,27 +47,16 @@ def write_corpus(db: DuckDbStore, text: Path, chunk: int, corpus: Path) -> None:
                     file.write((" ".join(tokens) + "\n").encode())
 
 
-class VectorSettings(Protocol):
-    """Settings of training: those of a build."""
-
-    @property
-    def dimensions(self) -> int:
-        """Length of vectors."""
-
-    @property
-    def min_count(self) -> int:
-        """Minimum frequency of words and entities."""
-
-    @property
-    def memory(self) -> int:
-        """Memory limit in bytes."""
-
-
 def train(
-    corpus: Path, writer: KbWriter, settings: VectorSettings, progress: Progress
+    corpus: Path,
+    writer: KbWriter,
+    *,
+    dimensions: int,
+    min_count: int,
+    memory: int,
+    progress: Progress,
 ) -> VectorCounts:
     """Train vectors on a corpus file and write them."""
-    dimensions = settings.dimensions
 
     def lines() -> Iterator[list[str]]:
         with open(corpus, encoding="utf-8", newline="\n") as file:
@@ -78,8 +66,8 @@ def train(
     trained = train_vectors(
         lines,
         dimensions=dimensions,
-        min_count=settings.min_count,
-        max_words=max(_BATCH, min(_MAX_WORDS, settings.memory // (16 * dimensions))),
+        min_count=min_count,
+        max_words=max(_BATCH, min(_MAX_WORDS, memory // (16 * dimensions))),
         progress=lambda done, total: progress("training vectors", done, total),
     )
     numbers, matrix = trained.of_entities()

@@ -18,6 +18,7 @@ from sgtb.wikipedia.build.page_counters import (
     NamePageCounter,
     name_hashes,
 )
+from sgtb.wikipedia.build.page_rows import PAGE_BITS
 
 _BATCH = 100_000
 _MAX_COUNT = np.iinfo(np.uint32).max
@@ -27,11 +28,22 @@ _MAX_COUNT = np.iinfo(np.uint32).max
 class TextShards:
     """Text of all pages, in files in the form that `NamePageCounter` reads.
 
-    kept_pages  returns the positions of the pages of shard i that count; None: all
+    owners  has the pages that count, in its table `owners`; None: all count
     """
 
     paths: Sequence[Path]
-    kept_pages: Callable[[int], frozenset[int] | None]
+    owners: DuckDbStore | None
+
+    def kept_pages(self, number: int) -> frozenset[int] | None:
+        """Return the positions of the pages of a shard that count; None: all."""
+        if self.owners is None:
+            return None
+        first = number << PAGE_BITS
+        found = self.owners.rows(
+            "SELECT page - $1 FROM owners WHERE page BETWEEN $1 AND $2",
+            first, first + (1 << PAGE_BITS) - 1,
+        )  # fmt: skip
+        return frozenset(position for (position,) in found)
 
     def read(self, number: int, kept: frozenset[int] | None) -> bytes:
         """Return the text of a shard, with empty text for pages that do not count."""

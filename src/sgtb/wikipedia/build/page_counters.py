@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.dtypes import Ints, Longs
 from sgtb.native import (
     MAX_NAME_WORDS,
     count_keys,
@@ -22,8 +23,6 @@ from sgtb.native import (
 
 Keys = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.uint32]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 MAX_WORDS: int = MAX_NAME_WORDS
 """Longer names are not searched for."""

@@ -95,11 +95,12 @@ class Shards:
     def rename(self, folder: Path, number: int) -> None:
         """Rename the files by the number of their chunk."""
         for kind in KINDS:
-            os.replace(shard(folder, kind, self.name), shard(folder, kind, f"{number:06d}"))
+            os.replace(shard(folder, kind, self.name), shard(folder, kind, number))
 
 
-def shard(folder: Path, kind: str, name: str) -> Path:
-    """Return the path of a shard."""
+def shard(folder: Path, kind: str, name: str | int) -> Path:
+    """Return the path of a shard, by its number or by a temporary name."""
+    name = f"{name:06d}" if isinstance(name, int) else name
     return folder / f"{kind}-{name}.{'txt' if kind == 'text' else 'tsv'}"
 
 

@@ -10,12 +10,11 @@ pages do not depend on the number of workers.
 """
 
 import re
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count, groupby
 from operator import itemgetter
 from os import PathLike
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
 from sgtb.core.errors import DumpError
-from sgtb.core.workers import submit, worker_pool
+from sgtb.core.workers import ordered_results
 from sgtb.wikipedia.dump.bzip2_blocks import decompress_blocks
 from sgtb.wikipedia.dump.chunk_pages import (
     ChunkJoiner,
@@ -286,35 +285,25 @@ def _in_order(
     dumps: Sequence[Dump], function: Callable[[ChunkPages], T], workers: int, chunk_size: int
 ) -> Generator[tuple[int, DumpChunk, _Result[T]], None, None]:
     """Yield index of the dump, chunk and result, in the order of chunks."""
-    chunks = ((i, chunk) for i, dump in enumerate(dumps) for chunk in dump.chunks(chunk_size))
-    if workers == 1:
-        for i, chunk in chunks:
-            yield i, chunk, _work(chunk, dumps[i].site, function)
-        return
-    # Two per worker keep all busy and bound the memory if one chunk takes long.
-    pending: deque[tuple[int, DumpChunk, Future[_Result[T]]]] = deque()
-    pool = worker_pool(workers)
+    chunks = (
+        (i, chunk, dump.site) for i, dump in enumerate(dumps) for chunk in dump.chunks(chunk_size)
+    )
     try:
-        for i, chunk in chunks:
-            pending.append((i, chunk, submit(pool, _work, chunk, dumps[i].site, function)))
-            if len(pending) > 2 * workers:
-                yield _wait(*pending.popleft())
-        while pending:
-            yield _wait(*pending.popleft())
+        with closing(ordered_results(partial(_numbered, function), chunks, workers)) as results:
+            yield from results
     except BrokenProcessPool:
         raise DumpError(
             f"a worker process ended while reading {', '.join(str(d.path) for d in dumps)}, "
             "perhaps because memory ran out; use fewer workers or smaller chunks"
         ) from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _wait(
-    number: int, chunk: DumpChunk, future: "Future[_Result[T]]"
+def _numbered(
+    function: Callable[[ChunkPages], T], given: tuple[int, DumpChunk, Site]
 ) -> tuple[int, DumpChunk, _Result[T]]:
-    # Drop the text, which callers do not need.
-    return number, replace(chunk, text=None), future.result()
+    number, chunk, site = given
+    # Without the text, which callers do not need.
+    return number, replace(chunk, text=None), _work(chunk, site, function)
 
 
 def _decompress_range(chunk: DumpChunk) -> tuple[bytes, int | None]:

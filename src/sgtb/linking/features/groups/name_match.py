@@ -1,6 +1,6 @@
 """Name match: how the candidate was found by the name of the mention."""
 
-from sgtb.linking.candidates.matched_lists import MATCHES
+from sgtb.linking.candidates.candidate_table import MATCHES
 from sgtb.linking.entities.entity_source import NAME_PRIORS
 from sgtb.linking.features.feature_group import Block, FeatureGroup, FeatureInputs, columns
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from sgtb.core.dtypes import Floats, Longs
 from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import DESCRIBED, WORD_VECTORS
-from sgtb.linking.entities.lexicon import Lexicon
 from sgtb.linking.features.contexts import Contexts, Repeats
 from sgtb.linking.features.feature_group import Block, FeatureGroup, FeatureInputs, columns
 from sgtb.native import compare_texts

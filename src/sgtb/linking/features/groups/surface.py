@@ -6,9 +6,9 @@ import numpy as np
 
 from sgtb.core.dtypes import Floats
 from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.entities.background import BEGINNING, name_fingerprints
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import KNOWN_TYPES
-from sgtb.linking.entities.lexicon import BEGINNING, name_fingerprints
 from sgtb.linking.features.contexts import PLACES
 from sgtb.linking.features.feature_group import Block, FeatureGroup, FeatureInputs, columns
 from sgtb.native import compare_names

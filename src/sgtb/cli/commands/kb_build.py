@@ -1,0 +1,281 @@
+"""The commands `sgtb kb build …`: new knowledge bases."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sgtb.cli.linker_options import AsJson, Quiet
+from sgtb.cli.views.kb_view import print_built, print_pages, print_wiki
+from sgtb.cli.views.progress_views import StageProgress
+from sgtb.core.errors import SettingsError
+from sgtb.kb.build.list_build import build_list
+from sgtb.kb.name_variants import DEFAULT_RULES, VariantRules
+from sgtb.wikipedia.build.build_settings import WikiSettings
+from sgtb.wikipedia.build.hold_out import HoldOut
+
+build = typer.Typer(no_args_is_help=True, help="Build a knowledge base.", rich_markup_mode="rich")
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", metavar="KB",
+        help="Folder to write; an existing knowledge base is replaced at the end.",
+    ),
+]  # fmt: skip
+ListFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="JSON Lines, CSV or Excel; plain or compressed (gzip, bzip2, xz).",
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option("--sheet", metavar="NAME", help="Sheet of an Excel file. Default: the first."),
+]
+Variants = Annotated[
+    Path | None,
+    typer.Option(
+        "--variants", metavar="FILE", exists=True, dir_okay=False,
+        help="Own rules for variants of names: type or *, pattern and replacement, separated by "
+        "tabs.",
+    ),
+]  # fmt: skip
+NoVariants = Annotated[bool, typer.Option("--no-variants", help="Make no variants of names.")]
+SkipLinks = Annotated[
+    bool,
+    typer.Option("--skip-unknown-links", help="Ignore links to unknown ids."),
+]
+
+
+@build.command("list")
+def build_from_list(
+    file: ListFile,
+    out: Out,
+    sheet: Sheet = None,
+    skip_unknown_links: SkipLinks = False,
+    variants: Variants = None,
+    no_variants: NoVariants = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build from a list of entities: JSON Lines, CSV or Excel.
+
+    Keys or columns: id, name; optional: aliases, description, type, popularity, links, vector.
+    Aliases and links in a cell are separated by |. Rules make variants of the names: surnames,
+    acronyms, word order, plurals and others.
+
+    Example: sgtb kb build list companies.xlsx -o companies
+    """
+    with StageProgress(quiet) as progress:
+        report = build_list(
+            file, out, sheet=sheet, skip_unknown_links=skip_unknown_links,
+            variants=_rules(variants, no_variants), progress=progress,
+        )  # fmt: skip
+    print_built(report, out, as_json)
+
+
+def _same_as_list(name: str) -> None:
+    """Add a command that is `list` under another name, without sheets."""
+
+    @build.command(
+        name,
+        help="Build from a list of entities, the same as `list`.\n\n"
+        f"Example: sgtb kb build {name} companies.{name} -o companies",
+    )
+    def command(
+        file: ListFile,
+        out: Out,
+        skip_unknown_links: SkipLinks = False,
+        variants: Variants = None,
+        no_variants: NoVariants = False,
+        as_json: AsJson = False,
+        quiet: Quiet = False,
+    ) -> None:
+        build_from_list(file, out, None, skip_unknown_links, variants, no_variants, as_json, quiet)
+
+
+_same_as_list("jsonl")
+_same_as_list("csv")
+
+
+@build.command("pprforned")
+def build_from_pprforned(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", exists=True, help="Folder or archive of PPRforNED."),
+    ],
+    out: Out,
+    titles_only: Annotated[
+        bool, typer.Option("--titles-only", help="Take no names from the documents.")
+    ] = False,
+    variants: Variants = None,
+    no_variants: NoVariants = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build from PPRforNED: 36,545 Wikipedia entities with links and popularity.
+
+    Example: sgtb kb build pprforned data/pprforned -o ppr
+    """
+    from sgtb.kb.build.pprforned_build import build_pprforned
+
+    with StageProgress(quiet) as progress:
+        report = build_pprforned(
+            folder, out, document_names=not titles_only, variants=_rules(variants, no_variants),
+            progress=progress,
+        )  # fmt: skip
+    print_built(report, out, as_json)
+
+
+@build.command("wiki")
+def build_from_wiki(
+    dumps: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DUMP…",
+            exists=True,
+            dir_okay=False,
+            help="XML dumps: plain, gzip, bzip2 or multistream bzip2.",
+        ),
+    ],
+    out: Out,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Number of processes.")] = 1,
+    memory: Annotated[
+        int, typer.Option(min=256, help="Memory of the build in MB, besides that of the programs.")
+    ] = 1024,
+    pageviews: Annotated[
+        list[Path] | None,
+        typer.Option(exists=True, dir_okay=False, help="Wikimedia page views, for popularity."),
+    ] = None,
+    types: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="Types, tab-separated: title, PER|ORG|LOC|MISC."
+        ),
+    ] = None,
+    prior: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="Further names, tab-separated: name, title, count.",
+        ),
+    ] = None,
+    vectors: Annotated[
+        str, typer.Option(metavar="none|train|FILE", help="Word and entity vectors.")
+    ] = "none",
+    dimensions: Annotated[
+        int, typer.Option(min=1, max=4096, help="Dimensions of trained vectors.")
+    ] = 100,
+    red_links: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Titles without a page become entities if this many pages link them; 0: never.",
+        ),
+    ] = 0,
+    hold_out: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.99,
+            help="Share of pages whose links are not counted, for training and testing.",
+        ),
+    ] = 0.0,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail on the first unreadable page.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build from Wikipedia dumps of any language edition.
+
+    Example: sgtb kb build wiki simplewiki-latest-pages-articles.xml.bz2 -o simple
+    """
+    from sgtb.wikipedia.build.dump_build import build_wiki  # not needed for look-ups
+
+    settings = WikiSettings(
+        workers=workers,
+        memory=memory << 20,
+        pageviews=tuple(pageviews or ()),
+        types=types,
+        priors=tuple(prior or ()),
+        vectors=vectors,
+        dimensions=dimensions,
+        red_links=red_links,
+        hold_out=HoldOut(hold_out),
+        strict=strict,
+    )
+    with StageProgress(quiet) as progress:
+        report = build_wiki(dumps, out, settings, progress)
+    print_wiki(report, out, as_json)
+
+
+@build.command("pages")
+def build_from_pages(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE…",
+            exists=True,
+            dir_okay=False,
+            help="JSON Lines, plain or packed with gzip, bzip2 or xz.",
+        ),
+    ],
+    out: Out,
+    ids: Annotated[
+        str,
+        typer.Option(
+            metavar="id|title",
+            help="Field that is the id of an entity. Of repeated ids the first page counts.",
+        ),
+    ] = "id",
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Number of processes.")] = 1,
+    memory: Annotated[
+        int, typer.Option(min=256, help="Memory of the build in MB, besides that of the programs.")
+    ] = 1024,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Train vectors of words and entities.")
+    ] = False,
+    dimensions: Annotated[
+        int, typer.Option(min=1, max=4096, help="Dimensions of trained vectors.")
+    ] = 100,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail on the first unreadable line.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build from plain pages, one JSON object per line: id, title, text.
+
+    Names come from titles and first sentences, links from names found in the texts.
+
+    Example: sgtb kb build pages glossary.jsonl.gz -o glossary
+    """
+    from sgtb.pages.pages_build import build_pages  # not needed for look-ups
+    from sgtb.pages.pages_settings import PagesSettings
+
+    settings = PagesSettings(
+        workers=workers,
+        memory=memory << 20,
+        ids=ids,  # type: ignore[arg-type]  # checked by the settings
+        vectors=vectors,
+        dimensions=dimensions,
+        strict=strict,
+    )
+    with StageProgress(quiet) as progress:
+        report = build_pages(files, out, settings, progress)
+    print_pages(report, out, as_json)
+
+
+def _rules(file: Path | None, none: bool) -> VariantRules | None:
+    """Return the rules of the options."""
+    if none and file is not None:
+        raise SettingsError("--variants and --no-variants exclude each other")
+    if none:
+        return None
+    return DEFAULT_RULES if file is None else VariantRules.read(file)
