@@ -15,7 +15,7 @@ from typing import Any
 
 from experiments.aida_data import Say, code_fingerprint, silent
 from experiments.starter_data import read_starter
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.cli.commands.train import grow, prepare_given
 from sgtb.cli.train_input import TrainingOptions, from_files
 from sgtb.core.errors import CorpusError, KnowledgeBaseError, ModelFileError

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.aida_data import Say, silent
 from experiments.from_text import CACHE, SYSTEM, TextTest, open_linker
-from sgtb.boosting.search.plan import PlanName
+from sgtb.boosting.search.beam import PlanName
 from sgtb.core.files import write_whole
 from sgtb.core.progress import Progress
 from sgtb.evaluation.linkers import SetScores, SystemScores, data_sets, evaluate_linkers

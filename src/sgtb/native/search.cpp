@@ -378,7 +378,7 @@ int64_t candidates_of(const Search& s, int64_t d) {
 
 // ---- training: from beams to points
 
-// See boosting/search/plan.py.
+// See boosting/search/beam.py.
 struct PlanRules {
     bool uses_history, bidirectional, early_update, continue_from_gold;
 };
