@@ -83,6 +83,14 @@ Without = Annotated[
 Vectors = Annotated[
     str, typer.Option(metavar="none|glove|FILE", help="Word vectors for text similarity.")
 ]
+NilRuleName = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|never|threshold|candidate",
+        help="When mentions with candidates are NIL: never, below a confidence, or NIL as a "
+        "candidate of the search. auto: dev decides.",
+    ),
+]  # fmt: skip
 NilPrecision = Annotated[
     float | None,
     typer.Option(
@@ -125,6 +133,7 @@ class TrainingOptions:
     min_leaf: int | None = None
     folds: int | None = None
     without: tuple[str, ...] = ()
+    nil_rule: str = "auto"
     nil_precision: float | None = None
     fuzzy: bool | None = None
     seed: int = 0
@@ -148,6 +157,7 @@ class TrainingOptions:
                 base.training, threads=self.threads, seed=self.seed, **_stated(n_trees=self.trees)
             ),
             without=self.without,
+            nil=self.nil_rule,  # type: ignore[arg-type]  # checked by LinkerTraining
             seed=self.seed,
             **own,
         )

@@ -76,12 +76,13 @@ def test_figures_as_json(files, tmp_path):
     result = run(
         "train", "--kb", KB, "--train", files / "train.jsonl", "--dev", files / "dev.jsonl",
         "-o", tmp_path / "m", "--plan", "local", "--depth", 2, "--learning-rate", 0.5,
-        "--without", "type", "--json", "--quiet", *SMALL,
+        "--without", "type", "--nil-rule", "threshold", "--json", "--quiet", *SMALL,
     )  # fmt: skip
     assert result.stderr == ""
     told = json.loads(result.stdout)
     assert (told["plan"], told["depth"], told["eta"]) == ("local", 2, 0.5)
     assert 1 <= told["trees"] <= 3
+    assert told["nil"]["kind"] == "threshold"
     assert told["bytes"] == (tmp_path / "m").stat().st_size
     assert told["documents"] == {"train": 40, "dev": 10}
     assert told["dev"]["test"]["recalled"] > 30
@@ -175,6 +176,8 @@ def test_mistakes_are_told_before_the_work(files, tmp_path):
     assert "unknown plan 'beam'" in result.stderr
     result = run(*given, "-o", tmp_path / "m", "--without", "colour", code=1)
     assert "'colour', which is no feature group" in result.stderr
+    result = run(*given, "-o", tmp_path / "m", "--nil-rule", "often", code=1)
+    assert "nil must be one of auto, never, threshold, candidate, not 'often'" in result.stderr
 
 
 def test_word_vectors_from_a_file(files, tmp_path):

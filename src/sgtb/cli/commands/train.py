@@ -18,6 +18,7 @@ from sgtb.cli.train_input import (
     FormatName,
     MinLeaf,
     NilPrecision,
+    NilRuleName,
     Output,
     Plan,
     Seed,
@@ -129,6 +130,7 @@ def train(
     folds: Folds = None,
     without: Without = None,
     vectors: Vectors = "none",
+    nil_rule: NilRuleName = "auto",
     nil_precision: NilPrecision = None,
     fuzzy: Annotated[
         bool | None,
@@ -170,8 +172,8 @@ def train(
     check_output(output, checkpoint, write_test)
     options = TrainingOptions(
         plan=plan, beam=beam, depth=depth, eta=eta, trees=trees, min_leaf=min_leaf, folds=folds,
-        without=tuple(without or ()), nil_precision=nil_precision, fuzzy=fuzzy, seed=seed,
-        threads=threads,
+        without=tuple(without or ()), nil_rule=nil_rule, nil_precision=nil_precision, fuzzy=fuzzy,
+        seed=seed, threads=threads,
     )  # fmt: skip
     from sgtb.kb.knowledge_base import KnowledgeBase
 
