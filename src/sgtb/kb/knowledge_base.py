@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.ragged import Ragged, Texts, sliced
 from sgtb.kb import environment
-from sgtb.kb.columns import columns_size, map_column
+from sgtb.kb.columns import column_path, columns_size, map_column
 from sgtb.kb.entity import (
     TYPES,
     Alias,
@@ -303,18 +303,41 @@ class KnowledgeBase:
 
         containing  names that contain all words of the name and more
 
-        Variants are not searched. Names that were removed since the build have no candidates.
+        Variants are not searched.
         """
         normal = [normal_name(name) for name in names]
         usable = [
             name if len(name.encode("utf-8", "replace")) <= MAX_KEY else "" for name in normal
         ]
         with self._reading():
+            changed = self.state.generation > 0
             indexes = [index for index in (self.fuzzy, self._fresh_names()) if index]
+        # Names that were removed since the build are still in its index.
+        searched = 2 * limit if changed else limit
         try:
-            return _similar_names(indexes, usable, limit, containing)
+            found = _similar_names(indexes, usable, searched, containing)
         except ValueError as error:
-            raise _damaged(self.folder, str(error)) from None
+            raise self._damaged_fuzzy(error) from None
+        return self._known_names(found, limit) if changed else found
+
+    def _known_names(self, found: SimilarNames, limit: int) -> SimilarNames:
+        """Return the first names that have candidates other than by variants."""
+        heads = self.name_heads(found.names)
+        known = np.flatnonzero(heads.known & ~heads.variant)
+        owner = np.repeat(np.arange(len(found.offsets) - 1), np.diff(found.offsets))[known]
+        rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+        kept = known[rank < limit]
+        ends = np.searchsorted(owner[rank < limit], np.arange(len(found.offsets)))
+        return SimilarNames(
+            ends.astype(np.int64), [found.names[i] for i in kept.tolist()], found.scores[kept]
+        )
+
+    def _damaged_fuzzy(self, error: ValueError) -> KnowledgeBaseError:
+        """Return the error of a column that a search found damaged; its name begins the message."""
+        name = str(error).partition(":")[0].partition(" ")[0]
+        column = f"fuzzy_{name}"
+        path = column_path(self.folder, column if column in FUZZY_COLUMNS else "fuzzy_text")
+        return _damaged(path, str(error))
 
     def _fresh_names(self) -> FuzzyIndex:
         """Return an index of the names of entities written since the build."""
@@ -498,8 +521,9 @@ class KnowledgeBase:
                     return
                 mapped = _mapped(folder, state, tables, transaction)
                 fuzzy = FuzzyIndex(*(mapped[column] for column in FUZZY_COLUMNS))
-                if not fuzzy.has_fitting_lengths:
-                    raise _damaged(folder, "the lengths of the fuzzy index do not fit")
+                if wrong := fuzzy.unfit_array:
+                    path = column_path(folder, f"fuzzy_{wrong}")
+                    raise _damaged(path, "its length does not fit the fuzzy index")
                 patched = transaction.stat(tables.rows)["entries"] > 0
             except BaseException:
                 transaction.abort()
