@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -310,9 +311,10 @@ public:
         touched_ = list(rarest_.front().second);
         for (std::size_t i = 1; i < rarest_.size(); ++i) {
             const auto other = list(rarest_[i].second);
-            const auto end = std::set_intersection(touched_.begin(), touched_.end(), other.begin(),
-                                                   other.end(), touched_.begin());
-            touched_.erase(end, touched_.end());
+            std::vector<uint32_t> both;
+            std::set_intersection(touched_.begin(), touched_.end(), other.begin(), other.end(),
+                                  std::back_inserter(both));
+            touched_.swap(both);
         }
         // The fewer other tokens a name has, the more similar it is. Names are read in this order,
         // as most have the words; others share a bucket with one.
@@ -387,11 +389,12 @@ private:
         ranked_.resize(kept);
     }
 
-    // The names of a bucket.
+    // The names of a bucket, each once: several of its tokens may be in the bucket.
     std::vector<uint32_t> list(int64_t bucket) const {
         std::vector<uint32_t> found(index_.postings.begin() + index_.starts[bucket],
                                     index_.postings.begin() + index_.starts[bucket + 1]);
         for (const uint32_t name : found) check_value(name, 0, names_.size(), "postings");
+        found.erase(std::unique(found.begin(), found.end()), found.end());
         return found;
     }
 

@@ -84,6 +84,7 @@ class _PagesBuild:
         self._links = PageLinks(self._db, self._work)
         self._writer: KbWriter | None = None
         self._chunks = self._pages = self._dropped_count = 0
+        self._ids = settings.ids
         self._dropped: list[DroppedPage] = []
 
     def close(self) -> None:
@@ -96,7 +97,9 @@ class _PagesBuild:
         """Run all stages; `begin` is the time at which the build started."""
         settings, db, progress = self._settings, self._db, self._progress
         self._read()
-        lists, repeated = self._links.load_pages() if self._pages else (0, 0)
+        lists, repeated = 0, 0
+        if self._pages:
+            lists, repeated, self._ids = self._links.load_pages(settings.ids)
         if not self._pages or not db.count_of("entities"):
             names = ", ".join(map(str, self._files))
             raise KnowledgeBaseError(f'{names}: no page; each line has "title" and "text"')
@@ -124,6 +127,7 @@ class _PagesBuild:
             pages=self._pages,
             lists=lists,
             repeated=repeated,
+            ids=self._ids,
             entities=state.entities,
             names=state.names,
             spellings=spellings - omitted,
@@ -186,7 +190,7 @@ class _PagesBuild:
             "kind": "pages",
             "files": [file.name for file in self._files],
             "pages": self._pages,
-            "ids": self._settings.ids,
+            "ids": self._ids,
             "popularity": "pages that link",
             "vectors": "train" if self._settings.vectors else "none",
             "min_together": self._settings.min_together,

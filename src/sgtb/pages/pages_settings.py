@@ -7,7 +7,7 @@ from sgtb.core.errors import SettingsError
 from sgtb.kb.layout import MAX_DIMENSIONS
 from sgtb.wikipedia.build.build_settings import MIN_MEMORY
 
-IdKey = Literal["id", "title"]
+IdKey = Literal["auto", "id", "title"]
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,8 @@ class PagesSettings:
 
     workers       processes that read pages and find names
     memory        memory limit in bytes
-    ids           field of a page that is the entity's id; a page without "id" has its title
+    ids           field of a page that is the entity's id; a page without "id" has its title; auto:
+                  "id", but "title" if one id has two titles, as in files of several wikis
     vectors       train vectors of words and entities
     dimensions    of these
     min_count     minimum frequency of words and entities that get a vector
@@ -26,7 +27,7 @@ class PagesSettings:
 
     workers: int = 1
     memory: int = 1 << 30
-    ids: IdKey = "id"
+    ids: IdKey = "auto"
     vectors: bool = False
     dimensions: int = 100
     min_count: int = 5
@@ -41,7 +42,7 @@ class PagesSettings:
                 f"memory: {self.memory:,} bytes; a build needs at least {MIN_MEMORY:,}"
             )
         if self.ids not in get_args(IdKey):
-            raise SettingsError(f"ids: {self.ids!r}; id or title")
+            raise SettingsError(f"ids: {self.ids!r}; auto, id or title")
         if not 1 <= self.dimensions <= MAX_DIMENSIONS:
             raise SettingsError(f"dimensions: {self.dimensions}; from 1 to {MAX_DIMENSIONS}")
         for name in ("min_count", "min_together"):
