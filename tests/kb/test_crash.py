@@ -102,7 +102,7 @@ def exported_with_similar(place):
 
 def similar(kb):
     """Names found by the fuzzy index: of the build, of what was added, changed and removed."""
-    found = kb.similar_names(["nme 0", "name 3", "oter 4", "alias 7", "zz"], 5)
+    found = kb.similar_names(["nme 0", "name 3", "othr 4", "alias 7", "zz"], 5)
     return found.offsets.tolist(), found.names
 
 
