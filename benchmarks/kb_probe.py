@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.measure import seconds_of
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.kb.name_variants import VARIANT
+from sgtb.kb.name_variants import DEFAULT_RULES, VARIANT
 from sgtb.text.normalization import normal_name
 
 UNKNOWN_SHARE = 10
@@ -185,7 +185,7 @@ def sqlite(file: str, path: str) -> dict[str, Any]:
 
 
 def similar(place: str, path: str) -> dict[str, Any]:
-    """Search names that are not spelt as listed: similar ones, and those that contain a word.
+    """Search names that are not spelt as listed, look them up, and make their variants.
 
     misspelt    listed names with one letter left out
     lengthened  the same, each eight times in a row
@@ -203,7 +203,12 @@ def similar(place: str, path: str) -> dict[str, Any]:
     search = partial(kb.similar_names, limit=SIMILAR)
     timed = _timed(
         {kind: batches[:FUZZY_BATCHES] for kind, batches in kinds.items()},
-        {"similar": search, "containing": partial(search, containing=True)},
+        {
+            "similar": search,
+            "containing": partial(search, containing=True),
+            "exact": kb.candidate_lists,
+            "variants": lambda batch: [DEFAULT_RULES.variants([name], "PER") for name in batch],
+        },
     )
     found = [
         name in search([wrong]).names
