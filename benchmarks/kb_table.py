@@ -103,6 +103,7 @@ def lookup_lines(result: Mapping[str, Any]) -> list[Line]:
     for kind, name in (("add", "adding"), ("change", "changing"), ("remove", "removing")):
         lines += [
             _below(f"{name} 12 entities", changes[kind], 0.1, "{:.3f} s"),
+            Line("  of it the processor's", changes[f"{kind}, processor"], "{:.3f} s"),
             Line("  a reader's refresh", changes[f"{kind}, refresh"], "{:.4f} s"),
         ]
     return lines
