@@ -51,6 +51,7 @@ Words = npt.NDArray[np.uint32]
 
 TOP = 30
 """Default limit of candidates per name, as in the paper."""
+_ALL = 1 << 40
 _ATTEMPTS = 10
 """Attempts, as builds may replace the data while they are opened."""
 _HEAD = NAME_PAGES.size
@@ -86,11 +87,13 @@ class _NameValues(NamedTuple):
     """Values of names as they are stored, in one array of 4-byte items.
 
     starts  i8[N], first candidate of each name; its head is before it
+    counts  i8[N], counts of its first candidate
     stored  i8[N], candidates of each name; -1: unknown name
     """
 
     words: Words
     starts: Longs
+    counts: Longs
     stored: Longs
 
 
@@ -287,8 +290,8 @@ class KnowledgeBase:
 
     def candidate_lists(self, names: Sequence[str], k: int = TOP) -> CandidateLists:
         """Return the candidates of many names as arrays."""
-        values = self._name_values(names)
-        taken = np.minimum(np.maximum(values.stored, 0), max(k, 0))
+        values = self._name_values(names, max(k, 0))
+        taken = np.maximum(values.stored, 0)
         offsets = np.concatenate([[0], np.cumsum(taken)])
         at = _places(values.starts, taken, _PAIR // 4)
         return CandidateLists(
@@ -357,13 +360,17 @@ class KnowledgeBase:
 
     def name_heads(self, names: Sequence[str]) -> NameHeads:
         """Return which of many names are known, with their page counts."""
-        values = self._name_values(names)
+        values = self._name_values(names, 1)
         known = values.stored >= 0
         linked, pages = np.zeros((2, len(names)), np.uint32)
         linked[known], pages[known] = (values.words[values.starts[known] - i] for i in (2, 1))
-        stored = np.maximum(values.stored, 0)
-        listed = np.repeat(np.arange(len(names)), stored)[~self._only_variant(values, stored)]
-        variant = known & (np.bincount(listed, minlength=len(names)) == 0)
+        variant = np.zeros(len(names), np.bool_)
+        # The first candidate is hardly ever one by a variant if others are not.
+        variant[values.stored > 0] = self._only_variant(values, np.maximum(values.stored, 0))
+        some = np.flatnonzero(variant)
+        lists = self.candidate_lists([names[i] for i in some.tolist()], _ALL)
+        listed = np.repeat(some, np.diff(lists.offsets))[~lists.variant]
+        variant[listed] = False
         return NameHeads(known, linked, pages, variant)
 
     def name_value(self, name: str) -> NameValue | None:
@@ -559,26 +566,34 @@ class KnowledgeBase:
             self._open_newest()
         return self._opened(), self._transaction
 
-    def _name_values(self, names: Sequence[str]) -> "_NameValues":
-        """Return the stored values of names."""
-        width = 2 + len(self.sources)
+    def _name_values(self, names: Sequence[str], k: int) -> "_NameValues":
+        """Return the stored values of names, with at most k candidates each."""
         with self._reading() as (tables, transaction):
+            width = _PAIR + 4 * len(self.state.sources)
             get, table = transaction.get, tables.names
             found = [get(_key(name), b"", table) for name in names]
             sizes = np.fromiter(map(len, found), np.int64, len(found))
-            stored, rest = np.divmod(sizes - _HEAD, 4 * width)
+            stored, rest = np.divmod(sizes - _HEAD, width)
             if np.any(rest[sizes > 0]):
                 raise _damaged(tables.path, "a name's candidates cannot be read")
+            # The counts of names with more candidates come last.
+            long = np.flatnonzero(stored > k)
+            kept, counts_size = _HEAD + _PAIR * k, (width - _PAIR) * k
+            for i, at in zip(long.tolist(), (_HEAD + _PAIR * stored[long]).tolist(), strict=True):
+                found.append(found[i][at : at + counts_size])
+                found[i] = found[i][:kept]
             words = np.frombuffer(b"".join(found), "<u4")
+        sizes[long] = kept
         starts = (np.cumsum(sizes) - sizes + _HEAD) // 4
-        return _NameValues(words, starts, np.where(sizes > 0, stored, -1))
+        counts = starts + _PAIR // 4 * stored
+        counts[long] = (sizes.sum() + counts_size * np.arange(len(long))) // 4
+        return _NameValues(words, starts, counts, np.where(sizes > 0, np.minimum(stored, k), -1))
 
     def _only_variant(self, values: _NameValues, taken: Longs) -> npt.NDArray[np.bool_]:
         """Return whether the first candidates of names have counts of variants only."""
         if VARIANT not in self.sources:
             return np.zeros(taken.sum(), np.bool_)
-        counts = values.starts + _PAIR // 4 * values.stored
-        at = _places(counts, taken, len(self.sources))
+        at = _places(values.counts, taken, len(self.sources))
         found = np.ones(len(at), np.bool_)
         for i, source in enumerate(self.sources):
             if source != VARIANT:
