@@ -4,11 +4,16 @@
     python -m benchmarks.kb --json FILE       also one JSON object
     python -m benchmarks.kb --quick           in less than 90 seconds, on less, without vectors
     python -m benchmarks.kb --only lookups    one part: lookups, build, memory, vectors
+    python -m benchmarks.kb --baseline PYTHON also the look-ups of another version
+
+PYTHON is CHECKOUT/.venv/bin/python of that version. It builds a knowledge base from the same list,
+and looks up the same names by turns.
 
 Everything is generated, or made of the real dumps in $SGTB_DATA, and measured in this one run.
 """
 
 import json
+import os
 import sqlite3
 import sys
 import tempfile
@@ -123,10 +128,16 @@ def main(
         int | None,
         typer.Option(help="XML of the larger dump that memory is measured on; 1 GB: 2 minutes."),
     ] = None,
+    baseline: Annotated[
+        str, typer.Option(help="Interpreter of another version, CHECKOUT/.venv/bin/python.")
+    ] = "",
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
     """Measure the knowledge base."""
     extent = QUICK if quick else FULL
+    if baseline:
+        other = os.path.abspath(baseline)
+        extent = replace(extent, lookups=replace(extent.lookups, baseline=other))
     if dump_mb is not None:
         dumps = (dump_mb * 100_000, dump_mb * 1_000_000)
         extent = replace(extent, build=replace(extent.build, memory_dumps=dumps))

@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,13 +20,15 @@ _NEW = 12
 
 
 def time_changes(place: Path, folder: Path) -> dict[str, float]:
-    """Return the median seconds of each change, and of a reader's refresh after it."""
+    """Return the median seconds of each change, of the processor's, and of a reader's refresh."""
     rng = np.random.default_rng(2)
     kb = KnowledgeBase.open(place)
     seconds: dict[str, list[float]] = {}
 
     def timed(kind: str, change: Callable[[], object]) -> None:
+        begin = time.process_time()
         seconds.setdefault(kind, []).append(seconds_of(change))
+        seconds.setdefault(f"{kind}, processor", []).append(time.process_time() - begin)
         seconds.setdefault(f"{kind}, refresh", []).append(seconds_of(kb.refresh))
 
     new, changed = folder / "new.jsonl", folder / "changed.jsonl"

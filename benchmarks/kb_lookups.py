@@ -20,15 +20,17 @@ from benchmarks.resident import proportional, proportional_files
 class LookupExtent:
     """How much to measure.
 
-    opens    processes that open the knowledge base
-    batches  of 1,000 names that are looked up
-    turns    in which we and SQLite look them up
+    opens     processes that open the knowledge base
+    batches   of 1,000 names that are looked up
+    turns     in which we and SQLite look them up
+    baseline  interpreter of another version that looks up the same names by turns; "": none
     """
 
     shape: ListShape
     opens: int
     batches: int
     turns: int
+    baseline: str = ""
 
 
 def measure_lookups(
@@ -45,7 +47,10 @@ def measure_lookups(
     ask("kb_probe.draw", place, names, extent.batches)
     say("opening, looking up ...")
     opened = _opened(place, names, extent.opens)
-    ours, theirs = _both(place, file, names, extent.turns)
+    baseline = _Baseline.build_one(listed, folder / "kb-baseline", extent.baseline, say)
+    ours, theirs, earlier = _all(place, file, names, extent.turns, baseline)
+    say("similar names ...")
+    similar = ask("kb_probe.similar", place, names)
     cold = _cold(place, file, names)
     say("memory, two processes ...")
     result = {
@@ -59,6 +64,8 @@ def measure_lookups(
         "open": opened,
         "lookups": ours,
         "sqlite": theirs,
+        "similar": similar,
+        "baseline": earlier,
         "cold": cold,
         "reader": ask("kb_probe.reader", place, names),
         "bare": ask("kb_probe.bare")["memory"],
@@ -131,18 +138,51 @@ def _opened(place: Path, names: Path, repeats: int) -> dict[str, Any]:
     }
 
 
-def _both(
-    place: Path, file: Path, names: Path, turns: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Look names up with both, in turn, so that a slow minute of the machine hits either."""
-    ours, theirs = [], []
+@dataclass(frozen=True)
+class _Baseline:
+    """The knowledge base of another version, made from the same list."""
+
+    python: str
+    place: Path
+    build: dict[str, Any]
+
+    @classmethod
+    def build_one(
+        cls, listed: Path, place: Path, python: str, say: Callable[[str], None]
+    ) -> "_Baseline | None":
+        """Build it; None without another version."""
+        if not python:
+            return None
+        say("building it with the baseline ...")
+        built, peak = watch("kb_probe.build", listed, place, python=python)
+        return cls(python, place, built | {"peak": vars(peak)})
+
+
+def _all(
+    place: Path, file: Path, names: Path, turns: int, baseline: _Baseline | None
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]:
+    """Look names up with all by turns, so that load on the machine affects all."""
+    ours, theirs, earlier = [], [], []
     for _ in range(turns):
         ours.append(ask("kb_probe.lookups", place, names))
         theirs.append(ask("kb_probe.sqlite", file, names))
+        if baseline is not None:
+            words = baseline.place, names
+            earlier.append(ask("kb_probe.lookups", *words, python=baseline.python))
     for kind in ours[0]:
         if len({answer[kind].pop("digest") for answer in ours + theirs}) > 1:
             raise RuntimeError(f"SQLite's answers differ from ours: {kind} names")
-    return _median(ours), _median(theirs)
+    if baseline is None:
+        return _median(ours), _median(theirs), None
+    for answer in earlier:
+        for figures in answer.values():
+            del figures["digest"]  # its priors are those of a knowledge base without variants
+    record = {
+        "build": baseline.build,
+        "lookups": _median(earlier),
+        "reader": ask("kb_probe.reader", baseline.place, names, python=baseline.python),
+    }
+    return _median(ours), _median(theirs), record
 
 
 def _median(records: list[Any]) -> Any:

@@ -20,10 +20,15 @@ import numpy as np
 
 from benchmarks.measure import seconds_of
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.kb.name_variants import DEFAULT_RULES, VARIANT
+from sgtb.text.normalization import normal_name
 
 UNKNOWN_SHARE = 10
 """One name in so many of the mixed ones is not in the knowledge base."""
 _SINGLES = 2  # batches that are also looked up name by name
+SIMILAR = 8
+"""Similar names that are searched for a name."""
+FUZZY_BATCHES = 2
 
 
 def bare() -> dict[str, Any]:
@@ -57,7 +62,7 @@ def sizes(place: str) -> dict[str, Any]:
     """Count what is in a knowledge base, and the bytes that it takes, by what they are for."""
     from sgtb.kb.environment import acquired
     from sgtb.kb.kb_folder import data_folder
-    from sgtb.kb.layout import COLUMNS, HEADER
+    from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, HEADER
 
     folder = data_folder(Path(place))
     with KnowledgeBase(place) as kb, acquired(folder) as env, env.lmdb.begin() as transaction:
@@ -84,6 +89,7 @@ def sizes(place: str) -> dict[str, Any]:
             "vectors": columns["vectors"],
             "words": columns["words"] + pages["words"],
         },
+        "fuzzy_bytes": sum(columns[column] for column in FUZZY_COLUMNS),
         "candidates": int(widths.sum()),
         "names_with_one": int((widths == 1).sum()),
         "names_with_30": int((widths >= 30).sum()),
@@ -94,30 +100,36 @@ def sizes(place: str) -> dict[str, Any]:
 def draw(place: str, path: str, batches: str) -> dict[str, Any]:
     """Choose batches of 1,000 names to look up, as they are written, and store them.
 
-    known      any name, each as likely
+    known      any listed name, each as likely
     mixed      the same, one in ten unknown
-    mentioned  a name of any entity: names of many entities are more likely
-    crowded    names of 30 entities or more
+    mentioned  a listed name of any entity: names of many entities are more likely
+    crowded    listed names of 30 entities or more
+    variants   names that are only variants
     """
     rng = np.random.default_rng(1)
     with KnowledgeBase(place) as kb:
         names = list(kb.names())
+        made = kb.name_heads(names).variant
+        widths = np.diff(kb.candidate_lists(names).offsets)
         count = 1000 * int(batches)
-        some = [names[i] for i in rng.integers(0, len(names), count).tolist()]
-        known = [_as_written(kb, name) for name in some]
+        some = rng.choice(np.flatnonzero(~made), count)
+        known = [_as_written(kb, names[i]) for i in some.tolist()]
         mixed = [
             f"{name} {i:x} qx" if i % UNKNOWN_SHARE == 3 else name for i, name in enumerate(known)
         ]
         mentioned = []
         for number in rng.integers(0, len(kb), count).tolist():
-            spellings = kb.spellings_of(number)
-            mentioned.append(spellings[int(rng.integers(len(spellings)))].text)
-        widths = np.diff(kb.candidate_lists(names).offsets)
-        many = np.flatnonzero(widths == 30)
+            listed = [s.text for s in kb.spellings_of(number) if kb.sources[s.source] != VARIANT]
+            mentioned.append(listed[int(rng.integers(len(listed)))])
+        many = np.flatnonzero(~made & (widths == 30))
         if not len(many):
-            many = np.argsort(widths)[-1000:]
+            many = np.argsort(np.where(made, 0, widths))[-1000:]
         crowded = [_as_written(kb, names[i]) for i in rng.choice(many, count).tolist()]
-    kinds = {"known": known, "mixed": mixed, "mentioned": mentioned, "crowded": crowded}
+        variants = [names[i] for i in rng.choice(np.flatnonzero(made), count).tolist()]
+    kinds = {
+        "known": known, "mixed": mixed, "mentioned": mentioned, "crowded": crowded,
+        "variants": variants,
+    }  # fmt: skip
     Path(path).write_text(json.dumps(kinds), encoding="utf-8")
     return {"names": len(names)}
 
@@ -170,6 +182,39 @@ def sqlite(file: str, path: str) -> dict[str, Any]:
         kind: {**timed[kind], "digest": _digest(map(_flat, map(rival.one_by_one, batches)))}
         for kind, batches in kinds.items()
     }
+
+
+def similar(place: str, path: str) -> dict[str, Any]:
+    """Search names that are not spelt as listed, look them up, and make their variants.
+
+    misspelt    listed names with one letter left out
+    lengthened  the same, each eight times in a row
+    words       one word of listed names
+    """
+    kb = KnowledgeBase.open(place)
+    known = _batches(path)["known"]
+    misspelt = [[_misspelt(name, i) for i, name in enumerate(batch)] for batch in known]
+    words = [[max(name.split(), key=len) for name in batch] for batch in known]
+    kinds = {
+        "misspelt": misspelt,
+        "lengthened": [[" ".join([name] * 8) for name in batch] for batch in misspelt],
+        "words": words,
+    }
+    search = partial(kb.similar_names, limit=SIMILAR)
+    timed = _timed(
+        {kind: batches[:FUZZY_BATCHES] for kind, batches in kinds.items()},
+        {
+            "similar": search,
+            "containing": partial(search, containing=True),
+            "exact": kb.candidate_lists,
+            "variants": lambda batch: [DEFAULT_RULES.variants([name], "PER") for name in batch],
+        },
+    )
+    found = [
+        name in search([wrong]).names
+        for name, wrong in zip(map(normal_name, known[0]), misspelt[0], strict=True)
+    ]
+    return {**timed, "recall": float(np.mean(found)), "memory": _memory()}
 
 
 def cold(place: str, path: str) -> dict[str, Any]:
@@ -231,10 +276,14 @@ _held: KnowledgeBase | None = None
 
 def _as_written(kb: KnowledgeBase, name: str) -> str:
     """Return a spelling of a name in normal form."""
-    from sgtb.text.normalization import normal_name
-
     number = kb.candidates(name, 1)[0].number
     return next(s.text for s in kb.spellings_of(number) if normal_name(s.text) == name)
+
+
+def _misspelt(name: str, i: int) -> str:
+    """Return a name without one of its letters, but not the first one."""
+    at = 1 + i % max(len(name) - 1, 1)
+    return name[:at] + name[at + 1 :]
 
 
 def _pages(stat: Mapping[str, Any]) -> int:
@@ -292,7 +341,7 @@ def _flat(lists: Sequence[Sequence[tuple[int, float]]]) -> tuple[Any, Any, Any]:
 def _digest(answers: Any) -> str:
     """Return a name for answers, the same for the same entities and priors."""
     digest = hashlib.blake2b(digest_size=8)
-    for offsets, entity, prior in answers:
+    for offsets, entity, prior, *_ in answers:
         digest.update(np.asarray(offsets, "<i8").tobytes())
         digest.update(np.asarray(entity, "<i8").tobytes())
         digest.update(np.asarray(prior, "<f4").tobytes())
@@ -308,8 +357,8 @@ def _memory() -> dict[str, float]:
 _TASKS: dict[str, Callable[..., dict[str, Any]]] = {
     task.__name__: task
     for task in (
-        bare, build, build_pprforned, sizes, draw, opening, lookups, sqlite, cold, cold_sqlite,
-        reader, hold, fill, changes,
+        bare, build, build_pprforned, sizes, draw, opening, lookups, similar, sqlite, cold,
+        cold_sqlite, reader, hold, fill, changes,
     )
 }  # fmt: skip
 

@@ -65,10 +65,10 @@ def ask(task: str, *words: object, python: str = sys.executable) -> Any:
         return _read(probe, task, answer, talk)
 
 
-def watch(task: str, *words: object) -> tuple[Any, Peak]:
+def watch(task: str, *words: object, python: str = sys.executable) -> tuple[Any, Peak]:
     """Run a probe; return its answer and its peak memory, sampled from outside."""
     with tempfile.TemporaryFile("w+") as talk:
-        probe = _start(talk, task, *words)
+        probe = _start(talk, task, *words, python=python)
         with TreeWatch(probe.pid) as seen:
             answer, _ = probe.communicate()
         peak = Peak(seen.rss_mb, seen.anon_mb, seen.processes, seen.samples)

@@ -21,6 +21,7 @@ from tests.helpers.kb_processes import forked
 from tests.helpers.kb_worlds import build, write_lines
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+COMMANDS = ("build", "add", "update", "remove")
 MOMENTS = 10
 """Of each kind of command; all of them spread over the time that it takes."""
 
@@ -44,17 +45,19 @@ class Commands:
         self.old = write_lines(folder / "old.jsonl", records)
         self.new = write_lines(folder / "new.jsonl", [*records[::-1], {"id": "z", "name": "z"}])
         self.more = write_lines(folder / "more.jsonl", more)
+        changed = [{"id": f"e{i}", "aliases": [f"other {i}"]} for i in range(0, size, 2)]
+        self.changed = write_lines(folder / "changed.jsonl", changed)
         self.gone = [f"e{i}" for i in range(0, size, 3)]
         build_list(self.old, self.saved)
         self.states = {"old": look(self.saved)}
         self.seconds = {}
-        for name in ("build", "add", "remove"):
+        for name in COMMANDS:
             self.restore()
             begin = time.monotonic()
             forked(lambda name=name: self.run(name))
             self.seconds[name] = time.monotonic() - begin
             self.states[name] = look(self.place)
-        assert len(set(map(str, self.states.values()))) == 4
+        assert len(set(map(str, self.states.values()))) == 1 + len(COMMANDS)
 
     def run(self, name):
         """Run a command; what it reports is of no interest here."""
@@ -62,6 +65,8 @@ class Commands:
             build_list(self.new, self.place)
         elif name == "add":
             update.add(self.place, EntityList(self.more))
+        elif name == "update":
+            update.update(self.place, EntityList(self.changed, partial=True))
         else:
             update.remove(self.place, self.gone)
 
@@ -76,7 +81,7 @@ class Commands:
         assert found in (self.states["old"], self.states[name])
         if name == "build" or found == self.states["old"]:
             self.run(name)
-        else:
+        elif name != "update":
             with pytest.raises(KnowledgeBaseError, match=r"already exists|there is no entity"):
                 self.run(name)
         assert self.look(self.place) == self.states[name]
@@ -90,10 +95,22 @@ def exported(place):
         return list(export_lines(kb))
 
 
+def exported_with_similar(place):
+    with KnowledgeBase.open(place) as kb:
+        return list(export_lines(kb)), similar(kb)
+
+
+def similar(kb):
+    """Names found by the fuzzy index: of the build, of what was added, changed and removed."""
+    found = kb.similar_names(["nme 0", "name 3", "othr 4", "alias 7", "zz"], 5)
+    return found.offsets.tolist(), found.names
+
+
 def told(place):
     """What a knowledge base tells of itself: whether that is so, a check must tell."""
     with KnowledgeBase.open(place) as kb:
-        return {key: value for key, value in kb.info().items() if key != "bytes"}
+        info = {key: value for key, value in kb.info().items() if key != "bytes"}
+        return {**info, "similar": similar(kb)}
 
 
 def start(work):
@@ -126,10 +143,10 @@ def large(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    return Commands(tmp_path_factory.mktemp("small"), 12, exported)
+    return Commands(tmp_path_factory.mktemp("small"), 12, exported_with_similar)
 
 
-@pytest.mark.parametrize("name", ["build", "add", "remove"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_killed_at_any_moment_has_done_nothing_or_all(large, name):
     random = Random(name)
     ends = []
@@ -183,7 +200,7 @@ def killed_at(step, work):
     work()
 
 
-@pytest.mark.parametrize("name", ["build", "add", "remove"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_killed_at_any_step_has_done_nothing_or_all(small, name):
     done = []
     for step in range(1, 200):

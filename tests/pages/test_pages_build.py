@@ -126,10 +126,13 @@ def test_several_files_and_repeated_titles(tmp_path):
     with pytest.raises(
         KnowledgeBaseError, match=r"id '1' is that of 'Dovel' and of 'Orlan'.*--ids"
     ):
-        build_pages([first, second], tmp_path / "kb")
+        build_pages([first, second], tmp_path / "kb", PagesSettings(ids="id"))
     assert not (tmp_path / "kb").exists()
     report = build_pages([first, second], tmp_path / "kb", PagesSettings(ids="title"))
     assert (report.pages, report.entities, report.repeated) == (4, 3, 1)
+    by_title = lines_of(tmp_path / "kb")
+    report = build_pages([first, second], tmp_path / "kb")
+    assert (report.ids, lines_of(tmp_path / "kb")) == ("title", by_title)
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         assert kb.entity("Orlan").description == "Orlan is a city."
         assert {alias.name for alias in kb.entity("Orlan").aliases} == {"Orlan", "Orlanum"}

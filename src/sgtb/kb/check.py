@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,14 @@ from sgtb.kb.build.kb_writer import DEFAULT_MEMORY, grouped_names, name_record, 
 from sgtb.kb.build.sorted_runs import SortedRuns
 from sgtb.kb.columns import column_path, list_items, read_extent
 from sgtb.kb.entity import TYPES
+from sgtb.kb.fuzzy_index import FuzzyIndex
 from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.layout import COLUMNS, item_size
 from sgtb.kb.name_index import by_name, pack_name, source_weights, unpack_name
 
 MAX_PROBLEMS = 20
+_NAMES_AT_ONCE = 100_000
 _LENGTH = 2e-3
 """Tolerance of the length of a stored vector."""
 
@@ -215,9 +217,28 @@ def _fuzzy(kb: KnowledgeBase) -> Iterator[str]:
         "weight": bool(np.any(index.weight == 0)),
         "norm": not np.all((index.norm > 0) & np.isfinite(index.norm)),
     }
+    wrong["text"] = not wrong["offsets"] and not _ascend(index)
     for column in (column for column, damaged in wrong.items() if damaged):
         path = column_path(kb.folder, f"fuzzy_{column}")
         yield f"{path}: values do not fit the names of the fuzzy index"
+
+
+def _ascend(index: FuzzyIndex) -> bool:
+    """Return whether the names of an index are texts that ascend."""
+    text, offsets, before = index.text, index.offsets, b""
+    for begin in range(0, len(offsets) - 1, _NAMES_AT_ONCE):
+        ends = offsets[begin : begin + _NAMES_AT_ONCE + 1].astype(np.int64)
+        part = text[ends[0] : ends[-1]].tobytes()
+        places = (ends - ends[0]).tolist()
+        names = [before, *(part[a:b] for a, b in pairwise(places))]
+        try:
+            part.decode()
+        except UnicodeDecodeError:
+            return False
+        if any(a >= b for a, b in pairwise(names)):
+            return False
+        before = names[-1]
+    return True
 
 
 def _no_offsets(offsets: npt.NDArray[np.uint32], end: int) -> bool:

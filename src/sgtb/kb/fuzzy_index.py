@@ -4,7 +4,7 @@ The arrays are columns of a knowledge base, memory-mapped. Names added since the
 small index of the same kind, made in memory.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.entity import SimilarNames
-from sgtb.native import count_name_tokens, fill_name_index, search_names
 
 Numbers = npt.NDArray[np.uint32]
 
@@ -84,11 +83,19 @@ class FuzzyIndex(NamedTuple):
     norm: npt.NDArray[np.float32]
 
     @classmethod
-    def build(cls, names: NameTexts, weight: npt.NDArray[np.uint8] | None = None) -> "FuzzyIndex":
+    def build(
+        cls,
+        names: NameTexts,
+        weight: npt.NDArray[np.uint8] | None = None,
+        room: Callable[[int], Numbers] | None = None,
+    ) -> "FuzzyIndex":
         """Index names.
 
         weight  weights of another index, so that the scores of both compare
+        room    makes the array of postings, by far the largest, of a given length
         """
+        from sgtb.native import count_name_tokens, fill_name_index  # exact look-ups do without
+
         n = len(names.offsets) - 1
         bits = min(max(n.bit_length() + 1, _BITS[0]), _BITS[1])
         counts = np.zeros(1 << bits if weight is None else len(weight), np.uint32)
@@ -98,20 +105,22 @@ class FuzzyIndex(NamedTuple):
             weight = np.clip(np.round(_SCALE * rarity), 1, 255).astype(np.uint8)
         kept = np.where(counts <= MAX_POSTINGS, counts, 0)
         starts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
-        postings, norm = np.zeros(int(starts[-1]), np.uint32), np.zeros(n, np.float32)
+        size = int(starts[-1])
+        postings = np.zeros(size, np.uint32) if room is None else room(size)
+        norm = np.zeros(n, np.float32)
         index = cls(*names, starts.astype(np.uint32), postings, weight, norm)
         fill_name_index(names, weight, index.starts, postings, norm)
         return index
 
     @property
-    def has_fitting_lengths(self) -> bool:
-        """Whether the lengths of the arrays fit each other."""
+    def unfit_array(self) -> str:
+        """An array whose length does not fit the others; "": all fit."""
         buckets = len(self.weight)
-        return (
-            len(self.offsets) == len(self.norm) + 1
-            and len(self.starts) == buckets + 1
-            and buckets.bit_count() == 1
-        )
+        if buckets.bit_count() != 1:
+            return "weight"
+        if len(self.starts) != buckets + 1:
+            return "starts"
+        return "" if len(self.offsets) == len(self.norm) + 1 else "norm"
 
     def __bool__(self) -> bool:
         """Whether there are names."""
@@ -122,6 +131,8 @@ class FuzzyIndex(NamedTuple):
 
         containing  find those that contain all words of the name and more
         """
+        from sgtb.native import search_names
+
         n = len(names)
         found = FoundNames(
             np.zeros(n, np.int32), np.zeros((n, limit), np.int32),

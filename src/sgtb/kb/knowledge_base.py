@@ -1,13 +1,13 @@
 """KnowledgeBase: a memory-mapped knowledge base, open for reading."""
 
+import mmap
 import os
 import struct
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import lmdb
 import numpy as np
@@ -17,7 +17,7 @@ from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.ragged import Ragged, Texts, sliced
 from sgtb.kb import environment
-from sgtb.kb.columns import columns_size, map_column
+from sgtb.kb.columns import column_path, columns_size, map_column
 from sgtb.kb.entity import (
     TYPES,
     Alias,
@@ -35,6 +35,7 @@ from sgtb.kb.layout import (
     COLUMNS,
     FORMAT,
     FUZZY_COLUMNS,
+    HEADER,
     MAX_KEY,
     NAME_PAGES,
     NUMBER,
@@ -48,16 +49,50 @@ from sgtb.text.normalization import normal_name
 
 TOP = 30
 """Default limit of candidates per name, as in the paper."""
+_ALL = 1 << 40
 _ATTEMPTS = 10
 """Attempts, as builds may replace the data while they are opened."""
 _HEAD = NAME_PAGES.size
-_PAIR = struct.Struct("<if")  # as CANDIDATE
+_PAIR = CANDIDATE.itemsize
 # Position of an entity's text in its row: one offset, and four consecutive sizes.
 _TEXT_AT = struct.Struct("<q")
 _TEXT_SIZES = struct.Struct("<4i")
 _TEXT_PARTS = ("id_size", "title_size", "description_size", "spellings_size")
 _TEXT_AT_OFFSET = ROW.fields["text_at"][1]  # type: ignore[index]
 _TEXT_SIZES_OFFSET = ROW.fields["id_size"][1]  # type: ignore[index]
+# Offset of the text and sizes of id and title, from the beginning of a row.
+_NAMES_AT = struct.Struct(
+    f"<{_TEXT_AT_OFFSET}xq{_TEXT_SIZES_OFFSET - _TEXT_AT_OFFSET - _TEXT_AT.size}x2i"
+)
+
+
+class _Process:
+    """The process id; asking the system for it takes a tenth of the time of a look-up."""
+
+    def __init__(self) -> None:
+        self.set_pid()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.set_pid)
+
+    def set_pid(self) -> None:
+        self.pid = os.getpid()
+
+
+_process = _Process()
+
+
+class _NameValues(NamedTuple):
+    """Values of names as they are stored, in one array of 4-byte items.
+
+    starts  i8[N], first candidate of each name; its head is before it
+    counts  i8[N], counts of its first candidate
+    stored  i8[N], candidates of each name; -1: unknown name
+    """
+
+    words: npt.NDArray[np.uint32]
+    starts: Longs
+    counts: Longs
+    stored: Longs
 
 
 class KnowledgeBase:
@@ -229,45 +264,38 @@ class KnowledgeBase:
             if value is None:
                 return ()
             # Without arrays, which would be slower for a handful of candidates.
-            sources = _sources(len(self.sources))
-            size = (len(value) - _HEAD) // (_PAIR.size + sources.size)
-            taken, counts_at = min(size, max(k, 0)), _HEAD + _PAIR.size * size
-            pairs = _PAIR.iter_unpack(value[_HEAD : _HEAD + _PAIR.size * taken])
-            counts = sources.iter_unpack(value[counts_at : counts_at + sources.size * taken])
-            rows, text = self._row_bytes, self._text_bytes
+            n_sources = len(self.state.sources)
+            size = (len(value) - _HEAD) // (_PAIR + 4 * n_sources)
+            fields = _name_layout(size, n_sources).unpack(value)
+            taken = size if size < k else max(k, 0)
+            counts = fields[2 * size : 2 * size + n_sources * taken]
+            pairs = zip(
+                fields[0 : 2 * taken : 2],
+                fields[1 : 2 * taken : 2],
+                zip(*[iter(counts)] * n_sources, strict=True),
+                strict=True,
+            )
+            rows, row_size, position = self._row_bytes, ROW.itemsize, _NAMES_AT.unpack_from
+            text, first = self._text_map, HEADER.size
+            new = tuple.__new__  # half the time of calling the class
             result = []
-            for (number, prior), count in zip(pairs, counts, strict=True):
-                at, (id_size, title_size, _, _) = _text_position(rows, number)
-                names = text[at : at + id_size + title_size].tobytes()
+            for number, prior, count in pairs:
+                at, id_size, title_size = position(rows, number * row_size)
+                begin = first + at
+                names = text[begin : begin + id_size + title_size]
                 id_, title = names[:id_size].decode(), names[id_size:].decode()
-                result.append(Candidate(id_, number, title, prior, count))
+                result.append(new(Candidate, (id_, number, title, prior, count)))
             return tuple(result)
 
     def candidate_lists(self, names: Sequence[str], k: int = TOP) -> CandidateLists:
         """Return the candidates of many names as arrays."""
-        head, item, count = NAME_PAGES.size, CANDIDATE.itemsize, 4 * len(self.sources)
-        parts: list[memoryview | bytes] = []
-        counts: list[memoryview | bytes] = []
-        offsets = np.zeros(len(names) + 1, np.int64)
-        total = 0
-        with self._reading() as (tables, transaction):
-            get, table = transaction.get, tables.names
-            for i, name in enumerate(names, 1):
-                value = get(_key(name), b"", table)
-                stored = (len(value) - head) // (item + count)
-                size = min(stored, k)
-                if size > 0:
-                    parts.append(value[head : head + item * size])
-                    begin = head + item * stored
-                    counts.append(value[begin : begin + count * size])
-                    total += size
-                offsets[i] = total
-            found = np.frombuffer(b"".join(parts), CANDIDATE)
-            by_source = np.frombuffer(b"".join(counts), "<u4").reshape(-1, len(self.sources))
-        listed = [i for i, source in enumerate(self.sources) if source != VARIANT]
+        values = self._name_values(names, max(k, 0))
+        taken = np.maximum(values.stored, 0)
+        offsets = np.concatenate([[0], np.cumsum(taken)])
+        at = _places(values.starts, taken, _PAIR // 4)
         return CandidateLists(
-            offsets, np.ascontiguousarray(found["entity"]), np.ascontiguousarray(found["prior"]),
-            np.logical_not(by_source[:, listed].any(axis=1)),
+            offsets, values.words.take(at).view(np.int32),
+            values.words[1:].take(at).view(np.float32), self._only_variant(values, taken),
         )  # fmt: skip
 
     def similar_names(
@@ -277,18 +305,41 @@ class KnowledgeBase:
 
         containing  names that contain all words of the name and more
 
-        Variants are not searched. Names that were removed since the build have no candidates.
+        Variants are not searched.
         """
         normal = [normal_name(name) for name in names]
         usable = [
             name if len(name.encode("utf-8", "replace")) <= MAX_KEY else "" for name in normal
         ]
         with self._reading():
+            changed = self.state.generation > 0
             indexes = [index for index in (self.fuzzy, self._fresh_names()) if index]
+        # Names that were removed since the build are still in its index.
+        searched = 2 * limit if changed else limit
         try:
-            return most_similar(indexes, usable, limit, containing)
+            found = most_similar(indexes, usable, searched, containing)
         except ValueError as error:
-            raise _damaged(self.folder, str(error)) from None
+            raise self._damaged_fuzzy(error) from None
+        return self._known_names(found, limit) if changed else found
+
+    def _known_names(self, found: SimilarNames, limit: int) -> SimilarNames:
+        """Return the first names that have candidates other than by variants."""
+        heads = self.name_heads(found.names)
+        known = np.flatnonzero(heads.known & ~heads.variant)
+        owner = np.repeat(np.arange(len(found.offsets) - 1), np.diff(found.offsets))[known]
+        rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+        kept = known[rank < limit]
+        ends = np.searchsorted(owner[rank < limit], np.arange(len(found.offsets)))
+        return SimilarNames(
+            ends.astype(np.int64), [found.names[i] for i in kept.tolist()], found.scores[kept]
+        )
+
+    def _damaged_fuzzy(self, error: ValueError) -> KnowledgeBaseError:
+        """Return the error of a column that a search found damaged; its name begins the message."""
+        name = str(error).partition(":")[0].partition(" ")[0]
+        column = f"fuzzy_{name}"
+        path = column_path(self.folder, column if column in FUZZY_COLUMNS else "fuzzy_text")
+        return _damaged(path, str(error))
 
     def _fresh_names(self) -> FuzzyIndex:
         """Return an index of the names of entities written since the build."""
@@ -308,23 +359,18 @@ class KnowledgeBase:
 
     def name_heads(self, names: Sequence[str]) -> NameHeads:
         """Return which of many names are known, with their page counts."""
-        heads = []
-        known, variant = np.zeros((2, len(names)), np.bool_)
-        listed = [i for i, source in enumerate(self.sources) if source != VARIANT]
-        made = len(listed) < len(self.sources)
-        share = CANDIDATE.itemsize / (CANDIDATE.itemsize + 4 * len(self.sources))
-        with self._reading() as (tables, transaction):
-            get, table = transaction.get, tables.names
-            for i, name in enumerate(names):
-                value = get(_key(name), None, table)
-                known[i] = value is not None
-                heads.append((0, 0) if value is None else NAME_PAGES.unpack_from(value))
-                if made and value is not None:
-                    begin = NAME_PAGES.size + round((len(value) - NAME_PAGES.size) * share)
-                    counts = np.frombuffer(value[begin:], "<u4").reshape(-1, len(self.sources))
-                    variant[i] = not counts[:, listed].any()
-        pages = np.array(heads, np.uint32).reshape(len(names), 2)
-        return NameHeads(known, pages[:, 0], pages[:, 1], variant)
+        values = self._name_values(names, 1)
+        known = values.stored >= 0
+        linked, pages = np.zeros((2, len(names)), np.uint32)
+        linked[known], pages[known] = (values.words[values.starts[known] - i] for i in (2, 1))
+        variant = np.zeros(len(names), np.bool_)
+        # The first candidate is hardly ever one by a variant if others are not.
+        variant[values.stored > 0] = self._only_variant(values, np.maximum(values.stored, 0))
+        some = np.flatnonzero(variant)
+        lists = self.candidate_lists([names[i] for i in some.tolist()], _ALL)
+        listed = np.repeat(some, np.diff(lists.offsets))[~lists.variant]
+        variant[listed] = False
+        return NameHeads(known, linked, pages, variant)
 
     def name_value(self, name: str) -> NameValue | None:
         """Return the counts of a name in normal form; None: unknown name."""
@@ -481,8 +527,9 @@ class KnowledgeBase:
                     return
                 mapped = _mapped(folder, state, tables, transaction)
                 fuzzy = FuzzyIndex(*(mapped[column] for column in FUZZY_COLUMNS))
-                if not fuzzy.has_fitting_lengths:
-                    raise _damaged(folder, "the lengths of the fuzzy index do not fit")
+                if wrong := fuzzy.unfit_array:
+                    path = column_path(folder, f"fuzzy_{wrong}")
+                    raise _damaged(path, "its length does not fit the fuzzy index")
                 patched = transaction.stat(tables.rows)["entries"] > 0
             except BaseException:
                 transaction.abort()
@@ -499,6 +546,7 @@ class KnowledgeBase:
         self._patched = patched
         self.rows, self.text = mapped["entities"], mapped["text"]
         self._row_bytes, self._text_bytes = _memory(self.rows), _memory(self.text)
+        self._text_map = _file_map(self.text)
         self.link_targets, self.near_items = mapped["links"], mapped["near"]
         self.vector_rows, self.word_rows = mapped["vectors"], mapped["words"]
         self.fuzzy, self._fresh = fuzzy, None
@@ -508,19 +556,49 @@ class KnowledgeBase:
             raise KnowledgeBaseError(f"{self.path}: this knowledge base was closed; open it again")
         return self._environment
 
-    @contextmanager
-    def _reading(self) -> "Iterator[tuple[Environment, lmdb.Transaction[memoryview]]]":
-        """Lock and yield the tables and the transaction that all look-ups share."""
-        with self._guard:
-            self._opened()
-            if self._pid != os.getpid():
-                self._open_newest()
-            try:
-                yield self._opened(), self._transaction
-            except (lmdb.Error, struct.error) as error:
-                raise KnowledgeBaseError(
-                    f"{self._opened().path}: damaged: {error}; build the knowledge base again"
-                ) from None
+    def _reading(self) -> "_Reading":
+        return _Reading(self)
+
+    def _newest(self) -> "tuple[Environment, lmdb.Transaction[memoryview]]":
+        """Return the tables and the transaction that all look-ups share."""
+        self._opened()
+        if self._pid != _process.pid:
+            self._open_newest()
+        return self._opened(), self._transaction
+
+    def _name_values(self, names: Sequence[str], k: int) -> "_NameValues":
+        """Return the stored values of names, with at most k candidates each."""
+        with self._reading() as (tables, transaction):
+            width = _PAIR + 4 * len(self.state.sources)
+            get, table = transaction.get, tables.names
+            found = [get(_key(name), b"", table) for name in names]
+            sizes = np.fromiter(map(len, found), np.int64, len(found))
+            stored, rest = np.divmod(sizes - _HEAD, width)
+            if np.any(rest[sizes > 0]):
+                raise _damaged(tables.path, "a name's candidates cannot be read")
+            # The counts of names with more candidates come last.
+            long = np.flatnonzero(stored > k)
+            kept, counts_size = _HEAD + _PAIR * k, (width - _PAIR) * k
+            for i, at in zip(long.tolist(), (_HEAD + _PAIR * stored[long]).tolist(), strict=True):
+                found.append(found[i][at : at + counts_size])
+                found[i] = found[i][:kept]
+            words = np.frombuffer(b"".join(found), "<u4")
+        sizes[long] = kept
+        starts = (np.cumsum(sizes) - sizes + _HEAD) // 4
+        counts = starts + _PAIR // 4 * stored
+        counts[long] = (sizes.sum() + counts_size * np.arange(len(long))) // 4
+        return _NameValues(words, starts, counts, np.where(sizes > 0, np.minimum(stored, k), -1))
+
+    def _only_variant(self, values: _NameValues, taken: Longs) -> npt.NDArray[np.bool_]:
+        """Return whether the first candidates of names have counts of variants only."""
+        if VARIANT not in self.sources:
+            return np.zeros(taken.sum(), np.bool_)
+        at = _places(values.counts, taken, len(self.sources))
+        found = np.ones(len(at), np.bool_)
+        for i, source in enumerate(self.sources):
+            if source != VARIANT:
+                found &= values.words[i:].take(at) == 0
+        return found
 
     def _numbered(self, entity: int | str) -> int:
         if not isinstance(entity, str):
@@ -551,6 +629,41 @@ class KnowledgeBase:
         return self._bytes(number, part).decode()
 
 
+class _Reading:
+    """Locks the snapshot; gives its tables and transaction.
+
+    A class, because a generator's context manager takes a quarter of the time of a look-up.
+    """
+
+    __slots__ = ("_kb",)
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+
+    def __enter__(self) -> "tuple[Environment, lmdb.Transaction[memoryview]]":
+        kb = self._kb
+        kb._guard.acquire()
+        tables = kb._environment
+        if tables is not None and kb._pid == _process.pid:
+            return tables, kb._transaction
+        try:
+            return kb._newest()
+        except BaseException:
+            kb._guard.release()
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        kb = self._kb
+        try:
+            if error is not None and isinstance(error, lmdb.Error | struct.error):
+                path = kb._opened().path
+                raise KnowledgeBaseError(
+                    f"{path}: damaged: {error}; build the knowledge base again"
+                ) from None
+        finally:
+            kb._guard.release()
+
+
 def _mapped(
     folder: Path, state: State, tables: Environment, transaction: "lmdb.Transaction[memoryview]"
 ) -> dict[str, npt.NDArray[Any]]:
@@ -575,6 +688,14 @@ def _damaged(path: Path, problem: str) -> KnowledgeBaseError:
     return KnowledgeBaseError(f"{path}: damaged: {problem}; build the knowledge base again")
 
 
+def _places(starts: Longs, sizes: Longs, step: int) -> Longs:
+    """Return starts[i] + j * step for all j below sizes[i], of all i in one array."""
+    before = np.cumsum(sizes) - sizes
+    found = np.repeat(starts - step * before, sizes)
+    found += np.arange(0, step * len(found), step)
+    return found
+
+
 def _text_position(rows: memoryview, number: int) -> tuple[int, tuple[int, int, int, int]]:
     """Return offset and part sizes of an entity's text.
 
@@ -587,14 +708,25 @@ def _text_position(rows: memoryview, number: int) -> tuple[int, tuple[int, int, 
     return at, _TEXT_SIZES.unpack_from(rows, begin + _TEXT_SIZES_OFFSET)
 
 
-@cache
-def _sources(count: int) -> struct.Struct:
-    """Return the layout of the counts of one candidate."""
-    return struct.Struct(f"<{count}I")
+@lru_cache(maxsize=1024)
+def _name_layout(size: int, sources: int) -> struct.Struct:
+    """Return the layout of a name's value after its head: candidates, then their counts.
+
+    Numbers are unsigned: a negative one would be a place before the first row.
+    """
+    return struct.Struct(f"<{_HEAD}x{size * 'If'}{size * sources}I")
 
 
 def _memory(array: npt.NDArray[Any]) -> memoryview:
     return array.view(np.uint8).data if len(array) else memoryview(b"")
+
+
+def _file_map(array: npt.NDArray[np.uint8]) -> mmap.mmap | bytes:
+    """Return the file of a mapped column, with its header; its slices are bytes at once."""
+    if not isinstance(array.base, np.memmap):
+        return b""
+    found: mmap.mmap = array.base._mmap  # type: ignore[attr-defined]
+    return found
 
 
 def _key(name: str) -> bytes:

@@ -408,6 +408,8 @@ class VariantRules:
         base = [name for name in dict.fromkeys(names) if _LATIN.search(name)][:_MAX_NAMES]
         for rule in self._rules.get(type, self._rules[""]):
             new = self._new(rule, base, known, found)
+            if len(found) >= MAX_VARIANTS:
+                break
             if rule.first:
                 base += new
         return found[:MAX_VARIANTS]
@@ -426,7 +428,9 @@ class VariantRules:
                 if normal and normal not in known and 1 < len(normal.encode()) <= MAX_KEY:
                     known.add(normal)
                     new.append(variant)
-        found += new
+                    found.append(variant)
+                    if len(found) >= MAX_VARIANTS:
+                        return new
         return new
 
     @cached_property
@@ -449,7 +453,12 @@ _FORMS = (_number, _spelling, _numerals, _of)
 
 
 def other_forms(name: str) -> list[str]:
-    """Return other forms of a name in normal form: number, spelling, numerals, word order."""
+    """Return other forms of a name in normal form: number, spelling, numerals, word order.
+
+    A name of more than twice the length of a key has none: no form is half as long.
+    """
+    if len(name) > 2 * MAX_KEY:
+        return []
     found = [form for make in _FORMS for form in make(name)]
     found += [form for other in found for form in _number(other)]
     return [form for form in dict.fromkeys(map(normal_name, found)) if form != name]

@@ -156,6 +156,7 @@ class _Change:
         self._names: dict[bytes, tuple[Counts, tuple[int, int]]] = {}
         self._aliases = self._links = self._unknown = 0
         self._own_types = OwnTypes(kb.state.own_types)
+        self._rules = VariantRules.from_origin(kb.state.origin)
         self._digest = hashlib.blake2b(kb.state.fingerprint.encode(), digest_size=16)
 
     def find(self, id_: str) -> int | None:
@@ -243,10 +244,9 @@ class _Change:
         if VARIANT not in self._kb.sources:
             return list(spelled)
         source = self._kb.sources.index(VARIANT)
-        rules = VariantRules.from_origin(self._kb.state.origin)
         kept = merged(spelling for spelling in spelled if spelling.source != source)
         names = [title, *(spelling.text for spelling in kept)]
-        return [*kept, *(Spelling(name, source, 1) for name in rules.variants(names, type))]
+        return [*kept, *(Spelling(name, source, 1) for name in self._rules.variants(names, type))]
 
     def link(self, file: EntityList, line: EntityLine, skip_unknown: bool) -> None:
         """Set the links of an entity."""

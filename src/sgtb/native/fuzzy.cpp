@@ -4,7 +4,10 @@
 // its hash; a bucket has a weight, and a list of the names with a token in it, unless these are too
 // many. Names that share rare tokens with a query are compared with it in detail.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -73,31 +76,42 @@ struct NameTokens {
     std::vector<uint64_t> words, all;
 
     void read(std::string_view name) {
+        read_words(name);
+        all = words;
+        each_trigram(name, [&](uint64_t token) { all.push_back(token); });
+        sort(all);
+    }
+
+    void read_words(std::string_view name) {
         words.clear();
-        all.clear();
+        each_word(name, [&](uint64_t token) { words.push_back(token); });
+        sort(words);
+    }
+
+    // Call a function with every word, in the order of the name.
+    template <class Function>
+    static void each_word(std::string_view name, Function function) {
+        for (std::size_t begin = 0; begin < name.size();) {
+            const std::size_t end = std::min(name.find(' ', begin), name.size());
+            if (end > begin) function(Hash().add(1).add(name.substr(begin, end - begin)).value());
+            begin = end + 1;
+        }
+    }
+
+    template <class Function>
+    void each_trigram(std::string_view name, Function function) {
         padded_.assign(" ").append(name).append(" ");
         starts_.clear();
-        std::size_t word = 1;
-        for (std::size_t i = 0; i < padded_.size(); ++i) {
+        for (std::size_t i = 0; i < padded_.size(); ++i)
             if (begins_character(padded_[i])) starts_.push_back(i);
-            if (padded_[i] == ' ' && i > word) add_word(word, i);
-            if (padded_[i] == ' ') word = i + 1;
-        }
         starts_.push_back(padded_.size());
-        sort(words);
-        all = words;
         for (std::size_t i = 0; i + 3 < starts_.size(); ++i)
-            all.push_back(Hash().add(2).add(part(starts_[i], starts_[i + 3])).value());
-        sort(all);
+            function(Hash().add(2).add(part(starts_[i], starts_[i + 3])).value());
     }
 
 private:
     std::string_view part(std::size_t begin, std::size_t end) const {
         return std::string_view(padded_).substr(begin, end - begin);
-    }
-
-    void add_word(std::size_t begin, std::size_t end) {
-        words.push_back(Hash().add(1).add(part(begin, end)).value());
     }
 
     static void sort(std::vector<uint64_t>& hashes) {
@@ -230,11 +244,55 @@ std::string digits(std::string_view name) {
     return found;
 }
 
+// The tokens of a query with the squares of their weights: a table with open addressing.
+class QueryTokens {
+public:
+    void assign(const std::vector<uint64_t>& tokens, const Bytes& weight, const Buckets& buckets) {
+        slots_.assign(std::bit_ceil(4 * tokens.size() + 4), Slot{});
+        squares = 0;
+        for (const uint64_t token : tokens) {
+            const uint64_t value = weight[buckets.of(token)];
+            *find(token) = Slot{token, value * value, 0, true};
+            squares += value * value;
+        }
+        name_ = 0;
+    }
+
+    void begin_name() { ++name_; }
+
+    // The square of a token of the query that has not been seen in this name; else 0.
+    uint64_t take(uint64_t token) {
+        Slot* slot = find(token);
+        if (!slot->used || slot->name == name_) return 0;
+        slot->name = name_;
+        return slot->square;
+    }
+
+    uint64_t squares = 0;
+
+private:
+    struct Slot {
+        uint64_t token = 0, square = 0;
+        uint32_t name = 0;
+        bool used = false;
+    };
+
+    Slot* find(uint64_t token) {
+        const std::size_t mask = slots_.size() - 1;
+        std::size_t at = token & mask;
+        while (slots_[at].used && slots_[at].token != token) at = (at + 1) & mask;
+        return &slots_[at];
+    }
+
+    std::vector<Slot> slots_;
+    uint32_t name_ = 0;
+};
+
 class NameSearch {
 public:
     NameSearch(const NameIndex& index, const SearchLimits& limits)
         : index_(index), names_{index.text, index.offsets}, limits_(limits),
-          buckets_(index.weight.size()), shared_(names_.size()) {}
+          buckets_(index.weight.size()) {}
 
     // Find the names most similar to a query; return their number.
     int32_t search(std::string_view query, Array<int32_t> name, Array<float, 2> scores) {
@@ -249,13 +307,26 @@ public:
         rarest_.clear();
         for (const uint64_t word : tokens_.words) add_list(buckets_.of(word));
         if (rarest_.size() < tokens_.words.size() || rarest_.empty()) return 0;
-        const auto [size, bucket] = *std::min_element(rarest_.begin(), rarest_.end());
-        const int64_t end = index_.starts[bucket] + std::min(size, limits_.postings);
+        std::sort(rarest_.begin(), rarest_.end());
+        touched_ = list(rarest_.front().second);
+        for (std::size_t i = 1; i < rarest_.size(); ++i) {
+            const auto other = list(rarest_[i].second);
+            std::vector<uint32_t> both;
+            std::set_intersection(touched_.begin(), touched_.end(), other.begin(), other.end(),
+                                  std::back_inserter(both));
+            touched_.swap(both);
+        }
+        // The fewer other tokens a name has, the more similar it is. Names are read in this order,
+        // as most have the words; others share a bucket with one.
+        ranked_.clear();
+        for (const uint32_t i : touched_) ranked_.emplace_back(norm(i), i);
         touched_.clear();
-        for (int64_t at = index_.starts[bucket]; at < end; ++at) {
-            const uint32_t i = index_.postings[at];
-            check_value(i, 0, names_.size(), "postings");
-            others_.read(names_.name(i));
+        std::make_heap(ranked_.begin(), ranked_.end(), std::greater<>());
+        while (!ranked_.empty() && static_cast<int64_t>(touched_.size()) < limits_.compared) {
+            std::pop_heap(ranked_.begin(), ranked_.end(), std::greater<>());
+            const uint32_t i = ranked_.back().second;
+            ranked_.pop_back();
+            others_.read_words(names_.name(i));
             std::size_t n_shared = 0;
             each_shared(tokens_.words, others_.words, [&](uint64_t) { ++n_shared; });
             if (n_shared == tokens_.words.size() && others_.words.size() > n_shared)
@@ -265,47 +336,66 @@ public:
     }
 
 private:
-    struct Found {
-        int32_t name;
-        float scores[N_SCORES];
+    static constexpr int64_t BLOCK = 1 << 15;
 
-        bool operator<(const Found& other) const {
-            if (scores[COSINE] != other.scores[COSINE]) return scores[COSINE] > other.scores[COSINE];
-            return name < other.name;
-        }
+    // The rest of a list of postings, and the squared weight of its token.
+    struct List {
+        int64_t at, end;
+        uint32_t gain;
     };
 
     // Compare the names in touched_ with the query, and return the most similar ones.
     int32_t compare(std::string_view query, Array<int32_t> name, Array<float, 2> scores) {
-        double squares = 0;
-        for (const uint64_t token : tokens_.all) squares += square(token);
-        const double norm = std::sqrt(squares);
+        query_.assign(tokens_.all, index_.weight, buckets_);
+        if (!touched_.empty() && query_.squares == 0) fail("weight", "a token of names has no weight");
+        const double own_norm = std::sqrt(static_cast<double>(query_.squares));
+        ranked_.clear();
+        for (const uint32_t i : touched_) {
+            query_.begin_name();
+            uint64_t shared = 0;
+            const auto take = [&](uint64_t token) { shared += query_.take(token); };
+            NameTokens::each_word(names_.name(i), take);
+            others_.each_trigram(names_.name(i), take);
+            const auto cosine = static_cast<float>(static_cast<double>(shared) / (own_norm * norm(i)));
+            ranked_.emplace_back(-cosine, i);
+        }
+        keep_first(name.size());
         const EditDistance distance(characters(query));
         const std::string own_digits = digits(query);
-        found_.clear();
-        for (const uint32_t i : touched_) {
-            Found found{static_cast<int32_t>(i), {}};
-            const std::string_view other = names_.name(i);
-            others_.read(other);
-            found.scores[COSINE] = static_cast<float>(shared_squares() / (norm * index_.norm[i]));
-            found.scores[WORD_OVERLAP] = static_cast<float>(word_overlap());
-            found.scores[EDIT_SIMILARITY] = static_cast<float>(distance.similarity(characters(other)));
-            found.scores[SAME_DIGITS] = digits(other) == own_digits;
-            found_.push_back(found);
+        for (std::size_t r = 0; r < ranked_.size(); ++r) {
+            const std::string_view other = names_.name(ranked_[r].second);
+            others_.read_words(other);
+            name[r] = static_cast<int32_t>(ranked_[r].second);
+            const auto found = scores.row(r);
+            found[COSINE] = static_cast<float>(-ranked_[r].first);
+            found[WORD_OVERLAP] = static_cast<float>(word_overlap());
+            found[EDIT_SIMILARITY] = static_cast<float>(distance.similarity(characters(other)));
+            found[SAME_DIGITS] = digits(other) == own_digits;
         }
-        std::sort(found_.begin(), found_.end());
-        const auto n = static_cast<int32_t>(
-            std::min<int64_t>(name.size(), static_cast<int64_t>(found_.size())));
-        for (int32_t i = 0; i < n; ++i) {
-            name[i] = found_[i].name;
-            std::copy_n(found_[i].scores, N_SCORES, scores.row(i).data());
-        }
-        return n;
+        return static_cast<int32_t>(ranked_.size());
     }
 
-    double square(uint64_t token) const {
-        const double weight = index_.weight[buckets_.of(token)];
-        return weight * weight;
+    // The norm of a name. A NaN would break the order of the names that are found.
+    double norm(uint32_t name) const {
+        const float found = index_.norm[name];
+        if (!(found > 0)) fail("norm", "a name with tokens has no norm");
+        return found;
+    }
+
+    // Keep the n first of ranked_, in their order.
+    void keep_first(int64_t n) {
+        const auto kept = std::min(ranked_.size(), static_cast<std::size_t>(n));
+        std::partial_sort(ranked_.begin(), ranked_.begin() + kept, ranked_.end());
+        ranked_.resize(kept);
+    }
+
+    // The names of a bucket, each once: several of its tokens may be in the bucket.
+    std::vector<uint32_t> list(int64_t bucket) const {
+        std::vector<uint32_t> found(index_.postings.begin() + index_.starts[bucket],
+                                    index_.postings.begin() + index_.starts[bucket + 1]);
+        for (const uint32_t name : found) check_value(name, 0, names_.size(), "postings");
+        found.erase(std::unique(found.begin(), found.end()), found.end());
+        return found;
     }
 
     void add_list(int64_t bucket) {
@@ -317,41 +407,57 @@ private:
     }
 
     // Leave in touched_ the names with the most in common with the query, by its rarest tokens.
+    //
+    // The lists ascend. They are read by blocks of names, whose sums stay in the processor's cache.
     void collect() {
         rarest_.clear();
         for (const uint64_t token : tokens_.all) add_list(buckets_.of(token));
         std::sort(rarest_.begin(), rarest_.end());
-        touched_.clear();
+        lists_.clear();
         int64_t read = 0;
         for (const auto& [size, bucket] : rarest_) {
             read += size;
             if (read > limits_.postings) break;
             const uint32_t gain = uint32_t{index_.weight[bucket]} * index_.weight[bucket];
             if (gain == 0) fail("weight", "a token of names has no weight");
-            for (int64_t at = index_.starts[bucket]; at < index_.starts[bucket + 1]; ++at) {
-                const uint32_t name = index_.postings[at];
-                check_value(name, 0, names_.size(), "postings");
-                // A NaN would break the order of the names that are found.
-                if (!(index_.norm[name] > 0)) fail("norm", "a name with tokens has no norm");
-                if (shared_[name] == 0) touched_.push_back(name);
-                shared_[name] += gain;
-            }
+            lists_.push_back({index_.starts[bucket], index_.starts[bucket + 1], gain});
         }
         ranked_.clear();
-        for (const uint32_t name : touched_)
-            ranked_.emplace_back(-static_cast<double>(shared_[name]) / index_.norm[name], name);
-        for (const uint32_t name : touched_) shared_[name] = 0;
-        const auto most = std::min(ranked_.size(), static_cast<std::size_t>(limits_.compared));
-        std::partial_sort(ranked_.begin(), ranked_.begin() + most, ranked_.end());
+        least_ = 0;
+        for (int64_t begin = 0; begin < names_.size(); begin += BLOCK) {
+            touched_.clear();
+            for (List& list : lists_) add_block(list, begin);
+            for (const uint32_t place : touched_) {
+                rank(static_cast<uint32_t>(begin + place), sums_[place]);
+                sums_[place] = 0;
+            }
+        }
+        for (const List& list : lists_)
+            if (list.at < list.end) fail("postings", "there is no such name");
+        keep_first(limits_.compared);
         touched_.clear();
-        for (std::size_t i = 0; i < most; ++i) touched_.push_back(ranked_[i].second);
+        for (const auto& [_, name] : ranked_) touched_.push_back(name);
     }
 
-    // The sum of the squared weights of tokens that query and name share.
-    double shared_squares() const {
-        double sum = 0;
-        each_shared(tokens_.all, others_.all, [&](uint64_t token) { sum += square(token); });
-        return sum;
+    // Add the weight of a token to its names in a block.
+    void add_block(List& list, int64_t begin) {
+        for (; list.at < list.end && index_.postings[list.at] < begin + BLOCK; ++list.at) {
+            const int64_t place = index_.postings[list.at] - begin;
+            if (place < 0) fail("postings", "is not ascending");
+            if (sums_[place] == 0) touched_.push_back(static_cast<uint32_t>(place));
+            sums_[place] += list.gain;
+        }
+    }
+
+    // Add a name to ranked_, unless enough others have more in common with the query.
+    void rank(uint32_t name, uint32_t sum) {
+        if (sum < least_ * norm(name)) return;
+        ranked_.emplace_back(-static_cast<double>(sum) / norm(name), name);
+        const auto kept = static_cast<std::size_t>(limits_.compared);
+        if (ranked_.size() <= 4 * kept + 64) return;
+        std::nth_element(ranked_.begin(), ranked_.begin() + kept, ranked_.end());
+        least_ = -ranked_[kept].first * (1 - 1e-9);  // not those that are equal but for rounding
+        ranked_.resize(kept);
     }
 
     // The weight of shared words, as a share of that of all words.
@@ -379,11 +485,13 @@ private:
     NameTexts names_;
     SearchLimits limits_;
     Buckets buckets_;
-    std::vector<uint32_t> shared_, touched_;
+    std::vector<uint32_t> touched_, sums_ = std::vector<uint32_t>(BLOCK);
+    std::vector<List> lists_;
+    double least_ = 0;
     std::vector<std::pair<int64_t, int64_t>> rarest_;
     std::vector<std::pair<double, uint32_t>> ranked_;
-    std::vector<Found> found_;
     NameTokens tokens_, others_;
+    QueryTokens query_;
 };
 
 // Find the names most similar to queries or, if `containing`, those that contain their words.

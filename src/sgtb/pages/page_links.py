@@ -16,6 +16,7 @@ ones are those of `LinkTables`:
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from sgtb.kb.build.usable_names import USABLE
 from sgtb.pages.cased_text import NameMatches, NameTable
 from sgtb.pages.page_lines import NAME_COLUMNS, PAGE_COLUMNS, TITLE
 from sgtb.pages.pages_report import NameUseCounts
+from sgtb.pages.pages_settings import IdKey
 from sgtb.wikipedia.build.duckdb_store import Arrays, DuckDbStore
 from sgtb.wikipedia.build.link_tables import (
     LISTED,
@@ -44,6 +46,14 @@ _BATCH = 200_000
 _CLEAR, _OPEN, _OWN = 0, 1, 2
 
 
+class LoadedPages(NamedTuple):
+    """Numbers of lists and of repeated pages, and the field that is the id."""
+
+    lists: int
+    repeated: int
+    ids: IdKey
+
+
 class PageLinks(LinkTables):
     """Creates the tables from the shards in a folder; methods are called in their order."""
 
@@ -51,8 +61,8 @@ class PageLinks(LinkTables):
         super().__init__(db)
         self._folder = folder
 
-    def load_pages(self) -> tuple[int, int]:
-        """Create `entities`, `owners`, `named`; return the numbers of lists and repeated pages."""
+    def load_pages(self, ids: IdKey) -> LoadedPages:
+        """Create `entities`, `owners` and `named`."""
         db = self._db
         for table, kind, columns in (
             ("all_pages", "pages", PAGE_COLUMNS),
@@ -61,7 +71,7 @@ class PageLinks(LinkTables):
             db.run(
                 f"CREATE TABLE {table} AS SELECT * FROM {shard_rows(self._folder, kind, columns)}"
             )
-        self._check_ids()
+        used = self._set_ids(ids)
         db.group("first_pages", "id, min(page) AS page", "all_pages", "id")
         repeated = db.count_of("all_pages") - db.count_of("first_pages")
         db.run(
@@ -80,19 +90,27 @@ class PageLinks(LinkTables):
             "CREATE TABLE matches (page BIGINT, ordinal INTEGER, line INTEGER, word INTEGER, "
             "hash UBIGINT, lower UTINYINT)"
         )
-        return lists, repeated
+        return LoadedPages(lists, repeated, used)
 
-    def _check_ids(self) -> None:
-        """Raise if two pages of one id have different titles: which one is meant is unknown."""
+    def _set_ids(self, ids: IdKey) -> IdKey:
+        """Return the field that is the id.
+
+        With two titles of one id it is unknown which page is meant: titles are taken, or it is
+        an error.
+        """
         found = self._db.rows(
             "SELECT id, min(title), max(title) FROM all_pages GROUP BY id "
             "HAVING min(title) <> max(title) ORDER BY id LIMIT 1"
         )
+        if found and ids == "auto":
+            self._db.run("UPDATE all_pages SET id = title")
+            return "title"
         for id, one, other in found:
             raise KnowledgeBaseError(
                 f"id {id!r} is that of {one!r} and of {other!r}; give pages with unique ids, or "
                 "take titles as ids with --ids title"
             )
+        return "title" if ids == "title" else "id"
 
     def name_table(self) -> NameTable:
         """Return the names that are searched in texts."""

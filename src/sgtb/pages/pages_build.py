@@ -69,12 +69,15 @@ class _PagesBuild(TableBuild):
         self._files, self._settings = files, settings
         self._links = PageLinks(self._db, self._work)
         self._chunks = self._pages = self._dropped_count = 0
+        self._ids = settings.ids
         self._dropped: list[DroppedPage] = []
 
     def run(self, begin: float) -> PagesReport:
         """Run all stages; `begin` is the time at which the build started."""
         self._read()
-        lists, repeated = self._links.load_pages() if self._pages else (0, 0)
+        lists, repeated = 0, 0
+        if self._pages:
+            lists, repeated, self._ids = self._links.load_pages(self._settings.ids)
         if not self._pages or not self._db.count_of("entities"):
             names = ", ".join(map(str, self._files))
             raise KnowledgeBaseError(f'{names}: no page; each line has "title" and "text"')
@@ -94,6 +97,7 @@ class _PagesBuild(TableBuild):
             pages=self._pages,
             lists=lists,
             repeated=repeated,
+            ids=self._ids,
             entities=state.entities,
             names=state.names,
             spellings=spellings - omitted,
@@ -156,7 +160,7 @@ class _PagesBuild(TableBuild):
             "kind": "pages",
             "files": [file.name for file in self._files],
             "pages": self._pages,
-            "ids": self._settings.ids,
+            "ids": self._ids,
             "popularity": "pages that link",
             "vectors": "train" if self._settings.vectors else "none",
             "min_together": self._settings.min_together,

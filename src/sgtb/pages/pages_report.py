@@ -28,6 +28,7 @@ class PagesReport:
     pages           lines read, without empty ones
     lists           pages that only list others with their title, which are left out
     repeated        pages with the id of an earlier page, which are left out
+    ids             field of a page that is the entity's id
     dropped         the first lines that could not be used
     dropped_beyond  number of further ones
     """
@@ -36,6 +37,7 @@ class PagesReport:
     pages: int
     lists: int
     repeated: int
+    ids: str
     entities: int
     names: int
     spellings: int

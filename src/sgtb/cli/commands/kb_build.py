@@ -230,10 +230,11 @@ def build_from_pages(
     ids: Annotated[
         str,
         typer.Option(
-            metavar="id|title",
-            help="Field that is the id of an entity. Of repeated ids the first page counts.",
+            metavar="auto|id|title",
+            help="Field that is the id of an entity. Of repeated ids the first page counts. "
+            "auto: id, but title if one id has two titles.",
         ),
-    ] = "id",
+    ] = "auto",
     workers: Annotated[int, typer.Option(min=1, max=256, help="Number of processes.")] = 1,
     memory: Annotated[
         int, typer.Option(min=256, help="Memory of the build in MB, besides that of the programs.")

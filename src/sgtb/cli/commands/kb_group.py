@@ -157,7 +157,7 @@ def show(
                 "name": name,
                 "candidates": [
                     {
-                        **asdict(c),
+                        **c._asdict(),
                         "counts": dict(zip(opened.sources, c.counts, strict=True)),
                         "spellings": spelled[c.number],
                     }

@@ -100,7 +100,11 @@ def print_pages(report: PagesReport, out: Path, as_json: bool) -> None:
             f"{uses.clear:,} of one page, {uses.decided:,} of several and decided, "
             f"{uses.undecided:,} undecided, {uses.own:,} of the page itself",
         ),
-        "entities": (report.entities, f"{report.links:,} links, {report.pairs:,} pairs"),
+        "entities": (
+            report.entities,
+            f"{report.links:,} links, {report.pairs:,} pairs"
+            + ("; their ids are titles" if report.ids == "title" else ""),
+        ),
         "names": (report.names, f"{report.spellings:,} spellings"),
     }
     _print_counts(rows, report.vectors)

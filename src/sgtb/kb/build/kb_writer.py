@@ -276,6 +276,8 @@ class KbWriter:
                 yield name, pack_name(counts, weights, (linked, found), tie)
 
         put(b"names", values(), max(self._name_count, 0))
+        for runs in (self._names, self._ids):
+            runs.close()  # their memory is needed for the fuzzy index
         return total
 
     def _fuzzy_columns(self) -> dict[str, Extent]:
@@ -287,12 +289,21 @@ class KbWriter:
             raise KnowledgeBaseError(f"{self.folder}: names of more than 4 GiB cannot be indexed")
         text = np.memmap(path, "u1", "r", HEADER.size) if ends[-1] else np.zeros(0, "u1")
         names = NameTexts(text, np.frombuffer(ends, np.int64).astype(np.uint32))
-        for name, values in FuzzyIndex.build(names)._asdict().items():
+        for name, values in FuzzyIndex.build(names, room=self._postings)._asdict().items():
             column = f"fuzzy_{name}"
-            if column != "fuzzy_text":
+            if column == "fuzzy_postings":
+                _flush(values)
+            elif column != "fuzzy_text":
                 with open(column_path(self.folder, column), "ab") as file:
                     file.write(np.ascontiguousarray(values, DTYPES[column]).data)
         return {column: self._extent(column) for column in FUZZY_COLUMNS}
+
+    def _postings(self, size: int) -> npt.NDArray[np.uint32]:
+        """Return the column of postings, mapped from its file: it need not fit in memory."""
+        if not size:
+            return np.zeros(0, "<u4")
+        path = column_path(self.folder, "fuzzy_postings")
+        return np.memmap(path, "<u4", "r+", HEADER.size, (size,))
 
     def _stage_progress(self, stage: str, total: int) -> Callable[[int], None]:
         return lambda done: self._progress(stage, done, max(total, done))
@@ -425,6 +436,6 @@ def _put_all(
         progress(done)
 
 
-def _flush(rows: npt.NDArray[np.void]) -> None:
+def _flush(rows: npt.NDArray[Any]) -> None:
     if isinstance(rows, np.memmap):
         rows.flush()
