@@ -81,7 +81,7 @@ def test_settings_grow_with_what_there_is_to_learn():
     assert settings_for(30, 3).folds == 3
     sizes = (0, 9, 10, 50, 99, 100, 500, 1000, 5000, 10**6)
     assert [settings_for(n, 9).trees.min_leaf for n in sizes] == [
-        1, 1, 1, 5, 9, 10, 10, 20, 100, 100,
+        1, 1, 1, 5, 9, 10, 10, 20, 30, 30,
     ]  # fmt: skip
 
 

@@ -109,8 +109,8 @@ def settings_for(n_known: int, n_documents: int) -> LinkerTraining:
             "are learned from others: split it into several"
         )
     fitting = _MANY if n_known >= MANY else _FEW if n_known >= FEW else _LITTLE
-    # Rows per leaf: a fiftieth of the mentions, from 10 to 100; fewer for small corpora.
-    least = max(min(10, n_known // 10), min(100, n_known // 50), 1)
+    # Rows per leaf: a fiftieth of the mentions, from 10 to 30; fewer for small corpora.
+    least = max(min(10, n_known // 10), min(30, n_known // 50), 1)
     return replace(
         fitting,
         trees=replace(fitting.trees, min_leaf=least),
