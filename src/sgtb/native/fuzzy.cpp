@@ -35,9 +35,9 @@ struct NameTexts {
     int64_t size() const { return offsets.size() - 1; }
 
     // Checked here, because an index is too large to be checked in every call.
-    std::string_view name(int64_t i) const {
-        check_value(offsets[i + 1], 0, text.size() + 1, "offsets");
-        check_value(offsets[i], 0, int64_t{offsets[i + 1]} + 1, "offsets");
+    std::string_view name(int64_t i, const char* path) const {
+        check_value(offsets[i + 1], 0, text.size() + 1, path);
+        check_value(offsets[i], 0, int64_t{offsets[i + 1]} + 1, path);
         return {reinterpret_cast<const char*>(text.data()) + offsets[i],
                 offsets[i + 1] - offsets[i]};
     }
@@ -112,8 +112,8 @@ private:
 // From hashes to buckets, of which there is a power of two.
 class Buckets {
 public:
-    explicit Buckets(int64_t n) : mask_(static_cast<uint64_t>(n - 1)) {
-        if (n < 1 || (n & (n - 1)) != 0) fail("weight", "its length is no power of two");
+    Buckets(int64_t n, const char* path) : mask_(static_cast<uint64_t>(n - 1)) {
+        if (n < 1 || (n & (n - 1)) != 0) fail(path, "its length is no power of two");
     }
     int64_t of(uint64_t hash) const { return static_cast<int64_t>(hash & mask_); }
 
@@ -123,13 +123,13 @@ private:
 
 // Count the names with a token in each bucket.
 void count_name_tokens(const NameTexts& names, Array<uint32_t> counts) {
-    check_at_least(names.offsets.size(), 1, "offsets");
-    const Buckets buckets(counts.size());
+    check_at_least(names.offsets.size(), 1, "names.offsets");
+    const Buckets buckets(counts.size(), "counts");
     NameTokens tokens;
     Interrupt interrupt;
     for (int64_t i = 0; i < names.size(); ++i) {
         if (i % 4096 == 0) interrupt.check();
-        tokens.read(names.name(i));
+        tokens.read(names.name(i, "names.offsets"));
         for (const uint64_t token : tokens.all) ++counts[buckets.of(token)];
     }
 }
@@ -137,16 +137,16 @@ void count_name_tokens(const NameTexts& names, Array<uint32_t> counts) {
 // List the names of each bucket that has room for them, and compute the norms of names.
 void fill_name_index(const NameTexts& names, Bytes weight, Numbers starts,
                      Array<uint32_t> postings, Array<float> norm) {
-    check_at_least(names.offsets.size(), 1, "offsets");
+    check_at_least(names.offsets.size(), 1, "names.offsets");
     check_offsets(starts, weight.size(), postings.size(), "starts");
     check_equal(norm.size(), names.size(), "norm");
-    const Buckets buckets(weight.size());
+    const Buckets buckets(weight.size(), "weight");
     std::vector<uint32_t> next(starts.begin(), starts.end() - 1);
     NameTokens tokens;
     Interrupt interrupt;
     for (int64_t i = 0; i < names.size(); ++i) {
         if (i % 4096 == 0) interrupt.check();
-        tokens.read(names.name(i));
+        tokens.read(names.name(i, "names.offsets"));
         int64_t squares = 0;
         for (const uint64_t token : tokens.all) {
             const int64_t bucket = buckets.of(token);
@@ -234,7 +234,7 @@ class NameSearch {
 public:
     NameSearch(const NameIndex& index, const SearchLimits& limits)
         : index_(index), names_{index.text, index.offsets}, limits_(limits),
-          buckets_(index.weight.size()), shared_(names_.size()) {}
+          buckets_(index.weight.size(), "index.weight"), shared_(names_.size()) {}
 
     // Find the names most similar to a query; return their number.
     int32_t search(std::string_view query, Array<int32_t> name, Array<float, 2> scores) {
@@ -254,8 +254,8 @@ public:
         touched_.clear();
         for (int64_t at = index_.starts[bucket]; at < end; ++at) {
             const uint32_t i = index_.postings[at];
-            check_value(i, 0, names_.size(), "postings");
-            others_.read(names_.name(i));
+            check_value(i, 0, names_.size(), "index.postings");
+            others_.read(names_.name(i, "index.offsets"));
             std::size_t n_shared = 0;
             each_shared(tokens_.words, others_.words, [&](uint64_t) { ++n_shared; });
             if (n_shared == tokens_.words.size() && others_.words.size() > n_shared)
@@ -280,12 +280,14 @@ private:
         double squares = 0;
         for (const uint64_t token : tokens_.all) squares += square(token);
         const double norm = std::sqrt(squares);
+        if (!touched_.empty() && squares == 0) fail("index.weight", "tokens of names have no weight");
         const EditDistance distance(characters(query));
         const std::string own_digits = digits(query);
         found_.clear();
         for (const uint32_t i : touched_) {
             Found found{static_cast<int32_t>(i), {}};
-            const std::string_view other = names_.name(i);
+            check_norm(i);
+            const std::string_view other = names_.name(i, "index.offsets");
             others_.read(other);
             found.scores[COSINE] = static_cast<float>(shared_squares() / (norm * index_.norm[i]));
             found.scores[WORD_OVERLAP] = static_cast<float>(word_overlap());
@@ -303,6 +305,11 @@ private:
         return n;
     }
 
+    // A NaN among the scores would break the order of the names that are found.
+    void check_norm(uint32_t name) const {
+        if (!(index_.norm[name] > 0)) fail("index.norm", "a name with tokens has no norm");
+    }
+
     double square(uint64_t token) const {
         const double weight = index_.weight[buckets_.of(token)];
         return weight * weight;
@@ -310,8 +317,8 @@ private:
 
     void add_list(int64_t bucket) {
         const int64_t end = index_.starts[bucket + 1];
-        check_value(end, 0, index_.postings.size() + 1, "starts");
-        check_value(index_.starts[bucket], 0, end + 1, "starts");
+        check_value(end, 0, index_.postings.size() + 1, "index.starts");
+        check_value(index_.starts[bucket], 0, end + 1, "index.starts");
         const int64_t size = end - index_.starts[bucket];
         if (size > 0) rarest_.emplace_back(size, bucket);
     }
@@ -327,12 +334,11 @@ private:
             read += size;
             if (read > limits_.postings) break;
             const uint32_t gain = uint32_t{index_.weight[bucket]} * index_.weight[bucket];
-            if (gain == 0) fail("weight", "a token of names has no weight");
+            if (gain == 0) fail("index.weight", "a token of names has no weight");
             for (int64_t at = index_.starts[bucket]; at < index_.starts[bucket + 1]; ++at) {
                 const uint32_t name = index_.postings[at];
-                check_value(name, 0, names_.size(), "postings");
-                // A NaN would break the order of the names that are found.
-                if (!(index_.norm[name] > 0)) fail("norm", "a name with tokens has no norm");
+                check_value(name, 0, names_.size(), "index.postings");
+                check_norm(name);
                 if (shared_[name] == 0) touched_.push_back(name);
                 shared_[name] += gain;
             }
@@ -391,12 +397,12 @@ void search_names(const NameIndex& index, const NameTexts& queries, const Search
                   bool containing, const FoundNames& out) {
     check_at_least(index.offsets.size(), 1, "index.offsets");
     check_at_least(queries.offsets.size(), 1, "queries.offsets");
-    check_equal(index.starts.size(), index.weight.size() + 1, "starts");
-    check_equal(index.norm.size(), index.offsets.size() - 1, "norm");
+    check_equal(index.starts.size(), index.weight.size() + 1, "index.starts");
+    check_equal(index.norm.size(), index.offsets.size() - 1, "index.norm");
     const int64_t n = queries.size();
-    check_equal(out.n_found.size(), n, "n_found");
-    check_equal(out.name.shape(0), n, "name");
-    check_shape(out.scores, {n, out.name.shape(1), int64_t{N_SCORES}}, "scores");
+    check_equal(out.n_found.size(), n, "found.n_found");
+    check_equal(out.name.shape(0), n, "found.name");
+    check_shape(out.scores, {n, out.name.shape(1), int64_t{N_SCORES}}, "found.scores");
     check_value(limits.compared, 0, int64_t{1} << 30, "limits.compared");
     NameSearch search(index, limits);
     Interrupt interrupt;
@@ -404,8 +410,9 @@ void search_names(const NameIndex& index, const NameTexts& queries, const Search
         interrupt.check();
         const auto name = out.name.row(i);
         const auto scores = out.scores.row(i);
-        out.n_found[i] = containing ? search.search_containing(queries.name(i), name, scores)
-                                    : search.search(queries.name(i), name, scores);
+        const std::string_view query = queries.name(i, "queries.offsets");
+        out.n_found[i] = containing ? search.search_containing(query, name, scores)
+                                    : search.search(query, name, scores);
     }
 }
 
