@@ -54,7 +54,7 @@ class _PageTokens(NamedTuple):
     shapes: np.ndarray
     starts: Any
     ends: Any
-    after_break: np.ndarray
+    after_break: bytearray
 
 
 class _NameLimits(NamedTuple):
@@ -201,9 +201,9 @@ class NameSearch:
         return bool(shape & w.LEAD and (position & w.FRESH or not shape & w.NAME))
 
 
-def _after_break(text: str, tokens: Tokens) -> np.ndarray:
+def _after_break(text: str, tokens: Tokens) -> bytearray:
     """Return per token whether a line break, and an empty line or a tab, stand before it."""
-    found = np.zeros(len(tokens), np.uint8)
+    found = bytearray(len(tokens))
     for sign in _BREAKS.finditer(text):
         i = bisect_right(tokens.starts, sign.start())
         if i < len(tokens):

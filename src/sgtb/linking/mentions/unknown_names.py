@@ -40,6 +40,8 @@ class UnknownNames:
         """Add a run to the unknown names if it is one; return the known names within it."""
         search, shapes = self._search, self._shapes
         first, last, titled = run
+        if first == last and not titled:  # nearly every run
+            return []
         begin = bisect_left(self.known, (first, -1))
         inside = self.known[begin : bisect_left(self.known, (last + 1, -1))]
         before = begin and self.known[begin - 1][1] >= first
