@@ -144,10 +144,11 @@ class NameSearch:
                 if ends[0][0] == i and self.doubtful(i):
                     doubtful.append(i)
                 continue
-            after, probability = self._longest(i + 1, known.get(i + 1, []))
-            rare = after == i + 1 and probability < _RARE and self.shapes[i] & w.NAME  # The Hague
-            if after >= last > i and self._droppable(i) and not rare:
-                continue
+            if last > i and self._droppable(i):
+                after, probability = self._longest(i + 1, known.get(i + 1, []))
+                rare = after == i + 1 and probability < _RARE and self.shapes[i] & w.NAME
+                if after >= last and not rare:  # but The Hague
+                    continue
             chosen.append((i, last))
             free = last + 1
         # A word that is part of a longer name is a name by itself: "Brian May" makes "May" one.

@@ -31,7 +31,9 @@ class UnknownNames:
         runs = search.runs()
         self.known: Ranges = known
         self.unknown: Ranges = []
-        dropped = {part for run in runs for part in self._resolve(run)}
+        # A single word is an unknown name only after a title.
+        several = [run for run in runs if run.titled or run.last > run.first]
+        dropped = {part for run in several for part in self._resolve(run)}
         self.known = [one for one in known if one not in dropped]
         self._add_short_forms(runs)
         self._add_abbreviations()
@@ -40,8 +42,6 @@ class UnknownNames:
         """Add a run to the unknown names if it is one; return the known names within it."""
         search, shapes = self._search, self._shapes
         first, last, titled = run
-        if first == last and not titled:  # nearly every run
-            return []
         begin = bisect_left(self.known, (first, -1))
         inside = self.known[begin : bisect_left(self.known, (last + 1, -1))]
         before = begin and self.known[begin - 1][1] >= first
