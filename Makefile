@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
+.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-models fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
 
 setup: $(VENV)/.ready
 
@@ -71,11 +71,22 @@ test-lowest:
 		$$($(LOWEST)/bin/python -c 'import tomllib; print(*(r.replace(">=", "==") for r in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]))')
 	$(LOWEST)/bin/python -m pytest -q $(LOWEST_TESTS)
 
-# The tests that reach the compiled core, with a core that notices what C++ does not: accesses outside
-# of arrays, use of freed memory, overflow (AddressSanitizer, UBSan and checked containers of GCC).
-# It is installed into an environment of its own, which has all else from the other.
+# Tests with a core that is built with AddressSanitizer, UBSan and checked containers: twins, borders,
+# damaged files and random input of all kernels. Tests of behaviour, of disks and of memory run
+# without it, in `make test`. The core is installed into an environment of its own, which has all
+# else from the other.
 SANITIZED       := build/sanitized
-SANITIZED_TESTS := tests/native tests/boosting tests/linking tests/text tests/wikipedia tests/kb/test_check.py tests/kb/test_damage.py
+SANITIZED_TESTS := tests/native tests/kb/test_check.py tests/kb/test_damage.py tests/kb/test_fuzzy_index.py \
+	tests/boosting/data tests/boosting/explain tests/boosting/search tests/boosting/trees \
+	tests/boosting/test_explanation_border.py tests/boosting/test_local_masks.py tests/boosting/test_model_file.py \
+	tests/boosting/test_naive.py tests/boosting/test_probabilities.py tests/boosting/test_search.py \
+	tests/linking/candidates tests/linking/entities tests/linking/features tests/linking/mentions/test_name_search.py \
+	tests/linking/test_features_border.py tests/linking/test_ranking_border.py tests/linking/test_problem_packing.py \
+	tests/linking/test_reason_ranking.py tests/pages/test_cased_text.py \
+	tests/text/test_decimal_rows.py tests/text/test_vector_file.py \
+	tests/wikipedia/build/test_page_counters.py tests/wikipedia/test_wikitext_fuzz.py tests/wikipedia/wikitext/test_markup.py
+SANITIZED_SKIPS := -m 'not slow' -k 'not disk and not memory' --ignore tests/linking/entities/test_fact_store.py \
+	--ignore tests/linking/features/test_feature_group.py
 FUZZ_SECONDS    ?= 20
 
 $(SANITIZED)/.ready: $(VENV)/.ready
@@ -91,9 +102,12 @@ SANITIZED_PYTHON = env SGTB_SANITIZED=1 PYTHONMALLOC=malloc ASAN_OPTIONS=detect_
 	$(SANITIZED)/venv/bin/python
 
 test-sanitized: $(SANITIZED)/.ready
-	$(SANITIZED_PYTHON) -m pytest --capture=sys $(SIDE_BY_SIDE) -m 'not slow' $(SANITIZED_TESTS)
+	$(SANITIZED_PYTHON) -m pytest --capture=sys $(SIDE_BY_SIDE) $(SANITIZED_SKIPS) $(SANITIZED_TESTS)
+	@if $(HAS_FUZZER); then $(MAKE) -j 2 fuzz-models fuzz-wikitext; \
+	else echo 'no clang++ with libFuzzer: wikitext is not fuzzed'; $(MAKE) fuzz-models; fi
+
+fuzz-models: $(SANITIZED)/.ready
 	$(SANITIZED_PYTHON) -m tests.fuzz.model_files --seconds $(FUZZ_SECONDS)
-	@if $(HAS_FUZZER); then $(MAKE) fuzz-wikitext; else echo 'no clang++ with libFuzzer: wikitext is not fuzzed'; fi
 
 HAS_FUZZER := echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' | clang++ -fsanitize=fuzzer -x c++ - -o /dev/null 2>/dev/null
 

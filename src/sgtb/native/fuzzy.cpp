@@ -126,8 +126,8 @@ private:
 // From hashes to buckets, of which there is a power of two.
 class Buckets {
 public:
-    explicit Buckets(int64_t n) : mask_(static_cast<uint64_t>(n - 1)) {
-        if (n < 1 || (n & (n - 1)) != 0) fail("weight", "its length is no power of two");
+    Buckets(int64_t n, const char* array) : mask_(static_cast<uint64_t>(n - 1)) {
+        if (n < 1 || (n & (n - 1)) != 0) fail(array, "its length is no power of two");
     }
     int64_t of(uint64_t hash) const { return static_cast<int64_t>(hash & mask_); }
 
@@ -138,7 +138,7 @@ private:
 // Count the names with a token in each bucket.
 void count_name_tokens(const NameTexts& names, Array<uint32_t> counts) {
     check_at_least(names.offsets.size(), 1, "offsets");
-    const Buckets buckets(counts.size());
+    const Buckets buckets(counts.size(), "counts");
     NameTokens tokens;
     Interrupt interrupt;
     for (int64_t i = 0; i < names.size(); ++i) {
@@ -154,7 +154,7 @@ void fill_name_index(const NameTexts& names, Bytes weight, Numbers starts,
     check_at_least(names.offsets.size(), 1, "offsets");
     check_offsets(starts, weight.size(), postings.size(), "starts");
     check_equal(norm.size(), names.size(), "norm");
-    const Buckets buckets(weight.size());
+    const Buckets buckets(weight.size(), "weight");
     std::vector<uint32_t> next(starts.begin(), starts.end() - 1);
     NameTokens tokens;
     Interrupt interrupt;
@@ -292,7 +292,7 @@ class NameSearch {
 public:
     NameSearch(const NameIndex& index, const SearchLimits& limits)
         : index_(index), names_{index.text, index.offsets}, limits_(limits),
-          buckets_(index.weight.size()) {}
+          buckets_(index.weight.size(), "weight") {}
 
     // Find the names most similar to a query; return their number.
     int32_t search(std::string_view query, Array<int32_t> name, Array<float, 2> scores) {
@@ -426,7 +426,7 @@ private:
         least_ = 0;
         for (int64_t begin = 0; begin < names_.size(); begin += BLOCK) {
             touched_.clear();
-            for (List& list : lists_) add_block(list, begin);
+            for (List& list : lists_) add_block(list, begin, std::min(begin + BLOCK, names_.size()));
             for (const uint32_t place : touched_) {
                 rank(static_cast<uint32_t>(begin + place), sums_[place]);
                 sums_[place] = 0;
@@ -440,8 +440,8 @@ private:
     }
 
     // Add the weight of a token to its names in a block.
-    void add_block(List& list, int64_t begin) {
-        for (; list.at < list.end && index_.postings[list.at] < begin + BLOCK; ++list.at) {
+    void add_block(List& list, int64_t begin, int64_t end) {
+        for (; list.at < list.end && index_.postings[list.at] < end; ++list.at) {
             const int64_t place = index_.postings[list.at] - begin;
             if (place < 0) fail("postings", "is not ascending");
             if (sums_[place] == 0) touched_.push_back(static_cast<uint32_t>(place));

@@ -45,6 +45,7 @@ def has_digit(text: str) -> bool:
     return bool(_DIGIT.search(text)) if text.isascii() else any(map(str.isdigit, text))
 
 
+@lru_cache(maxsize=1 << 14)
 def normal_name(text: str) -> str:
     """Return the normal form of a name: its words with single spaces.
 

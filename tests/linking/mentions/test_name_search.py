@@ -166,3 +166,29 @@ def test_arguments_of_runs_that_do_not_fit_are_refused(where, value, error, comp
     setattr(getattr(given, record) if record else given, name, value)
     with pytest.raises(error, match=complaint):
         find_name_runs(*vars(given).values())
+
+
+def test_any_shapes_and_places_are_taken():
+    """Ranges and runs stay within their sentence, whatever the tokens look like."""
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        given, runs, n = arguments(12), run_arguments(12), 12
+        bits = 1 << rng.integers(0, 32, (n, rng.integers(1, 12)))
+        given.tokens.shapes[:] = np.bitwise_or.reduce(bits, axis=1).astype(np.uint32).view(np.int32)
+        given.tokens.starts = rng.integers(0, rng.choice([3, 40, 1 << 40]), n)
+        given.tokens.ends = given.tokens.starts + rng.integers(0, 3, n)
+        given.tokens.ends.clip(max=(1 << 40) - 1, out=given.tokens.ends)
+        given.tokens.after_break[:] = rng.integers(0, 256, n) * (rng.random(n) < 0.1)
+        given.limits.named = int(rng.integers(-(2**31), 2**31))
+        given.limits.max_words, given.limits.max_length = map(int, rng.integers(-2, 20, 2))
+        cuts = np.sort(rng.integers(0, n + 1, 4))
+        given.sentences = runs.sentences = cuts.reshape(2, 2)
+        runs.tokens = given.tokens
+        for found, out in (
+            (find_name_ranges(*vars(given).values()), given.out),
+            (find_name_runs(*vars(runs).values()), runs.out),
+        ):
+            first, last = out.first[:found], out.last[:found]
+            sentence = np.searchsorted(cuts[1::2], first, side="right").clip(max=1)
+            assert (cuts[::2][sentence] <= first).all()
+            assert ((first <= last) & (last < cuts[1::2][sentence])).all()

@@ -193,20 +193,17 @@ class CandidateFinder:
         """Return the names of all mentions; given candidates need none of their own."""
         own: list[str] = []
         full: list[str] = []
-        normal: dict[str, str] = {"": ""}
         for document in documents:
             if all(mention.candidates is not None for mention in document.mentions):
                 own += [""] * len(document.mentions)
                 full += [""] * len(document.mentions)
                 continue
             defined = abbreviations(document.text) if self.settings.acronyms else {}
-            for mention in document.mentions:
-                written = written_in_full(mention.text, defined) if defined else ""
-                for text, names in ((mention.text, own), (written, full)):
-                    if text not in normal:
-                        normal[text] = normal_name(text)
-                    names.append(normal[text])
-        return _Names(own, full)
+            texts = [mention.text for mention in document.mentions]
+            own += texts
+            full += [written_in_full(text, defined) if defined else "" for text in texts]
+        normal = {text: normal_name(text) for text in {*own, *full}} | {"": ""}
+        return _Names([normal[text] for text in own], [normal[text] for text in full])
 
     def _given(self, documents: Sequence[Document]) -> tuple[MatchedLists, list[int | None]]:
         """Return the distinct lists of given candidates, cut to `top`, and each mention's list."""
@@ -250,18 +247,23 @@ class CandidateFinder:
         group = [g for g, d in zip(groups, documents, strict=True) for _ in d.mentions]
         row_of: dict[tuple[str, int], int] = {}
         rows = [
-            tuple(row_of.setdefault((n, g), len(row_of)) if n in weak else None for n in pair)
-            for g, *pair in zip(group, *names, strict=True)
+            (
+                row_of.setdefault((own, g), len(row_of)) if own in weak else None,
+                row_of.setdefault((full, g), len(row_of)) if full in weak else None,
+            )
+            for g, own, full in zip(group, *names, strict=True)
         ]
-        own = self._own_counts(documents, groups) if leave_out is not None else {}
+        counts = self._own_counts(documents, groups) if leave_out is not None else {}
         by_group: dict[int, list[str]] = {}
         for name, g in row_of:
             by_group.setdefault(g, []).append(name)
         found: dict[tuple[str, int], MatchedLists] = {}
         for g, some in by_group.items():
-            lists = self._weak_lists(some) if leave_out is None else self._find_weak(some, own[g])
+            lists = (
+                self._weak_lists(some) if leave_out is None else self._find_weak(some, counts[g])
+            )
             found.update({(name, g): one for name, one in zip(some, lists, strict=True)})
-        return joined([found[key] for key in row_of]), [(a, b) for a, b in rows]
+        return joined([found[key] for key in row_of]), rows
 
     def _weak_lists(self, names: Sequence[str]) -> list[MatchedLists]:
         """Return the candidates of weak names, from the cache where possible."""

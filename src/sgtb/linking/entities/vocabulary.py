@@ -69,10 +69,15 @@ def name_clues(text: str, tokens: tuple[str, ...]) -> NameClues:
 
 def _shape(text: str) -> str:
     """Return the shape of a name: X and x for letters, 0 for digits."""
-    kinds = "".join(
-        "0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in text
-    )
+    kinds = text.translate(_ASCII_SHAPES) if text.isascii() else "".join(map(_shape_of, text))
     return re.sub(r"(.)\1+", r"\1\1", kinds)
+
+
+def _shape_of(c: str) -> str:
+    return "0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c
+
+
+_ASCII_SHAPES = {code: _shape_of(chr(code)) for code in range(128)}
 
 
 TOPIC_CLUES = 27
@@ -255,4 +260,5 @@ def _spelling(text: str) -> _Spelling:
         marks |= _NUMBER | (_DATE_MARK if _DATE.match(low) else 0)
     if text[:1].isupper():
         marks |= _CAPITAL
-    return _Spelling(near, marks, normal_words(text))
+    words = (low,) if low.isalpha() and text.isascii() else normal_words(text)
+    return _Spelling(near, marks, words)

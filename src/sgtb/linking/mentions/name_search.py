@@ -59,7 +59,7 @@ class _PageTokens(NamedTuple):
     shapes: np.ndarray
     starts: Any
     ends: Any
-    after_break: np.ndarray
+    after_break: bytearray
 
 
 class _NameLimits(NamedTuple):
@@ -149,10 +149,11 @@ class NameSearch:
                 if ends[0][0] == i and self.doubtful(i):
                     doubtful.append(i)
                 continue
-            after, probability = self._longest(i + 1, known.get(i + 1, []))
-            rare = after == i + 1 and probability < _RARE and self.shapes[i] & w.NAME  # The Hague
-            if after >= last > i and self._droppable(i) and not rare:
-                continue
+            if last > i and self._droppable(i):
+                after, probability = self._longest(i + 1, known.get(i + 1, []))
+                rare = after == i + 1 and probability < _RARE and self.shapes[i] & w.NAME
+                if after >= last and not rare:  # but The Hague
+                    continue
             chosen.append((i, last))
             free = last + 1
         # A word that is part of a longer name is a name by itself: "Brian May" makes "May" one.
@@ -206,9 +207,9 @@ class NameSearch:
         return bool(shape & w.LEAD and (position & w.FRESH or not shape & w.NAME))
 
 
-def _after_break(text: str, tokens: Tokens) -> np.ndarray:
+def _after_break(text: str, tokens: Tokens) -> bytearray:
     """Return per token whether a line break, and an empty line or a tab, stand before it."""
-    found = np.zeros(len(tokens), np.uint8)
+    found = bytearray(len(tokens))
     for sign in _BREAKS.finditer(text):
         i = bisect_right(tokens.starts, sign.start())
         if i < len(tokens):
@@ -240,7 +241,9 @@ class UnknownNames:
         runs = search.runs()
         self.known: Ranges = known
         self.unknown: Ranges = []
-        dropped = {part for run in runs for part in self._resolve(run)}
+        # A single word is an unknown name only after a title.
+        several = [run for run in runs if run.titled or run.last > run.first]
+        dropped = {part for run in several for part in self._resolve(run)}
         self.known = [one for one in known if one not in dropped]
         self._add_short_forms(runs)
         self._add_abbreviations()
