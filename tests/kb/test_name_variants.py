@@ -1,7 +1,9 @@
 """Name variants: each rule, the rules of a user, and the variants of a knowledge base."""
 
+import re
 import sys
 import unicodedata
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -358,3 +360,10 @@ def test_variants_have_a_source_besides_the_most_that_a_list_may_have(tmp_path):
         build_list(tmp_path / "export.jsonl", tmp_path / "again")
         with KnowledgeBase.open(tmp_path / "again") as again:
             assert (len(again.sources), list(export_lines(again))) == (33, lines)
+
+
+def test_every_rule_is_documented():
+    page = Path(__file__).parents[2] / "docs" / "guide" / "knowledge-base.md"
+    text = page.read_text("utf-8")
+    rows = re.findall(r"^\| ([a-z ]+) \| [A-Za-z, ]+ \| .+ → .+ \|$", text, re.MULTILINE)
+    assert rows == [rule.name for rule in RULES]
