@@ -15,7 +15,6 @@ from typing import Any
 
 from experiments.aida_data import Say, code_fingerprint, silent
 from experiments.starter_data import read_starter
-from sgtb.boosting.search.beam import PlanName
 from sgtb.cli.commands.train import grow, prepare_given
 from sgtb.cli.train_input import TrainingOptions, from_files
 from sgtb.core.errors import CorpusError, KnowledgeBaseError, ModelFileError
@@ -36,6 +35,7 @@ from sgtb.linking.linker_model import LinkerModel
 
 CACHE = Path("build", "from-text")
 SYSTEM = "linker"
+DEFAULTS = TrainingOptions()
 _KB_CODE = ("core", "formats", "kb", "text")
 _MODEL_CODE = (*_KB_CODE, "boosting", "linking")
 
@@ -117,7 +117,9 @@ def as_json(results: dict[str, Evaluation[EndToEndScores]]) -> dict[str, Any]:
     return {"note": LEAK, "tests": {name: one.to_dict() for name, one in results.items()}}
 
 
-def open_linker(test: TextTest, cache: Path, say: Say, plan: PlanName = "bsg") -> Linker:
+def open_linker(
+    test: TextTest, cache: Path, say: Say, options: TrainingOptions = DEFAULTS
+) -> Linker:
     """Open the linker of a test; what the cache lacks is built and trained first."""
     kb_place = cache / f"{test.name}-{_digest(_KB_CODE, test.entities)}"
     try:
@@ -127,12 +129,13 @@ def open_linker(test: TextTest, cache: Path, say: Say, plan: PlanName = "bsg") -
         _build(test, kb_place)
         kb = KnowledgeBase.open(kb_place)
     files = [file for path in (test.train, *test.dev) for file in _files(path)]
-    path = cache / f"{test.name}-{plan}-{_digest(_MODEL_CODE, test.entities, *files)}.model"
+    made_of = _digest(_MODEL_CODE, test.entities, *files)
+    path = cache / f"{test.name}-{options.plan}-{options.nil_rule}-{made_of}.model"
     try:
         model = LinkerModel.load(path)
     except ModelFileError:  # not there yet, or damaged
         say(f"training a model: {path}")
-        model = _train(kb, test, plan)
+        model = _train(kb, test, options)
         model.save(path)
     return Linker(model, kb)
 
@@ -149,9 +152,9 @@ def _build(test: TextTest, place: Path) -> None:
         build_list(plain, place)
 
 
-def _train(kb: KnowledgeBase, test: TextTest, plan: PlanName) -> LinkerModel:
+def _train(kb: KnowledgeBase, test: TextTest, options: TrainingOptions) -> LinkerModel:
     given = from_files(kb, [test.train], test.dev, None, 0, quiet=True)
-    settings = TrainingOptions(plan=plan).settings(given)
+    settings = options.settings(given)
     prepared = prepare_given(kb, given, settings, "none", quiet=True)
     return grow(prepared, settings, given, None, quiet=True)
 

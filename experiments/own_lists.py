@@ -8,14 +8,14 @@ from typing import Any
 
 from experiments.aida_data import Say, silent
 from experiments.from_text import CACHE, SYSTEM, TextTest, open_linker
-from sgtb.boosting.search.beam import PlanName
+from sgtb.cli.train_input import TrainingOptions
 from sgtb.core.files import write_whole
 from sgtb.core.progress import Progress
 from sgtb.evaluation.linkers import SetScores, SystemScores, data_sets, evaluate_linkers
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 
-PLANS: tuple[PlanName, ...] = ("bsg", "bibsg")
+PLANS = ("bsg", "bibsg")
 
 
 def own_tests(data: Path, cache: Path) -> tuple[TextTest, ...]:
@@ -42,7 +42,7 @@ def run_own_lists(
 ) -> dict[str, dict[str, Any]]:
     """Return, per test, the mentions with a known entity, and recall and accuracy over all of them.
 
-    Every plan is trained; dev chooses one. NIL is never answered.
+    Every plan is trained; dev chooses one. NIL is never answered, nor trained.
     """
     cache.mkdir(parents=True, exist_ok=True)
     results = {}
@@ -50,11 +50,12 @@ def run_own_lists(
         result: dict[str, Any] = {}
         plans = {}
         for plan in PLANS:
-            with open_linker(test, cache, say, plan) as linker:
+            options = TrainingOptions(plan=plan, nil_rule="never")
+            with open_linker(test, cache, say, options) as linker:
                 every = Linker(linker.model, linker.kb, LinkerSettings(nil=0.0))
                 dev_split = None if test.dev else "dev"
-                held = _scores(every, test.dev or (test.train,), dev_split, progress)
-                found = _scores(every, (test.test,), test.split, progress)
+                held = _scores(every, test.dev or (test.train,), dev_split, "dev", progress)
+                found = _scores(every, (test.test,), test.split, test.name, progress)
                 trained = found.systems[SYSTEM]
                 plans[plan] = {
                     "dev": held.systems[SYSTEM].accuracy.micro,
@@ -74,11 +75,11 @@ def run_own_lists(
 
 
 def _scores(
-    linker: Linker, files: Sequence[Path], split: str | None, progress: Progress | None
+    linker: Linker, files: Sequence[Path], split: str | None, name: str, progress: Progress | None
 ) -> SetScores[SystemScores]:
     (documents,) = data_sets(files, split=split).values()
     found = evaluate_linkers(
-        {SYSTEM: linker}, {"documents": documents}, baselines=["prior"], progress=progress
+        {SYSTEM: linker}, {name: documents}, baselines=["prior"], progress=progress
     )
     (one,) = found.sets
     return one
