@@ -5,9 +5,9 @@
     ... --only GROUP                                 one group; may be repeated
     ... --threads 1 --no-cache                       other options; the digests are the same
 
-`benchmarks/digests.json` was recorded with the last release whose kernels were compiled by numba,
-commit 1aca5d3. Record and compare on one machine, with one version of numpy: functions such as
-np.exp may differ in their last bit between processors and versions.
+`benchmarks/digests.json` was recorded when variants and similar names became candidates. Record and
+compare on one machine, with one version of numpy: functions such as np.exp may differ in their last
+bit between processors and versions. So compare with what the earlier version records there.
 
 The corpora are read from $SGTB_DATA. The file holds digests only.
 """
