@@ -1,6 +1,7 @@
 """Spellings of entities, and the values of the index from names to entities."""
 
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -116,7 +117,12 @@ def pack_name(
         return _one(len(weights)).pack(*pages, only, 1.0, *row)
     prior = np.fromiter(priors(counts, weights).values(), np.float32, len(counts))
     entity = list(counts)
-    order = sorted(range(len(entity)), key=lambda i: (-float(prior[i]), *tie(entity[i])))
+    values = prior.tolist()
+    shared = {value for value, n in Counter(values).items() if n > 1}
+    order = sorted(
+        range(len(entity)),
+        key=lambda i: (-values[i], *(tie(entity[i]) if values[i] in shared else ())),
+    )
     packed = np.empty(len(entity), CANDIDATE)
     packed["entity"] = [entity[i] for i in order]
     packed["prior"] = prior[order]
