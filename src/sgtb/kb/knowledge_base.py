@@ -289,14 +289,7 @@ class KnowledgeBase:
 
     def candidate_lists(self, names: Sequence[str], k: int = TOP) -> CandidateLists:
         """Return the candidates of many names as arrays."""
-        values = self._name_values(names, max(k, 0))
-        taken = np.maximum(values.stored, 0)
-        offsets = np.concatenate([[0], np.cumsum(taken)])
-        at = _places(values.starts, taken, _PAIR // 4)
-        return CandidateLists(
-            offsets, values.words.take(at).view(np.int32),
-            values.words[1:].take(at).view(np.float32), self._only_variant(values, taken),
-        )  # fmt: skip
+        return self._candidates_of(self._name_values(names, max(k, 0)))
 
     def similar_names(
         self, names: Sequence[str], limit: int, *, containing: bool = False
@@ -365,7 +358,7 @@ class KnowledgeBase:
         linked[known], pages[known] = (values.words[values.starts[known] - i] for i in (2, 1))
         variant = np.zeros(len(names), np.bool_)
         # The first candidate is hardly ever one by a variant if others are not.
-        variant[values.stored > 0] = self._only_variant(values, np.maximum(values.stored, 0))
+        variant[values.stored > 0] = self._candidates_of(values).variant
         some = np.flatnonzero(variant)
         lists = self.candidate_lists([names[i] for i in some.tolist()], _ALL)
         listed = np.repeat(some, np.diff(lists.offsets))[~lists.variant]
@@ -589,15 +582,17 @@ class KnowledgeBase:
         counts[long] = (sizes.sum() + counts_size * np.arange(len(long))) // 4
         return _NameValues(words, starts, counts, np.where(sizes > 0, np.minimum(stored, k), -1))
 
-    def _only_variant(self, values: _NameValues, taken: Longs) -> npt.NDArray[np.bool_]:
-        """Return whether the first candidates of names have counts of variants only."""
-        if VARIANT not in self.sources:
-            return np.zeros(taken.sum(), np.bool_)
-        at = _places(values.counts, taken, len(self.sources))
-        found = np.ones(len(at), np.bool_)
-        for i, source in enumerate(self.sources):
-            if source != VARIANT:
-                found &= values.words[i:].take(at) == 0
+    def _candidates_of(self, values: _NameValues) -> CandidateLists:
+        from sgtb.native import read_candidates  # look-ups of single names do without
+
+        offsets: Longs = np.zeros(len(values.stored) + 1, np.int64)
+        np.cumsum(np.maximum(values.stored, 0), out=offsets[1:])
+        n, sources = int(offsets[-1]), self.sources
+        found = CandidateLists(
+            offsets, np.empty(n, np.int32), np.empty(n, np.float32), np.empty(n, np.bool_)
+        )
+        variant = sources.index(VARIANT) if VARIANT in sources else -1
+        read_candidates(values.words, values.starts, values.counts, len(sources), variant, *found)
         return found
 
     def _numbered(self, entity: int | str) -> int:
@@ -686,14 +681,6 @@ def _mapped(
 
 def _damaged(path: Path, problem: str) -> KnowledgeBaseError:
     return KnowledgeBaseError(f"{path}: damaged: {problem}; build the knowledge base again")
-
-
-def _places(starts: Longs, sizes: Longs, step: int) -> Longs:
-    """Return starts[i] + j * step for all j below sizes[i], of all i in one array."""
-    before = np.cumsum(sizes) - sizes
-    found = np.repeat(starts - step * before, sizes)
-    found += np.arange(0, step * len(found), step)
-    return found
 
 
 def _text_position(rows: memoryview, number: int) -> tuple[int, tuple[int, int, int, int]]:
