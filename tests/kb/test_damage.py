@@ -6,6 +6,7 @@ import shutil
 import signal
 from random import Random
 
+import numpy as np
 import pytest
 
 from sgtb.core.errors import KnowledgeBaseError
@@ -14,7 +15,7 @@ from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.check import check
 from sgtb.kb.export import export_lines
-from sgtb.kb.layout import COLUMNS, FORMAT, HEADER
+from sgtb.kb.layout import COLUMNS, FORMAT, HEADER, ROW
 from tests.helpers.kb_processes import contents, fill, forked, small_disk
 from tests.helpers.kb_worlds import build, random_world, write_lines
 from tests.helpers.tampering import data_of
@@ -196,6 +197,19 @@ def test_flipped_bits_of_names_never_end_the_process(place, seed):
         data[random.randrange(len(data))] ^= 1 << random.randrange(8)
     path.write_bytes(data)
     assert outcome(place) in ("ok", "findings", "error")
+
+
+@pytest.mark.parametrize("field", ["text_at", "id_size", "title_size"])
+def test_a_row_outside_the_text_is_named_by_a_lookup(place, field):
+    path = data_of(place) / "entities.bin"
+    data = bytearray(path.read_bytes())
+    rows = np.frombuffer(data, ROW, offset=HEADER.size)
+    rows[field] = -1
+    path.write_bytes(data)
+    with KnowledgeBase.open(place) as kb:
+        name = next(kb.names())
+        with pytest.raises(KnowledgeBaseError, match="damaged: entities: -1 is outside"):
+            kb.candidates(name)
 
 
 # Full disks

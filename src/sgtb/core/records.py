@@ -1,12 +1,13 @@
 """Records: documents, mentions and tokens, the frozen objects of the public interfaces."""
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, repeat
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeVar, overload
 
 NIL = "NIL"
@@ -160,6 +161,21 @@ class Document(Record):
     def in_kb(self) -> Iterator[Mention]:
         """Yield the mentions whose annotation names an entity."""
         return (mention for mention in self.mentions if mention.in_kb)
+
+    def part(self, mentions: tuple[int, int], tokens: tuple[int, int]) -> "Document":
+        """Return some mentions with the tokens around them; offsets in the text stay."""
+        kept = self.mentions[slice(*mentions)]
+        # Two mentions may touch the same token, so that a part may need one of its neighbour's.
+        begin = min(tokens[0], *(mention.first for mention in kept))
+        stop = max(tokens[1], *(mention.stop for mention in kept))
+        opening = bisect_right(self.sentences, begin, key=itemgetter(1))
+        closing = bisect_left(self.sentences, stop, key=itemgetter(0))
+        lines = tuple(
+            (max(a, begin) - begin, min(b, stop) - begin)
+            for a, b in self.sentences[opening:closing]
+        )
+        shifted = tuple(replace(m, first=m.first - begin, stop=m.stop - begin) for m in kept)
+        return replace(self, tokens=self.tokens[begin:stop], sentences=lines, mentions=shifted)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (_packed(self),)

@@ -94,7 +94,7 @@ class FuzzyIndex(NamedTuple):
         weight  weights of another index, so that the scores of both compare
         room    makes the array of postings, by far the largest, of a given length
         """
-        from sgtb.native import count_name_tokens, fill_name_index  # exact look-ups do without
+        from sgtb.native import count_name_tokens, fill_name_index
 
         n = len(names.offsets) - 1
         bits = min(max(n.bit_length() + 1, _BITS[0]), _BITS[1])
@@ -171,3 +171,13 @@ def most_similar(
         scores += [row[None] for _, _, row in both[:limit]]
         offsets.append(len(chosen))
     return SimilarNames(np.array(offsets, np.int64), chosen, np.concatenate(scores))
+
+
+def first_names(found: SimilarNames, kept: npt.NDArray[np.bool_], limit: int) -> SimilarNames:
+    """Return at most `limit` names each, of those to be kept."""
+    known = np.flatnonzero(kept)
+    owner = np.repeat(np.arange(len(found.offsets) - 1), np.diff(found.offsets))[known]
+    first = np.arange(len(owner)) - np.searchsorted(owner, owner) < limit
+    ends = np.searchsorted(owner[first], np.arange(len(found.offsets)))
+    names = [found.names[i] for i in known[first].tolist()]
+    return SimilarNames(ends.astype(np.int64), names, found.scores[known[first]])

@@ -1,11 +1,9 @@
 """KnowledgeBase: a memory-mapped knowledge base, open for reading."""
 
-import mmap
 import os
 import struct
 import threading
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +15,7 @@ from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.ragged import Ragged, Texts, sliced
 from sgtb.kb import environment
-from sgtb.kb.columns import column_path, columns_size, map_column
+from sgtb.kb.columns import column_path, columns_size
 from sgtb.kb.entity import (
     TYPES,
     Alias,
@@ -28,23 +26,22 @@ from sgtb.kb.entity import (
     SimilarNames,
 )
 from sgtb.kb.environment import Environment, State
-from sgtb.kb.fuzzy_index import FuzzyIndex, NameTexts, most_similar
+from sgtb.kb.fuzzy_index import FuzzyIndex, NameTexts, first_names, most_similar
 from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.layout import (
     CANDIDATE,
-    COLUMNS,
     FORMAT,
     FUZZY_COLUMNS,
-    HEADER,
     MAX_KEY,
     NAME_PAGES,
     NUMBER,
     PATCH,
     ROW,
 )
-from sgtb.kb.mapped_pages import release_array, release_file
 from sgtb.kb.name_index import NameValue, Spelling, unpack_name, unpack_spellings
 from sgtb.kb.name_variants import VARIANT
+from sgtb.kb.snapshot import damaged, open_snapshot
+from sgtb.native import candidate_reader, read_candidates
 from sgtb.text.normalization import normal_name
 
 TOP = 30
@@ -60,10 +57,6 @@ _TEXT_SIZES = struct.Struct("<4i")
 _TEXT_PARTS = ("id_size", "title_size", "description_size", "spellings_size")
 _TEXT_AT_OFFSET = ROW.fields["text_at"][1]  # type: ignore[index]
 _TEXT_SIZES_OFFSET = ROW.fields["id_size"][1]  # type: ignore[index]
-# Offset of the text and sizes of id and title, from the beginning of a row.
-_NAMES_AT = struct.Struct(
-    f"<{_TEXT_AT_OFFSET}xq{_TEXT_SIZES_OFFSET - _TEXT_AT_OFFSET - _TEXT_AT.size}x2i"
-)
 
 
 class _Process:
@@ -263,29 +256,13 @@ class KnowledgeBase:
             value = transaction.get(_key(name), None, tables.names)
             if value is None:
                 return ()
-            # Without arrays, which would be slower for a handful of candidates.
-            n_sources = len(self.state.sources)
-            size = (len(value) - _HEAD) // (_PAIR + 4 * n_sources)
-            fields = _name_layout(size, n_sources).unpack(value)
-            taken = size if size < k else max(k, 0)
-            counts = fields[2 * size : 2 * size + n_sources * taken]
-            pairs = zip(
-                fields[0 : 2 * taken : 2],
-                fields[1 : 2 * taken : 2],
-                zip(*[iter(counts)] * n_sources, strict=True),
-                strict=True,
-            )
-            rows, row_size, position = self._row_bytes, ROW.itemsize, _NAMES_AT.unpack_from
-            text, first = self._text_map, HEADER.size
-            new = tuple.__new__  # half the time of calling the class
-            result = []
-            for number, prior, count in pairs:
-                at, id_size, title_size = position(rows, number * row_size)
-                begin = first + at
-                names = text[begin : begin + id_size + title_size]
-                id_, title = names[:id_size].decode(), names[id_size:].decode()
-                result.append(new(Candidate, (id_, number, title, prior, count)))
-            return tuple(result)
+            try:
+                found: tuple[Candidate, ...] = self._candidate_reader.read(
+                    value, k, len(self.state.sources), Candidate
+                )
+            except ValueError as error:  # it begins with the name of the table or column
+                raise damaged(self.folder, str(error)) from None
+            return found
 
     def candidate_lists(self, names: Sequence[str], k: int = TOP) -> CandidateLists:
         """Return the candidates of many names as arrays."""
@@ -313,26 +290,17 @@ class KnowledgeBase:
             found = most_similar(indexes, usable, searched, containing)
         except ValueError as error:
             raise self._damaged_fuzzy(error) from None
-        return self._known_names(found, limit) if changed else found
-
-    def _known_names(self, found: SimilarNames, limit: int) -> SimilarNames:
-        """Return the first names that have candidates other than by variants."""
+        if not changed:
+            return found
         heads = self.name_heads(found.names)
-        known = np.flatnonzero(heads.known & ~heads.variant)
-        owner = np.repeat(np.arange(len(found.offsets) - 1), np.diff(found.offsets))[known]
-        rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
-        kept = known[rank < limit]
-        ends = np.searchsorted(owner[rank < limit], np.arange(len(found.offsets)))
-        return SimilarNames(
-            ends.astype(np.int64), [found.names[i] for i in kept.tolist()], found.scores[kept]
-        )
+        return first_names(found, heads.known & ~heads.variant, limit)
 
     def _damaged_fuzzy(self, error: ValueError) -> KnowledgeBaseError:
         """Return the error of a column that a search found damaged; its name begins the message."""
         name = str(error).partition(":")[0].partition(" ")[0]
         column = f"fuzzy_{name}"
         path = column_path(self.folder, column if column in FUZZY_COLUMNS else "fuzzy_text")
-        return _damaged(path, str(error))
+        return damaged(path, str(error))
 
     def _fresh_names(self) -> FuzzyIndex:
         """Return an index of the names of entities written since the build."""
@@ -481,15 +449,8 @@ class KnowledgeBase:
 
         They are read again when needed.
         """
-        with self._reading() as (tables, _):
-            columns = [
-                self.text, self.link_targets, self.near_items, self.vector_rows, self.word_rows,
-                *self.fuzzy,
-            ]  # fmt: skip
-            # Rows changed since the build are in memory only.
-            for array in columns if self._patched else [*columns, self.rows]:
-                release_array(array)
-            release_file(tables.path)
+        with self._reading():
+            self._snapshot.release_pages()
 
     def tables(self) -> tuple[Environment, "lmdb.Transaction[memoryview]"]:
         """Return the tables of names.mdb and the transaction of the snapshot, for checks."""
@@ -509,40 +470,23 @@ class KnowledgeBase:
                     raise
 
     def _open_data(self, folder: Path) -> None:
-        tables = environment.acquire(folder)
-        try:
-            transaction = tables.lmdb.begin(buffers=True)
-            try:
-                state = tables.state(transaction)
-                if tables is self._environment and state.generation == self.state.generation:
-                    transaction.abort()
-                    environment.release(tables)
-                    return
-                mapped = _mapped(folder, state, tables, transaction)
-                fuzzy = FuzzyIndex(*(mapped[column] for column in FUZZY_COLUMNS))
-                if wrong := fuzzy.unfit_array:
-                    path = column_path(folder, f"fuzzy_{wrong}")
-                    raise _damaged(path, "its length does not fit the fuzzy index")
-                patched = transaction.stat(tables.rows)["entries"] > 0
-            except BaseException:
-                transaction.abort()
-                raise
-        except lmdb.Error as error:
-            environment.release(tables)
-            raise KnowledgeBaseError(f"{tables.path}: cannot be read: {error}") from None
-        except BaseException:
-            environment.release(tables)
-            raise
+        generation = self.state.generation if self._environment else 0
+        snapshot = open_snapshot(folder, self._environment, generation)
+        if snapshot is None:
+            return
         self.close()
-        self._environment, self._transaction, self._pid = tables, transaction, os.getpid()
-        self.folder, self.state = folder, state
-        self._patched = patched
-        self.rows, self.text = mapped["entities"], mapped["text"]
+        self._snapshot, self._pid = snapshot, os.getpid()
+        self.folder, self.state = folder, snapshot.state
+        self._environment, self._transaction = snapshot.tables, snapshot.transaction
+        columns = snapshot.columns
+        self.rows, self.text = columns["entities"], columns["text"]
+        self.link_targets, self.near_items = columns["links"], columns["near"]
+        self.vector_rows, self.word_rows = columns["vectors"], columns["words"]
+        self.fuzzy, self._fresh = snapshot.fuzzy, None
         self._row_bytes, self._text_bytes = _memory(self.rows), _memory(self.text)
-        self._text_map = _file_map(self.text)
-        self.link_targets, self.near_items = mapped["links"], mapped["near"]
-        self.vector_rows, self.word_rows = mapped["vectors"], mapped["words"]
-        self.fuzzy, self._fresh = fuzzy, None
+        self._candidate_reader = candidate_reader(
+            self._row_bytes, ROW.itemsize, _TEXT_AT_OFFSET, _TEXT_SIZES_OFFSET, self._text_bytes
+        )
 
     def _opened(self) -> Environment:
         if self._environment is None:
@@ -568,7 +512,7 @@ class KnowledgeBase:
             sizes = np.fromiter(map(len, found), np.int64, len(found))
             stored, rest = np.divmod(sizes - _HEAD, width)
             if np.any(rest[sizes > 0]):
-                raise _damaged(tables.path, "a name's candidates cannot be read")
+                raise damaged(tables.path, "a name's candidates cannot be read")
             # The counts of names with more candidates come last.
             long = np.flatnonzero(stored > k)
             kept, counts_size = _HEAD + _PAIR * k, (width - _PAIR) * k
@@ -583,8 +527,6 @@ class KnowledgeBase:
         return _NameValues(words, starts, counts, np.where(sizes > 0, np.minimum(stored, k), -1))
 
     def _candidates_of(self, values: _NameValues) -> CandidateLists:
-        from sgtb.native import read_candidates  # look-ups of single names do without
-
         offsets: Longs = np.zeros(len(values.stored) + 1, np.int64)
         np.cumsum(np.maximum(values.stored, 0), out=offsets[1:])
         n, sources = int(offsets[-1]), self.sources
@@ -652,35 +594,9 @@ class _Reading:
         try:
             if error is not None and isinstance(error, lmdb.Error | struct.error):
                 path = kb._opened().path
-                raise KnowledgeBaseError(
-                    f"{path}: damaged: {error}; build the knowledge base again"
-                ) from None
+                raise damaged(path, str(error)) from None
         finally:
             kb._guard.release()
-
-
-def _mapped(
-    folder: Path, state: State, tables: Environment, transaction: "lmdb.Transaction[memoryview]"
-) -> dict[str, npt.NDArray[Any]]:
-    """Map the columns of a transaction's state, and patch rows changed since the build."""
-    build = bytes.fromhex(state.build)
-    mapped = {
-        column: map_column(folder, column, state.columns[column], state.dimensions, build)
-        for column in COLUMNS
-    }
-    rows = mapped["entities"]
-    for key, value in transaction.cursor(tables.rows):
-        number = PATCH.unpack(key)[0] if len(key) == PATCH.size else len(rows)
-        if number >= len(rows) or len(value) != ROW.itemsize:
-            raise KnowledgeBaseError(
-                f"{tables.path}: damaged: a changed row fits no entity; build it again"
-            )
-        rows[number] = np.frombuffer(value, ROW)[0]
-    return mapped
-
-
-def _damaged(path: Path, problem: str) -> KnowledgeBaseError:
-    return KnowledgeBaseError(f"{path}: damaged: {problem}; build the knowledge base again")
 
 
 def _text_position(rows: memoryview, number: int) -> tuple[int, tuple[int, int, int, int]]:
@@ -695,25 +611,8 @@ def _text_position(rows: memoryview, number: int) -> tuple[int, tuple[int, int, 
     return at, _TEXT_SIZES.unpack_from(rows, begin + _TEXT_SIZES_OFFSET)
 
 
-@lru_cache(maxsize=1024)
-def _name_layout(size: int, sources: int) -> struct.Struct:
-    """Return the layout of a name's value after its head: candidates, then their counts.
-
-    Numbers are unsigned: a negative one would be a place before the first row.
-    """
-    return struct.Struct(f"<{_HEAD}x{size * 'If'}{size * sources}I")
-
-
 def _memory(array: npt.NDArray[Any]) -> memoryview:
     return array.view(np.uint8).data if len(array) else memoryview(b"")
-
-
-def _file_map(array: npt.NDArray[np.uint8]) -> mmap.mmap | bytes:
-    """Return the file of a mapped column, with its header; its slices are bytes at once."""
-    if not isinstance(array.base, np.memmap):
-        return b""
-    found: mmap.mmap = array.base._mmap  # type: ignore[attr-defined]
-    return found
 
 
 def _key(name: str) -> bytes:

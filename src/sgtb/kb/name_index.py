@@ -1,9 +1,11 @@
 """Spellings of entities, and the values of the index from names to entities."""
 
 import struct
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -114,26 +116,21 @@ def pack_name(
     """
     if len(counts) == 1:
         ((only, row),) = counts.items()
-        return _one(len(weights)).pack(*pages, only, 1.0, *row)
-    prior = np.fromiter(priors(counts, weights).values(), np.float32, len(counts))
-    entity = list(counts)
-    values = prior.tolist()
-    shared = {value for value, n in Counter(values).items() if n > 1}
+        return _layout(1, len(weights)).pack(*pages, only, 1.0, *row)
+    prior = dict(zip(counts, array("f", priors(counts, weights).values()), strict=True))
+    shared = {value for value, n in Counter(prior.values()).items() if n > 1}
     order = sorted(
-        range(len(entity)),
-        key=lambda i: (-values[i], *(tie(entity[i]) if values[i] in shared else ())),
+        counts, key=lambda one: (-prior[one], *(tie(one) if prior[one] in shared else ()))
     )
-    packed = np.empty(len(entity), CANDIDATE)
-    packed["entity"] = [entity[i] for i in order]
-    packed["prior"] = prior[order]
-    table = np.array([counts[entity[i]] for i in order], "<u4")
-    return NAME_PAGES.pack(*pages) + packed.tobytes() + table.tobytes()
+    pairs = chain.from_iterable((one, prior[one]) for one in order)
+    table = chain.from_iterable(map(counts.__getitem__, order))
+    return _layout(len(order), len(weights)).pack(*pages, *pairs, *table)
 
 
-@cache
-def _one(sources: int) -> struct.Struct:
-    """Return the layout of a name with one candidate, the most frequent case."""
-    return struct.Struct(f"<IIif{sources}I")
+@lru_cache(maxsize=1024)
+def _layout(size: int, sources: int) -> struct.Struct:
+    """Return the layout of a name's value."""
+    return struct.Struct(f"<II{size * 'if'}{size * sources}I")
 
 
 class NameValue(NamedTuple):

@@ -6,7 +6,8 @@ A knowledge base keeps them as names of a source of their own, which counts less
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,6 +67,8 @@ _ROMAN = {
     )
 }
 _ARABIC = {number: roman for roman, number in _ROMAN.items()}
+_NUMERALS = frozenset([*_ARABIC, *map(str.upper, _ROMAN), *(r for r in _ROMAN if len(r) > 1)])
+"""Words that are numerals; "i" and "v" in lower case are not."""
 # British and American forms of parts of words: "|" is the beginning of a word, or its end with or
 # without -s or -d; "-" is the middle of a word.
 _SPELLINGS = [
@@ -83,6 +86,7 @@ _SPELLINGS = [
     ).split()
 ]
 _LATIN = re.compile(r"[A-Za-z]{2}")
+_LETTERS_FIRST = re.compile(r"[^\W\d_][^\s-]*")
 _BRACKET = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _QUOTED = re.compile(r"\s*(?<!\w)[\"“„«']([^\"“”„«»']{2,40})[\"”“»'](?!\w)\s*(?=\S)")
 _PLACE_KINDS = (
@@ -94,6 +98,7 @@ _KIND_FIRST = re.compile(
     rf"(?:the )?(?:{'|'.join(_PLACE_KINDS)}|republic|kingdom|commonwealth)(?: of)? (.+)$",
     re.IGNORECASE,
 )
+_INSTITUTIONS = _words("University Institute College Academy Museum Bank Ministry")
 _SAINTS = {
     "saint": "St.",
     "st": "Saint",
@@ -108,14 +113,15 @@ def _bare(word: str) -> str:
     return word.strip(".,").lower()
 
 
-def _without_brackets(name: str) -> Iterator[str]:
-    if "(" in name or "[" in name:
-        yield _BRACKET.sub("", name)
+# Rules that seldom apply are plain functions: a generator for each name would take more time.
 
 
-def _without_article(name: str) -> Iterator[str]:
-    if name[:4].lower() == "the ":
-        yield name[4:]
+def _without_brackets(name: str) -> Sequence[str]:
+    return (_BRACKET.sub("", name),) if "(" in name or "[" in name else ()
+
+
+def _without_article(name: str) -> Sequence[str]:
+    return (name[4:],) if name[:4].lower() == "the " else ()
 
 
 def _without_ends(first: frozenset[str], last: frozenset[str]) -> Make:
@@ -134,17 +140,17 @@ def _without_ends(first: frozenset[str], last: frozenset[str]) -> Make:
     return make
 
 
-def _turned(name: str) -> Iterator[str]:
-    """Yield the natural word order: "Dystrophy, Muscular" is "Muscular Dystrophy"."""
+def _turned(name: str) -> Sequence[str]:
+    """Return the natural word order: "Dystrophy, Muscular" is "Muscular Dystrophy"."""
     parts = [part.strip() for part in name.split(",")] if "," in name else []
-    if 2 <= len(parts) <= 4 and all(parts) and _bare(parts[-1]) not in _GENERATIONS:
-        yield " ".join(reversed(parts))
-        if len(parts) > 2:
-            yield " ".join([*parts[1:], parts[0]])
+    if not 2 <= len(parts) <= 4 or not all(parts) or _bare(parts[-1]) in _GENERATIONS:
+        return ()
+    turned = " ".join(reversed(parts))
+    return (turned, " ".join([*parts[1:], parts[0]])) if len(parts) > 2 else (turned,)
 
 
-def _before_comma(name: str) -> Iterator[str]:
-    yield name.partition(",")[0]
+def _before_comma(name: str) -> Sequence[str]:
+    return (name.partition(",")[0],) if "," in name else ()
 
 
 def _person(name: str) -> Iterator[str]:
@@ -183,14 +189,14 @@ def _without_quotes(name: str) -> Iterator[str]:
         yield from (rest, found[1], f"{found[1]} {rest.split()[-1]}")
 
 
-def _acronym(name: str) -> Iterator[str]:
-    """Yield the initials of three words or more, with and without those of small words."""
-    words = re.findall(r"[^\W\d_][^\s-]*", name) if name.count(" ") >= 2 and "," not in name else []
+def _acronym(name: str) -> Sequence[str]:
+    """Return the initials of three words or more, with and without those of small words."""
+    words = _LETTERS_FIRST.findall(name) if name.count(" ") >= 2 and "," not in name else []
     large = [word for word in words if word.lower() not in _SMALL]
-    if 3 <= len(large) <= 7:
-        yield _initials(large)
-        if len(words) > len(large) and words[0] in large:
-            yield _initials(words)
+    if not 3 <= len(large) <= 7:
+        return ()
+    whole = len(words) > len(large) and words[0] in large
+    return (_initials(large), _initials(words)) if whole else (_initials(large),)
 
 
 def _initials(words: Sequence[str]) -> str:
@@ -199,27 +205,27 @@ def _initials(words: Sequence[str]) -> str:
     return "".join(word if whole else word[0] for word, whole in pairs).upper()
 
 
-def _university(name: str) -> Iterator[str]:
-    """Yield "University of X" for "X University", and the reverse."""
-    for kind in ("University", "Institute", "College", "Academy", "Museum", "Bank", "Ministry"):
-        if name.startswith(f"{kind} of "):
-            yield f"{name.removeprefix(f'{kind} of ').removeprefix('the ')} {kind}"
-        elif name.endswith(f" {kind}"):
-            yield f"{kind} of {name.removesuffix(f' {kind}')}"
+def _university(name: str) -> Sequence[str]:
+    """Return "University of X" for "X University", and the reverse."""
+    (first, of, rest), (before, _, last) = name.partition(" of "), name.rpartition(" ")
+    found = []
+    if of and first in _INSTITUTIONS:
+        found.append(f"{rest.removeprefix('the ')} {first}")
+    if before and last in _INSTITUTIONS and not (found and last == first):
+        found.append(f"{last} of {before}")
+    return found
 
 
-def _and(name: str) -> Iterator[str]:
+def _and(name: str) -> Sequence[str]:
     if "&" in name:
-        yield name.replace("&", " and ")
-    elif " and " in name:
-        yield name.replace(" and ", " & ")
+        return (name.replace("&", " and "),)
+    return (name.replace(" and ", " & "),) if " and " in name else ()
 
 
-def _of(name: str) -> Iterator[str]:
-    """Yield "Breast Cancer" for "Cancer of the Breast"."""
-    parts = re.split(r" of (?:the )?", name)
-    if len(parts) == 2 and "," not in name:
-        yield f"{parts[1]} {parts[0]}"
+def _of(name: str) -> Sequence[str]:
+    """Return "Breast Cancer" for "Cancer of the Breast"."""
+    parts = re.split(r" of (?:the )?", name) if " of " in name and "," not in name else ()
+    return (f"{parts[1]} {parts[0]}",) if len(parts) == 2 else ()
 
 
 def _number(name: str) -> Iterator[str]:
@@ -247,27 +253,33 @@ def _number(name: str) -> Iterator[str]:
         yield f"{name}s"
 
 
-def _numerals(name: str) -> Iterator[str]:
-    """Yield Roman numerals as Arabic ones, and the reverse."""
+def _numerals(name: str) -> Sequence[str]:
+    """Return Roman numerals as Arabic ones, and the reverse."""
     words = name.split()
-    if len(words) < 2:
-        return
+    if len(words) < 2 or _NUMERALS.isdisjoint(words):
+        return ()
+    found = []
     for i, word in enumerate(words):
-        if i == 0 and word in ("I", "V", "X"):
-            continue
-        roman = word.isupper() or (word.islower() and len(word) > 1)
-        other = _ROMAN.get(word.lower()) if roman else _ARABIC.get(word)
-        if other:
-            yield " ".join([*words[:i], other.upper(), *words[i + 1 :]])
+        if word in _NUMERALS and (i > 0 or word not in ("I", "V", "X")):
+            other = _ARABIC.get(word) or _ROMAN[word.lower()]
+            found.append(" ".join([*words[:i], other.upper(), *words[i + 1 :]]))
+    return found
 
 
-def _spelling(name: str) -> Iterator[str]:
-    """Yield American for British spelling, and the reverse."""
-    if not _SPELT.search(name.lower()):
-        return
+def _spelling(name: str) -> Sequence[str]:
+    """Return American for British spelling, and the reverse."""
+    if not any(map(_has_two_spellings, name.split(" "))):
+        return ()
+    variants = []
     for pattern, other in _RESPELT:
         parts = {found: _cased(other[found.lower()], found) for found in pattern.findall(name)}
-        yield pattern.sub(lambda found: parts[found[0]], name)  # noqa: B023
+        variants.append(pattern.sub(lambda found: parts[found[0]], name))  # noqa: B023
+    return variants
+
+
+@lru_cache(maxsize=1 << 14)
+def _has_two_spellings(word: str) -> bool:
+    return _SPELT.search(word.lower()) is not None
 
 
 def _respelt(pairs: Iterable[tuple[str, str]]) -> tuple[re.Pattern[str], dict[str, str]]:
@@ -297,9 +309,8 @@ _RESPELT = (
 )
 
 
-def _hyphen(name: str) -> Iterator[str]:
-    if "-" in name:
-        yield name.replace("-", "")
+def _hyphen(name: str) -> Sequence[str]:
+    return (name.replace("-", ""),) if "-" in name else ()
 
 
 def _place(name: str) -> Iterator[str]:
@@ -404,34 +415,25 @@ class VariantRules:
     def variants(self, names: Sequence[str], type: str) -> list[str]:
         """Return the variants of an entity's names that are not among them, in a fixed order."""
         known = {normal_name(name) for name in names}
+        made = set(names)
         found: list[str] = []
         base = [name for name in dict.fromkeys(names) if _LATIN.search(name)][:_MAX_NAMES]
         for rule in self._rules.get(type, self._rules[""]):
-            new = self._new(rule, base, known, found)
-            if len(found) >= MAX_VARIANTS:
-                break
-            if rule.first:
-                base += new
-        return found[:MAX_VARIANTS]
-
-    def _new(
-        self, rule: Rule, names: Sequence[str], known: set[str], found: list[str]
-    ) -> list[str]:
-        """Add the new variants of names to `known` and `found`, and return them."""
-        new = []
-        for name in names:
-            for variant in rule.make(name):
-                if variant == name:
+            first = len(found)
+            for variant in chain.from_iterable(map(rule.make, base)):
+                if variant in made:
                     continue
+                made.add(variant)
                 variant = " ".join(variant.split()).strip(" ,")
                 normal = normal_name(variant) if len(variant) > 1 else ""
-                if normal and normal not in known and 1 < len(normal.encode()) <= MAX_KEY:
+                if normal not in known and 1 < len(normal.encode()) <= MAX_KEY:
                     known.add(normal)
-                    new.append(variant)
                     found.append(variant)
-                    if len(found) >= MAX_VARIANTS:
-                        return new
-        return new
+                    if len(found) == MAX_VARIANTS:
+                        return found
+            if rule.first:
+                base += found[first:]
+        return found
 
     @cached_property
     def _rules(self) -> dict[str, list[Rule]]:

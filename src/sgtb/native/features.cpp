@@ -1,6 +1,5 @@
 // Features of candidates: names, priors, repeated mentions, and the columns of their table.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -375,34 +374,6 @@ void copy_slices(Bytes items, int64_t size, Longs starts, Longs offsets, Array<u
     }
 }
 
-// Write the candidates of names, and whether only the source `variant` counts them.
-//
-// words   entity and prior of each candidate, and counts by source
-// starts  where the candidates of each name begin; `counts`, where their counts begin
-void read_candidates(Array<const uint32_t> words, Longs starts, Longs counts, int64_t sources,
-                     int64_t variant, Longs offsets, Array<int32_t> entity, Array<float> prior,
-                     Array<bool> only_variant) {
-    check_value(sources, 0, int64_t{1} << 20, "sources");
-    check_equal(counts.size(), starts.size(), "counts");
-    check_offsets(offsets, starts.size(), entity.size(), "offsets");
-    SGTB_CHECK_LENGTHS(entity.size(), prior, only_variant);
-    for (int64_t i = 0; i < starts.size(); ++i) {
-        const int64_t n = offsets[i + 1] - offsets[i];
-        if (n == 0) continue;
-        check_value(starts[i], 0, words.size() - 2 * n + 1, "starts");
-        check_value(counts[i], 0, words.size() - sources * n + 1, "counts");
-        for (int64_t j = 0; j < n; ++j) {
-            const int64_t c = offsets[i] + j;
-            entity[c] = static_cast<int32_t>(words[starts[i] + 2 * j]);
-            prior[c] = std::bit_cast<float>(words[starts[i] + 2 * j + 1]);
-            bool listed = variant < 0;
-            for (int64_t s = 0; s < sources; ++s)
-                listed |= s != variant && words[counts[i] + sources * j + s] != 0;
-            only_variant[c] = !listed;
-        }
-    }
-}
-
 // ---- priors and relatives
 
 constexpr double LOWEST = -std::numeric_limits<double>::infinity();
@@ -582,8 +553,6 @@ void bind_features(nb::module_& module) {
     SGTB_BIND(average_by_name, mention_offsets, name, values, mean);
     SGTB_BIND(number_nodes, borders, entity, n_entities, nodes);
     SGTB_BIND(copy_slices, items, size, starts, offsets, out);
-    SGTB_BIND(read_candidates, words, starts, counts, sources, variant, offsets, entity, prior,
-              only_variant);
     SGTB_BIND(subtract_best, values, offsets, out);
     SGTB_BIND(count_above, values, offsets, out);
     SGTB_BIND(compare_priors, offsets, entity, facts, odds, out);

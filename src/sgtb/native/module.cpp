@@ -6,6 +6,7 @@ void bind_trees(nanobind::module_&);
 void bind_search(nanobind::module_&);
 void bind_explanation(nanobind::module_&);
 void bind_features(nanobind::module_&);
+void bind_candidates(nanobind::module_&);
 void bind_contexts(nanobind::module_&);
 void bind_similarity(nanobind::module_&);
 void bind_coherence(nanobind::module_&);
@@ -35,6 +36,7 @@ NB_MODULE(SGTB_MODULE, module) {
     sgtb::bind_search(module);
     sgtb::bind_explanation(module);
     sgtb::bind_features(module);
+    sgtb::bind_candidates(module);
     sgtb::bind_contexts(module);
     sgtb::bind_similarity(module);
     sgtb::bind_coherence(module);

@@ -7,9 +7,11 @@ import pytest
 from sgtb.core.errors import DumpError, KnowledgeBaseError, SettingsError
 from sgtb.core.records import NIL
 from sgtb.kb import KnowledgeBase
+from sgtb.kb.build.merge_build import merge_kbs
 from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
 from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut, title_hash
 from sgtb.wikipedia.build.link_documents import held_out_of, read_link_documents
+from tests.helpers.kb_worlds import build
 from tests.helpers.wiki_dump import GERMAN, counts, near, page, pages_of, write_dump
 
 HALF = HoldOut(0.5)
@@ -188,6 +190,25 @@ def test_a_knowledge_base_that_has_counted_all_is_refused(dump, tmp_path):
         pytest.raises(KnowledgeBaseError, match=r"without held-out pages.*--hold-out"),
     ):
         read_link_documents([dump], kb)
+
+
+def test_a_merged_knowledge_base_holds_out_what_its_dump_does(dump, kb, tmp_path):
+    build(tmp_path, [{"id": ONE, "name": ONE}], "list")
+    merge_kbs([tmp_path / "list", kb.path], tmp_path / "merged", by="title")
+    with KnowledgeBase.open(tmp_path / "merged") as merged:
+        assert held_out_of(merged) == HALF
+        read = read_link_documents([dump], merged)
+    assert read.documents == read_link_documents([dump], kb).documents
+
+
+def test_a_merged_knowledge_base_that_has_counted_all_is_refused(dump, kb, tmp_path):
+    build_wiki([dump], tmp_path / "all")
+    merge_kbs([kb.path, tmp_path / "all"], tmp_path / "merged", by="title")
+    with (
+        KnowledgeBase.open(tmp_path / "merged") as merged,
+        pytest.raises(KnowledgeBaseError, match="without held-out pages"),
+    ):
+        held_out_of(merged)
 
 
 def test_dumps_that_do_not_fit(tmp_path, dump, kb):

@@ -92,10 +92,8 @@ def read_name(value: Any) -> str:
     normal = normal_name(name)
     if not normal:
         _refuse(f"{shown(value)} is empty; a name has at least one visible character")
-    for size, limit in ((len(normal.encode()), MAX_KEY), (len(name.encode()), MAX_SPELLING)):
-        if size > limit:
-            _refuse(f"{shown(value)} has {size:,} bytes; {limit:,} are allowed")
-    return name
+    _text(normal, MAX_KEY)
+    return _text(name, MAX_SPELLING)
 
 
 def read_aliases(value: Any) -> tuple[Alias, ...]:
@@ -197,9 +195,10 @@ def _string(value: Any) -> str:
 
 def _text(value: Any, limit: int) -> str:
     text = _string(value)
-    if not is_unicode(text):
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
         _refuse(f"{shown(text)} has half a surrogate pair in it; save the file as UTF-8")
-    size = len(text.encode())
     if size > limit:
         _refuse(f"{shown(text)} has {size:,} bytes; {limit:,} are allowed")
     return text

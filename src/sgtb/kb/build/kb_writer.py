@@ -54,6 +54,11 @@ from sgtb.kb.unit_vectors import unit_halves
 _NAME_TAIL = struct.Struct(">IBI")
 _BATCH = 20_000
 _NO_BUILD = bytes(16)
+_SIZES = ("id_size", "title_size", "description_size", "spellings_size")
+_NEW_ROW = {
+    **dict.fromkeys(ROW.names or (), 0),
+    **{"stated_out": -1, "stated_in": -1, "vector": -1, "alive": 1},
+}
 DEFAULT_MEMORY = 256 << 20
 
 
@@ -120,7 +125,7 @@ class KbWriter:
         if self._variants is not None:
             source = self.sources.index(VARIANT)
             made = self._variants.variants([title, *(one.text for one in distinct)], type)
-            distinct = merged([*distinct, *(Spelling(name, source, 1) for name in made)])
+            distinct = tuple(sorted([*distinct, *(Spelling(name, source, 1) for name in made)]))
         text, row = pack_entity(id, title, description, type, popularity, distinct)
         names = by_name(distinct)
         if not all(0 < len(name) <= MAX_KEY for name, _ in names):
@@ -261,7 +266,7 @@ class KbWriter:
         put(b"ids", _unique("id", _split(self._ids)), self.entities)
         put(b"words", _unique("word", _split(self._words or ())), self._words_at)
         tie, weights = self._tie_key(), source_weights(self.sources)
-        variant = [source == VARIANT for source in self.sources]
+        listed = [i for i, source in enumerate(self.sources) if source != VARIANT]
         fuzzy_text, fuzzy_ends = self._files["fuzzy_text"], self._fuzzy_ends
         total = 0
 
@@ -271,7 +276,7 @@ class KbWriter:
             for name, counts in grouped_names(self._names, size):
                 linked, found = (0, 0) if pages is None else map(int, pages[total])
                 total += 1
-                if not all(_is_variant(row, variant) for row in counts.values()):
+                if any(row[source] for row in counts.values() for source in listed):
                     fuzzy_ends.append(fuzzy_ends[-1] + fuzzy_text.write(name))
                 yield name, pack_name(counts, weights, (linked, found), tie)
 
@@ -309,14 +314,16 @@ class KbWriter:
         return lambda done: self._progress(stage, done, max(total, done))
 
     def _tie_key(self) -> Callable[[int], tuple[float, bytes]]:
-        rows = self._all_rows()
+        # Plain arrays: every index into a memmap makes another one, in Python.
+        rows = self._all_rows().view(np.ndarray)
+        starts, sizes, popularity = (rows[key] for key in ("text_at", "id_size", "popularity"))
         path = column_path(self.folder, "text")
-        text = np.memmap(path, "u1", "r", HEADER.size) if self._text_at else np.zeros(0, "u1")
+        text = np.memmap(path, "u1", "r", HEADER.size).data if self._text_at else memoryview(b"")
 
         def tie(number: int) -> tuple[float, bytes]:
-            row = rows[number]
-            at, size = int(row["text_at"]), int(row["id_size"])
-            return popularity_key(float(row["popularity"])), text[at : at + size].tobytes()
+            at = int(starts[number])
+            id_ = bytes(text[at : at + int(sizes[number])])
+            return popularity_key(float(popularity[number])), id_
 
         return tie
 
@@ -330,10 +337,6 @@ class KbWriter:
                 file.write(pack_header(column, item_size(column, self.dimensions), build))
                 file.flush()
                 os.fsync(file.fileno())
-
-
-def _is_variant(counts: Sequence[int], variant: Sequence[bool]) -> bool:
-    return not any(n for n, made in zip(counts, variant, strict=True) if not made)
 
 
 def pack_entity(
@@ -354,15 +357,10 @@ def pack_entity(
         raise KnowledgeBaseError(
             f"entity {id!r}: title, description and names may have {MAX_TEXT:,} bytes each"
         )
-    row = np.zeros((), ROW)
-    row["id_size"], row["title_size"], row["description_size"], row["spellings_size"] = map(
-        len, parts
-    )
-    row["popularity"] = popularity
-    row["type"] = TYPES.index(type) if type in TYPES else 0
-    row["alive"] = 1
-    row["vector"] = row["stated_in"] = row["stated_out"] = -1
-    return b"".join(parts), row
+    sizes = dict(zip(_SIZES, map(len, parts), strict=True))
+    coarse = TYPES.index(type) if type in TYPES else 0
+    values = {**_NEW_ROW, **sizes, "popularity": popularity, "type": coarse}
+    return b"".join(parts), np.array(tuple(values.values()), ROW)
 
 
 def popularity_key(popularity: float) -> float:

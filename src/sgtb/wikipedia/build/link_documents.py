@@ -6,12 +6,12 @@ pages, to the page itself and to other namespaces are not mentions.
 """
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from sgtb.core.errors import DumpError, KnowledgeBaseError, SettingsError
 from sgtb.core.progress import Progress
@@ -69,14 +69,27 @@ class LinkDocuments:
 
 
 def held_out_of(kb: KnowledgeBase) -> HoldOut:
-    """Return the hold-out rule of a knowledge base; raise if it was built without one."""
-    record = kb.state.origin.get("hold_out")
-    if not isinstance(record, dict):
+    """Return the hold-out rule of a knowledge base; raise if it was built without one.
+
+    A merged knowledge base has that of its dumps, which must agree.
+    """
+    records = [origin.get("hold_out") for origin in _dump_origins(kb.state.origin)]
+    record = records[0] if records else None
+    if not isinstance(record, dict) or any(other != record for other in records):
         raise KnowledgeBaseError(
             f"{kb.path}: built without held-out pages, so it has counted the links to train on; "
             "build it with `sgtb kb build wiki --hold-out 0.4`"
         )
     return HoldOut(**record)
+
+
+def _dump_origins(origin: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of the dumps that a knowledge base was built or merged from."""
+    if origin.get("kind") == "merge":
+        for part in origin["of"]:
+            yield from _dump_origins(part)
+    elif origin.get("kind") == "wiki":
+        yield origin
 
 
 def read_link_documents(

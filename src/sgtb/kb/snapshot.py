@@ -1,0 +1,113 @@
+"""Snapshot: the tables, the transaction and the mapped columns of one state."""
+
+import ctypes
+import mmap
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lmdb
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.core.errors import KnowledgeBaseError
+from sgtb.kb import environment
+from sgtb.kb.columns import column_path, map_column
+from sgtb.kb.environment import Environment, State
+from sgtb.kb.fuzzy_index import FuzzyIndex
+from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, PATCH, ROW
+
+_MAPS = Path("/proc/self/maps")
+
+
+class Snapshot(NamedTuple):
+    """State of a data folder as of a transaction, which the owner aborts.
+
+    columns  arrays by name; rows changed since the build are patched in memory
+    patched  whether there are such rows
+    """
+
+    folder: Path
+    state: State
+    tables: Environment
+    transaction: "lmdb.Transaction[memoryview]"
+    columns: dict[str, npt.NDArray[Any]]
+    fuzzy: FuzzyIndex
+    patched: bool
+
+    def release_pages(self) -> None:
+        """Release the memory-mapped pages of all files.
+
+        The system reclaims them when it needs memory, but until then they count as memory of the
+        process.
+        """
+        for name, column in self.columns.items():
+            if name != "entities" or not self.patched:  # changed rows are in memory only
+                _release_array(column)
+        _release_file(self.tables.path)
+
+
+def open_snapshot(folder: Path, known: Environment | None, generation: int) -> Snapshot | None:
+    """Open the newest state in a data folder; None if it is the known generation."""
+    with ExitStack() as undo:
+        tables = environment.acquire(folder)
+        undo.callback(environment.release, tables)
+        try:
+            transaction = tables.lmdb.begin(buffers=True)
+            undo.callback(transaction.abort)
+            state = tables.state(transaction)
+            if tables is known and state.generation == generation:
+                return None
+            columns = _mapped(folder, state, tables, transaction)
+            patched = transaction.stat(tables.rows)["entries"] > 0
+        except lmdb.Error as error:
+            raise KnowledgeBaseError(f"{tables.path}: cannot be read: {error}") from None
+        fuzzy = FuzzyIndex(*(columns[column] for column in FUZZY_COLUMNS))
+        if wrong := fuzzy.unfit_array:
+            path = column_path(folder, f"fuzzy_{wrong}")
+            raise damaged(path, "its length does not fit the fuzzy index")
+        undo.pop_all()
+    return Snapshot(folder, state, tables, transaction, columns, fuzzy, patched)
+
+
+def damaged(path: Path, problem: str) -> KnowledgeBaseError:
+    """Return the error of a damaged file."""
+    return KnowledgeBaseError(f"{path}: damaged: {problem}; build the knowledge base again")
+
+
+def _mapped(
+    folder: Path, state: State, tables: Environment, transaction: "lmdb.Transaction[memoryview]"
+) -> dict[str, npt.NDArray[Any]]:
+    """Map the columns of a transaction's state, and patch rows changed since the build."""
+    build = bytes.fromhex(state.build)
+    mapped = {
+        column: map_column(folder, column, state.columns[column], state.dimensions, build)
+        for column in COLUMNS
+    }
+    rows = mapped["entities"]
+    for key, value in transaction.cursor(tables.rows):
+        number = PATCH.unpack(key)[0] if len(key) == PATCH.size else len(rows)
+        if number >= len(rows) or len(value) != ROW.itemsize:
+            raise damaged(tables.path, "a changed row fits no entity")
+        rows[number] = np.frombuffer(value, ROW)[0]
+    return mapped
+
+
+def _release_array(array: Any) -> None:
+    """Release the pages of a memory-mapped array that was not written to, or of a view of it."""
+    mapped = array if isinstance(array, np.memmap) else array.base
+    if isinstance(mapped, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
+        mapped._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+
+
+def _release_file(path: Path) -> None:
+    """Release the pages of a file that a library has mapped (Linux only)."""
+    if not _MAPS.exists() or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    name = str(path.resolve())
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    for line in _MAPS.read_text("utf-8", "surrogateescape").splitlines():
+        if line.endswith(name) and line.split(maxsplit=5)[5:] == [name]:
+            begin, end = (int(part, 16) for part in line.split(maxsplit=1)[0].split("-"))
+            advise(begin, end - begin, mmap.MADV_DONTNEED)
