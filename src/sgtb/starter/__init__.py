@@ -9,5 +9,6 @@ FOLDER = Path(__file__).parent
 ENTITIES = FOLDER / "entities.jsonl"
 DOCUMENTS = FOLDER / "documents.txt"
 CONTRAST = FOLDER / "contrast.txt"
+KINDS = FOLDER / "kinds.txt"
 KB = FOLDER / "kb"
 MODEL = FOLDER / "model.safetensors"
