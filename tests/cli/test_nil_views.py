@@ -39,6 +39,8 @@ def test_tables_and_explanations(capsys, monkeypatch, width):
     assert "NIL 8 %" in table
     assert "+0.75 no candidate fits" in table
     assert "Michael Jordan leads NIL by 0.75" in told
+    assert "8 %" in told
+    assert "– NIL not in the knowledge base" in told
     table, told = shown(capsys, CHOSEN, width, monkeypatch)
     assert "not in the knowledge" in table
     assert "62 %" in table

@@ -467,7 +467,7 @@ def test_as_if_it_had_always_been_there(model_of, own_place, tmp_path, unseen):
 
 
 def test_what_a_linker_says_of_itself(linker):
-    assert "1,314 entities" in repr(linker)
+    assert "4,384 entities" in repr(linker)
     assert "bsg" in repr(linker)
 
 

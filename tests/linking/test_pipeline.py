@@ -365,7 +365,7 @@ def test_a_knowledge_base_gives_the_features_of_a_table_on_real_documents(
 
 QUICK = LinkerTraining(
     SearchPlan("bsg", 2), TreeSettings(min_leaf=5), TrainingSettings(4, 2), folds=3, bits=10,
-    topic_width=8,
+    topic_width=8, nil="never",
 )  # fmt: skip
 
 
@@ -382,7 +382,8 @@ def test_a_linker_asks_what_training_would_have_packed(worked, monkeypatch, tmp_
     kb = worked.pipeline.kb
     words = worked.setting.words
     train_linker(kb, worked.train, worked.dev, QUICK, words=words).save(tmp_path / "model")
-    ((_, dev),) = packed
+    (_, dev), (_, nothing) = packed  # the second forest is that of the confidence
+    assert nothing is None
     linker = Linker.load(tmp_path / "model", kb)
     chunks = [linker.to_chunk(text) for text in worked.dev]
     layout, short, asked = linker.pipeline.pack(chunks)

@@ -62,8 +62,8 @@ def test_the_config_tells_what_it_is(saved, linker):
     assert config["library"] == "sgtb"
     assert (config["format"], config["model"], config["kb"]) == (1, "model.safetensors", "kb")
     assert (config["plan"], config["entities"]) == ("bsg", len(linker.kb))
-    assert (config["confidence"], config["nil"]) == (
-        linker.model.confidence.kind, linker.model.nil.kind
+    assert (config["nil"], config["nil_odds"]) == (
+        linker.model.nil.kind, linker.model.nil.odds
     )  # fmt: skip
     assert config["evidence"] == sorted(linker.model.schema.evidence)
     assert config["kb_fingerprint"] == linker.kb.state.fingerprint
@@ -274,7 +274,7 @@ def test_folders_that_are_not_whole(own, tmp_path):
 # The card
 
 CONFIG = {
-    "plan": "bsg", "beam_width": 4, "trees": 10, "confidence": "plain", "nil": "threshold",
+    "plan": "bsg", "beam_width": 4, "trees": 10, "nil": "candidate", "nil_odds": 1.5,
     "nil_threshold": 0.25, "evidence": [], "version": "1", "kb": "kb",
 }  # fmt: skip
 

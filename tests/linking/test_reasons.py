@@ -9,11 +9,9 @@ import pytest
 
 from sgtb.boosting import StructuredGradientBoosting
 from sgtb.linking import pipeline
-from sgtb.linking.candidates.candidate_lookup import CandidateFinder
 from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.chunks import split_into_chunks
-from sgtb.linking.pipeline import Pipeline
 from tests.helpers.trained_linkers import PLANS, spans_of
 
 ALL = 1000
@@ -116,17 +114,13 @@ def test_reasons_add_up_in_documents_that_are_cut(linker_of, unseen, monkeypatch
 
 def problems_of(linker, request):
     """What the linker decides about, made by hand: layout and problems of one document."""
-    model = linker.model
-    finder = CandidateFinder(linker.kb, model.candidates, model.trained_names)
-    pipeline = Pipeline(linker.kb, model.background, model.schema, finder)
     chunk = linker.to_chunk(request)
-    layout = pipeline.lay_out([chunk.document])
-    features = model.featurizer.features(pipeline.table(layout))
-    problems = pipeline.pack(layout, features, model.without)
+    layout, shortlist, problems = linker.pipeline.pack([chunk])
     rows = layout.with_candidates.tolist()
     clamp = np.array([0 if chunk.fixed[i] else -1 for i in rows], np.int32)
-    ids = [linker.kb.id_of(int(n)) for n in layout.facts.number[layout.candidates.entity]]
-    borders = layout.candidates.candidate_offsets
+    searched = shortlist.candidates
+    ids = [linker.kb.id_of(int(n)) for n in layout.facts.number[searched.entity]]
+    borders = searched.candidate_offsets
     return problems, clamp, rows, [ids[a:b] for a, b in pairwise(borders)]
 
 

@@ -81,7 +81,7 @@ def entities(client, **fields):
 
 def test_filters_take_annotations_away(client):
     assert entities(client) == ENTITIES
-    assert entities(client, confidence="0.98") == ["Chicago_Bulls"]
+    assert entities(client, confidence="0.98") == ["Michael_Jordan", "Chicago_Bulls"]
     assert entities(client, support="100") == []
     assert entities(client, types="DBpedia:Person") == ["Michael_Jordan", "Phil_Jackson"]
     assert entities(client, types="Place,Schema:Organization") == ["Chicago_Bulls"]

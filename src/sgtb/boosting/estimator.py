@@ -107,7 +107,8 @@ class StructuredGradientBoosting:
         clamp   per mention, a fixed choice, or -1. Clamped mentions are decided before all others,
                 so that every other choice takes them into account
         """
-        check_integer("n_best", n_best, 1, MAX_BEAM_WIDTH)
+        if n_best != 1:
+            check_integer("n_best", n_best, 1, MAX_BEAM_WIDTH)
         with self._search_input(documents, clamp) as given:
             return decode(given, n_best)
 

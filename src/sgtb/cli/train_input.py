@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,16 +86,24 @@ Vectors = Annotated[
 NilRuleName = Annotated[
     str,
     typer.Option(
-        metavar="auto|never|threshold|candidate",
-        help="When mentions with candidates are NIL: never, below a confidence, or NIL as a "
-        "candidate of the search. auto: dev decides.",
+        metavar="auto|never|candidate",
+        help="When mentions with candidates are NIL: never, or where NIL, a candidate of the "
+        "search, is likelier than the best entity. auto: that, if enough mentions are NIL.",
     ),
 ]  # fmt: skip
 NilPrecision = Annotated[
     float | None,
     typer.Option(
         metavar="SHARE", min=0.0, max=1.0,
-        help="Target precision of links on dev; less confident links become NIL.",
+        help="Target precision of links on left-out documents; less confident links become NIL.",
+    ),
+]  # fmt: skip
+Hidden = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", min=0.0, max=1.0, show_default="by the size of the data",
+        help="Share of the entities of each training document that are hidden from it, to learn "
+        "NIL from.",
     ),
 ]  # fmt: skip
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
@@ -135,6 +143,7 @@ class TrainingOptions:
     without: tuple[str, ...] = ()
     nil_rule: str = "auto"
     nil_precision: float | None = None
+    hidden: float | None = None
     fuzzy: bool | None = None
     seed: int = 0
     threads: int | None = None
@@ -148,7 +157,9 @@ class TrainingOptions:
 
         base = settings_for(given.train.n_known, len(given.train.documents))
         trees = _stated(depth=self.depth, learning_rate=self.eta, min_leaf=self.min_leaf)
-        own = _stated(folds=self.folds, nil_precision=self.nil_precision, fuzzy=self.fuzzy)
+        own = _stated(
+            folds=self.folds, nil_precision=self.nil_precision, hidden=self.hidden, fuzzy=self.fuzzy
+        )
         return replace(
             base,
             plan=SearchPlan(self.plan, self.beam),  # type: ignore[arg-type]  # checked by SearchPlan
@@ -215,7 +226,7 @@ def from_links(
 ) -> TrainingInput:
     """Read the links of pages held out of a knowledge base."""
     from sgtb.linking.training.training_data import TrainingData
-    from sgtb.wikipedia.build.link_documents import read_link_documents
+    from sgtb.wikipedia.build.link_documents import held_out_of, read_link_documents
 
     read = read_link_documents(dumps, kb, most, workers, progress)
     train, dev = (TrainingData.of(kb, read.documents[split]) for split in ("train", "dev"))
@@ -224,7 +235,7 @@ def from_links(
     origin = {
         "trained on": [f"links of {path.name}" for path in dumps],
         "dev": "links of other pages",
-        "hold out": dict(kb.state.origin["hold_out"]),
+        "hold out": asdict(held_out_of(kb)),
     }
     origin = _with_counts(origin, (train, dev), kb)
     return print_counts(TrainingInput(train, dev, origin, read.documents["test"]), quiet)

@@ -16,7 +16,17 @@ from sgtb.linking.links import Alternative, Link, LinkedDocument, Reason
 NAME = "sgtb"
 _MARK = "._."
 """First item of the keys of spaCy's extensions."""
-_LINK_FIELDS = ("entity", "title", "type", "confidence", "found", "lead", "runner_up", "fixed")
+_LINK_FIELDS = (
+    "entity",
+    "title",
+    "type",
+    "confidence",
+    "found",
+    "lead",
+    "runner_up",
+    "fixed",
+    "nil",
+)
 _ALTERNATIVE_FIELDS = ("entity", "title", "type", "probability", "prior")
 
 

@@ -11,7 +11,6 @@ from sgtb.core.dtypes import Doubles, Ints, Longs
 from sgtb.core.records import NIL
 from sgtb.core.sparse_matrix import Scalar
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.decisions import NIL_RUNNER_UP, NO_RUNNER_UP, Decisions
 from sgtb.linking.links import NIL_CARD, Card, LinkColumns
 from sgtb.linking.mentions.chunks import Chunk
@@ -97,7 +96,7 @@ class LinkBuilder:
             everywhere(one, self._nil_share) for one in (chosen_confidence, decided.nil)
         )
         counts = everywhere(shown, 0)
-        reasons = self._reasons(chunks, ends, places, candidates, decided)
+        reasons = self._reasons(chunks, ends, layout, decided)
         entities = [card[row] for row in entity[rows].tolist()]
         probability, prior = decided.probability[rows], candidates.prior[rows]
         borders = (
@@ -134,14 +133,10 @@ class LinkBuilder:
         return dict(zip(rows.tolist(), cards, strict=True)) | {_NO_ROW: NIL_CARD}
 
     def _reasons(
-        self,
-        chunks: Sequence[Chunk],
-        ends: Longs,
-        places: Longs,
-        candidates: CandidateTable,
-        decided: Decisions,
+        self, chunks: Sequence[Chunk], ends: Longs, layout: Layout, decided: Decisions
     ) -> "_Reasons":
         """Return the reasons of all mentions, if there are any."""
+        candidates, places = layout.candidates, layout.with_candidates
         lead, counts = np.full(ends[-1], np.nan), np.zeros(ends[-1], np.int64)
         if decided.reasons is None:
             return _Reasons(lead, counts, [], np.zeros(0), np.zeros(0, np.int64))
@@ -163,7 +158,7 @@ class LinkBuilder:
         names = np.array([*self._names, *(mention.text for mention in candidates.mentions)], object)
         # Places count mentions of all chunks; links count those of their document.
         shift = np.array([chunk.first for chunk in chunks], np.int64) - ends[:-1]
-        number = places + np.repeat(shift, np.diff(offsets))
+        number = places + np.repeat(shift[layout.source], np.diff(offsets))
         numbers = np.concatenate([np.full(n_groups, _NO_MENTION), number])
         return _Reasons(lead, counts, names[code].tolist(), value[:n_kept], numbers[code])
 

@@ -1,15 +1,24 @@
 """Decisions: search, calibrated probabilities, and the policy of link or NIL."""
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.boosting.explain.contributions import Contributions
-from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
+from sgtb.core.dtypes import Bools, Doubles, Floats, Ints, Longs
 from sgtb.core.sparse_matrix import spread
-from sgtb.linking.calibration.confidence import Confidence, NilRule, share_out
+from sgtb.linking.calibration.confidence import (
+    LINK,
+    NIL_OUTCOME,
+    Confidence,
+    NilRule,
+    certain,
+    searched,
+    share_out,
+)
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.problem_packing import Shortlist
 from sgtb.native import merge_orders, order_candidates
@@ -46,80 +55,90 @@ class Decisions:
     reasons: Contributions | None = None
 
 
+class Judged(NamedTuple):
+    """Calibrated probabilities of C candidates of M mentions, NIL included if it is one.
+
+    entity       i4[M]  the best entity, counted within the mention
+    chose_nil    b1[M]  whether the search chose NIL
+    probability  f8[C]
+    link, nil    f8[M]  of the best entity and of NIL
+    """
+
+    entity: Ints
+    chose_nil: Bools
+    probability: Doubles
+    link: Doubles
+    nil: Doubles
+
+
 @dataclass(frozen=True)
 class DecisionPolicy:
     """Calibration and NIL rule.
 
-    threshold  links below this confidence become NIL; None: the rule decides
+    threshold     links below this confidence become NIL; None: the rule decides
+    score_column  of the ranker's score among the features of problems; None: there is none
     """
 
     confidence: Confidence = field(default_factory=Confidence)
     rule: NilRule = field(default_factory=NilRule)
     threshold: float | None = None
+    score_column: int | None = None
 
     @property
     def nil_is_a_candidate(self) -> bool:
         """Whether the last candidate of every mention is NIL."""
         return self.rule.kind == "candidate"
 
-    def calibrate(
-        self, probability: Doubles, offsets: Longs, choice: Ints, free: Bools
-    ) -> tuple[Doubles, Doubles]:
-        """Return calibrated probabilities, f8[C], and those of NIL unless it is a candidate, f8[M].
+    def scores(self, problems: Problems) -> Floats | None:
+        """Return the ranker's scores of all candidates: f4[C]."""
+        return None if self.score_column is None else problems.local[:, self.score_column]
+
+    def judge(
+        self, probability: Doubles, offsets: Longs, choice: Ints, score: Floats | None, free: Bools
+    ) -> Judged:
+        """Calibrate the probabilities of a search.
 
         probability  f8[C]    of the search
         offsets      i8[M+1]  of each mention's candidates
         choice       i4[M]    of the search, counted within the mention
+        score        f4[C]    from `scores`
         free         b1[M]    False for fixed mentions, which are certain
         """
-        sizes = np.diff(offsets)
-        probability = self.confidence.probabilities(probability, offsets)
-        before = probability[offsets[:-1] + choice]
-        nil = self._is_nil(choice, sizes)
-        chosen = np.where(free, self.confidence.of_chosen(before, sizes > 1, nil), before)
-        taken = np.zeros(len(chosen))
-        if not self.nil_is_a_candidate:
-            taken = np.where(free, self.rule.share_of(chosen), 0.0)
-        return share_out(probability, offsets, choice, chosen, taken), taken
+        with_nil = self.nil_is_a_candidate
+        entity, signs = searched(probability, offsets, choice, score, with_nil)
+        outcomes = certain(free, self.confidence.outcomes(signs, with_nil))
+        shared = share_out(probability, offsets, entity, outcomes, with_nil)
+        chose_nil = np.asarray(with_nil & (choice == np.diff(offsets) - 1), np.bool_)
+        return Judged(entity, chose_nil, shared, outcomes[:, LINK], outcomes[:, NIL_OUTCOME])
 
     def decide(
-        self, choice: Ints, order: Longs, probability: Doubles, taken: Doubles, runner_up: Longs,
-        offsets: Longs, free: Bools,
-    ) -> Decisions:  # fmt: skip
+        self, judged: Judged, order: Longs, runner_up: Longs, offsets: Longs, free: Bools
+    ) -> Decisions:
         """Decide between link and NIL, and remove NIL from the candidates.
 
-        probability, taken  from `calibrate`
-        order, runner_up    of the candidates by these probabilities, NIL included
+        order, runner_up  of the candidates by the judged probabilities, NIL included
         """
-        sizes = np.diff(offsets)
-        nil, last = self._is_nil(choice, sizes), sizes - 1
+        probability, chose_nil = judged.probability, judged.chose_nil
         if self.nil_is_a_candidate:
-            taken = probability[offsets[1:] - 1]
-            entity = order != spread(last, offsets)
-            stay = np.ones(len(order), np.bool_)
-            stay[offsets[1:] - 1] = False
-            order, probability = order[entity], probability[stay]
-            offsets = offsets - np.arange(len(offsets))
+            last = np.diff(offsets) - 1
+            order = order[order != spread(last, offsets)]
+            probability = np.delete(probability, offsets[1:] - 1)
             runner_up = np.where(runner_up == last, NIL_RUNNER_UP, runner_up)
-            choice = np.where(nil, order[offsets[:-1]], choice).astype(np.int32)
-        linked = self.rule.links(probability[offsets[:-1] + choice], nil, self.threshold) | ~free
-        against = np.where(nil, NIL_RUNNER_UP, runner_up)
-        sign = np.where(nil, np.where(linked, -1, 1), np.where(linked, 1, 0))
+        linked = self.rule.links(judged.link, judged.nil, self.threshold) | ~free
+        against = np.where(chose_nil, NIL_RUNNER_UP, runner_up)
+        # Reasons compare the choice of the search with its runner-up.
+        against_nil = np.where(runner_up == NIL_RUNNER_UP, -1, 0)
+        sign = np.where(linked == chose_nil, np.where(chose_nil, -1, against_nil), 1)
         sign[runner_up == NO_RUNNER_UP] = 0
         return Decisions(
-            choice=choice,
+            choice=judged.entity,
             linked=linked,
             order=order,
             probability=probability,
-            nil=taken,
-            runner_up=np.where(linked, against, choice).astype(np.int64),
+            nil=judged.nil,
+            runner_up=np.where(linked, against, judged.entity).astype(np.int64),
             sign=sign.astype(np.int64),
         )
-
-    def _is_nil(self, choice: Ints, sizes: Longs) -> Bools:
-        if not self.nil_is_a_candidate:
-            return np.zeros(len(choice), np.bool_)
-        return np.asarray(choice == sizes - 1, np.bool_)
 
 
 DEFAULT_POLICY = DecisionPolicy()
@@ -137,9 +156,10 @@ def decide(
     other = system.counterfactuals(problems, decoding, clamp, MARGIN)
     offsets = problems.candidate_offsets.astype(np.int64)
     choice, free = decoding.choices, clamp < 0
-    probability, taken = policy.calibrate(other.probability, offsets, choice, free)
-    order = np.zeros(len(probability), np.int64)
-    order_candidates(offsets, probability, other.score, problems.entity, order)
+    score = policy.scores(problems)
+    judged = policy.judge(other.probability, offsets, choice, score, free)
+    order = np.zeros(len(judged.probability), np.int64)
+    order_candidates(offsets, judged.probability, other.score, problems.entity, order)
     runner_up = _runner_ups(order, offsets, choice)
     explained = np.flatnonzero((runner_up >= 0) & free)
     contributions = (
@@ -148,7 +168,7 @@ def decide(
         else None
     )
     runner_up[~free] = NO_RUNNER_UP
-    decided = policy.decide(choice, order, probability, taken, runner_up, offsets, free)
+    decided = policy.decide(judged, order, runner_up, offsets, free)
     return replace(decided, explained=explained, reasons=contributions)
 
 

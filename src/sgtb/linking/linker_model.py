@@ -34,12 +34,11 @@ from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
 from sgtb.linking.features.feature_registry import COLLECTIVE
 from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Tagger
 from sgtb.linking.features.schema import VERSION, Schema
-from sgtb.linking.features.training_counts import TrainingCounts
 from sgtb.linking.mentions.mention_tagger import MENTION_TAGS, MentionTagger
-from sgtb.linking.nil_candidate import NIL_FEATURES
+from sgtb.linking.nil_candidate import NIL_FEATURES, TrainingCounts
 
 KIND = "linker"
-FORMAT = 3
+FORMAT = 4
 _FOREST = "forest "
 _EVIDENCE = frozenset(
     [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
@@ -202,7 +201,7 @@ def _calibration(
     tensors: Tensors, record: dict[str, Any]
 ) -> tuple[Confidence, NilRule, TrainingCounts, TrainedNames]:
     return (
-        Confidence.from_dict(record["confidence"]), NilRule.from_dict(record["nil"]),
+        Confidence.from_dict(record["confidence"]), NilRule(**record["nil"]),
         *_unpacked(tensors["memory"]),
     )  # fmt: skip
 

@@ -70,7 +70,7 @@ def _what_it_is(config: Mapping[str, Any], kb: Mapping[str, Any]) -> Iterator[st
     rows = {
         "search plan": config["plan"], "beam width": config["beam_width"],
         "trees": config["trees"], "evidence": ", ".join(config["evidence"]) or "names only",
-        "confidence": config["confidence"], "NIL": config["nil"],
+        "NIL": config["nil"], "NIL if likelier by": config["nil_odds"],
         "NIL below a confidence of": config["nil_threshold"],
         "written by": f"sgtb {config['version']}",
     }  # fmt: skip

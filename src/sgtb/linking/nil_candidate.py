@@ -4,35 +4,38 @@ It is an entity of its own, with pair features of 0. Its local features are thos
 best candidate by the ranker, and some columns that are 0 for all other candidates.
 """
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
 from sgtb.boosting.data.pairs import PairTable, TablePairs
 from sgtb.boosting.data.problems import Problems
 from sgtb.core.dtypes import Bools, Floats, Longs
-from sgtb.core.errors import ProblemsError
+from sgtb.core.errors import ProblemsError, SettingsError
+from sgtb.core.records import NIL, Document
 from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_registry import LABELS
 from sgtb.linking.features.schema import Schema
+from sgtb.text.normalization import normal_name
 
 GROUP = "nil"
 """Feature group of the columns that only the NIL candidate has."""
 REASON_LABELS = {**LABELS, GROUP: "no candidate fits"}
 """Labels of all feature groups in reasons, by key."""
-NIL_FEATURES = ("nil", "nil_lead", "nil_name_outside", "nil_name_inside", "nil_best_met")
+NIL_FEATURES = ("nil", "nil_lead", "nil_name_outside", "nil_name_inside")
 """A constant 1; the ranker's lead of the best candidate over the next; counts in training documents
-of the name as NIL, of the name with an entity, and of the best candidate."""
+of the name as NIL, and of the name with an entity. A count of the best candidate was of use for
+texts like those of training only."""
 
 
-def best_candidates(
-    candidates: CandidateTable, features: Floats, schema: Schema, without: Collection[str] = ()
-) -> Longs:
-    """Return the row of each mention's best candidate by the ranker; ties to the first."""
-    order = _by_score(candidates, features, schema, without)
-    return order[candidates.candidate_offsets[:-1]]
+def score_column(schema: Schema, without: Collection[str]) -> int | None:
+    """Return the column of the ranker's score in packed problems; None: no ranker."""
+    packed, own = schema.columns_without(without), _score(schema, without)
+    return packed.index(own) if own in packed else None
 
 
 def nil_rows(
@@ -45,7 +48,7 @@ def nil_rows(
     """Return the features of every mention's NIL candidate: f4[M, L + len(NIL_FEATURES)].
 
     features  f4[C, F]  all of the schema's
-    known     i8[M, 3]  from `TrainingCounts.lookup`
+    known     i8[M, 2]  from `TrainingCounts.lookup`
     """
     offsets = candidates.candidate_offsets.astype(np.int64)
     if (np.diff(offsets) < 1).any():
@@ -119,3 +122,75 @@ def _with_nil_entity(pairs: TablePairs, entity_offsets: Longs) -> TablePairs:
     )
     row = np.insert(pairs.row, entity_offsets[1:], np.int32(table.n_rows))
     return TablePairs(row.astype(np.int32), grown)
+
+
+# Counts of annotations in training documents, by name and by entity.
+
+
+_MOST = 1 << 53
+
+
+@dataclass(frozen=True)
+class TrainingCounts:
+    """Counts of annotated mentions.
+
+    entities  by entity id
+    outside   by name, annotated as NIL
+    inside    by name, annotated with an entity
+    """
+
+    entities: Mapping[str, int] = field(default_factory=dict)
+    outside: Mapping[str, int] = field(default_factory=dict)
+    inside: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for counts in (self.entities, self.outside, self.inside):
+            for key, n in counts.items():
+                whole = isinstance(n, int) and not isinstance(n, bool)
+                if not isinstance(key, str) or not whole or not 1 <= n < _MOST:
+                    raise SettingsError(f"the count of {key!r:.80} is {n!r:.80}, not positive")
+
+    @classmethod
+    def of(cls, documents: Iterable[Document]) -> "TrainingCounts":
+        """Count the annotated mentions of documents."""
+        entities: Counter[str] = Counter()
+        names: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+        for document in documents:
+            for mention in document.mentions:
+                if mention.gold is not None:
+                    names[mention.in_kb][normal_name(mention.text)] += 1
+                    if mention.gold != NIL:
+                        entities[mention.gold] += 1
+        return cls(*map(_sorted, (entities, names[False], names[True])))
+
+    @property
+    def entities_only(self) -> "TrainingCounts":
+        """The counts of entities without those of names."""
+        return TrainingCounts(self.entities)
+
+    def lookup(self, candidates: CandidateTable) -> Longs:
+        """Return the counts of the mentions' names, outside and inside: i8[M, 2]."""
+        normal = {text: normal_name(text) for text in {m.text for m in candidates.mentions}}
+        names = [normal[m.text] for m in candidates.mentions]
+        rows = [(self.outside.get(name, 0), self.inside.get(name, 0)) for name in names]
+        return np.array(rows, np.int64).reshape(len(rows), 2)
+
+    def lookup_leave_one_out(
+        self, annotated: Sequence[Document], candidates: CandidateTable
+    ) -> Longs:
+        """Return the same without the counts of each mention's own document.
+
+        annotated  the counted document of each segment of the candidates
+        """
+        own = np.zeros((len(candidates.mentions), 2), np.int64)
+        borders = pairwise(candidates.mention_offsets.tolist())
+        for document, (first, last) in zip(annotated, borders, strict=True):
+            counts = TrainingCounts.of([document])
+            for m in range(first, last):
+                name = normal_name(candidates.mentions[m].text)
+                own[m] = counts.outside.get(name, 0), counts.inside.get(name, 0)
+        return self.lookup(candidates) - own
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return {key: counts[key] for key in sorted(counts)}

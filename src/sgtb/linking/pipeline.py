@@ -1,7 +1,7 @@
 """The pipeline: all steps from documents to links, in their order.
 
-    request → mentions → chunks → candidates → facts → features → shortlist → problems
-            → search → calibration → answers
+    request → mentions → chunks → candidates → facts → segments → features → shortlist
+            → problems → search → calibration → answers
 
 `Pipeline` ends at problems and serves training and linking; `LinkPipeline` has all steps.
 """
@@ -20,13 +20,14 @@ from sgtb.core.records import Document
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.answers import Cards, LinkBuilder
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.candidates.candidate_table import CandidateTable, Hidden
 from sgtb.linking.decisions import DecisionPolicy, decide, with_unsearched
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import FactStore
 from sgtb.linking.entities.entity_source import KbSource
 from sgtb.linking.features.feature_matrix import Table
 from sgtb.linking.features.schema import Schema
+from sgtb.linking.features.segmentation import segmented
 from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import LinkColumns, LinkedDocument, Request, joined, linked
@@ -37,7 +38,7 @@ from sgtb.linking.mentions.chunks import (
     split_into_chunks,
 )
 from sgtb.linking.mentions.mention_detection import NameFinder
-from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil, best_candidates, nil_rows
+from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil, nil_rows, score_column
 from sgtb.linking.problem_packing import Layout, Shortlist, pack, pair_table, shortlisted
 
 MENTIONS = 2_000
@@ -48,8 +49,8 @@ _BEAM_WIDTHS = 4
 """Learners of different beam widths that are kept."""
 
 Linkable = str | Request | Document
-CountLookup = Callable[[CandidateTable, Sequence[str]], Longs]
-"""From mentions and the id of one candidate of each to their counts in training: i8[M, 3]."""
+CountLookup = Callable[[CandidateTable], Longs]
+"""From mentions to the counts of their names in training: i8[M, 2]."""
 
 
 class Pipeline:
@@ -67,13 +68,16 @@ class Pipeline:
         self.finder.forget()
 
     def lay_out(
-        self, documents: Sequence[Document], leave_out: Sequence[int] | None = None
+        self,
+        documents: Sequence[Document],
+        leave_out: Sequence[int] | None = None,
+        hidden: Sequence[Hidden] | None = None,
     ) -> Layout:
-        """Look up the candidates of every mention, their facts, and the gold among them.
+        """Look up the candidates of every mention, their facts and the gold; split into segments.
 
-        leave_out  of training documents, see `CandidateFinder.find`
+        leave_out, hidden  of training documents, see `CandidateFinder.find`
         """
-        found = self.finder.find(documents, leave_out)
+        found = self.finder.find(documents, leave_out, hidden)
         sizes = np.diff(found.offsets)
         with_candidates = np.flatnonzero(sizes)
         every = [mention for document in documents for mention in document.mentions]
@@ -94,12 +98,10 @@ class Pipeline:
             prior=found.prior,
             match=found.match,
         )
-        return Layout(
-            with_candidates,
-            self._with_gold(candidates, numbers),
-            self._store.facts(numbers),
-            found.found,
-        )
+        facts = self._store.facts(numbers)
+        candidates = self._with_gold(candidates, numbers)
+        own, source = segmented(candidates, with_candidates, facts, self.background)
+        return Layout(with_candidates, own, source, facts, found.found)
 
     def _with_gold(self, candidates: CandidateTable, numbers: Longs) -> CandidateTable:
         """Fill in the positions of the gold candidates."""
@@ -133,10 +135,7 @@ class Pipeline:
     ) -> Floats:
         """Return the features of the mentions' NIL candidates."""
         candidates = layout.candidates
-        best = best_candidates(candidates, features, self.schema, without)
-        numbers = layout.facts.number[candidates.entity[best]].tolist()
-        ids = [self.kb.id_of(number) for number in numbers]
-        return nil_rows(candidates, features, self.schema, without, lookup(candidates, ids))
+        return nil_rows(candidates, features, self.schema, without, lookup(candidates))
 
 
 class LinkPipeline:
@@ -149,7 +148,8 @@ class LinkPipeline:
             candidates = replace(candidates, fuzzy=settings.fuzzy)
         finder = CandidateFinder(kb, candidates, model.trained_names)
         self.steps = Pipeline(kb, model.background, model.schema, finder)
-        self.policy = DecisionPolicy(model.confidence, model.nil)
+        column = score_column(model.schema, model.without)
+        self.policy = DecisionPolicy(model.confidence, model.nil, score_column=column)
         groups = [f.group for f in model.schema.features if f.group not in model.without]
         if self.policy.nil_is_a_candidate:
             groups += [GROUP] * len(NIL_FEATURES)

@@ -21,13 +21,15 @@ class Layout:
     """Documents with their candidates.
 
     with_candidates  i8[M]  the mentions that have candidates, counted over all documents
-    candidates       of these mentions; entities are rows of `facts`
+    candidates       of these mentions, by segment; entities are rows of `facts`
+    source           i8[S]  the document of each segment
     facts            of all candidates
     found            how the candidates of every mention were found, those without any included
     """
 
     with_candidates: Longs
     candidates: CandidateTable
+    source: Longs
     facts: EntityFacts
     found: tuple[Found, ...]
 

@@ -76,13 +76,14 @@ def test_figures_as_json(files, tmp_path):
     result = run(
         "train", "--kb", KB, "--train", files / "train.jsonl", "--dev", files / "dev.jsonl",
         "-o", tmp_path / "m", "--plan", "local", "--depth", 2, "--learning-rate", 0.5,
-        "--without", "type", "--nil-rule", "threshold", "--json", "--quiet", *SMALL,
+        "--without", "type", "--nil-rule", "candidate", "--hidden", "0.3",
+        "--json", "--quiet", *SMALL,
     )  # fmt: skip
     assert result.stderr == ""
     told = json.loads(result.stdout)
     assert (told["plan"], told["depth"], told["eta"]) == ("local", 2, 0.5)
     assert 1 <= told["trees"] <= 3
-    assert told["nil"]["kind"] == "threshold"
+    assert told["nil"]["kind"] == "candidate"
     assert told["bytes"] == (tmp_path / "m").stat().st_size
     assert told["documents"] == {"train": 40, "dev": 10}
     assert told["dev"]["test"]["recalled"] > 30
@@ -177,7 +178,7 @@ def test_mistakes_are_told_before_the_work(files, tmp_path):
     result = run(*given, "-o", tmp_path / "m", "--without", "colour", code=1)
     assert "'colour', which is no feature group" in result.stderr
     result = run(*given, "-o", tmp_path / "m", "--nil-rule", "often", code=1)
-    assert "nil must be one of auto, never, threshold, candidate, not 'often'" in result.stderr
+    assert "nil must be one of auto, never, candidate, not 'often'" in result.stderr
 
 
 def test_word_vectors_from_a_file(files, tmp_path):

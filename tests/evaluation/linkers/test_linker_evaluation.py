@@ -26,10 +26,10 @@ from sgtb.evaluation.linkers.score_accumulator import best_link
 from sgtb.evaluation.linkers.systems import Baseline
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.update import remove
-from sgtb.linking.features.training_counts import TrainingCounts
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Alternative, Link
+from sgtb.linking.nil_candidate import TrainingCounts
 from sgtb.linking.parallel import BATCH
 
 FEW = EvaluationSettings(samples=99)
@@ -62,6 +62,13 @@ def test_scores_are_those_of_the_metrics(linker, mixed, found, linked):
         assert (scores.accuracy.micro, scores.accuracy.macro) == (whole.micro, whole.macro)
         assert (scores.named.correct, scores.named.total) == (named.correct, named.total)
         assert scores.recall == candidate_recall(inside, candidates)
+        several = [
+            entity == mention.gold
+            for document, listed, row in zip(inside, candidates, said.entities, strict=True)
+            for mention, ids, entity in zip(document.mentions, listed, row, strict=True)
+            if mention.gold in ids and len(ids) > 1
+        ]
+        assert (scores.ambiguous.correct, scores.ambiguous.total) == (sum(several), len(several))
         titles = titles_of(linker.kb, {*ids, *(e for row in said.entities for e in row)})
         bag = bag_of_titles(annotated, said, title_of=titles)
         assert (scores.titles.right, scores.titles.f1) == (bag.right, bag.f1)
@@ -82,8 +89,13 @@ def test_confidences_are_judged_where_something_was_decided(mixed, linker, found
     right = np.array([(link.entity or NIL) == gold for link, gold in asked])
     scores = found["data"].systems["one"]
     assert scores.calibration == calibration(confidence, right)
+    known = [(best_link(link), gold) for link, gold in asked if gold not in (None, NIL)]
+    confidence = np.array([confidence for (_, confidence), _ in known])
+    right = np.array([entity == gold for (entity, _), gold in known])
+    assert scores.calibration_in_kb == calibration(confidence, right)
     assert scores.curve is not None
     assert found["data"].systems["prior"].calibration is None
+    assert found["data"].systems["prior"].calibration_in_kb is None
     assert found["data"].systems["prior"].curve is None
 
 

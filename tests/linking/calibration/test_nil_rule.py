@@ -1,4 +1,4 @@
-"""NIL: rules and thresholds, NIL as a candidate of its own, and which of them training chooses."""
+"""NIL: rules and thresholds, NIL as a candidate of its own, and what training makes of it."""
 
 import math
 from collections import Counter
@@ -11,24 +11,22 @@ from sgtb.boosting import StructuredGradientBoosting, TrainingSettings
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.records import NIL
 from sgtb.linking.calibration.confidence import (
+    UNKNOWN,
     Confidence,
-    Curve,
     NilRule,
-    best_threshold,
     choose_threshold,
-    unknown_as_nil,
+    least_odds,
 )
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.features.training_counts import TrainingCounts
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Request, Span
-from sgtb.linking.nil_candidate import NIL_FEATURES, add_nil
+from sgtb.linking.nil_candidate import NIL_FEATURES, TrainingCounts, add_nil
 from sgtb.linking.pipeline import Pipeline
-from sgtb.linking.training.calibrator import CLEARLY, calibrate
+from sgtb.linking.training.gold import unknown_as_nil
 from sgtb.linking.training.linker_training import LinkerTraining, fit_linker, prepare, train_linker
-from sgtb.linking.training.nil_selection import choose_nil_rule
+from sgtb.linking.training.nil_selection import ENOUGH, nil_kind, nil_share
 from tests.helpers.trained_linkers import QUICK
 
 ALL = 1000
@@ -43,7 +41,6 @@ def test_thresholds_agree_with_trying_all(seed):
     n = int(rng.integers(1, 30))
     confidence = rng.integers(0, 8, n) / 8
     right = rng.random(n) < 0.6
-    outside = ~right & (rng.random(n) < 0.7)
     wanted = float(rng.random())
     levels = sorted({*confidence.tolist()})
     precision = {t: right[confidence >= t].mean() for t in levels}
@@ -51,13 +48,6 @@ def test_thresholds_agree_with_trying_all(seed):
     most = max(precision.values())
     expected = enough[0] if enough else next(t for t in levels if precision[t] == most)
     assert choose_threshold(confidence, right, wanted) == expected
-    answers = {t: int(np.where(confidence >= t, right, outside).sum()) for t in levels}
-    best = best_threshold(confidence, right, outside)
-    if best:
-        assert best == next(t for t in levels if answers[t] == max(answers.values()))
-        assert answers[best] > answers[levels[0]]
-    else:
-        assert answers[levels[0]] == max(answers.values())
 
 
 def test_thresholds_without_links():
@@ -67,17 +57,30 @@ def test_thresholds_without_links():
         choose_threshold(np.ones(1), np.ones(1, bool), 1.1)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_odds_are_the_least_that_lose_so_few(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    link, nil, right = rng.random(n), rng.random(n), rng.random(n) < 0.7
+    most = int(rng.integers(0, 5))
+    odds = least_odds(link, nil, right, most)
+    assert (right & (nil > odds * link)).sum() <= most
+    if odds > 1:
+        assert (right & (nil > odds * (1 - 1e-9) * link)).sum() > most
+
+
 def test_what_rules_link():
-    confidence, nil = np.array([0.2, 0.6, 0.9, 0.9]), np.array([False, False, False, True])
-    assert NilRule().links(confidence, nil).tolist() == [True] * 4
-    rule = NilRule("threshold", 0.6)
-    assert rule.links(confidence, ~nil & nil).tolist() == [False, True, True, True]
-    assert NilRule("candidate").links(confidence, nil).tolist() == [True, True, True, False]
-    assert NilRule("candidate", 0.7).links(confidence, nil).tolist() == [False, False, True, False]
-    for one in (NilRule(), rule, NilRule("candidate", 0.7)):
-        assert one.links(confidence, nil, 0.0).all()
-        assert one.links(confidence, nil, 0.9).tolist() == [False, False, True, True]
-        assert NilRule.from_dict(one.to_dict()) == one
+    link, nil = np.array([0.1, 0.6, 0.45, 0.3]), np.array([0.71, 0.2, 0.45, 0.5])
+    assert NilRule().links(link, nil).tolist() == [True] * 4
+    rule = NilRule("candidate")
+    assert rule.links(link, nil).tolist() == [False, True, True, False]
+    careful = NilRule("candidate", odds=2.0, threshold=0.4)
+    assert replace(careful, threshold=0.0).links(link, nil).tolist() == [False, True, True, True]
+    assert careful.links(link, nil).tolist() == [False, True, True, False]
+    for one in (NilRule(), rule, careful):
+        assert one.links(link, nil, 0.0).all()
+        assert one.links(link, nil, 0.4).tolist() == [False, True, True, False]
+        assert NilRule(**one.to_dict()) == one
 
 
 @pytest.mark.parametrize(
@@ -86,7 +89,7 @@ def test_what_rules_link():
         ({"kind": "sometimes"}, "no NIL rule 'sometimes'"),
         ({"threshold": -0.1}, "NIL threshold"),
         ({"no_candidates": math.nan}, "no_candidates"),
-        ({"shares": Curve((0.1, 0.9), (0.1, 0.2))}, "share of NIL rises"),
+        ({"odds": 0.9}, "odds of NIL"),
     ],
 )
 def test_impossible_rules(change, complaint):
@@ -100,6 +103,8 @@ def test_impossible_rules(change, complaint):
         ({"nil": "sometimes"}, "'sometimes'"),
         ({"nil_precision": 2.0}, "nil_precision"),
         ({"nil": "never", "nil_precision": 0.9}, "'never' forbids"),
+        ({"hidden": 1.5}, "hidden"),
+        ({"nil_loss": -1}, "nil_loss"),
     ],
 )
 def test_impossible_wishes(change, complaint):
@@ -135,19 +140,36 @@ def splits(starter):
     return {"train": everything[:n], "dev": everything[n : n + m], "test": everything[n + m :]}
 
 
+AS_ANNOTATED = replace(QUICK, nil="candidate", hidden=0.0, nil_loss=1.0)
+
+
 @pytest.fixture(scope="module")
-def prepared(starter_kb, splits):
+def plain(starter_kb, splits):
     return prepare(starter_kb, splits["train"], splits["dev"], QUICK)
 
 
 @pytest.fixture(scope="module")
-def nil_model(prepared) -> LinkerModel:
-    return fit_linker(prepared, replace(QUICK, nil="candidate"), origin={"of": "tests"})
+def prepared(starter_kb, splits):
+    return prepare(starter_kb, splits["train"], splits["dev"], AS_ANNOTATED)
 
 
 @pytest.fixture(scope="module")
-def threshold_model(prepared) -> LinkerModel:
-    return fit_linker(prepared, replace(QUICK, nil="threshold"))
+def nil_model(prepared) -> LinkerModel:
+    return fit_linker(prepared, AS_ANNOTATED, origin={"of": "tests"})
+
+
+@pytest.fixture(scope="module")
+def never_model(plain) -> LinkerModel:
+    return fit_linker(plain, QUICK)
+
+
+@pytest.fixture(scope="module")
+def hiding_model(starter_kb, starter) -> LinkerModel:
+    """Trained without any NIL annotation."""
+    return train_linker(
+        starter_kb, starter["train"], starter["dev"],
+        replace(QUICK, nil="auto", hidden=0.6, nil_loss=1.0),
+    )  # fmt: skip
 
 
 def links_of(model, kb, documents, **settings):
@@ -166,18 +188,17 @@ def right(pairs):
 # NIL as a candidate
 
 
-def test_problems_with_nil_are_the_same_but_for_nil(prepared):
-    counts = TrainingCounts.of(prepared.train.layout.candidates.documents)
-    plain, nil = prepared.problems(()), prepared.problems_with_nil((), counts)
-    for before, after in zip(plain, nil, strict=True):
+def test_problems_with_nil_are_the_same_but_for_nil(prepared, plain):
+    linked, nil = plain.problems(()), prepared.problems(())
+    for before, after in zip(linked, nil, strict=True):
         assert (after.n_mentions, after.n_pair) == (before.n_mentions, before.n_pair)
         assert after.n_candidates == before.n_candidates + before.n_mentions
         assert after.n_local == before.n_local + len(NIL_FEATURES)
         for d in range(0, before.n_documents, 7):
             the_same_but_for_nil(before[d], after[d])
     outside = [m.gold == NIL for m in prepared.train.layout.candidates.mentions]
-    sizes = np.diff(plain[0].candidate_offsets)
-    np.testing.assert_array_equal(nil[0].gold, np.where(outside, sizes, plain[0].gold))
+    sizes = np.diff(linked[0].candidate_offsets)
+    np.testing.assert_array_equal(nil[0].gold, np.where(outside, sizes, linked[0].gold))
     assert sum(outside) > 20
 
 
@@ -201,8 +222,8 @@ def the_same_but_for_nil(before, after):
         assert (own == after.local[last[m]][:width]).all(axis=1).any()  # like the best of them
 
 
-def test_rows_must_fit(prepared):
-    train, _ = prepared.problems(())
+def test_rows_must_fit(plain):
+    train, _ = plain.problems(())
     with pytest.raises(ProblemsError, match="do not fit"):
         add_nil(train, np.zeros((3, 3), np.float32), np.zeros(3, bool))
 
@@ -211,32 +232,31 @@ def test_memory_of_other_documents(prepared):
     candidates = prepared.train.layout.candidates
     documents = candidates.documents
     counts = TrainingCounts.of(documents)
-    ids = [m.gold if m.in_kb else "nobody" for m in candidates.mentions]
-    elsewhere = counts.lookup_leave_one_out(candidates, ids)
+    elsewhere = counts.lookup_leave_one_out(documents, candidates)
     borders = candidates.mention_offsets
     for d in range(0, len(documents), 11):
         others = TrainingCounts.of([*documents[:d], *documents[d + 1 :]])
         mine = slice(borders[d], borders[d + 1])
-        np.testing.assert_array_equal(elsewhere[mine], others.lookup(candidates, ids)[mine])
+        np.testing.assert_array_equal(elsewhere[mine], others.lookup(candidates)[mine])
     assert counts.entities == Counter(m.gold for x in documents for m in x.mentions if m.in_kb)
     assert (elsewhere >= 0).all()
 
 
-def test_nil_is_found(nil_model, threshold_model, starter_kb, splits):
+def test_nil_is_found(nil_model, never_model, starter_kb, splits):
     assert nil_model.nil.kind == "candidate"
     pairs = links_of(nil_model, starter_kb, splits["test"])
     said = [(mention, link) for mention, link in pairs if link.entity is None]
     assert len(said) > 10
     assert np.mean([mention.gold == NIL for mention, _ in said]) > 0.5
-    never = links_of(threshold_model, starter_kb, splits["test"], nil=0.0)
+    never = links_of(never_model, starter_kb, splits["test"])
     assert all(link.entity is not None for _, link in never)
     assert right(pairs) > right(never) + 0.02
 
 
 @pytest.mark.parametrize("nil", [None, 0.0, 0.5, 1.0])
-@pytest.mark.parametrize("kind", ["candidate", "threshold"])
-def test_answers_with_nil_hold_together(nil_model, threshold_model, starter_kb, splits, kind, nil):
-    model = nil_model if kind == "candidate" else threshold_model
+@pytest.mark.parametrize("kind", ["candidate", "never"])
+def test_answers_with_nil_hold_together(nil_model, never_model, starter_kb, splits, kind, nil):
+    model = nil_model if kind == "candidate" else never_model
     answers = Counter()
     for _, link in links_of(model, starter_kb, splits["test"][::2], nil=nil, reasons=True):
         answers[link.entity is None] += 1
@@ -258,9 +278,11 @@ def test_answers_with_nil_hold_together(nil_model, threshold_model, starter_kb, 
             assert total == pytest.approx(link.lead, abs=1e-6)
         if kind == "candidate" and not math.isnan(link.lead):
             assert link.runner_up is not None
-        if kind == "threshold":
-            assert link.runner_up != NIL
+        if kind == "never":
+            assert (link.nil, link.runner_up == NIL) == (0.0, False)
             assert not (link.entity is None and link.reasons)
+        elif nil is None:
+            assert (link.entity is None) == (link.nil > model.nil.odds * max(own))
     if nil == 0.0:
         assert not answers[True]
 
@@ -282,7 +304,8 @@ def test_reasons_name_the_group(nil_model, starter_kb, splits):
     assert any(reason.name == "nil" for link in by_nil for reason in link.reasons)
     against = [link for _, link in pairs if link.runner_up == NIL]
     assert against
-    assert all(link.lead > 0 for link in by_nil if link.entity is None)
+    # NIL against the search has a negative lead.
+    assert any(link.lead > 0 for link in by_nil if link.entity is None)
 
 
 def test_linking_against_the_search_turns_reasons_around(nil_model, starter_kb, splits):
@@ -304,9 +327,9 @@ def test_linking_against_the_search_turns_reasons_around(nil_model, starter_kb, 
     assert turned
 
 
-def test_what_is_fixed_is_certain_and_never_nil(nil_model, threshold_model, starter_kb):
+def test_what_is_fixed_is_certain_and_never_nil(nil_model, never_model, starter_kb):
     request = Request("Paris and Jordan", (Span(0, 5, "Paris"), Span(10, 16)))
-    for model in (nil_model, threshold_model):
+    for model in (nil_model, never_model):
         for nil in (None, 1.0):
             linker = Linker(model, starter_kb, LinkerSettings(nil=nil, candidates=ALL))
             fixed, _ = linker.link(request).links
@@ -316,20 +339,13 @@ def test_what_is_fixed_is_certain_and_never_nil(nil_model, threshold_model, star
             assert [other.probability for other in fixed.candidates] == [1.0]
 
 
-def test_a_name_without_candidates(nil_model, threshold_model, model_of, starter_kb, splits):
-    (unknown,) = Linker(model_of("bsg"), starter_kb).link(Request("Xyzzy", (Span(0, 5),))).links
-    assert (unknown.entity, unknown.confidence, unknown.nil) == (None, 0.0, 0.0)
+def test_a_name_without_candidates(nil_model, starter_kb):
     rule = replace(nil_model.nil, no_candidates=0.75)
     linker = Linker(replace(nil_model, nil=rule), starter_kb)
     (unknown,) = linker.link(Request("Xyzzy", (Span(0, 5),))).links
     assert (unknown.entity, unknown.confidence, unknown.nil) == (None, 0.75, 0.75)
-    strange = [
-        replace(d, mentions=tuple(replace(m, candidates=()) for m in d.mentions[:1]))
-        for d in splits["dev"]
-    ]
-    nils = [m.gold == NIL for d in strange for m in d.mentions]
-    measured = calibrate(threshold_model, starter_kb, [*splits["dev"], *strange], "threshold")
-    assert measured.model.nil.no_candidates == (sum(nils) + 0.5) / (len(nils) + 1)
+    assert nil_share(np.zeros(0, bool)) == UNKNOWN
+    assert nil_share(np.array([True, True, False])) == 0.6
 
 
 def test_models_with_nil_come_back(tmp_path, nil_model, starter_kb, splits):
@@ -358,140 +374,98 @@ def test_training_and_linking_see_the_same_nil(nil_model, starter_kb, splits, pr
     features = nil_model.featurizer.features(pipeline.table(layout))
     rows = pipeline.nil_rows(layout, features, (), nil_model.training_counts.lookup)
     linked = add_nil(pipeline.pack(layout, features), rows, np.zeros(len(rows), bool))
-    _, dev = prepared.problems_with_nil((), nil_model.training_counts)
+    _, dev = prepared.problems(())
     for name in ("candidate_offsets", "entity", "local"):
         np.testing.assert_array_equal(getattr(linked, name), getattr(dev, name))
     choices = StructuredGradientBoosting.of(nil_model.forest).predict(dev)
     sizes = np.diff(dev.candidate_offsets)
-    chosen = links_of(replace(nil_model, nil=NilRule("candidate")), starter_kb, splits["dev"])
-    assert [link.entity is None for _, link in chosen] == (choices == sizes - 1).tolist()
+    chosen = links_of(nil_model, starter_kb, splits["dev"], reasons=True)
+    for (_, link), chose_nil in zip(chosen, (choices == sizes - 1).tolist(), strict=True):
+        if link.entity is None and link.lead > 0:
+            assert chose_nil
+        if link.entity is not None and link.lead > 0:
+            assert not chose_nil
 
 
-# What training chooses
+# What training makes of it
 
 
-def test_dev_says_what_is_known(starter_kb, splits, nil_model, threshold_model):
-    assert threshold_model.nil.kind == "threshold"
+def test_left_out_documents_are_counted(starter_kb, splits, prepared, nil_model, never_model):
     assert nil_model.origin["of"] == "tests"
-    tried = nil_model.origin["calibration"]["tried"]
-    assert [one["nil"] for one in tried] == ["candidate"]
-    dev = links_of(nil_model, starter_kb, splits["dev"])
-    assert tried[0]["right"] / tried[0]["mentions"] == pytest.approx(right(dev))
-    links = [(m, link) for m, link in dev if link.entity is not None]
-    assert tried[0]["precision"] == pytest.approx(right(links), abs=1e-6)
+    record = nil_model.origin["calibration"]
+    left_out = np.repeat(
+        prepared.folds % 2 == 0, np.diff(prepared.train.layout.candidates.mention_offsets)
+    )
+    assert record["mentions"] == left_out.sum() > 100
+    assert (record["nil"], record["odds"]) == ("candidate", nil_model.nil.odds)
+    assert never_model.origin["calibration"]["nil"] == "never"
     assert nil_model.seen == Counter(m.gold for d in splits["train"] for m in d.mentions if m.in_kb)
-    assert threshold_model.seen == nil_model.seen
-    assert threshold_model.training_counts.outside == {}
+    assert never_model.seen == nil_model.seen
+    assert never_model.training_counts.outside == {}
 
 
-def test_the_better_kind_is_chosen(prepared):
+def test_hidden_entities_teach_nil(hiding_model, starter_kb, starter, splits):
+    assert hiding_model.nil.kind == "candidate"
+    assert hiding_model.training_counts.outside == {}  # hidden is not annotated as NIL
+    names = [m for d in starter["test"] for m in d.mentions]
+    known = links_of(hiding_model, starter_kb, starter["test"])
+    assert len(known) == len(names)
+    lost = np.mean([link.entity is None for _, link in known])
+    misled = [
+        (mention, link)
+        for mention, link in links_of(hiding_model, starter_kb, without_gold(starter["test"]))
+        if link.candidates
+    ]
+    assert np.mean([link.entity is None for _, link in misled]) > lost + 0.3
+
+
+def without_gold(documents):
+    """Give mentions two wrong candidates."""
+    return [
+        replace(
+            d,
+            mentions=tuple(
+                replace(m, candidates=tuple({"Paris", "Jordan"} - {m.gold})) for m in d.mentions
+            ),
+        )
+        for d in documents
+    ]
+
+
+def test_progress_is_shown(plain):
     heard: list[tuple[str, int, int]] = []
-    model = fit_linker(
-        prepared, QUICK, callbacks=[lambda splits: heard.append(("tree", splits.n_trees, 0))],
+    fit_linker(
+        plain, QUICK, callbacks=[lambda splits: heard.append(("tree", splits.n_trees, 0))],
         progress=lambda *stage: heard.append(stage),
     )  # fmt: skip
-    n, dev = QUICK.training.n_trees, len(prepared.dev.layout.candidates.documents)
-    trees = [("tree", i + 1, 0) for i in range(n)]
-    linked = [("confidence", i + 1, dev) for i in range(dev)]
-    assert heard == [*trees, *linked, ("with NIL", 0, n), *trees, *linked]
-    splits = model.origin["calibration"]
-    by_kind = {one["nil"]: one["right"] for one in splits["tried"]}
-    assert list(by_kind) == ["threshold", "candidate"]
-    clearly = by_kind["candidate"] >= by_kind["threshold"] + CLEARLY
-    assert splits["chosen"] == model.nil.kind == ("candidate" if clearly else "threshold")
+    trees = [("tree", i + 1, 0) for i in range(QUICK.training.n_trees)]
+    assert heard == [*trees, ("confidence", 0, 1), ("confidence", 1, 1)]
 
 
-def test_calibrated_confidences_are_truer(prepared, starter_kb, splits, threshold_model):
+def test_calibrated_confidences_are_truer(starter_kb, splits, never_model):
     def gap(model):
         pairs = links_of(model, starter_kb, splits["dev"], nil=0.0)
         sure = np.mean([link.confidence for _, link in pairs])
         return abs(sure - right(pairs))
 
-    plain = replace(threshold_model, confidence=Confidence(), nil=NilRule())
-    assert gap(threshold_model) < 0.02 < gap(plain)
+    assert gap(never_model) < 0.05
+    assert gap(never_model) < gap(replace(never_model, confidence=Confidence()))
 
 
-@pytest.mark.parametrize("wanted", [0.8, 0.95])
-@pytest.mark.parametrize("kind", ["threshold", "candidate"])
-def test_a_precision_is_reached(starter_kb, splits, nil_model, threshold_model, kind, wanted):
-    model = nil_model if kind == "candidate" else threshold_model
-    measured = calibrate(model, starter_kb, splits["dev"], kind, wanted)
-    pairs = links_of(measured.model, starter_kb, splits["dev"])
-    links = [(m, link) for m, link in pairs if link.entity is not None]
-    assert links
-    assert right(links) == pytest.approx(measured.precision)
-    assert measured.precision >= wanted or measured.model.nil.threshold > 0.5
-
-
-@pytest.fixture(scope="module")
-def chosen(model_of, nil_model, starter_kb, starter, splits):
-    """Return what is kept of models already trained, and whether NIL was tried as a candidate."""
-    without = [m for d in starter["train"] for m in d.mentions]
-    some = [m for d in splits["train"] for m in d.mentions]
-
-    def choose(wish, precision=None, train=True, dev=True):
-        asked = []
-        documents = (starter["dev"] if dev is None else splits["dev"])[::3] if dev != () else ()
-        model = choose_nil_rule(
-            lambda: model_of("bsg"), lambda: asked.append(1) or nil_model, starter_kb,
-            some if train else without, documents, wish, precision,
-        )  # fmt: skip
-        return model, bool(asked)
-
-    return choose
-
-
-def test_what_the_data_allow(chosen, model_of):
-    assert chosen("auto", dev=()) == (model_of("bsg"), False)
-    assert chosen("never", dev=()) == (model_of("bsg"), False)
-    model, asked = chosen("auto", train=False, dev=None)
-    assert (model.nil.kind, model.nil.threshold, asked) == ("never", 0.0, False)
-    assert model.origin["of"] == "tests"
-    assert model.origin["calibration"]["chosen"] == "never"
-    model, asked = chosen("auto", train=False)
-    assert (model.nil.kind, asked) == ("threshold", False)
-    model, asked = chosen("never")
-    assert (model.nil.kind, asked) == ("never", False)
-    assert model.nil.shares.y[0] > 0  # what is NIL is no link that is right
-    model, asked = chosen("auto", 0.9, train=False, dev=None)
-    assert (model.nil.kind, asked) == ("threshold", False)
-    model, asked = chosen("candidate", dev=())
-    assert (model.nil, asked) == (NilRule("candidate"), True)
-    model, asked = chosen("auto")
-    assert asked
-    assert [one["nil"] for one in model.origin["calibration"]["tried"]] == [
-        "threshold", "candidate"
-    ]  # fmt: skip
-
-
-def test_what_they_do_not_allow(chosen):
+def test_what_the_data_allow():
+    assert nil_kind("auto", ENOUGH) == nil_kind("candidate", 1) == "candidate"
+    assert nil_kind("auto", ENOUGH - 1) == nil_kind("never", 10 * ENOUGH) == "never"
     with pytest.raises(SettingsError, match="there are none"):
-        chosen("candidate", train=False)
-    for wish in (("threshold",), ("auto", 0.9)):
-        with pytest.raises(SettingsError, match="chosen on dev documents"):
-            chosen(*wish, dev=())
+        nil_kind("candidate", 0)
 
 
-def test_without_dev_nothing_is_claimed(starter_kb, starter):
+def test_little_data_leave_the_default(starter_kb, starter):
     tiny = replace(QUICK, training=TrainingSettings(n_trees=2, check_every=1, threads=1), bits=6)
-    model = train_linker(starter_kb, starter["train"][:20], (), tiny)
-    assert (model.nil, model.confidence, model.origin) == (NilRule(), Confidence(), {})
-    assert model.seen == Counter(m.gold for d in starter["train"][:20] for m in d.mentions)
-
-
-def test_dev_that_tells_nothing_changes_little(threshold_model, starter_kb, splits):
-    bare = [
-        replace(d, mentions=tuple(replace(m, gold=None) for m in d.mentions)) for d in splits["dev"]
-    ]
-    plain = replace(threshold_model, confidence=Confidence(), nil=NilRule())
-    measured = calibrate(plain, starter_kb, bare[:5], "threshold")
-    assert measured.model == replace(plain, nil=NilRule("threshold"))
-    assert measured.to_dict()["precision"] is None
-    strange = [
-        replace(d, mentions=tuple(replace(m, candidates=()) for m in d.mentions))
-        for d in splits["dev"][:5]
-    ]
-    assert 0 < calibrate(plain, starter_kb, strange, "never").model.nil.no_candidates < 1
+    model = train_linker(starter_kb, starter["train"][:2], (), tiny)
+    assert model.nil == NilRule(no_candidates=UNKNOWN)
+    change = np.array(model.confidence.link) - np.array(Confidence().link)
+    assert np.abs(change).max() < 1
+    assert model.seen == Counter(m.gold for d in starter["train"][:2] for m in d.mentions)
 
 
 def test_gold_that_the_knowledge_base_lacks_is_nil(starter_kb, starter):

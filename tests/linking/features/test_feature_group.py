@@ -41,7 +41,7 @@ SCRIPT = """
     from starlette.testclient import TestClient
 
     from docs.hooks import feature_table
-    from sgtb import Linker
+    from sgtb import Linker, LinkerSettings
     from sgtb.linking.features.schema import Schema
     from sgtb.linking.nil_candidate import REASON_LABELS
     from sgtb.serving.app import create_app
@@ -57,13 +57,14 @@ SCRIPT = """
     engine = Engine(Linker.starter)
     with TestClient(create_app(engine)) as client:
         labels = client.get("/api/kb").json()["feature_labels"]
+    always = Linker.starter(LinkerSettings(nil=0.0))
     print(json.dumps({
         "schema": [f.name for f in schema.features if f.group == "shouting"],
         "right": per_mention.tolist() == [m.text.isupper() for m in table.candidates.mentions],
         "label": REASON_LABELS["shouting"],
         "api": labels,
         "docs": feature_table(),
-        "links": [link.entity for link in Linker.starter().link("Jordan beat Utah.").links],
+        "links": [link.entity for link in always.link("Jordan beat Utah.").links],
     }))
 """
 

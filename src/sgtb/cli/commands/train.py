@@ -16,6 +16,7 @@ from sgtb.cli.train_input import (
     Eta,
     Folds,
     FormatName,
+    Hidden,
     MinLeaf,
     NilPrecision,
     NilRuleName,
@@ -132,6 +133,7 @@ def train(
     vectors: Vectors = "none",
     nil_rule: NilRuleName = "auto",
     nil_precision: NilPrecision = None,
+    hidden: Hidden = None,
     fuzzy: Annotated[
         bool | None,
         typer.Option(
@@ -172,8 +174,8 @@ def train(
     check_output(output, checkpoint, write_test)
     options = TrainingOptions(
         plan=plan, beam=beam, depth=depth, eta=eta, trees=trees, min_leaf=min_leaf, folds=folds,
-        without=tuple(without or ()), nil_rule=nil_rule, nil_precision=nil_precision, fuzzy=fuzzy,
-        seed=seed, threads=threads,
+        without=tuple(without or ()), nil_rule=nil_rule, nil_precision=nil_precision,
+        hidden=hidden, fuzzy=fuzzy, seed=seed, threads=threads,
     )  # fmt: skip
     from sgtb.kb.knowledge_base import KnowledgeBase
 
@@ -215,7 +217,7 @@ def prepare_given(
             kb, given.train.documents, given.dev.documents, settings,
             words=word_vectors(vectors), progress=progress,
         )  # fmt: skip
-    learnable = int((prepared.train.layout.candidates.gold >= 0).sum())
+    learnable = prepared.train.n_learnable
     say(
         f"{learnable:,} mentions can be learned from: their entity is among the candidates",
         quiet,
@@ -262,10 +264,13 @@ def report(
         "trees": forest.forest.n_trees,
         "documents": {"train": len(given.train.documents), "dev": len(given.dev.documents)},
         "mentions": {"train": given.train.n_mentions, "dev": given.dev.n_mentions},
-        "learnable": int((prepared.train.layout.candidates.gold >= 0).sum()),
+        "learnable": prepared.train.n_learnable,
         "unknown": dict(given.train.unknown + given.dev.unknown),
-        "nil": {"kind": model.nil.kind, "threshold": round(model.nil.threshold, 6)},
-        "confidence": model.confidence.kind,
+        "nil": {
+            "kind": model.nil.kind,
+            "odds": model.nil.odds,
+            "threshold": round(model.nil.threshold, 6),
+        },
         "dev": dev,
         "origin": model.origin,
         "seconds": round(seconds, 1),

@@ -95,15 +95,32 @@ def _candidates(link: Link, about: Mapping[str, str], width: int) -> Table:
     table.add_column("type", no_wrap=True)
     table.add_column("description", overflow="fold")
     size = _BAR if width >= 100 else _BAR // 2
-    for other in link.candidates:
+    above = sum(other.probability >= link.nil for other in link.candidates)
+    for i, other in enumerate(link.candidates):
+        if i == above:
+            _add_nil(table, link, size)
         chosen = "bold" if other.entity == link.entity else ""
-        share = Text(f"{percent(other.probability):>5} ")
-        share.append(bar(other.probability, size), style="blue")
         prior = "–" if math.isnan(other.prior) else f"{other.prior:.3f}"
         title = Text(printable(other.title), style=chosen)
         description = printable(about.get(other.entity, ""))
+        share = _share(other.probability, size)
         table.add_row(share, prior, title, type_text(other.type), description)
+    if above == len(link.candidates):
+        _add_nil(table, link, size)
     return table
+
+
+def _add_nil(table: Table, link: Link, size: int) -> None:
+    """Add NIL to the candidates, if it may be the answer."""
+    if link.nil > 0:
+        title = Text(NIL, style="bold" if link.entity is None else "")
+        table.add_row(_share(link.nil, size), "–", title, "", NOT_IN_KB)
+
+
+def _share(probability: float, size: int) -> Text:
+    share = Text(f"{percent(probability):>5} ")
+    share.append(bar(probability, size), style="blue")
+    return share
 
 
 def _print_reasons(console: Console, document: LinkedDocument, link: Link) -> None:

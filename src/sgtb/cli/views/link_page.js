@@ -13,7 +13,8 @@
 
   function candidates(link, about) {
     const list = make("ol");
-    for (const other of link.candidates) {
+    const nil = link.nil > 0 ? [{ entity: null, title: "None of these", type: "", probability: link.nil }] : [];
+    for (const other of [...link.candidates, ...nil].sort((a, b) => b.probability - a.probability)) {
       const item = make("li", `${kind(other.type)}${other.entity === link.entity ? " chosen" : ""}`);
       const row = make("div", "row");
       const name = make("span", "name", other.title);
@@ -46,7 +47,7 @@
       const name = other ? other.title : link.runner_up === "NIL" ? "NIL" : link.runner_up;
       parts.push(make("h3", "", `Why not ${name}`), reasons(link));
     }
-    if (link.candidates.length > (link.entity === null ? 0 : 1)) parts.push(make("h3", "", "Candidates"), candidates(link, about));
+    if (link.candidates.length > (link.entity === null || link.nil > 0 ? 0 : 1)) parts.push(make("h3", "", "Candidates"), candidates(link, about));
     panel.replaceChildren(...parts);
     panel.scrollTop = 0;
   }

@@ -134,10 +134,12 @@ def _system_scores(
         accuracy=accuracy,
         named=scores.accuracy("named_correct", "named_total"),
         recall=Recall(scores.sum("found"), accuracy.total),
+        ambiguous=scores.accuracy("ambiguous_correct", "ambiguous_total"),
         candidates=scores.sum("candidates"),
         titles=scores.precision_recall("title"),
         nil=NilScores(scores.precision_recall("link"), scores.precision_recall("nil")),
         calibration=_calibration(scores, settings.bins),
+        calibration_in_kb=_calibration_in_kb(scores, settings.bins),
         curve=_curve(scores),
         slices={by: tally.slices() for by, tally in scores.tallies.items()},
         wrong=np.array(scores.wrong, np.int64).reshape(-1, 2),
@@ -154,6 +156,12 @@ def _calibration(scores: ScoreAccumulator, bins: int) -> Calibration | None:
     if not scores.confidence:
         return None
     return calibration(np.array(scores.confidence), np.array(scores.right, np.bool_), bins)
+
+
+def _calibration_in_kb(scores: ScoreAccumulator, bins: int) -> Calibration | None:
+    confidence, right = np.array(scores.link_confidence), np.array(scores.link_right, np.bool_)
+    counted = (confidence >= 0) & ~np.array(scores.outside, np.bool_)
+    return calibration(confidence[counted], right[counted], bins) if counted.any() else None
 
 
 def _curve(scores: ScoreAccumulator) -> NilCurve | None:

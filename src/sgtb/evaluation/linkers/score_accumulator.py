@@ -1,6 +1,6 @@
 """ScoreAccumulator: the answers of a system, counted document by document.
 
-It keeps sixteen numbers per document and some bytes per mention, so that data sets of any size fit.
+It keeps few numbers per document and some bytes per mention, so that data sets of any size fit.
 """
 
 from array import array
@@ -33,6 +33,7 @@ class DocumentCounts(NamedTuple):
     named_correct    mentions whose annotation names an entity, known or not
     named_total
     found            mentions of the knowledge base whose gold is among the candidates
+    ambiguous_*      of these, the ones with several candidates: answered with the gold, and all
     candidates       of mentions of the knowledge base, all together
     title_*          Bag-of-Title: right, predicted, gold
     link_*           entities named: right, predicted, gold
@@ -45,6 +46,8 @@ class DocumentCounts(NamedTuple):
     named_correct: int
     named_total: int
     found: int
+    ambiguous_correct: int
+    ambiguous_total: int
     candidates: int
     title_right: int
     title_predicted: int
@@ -92,6 +95,7 @@ class ScoreAccumulator:
         named = in_kb_accuracy([resolved.annotated], answers)
         title = bag_of_titles([resolved.annotated], answers, title_of=titles)
         scores = nil_scores(documents, answers)
+        ambiguous = _ambiguous(known, listed, entities)
         self._rows.extend(
             DocumentCounts(
                 correct=accuracy.correct,
@@ -99,6 +103,8 @@ class ScoreAccumulator:
                 named_correct=named.correct,
                 named_total=named.total,
                 found=candidate_recall(documents, [listed]).found,
+                ambiguous_correct=sum(ambiguous),
+                ambiguous_total=len(ambiguous),
                 candidates=ambiguity(documents, [listed]).candidates,
                 title_right=title.right,
                 title_predicted=title.predicted,
@@ -154,6 +160,17 @@ class ScoreAccumulator:
         for i, (mention, entity) in enumerate(zip(document.mentions, entities, strict=True)):
             if mention.gold is not None and (entity or NIL) != mention.gold:
                 self.wrong.extend((place, i))
+
+
+def _ambiguous(
+    document: Document, candidates: Sequence[Sequence[str]], entities: Sequence[str | None]
+) -> list[bool]:
+    """Return whether mentions with their gold among several candidates are answered right."""
+    return [
+        entity == mention.gold
+        for mention, listed, entity in zip(document.mentions, candidates, entities, strict=True)
+        if mention.in_kb and len(listed) > 1 and mention.gold in listed
+    ]
 
 
 def best_link(link: Link) -> tuple[str, float] | None:

@@ -44,10 +44,12 @@ class SystemScores:
     named           of all mentions whose annotation names an entity; those that the knowledge
                     base lacks count as wrong
     recall          mentions of the knowledge base with their gold among the candidates
-    candidates      how many those have together
+    ambiguous       of those with their gold among several candidates
+    candidates      how many the mentions of the knowledge base have together
     titles          Bag-of-Title, over what `named` counts
     nil             links and NILs, with precision, recall and F1
     calibration     of the confidences; None for baselines
+    calibration_in_kb  of the likeliest entity, for mentions of the knowledge base
     curve           what other thresholds would do; None for baselines, and where nothing is NIL
     slices          in-KB accuracy by type, ambiguity, length, words, frequency
     wrong           i8[W, 2]  mistakes: the document's place in the set, the mention's place in it
@@ -58,10 +60,12 @@ class SystemScores:
     accuracy: Accuracy
     named: Accuracy
     recall: Recall
+    ambiguous: Accuracy
     candidates: int
     titles: PrecisionRecall
     nil: NilScores
     calibration: Calibration | None
+    calibration_in_kb: Calibration | None
     curve: NilCurve | None
     slices: Mapping[By, tuple[Slice, ...]]
     wrong: npt.NDArray[np.int64]
@@ -82,6 +86,10 @@ class SystemScores:
                 "correct": self.accuracy.correct, "total": self.accuracy.total,
             },
             "accuracy_on_recalled": number(self.accuracy_on_recalled),
+            "accuracy_on_ambiguous": {
+                "micro": number(self.ambiguous.micro), "correct": self.ambiguous.correct,
+                "total": self.ambiguous.total,
+            },
             "accuracy_unknown_wrong": {
                 "micro": number(self.named.micro), "correct": self.named.correct,
                 "total": self.named.total,
@@ -96,7 +104,8 @@ class SystemScores:
             "links": {**retrieval(self.nil.links), **self._interval("links")},
             "nil": retrieval(self.nil.nil),
             "accuracy_with_nil": number(self.nil.accuracy),
-            "calibration": None if self.calibration is None else _calibration(self.calibration),
+            "calibration": _calibration(self.calibration),
+            "calibration_in_kb": _calibration(self.calibration_in_kb),
             "nil_curve": None if self.curve is None else _curve(self.curve),
             "difference": None if self.difference is None else _difference(self.difference),
             "by": {by: [_slice(one) for one in slices] for by, slices in self.slices.items()},
@@ -187,7 +196,9 @@ def limits(found: Interval | None) -> dict[str, Any]:
     return {} if found is None else {"low": number(found.low), "high": number(found.high)}
 
 
-def _calibration(found: Calibration) -> dict[str, Any]:
+def _calibration(found: Calibration | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
     return {
         "ece": number(found.ece), "brier": number(found.brier), "log_loss": number(found.log_loss),
         "answers": found.n, "confidence": number(found.confidence),

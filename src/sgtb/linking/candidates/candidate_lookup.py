@@ -21,15 +21,20 @@ from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
 from sgtb.linking.candidates.candidate_table import (
     EXACT,
+    NOTHING,
     SHARED,
     SIMILARITY,
     TRAINED,
     VARIANT,
+    Hidden,
     MatchedLists,
     any_of,
     apart,
+    are_hidden,
+    candidate_lists,
     joined,
     ranked,
+    runs,
     strongest,
 )
 from sgtb.linking.candidates.name_sharing import (
@@ -134,23 +139,39 @@ class CandidateFinder:
         self._cached_state = self._state()
 
     def find(
-        self, documents: Sequence[Document], leave_out: Sequence[int] | None = None
+        self,
+        documents: Sequence[Document],
+        leave_out: Sequence[int] | None = None,
+        hidden: Sequence[Hidden] | None = None,
     ) -> FoundCandidates:
         """Find the candidates of all mentions of some documents, in order.
 
         leave_out  for training documents: the number of the document that each is a part of, whose
                    own annotations must not be used
+        hidden     entities of each document that the knowledge base lacks, so to speak
         Raises a RequestError for a given candidate that is not in the knowledge base.
         """
         if self._state() != self._cached_state:
             self.forget()
+        if hidden is None or not documents:
+            return self._find(documents, leave_out, NOTHING)
+        left_out = range(len(documents)) if leave_out is None else leave_out
+        parts = [
+            self._find(documents[a:b], None if leave_out is None else left_out[a:b], hidden[a])
+            for a, b in runs(hidden)
+        ]
+        return _concatenated(parts)
+
+    def _find(
+        self, documents: Sequence[Document], leave_out: Sequence[int] | None, hidden: Hidden
+    ) -> FoundCandidates:
         names = self._names(documents)
         row_of = {name: row for row, name in enumerate(dict.fromkeys((*names.own, *names.full)))}
-        listed = self._kb.candidate_lists(list(row_of), _READ)
+        listed = candidate_lists(self._kb, list(row_of), _READ, hidden)
         strong = any_of(~listed.variant, listed.offsets)
         weak = [name for name, known in zip(row_of, strong.tolist(), strict=True) if not known]
         weak += self._weak.also(row_of)
-        given, given_rows = self._given(documents)
+        given, given_rows = self._given(documents, hidden)
         lists = [ranked(self._kb, listed, self.settings.top), given]
         begin = len(row_of)
         own, full = ([row_of[name] for name in some] for some in names)
@@ -158,7 +179,7 @@ class CandidateFinder:
         begin += len(given.offsets) - 1
         unlisted = {*weak} - {""}
         if unlisted:
-            weak_lists, weak_rows = self._weak_rows(documents, names, unlisted, leave_out)
+            weak_lists, weak_rows = self._weak_rows(documents, names, unlisted, leave_out, hidden)
             lists.append(weak_lists)
             for i, (of_own, of_full) in enumerate(weak_rows):
                 own[i] = own[i] if of_own is None or given_rows[i] is not None else begin + of_own
@@ -205,7 +226,9 @@ class CandidateFinder:
         normal = {text: normal_name(text) for text in {*own, *full}} | {"": ""}
         return _Names([normal[text] for text in own], [normal[text] for text in full])
 
-    def _given(self, documents: Sequence[Document]) -> tuple[MatchedLists, list[int | None]]:
+    def _given(
+        self, documents: Sequence[Document], hidden: Hidden
+    ) -> tuple[MatchedLists, list[int | None]]:
         """Return the distinct lists of given candidates, cut to `top`, and each mention's list."""
         given = [
             None if (ids := mention.candidates) is None else tuple(ids)
@@ -218,7 +241,11 @@ class CandidateFinder:
             numbers = _looked_up(self._numbers, row)
         except KeyError:
             numbers = _looked_up(self._with_new_ids(documents, row), row)
-        return strongest(self._kb, numbers, [*map(len, row)], self.settings.top), rows
+        kept, sizes = ~are_hidden(numbers, hidden), [*map(len, row)]
+        if not kept.all():
+            list_of = np.repeat(np.arange(len(sizes)), sizes)
+            numbers, sizes = numbers[kept], np.bincount(list_of[kept], None, len(sizes)).tolist()
+        return strongest(self._kb, numbers, sizes, self.settings.top), rows
 
     def _with_new_ids(
         self, documents: Iterable[Document], lists: Iterable[Sequence[str]]
@@ -241,6 +268,7 @@ class CandidateFinder:
         names: _Names,
         weak: Set[str],
         leave_out: Sequence[int] | None,
+        hidden: Hidden,
     ) -> tuple[MatchedLists, list[tuple[int | None, int | None]]]:
         """Return lists of weak names, and the lists of each mention's own and full name."""
         groups = [0] * len(documents) if leave_out is None else list(leave_out)
@@ -260,7 +288,9 @@ class CandidateFinder:
         found: dict[tuple[str, int], MatchedLists] = {}
         for g, some in by_group.items():
             lists = (
-                self._weak_lists(some) if leave_out is None else self._find_weak(some, counts[g])
+                self._weak_lists(some)
+                if leave_out is None and not hidden
+                else self._find_weak(some, counts.get(g), hidden)
             )
             found.update({(name, g): one for name, one in zip(some, lists, strict=True)})
         return joined([found[key] for key in row_of]), rows
@@ -273,14 +303,16 @@ class CandidateFinder:
             if len(cache) + len(new) > _WEAK_CACHE_SIZE:
                 self._weak_cache = cache = {}
                 new = list(names)
-            cache.update(zip(new, self._find_weak(new, None), strict=True))
+            cache.update(zip(new, self._find_weak(new, None, NOTHING), strict=True))
         return [cache[name] for name in names]
 
     def _find_weak(
-        self, names: Sequence[str], own: Mapping[tuple[str, int], int] | None
+        self, names: Sequence[str], own: Mapping[tuple[str, int], int] | None, hidden: Hidden
     ) -> list[MatchedLists]:
-        known = ranked(self._kb, self._kb.candidate_lists(names, _READ), self.settings.top)
-        return apart(self._weak.find(names, known, own))
+        lists = candidate_lists(self._kb, names, _READ, hidden)
+        return apart(
+            self._weak.find(names, ranked(self._kb, lists, self.settings.top), own, hidden)
+        )
 
     def _own_counts(
         self, documents: Sequence[Document], groups: Sequence[int]
@@ -438,3 +470,15 @@ def _gathered(lists: MatchedLists, rows: Sequence[int], found: Sequence[Found]) 
         offsets.astype(np.int32), lists.entity[taken], lists.prior[taken], lists.match[taken],
         tuple(found),
     )  # fmt: skip
+
+
+def _concatenated(parts: Sequence[FoundCandidates]) -> FoundCandidates:
+    begins = np.cumsum([0, *(part.offsets[-1] for part in parts)])
+    offsets = [part.offsets[1:] + begin for part, begin in zip(parts, begins, strict=False)]
+    return FoundCandidates(
+        offsets=np.concatenate([[0], *offsets]).astype(np.int32),
+        entity=np.concatenate([part.entity for part in parts]),
+        prior=np.concatenate([part.prior for part in parts]),
+        match=np.concatenate([part.match for part in parts]),
+        found=tuple(chain.from_iterable(part.found for part in parts)),
+    )

@@ -1,6 +1,6 @@
 """CandidateTable: mentions and their candidates, in flat arrays; MatchedLists: those of names."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,7 +14,9 @@ from sgtb.core.records import Document, Mention
 from sgtb.kb.entity import CandidateLists
 from sgtb.kb.fuzzy_index import SCORES
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.kb.name_index import priors, source_weights
 from sgtb.native import keep_strongest, number_nodes
+from sgtb.text.normalization import normal_name
 
 # Matched lists: the candidates of names in flat arrays, ranked and cut.
 
@@ -244,3 +246,58 @@ class Nodes(NamedTuple):
         )  # fmt: skip
         number_nodes(borders, candidates.entity, n_entities, nodes)
         return nodes._replace(entity=nodes.entity[: nodes.offsets[-1]])
+
+
+# Hidden entities: candidates as if the knowledge base lacked some of its entities.
+
+
+Hidden = Set[int]
+"""Numbers of entities."""
+NOTHING: Hidden = frozenset()
+
+
+def are_hidden(entity: Ints | Longs, hidden: Hidden) -> Bools:
+    """Return which of some entities are hidden."""
+    if not hidden:
+        return np.zeros(len(entity), np.bool_)
+    return np.isin(entity, np.array(sorted(hidden), np.int64))
+
+
+def candidate_lists(
+    kb: KnowledgeBase, names: Sequence[str], k: int, hidden: Hidden
+) -> CandidateLists:
+    """Return the candidates of names, with the priors that they had without the hidden entities."""
+    lists = kb.candidate_lists(names, k)
+    kept = ~are_hidden(lists.entity, hidden)
+    if kept.all():
+        return lists
+    owner = np.repeat(np.arange(len(names)), np.diff(lists.offsets))
+    prior = lists.prior.copy()
+    for i in np.unique(owner[~kept]).tolist():
+        own = slice(*lists.offsets[i : i + 2].tolist())
+        known = _priors(kb, names[i], hidden)
+        prior[own] = [known.get(number, 0.0) for number in lists.entity[own].tolist()]
+    rows = np.lexsort((-prior, owner))  # a source may be gone, so the order may change
+    rows = rows[kept[rows]]
+    ends = np.searchsorted(owner[rows], np.arange(len(names) + 1))
+    return CandidateLists(
+        ends.astype(np.int64), lists.entity[rows], prior[rows], lists.variant[rows]
+    )
+
+
+def _priors(kb: KnowledgeBase, name: str, hidden: Hidden) -> dict[int, float]:
+    value = kb.name_value(normal_name(name))
+    if value is None:
+        return {}
+    pairs = zip(value.candidates["entity"].tolist(), value.counts.tolist(), strict=True)
+    counts = {number: row for number, row in pairs if number not in hidden}
+    return priors(counts, source_weights(kb.sources)) if counts else {}
+
+
+def runs(hidden: Sequence[Hidden]) -> Iterator[tuple[int, int]]:
+    """Yield the borders of runs of documents that hide the same entities."""
+    begin = 0
+    for i in range(1, len(hidden) + 1):
+        if i == len(hidden) or hidden[i] != hidden[begin]:
+            yield begin, i
+            begin = i

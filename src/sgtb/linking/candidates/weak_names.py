@@ -20,11 +20,14 @@ from sgtb.kb.name_variants import other_forms
 from sgtb.linking.candidates.candidate_table import (
     EXACT,
     MATCHES,
+    NOTHING,
     SIMILARITY,
     TRAINED,
     VARIANT,
+    Hidden,
     MatchedLists,
     any_of,
+    candidate_lists,
     strength,
 )
 
@@ -63,6 +66,17 @@ class TrainedNames:
         for (name, id_), n in sorted(Counter(pairs).items()):
             counts.setdefault(name, {})[id_] = n
         return cls(counts)
+
+
+class _LeftOut(NamedTuple):
+    """What a search may not use.
+
+    own     counts of (name, entity) in training: those of the own document
+    hidden  entities that the knowledge base lacks, so to speak
+    """
+
+    own: Mapping[tuple[str, int], int]
+    hidden: Hidden
 
 
 class _Rows(NamedTuple):
@@ -113,23 +127,26 @@ class WeakNames:
         names: Sequence[str],
         variants: MatchedLists,
         own: Mapping[tuple[str, int], int] | None = None,
+        hidden: Hidden = NOTHING,
     ) -> MatchedLists:
         """Return the candidates of names, at most `top` of each.
 
         variants  candidates that the knowledge base lists with the names
         own       counts of (name, entity) in training to be left out: those of the own document
+        hidden    entities that the knowledge base lacks, so to speak
         """
-        parts = [self._listed(variants), self._trained_exactly(names, own or {})]
+        left_out = _LeftOut(own or {}, hidden)
+        parts = [self._listed(variants), self._trained_exactly(names, left_out)]
         unlisted = np.flatnonzero(~any_of(variants.match[:, EXACT] > 0, variants.offsets))
         some = [names[i] for i in unlisted.tolist()]
         if some:
-            parts += [_for(unlisted, self._other_forms(some))]
+            parts += [_for(unlisted, self._other_forms(some, hidden))]
         if self._containing:
-            parts.append(self._longer(names))
+            parts.append(self._longer(names, hidden))
         if some and self._fuzzy:
             parts += [
-                _for(unlisted, self._similar(some)),
-                _for(unlisted, self._trained_similarly(some, own or {})),
+                _for(unlisted, self._similar(some, hidden)),
+                _for(unlisted, self._trained_similarly(some, left_out)),
             ]
         return _united(_Rows(*map(np.concatenate, zip(*parts, strict=True))), len(names), self._top)
 
@@ -138,28 +155,28 @@ class WeakNames:
         key = np.where(lists.match[:, EXACT] > 0, _EXACT_KEY, _VARIANT_KEY) + lists.prior
         return _Rows(name, lists.entity.astype(np.int64), key, lists.match)
 
-    def _other_forms(self, names: Sequence[str]) -> _Rows:
+    def _other_forms(self, names: Sequence[str], hidden: Hidden) -> _Rows:
         """Return the candidates of other forms of the names, such as singular and plural."""
         forms = [(i, form) for i, name in enumerate(names) for form in other_forms(name)]
-        lists = self._kb.candidate_lists([form for _, form in forms], _PER_NAME)
+        lists = candidate_lists(self._kb, [form for _, form in forms], _PER_NAME, hidden)
         asked = np.repeat(np.array([i for i, _ in forms], np.int64), np.diff(lists.offsets))
         match = np.zeros((len(lists.entity), len(MATCHES)), np.float32)
         match[:, [VARIANT, *range(SIMILARITY, len(MATCHES))]] = 1
         return _Rows(asked, lists.entity.astype(np.int64), _VARIANT_KEY + lists.prior, match)
 
-    def _trained_exactly(self, names: Sequence[str], own: Mapping[tuple[str, int], int]) -> _Rows:
+    def _trained_exactly(self, names: Sequence[str], left_out: _LeftOut) -> _Rows:
         places = [self._place.get(name, -1) for name in names]
         found = [i for i, place in enumerate(places) if place >= 0]
         scores = np.ones((len(found), len(SCORES)), np.float32)
-        return self._trained(found, [places[i] for i in found], scores, _TRAINED_KEY, own)
+        return self._trained(found, [places[i] for i in found], scores, _TRAINED_KEY, left_out)
 
-    def _trained_similarly(self, names: Sequence[str], own: Mapping[tuple[str, int], int]) -> _Rows:
+    def _trained_similarly(self, names: Sequence[str], left_out: _LeftOut) -> _Rows:
         found = self._index.search(names, _SIMILAR)
         name, at = np.nonzero(
             (np.arange(_SIMILAR) < found.n_found[:, None]) & (found.scores[:, :, 0] >= _LEAST)
         )
         places = found.name[name, at].tolist()
-        return self._trained(name.tolist(), places, found.scores[name, at], 0.0, own)
+        return self._trained(name.tolist(), places, found.scores[name, at], 0.0, left_out)
 
     def _trained(
         self,
@@ -167,13 +184,13 @@ class WeakNames:
         places: Sequence[int],
         scores: Floats,
         key: float,
-        own: Mapping[tuple[str, int], int],
+        left_out: _LeftOut,
     ) -> _Rows:
         """Return the annotated entities of trained names, each found for one of the names."""
         rows = [
             (name, entity, i, n / total)
             for i, (name, place) in enumerate(zip(names, places, strict=True))
-            for left in [self._left(place, own)]
+            for left in [self._left(place, left_out)]
             for total in [sum(left.values())]
             for entity, n in left.items()
         ]
@@ -184,25 +201,26 @@ class WeakNames:
         keys = match[:, SIMILARITY] if not key else key + match[:, TRAINED]
         return _Rows(name.astype(np.int64), entity.astype(np.int64), keys, match)
 
-    def _left(self, place: int, own: Mapping[tuple[str, int], int]) -> dict[int, int]:
+    def _left(self, place: int, left_out: _LeftOut) -> dict[int, int]:
+        own, hidden = left_out
         name = self._names[place]
         counts = {e: n - own.get((name, e), 0) for e, n in self._entities[place].items()}
-        return {entity: n for entity, n in counts.items() if n > 0}
+        return {e: n for e, n in counts.items() if n > 0 and e not in hidden}
 
-    def _similar(self, names: Sequence[str]) -> _Rows:
+    def _similar(self, names: Sequence[str], hidden: Hidden) -> _Rows:
         """Return the candidates of similarly spelt names of the knowledge base."""
-        rows = self._candidates(self._kb.similar_names(names, _SIMILAR))
+        rows = self._candidates(self._kb.similar_names(names, _SIMILAR), hidden)
         kept = rows.key >= _LEAST
         return _Rows(rows.name[kept], rows.entity[kept], rows.key[kept], rows.match[kept])
 
-    def _longer(self, names: Sequence[str]) -> _Rows:
+    def _longer(self, names: Sequence[str], hidden: Hidden) -> _Rows:
         """Return the candidates of names that contain the names, by popularity and in-links."""
-        rows = self._candidates(self._kb.similar_names(names, _CONTAINING, containing=True))
+        rows = self._candidates(self._kb.similar_names(names, _CONTAINING, containing=True), hidden)
         return rows._replace(key=strength(self._kb, rows.name, rows.entity).astype(np.float32))
 
-    def _candidates(self, similar: SimilarNames) -> _Rows:
+    def _candidates(self, similar: SimilarNames, hidden: Hidden) -> _Rows:
         """Return the candidates of names of the knowledge base; their keys are similarities."""
-        lists = self._kb.candidate_lists(similar.names, _PER_NAME)
+        lists = candidate_lists(self._kb, similar.names, _PER_NAME, hidden)
         asked = np.repeat(np.arange(len(similar.offsets) - 1), np.diff(similar.offsets))
         row = np.repeat(np.arange(len(similar.names)), np.diff(lists.offsets))
         kept = ~lists.variant

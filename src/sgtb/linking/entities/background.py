@@ -322,6 +322,11 @@ class Background:
         )
         return _rounded(unit(own.times(self.topics)))
 
+    def word_topics(self, words: Ints) -> Doubles:
+        """Return the topics of words of the lexicon, 0 for others: f8[len(words), W]."""
+        row = np.where(words >= 0, self._topic_row[words], -1)
+        return np.where(row[:, None] >= 0, self.topics[row], 0.0)
+
     @cached_property
     def _topic_row(self) -> Ints:
         """i4[V]: row of each word of the lexicon in `topics`; -1: none."""

@@ -4,7 +4,7 @@ A search takes n² steps for n mentions, and mentions far apart say little about
 document of more than MOST mentions is split between sentences, and each chunk is searched alone.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -130,7 +130,8 @@ def split_into_chunks(chunk: Chunk, most: int = MOST) -> list[Chunk]:
             last = _border(sentence_of, first, first + most)
             begins = chunk.document.sentences[sentence_of[last]][0]
             stop_token = begins if mentions[last - 1].stop <= begins else mentions[last].first
-        chunks.append(_slice(chunk, first, last, first_token, stop_token))
+        part = chunk.document.part((first, last), (first_token, stop_token))
+        chunks.append(Chunk(part, chunk.fixed[first:last], first))
         first, first_token = last, stop_token
     return chunks
 
@@ -147,23 +148,3 @@ def _border(sentence_of: list[int], first: int, last: int) -> int:
         if sentence_of[i] != sentence_of[i - 1]:
             return i
     return last
-
-
-def _slice(chunk: Chunk, first: int, last: int, first_token: int, stop_token: int) -> Chunk:
-    """Return the mentions first to last - 1 with the tokens around them; offsets stay."""
-    document = chunk.document
-    kept = document.mentions[first:last]
-    # Two mentions may touch the same token, so that a chunk may need one of its neighbour's.
-    begin = min(first_token, *(mention.first for mention in kept))
-    stop = max(stop_token, *(mention.stop for mention in kept))
-    opening = bisect_right(document.sentences, begin, key=lambda line: line[1])
-    closing = bisect_left(document.sentences, stop, key=lambda line: line[0])
-    lines = tuple(
-        (max(a, begin) - begin, min(b, stop) - begin)
-        for a, b in document.sentences[opening:closing]
-    )
-    mentions = tuple(
-        replace(mention, first=mention.first - begin, stop=mention.stop - begin) for mention in kept
-    )
-    own = replace(document, tokens=document.tokens[begin:stop], sentences=lines, mentions=mentions)
-    return Chunk(own, chunk.fixed[first:last], first)

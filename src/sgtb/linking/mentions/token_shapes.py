@@ -6,19 +6,44 @@ import unicodedata
 from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import STOP_WORDS
 
-_COMMON = STOP_WORDS | frozenset(
+_OTHER_LANGUAGES = frozenset(
+    # German
+    "aber alle allem allen aller als also am an auch auf aus bei beim bin bis da damals damit "
+    "dann das dass dazu dem den denn der des dich die dies diese diesem diesen dieser dieses "
+    "doch dort du durch ein eine einem einen einer eines er es euch für gegen gestern hat hatte "
+    "heute hier ich ihm ihn ihnen ihr ihre im in ins ist ja jede jeder jetzt kein keine man mehr "
+    "mein meine mich mir mit nach nachdem nicht noch nun nur ob oder ohne schon sehr seit sich "
+    "sie sind so sogar um und uns unter viele vom von vor wann war waren warum was weil wenn wer "
+    "wie wir wird wo wurde wurden zu zum zur zwei zwischen über "
+    # Spanish and Portuguese
+    "al algunos ante antes aquel aquella aquí así aunque ayer cada como con contra cual cuando "
+    "cuándo dicen donde dos durante el ella ellas ellos en entre era esa ese eso esta este esto "
+    "está foi fue fueron gracias había hace hasta hay hoy la las le les lo los mañana mi "
+    "mientras muchos muy más nada nas ni no nos nosotros nunca não o os otra otro para pela pelo "
+    "pero poco por porque pues que quien qué se según ser si sido sin sobre solo son su sus são "
+    "sí también tanto te tiene todo todos tras tu uma un una unos y ya yo é "
+    # French and Italian
+    "ainsi anche après au aujourd'hui aussi autour aux avant avec ce ces cet cette che chez chi "
+    "comme dal dalla dans degli dei delle depuis deux donc dopo elle elles est et eux gli ha "
+    "hanno ieri il ils je lors mais même ne nel nella nous oggi ogni on ou où par pas pendant "
+    "perché più pour puis quand quando quel questa questo qui sa sans selon ses sono sont sotto "
+    "sous sulla sur tous tra très une vers vous".split()
+)
+"""Function words of other languages, which begin sentences; particles of names are not listed."""
+_ENGLISH = frozenset(
     "about above after again against all almost along already also although always am among "
     "another any anyone anything are around away back because before behind being below between "
     "both can could did do does down during each either else even ever every everyone everything "
-    "few first finally further here hence him how however if indeed inside instead into just last "
-    "later least less like many maybe me meanwhile might mine more moreover most much must my near "
-    "neither never next no nobody none nor nothing now off often once one only other others our "
-    "ours out outside over own perhaps rather same second several shall should since so some "
-    "someone something sometimes soon still such than them then there these those though three "
-    "through throughout thus today together tomorrow too towards two under unless until up upon us "
-    "very we well what whatever when whenever where whether while whom whose why within without "
-    "would yes yesterday yet you your yours n't 're 'll 've 'd 'm".split()
+    "few first finally further here hence him how however if indeed inside instead into just "
+    "last later least less like many maybe me meanwhile might mine more moreover most much must "
+    "my near neither never next no nobody none nor nothing now off often once one only other "
+    "others our ours out outside over own perhaps rather same second several shall should since "
+    "so some someone something sometimes soon still such than them then there these those though "
+    "three through throughout thus today together tomorrow too towards two under unless until up "
+    "upon us very we well what whatever when whenever where whether while whom whose why within "
+    "without would yes yesterday yet you your yours n't 're 'll 've 'd 'm".split()
 )
+_COMMON = STOP_WORDS | _ENGLISH | _OTHER_LANGUAGES
 _ORDINARY = frozenset(
     "afterwards besides currently elsewhere eventually fortunately initially nowadays originally "
     "recently suddenly thrice twice unfortunately chapter christmas dear easter ex figure "

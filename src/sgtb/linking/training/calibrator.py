@@ -1,292 +1,188 @@
-"""Calibrator: fits confidence and NIL rule on held-out documents."""
+"""Calibrator: fits confidence and NIL rule to decisions on documents that trees were not grown on.
 
-from collections.abc import Sequence
+These are a half of the training documents. The forest that decides them is a second one, grown on
+the other half. It is less confident than the forest of all documents, which is what other domains
+need: dev documents, of the same domain, would promise too much.
+"""
+
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
-from sgtb.core.progress import Progress, silent
-from sgtb.core.records import NIL, Document
-from sgtb.core.sparse_matrix import group_max
-from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.boosting.data.problems import Problems
+from sgtb.boosting.estimator import StructuredGradientBoosting
+from sgtb.core.dtypes import Bools, Doubles, Longs
 from sgtb.linking.calibration.confidence import (
-    KINDS,
-    NEVER,
-    SAME,
+    LINK,
+    NIL_OUTCOME,
+    OTHER,
+    SIGNS,
     Confidence,
-    Curve,
-    Kind,
-    NilKind,
     NilRule,
-    best_threshold,
     choose_threshold,
-    unknown_as_nil,
+    least_odds,
+    searched,
 )
-from sgtb.linking.calibration.isotonic import falling_curve, rising_curve
-from sgtb.linking.decisions import DecisionPolicy
-from sgtb.linking.link_options import LinkerSettings
-from sgtb.linking.linker import Linker
-from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.decisions import MARGIN
 
-FOLDS = 5
-"""Folds of dev documents to compare kinds of confidence."""
-NEEDED: dict[Kind, int] = {"plain": 0, "temperature": 50, "isotonic": 200}
-"""Mentions with several candidates that a kind of confidence needs."""
-CLEARLY = 3
-"""Right answers on held-out documents by which a more complex rule must be better."""
 CERTAIN = 1e-6
-"""Confidences are clipped by this in the log loss, to keep it finite."""
-_TEMPERATURES = tuple(10 ** (i / 100) for i in range(-100, 101))
-_ALL = 1_000_000
+"""Probabilities are clipped to this in the log loss, to keep it finite."""
+_PRIOR = 1.0
+"""Weight of the default confidence: that of a Gaussian prior of this precision."""
+_STEPS = 50
+_DIGITS = 6
+"""Decimals of weights, for equal models on all machines."""
 
 
 class Observed(NamedTuple):
     """Uncalibrated decisions for K annotated mentions with candidates.
 
-    document     i8[K]    number of the document
-    offsets      i8[K+1]  of candidates, with a NIL candidate last
-    probability  f8[C]    of the search
-    choice       i4[K]    counted within the mention
-    nil          b1[K]    whether the choice is NIL
-    right        b1[K]    whether the choice is right
-    outside      b1[K]    whether the gold is NIL
-    no_candidates  b1[N]  whether the mentions without candidates are NIL
+    signs    f8[K, len(SIGNS)]
+    outcome  i8[K]  LINK, NIL_OUTCOME or OTHER
     """
 
-    document: Longs
-    offsets: Longs
-    probability: Doubles
-    choice: Ints
-    nil: Bools
-    right: Bools
-    outside: Bools
-    no_candidates: Bools
+    signs: Doubles
+    outcome: Longs
 
-    def take(self, mentions: Longs) -> "Observed":
-        """Return some of the mentions."""
-        sizes = np.diff(self.offsets)[mentions]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        rows = np.repeat(self.offsets[mentions] - offsets[:-1], sizes) + np.arange(offsets[-1])
-        return Observed(
-            self.document[mentions], offsets, self.probability[rows], self.choice[mentions],
-            self.nil[mentions], self.right[mentions], self.outside[mentions], self.no_candidates,
-        )  # fmt: skip
 
-    @property
-    def several(self) -> Bools:
-        """Whether a mention has more than one candidate."""
-        return np.diff(self.offsets) > 1
-
-    def chosen(self, confidence: Confidence) -> Doubles:
-        """Return the confidence of each choice."""
-        probability = confidence.probabilities(self.probability, self.offsets)
-        own = probability[self.offsets[:-1] + self.choice]
-        return confidence.of_chosen(own, self.several, self.nil)
+NOTHING_SEEN = Observed(np.zeros((0, len(SIGNS))), np.zeros(0, np.int64))
 
 
 def observe(
-    model: LinkerModel,
-    kb: KnowledgeBase,
-    documents: Sequence[Document],
-    progress: Progress = silent,
+    system: StructuredGradientBoosting,
+    problems: Problems,
+    annotated: Bools,
+    score_column: int | None,
+    with_nil: bool,
 ) -> Observed:
-    """Link annotated documents without calibration."""
-    given = unknown_as_nil(kb, documents)
-    candidate = model.nil.kind == "candidate"
-    plain = replace(
-        model, confidence=Confidence(), nil=NilRule("candidate" if candidate else "never")
+    """Decide documents without calibration.
+
+    annotated     b1[M]  the mentions to observe
+    score_column  of the ranker's score
+    with_nil      whether the last candidate of every mention is NIL
+    """
+    decoding = system.decode(problems)
+    probability = system.counterfactuals(problems, decoding, margin=MARGIN).probability
+    offsets = problems.candidate_offsets.astype(np.int64)
+    score = None if score_column is None else problems.local[:, score_column]
+    entity, signs = searched(probability, offsets, decoding.choices, score, with_nil)
+    outcome = np.where(problems.gold == entity, LINK, OTHER)
+    if with_nil:
+        outcome[problems.gold == np.diff(offsets) - 1] = NIL_OUTCOME
+    return Observed(signs[annotated], outcome[annotated].astype(np.int64))
+
+
+def fit_confidence(seen: Observed, with_nil: bool) -> Confidence:
+    """Return the likeliest confidence, given the default one.
+
+    Newton's method; the problem is convex, and steps that lead upwards are halved.
+    """
+    default = Confidence()
+    start = np.array([default.link, default.nil])
+    used = start[: 2 if with_nil else 1]
+    weights = used.copy()
+    loss = _loss(weights, used, seen)
+    for _ in range(_STEPS):
+        step = _newton_step(weights, used, seen)
+        while (after := _loss(weights - step, used, seen)) > loss and np.abs(step).max() > 1e-9:
+            step /= 2
+        weights, before, loss = weights - step, loss, after
+        if before - loss < 1e-10:
+            break
+    found = np.concatenate([weights, start[len(used) :]]).round(_DIGITS)
+    return Confidence(*map(tuple, found.tolist()))
+
+
+def _probabilities(weights: Doubles, signs: Doubles) -> Doubles:
+    """Return the outcomes of as many rows of weights; the last one has none."""
+    scores = np.concatenate([signs @ weights.T, np.zeros((len(signs), 1))], axis=1)
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True), np.float64)
+
+
+def _labels(weights: Doubles, seen: Observed) -> Longs:
+    """Return the outcomes as columns of `_probabilities`."""
+    return np.minimum(seen.outcome, len(weights))
+
+
+def _loss(weights: Doubles, default: Doubles, seen: Observed) -> float:
+    own = _probabilities(weights, seen.signs)[np.arange(len(seen.signs)), _labels(weights, seen)]
+    return float(
+        _PRIOR * ((weights - default) ** 2).sum() / 2 - np.log(np.maximum(own, 1e-300)).sum()
     )
-    settings = LinkerSettings(candidates=_ALL)
-    rows: list[tuple[int, int, bool, bool, bool]] = []
-    probability: list[float] = []
-    sizes: list[int] = []
-    no_candidates: list[bool] = []
-    for d, linked in enumerate(Linker(plain, kb, settings).pipe(given)):
-        progress("confidence", d + 1, len(given))
-        for mention, link in zip(given[d].mentions, linked.links, strict=True):
-            if mention.gold is None:
-                continue
-            outside = mention.gold == NIL
-            if not link.candidates:
-                no_candidates.append(outside)
-                continue
-            own = [other.probability for other in link.candidates] + [link.nil] * candidate
-            ids = [other.entity for other in link.candidates]
-            place = len(ids) if link.entity is None else ids.index(link.entity)
-            good = outside if link.entity is None else link.entity == mention.gold
-            rows.append((d, place, link.entity is None, good, outside))
-            probability += own
-            sizes.append(len(own))
-    document, choice, nil, right, out = np.array(rows, np.int64).reshape(len(rows), 5).T
-    return Observed(
-        document, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
-        np.array(probability, np.float64), choice.astype(np.int32), nil.astype(np.bool_),
-        right.astype(np.bool_), out.astype(np.bool_), np.array(no_candidates, np.bool_),
-    )  # fmt: skip
 
 
-class Fitted(NamedTuple):
-    """The best confidence, and the log loss of every kind on held-out folds."""
-
-    confidence: Confidence
-    losses: dict[str, float]
-
-
-def fit_confidence(seen: Observed) -> Fitted:
-    """Fit all kinds of confidence with enough data; return the best on held-out folds."""
-    tried = [kind for kind in KINDS if seen.several.sum() >= NEEDED[kind]]
-    splits = _splits(seen.document)
-    if not splits:
-        return Fitted(Confidence(), {})
-    losses: dict[str, float] = {}
-    for kind in tried:
-        total = 0.0
-        for others, own in splits:
-            fitted, held = _fit(kind, seen.take(others)), seen.take(own)
-            total += log_loss(held.chosen(fitted), held.right) * len(own)
-        losses[kind] = total / len(seen.right)
-    best = min(tried, key=losses.__getitem__)  # ties to the simpler
-    return Fitted(_fit(best, seen), losses)
-
-
-def _splits(document: Longs) -> list[tuple[Longs, Longs]]:
-    """Split mentions into folds by document; return the others and the own of each fold."""
-    numbers, which = np.unique(document, return_inverse=True)
-    n_folds = min(FOLDS, len(numbers))
-    if n_folds < 2:
-        return []
-    fold = (np.random.default_rng(0).permutation(len(numbers)) % n_folds)[which]
-    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
-
-
-def _fit(kind: Kind, seen: Observed) -> Confidence:
-    alone = ~seen.several
-    n, overall = int(alone.sum()), float(seen.right.mean())
-    single = (int(seen.right[alone].sum()) + overall) / (n + 1) if n else None
-    if kind == "temperature":
-        return Confidence(kind, _temperature(seen), 1.0 if single is None else single)
-    if kind == "isotonic":
-        own = seen.probability[seen.offsets[:-1] + seen.choice]
-        entity = _curve(own, seen.right, seen.several & ~seen.nil)
-        nil = _curve(own, seen.right, seen.nil)
-        return Confidence(kind, 1.0, entity.y[-1] if single is None else single, entity, nil)
-    return Confidence("plain", 1.0, 1.0 if single is None else single)
-
-
-def _curve(probability: Doubles, right: Bools, of: Bools) -> Curve:
-    return rising_curve(probability[of], right[of]) if of.any() else SAME
-
-
-def _temperature(seen: Observed) -> float:
-    """Return the temperature with the least log loss."""
-    several = seen.take(np.flatnonzero(seen.several))
-    if not len(several.right):
-        return 1.0
-    tried = [Confidence("temperature", warm) for warm in _TEMPERATURES]
-    losses = [log_loss(several.chosen(one), several.right) for one in tried]
-    return tried[int(np.argmin(losses))].temperature
-
-
-def log_loss(confidence: Doubles, right: Bools) -> float:
-    """Return the mean log loss; 0 without observations."""
-    if not len(right):
-        return 0.0
-    clipped = np.clip(confidence, CERTAIN, 1 - CERTAIN)
-    return float(-np.log(np.where(right, clipped, 1 - clipped)).mean())
+def _newton_step(weights: Doubles, default: Doubles, seen: Observed) -> Doubles:
+    n, width = weights.shape
+    found = _probabilities(weights, seen.signs)
+    error = found - np.eye(n + 1)[_labels(weights, seen)]
+    slope = error[:, :n].T @ seen.signs + _PRIOR * (weights - default)
+    curvature = np.zeros((n, width, n, width))
+    for a in range(n):
+        for b in range(n):
+            mass = found[:, a] * ((a == b) - found[:, b])
+            curvature[a, :, b] = seen.signs.T @ (seen.signs * mass[:, None])
+    matrix = curvature.reshape(n * width, n * width) + _PRIOR * np.eye(n * width)
+    return np.asarray(np.linalg.solve(matrix, slope.ravel()).reshape(n, width), np.float64)
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A calibrated model and its results on dev.
+    """Confidence and NIL rule, with their results on the observed mentions.
 
+    mentions   number of these
     right      right answers, NIL included
-    mentions   mentions with candidates
     precision  of the links; NaN without any
+    log_loss   of the outcomes
     """
 
-    model: LinkerModel
-    losses: dict[str, float]
-    right: int
+    confidence: Confidence
+    rule: NilRule
     mentions: int
+    right: int
     precision: float
+    log_loss: float
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
+        precision, log_loss = (
+            None if np.isnan(one) else round(one, 6) for one in (self.precision, self.log_loss)
+        )
         return {
-            "confidence": self.model.confidence.kind,
-            "log_loss": {kind: round(loss, 6) for kind, loss in self.losses.items()},
-            "nil": self.model.nil.kind,
-            "threshold": self.model.nil.threshold,
-            "right": self.right,
-            "mentions": self.mentions,
-            "precision": None if np.isnan(self.precision) else round(self.precision, 6),
-        }
+            "nil": self.rule.kind, "odds": self.rule.odds, "threshold": self.rule.threshold,
+            "mentions": self.mentions, "right": self.right, "precision": precision,
+            "log_loss": log_loss,
+        }  # fmt: skip
 
 
 def calibrate(
-    model: LinkerModel, kb: KnowledgeBase, dev: Sequence[Document], kind: NilKind,
-    precision: float | None = None, progress: Progress = silent,
-) -> Calibrated:  # fmt: skip
-    """Fit confidence and NIL rule of a model.
+    seen: Observed, rule: NilRule, most_lost: float, precision: float | None = None
+) -> Calibrated:
+    """Fit confidence and NIL rule.
 
-    kind       of the NIL rule; "candidate" if and only if the model has a NIL candidate
-    precision  wanted of links; None: most right answers, NIL included
+    rule       its kind and share of mentions without candidates are kept
+    most_lost  share of the mentions in the knowledge base whose right links NIL may cost
+    precision  wanted of links; None: as many links as the rule gives
     """
-    seen = observe(model, kb, dev, progress)
-    if not len(seen.right):  # no annotated mention has candidates
-        rule = NilRule(kind, no_candidates=_nil_share(seen.no_candidates))
-        return Calibrated(replace(model, nil=rule), {}, 0, 0, np.nan)
-    fitted = fit_confidence(seen)
-    confidence = fitted.confidence
-    rule = NilRule(kind, 0.0, _shares(seen, confidence, kind), _nil_share(seen.no_candidates))
-    links = _in_best_entity(seen, DecisionPolicy(confidence, rule))
-    if kind != "never":
-        rule = replace(rule, threshold=_threshold(seen, links, kind, precision))
-    given = rule.links(links, seen.nil)
-    right = given & seen.right
+    with_nil = rule.kind == "candidate"
+    confidence = fit_confidence(seen, with_nil)
+    outcomes = confidence.outcomes(seen.signs, with_nil)
+    link, nil = outcomes[:, LINK], outcomes[:, NIL_OUTCOME]
+    right, outside = seen.outcome == LINK, seen.outcome == NIL_OUTCOME
+    if with_nil:
+        lost = int(most_lost * (~outside).sum())
+        odds = np.ceil(least_odds(link, nil, right, lost) * 10**_DIGITS) / 10**_DIGITS
+        rule = replace(rule, odds=float(odds))
+    given = rule.links(link, nil)
+    if precision is not None and given.any():
+        threshold = choose_threshold(link[given], right[given], precision)
+        rule = replace(rule, threshold=threshold)
+        given &= link >= threshold
+    n = len(right)
+    own = np.clip(outcomes[np.arange(n), seen.outcome], CERTAIN, 1) if n else np.zeros(0)
     return Calibrated(
-        replace(model, confidence=confidence, nil=rule), fitted.losses,
-        int((right | (~given & seen.outside)).sum()), len(right),
-        float(right.sum() / given.sum()) if given.any() else np.nan,
+        confidence, rule, n, int(np.where(given, right, outside).sum()),
+        float(right[given].mean()) if given.any() else np.nan,
+        float(-np.log(own).mean()) if n else np.nan,
     )  # fmt: skip
-
-
-def _shares(seen: Observed, confidence: Confidence, kind: NilKind) -> Curve:
-    """Return the share of NIL by the confidence in links."""
-    if kind == "candidate" or not seen.outside.any():
-        return NEVER
-    return falling_curve(seen.chosen(confidence), seen.outside)
-
-
-def _nil_share(outside: Bools) -> float:
-    """Return the smoothed share of NIL among mentions without candidates."""
-    return float((outside.sum() + 0.5) / (len(outside) + 1)) if len(outside) else 0.0
-
-
-def _in_best_entity(seen: Observed, policy: DecisionPolicy) -> Doubles:
-    """Return the confidence in each mention's best entity."""
-    free = np.ones(len(seen.choice), np.bool_)
-    probability, _ = policy.calibrate(seen.probability, seen.offsets, seen.choice, free)
-    own: Doubles = probability[seen.offsets[:-1] + seen.choice]
-    if not policy.nil_is_a_candidate:
-        return own
-    probability[seen.offsets[1:] - 1] = -1.0
-    best: Doubles = np.where(seen.nil, group_max(probability, seen.offsets), own)
-    return best
-
-
-def _threshold(seen: Observed, links: Doubles, kind: NilKind, precision: float | None) -> float:
-    """Choose the minimum confidence of links."""
-    chosen_entity = ~seen.nil
-    if precision is not None and chosen_entity.any():
-        return choose_threshold(links[chosen_entity], seen.right[chosen_entity], precision)
-    if kind == "candidate":
-        return 0.0
-    won = 0
-    for others, own in _splits(seen.document):
-        chosen = best_threshold(links[others], seen.right[others], seen.outside[others])
-        below = own[links[own] < chosen]
-        won += int(seen.outside[below].sum()) - int(seen.right[below].sum())
-    return best_threshold(links, seen.right, seen.outside) if won >= CLEARLY else 0.0

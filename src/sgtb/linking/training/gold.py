@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from urllib.parse import unquote
 
-from sgtb.core.records import Document, Mention
+from sgtb.core.records import NIL, Document, Mention
 from sgtb.kb import KnowledgeBase
 
 _CACHE_SIZE = 1 << 16
@@ -27,6 +27,16 @@ def align_gold(kb: KnowledgeBase, documents: Iterable[Document]) -> Iterator[Doc
 def known_gold(kb: KnowledgeBase, mention: Mention) -> bool:
     """Return whether the gold of a mention is the id of an entity."""
     return mention.gold is not None and mention.in_kb and kb.number(mention.gold) is not None
+
+
+def unknown_as_nil(kb: KnowledgeBase, documents: Iterable[Document]) -> list[Document]:
+    """Replace gold that is not in the knowledge base by NIL."""
+
+    def known(mention: Mention) -> Mention:
+        lacking = mention.in_kb and kb.number(mention.gold or "") is None
+        return replace(mention, gold=NIL) if lacking else mention
+
+    return [replace(d, mentions=tuple(map(known, d.mentions))) for d in documents]
 
 
 class GoldFinder:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,33 +14,39 @@ from sgtb.boosting.search.beam import SearchPlan
 from sgtb.boosting.trainer import TrainingSettings
 from sgtb.boosting.training_progress import Callback
 from sgtb.boosting.trees.grower import TreeSettings
-from sgtb.core.dtypes import Floats, Ints, Longs
+from sgtb.core.dtypes import Bools, Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.progress import Progress, silent
 from sgtb.core.records import NIL, Document
 from sgtb.core.settings import check_integer
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.confidence import unknown_as_nil
-from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
-from sgtb.linking.candidates.weak_names import TrainedNames
+from sgtb.linking.calibration.confidence import NilKind, NilRule, check_share
+from sgtb.linking.candidates.candidate_lookup import CandidateSettings
+from sgtb.linking.candidates.candidate_table import Hidden
 from sgtb.linking.entities.background import TOPIC_WIDTH, Background
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
 from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
 from sgtb.linking.features.ranker import BITS
 from sgtb.linking.features.schema import Schema
-from sgtb.linking.features.training_counts import TrainingCounts
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.mentions.chunks import Chunk, check_document, split_into_chunks
-from sgtb.linking.nil_candidate import add_nil
+from sgtb.linking.nil_candidate import TrainingCounts, add_nil, score_column
 from sgtb.linking.pipeline import CountLookup, Pipeline
 from sgtb.linking.problem_packing import Layout
+from sgtb.linking.training.calibrator import NOTHING_SEEN, Calibrated, calibrate, observe
+from sgtb.linking.training.finder_selection import trained_finder
+from sgtb.linking.training.gold import unknown_as_nil
+from sgtb.linking.training.hidden_gold import HiddenGold, hide_gold
 from sgtb.linking.training.mention_selection import MentionChoice, choose_mentions
-from sgtb.linking.training.nil_selection import NilSetting, check_nil_settings, choose_nil_rule
+from sgtb.linking.training.nil_selection import (
+    NilSetting,
+    check_nil_settings,
+    nil_kind,
+    nil_share,
+)
+from sgtb.linking.training.renderings import renderings_of
 from sgtb.text.word_vectors import WordVectors
-
-FUZZY_GAIN = 0.02
-"""Gain in the recall of training mentions for which similarly spelt names are searched."""
 
 AssignFolds = Callable[[Sequence[Document], int, int], Ints]
 """From documents, number of folds and seed to the fold of each document."""
@@ -58,9 +64,15 @@ class LinkerTraining:
     description_words  whether the lexicon has words that occur in descriptions only, useful with
                   few training texts
     without       feature groups to leave out
-    nil           NIL rule: "never", "threshold" of confidence, "candidate" of its own in the
-                  search; "auto": chosen on dev
-    nil_precision  precision of links wanted on dev
+    augment       whether training documents are also read in other renderings
+    nil           NIL rule: "never", or "candidate" of its own in the search; "auto": a candidate
+                  if there is enough to learn it from
+    nil_loss      right links that NIL may cost on left-out documents, as a share of the mentions
+                  in the knowledge base; 1: NIL wherever it is likelier than the best entity
+    nil_precision  precision of links wanted on left-out documents
+    hidden        share of the gold entities of a document that are hidden from it, to learn NIL
+                  from: in the other renderings, or in the documents if there are none; not used if
+                  NIL is never the answer
     """
 
     plan: SearchPlan = field(default_factory=lambda: SearchPlan("bsg"))
@@ -74,12 +86,17 @@ class LinkerTraining:
     topic_digits: int | None = None
     description_words: bool = False
     without: tuple[str, ...] = ()
+    augment: bool = True
     seed: int = 0
     nil: NilSetting = "auto"
+    nil_loss: float = 0.015
     nil_precision: float | None = None
+    hidden: float = 0.1
 
     def __post_init__(self) -> None:
         check_nil_settings(self.nil, self.nil_precision)
+        check_share("nil_loss", self.nil_loss)
+        check_share("hidden", self.hidden)
         for name, low, high in (
             ("folds", 2, 100), ("bits", 4, 24), ("topic_width", 1, 1000), ("seed", 0, 2**31),
         ):  # fmt: skip
@@ -104,10 +121,56 @@ def random_folds(documents: Sequence[Document], n_folds: int, seed: int) -> Ints
 
 
 class Featured(NamedTuple):
-    """Documents with candidates and features: f4[C, F]."""
+    """Documents with candidates and features: f4[C, F].
+
+    layout     of the documents, with hidden entities, then of other renderings
+    documents  with all annotations
+    source     i8[S]  the document of each segment of the layout
+    n_own      number of segments of the documents themselves
+    """
 
     layout: Layout
     features: Floats
+    documents: Sequence[Document]
+    source: Longs
+    n_own: int
+
+    @property
+    def annotated(self) -> list[Document]:
+        """The document of each segment, with all annotations."""
+        return [self.documents[d] for d in self.source.tolist()]
+
+    @property
+    def outside(self) -> Bools:
+        """Whether mentions with candidates are NIL."""
+        mentions = self.layout.candidates.mentions
+        return np.array([mention.gold == NIL for mention in mentions], np.bool_)
+
+    @property
+    def known(self) -> Bools:
+        """Whether mentions with candidates are annotated."""
+        mentions = self.layout.candidates.mentions
+        return np.array([mention.gold is not None for mention in mentions], np.bool_)
+
+    @property
+    def n_learnable(self) -> int:
+        """Number of mentions whose entity is among the candidates, or hidden from them."""
+        candidates = self.layout.candidates
+        shown, whole = (
+            sum(1 for document in documents for _ in document.in_kb())
+            for documents in (candidates.documents[: self.n_own], self.documents)
+        )
+        own = candidates.gold[: candidates.mention_offsets[self.n_own]]
+        return int((own >= 0).sum()) + whole - shown
+
+    @property
+    def no_candidates(self) -> Bools:
+        """Whether annotated mentions without candidates are NIL."""
+        documents = self.layout.candidates.documents
+        every = [mention for document in documents for mention in document.mentions]
+        without = set(range(len(every))).difference(self.layout.with_candidates.tolist())
+        golds = [every[i].gold for i in sorted(without) if every[i].gold is not None]
+        return np.array([gold == NIL for gold in golds], np.bool_)
 
 
 @dataclass(frozen=True)
@@ -116,14 +179,18 @@ class Prepared:
 
     featurizer  trained on all of `train`
     train       with cross-fitted features
+    folds       i4[S]  of the segments of `train`
     dev         None: no dev documents
+    nil         NIL rule
     mentions    how mentions are detected
     """
 
     pipeline: Pipeline
     featurizer: Featurizer
     train: Featured
+    folds: Ints
     dev: Featured | None
+    nil: NilKind = "never"
     mentions: MentionChoice = field(default_factory=MentionChoice)
 
     def left_out(self, settings: LinkerTraining) -> tuple[str, ...]:
@@ -131,20 +198,29 @@ class Prepared:
         local = COLLECTIVE if not settings.plan.uses_history else ()
         return tuple(g for g in self.pipeline.schema.groups if g in {*local, *settings.without})
 
-    def problems(self, without: Collection[str]) -> tuple[Problems, Problems | None]:
-        """Return the problems of train and dev."""
-        dev = None if self.dev is None else self.pipeline.pack(*self.dev, without)
-        return self.pipeline.pack(*self.train, without), dev
+    @cached_property
+    def counts(self) -> TrainingCounts:
+        """The counts of annotations in train."""
+        return TrainingCounts.of(self.train.documents)
 
-    def problems_with_nil(
-        self, without: Collection[str], counts: TrainingCounts
-    ) -> tuple[Problems, Problems | None]:
-        """Return the same with NIL candidates; counts in train leave out the own document."""
-        train, dev = self.problems(without)
-        train = _with_nil(self.pipeline, self.train, without, train, counts.lookup_leave_one_out)
-        if self.dev is None or dev is None:
-            return train, None
-        return train, _with_nil(self.pipeline, self.dev, without, dev, counts.lookup)
+    def problems(self, without: Collection[str]) -> tuple[Problems, Problems | None]:
+        """Return the problems of train and dev, with NIL as a candidate if the rule says so.
+
+        Counts in train leave out the own document.
+        """
+        own = partial(self.counts.lookup_leave_one_out, self.train.annotated)
+        train = self._packed(self.train, without, own)
+        return train, self.dev and self._packed(self.dev, without, self.counts.lookup)
+
+    def _packed(
+        self, featured: Featured, without: Collection[str], lookup: CountLookup
+    ) -> Problems:
+        layout, features = featured.layout, featured.features
+        problems = self.pipeline.pack(layout, features, without)
+        if self.nil == "never":
+            return problems
+        rows = self.pipeline.nil_rows(layout, features, without, lookup)
+        return add_nil(problems, rows, featured.outside)
 
 
 def train_linker(
@@ -177,73 +253,65 @@ def prepare(
     """Compute candidates and features of documents, which depend on neither plan nor trees."""
     progress("candidates", 0, 1)
     train, dev = unknown_as_nil(kb, train), unknown_as_nil(kb, dev)
-    finder, source = trained_finder(kb, train, settings), KbSource(kb)
+    finder, facts = trained_finder(kb, train, settings.candidates, settings.fuzzy), KbSource(kb)
     found = finder.find(train, range(len(train)))
-    evidence = source.evidence
+    evidence = facts.evidence
     if np.isnan(found.prior).all():  # all candidates were given
         evidence -= {NAME_PRIORS}
     if words is not None:
         evidence |= {WORD_VECTORS}
     progress("candidates", 1, 1)
     background = Background.build(
-        source, train, words, np.unique(found.entity).astype(np.int64),
+        facts, train, words, np.unique(found.entity).astype(np.int64),
         settings.topic_width, settings.topic_digits, settings.description_words,
     )  # fmt: skip
     progress("topics", 1, 1)
     pipeline = Pipeline(kb, background, Schema.of(evidence), finder)
-    chunks, whole = _in_chunks(train)
-    layout = pipeline.lay_out(chunks, whole.tolist())
+    parts, layout = _laid_out(pipeline, train, settings, training=True)
+    source = parts.whole[layout.source]
     if not (layout.candidates.gold >= 0).any():
         raise ProblemsError(
             "no training mention has its gold among its candidates; check that the ids are those "
             f"of {kb.path}"
         )
-    folds = assign_folds(train, settings.folds, settings.seed)[whole]
+    folds = assign_folds(train, settings.folds, settings.seed)[source]
     featurizer, features = Featurizer.fit(
         pipeline.table(layout), folds, settings.seed, settings.bits, partial(progress, "features")
     )
     held = None
     if dev:
-        laid = pipeline.lay_out(_in_chunks(dev)[0])
-        held = Featured(laid, featurizer.features(pipeline.table(laid), reuse=True))
+        own, laid = _laid_out(pipeline, dev, settings, training=False)
+        computed = featurizer.features(pipeline.table(laid), reuse=True)
+        held = Featured(laid, computed, dev, own.whole[laid.source], len(laid.source))
     progress("mentions", 0, 1)
     mentions = choose_mentions(kb, train, dev, settings.bits, settings.seed)
     progress("mentions", 1, 1)
-    return Prepared(pipeline, featurizer, Featured(layout, features), held, mentions)
+    n_own = int(np.searchsorted(layout.source, parts.n_own))
+    featured = Featured(layout, features, train, source, n_own)
+    kind = nil_kind(settings.nil, int(featured.outside.sum()))
+    return Prepared(pipeline, featurizer, featured, folds, held, kind, mentions)
 
 
-def trained_finder(
-    kb: KnowledgeBase, train: Sequence[Document], settings: LinkerTraining
-) -> CandidateFinder:
-    """Return the candidate lookup with the names of training documents.
-
-    Unless the settings say, similarly spelt names, and then names that contain the name, are
-    searched if either brings the gold of at least FUZZY_GAIN of the annotated mentions.
-    """
-    chosen = settings.candidates
-    if settings.fuzzy is not None:
-        chosen = replace(chosen, fuzzy=settings.fuzzy)
-    exact = CandidateFinder(kb, chosen)
-    trained = TrainedNames.of(exact.annotated_names(train))
-    best = CandidateFinder(kb, chosen, trained)
-    if settings.fuzzy is None and trained.counts:
-        recall = _gold_recall(kb, best, train)
-        for more in ({"fuzzy": True}, {"containing": True}):
-            tried = CandidateFinder(kb, replace(best.settings, **more), trained)
-            found = _gold_recall(kb, tried, train)
-            if found - recall >= FUZZY_GAIN:
-                best, recall = tried, found
-    return best
-
-
-def _gold_recall(kb: KnowledgeBase, finder: CandidateFinder, train: Sequence[Document]) -> float:
-    """Return the share of annotated mentions with their gold among the candidates."""
-    found = finder.find(train, range(len(train)))
-    mentions = [mention for document in train for mention in document.mentions]
-    annotated = [(m, kb.number(o.gold)) for m, o in enumerate(mentions) if o.in_kb and o.gold]
-    offsets, entity = found.offsets.tolist(), found.entity
-    hits = [number in entity[offsets[m] : offsets[m + 1]] for m, number in annotated]
-    return sum(hits) / max(len(hits), 1)
+def _laid_out(
+    pipeline: Pipeline, documents: Sequence[Document], settings: LinkerTraining, training: bool
+) -> tuple["_Parts", Layout]:
+    """Add renderings, hide some gold, and look up candidates."""
+    share = 0.0 if settings.nil == "never" else settings.hidden
+    seed = settings.seed, int(training)
+    if training and settings.augment:
+        copies, source = renderings_of(documents)
+        hidden = hide_gold(pipeline.kb, copies, share, seed)
+        shown: list[Hidden] = [frozenset()] * len(documents)
+        hidden = HiddenGold([*documents, *hidden.documents], [*shown, *hidden.entities])
+        source = np.concatenate([np.arange(len(documents)), source])
+    else:
+        hidden = hide_gold(pipeline.kb, documents, share, seed)
+        source = np.arange(len(documents))
+    chunks, whole = _in_chunks(hidden.documents)
+    parts = _Parts(source[whole], int(np.searchsorted(whole, len(documents))))
+    entities = [hidden.entities[d] for d in whole.tolist()]
+    leave_out = parts.whole.tolist() if training else None
+    return parts, pipeline.lay_out(chunks, leave_out, entities)
 
 
 def fit_linker(
@@ -258,60 +326,50 @@ def fit_linker(
     """Grow trees on prepared documents; only plan, trees and training may differ in the settings.
 
     callbacks  called after every tree
-    progress   called when trees with a NIL candidate are begun, and while dev is linked
+    progress   called when confidence is fitted
     """
-    without = prepared.left_out(settings)
-    counts = TrainingCounts.of(prepared.train.layout.candidates.documents)
-
-    def grow() -> LinkerModel:
-        problems = prepared.problems(without)
-        return _grow(prepared, settings, problems, counts.entities_only, callbacks, checkpoint)
-
-    def grow_with_nil() -> LinkerModel:
-        progress("with NIL", 0, settings.training.n_trees)
-        own = None if checkpoint is None else f"{os.fspath(checkpoint)}.nil"
-        problems = prepared.problems_with_nil(without, counts)
-        return _grow(prepared, settings, problems, counts, callbacks, own)
-
-    dev = () if prepared.dev is None else prepared.dev.layout.candidates.documents
-    model = choose_nil_rule(
-        grow, grow_with_nil, prepared.pipeline.kb, prepared.train.layout.candidates.mentions, dev,
-        settings.nil, settings.nil_precision, progress,
-    )  # fmt: skip
-    measured = prepared.mentions.measured
-    detection = {} if measured is None else {"mention detection": measured}
-    return replace(model, origin={**(origin or {}), **model.origin, **detection})
-
-
-def _grow(
-    prepared: Prepared,
-    settings: LinkerTraining,
-    problems: tuple[Problems, Problems | None],
-    counts: TrainingCounts,
-    callbacks: Sequence[Callback],
-    checkpoint: str | os.PathLike[str] | None,
-) -> LinkerModel:
-    pipeline = prepared.pipeline
+    problems = prepared.problems(prepared.left_out(settings))
     system = StructuredGradientBoosting(settings.plan, settings.trees, settings.training)
     system.fit(*problems, checkpoint=checkpoint, callbacks=callbacks)
-    finder = pipeline.finder
+    progress("confidence", 0, 1)
+    fitted = _calibrated(prepared, settings, problems[0], system.model.forest.n_trees)
+    progress("confidence", 1, 1)
+    pipeline, finder = prepared.pipeline, prepared.pipeline.finder
+    counts = prepared.counts if prepared.nil == "candidate" else prepared.counts.entities_only
+    measured = prepared.mentions.measured
+    detection = {} if measured is None else {"mention detection": measured}
     return LinkerModel(
         pipeline.schema, prepared.left_out(settings), finder.settings, pipeline.background,
-        prepared.featurizer, system.model, {}, training_counts=counts, trained_names=finder.trained,
-        mention_tagger=prepared.mentions.tagger,
+        prepared.featurizer, system.model,
+        {**(origin or {}), "calibration": fitted.to_dict(), **detection}, fitted.confidence,
+        fitted.rule, counts, finder.trained, prepared.mentions.tagger,
     )  # fmt: skip
 
 
-def _with_nil(
-    pipeline: Pipeline,
-    featured: Featured,
-    without: Collection[str],
-    problems: Problems,
-    lookup: CountLookup,
-) -> Problems:
-    rows = pipeline.nil_rows(*featured, without, lookup)
-    outside = np.array([m.gold == NIL for m in featured.layout.candidates.mentions], np.bool_)
-    return add_nil(problems, rows, outside)
+def _calibrated(
+    prepared: Prepared, settings: LinkerTraining, train: Problems, n_trees: int
+) -> Calibrated:
+    """Fit confidence and NIL rule on the left-out half of the folds of train."""
+    column = score_column(prepared.pipeline.schema, prepared.left_out(settings))
+    left_out = prepared.folds % 2 == 0
+    others, own = train.take(np.flatnonzero(~left_out)), train.take(np.flatnonzero(left_out))
+    seen = NOTHING_SEEN
+    if (others.gold >= 0).any():
+        half = replace(settings.training, n_trees=n_trees)
+        second = StructuredGradientBoosting(settings.plan, settings.trees, half).fit(others)
+        known = prepared.train.known[np.repeat(left_out, np.diff(train.mention_offsets))]
+        seen = observe(second, own, known, column, prepared.nil == "candidate")
+    held = () if prepared.dev is None else (prepared.dev,)
+    outside = np.concatenate([one.no_candidates for one in (prepared.train, *held)])
+    rule = NilRule(prepared.nil, no_candidates=nil_share(outside))
+    return calibrate(seen, rule, settings.nil_loss, settings.nil_precision)
+
+
+class _Parts(NamedTuple):
+    """Chunks of documents and of renderings: the document of each, and how many come first."""
+
+    whole: Longs
+    n_own: int
 
 
 def _in_chunks(documents: Sequence[Document]) -> tuple[list[Document], Longs]:

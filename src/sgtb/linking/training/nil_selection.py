@@ -1,21 +1,15 @@
-"""Selection of the NIL rule on dev documents."""
+"""Selection of the NIL rule."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Literal, get_args
 
+from sgtb.core.dtypes import Bools
 from sgtb.core.errors import SettingsError
-from sgtb.core.progress import Progress, silent
-from sgtb.core.records import NIL, Document, Mention
-from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.confidence import NilKind, NilRule, check_share
-from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.training.calibrator import CLEARLY, Calibrated, calibrate
+from sgtb.linking.calibration.confidence import NilKind, check_share
 
-NilSetting = Literal["auto", "never", "threshold", "candidate"]
+NilSetting = Literal["auto", "never", "candidate"]
 NIL_SETTINGS: tuple[NilSetting, ...] = get_args(NilSetting)
 ENOUGH = 20
-"""NIL mentions with candidates that training needs for a NIL candidate."""
+"""NIL mentions with candidates, hidden ones included, that a NIL candidate is learned from."""
 
 
 def check_nil_settings(nil: str, precision: float | None) -> None:
@@ -25,55 +19,19 @@ def check_nil_settings(nil: str, precision: float | None) -> None:
     if precision is not None:
         check_share("nil_precision", precision)
         if nil == "never":
-            raise SettingsError("nil_precision needs a NIL threshold, which nil='never' forbids")
+            raise SettingsError("nil_precision needs NIL as an answer, which nil='never' forbids")
 
 
-def choose_nil_rule(
-    grow: Callable[[], LinkerModel],
-    grow_with_nil: Callable[[], LinkerModel],
-    kb: KnowledgeBase,
-    train: Sequence[Mention],
-    dev: Sequence[Document],
-    nil: NilSetting,
-    precision: float | None,
-    progress: Progress = silent,
-) -> LinkerModel:
-    """Train and calibrate a model; choose its NIL rule.
-
-    grow           trains a model without a NIL candidate
-    grow_with_nil  trains a model with a NIL candidate; called only if needed
-    train          training mentions with candidates
-    nil            kind of rule; auto: most right answers on dev, NIL included
-    precision      wanted of links; None: most right answers
-    """
-    n_train = sum(mention.gold == NIL for mention in train)
-    if nil == "candidate" and not n_train:
+def nil_kind(nil: NilSetting, outside: int) -> NilKind:
+    """Return the rule for a number of NIL training mentions with candidates."""
+    if nil == "candidate" and not outside:
         raise SettingsError(
             "nil='candidate' needs training mentions that have candidates and are NIL; there are "
-            "none"
+            "none: raise the share of hidden entities"
         )
-    if not dev:
-        if nil == "threshold" or precision is not None:
-            raise SettingsError(
-                "a NIL threshold is chosen on dev documents; give some, or set nil='never'"
-            )
-        return _unmeasured(grow_with_nil()) if nil == "candidate" else grow()
-    has_nil = any(mention.gold == NIL for document in dev for mention in document.mentions)
-    tried: list[Calibrated] = []
-    if nil != "candidate":
-        bounded = nil == "threshold" or precision is not None or (nil == "auto" and has_nil)
-        kind: NilKind = "threshold" if bounded else "never"
-        tried.append(calibrate(grow(), kb, dev, kind, precision, progress))
-    if nil == "candidate" or (nil == "auto" and has_nil and n_train >= ENOUGH):
-        tried.append(
-            calibrate(_unmeasured(grow_with_nil()), kb, dev, "candidate", precision, progress)
-        )
-    simple, best = tried[0], tried[-1]
-    if best.right < simple.right + CLEARLY and len(tried) > 1:
-        best = simple
-    calibration = {"chosen": best.model.nil.kind, "tried": [one.to_dict() for one in tried]}
-    return replace(best.model, origin={**best.model.origin, "calibration": calibration})
+    return "candidate" if nil == "candidate" or (nil == "auto" and outside >= ENOUGH) else "never"
 
 
-def _unmeasured(model: LinkerModel) -> LinkerModel:
-    return replace(model, nil=NilRule("candidate"))
+def nil_share(outside: Bools) -> float:
+    """Return the smoothed share of NIL among mentions without candidates."""
+    return round((int(outside.sum()) + 1) / (len(outside) + 2), 6)

@@ -24,7 +24,7 @@ _FEW_TREES = TreeSettings(learning_rate=0.1, depth=3, feature_share=0.3)
 _MANY_TREES = TreeSettings(learning_rate=0.2, depth=5, feature_share=0.3)
 _FEW = LinkerTraining(
     trees=_FEW_TREES, training=TrainingSettings(n_trees=400, patience=8),
-    bits=14, topic_width=32, topic_digits=5,
+    bits=14, topic_width=32, topic_digits=5, hidden=0.2,
 )  # fmt: skip
 _LITTLE = replace(
     # Dev is too small to choose the number of trees: fewer are grown, and all are kept.

@@ -1,14 +1,14 @@
-"""Surface: mention and title compared, the form of the title, and the position of the mention."""
+"""Surface: names compared, the form of the title, the position of the mention, name matches."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from sgtb.core.dtypes import Floats
-from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.candidates.candidate_table import MATCHES, CandidateTable
 from sgtb.linking.entities.background import BEGINNING, name_fingerprints
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.entity_source import KNOWN_TYPES
+from sgtb.linking.entities.entity_source import KNOWN_TYPES, NAME_PRIORS
 from sgtb.linking.features.contexts import PLACES
 from sgtb.linking.features.feature_group import Block, FeatureGroup, FeatureInputs, columns
 from sgtb.native import compare_names
@@ -60,6 +60,10 @@ def _place(inputs: FeatureInputs) -> Block:
     return inputs.by_mention(inputs.contexts.place)
 
 
+def _match(inputs: FeatureInputs) -> Block:
+    return inputs.by_candidate(inputs.candidates.match)
+
+
 GROUPS = (
     FeatureGroup(
         "name", "name similarity",
@@ -74,5 +78,11 @@ GROUPS = (
         "place", "position in the text",
         "Headline, dateline, brackets, numbers and prepositions around the mention.",
         60, columns(PLACES), _place,
+    ),
+    FeatureGroup(
+        "match", "match of the name",
+        "Whether the name is listed, a variant, annotated in training, or how similar it is.",
+        110, columns(MATCHES, [NAME_PRIORS], ("match_trained", "ngram_similarity", "word_overlap")),
+        _match,
     ),
 )  # fmt: skip

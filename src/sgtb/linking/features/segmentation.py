@@ -1,0 +1,263 @@
+"""Segmentation: documents split where their topic changes.
+
+Entities of one topic support each other; those of another topic in the same long text mislead.
+Between two sentences, cohesion is the sum of three signals over the tokens before and after:
+
+    words     cosine of the topics of the words
+    entities  cosine of the topics of the candidates, weighted by in-links
+    chains    weight of the words that occur on both sides, as a share of the smaller side
+
+A document is split where cohesion is lowest and below a limit, but no segment gets short. Every
+segment is a problem of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sgtb.core.dtypes import Bools, Doubles, Longs
+from sgtb.core.records import Document
+from sgtb.core.sparse_matrix import group_of, share, unit
+from sgtb.linking.candidates.candidate_table import CandidateTable
+from sgtb.linking.entities.background import Background
+from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.features.token_table import TextWords, TokenTable
+
+REACH = 100
+"""Tokens on either side that cohesion looks at."""
+LEAST = 35
+"""Tokens of the shortest segment."""
+LEAST_PARAGRAPH = 20
+"""The same where an empty line precedes and follows."""
+WORDS, ENTITIES, CHAINS = 3.0, 2.0, 20.0
+"""Weights of the signals."""
+LIMIT, PARAGRAPH_LIMIT = 2.5, 3.5
+"""Cohesion below which a document is split: between sentences, and at an empty line."""
+_DIGITS = 4
+"""Decimals of cohesion, for equal segments on all machines."""
+
+
+class Segments(NamedTuple):
+    """Candidates with segments as documents, and the index of the document of each segment."""
+
+    candidates: CandidateTable
+    source: Longs
+
+
+def segmented(
+    candidates: CandidateTable, places: Longs, facts: EntityFacts, background: Background
+) -> Segments:
+    """Split documents into segments; mentions keep their order.
+
+    places  i8[M]  of the mentions among those of all documents, some of which have no candidates
+    """
+    documents = candidates.documents
+    long = [d for d, document in enumerate(documents) if _is_long(document)]
+    breaks = dict(zip(long, _breaks(candidates, long, facts, background), strict=True))
+    if not any(breaks.values()):
+        return Segments(candidates, np.arange(len(documents)))
+    parts: list[Document] = []
+    source: list[int] = []
+    for d, document in enumerate(documents):
+        own = _split(document, breaks[d]) if breaks.get(d) else [document]
+        parts += own
+        source += [d] * len(own)
+    return Segments(_with_documents(candidates, places, parts), np.array(source, np.int64))
+
+
+def _with_documents(
+    candidates: CandidateTable, places: Longs, parts: Sequence[Document]
+) -> CandidateTable:
+    """Return the table with segments as its documents."""
+    mentions = [mention for part in parts for mention in part.mentions]
+    sizes = np.concatenate([[0], np.cumsum([len(part.mentions) for part in parts])])
+    return replace(
+        candidates,
+        documents=tuple(parts),
+        mentions=tuple(map(mentions.__getitem__, places.tolist())),
+        mention_offsets=np.searchsorted(places, sizes).astype(np.int32),
+    )
+
+
+def _is_long(document: Document) -> bool:
+    """Whether a document may have two segments: long enough, and mentions in order."""
+    starts = [mention.first for mention in document.mentions]
+    return (
+        len(document.tokens) >= 2 * LEAST_PARAGRAPH
+        and len(document.sentences) > 1
+        and len(starts) > 1
+        and starts == sorted(starts)
+    )
+
+
+def _split(document: Document, breaks: Sequence[int]) -> list[Document]:
+    """Return the parts of a document between tokens; each has a mention."""
+    bounds = [0, *breaks, len(document.tokens)]
+    starts = [mention.first for mention in document.mentions]
+    at = np.searchsorted(starts, bounds).tolist()
+    at[-1] = len(starts)
+    return [
+        document.part((a, b), (first, stop))
+        for a, b, first, stop in zip(at, at[1:], bounds, bounds[1:], strict=False)
+    ]
+
+
+class _Sentences(NamedTuple):
+    """Sentences of some documents.
+
+    document  i8[S]      of each sentence
+    first     i8[S + 1]  first tokens, counted over all documents
+    """
+
+    document: Longs
+    first: Longs
+
+
+def _breaks(
+    candidates: CandidateTable, chosen: Sequence[int], facts: EntityFacts, background: Background
+) -> list[list[int]]:
+    """Return the first tokens of the segments of some documents, but of the first segment."""
+    if not chosen:
+        return []
+    documents = [candidates.documents[d] for d in chosen]
+    tokens = TokenTable.of(documents, background.lexicon.vocabulary)
+    sentences = _Sentences(
+        group_of(tokens.sentence_offsets), np.append(tokens.sentences[:, 0], len(tokens.kind) - 1)
+    )
+    cohesion = _cohesion(candidates, chosen, facts, background, tokens, sentences)
+    breaks = []
+    for i, document in enumerate(documents):
+        first, last = tokens.sentence_offsets[i : i + 2]
+        begins = sentences.first[first + 1 : last] - tokens.token_offsets[i]
+        breaks.append(_lowest(document, begins, cohesion[first + 1 : last]))
+    return breaks
+
+
+def _lowest(document: Document, begins: Longs, cohesion: Doubles) -> list[int]:
+    """Choose the sentences that begin a segment, lowest cohesion first."""
+    mentions, n = document.mentions, len(document.tokens)
+    starts = np.array([mention.first for mention in mentions])
+    inside = {t for mention in mentions for t in range(mention.first + 1, mention.stop)}
+    empty = _after_empty_line(document, begins)
+    limit = np.where(empty, PARAGRAPH_LIMIT, LIMIT)
+    is_paragraph = {0: True, n: True, **dict(zip(begins.tolist(), empty.tolist(), strict=True))}
+    chosen = [0, n]
+    for i in np.argsort(cohesion - limit, kind="stable").tolist():
+        begin = int(begins[i])
+        if cohesion[i] >= limit[i]:
+            break
+        if begin in inside:
+            continue
+        before, after = max(c for c in chosen if c <= begin), min(c for c in chosen if c >= begin)
+        if all(
+            abs(begin - other) >= (LEAST_PARAGRAPH if empty[i] and is_paragraph[other] else LEAST)
+            and ((starts >= min(begin, other)) & (starts < max(begin, other))).any()
+            for other in (before, after)
+        ):
+            chosen.append(begin)
+    return sorted(chosen)[1:-1]
+
+
+def _after_empty_line(document: Document, begins: Longs) -> Bools:
+    """Return whether an empty line precedes each of these tokens."""
+    tokens, text = document.tokens, document.text
+    return np.array(
+        [text.count("\n", tokens.ends[b - 1], tokens.starts[b]) > 1 for b in begins.tolist()],
+        np.bool_,
+    )
+
+
+def _cohesion(
+    candidates: CandidateTable,
+    chosen: Sequence[int],
+    facts: EntityFacts,
+    background: Background,
+    tokens: TokenTable,
+    sentences: _Sentences,
+) -> Doubles:
+    """Return f8[S]: cohesion between each sentence and the one before it."""
+    first, document = sentences.first, sentences.document
+    n = len(document)
+    numbers = np.arange(n)
+    opening = np.searchsorted(document, document)
+    closing = np.searchsorted(document, document, "right")
+    low = np.maximum(np.searchsorted(first, first[:-1] - REACH), opening)
+    high = np.minimum(np.searchsorted(first, first[:-1] + REACH, "right") - 1, closing)
+    low, high = np.minimum(low, np.maximum(numbers - 1, opening)), np.maximum(high, numbers + 1)
+
+    def cosine(values: Doubles) -> Doubles:
+        sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
+        one, other = unit(sums[numbers] - sums[low]), unit(sums[high] - sums[numbers])
+        found: Doubles = np.einsum("ij,ij->i", one, other)
+        return found
+
+    words, weight, chains = _words(tokens, sentences, background)
+    total = np.concatenate([[0.0], np.cumsum(weight)])
+    lesser = np.minimum(total[numbers] - total[low], total[high] - total[numbers])
+    entities = _entities(candidates, chosen, facts, tokens, n, first)
+    cohesion: Doubles = np.round(
+        WORDS * cosine(words)
+        + ENTITIES * cosine(entities)
+        + CHAINS * chains / np.maximum(lesser, 1.0),
+        _DIGITS,
+    )
+    return cohesion
+
+
+def _words(
+    tokens: TokenTable, sentences: _Sentences, background: Background
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Return the topics f8[S, W], word weights f8[S], and chains f8[S] of sentences.
+
+    A chain is a word that occurs before a sentence and, within reach, in it or behind it.
+    """
+    n = len(sentences.document)
+    known = TextWords.of(tokens.word, tokens.kinds.word)
+    rare = np.log(background.lexicon.n_texts + 1.0)  # of unknown words, mostly names
+    weight = np.where(known.number >= 0, known.weight, rare)
+    weight = np.where(known.is_stop | known.is_digit, 0.0, weight)
+    token = group_of(tokens.word_offsets)
+    sentence = np.searchsorted(sentences.first, token, "right") - 1
+    own = weight[known.place]
+    topics = unit(background.word_topics(known.number)) * weight[:, None]
+    summed = np.zeros((n, topics.shape[1]))
+    np.add.at(summed, sentence, topics[known.place])
+
+    order = np.lexsort((token, known.place, sentences.document[sentence]))
+    order = order[own[order] > 0]
+    one, next_ = order[:-1], order[1:]
+    linked = (
+        (known.place[one] == known.place[next_])
+        & (sentences.document[sentence[one]] == sentences.document[sentence[next_]])
+        & (token[next_] - token[one] <= REACH)
+        & (sentence[one] < sentence[next_])
+    )
+    steps = np.zeros(n + 1)
+    np.add.at(steps, sentence[one[linked]] + 1, own[one[linked]])
+    np.add.at(steps, sentence[next_[linked]] + 1, -own[one[linked]])
+    weights = np.bincount(sentence, own, n).astype(np.float64)
+    return summed, weights, np.cumsum(steps)[:n]
+
+
+def _entities(
+    candidates: CandidateTable,
+    chosen: Sequence[int],
+    facts: EntityFacts,
+    tokens: TokenTable,
+    n: int,
+    first: Longs,
+) -> Doubles:
+    """Return the topics of the candidates in each sentence: f8[S, W]."""
+    summed = np.zeros((n, facts.topic_vector.shape[1]))
+    offsets = candidates.candidate_offsets
+    for i, d in enumerate(chosen):
+        a, b = candidates.mention_offsets[d : d + 2]
+        rows = slice(offsets[a], offsets[b])
+        entity, own = candidates.entity[rows], offsets[a : b + 1] - offsets[a]
+        prior = share(facts.in_links[entity] + 1.0, own)
+        start = np.array([mention.first for mention in candidates.mentions[a:b]], np.int64)
+        sentence = np.searchsorted(first, start + tokens.token_offsets[i], "right") - 1
+        np.add.at(summed, sentence[group_of(own)], facts.topic_vector[entity] * prior[:, None])
+    return summed
