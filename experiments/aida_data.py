@@ -28,11 +28,14 @@ from sgtb.evaluation.system_answers import SystemAnswers
 from sgtb.formats.codecs.aida_conll import ANNOTATIONS, TEXTS, read_aida
 from sgtb.formats.codecs.pprforned import read_pprforned
 from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
-from sgtb.linking.entities.background import Lexicon
+from sgtb.linking.entities.background import Background, Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.entity_source import TableSource
 from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.schema import SCHEMA
+from sgtb.linking.features.segmentation import Segments, segmented
 from sgtb.linking.problem_packing import pack, pair_table
+from sgtb.linking.training.renderings import renderings_of
 from sgtb.text.word_vectors import WordVectors
 
 SPLITS = ("train", "dev", "test")
@@ -120,14 +123,20 @@ class PackedAida:
 
 @dataclass(frozen=True)
 class Known:
-    """Lexicon and entity facts, which need no training."""
+    """Background and entity facts, which need no training."""
 
-    lexicon: Lexicon
+    background: Background
     facts: EntityFacts
+
+    def segmented(self, candidates: CandidateTable) -> Segments:
+        """Split documents where their topic changes."""
+        every = [mention for document in candidates.documents for mention in document.mentions]
+        places = np.flatnonzero([mention.in_kb for mention in every])
+        return segmented(candidates, places, self.facts, self.background)
 
     def table(self, candidates: CandidateTable) -> Table:
         """Return the table of features that need no training, for any documents."""
-        return Table.build(candidates, self.facts, self.lexicon)
+        return Table.build(candidates, self.facts, self.background.lexicon)
 
 
 class Packer:
@@ -151,13 +160,27 @@ class Packer:
         for split in SPLITS:
             if split not in self._tables:
                 self._say(f"features of {split}")
-                self._tables[split] = self.known.table(data.candidates[split])
+                self._tables[split] = self.known.table(self.segments[split].candidates)
         self._say(f"tagger and ranker, seed {seed}")
-        folds = topic_folds(data.documents("train"), FOLDS, seed)
+        folds = topic_folds(data.documents("train"), FOLDS, seed)[self.segments["train"].source]
         featurizer, train = Featurizer.fit(self._tables["train"], folds, seed)
         others = {name: featurizer.features(self._tables[name]) for name in ("dev", "test")}
         features = {"train": train, **others}
-        return PackedAida(data.candidates, features, pair_table(self.known.facts)), featurizer
+        candidates = {split: own.candidates for split, own in self.segments.items()}
+        return PackedAida(candidates, features, pair_table(self.known.facts)), featurizer
+
+    @cached_property
+    def segments(self) -> dict[str, Segments]:
+        """The documents of every split in segments; those of train also in other renderings."""
+        data = self._data
+        train = data.documents("train")
+        copies, copied = renderings_of(train)
+        table = listed_candidates([*train, *copies], data.entities)
+        tables = {**data.candidates, "train": table}
+        found = {split: self.known.segmented(table) for split, table in tables.items()}
+        own, source = found["train"]
+        document = np.concatenate([np.arange(len(train)), copied])
+        return {**found, "train": Segments(own, document[source])}
 
     @cached_property
     def known(self) -> Known:
@@ -165,7 +188,9 @@ class Packer:
         self._say("preparing lexicon and entity facts")
         data, words = self._data, WordVectors.glove()
         lexicon = Lexicon.build(data.documents("train"), data.entities.titles, words)
-        return Known(lexicon, EntityFacts.build(data.entities, lexicon))
+        source, numbers = TableSource(data.entities), np.arange(len(data.entities))
+        background = Background.of(lexicon, source, numbers)
+        return Known(background, EntityFacts.describe(source, background, numbers))
 
     def _path(self, seed: int) -> Path | None:
         if self._cache is None:
@@ -179,13 +204,14 @@ class Packer:
         try:
             tensors, record = read_tensors(path, "aida features", _VERSION, 1 << 34)
             features = {split: tensors.pop(f"features {split}") for split in SPLITS}
+            candidates = {split: own.candidates for split, own in self.segments.items()}
             whole = all(
-                array.shape == (self._data.candidates[split].n_candidates, len(SCHEMA.features))
+                array.shape == (candidates[split].n_candidates, len(SCHEMA.features))
                 for split, array in features.items()
             )
             if record.get("fingerprint") != self._data.fingerprint or not whole:
                 return None
-            packed = PackedAida(self._data.candidates, features, PairTable(**tensors))
+            packed = PackedAida(candidates, features, PairTable(**tensors))
         except (ModelFileError, ValueError, KeyError, TypeError):
             return None  # a damaged cache file is a miss
         self._say(f"features, seed {seed}: from {path}")

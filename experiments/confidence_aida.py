@@ -3,7 +3,8 @@
 Two settings. *listed* is the paper's: linked mentions with the candidates that PPRforNED lists for
 them. NIL cannot be learned there: linked mentions have a list with the gold in it, NIL mentions
 mostly have none. *by name* looks up all mentions, NIL ones included. Everything is trained on train
-and chosen on dev; test is linked last.
+and calibrated on dev and left-out topics of train; test is linked last, and so are the five sets of
+WNED, which are from other domains.
 """
 
 import time
@@ -27,20 +28,19 @@ from sgtb.evaluation import (
     nil_scores,
 )
 from sgtb.evaluation.metrics import share
+from sgtb.formats.codecs.wned_corpus import WnedCorpus
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.calibration.confidence import Confidence, NilKind, NilRule
+from sgtb.linking.calibration.confidence import Confidence, choose_threshold
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Link
-from sgtb.linking.training.calibrator import Calibrated, calibrate
+from sgtb.linking.training.gold import align_gold, unknown_as_nil
 
 TESTED = ("dev", "test")
-LISTED, THRESHOLD, CANDIDATE, PRECISE = (
-    "listed", "by name, threshold", "by name, candidate", "by name, precise",
-)  # fmt: skip
+LISTED, CANDIDATE, PRECISE = "listed", "by name, candidate", "by name, precise"
 PRECISION = 0.95
-"""The precision of links wanted of PRECISE, otherwise the better of the two before it."""
+"""The precision of links on dev wanted of PRECISE, otherwise CANDIDATE."""
 
 Pairs = Sequence[tuple[Mention, Link]]
 
@@ -49,7 +49,8 @@ Pairs = Sequence[tuple[Mention, Link]]
 class SplitScores:
     """The scores of a linker on a split.
 
-    before, after  calibration on mentions with candidates, uncalibrated and calibrated
+    before, after  calibration on mentions with candidates, with the default confidence and with
+                   the fitted one
     scores         of all annotated mentions
     decided        of those with candidates: the others are NIL without any decision
     in_kb, always  accuracy on linked mentions, and the same if every mention were linked
@@ -67,20 +68,19 @@ class SplitScores:
 
 @dataclass(frozen=True)
 class System:
-    """A model with its NIL rule, its calibration on dev, and its scores by split."""
+    """A model with its NIL rule, and its scores by split."""
 
     model: LinkerModel
-    dev: Calibrated | None
     scores: Mapping[str, SplitScores]
 
 
 @dataclass(frozen=True)
 class ConfidenceResult:
-    """All systems; `chosen` is the best one on dev."""
+    """All systems, and the scores of CANDIDATE on sets of other domains."""
 
     trial: Trial
     systems: Mapping[str, System]
-    chosen: str
+    elsewhere: Mapping[str, SplitScores]
     seconds: float
 
 
@@ -89,32 +89,36 @@ def run_confidence(
     cache: LinkerCache,
     kb: KnowledgeBase,
     trial: Trial,
+    corpora: Sequence[WnedCorpus] = (),
     watch: Watch = unwatched,
     say: Say = silent,
 ) -> ConfidenceResult:
-    """Train, calibrate on dev, and link dev and test."""
+    """Train and calibrate, and link dev, test and the sets of other domains."""
     begin = time.perf_counter()
-    dev = [*map(WAYS["by name"].given, data.documents("dev"))]
     listed = kept_model(data, cache, kb, "listed", trial, watch)
-    plain = kept_model(data, cache, kb, "by name", trial, watch)
     own = kept_model(data, cache, kb, "by name", trial, watch, "candidate")
-    say("calibrating on dev")
-    threshold = calibrate(plain, kb, dev, "threshold")
-    candidate = calibrate(own, kb, dev, "candidate")
-    better = max(threshold, candidate, key=lambda one: one.right)
-    precise = calibrate(better.model, kb, dev, better.model.nil.kind, PRECISION)
+    precise = _precise(own, kb, [*map(WAYS["by name"].given, data.documents("dev"))])
     systems = {}
-    for name, way, model, fitted in (
-        (LISTED, "listed", listed, None),
-        (THRESHOLD, "by name", threshold.model, threshold),
-        (CANDIDATE, "by name", candidate.model, candidate),
-        (PRECISE, "by name", precise.model, precise),
-    ):
+    for name, way, model in (
+        (LISTED, "listed", listed), (CANDIDATE, "by name", own), (PRECISE, "by name", precise),
+    ):  # fmt: skip
         say(f"linking dev and test, {name}")
         scores = {split: score_split(model, kb, way, data.documents(split)) for split in TESTED}
-        systems[name] = System(model, fitted, scores)
-    chosen = CANDIDATE if better is candidate else THRESHOLD
-    return ConfidenceResult(trial, systems, chosen, time.perf_counter() - begin)
+        systems[name] = System(model, scores)
+    elsewhere = {}
+    for corpus in corpora:
+        say(f"linking {corpus.name}")
+        documents = unknown_as_nil(kb, align_gold(kb, corpus.documents))
+        elsewhere[corpus.name] = score_split(own, kb, "by name", documents)
+    return ConfidenceResult(trial, systems, elsewhere, time.perf_counter() - begin)
+
+
+def _precise(model: LinkerModel, kb: KnowledgeBase, dev: Sequence[Document]) -> LinkerModel:
+    """Return a model that links only what is right in PRECISION of the cases on dev."""
+    pairs = [(m, link) for m, link in _pairs(dev, _linked(model, kb, dev)) if link.entity]
+    right = np.array([link.entity == m.gold for m, link in pairs], np.bool_)
+    threshold = choose_threshold(np.array([link.confidence for _, link in pairs]), right, PRECISION)
+    return replace(model, nil=replace(model.nil, threshold=threshold))
 
 
 def score_split(
@@ -122,9 +126,8 @@ def score_split(
 ) -> SplitScores:
     """Link documents, once calibrated and once with the probabilities of the search."""
     given = [*map(WAYS[way].given, documents)]
-    kind: NilKind = "candidate" if model.nil.kind == "candidate" else "never"
-    trusting = replace(model, confidence=Confidence(), nil=NilRule(kind))
-    raw, linked = (_linked(one, kb, given) for one in (trusting, model))
+    unfitted = replace(model, confidence=Confidence())
+    raw, linked = (_linked(one, kb, given) for one in (unfitted, model))
     answers = [[link.entity for link in links] for links in linked]
     scores = nil_scores(documents, SystemAnswers.of(documents, answers))
     with_candidates = [_decided(*pair) for pair in zip(documents, linked, strict=True)]

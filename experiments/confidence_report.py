@@ -12,7 +12,6 @@ from experiments.confidence_aida import (
     PRECISE,
     PRECISION,
     TESTED,
-    THRESHOLD,
     ConfidenceResult,
     SplitScores,
     System,
@@ -25,7 +24,7 @@ from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability
 
 Rows = Iterator[tuple[str, ...]]
 
-CONFIDENCE_HEADINGS = ("candidates, NIL", "mentions", "right", "ECE before", "ECE", "log loss")
+CONFIDENCE_HEADINGS = ("texts", "mentions", "NIL", "right", "ECE default", "ECE", "log loss")
 NIL_HEADINGS = (
     "NIL", "split", "all right", "in KB", "lost", "links right", "NIL P", "NIL R", "NIL F1",
 )  # fmt: skip
@@ -36,9 +35,9 @@ def as_json(result: ConfidenceResult) -> dict[str, Any]:
     return {
         "plan": result.trial.plan,
         "seed": result.trial.seed,
-        "chosen_on_dev": result.chosen,
         "precision_wanted": 100 * PRECISION,
         "systems": {name: _system(system) for name, system in result.systems.items()},
+        "elsewhere": {name: _split_scores(split) for name, split in result.elsewhere.items()},
         "note": KNOWS,
         "seconds": round(result.seconds, 1),
     }
@@ -48,7 +47,6 @@ def _system(system: System) -> dict[str, Any]:
     return {
         "confidence": system.model.confidence.to_dict(),
         "nil": system.model.nil.to_dict(),
-        "calibrated": None if system.dev is None else system.dev.to_dict(),
         "trees": system.model.forest.forest.n_trees,
         **{split: _split_scores(system.scores[split]) for split in TESTED},
     }
@@ -88,18 +86,19 @@ def _retrieval(counts: PrecisionRecall) -> dict[str, Any]:
 
 
 def confidence_rows(record: dict[str, Any]) -> Rows:
-    """Yield confidence and accuracy on test, under CONFIDENCE_HEADINGS."""
-    for name, system in record["systems"].items():
-        test = system["test"]
+    """Yield confidence and accuracy on test and elsewhere, under CONFIDENCE_HEADINGS."""
+    tested = {f"test, {name}": system["test"] for name, system in record["systems"].items()}
+    for name, test in {**tested, **record["elsewhere"]}.items():
         yield (
-            name, f"{test['mentions_with_candidates']:,}", _two(test["right"]),
+            name, f"{test['mentions_with_candidates']:,}",
+            f"{test['mentions_decided']['nil']['gold']:,}", _two(test["right"]),
             f"{test['ece_before']:.3f}", f"{test['ece']:.3f}", f"{test['log_loss']:.3f}",
         )  # fmt: skip
 
 
 def nil_rows(record: dict[str, Any]) -> Rows:
     """Yield what becomes of NIL, over the mentions with candidates, under NIL_HEADINGS."""
-    for name in (THRESHOLD, CANDIDATE, PRECISE):
+    for name in (CANDIDATE, PRECISE):
         for split in TESTED:
             found = record["systems"][name][split]
             scores = found["mentions_decided"]
@@ -114,14 +113,15 @@ def nil_rows(record: dict[str, Any]) -> Rows:
 
 def notes(record: dict[str, Any]) -> tuple[str, ...]:
     """Return what must be read with the tables."""
-    test = record["systems"][record["chosen_on_dev"]]["test"]
+    test = record["systems"][CANDIDATE]["test"]
     nil, rest = test["all_mentions"]["nil"], test["mentions_decided"]["nil"]
     rule = record["systems"][PRECISE]["nil"]
     return (
-        f"Plan {record['plan']}, seed {record['seed']}. Trained on train, calibrated and chosen "
-        f"on dev, which prefers: {record['chosen_on_dev']}. All shares in percent, of mentions "
-        "that have candidates; ECE with 10 bins of equal width. before: the search's own "
-        "probabilities. lost: points of in-KB accuracy that linking every name would have more.",
+        f"Plan {record['plan']}, seed {record['seed']}. Trained on train, calibrated on dev and "
+        "left-out topics of train. All shares in percent, of mentions that have candidates; ECE "
+        "with 10 bins of equal width. default: the confidence of a linker without observations. "
+        "lost: points of in-KB accuracy that linking every name would have more. Sets of other "
+        "domains are linked by name, NIL as a candidate; what the knowledge base lacks is NIL.",
         f"{LISTED}: the paper's setting, linked mentions with PPRforNED's lists. Their gold is "
         "always listed, and NIL mentions mostly have no list, so NIL is not to be learned there. "
         f"by name: all mentions, looked up by their names. {record['note']}",
@@ -145,11 +145,10 @@ def write_report(result: ConfidenceResult, record: dict[str, Any], folder: Path)
     ]
     write_whole(folder / "confidence.md", ("\n".join(parts) + "\n").encode())
     test = {name: system.scores["test"] for name, system in result.systems.items()}
-    drawn = {f"{LISTED}, before": test[LISTED].before, LISTED: test[LISTED].after}
-    chosen = test[result.chosen]
-    drawn |= {"by name, before": chosen.before, result.chosen: chosen.after}
+    drawn = {name: test[name].after for name in (LISTED, CANDIDATE)}
+    drawn |= {name: split.after for name, split in result.elsewhere.items()}
     reliability(drawn, folder / "reliability.png")
-    curves = {name: test[name].curve for name in (THRESHOLD, CANDIDATE)}
+    curves = {CANDIDATE: test[CANDIDATE].curve}
     nil_precision_recall(
         {name: curve for name, curve in curves.items() if curve is not None},
         {name: test[name].scores.nil for name in curves},

@@ -4,20 +4,21 @@ Knowledge bases and models are those of `sgtb kb build` and `sgtb train` with th
 are cached by fingerprints of their files and of the code.
 """
 
-import hashlib
 import lzma
 import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.aida_data import Say, code_fingerprint, silent
+from experiments.aida_data import Say, silent
+from experiments.kb_cache import LIST_CODE, cached_kb, fingerprint
 from experiments.starter_data import read_starter
 from sgtb.cli.commands.train import grow, prepare_given
 from sgtb.cli.train_input import TrainingOptions, from_files
-from sgtb.core.errors import CorpusError, KnowledgeBaseError, ModelFileError
+from sgtb.core.errors import CorpusError, ModelFileError
 from sgtb.core.progress import Progress
 from sgtb.evaluation.linkers import (
     EndToEndScores,
@@ -36,8 +37,7 @@ from sgtb.linking.linker_model import LinkerModel
 CACHE = Path("build", "from-text")
 SYSTEM = "linker"
 DEFAULTS = TrainingOptions()
-_KB_CODE = ("core", "formats", "kb", "text")
-_MODEL_CODE = (*_KB_CODE, "boosting", "linking")
+_MODEL_CODE = (*LIST_CODE, "boosting", "linking")
 
 LEAK = (
     "AIDA: the knowledge base is made of PPRforNED's candidate lists. Its names are those of the "
@@ -121,15 +121,10 @@ def open_linker(
     test: TextTest, cache: Path, say: Say, options: TrainingOptions = DEFAULTS
 ) -> Linker:
     """Open the linker of a test; what the cache lacks is built and trained first."""
-    kb_place = cache / f"{test.name}-{_digest(_KB_CODE, test.entities)}"
-    try:
-        kb = KnowledgeBase.open(kb_place)
-    except KnowledgeBaseError:  # not there yet, or damaged
-        say(f"building a knowledge base: {kb_place}")
-        _build(test, kb_place)
-        kb = KnowledgeBase.open(kb_place)
+    kb_place = cache / f"{test.name}-{fingerprint(LIST_CODE, test.entities)}"
+    kb = KnowledgeBase.open(cached_kb(kb_place, partial(_build, test), say))
     files = [file for path in (test.train, *test.dev) for file in _files(path)]
-    made_of = _digest(_MODEL_CODE, test.entities, *files)
+    made_of = fingerprint(_MODEL_CODE, test.entities, *files)
     path = cache / f"{test.name}-{options.plan}-{options.nil_rule}-{made_of}.model"
     try:
         model = LinkerModel.load(path)
@@ -161,10 +156,3 @@ def _train(kb: KnowledgeBase, test: TextTest, options: TrainingOptions) -> Linke
 
 def _files(path: Path) -> list[Path]:
     return sorted(path.iterdir()) if path.is_dir() else [path]
-
-
-def _digest(code: Sequence[str], *files: Path) -> str:
-    digest = hashlib.sha256(code_fingerprint(*code).encode())
-    for file in files:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()[:16]

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments.aida_data import AidaData, Say, code_fingerprint, silent
-from sgtb.core.errors import KnowledgeBaseError, ModelFileError
-from sgtb.kb.build.pprforned_build import build_pprforned
+from experiments.kb_cache import pprforned_kb
+from sgtb.core.errors import ModelFileError
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training.linker_training import LinkerTraining
 
-_KB_CODE = ("core", "formats", "kb", "text")
 _TRAINING_CODE = ("boosting",)
 """Besides the code of features, which is part of the fingerprint of the data."""
 
@@ -30,16 +29,7 @@ class LinkerCache:
 
     def kb(self, data: AidaData) -> KnowledgeBase:
         """Open the knowledge base of PPRforNED; the first time, build it."""
-        archive = data.folder / "pprforned" / "pprforned.tar.xz"
-        seen = hashlib.sha256(archive.read_bytes()).hexdigest()
-        place = self._folder / f"pprforned-{_digest([seen, code_fingerprint(*_KB_CODE)])}"
-        try:
-            return KnowledgeBase.open(place)
-        except KnowledgeBaseError:  # not there yet, or damaged
-            self._say(f"building a knowledge base from PPRforNED: {place}")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        build_pprforned(archive, place)
-        return KnowledgeBase.open(place)
+        return KnowledgeBase.open(pprforned_kb(data.folder, self._folder, self._say))
 
     def model(
         self,

@@ -9,7 +9,7 @@ from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document, Mention
 from sgtb.linking.links import Span
 from sgtb.linking.mentions.mention_detection import checked_spans, token_range
-from sgtb.starter import CONTRAST, DOCUMENTS
+from sgtb.starter import CONTRAST, DOCUMENTS, KINDS
 from sgtb.text.tokenization import sentences, tokenize
 
 SPLITS = ("train", "dev", "test")
@@ -25,6 +25,13 @@ class ContrastPair(NamedTuple):
     two: Document
 
 
+class KindText(NamedTuple):
+    """A text and its kind: news, chat, tweet, …"""
+
+    kind: str
+    document: Document
+
+
 def read_starter(path: Path = DOCUMENTS) -> dict[str, tuple[Document, ...]]:
     """Return the documents by split."""
     found: dict[str, list[Document]] = {split: [] for split in SPLITS}
@@ -32,6 +39,16 @@ def read_starter(path: Path = DOCUMENTS) -> dict[str, tuple[Document, ...]]:
         split, (text,) = block.kind, block.texts
         found[split].append(marked_document(f"{split} {block.line}", text, split))
     return {split: tuple(documents) for split, documents in found.items()}
+
+
+def read_kinds(path: Path = KINDS) -> dict[str, tuple[KindText, ...]]:
+    """Return the texts of many kinds by split; a line break is written as \\n."""
+    found: dict[str, list[KindText]] = {split: [] for split in SPLITS}
+    for block in _blocks(path, SPLITS, 1):
+        text = block.texts[0].replace("\\n", "\n")
+        document = marked_document(f"{block.kind} {block.line}", text, block.kind)
+        found[block.kind].append(KindText(block.names[0], document))
+    return {split: tuple(texts) for split, texts in found.items()}
 
 
 def read_contrast(path: Path = CONTRAST) -> tuple[ContrastPair, ...]:

@@ -7,6 +7,7 @@ from experiments import (
     aida_linker_report,
     confidence_report,
     from_text,
+    hidden_entities,
     starter_report,
     wned_report,
 )
@@ -60,19 +61,18 @@ def show_search(outcomes: Sequence[Outcome]) -> None:
 
 
 def show_wned(record: dict[str, Any]) -> None:
-    """Print the paper's Table 3 next to ours."""
-    print_table(
-        "What the knowledge base allows for",
-        wned_report.SET_HEADINGS,
-        wned_report.set_rows(record),
-    )
-    print_table(
-        "Trained on AIDA-CoNLL",
-        wned_report.SCORE_HEADINGS,
-        wned_report.score_rows(record),
-        text_columns=2,
-    )
-    print_notes(wned_report.notes(record))
+    """Print the paper's Table 3 next to ours, coverage first."""
+    print_notes(wned_report.notes(record)[:1])
+    for training in record["trainings"]:
+        print_table(
+            f"Trained on {training}: what can be right",
+            wned_report.COVERAGE_HEADINGS,
+            wned_report.coverage_rows(record, training),
+        )
+        for key, metric in wned_report.METRICS.items():
+            rows = wned_report.figure_rows(record, training, key)
+            print_table(metric.title, wned_report.HEADINGS, rows)
+    print_notes(wned_report.notes(record)[1:])
 
 
 def show_linker(record: dict[str, Any]) -> None:
@@ -153,6 +153,15 @@ def show_confidence(record: dict[str, Any]) -> None:
     )
     print_table("NIL, by name", confidence_report.NIL_HEADINGS, confidence_report.nil_rows(record))
     print_notes(confidence_report.notes(record))
+
+
+def show_hidden(record: dict[str, Any]) -> None:
+    """Print what a linker does if its knowledge base lacks entities."""
+    print_table(
+        "A fifth of the gold entities removed from the knowledge base",
+        hidden_entities.HEADINGS, hidden_entities.rows(record), narrow=False,
+    )  # fmt: skip
+    print_notes(hidden_entities.notes(record))
 
 
 def show_links(record: dict[str, Any]) -> None:

@@ -12,7 +12,6 @@ from experiments.confidence_aida import (
     CANDIDATE,
     LISTED,
     PRECISE,
-    THRESHOLD,
     ConfidenceResult,
     System,
     score_split,
@@ -22,9 +21,9 @@ from sgtb.core.records import NIL, Document
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
-from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.training.calibrator import calibrate
-from sgtb.starter import KB, MODEL
+from sgtb.linking.training.linker_training import train_linker
+from sgtb.starter import KB
+from tests.helpers.trained_linkers import QUICK
 
 
 def with_nil(documents) -> list[Document]:
@@ -58,17 +57,18 @@ def documents():
 
 
 @pytest.fixture(scope="module")
-def fitted(kb, documents):
-    return calibrate(LinkerModel.load(MODEL), kb, documents, "threshold", 0.9)
+def model(kb):
+    settings = replace(QUICK, nil="candidate", hidden=0.3)
+    return train_linker(kb, read_starter()["train"], (), settings)
 
 
 @pytest.fixture(scope="module")
-def judged(fitted, kb, documents):
-    return score_split(fitted.model, kb, "by name", documents)
+def judged(model, kb, documents):
+    return score_split(model, kb, "by name", documents)
 
 
-def test_everything_is_counted_as_one_would_by_hand(fitted, kb, documents, judged):
-    linkers = [Linker(fitted.model, kb, LinkerSettings(nil=nil)) for nil in (None, 0.0)]
+def test_everything_is_counted_as_one_would_by_hand(model, kb, documents, judged):
+    linkers = [Linker(model, kb, LinkerSettings(nil=nil)) for nil in (None, 0.0)]
     rows = [
         (mention, *links)
         for document, *both in zip(documents, *(x.pipe(documents) for x in linkers), strict=True)
@@ -91,18 +91,14 @@ def test_everything_is_counted_as_one_would_by_hand(fitted, kb, documents, judge
     )
     right = [(link.entity or NIL) == m.gold for m, link in decided]
     assert judged.after.accuracy == np.mean(right)
-    assert judged.after.ece < judged.before.ece
-    at = int(np.searchsorted(judged.curve.threshold, fitted.model.nil.threshold))
-    assert judged.curve.recall[at] == pytest.approx(nil.recall)
-    assert judged.curve.in_kb[at] == pytest.approx(judged.in_kb)
+    assert judged.curve.in_kb[0] == pytest.approx(judged.always)
 
 
 @pytest.fixture(scope="module")
-def result(fitted, judged):
+def result(model, judged):
     both = {"dev": judged, "test": judged}
-    names = (LISTED, THRESHOLD, CANDIDATE, PRECISE)
-    systems = {name: System(fitted.model, fitted, both) for name in names}
-    return ConfidenceResult(Trial("bsg", 0), systems, THRESHOLD, 1.0)
+    systems = {name: System(model, both) for name in (LISTED, CANDIDATE, PRECISE)}
+    return ConfidenceResult(Trial("bsg", 0), systems, {"ace": judged}, 1.0)
 
 
 def test_the_report_is_plain_data_in_tables(result):
@@ -110,8 +106,8 @@ def test_the_report_is_plain_data_in_tables(result):
     sure, nil = [*report.confidence_rows(record)], [*report.nil_rows(record)]
     assert {len(row) for row in sure} == {len(report.CONFIDENCE_HEADINGS)}
     assert {len(row) for row in nil} == {len(report.NIL_HEADINGS)}
-    assert [row[:2] for row in nil[:2]] == [("threshold", "dev"), ("threshold", "test")]
-    test = record["systems"][THRESHOLD]["test"]
+    assert [row[:2] for row in nil[:2]] == [("candidate", "dev"), ("candidate", "test")]
+    test = record["systems"][CANDIDATE]["test"]
     lost = test["in_kb_accuracy_if_all_linked"] - test["in_kb_accuracy"]
     assert test["in_kb_accuracy_lost"] == pytest.approx(lost, abs=0.011)
     notes = " ".join(report.notes(record))
@@ -123,7 +119,8 @@ def test_files_and_figures(result, tmp_path):
     report.write_report(result, record, tmp_path / "out")
     assert json.loads((tmp_path / "out" / "confidence.json").read_text()) == record
     written = (tmp_path / "out" / "confidence.md").read_text()
-    assert "| ECE before |" in written
+    assert "| ECE default |" in written
+    assert "| ace " in written
     assert "\n\n\n" not in written
     for name in ("reliability.png", "nil.png"):
         assert (tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG")

@@ -82,7 +82,7 @@ def test_it_is_whole_and_small():
         for path in FOLDER.rglob("*")
         if path.is_file() and path.suffix != ".pyc" and not path.name.endswith("-lock")
     ]
-    assert sum(path.stat().st_size for path in files) < 5_000_000
+    assert sum(path.stat().st_size for path in files) < 12_000_000
     with Linker.starter() as linker:
         assert linker.model.forest.plan.name == SHIPPED
         assert linker.model.origin["knowledge base"] == linker.kb.state.fingerprint
@@ -135,7 +135,7 @@ def record():
 @pytest.mark.slow
 def test_deciding_together_is_what_helps(record):
     shipped, systems = record["systems"][record["shipped"]], record["systems"]
-    assert record["test"] == {"documents": 106, "mentions": 529, "ambiguous": 310}
+    assert record["test"] == {"documents": 106, "mentions": 529, "ambiguous": 340}
     assert record["contrast"] == {"pairs": 32, "names": 64}
     for other in ("prior", "in-links", "local"):
         assert shipped["ambiguous"] > systems[other]["ambiguous"] + 30
@@ -173,5 +173,5 @@ def test_using_it_changes_no_byte():
     with Linker.starter() as linker:
         linker("Jordan won with the Bulls and Pippen.")
     with KnowledgeBase.open(KB) as kb:
-        assert len(kb) == 1314
+        assert len(kb) == 4384
     assert files_of(KB) == before
