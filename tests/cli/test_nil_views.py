@@ -37,7 +37,7 @@ def shown(capsys, link, width, monkeypatch):
 def test_tables_and_explanations(capsys, monkeypatch, width):
     table, told = shown(capsys, BEATEN, width, monkeypatch)
     assert "NIL 8 %" in table
-    assert "+0.75 no candidate fits" in table
+    assert "+0.75 fit of the candidates" in table
     assert "Michael Jordan leads NIL by 0.75" in told
     assert "8 %" in told
     assert "– NIL not in the knowledge base" in told

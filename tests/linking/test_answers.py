@@ -11,7 +11,7 @@ import pytest
 
 from sgtb.core.errors import RequestError
 from sgtb.linking import pipeline
-from sgtb.linking.decisions import decide, with_unsearched
+from sgtb.linking.decisions import Judged, decide, runner_ups_before_nil, with_unsearched
 from sgtb.linking.links import Request, Span
 from sgtb.linking.problem_packing import Shortlist
 from tests.helpers.trained_linkers import PLANS, spans_of
@@ -284,3 +284,17 @@ def test_a_document_is_linked_like_its_text_with_the_same_spans(linker_of, unsee
     documents = unseen[::4]
     requests = [Request(d.text, tuple(spans_of(d)), d.id) for d in documents]
     assert repr(list(linker.pipe(documents))) == repr(list(linker.pipe(requests)))
+
+
+def test_reasons_compare_with_nil_only_where_it_outweighs_the_other_entities():
+    offsets = np.array([0, 4, 8, 10], np.int64)
+    order = np.array([0, 3, 1, 2, 0, 3, 1, 2, 0, 1], np.int64)
+    runner_up = np.array([3, 3, 1], np.int64)  # NIL, the last candidate, in all three
+    judged = Judged(
+        entity=np.zeros(3, np.int32),
+        chose_nil=np.zeros(3, np.bool_),
+        probability=np.array([0.9, 0.03, 0.03, 0.04, 0.5, 0.05, 0.05, 0.4, 0.9, 0.1]),
+        link=np.array([0.9, 0.5, 0.9]),
+        nil=np.array([0.04, 0.4, 0.1]),
+    )
+    assert runner_ups_before_nil(runner_up, judged, order, offsets).tolist() == [1, 3, 1]

@@ -9,6 +9,7 @@ import pytest
 from sgtb.linking.linker import Linker
 from sgtb.serving.engine import Engine
 from sgtb.serving.service_settings import ServeSettings
+from tests.helpers.browser import Visit, open_browser
 from tests.helpers.services import running
 
 PREFIX = "https://en.wikipedia.org/wiki/"
@@ -42,3 +43,28 @@ def raw_post(address: str, path: str, body: bytes, *headers: str) -> tuple[int, 
             answer += part
     top, _, rest = answer.partition(b"\r\n\r\n")
     return int(top.split(b" ", 2)[1]), rest.decode()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def visits(browser, home):
+    """Open pages; at the end each must have kept to the service and complained of nothing."""
+    opened = []
+
+    def visit(width=1280, height=860, home=home, **context):
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, reduced_motion="reduce", **context
+        )
+        context.set_default_timeout(20_000)
+        opened.append((Visit(context.new_page(), home), context))
+        return opened[-1][0]
+
+    yield visit
+    for visit, context in opened:
+        context.close()
+        visit.check()

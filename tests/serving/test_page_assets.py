@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from sgtb import Linker
 from sgtb.kb.build.list_build import build_list
 from sgtb.starter import ENTITIES, MODEL
-from tests.helpers.browser import Visit, artifact, open_browser, served, state_of
+from tests.helpers.browser import artifact, served, state_of
 
 JORDAN = (
     "Jordan passed, Pippen scored, and the Bulls beat Utah again. In Amman the king of Jordan "
@@ -20,34 +20,9 @@ JUNO = "Juno went around Jupiter."
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def home(browser):
     with served(Linker.starter) as home:
         yield home
-
-
-@pytest.fixture
-def visits(browser, home):
-    """Open pages; at the end each must have kept to the service and complained of nothing."""
-    opened = []
-
-    def visit(width=1280, height=860, home=home, **context):
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, reduced_motion="reduce", **context
-        )
-        context.set_default_timeout(20_000)
-        opened.append((Visit(context.new_page(), home), context))
-        return opened[-1][0]
-
-    yield visit
-    for visit, context in opened:
-        context.close()
-        visit.check()
 
 
 @pytest.fixture
@@ -108,7 +83,7 @@ def test_an_opened_mention_shows_candidates_reasons_and_lines(visit, tmp_path):
     assert choices.count() >= 4
     expect(choices.first).to_have_attribute("aria-pressed", "true")
     expect(choices.first.locator(".number")).to_have_text(re.compile(r"^\d+ %$"))
-    expect(choices.last).to_contain_text("None of these")
+    expect(choices.filter(has_text="None of these")).to_have_count(1)
     expect(panel).to_contain_text("Why not Utah")
     values = [
         float(value.replace("−", "-"))
@@ -122,9 +97,9 @@ def test_an_opened_mention_shows_candidates_reasons_and_lines(visit, tmp_path):
     assert page.locator(".lines path").count() == page.locator(".m.for, .m.against").count() >= 2
     expect(visit.mention("Utah")).to_have_attribute("aria-expanded", "true")
     page.screenshot(path=artifact(tmp_path, "opened.png"), full_page=True)
-    # One that nothing competes with has no reasons of its own, and is one of others.
+    # One with a single candidate is compared with NIL, and supports others.
     visit.mention("Pippen").click()
-    expect(panel).to_contain_text("There is no other candidate")
+    expect(panel).to_contain_text("Why a link")
     expect(panel).to_contain_text("Supports")
     expect(panel).to_contain_text("Jordan (Michael Jordan)")
     expect(visit.mention("Jordan")).to_have_class(re.compile(r"\bfor\b"))
@@ -367,7 +342,8 @@ def test_light_and_dark_follow_the_system_and_the_button(visits, scheme, tmp_pat
     visit.mention("Utah").click()
     page.screenshot(path=artifact(tmp_path, f"{scheme}.png"))
     page.locator("#theme").click()
-    expect(page.locator("#theme")).to_have_attribute("aria-pressed", str(scheme == "light").lower())
+    other = "Light theme" if scheme == "light" else "Dark theme"
+    expect(page.locator("#theme")).to_have_text(other)
     assert (luminance(background(page)) < 60) != (scheme == "dark")
     page.reload()
     page.wait_for_selector(".m")
@@ -488,7 +464,7 @@ def test_a_name_that_means_nothing_known_says_so(visit):
     visit.mention("Utah").click()
     panel = page.locator("#panel")
     expect(panel).to_contain_text("not in the knowledge base")
-    expect(panel).to_contain_text("no candidate fits")
+    expect(panel).to_contain_text("fit of the candidates")
     expect(panel.locator(".choice[aria-pressed=true]")).to_contain_text("70 %")
     expect(page.locator("#graph-card")).to_be_hidden()
 

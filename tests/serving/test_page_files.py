@@ -9,17 +9,18 @@ from starlette.testclient import TestClient
 from sgtb.serving.page_assets import page_files, router
 
 FILES = page_files()
+PAGES = ("index.html", "docs.html")
 
 
 @pytest.fixture(scope="module")
 def client():
-    app = FastAPI()
+    app = FastAPI(docs_url=None)
     app.include_router(router())
     return TestClient(app)
 
 
 def path_of(name):
-    return "/" if name == "index.html" else f"/page/{name}"
+    return {"index.html": "/", "docs.html": "/docs"}.get(name, f"/page/{name}")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -59,7 +60,7 @@ def test_the_page_is_no_part_of_the_api():
 
 
 def test_the_page_needs_no_other_host_and_nothing_inline():
-    html = FILES["index.html"].content.decode()
+    html = "".join(FILES[name].content.decode() for name in PAGES)
     assert re.findall(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", html) == []
     for name, file in FILES.items():
         urls = re.findall(r"https?://[^\s\"']+|(?<=[\"'(])//[^\s\"')]+", file.content.decode())
@@ -67,12 +68,12 @@ def test_the_page_needs_no_other_host_and_nothing_inline():
 
 
 def test_what_the_page_names_is_there():
-    html = FILES["index.html"].content.decode()
+    html = "".join(FILES[name].content.decode() for name in PAGES)
     named = set(re.findall(r"(?:src|href)=\"page/([^\"]+)\"", html))
     for name, file in FILES.items():
         if name.endswith(".js"):
             named |= set(re.findall(r"from \"\./([^\"]+)\"", file.content.decode()))
-    assert named == set(FILES) - {"index.html"}
+    assert named == set(FILES) - set(PAGES)
 
 
 def test_no_file_makes_markup_of_text():

@@ -161,6 +161,8 @@ def decide(
     order = np.zeros(len(judged.probability), np.int64)
     order_candidates(offsets, judged.probability, other.score, problems.entity, order)
     runner_up = _runner_ups(order, offsets, choice)
+    if policy.nil_is_a_candidate:
+        runner_up = runner_ups_before_nil(runner_up, judged, order, offsets)
     explained = np.flatnonzero((runner_up >= 0) & free)
     contributions = (
         system.contributions(problems, decoding, explained, runner_up[explained], clamp)
@@ -170,6 +172,17 @@ def decide(
     runner_up[~free] = NO_RUNNER_UP
     decided = policy.decide(judged, order, runner_up, offsets, free)
     return replace(decided, explained=explained, reasons=contributions)
+
+
+def runner_ups_before_nil(runner_up: Longs, judged: Judged, order: Longs, offsets: Longs) -> Longs:
+    """Replace NIL by the best other entity where the other entities together are likelier."""
+    size, first = np.diff(offsets), order[offsets[:-1]]
+    second, entity = runner_up == size - 1, ~judged.chose_nil & (first == judged.entity)
+    others = 1.0 - judged.link - judged.nil
+    replaced = np.flatnonzero(second & entity & (size > 2) & (others > judged.nil))
+    changed = runner_up.copy()
+    changed[replaced] = order[offsets[replaced] + 2]
+    return changed
 
 
 def with_unsearched(

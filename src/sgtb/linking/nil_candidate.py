@@ -24,7 +24,7 @@ from sgtb.text.normalization import normal_name
 
 GROUP = "nil"
 """Feature group of the columns that only the NIL candidate has."""
-REASON_LABELS = {**LABELS, GROUP: "no candidate fits"}
+REASON_LABELS = {**LABELS, GROUP: "fit of the candidates"}
 """Labels of all feature groups in reasons, by key."""
 NIL_FEATURES = ("nil", "nil_lead", "nil_name_outside", "nil_name_inside")
 """A constant 1; the ranker's lead of the best candidate over the next; counts in training documents

@@ -39,7 +39,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
         yield
         await run_in_threadpool(engine.close)
 
-    # No documentation pages: they would load scripts from other hosts.
+    # The documentation pages of FastAPI load scripts from other hosts; /docs is a page of ours.
     app = FastAPI(
         title="sgtb", version=sgtb.__version__, description=_ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None, redirect_slashes=False,

@@ -12,7 +12,7 @@ _TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
-_INDEX = "index.html"
+_PATHS = {"index.html": "/", "docs.html": "/docs"}
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ def page_files() -> dict[str, PageFile]:
 
 
 def router() -> APIRouter:
-    """Return the routes: the page at /, its other files below /page/."""
+    """Return the routes: the page at /, the API's documentation at /docs, files below /page/."""
     routes = APIRouter(include_in_schema=False)
     for name, file in page_files().items():
-        path = "/" if name == _INDEX else f"/page/{name}"
+        path = _PATHS.get(name, f"/page/{name}")
         routes.add_api_route(path, file.answer, methods=["GET", "HEAD"], response_model=None)
     return routes

@@ -13,6 +13,7 @@ from sgtb.linking.links import LinkedDocument
 from sgtb.linking.nil_candidate import REASON_LABELS
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import NotFoundError, OverloadedError
+from sgtb.serving.example_texts import example_texts
 from sgtb.serving.schemas import (
     BatchBody,
     BatchResponse,
@@ -217,4 +218,5 @@ def _kb(linker: Linker, settings: ServeSettings) -> dict[str, Any]:
         },
         "limits": {name: getattr(settings, name) for name in _LIMITS},
         "feature_labels": REASON_LABELS,
+        "examples": example_texts(linker.kb),
     }

@@ -221,6 +221,7 @@ class KbResponse(BaseModel):
     """The knowledge base, the model and the limits of the service.
 
     feature_labels  names of the feature groups that reasons refer to, for display
+    examples        short texts with ambiguous names: `name` and `text`
     """
 
     version: str
@@ -233,6 +234,7 @@ class KbResponse(BaseModel):
     model: ModelInfo
     limits: dict[str, Any]
     feature_labels: dict[str, str]
+    examples: list[dict[str, str]]
 
 
 class StatusResponse(BaseModel):

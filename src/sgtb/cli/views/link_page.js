@@ -44,8 +44,8 @@
     parts.push(head);
     if (link.reasons.length) {
       const other = link.candidates.find((c) => c.entity === link.runner_up);
-      const name = other ? other.title : link.runner_up === "NIL" ? "NIL" : link.runner_up;
-      parts.push(make("h3", "", `Why not ${name}`), reasons(link));
+      const name = other ? other.title : link.runner_up;
+      parts.push(make("h3", "", link.runner_up === "NIL" ? "Why a link" : `Why not ${name}`), reasons(link));
     }
     if (link.candidates.length > (link.entity === null || link.nil > 0 ? 0 : 1)) parts.push(make("h3", "", "Candidates"), candidates(link, about));
     panel.replaceChildren(...parts);
@@ -63,11 +63,8 @@
       if (!other) continue;
       const sign = reason.value < 0 ? "against" : "for", to = other.getClientRects()[0];
       other.classList.add(sign);
-      const [x1, x2] = [from, to].map((r) => r.left + r.width / 2 - box.left);
-      const [y1, y2] = [from, to].map((r) => r.top - box.top);
-      const lift = Math.min(y1, y2) - 14 - Math.abs(x1 - x2) / 12;
       const path = document.createElementNS(SVG, "path");
-      path.setAttribute("d", `M${x1} ${y1} C${x1} ${lift} ${x2} ${lift} ${x2} ${y2}`);
+      path.setAttribute("d", lineBetween(from, to, box, svg.childElementCount));
       path.setAttribute("class", sign);
       path.setAttribute("stroke-width", String(1 + 2.5 * Math.abs(reason.value) / most));
       svg.append(path);

@@ -27,13 +27,15 @@ _HEAD = """<!doctype html>
 def page_ends(name: str, title: str) -> tuple[str, str]:
     """Return the beginning of a page with its style, and its end with its script.
 
-    Each file comes after the one that all pages share; a policy allows only these.
+    Each file comes after those that all pages share; a policy allows only these.
     """
     folder = files("sgtb.cli.views")
     style, script = (
         "".join(folder.joinpath(f"{file}.{kind}").read_text("utf-8") for file in (_SHARED, name))
         for kind in ("css", "js")
     )
+    lines = files("sgtb.serving").joinpath("page/lines.js").read_text("utf-8")
+    script = lines.replace("export function", "function") + script
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; "
         f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'"

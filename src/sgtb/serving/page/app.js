@@ -3,7 +3,6 @@
 import * as address from "./address.js";
 import * as api from "./api.js";
 import { answerOf, make, makeButton, samePlace, setLabels, tiesOf } from "./dom.js";
-import { EXAMPLES } from "./examples.js";
 import * as graph from "./graph.js";
 import * as panel from "./panel.js";
 import * as sheet from "./sheet.js";
@@ -206,7 +205,7 @@ function download() {
 function theme() {
   const root = document.documentElement, system = matchMedia("(prefers-color-scheme: dark)");
   const dark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-  const update = () => $("theme").setAttribute("aria-pressed", String(dark()));
+  const update = () => { $("theme-label").textContent = dark() ? "Light theme" : "Dark theme"; };
   $("theme").addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
     try { localStorage.setItem("sgtb-theme", root.dataset.theme); } catch { /* not stored */ }
@@ -223,7 +222,20 @@ async function showKnowledgeBase() {
     setLabels(kb.feature_labels ?? {});
     const count = (value) => Number(value).toLocaleString("en");
     $("kb").textContent = `${count(kb.entities)} entities, ${count(kb.names)} names`;
-  } catch { /* optional */ }
+    return kb.examples ?? [];
+  } catch {
+    return [];  // optional
+  }
+}
+
+/** Offer the examples of the knowledge base, and link the text of the address or the first example. */
+async function begin() {
+  const examples = await showKnowledgeBase();
+  for (const { name, text: words } of examples) {
+    $("examples").append(makeButton("chip", name, () => start({ text: words, fixed: [] })));
+  }
+  $("examples").hidden = !examples.length;
+  if (!field.value) start(address.read(location.hash) ?? { text: examples[0]?.text ?? "", fixed: [] });
 }
 
 field.addEventListener("input", () => {
@@ -233,9 +245,6 @@ field.addEventListener("input", () => {
   sheet.dim(true);
   timer = setTimeout(run, TYPING_PAUSE);
 });
-for (const [name, words] of EXAMPLES) {
-  $("examples").append(makeButton("chip", name, () => start({ text: words, fixed: [] })));
-}
 $("clear").addEventListener("click", () => { start({ text: "", fixed: [] }); field.focus(); });
 $("copy").addEventListener("click", copy);
 $("download").addEventListener("click", download);
@@ -254,6 +263,5 @@ addEventListener("resize", () => {
 });
 
 theme();
-showKnowledgeBase();
 panel.hint();
-start(address.read(location.hash) ?? { text: EXAMPLES[0][1], fixed: [] });
+begin();

@@ -22,7 +22,13 @@ export function setLabels(given) {
 }
 
 export const kindOf = (type) => (Object.hasOwn(KINDS, type) ? type : "none");
-export const answerOf = (link) => (link.entity === null ? NOT_IN_KB : link.title);
+/** Whether an entity has the title of another candidate of the link. */
+export const sharesTitle = (entity, link) => link.candidates.some((other) => other.title === entity.title && other.entity !== entity.entity);
+/** Return the title of a link's entity, with its id where another candidate has the same title. */
+export function answerOf(link) {
+  if (link.entity === null) return NOT_IN_KB;
+  return sharesTitle(link, link) ? `${link.title} (${link.entity})` : link.title;
+}
 export const samePlace = (a, b) => a !== null && b !== null && a.start === b.start && a.end === b.end;
 export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 

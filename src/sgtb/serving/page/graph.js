@@ -2,7 +2,7 @@
 // knowledge base.
 
 import { about } from "./api.js";
-import { kindOf, makeSvg, rove, samePlace } from "./dom.js";
+import { answerOf, kindOf, makeSvg, rove, samePlace } from "./dom.js";
 
 const MAX_NODES = 40;
 const MAX_LOOKUPS = 24;  // nodes whose links are looked up
@@ -55,7 +55,7 @@ function nodesOf(links) {
   const found = new Map();
   links.forEach((link, at) => {
     if (link.entity === null) return;
-    if (!found.has(link.entity)) found.set(link.entity, { id: link.entity, title: link.title, type: link.type, places: [], x: 0, y: 0 });
+    if (!found.has(link.entity)) found.set(link.entity, { id: link.entity, title: answerOf(link), type: link.type, places: [], x: 0, y: 0 });
     found.get(link.entity).places.push(at);
   });
   return [...found.values()].slice(0, MAX_NODES).map((node, at) => Object.assign(node, { at }));

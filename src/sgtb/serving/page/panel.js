@@ -1,7 +1,7 @@
 // The panel: the candidates of one mention, and the reasons of the decision.
 
 import { about } from "./api.js";
-import { FOUND, KINDS, NOT_IN_KB, answerOf, kindOf, make, makeButton, percent, reasonWords, signed } from "./dom.js";
+import { FOUND, KINDS, NOT_IN_KB, answerOf, kindOf, make, makeButton, percent, reasonWords, sharesTitle, signed } from "./dom.js";
 
 const MAX_REASONS = 8;
 const MAX_UNFOLDED = 4;  // candidates
@@ -40,6 +40,7 @@ function head(link, free, act) {
   const line = make("p", "line");
   if (link.entity === null) line.append(make("span", "soft", NOT_IN_KB));
   else if (link.type) line.append(make("span", "kind", KINDS[link.type] ?? link.type));
+  if (sharesTitle(link, link)) line.append(make("span", "soft", link.entity));
   if (link.fixed) line.append(make("span", "badge", "your correction"));
   else if (link.confidence) line.append(make("strong", "", `confidence ${percent(link.confidence)}`));
   box.append(line);
@@ -69,13 +70,17 @@ function choices(link, free, act) {
   const from = link.fixed && free ? free : link;
   const others = from.candidates.slice();
   if (link.entity !== null && !others.some((other) => other.entity === link.entity)) others.unshift(link);
-  const list = make("ul", "choices");
-  const items = others.map((other) => choice(other, link, () => act.choose(other.entity)));
-  const least = Math.max(MAX_UNFOLDED, 1 + others.findIndex((other) => other.entity === link.entity));
-  const at = items.length > least + 1 ? least : items.length;
-  list.append(...items.slice(0, at));
-  if (at < items.length) list.append(make("li", "", folded(items.slice(at))));
-  list.append(choice({ entity: null, title: "None of these", type: "", probability: from.nil || null }, link, () => act.choose(null)));
+  const nil = { entity: null, title: "None of these", type: "", probability: from.nil || null };
+  const below = others.findIndex((other) => (other.probability ?? 1) < from.nil);
+  const last = below < 0 ? [nil] : [];  // stays visible below the folded candidates
+  if (below >= 0) others.splice(below, 0, nil);
+  const item = (other) => choice(other, link, () => act.choose(other.entity));
+  const visible = (other) => other === nil || other.entity === link.entity;
+  const least = Math.max(MAX_UNFOLDED, 1 + others.findLastIndex(visible));
+  const at = others.length > least + 1 ? least : others.length;
+  const list = make("ul", "choices", ...others.slice(0, at).map(item));
+  if (at < others.length) list.append(make("li", "", folded(others.slice(at).map(item))));
+  list.append(...last.map(item));
   const heading = make("h3", "", link.fixed && free ? "Candidates before the correction" : "Candidates");
   heading.id = "choices-label";
   list.setAttribute("aria-labelledby", heading.id);
@@ -92,6 +97,7 @@ function choice(other, link, act) {
   const chosen = other.entity === link.entity;
   const number = other.probability ?? null;
   const name = make("span", "name", other.title);
+  if (sharesTitle(other, link)) name.append(" ", make("span", "soft", other.entity));
   if (other.entity !== null && other.type) name.append(" ", make("span", "kind", KINDS[other.type] ?? other.type));
   const row = make("span", "row", name, make("span", "number", number === null ? "" : percent(number)));
   const fill = make("i");
@@ -111,7 +117,7 @@ function why(link, requested) {
     return [make("h3", "", "Why"), make("p", "soft small", words)];
   }
   const other = link.candidates.find((candidate) => candidate.entity === link.runner_up);
-  const runnerUp = other ? other.title : link.runner_up === "NIL" ? "none of these" : link.runner_up;
+  const runnerUp = other ? answerOf({ ...other, candidates: link.candidates }) : link.runner_up;
   const most = Math.max(...link.reasons.map((reason) => Math.abs(reason.value)), 1e-9);
   const list = make("ul", "reasons");
   for (const reason of link.reasons.slice(0, MAX_REASONS)) list.append(bar(reason, most));
@@ -120,7 +126,7 @@ function why(link, requested) {
     const value = rest.reduce((sum, reason) => sum + reason.value, 0);
     list.append(bar({ kind: "features", name: `${rest.length} more`, value }, most));
   }
-  const parts = [make("h3", "", link.entity === null ? "Why no link" : `Why not ${runnerUp}`), list];
+  const parts = [make("h3", "", link.entity === null ? "Why no link" : link.runner_up === "NIL" ? "Why a link" : `Why not ${runnerUp}`), list];
   if (typeof link.lead === "number") parts.push(make("p", "row total", make("span", "", "sum"), make("span", "number", signed(link.lead))));
   return parts;
 }

@@ -1,6 +1,7 @@
 // The text with its mentions marked, and lines from the selected mention to those that influence it.
 
 import { KINDS, answerOf, kindOf, make, makeSvg, percent, rove, samePlace, tiesOf } from "./dom.js";
+import { lineBetween } from "./lines.js";
 
 const sheet = document.getElementById("sheet");
 let marks = [];
@@ -64,23 +65,16 @@ export function connect(links, opened) {
   const text = sheet.firstElementChild, box = text.getBoundingClientRect();
   const most = Math.max(...ties.map((tie) => Math.abs(tie.value)));
   const svg = makeSvg("svg", { class: "lines", "aria-hidden": "true" });
-  for (const tie of ties) {
+  for (const [number, tie] of ties.entries()) {
     const other = marks[tie.mention], sign = tie.value < 0 ? "against" : "for";
     other.classList.add(sign);
     svg.append(makeSvg("path", {
-      d: arc(marks[place].getClientRects()[0], other.getClientRects()[0], box),
+      d: lineBetween(marks[place].getClientRects()[0], other.getClientRects()[0], box, number),
       class: sign, ...(sign === "for" ? { pathLength: 1 } : {}),  // dashes keep their own length
       "stroke-width": (1 + 3 * Math.abs(tie.value) / most).toFixed(2),
     }));
   }
   text.append(svg);
-}
-
-function arc(from, to, box) {
-  const [x1, x2] = [from, to].map((r) => r.left + r.width / 2 - box.left);
-  const [y1, y2] = [from, to].map((r) => r.top - box.top + 1);
-  const lift = Math.min(y1, y2) - 12 - Math.min(26, Math.abs(x1 - x2) / 14);
-  return `M${x1} ${y1} C${x1} ${lift} ${x2} ${lift} ${x2} ${y2}`;
 }
 
 /** Scroll the selected mention into view: on a narrow page the panel may cover it. */
