@@ -2,7 +2,7 @@
 
 import * as address from "./address.js";
 import * as api from "./api.js";
-import { answerOf, make, makeButton, samePlace, setLabels, tiesOf } from "./dom.js";
+import { answerOf, make, makeButton, samePlace, setLabels } from "./dom.js";
 import * as graph from "./graph.js";
 import * as panel from "./panel.js";
 import * as sheet from "./sheet.js";
@@ -78,8 +78,9 @@ function showOpened() {
     opened = null;
     panel.hint();
   } else {
-    const supported = tiesOf(links, links.indexOf(link)).filter((tie) => tie.outgoing && tie.value > 0);
-    panel.show(link, supported.map((tie) => links[tie.mention]), fixed.length ? freeOf(link) : null, withReasons(), {
+    const place = links.indexOf(link);
+    const supported = links.filter((other) => other.reasons.some((reason) => reason.mention === place && reason.value > 0));
+    panel.show(link, supported, fixed.length ? freeOf(link) : null, withReasons(), {
       choose: (entity) => correct(link, entity),
       release: () => release(link),
       close: () => close(true),

@@ -48,11 +48,11 @@ export function reasonWords(reason) {
 export function tiesOf(links, place) {
   const ties = new Map();
   for (const { mention, value } of links[place].reasons) {
-    if (links[mention ?? -1]) ties.set(mention, { mention, value, outgoing: false });
+    if (links[mention ?? -1]) ties.set(mention, { mention, value });
   }
   links.forEach((link, mention) => {
     const reason = link.reasons.find((other) => other.mention === place);
-    if (reason && !ties.has(mention)) ties.set(mention, { mention, value: reason.value, outgoing: true });
+    if (reason && !ties.has(mention)) ties.set(mention, { mention, value: reason.value });
   });
   return [...ties.values()];
 }
