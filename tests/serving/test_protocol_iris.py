@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgtb.serving.protocols.entity_iris import entity_iri, local_name, nil_iri
+from sgtb.kb.build.list_build import build_list
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.serving.protocols.entity_iris import entity_iri, local_name, nil_iri, prefix_of
+from sgtb.starter import KB
 
 WIKI = "https://en.wikipedia.org/wiki/"
 OWN = "https://example.org/entity/"
@@ -45,3 +48,12 @@ def test_an_address_says_no_more_than_the_id(id):
 
 def test_what_is_not_there_has_an_address_too():
     assert nil_iri("A B/c") == "http://aksw.org/notInWiki/A_B%2Fc"
+
+
+def test_the_prefix_is_that_of_the_knowledge_base(tmp_path):
+    (tmp_path / "list.csv").write_text("id,name\n7,Seven\n", "utf-8")
+    build_list(tmp_path / "list.csv", tmp_path / "kb")
+    with KnowledgeBase.open(tmp_path / "kb") as own, KnowledgeBase.open(KB) as known:
+        assert prefix_of(own, None) == "urn:sgtb:entity:"
+        assert prefix_of(own, OWN) == OWN
+        assert prefix_of(known, None) == WIKI

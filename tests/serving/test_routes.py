@@ -343,3 +343,19 @@ def test_no_answer_tells_of_the_inside(caplog):
             assert not any(word in answer.text for word in ("secret", "/etc", "Traceback", ".py"))
         assert client.get("/api/kb").status_code == 500, "the fake has little to tell"
     assert "a secret" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "type_", [None, "application/x-www-form-urlencoded", "text/plain", "application/json"]
+)
+def test_json_is_read_whatever_its_content_type(client, type_):
+    headers = {} if type_ is None else {"content-type": type_}
+    body = b'{"text": "Jordan met Pippen."}'
+    answer = client.post("/api/link", content=body, headers=headers)
+    assert answer.status_code == 200
+    assert [link["entity"] for link in answer.json()["links"]] == [
+        "Michael Jordan", "Scottie Pippen",
+    ]  # fmt: skip
+    refused = client.post("/api/link", content=b"text=Jordan", headers=headers)
+    assert refused.status_code == 422
+    assert "JSON" in refused.json()["error"]["message"]

@@ -2,9 +2,11 @@
 
 import json
 import time
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
 import sgtb
@@ -59,9 +61,24 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+class JsonRoute(APIRoute):
+    """A route that reads every body as JSON: `curl -d` declares its body as a form."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler."""
+        handle = super().get_route_handler()
+
+        async def handle_json(request: Request) -> Response:
+            others = [one for one in request.scope["headers"] if one[0] != b"content-type"]
+            headers = [*others, (b"content-type", b"application/json")]
+            return await handle(Request({**request.scope, "headers": headers}, request.receive))
+
+        return handle_json
+
+
 def router(engine: Engine, settings: ServeSettings) -> APIRouter:
     """Return the routes."""
-    api = APIRouter()
+    api = APIRouter(route_class=JsonRoute)
     linking = refusals(400, 408, 413, 503)
 
     @api.post("/api/link", response_model=LinkResponse, responses=linking, tags=["link"])

@@ -4,8 +4,6 @@ from dataclasses import dataclass, fields
 
 from sgtb.core.errors import SettingsError
 
-WIKIPEDIA = "https://en.wikipedia.org/wiki/"
-
 
 @dataclass(frozen=True)
 class ServeSettings:
@@ -27,7 +25,8 @@ class ServeSettings:
     together                documents linked in one batch
     together_characters     total text length of a batch; a longer text is linked alone
     threads                 linking threads
-    entity_prefix           prefix of entity IRIs in the protocols that have IRIs
+    entity_prefix           prefix of entity IRIs in the protocols that have IRIs; None: that of the
+                            knowledge base
     allow_origins           web origins whose pages may call the service
     """
 
@@ -47,7 +46,7 @@ class ServeSettings:
     together: int = 32
     together_characters: int = 50_000
     threads: int = 1
-    entity_prefix: str = WIKIPEDIA
+    entity_prefix: str | None = None
     allow_origins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

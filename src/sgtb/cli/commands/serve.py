@@ -68,8 +68,12 @@ def serve(
         ),
     ] = None,
     entity_prefix: Annotated[
-        str,
-        typer.Option(metavar="URI", help="Prefix of entity URIs in the protocols that have URIs."),
+        str | None,
+        typer.Option(
+            metavar="URI",
+            help="Prefix of entity URIs in the protocols that have URIs. Default: Wikipedia's for "
+            "a knowledge base of Wikipedia, otherwise urn:sgtb:entity:.",
+        ),
     ] = DEFAULT.entity_prefix,
     fuzzy: Fuzzy = None,
     any_case: AnyCase = False,

@@ -3,14 +3,30 @@
 import re
 from urllib.parse import quote
 
+from sgtb import starter
 from sgtb.formats.rdf_turtle import ITEM, WIKIDATA
+from sgtb.kb.knowledge_base import KnowledgeBase
 
+WIKIPEDIA = "https://{language}.wikipedia.org/wiki/"
+OWN = "urn:sgtb:entity:"
+"""Prefix of knowledge bases that are not of Wikipedia."""
 NOT_IN_KB = "http://aksw.org/notInWiki/"
 """Prefix by which GERBIL recognises NIL."""
 _IRI = re.compile(r"https?://[^\x00-\x20<>\"{}|\\^`]+")
 _SAFE = "(),'!*:;@$~"
 """Besides letters and digits; no slash, as an id is no path, and no plus, a space to Java."""
 _BY_TITLE = ("/wiki/", "/resource/")
+
+
+def prefix_of(kb: KnowledgeBase, given: str | None) -> str:
+    """Return the given prefix, or else Wikipedia's for its titles, and a URN for other ids."""
+    if given is not None:
+        return given
+    origin = kb.state.origin
+    if origin.get("kind") == "wiki":
+        return WIKIPEDIA.format(language=origin.get("language") or "en")
+    of_titles = origin.get("built from") == "pprforned" or kb.path.resolve() == starter.KB.resolve()
+    return WIKIPEDIA.format(language="en") if of_titles else OWN
 
 
 def entity_iri(id: str, title: str, prefix: str) -> str:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import TooManyError
 from sgtb.serving.link_requests import Options
+from sgtb.serving.protocols.entity_iris import prefix_of
 from sgtb.serving.protocols.form_bodies import text_of
 from sgtb.serving.protocols.nif_turtle import (
     MEDIA_TYPE,
@@ -45,7 +46,8 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
                 settings.max_batch,
             )
         linked = await asyncio.gather(*(link_context(context) for context in contexts))
-        body = await to_thread.run_sync(turtle, linked, settings.entity_prefix)
+        prefix = prefix_of(engine.linker.kb, settings.entity_prefix)
+        body = await to_thread.run_sync(turtle, linked, prefix)
         return Response(body, media_type=_response_type(request))
 
     async def link_context(context: Context) -> LinkedContext:

@@ -13,7 +13,7 @@ from sgtb.kb.knowledge_base import TOP, KnowledgeBase
 from sgtb.linking.links import Alternative, Link
 from sgtb.serving.engine import Engine
 from sgtb.serving.link_requests import Options
-from sgtb.serving.protocols.entity_iris import entity_iri, local_name
+from sgtb.serving.protocols.entity_iris import entity_iri, local_name, prefix_of
 from sgtb.serving.protocols.form_bodies import fields_of
 from sgtb.serving.protocols.marked_text import Spotted, read_markup, read_spots, read_xml
 from sgtb.serving.protocols.nif_turtle import MEDIA_TYPE, LinkedContext, turtle, wants_turtle
@@ -60,7 +60,6 @@ class SpotlightQuery:
 def router(engine: Engine, settings: ServeSettings) -> APIRouter:
     """Return the routes, each for GET and POST."""
     routes = APIRouter(include_in_schema=False)
-    prefix = settings.entity_prefix
     some = Options(candidates=min(2, settings.max_candidates))
     many = Options(candidates=min(TOP, settings.max_candidates))
 
@@ -71,6 +70,7 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
     async def annotated(request: Request, query: SpotlightQuery) -> Response:
         links = await links_of(query, some)
         kb = engine.linker.kb
+        prefix = prefix_of(kb, settings.entity_prefix)
         if wants_turtle(request):
             kept = [link for link, _ in _kept(query, links, kb)]
             linked = LinkedContext("", query.spotted.text, [("", link) for link in kept])
@@ -97,6 +97,7 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         query = await _read_query(request)
         links = await links_of(query, many)
         kb = engine.linker.kb
+        prefix = prefix_of(kb, settings.entity_prefix)
         return await _json(lambda: _forms(query, _candidates(query, links, kb, prefix)))
 
     async def spot(request: Request) -> Response:
