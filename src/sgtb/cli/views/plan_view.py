@@ -1,0 +1,71 @@
+"""Predicted costs as tables and lines."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from sgtb.cli.views.train_view import number_table
+
+if TYPE_CHECKING:
+    from sgtb.capacity.cost_model import Estimate
+    from sgtb.wikipedia.download.job_folder import JobFolder
+
+
+def print_plan(estimates: Mapping[str, Sequence["Estimate"]], checks: Sequence[Any]) -> None:
+    """Print a table with a row per workload and number of workers, and the model's error."""
+    table = number_table("workload", "workers", "hours", "core-hours", "disk GB", "memory GB")
+    for name, found in estimates.items():
+        for number, estimate in enumerate(found):
+            table.add_row(
+                "" if number else name, f"{estimate.cluster.workers:,}", _three(estimate.hours),
+                _three(estimate.core_hours), _three(estimate.disk_bytes / 1e9),
+                _three(estimate.memory_bytes / 1e9),
+            )  # fmt: skip
+    Console(width=110).print(table)
+    for check in checks:
+        print(
+            f"{check['run']}: measured {_three(check['measured'])} core seconds, predicted "
+            f"{_three(check['predicted'])} ({check['error']:+.0%})"
+        )
+
+
+def job_lines(job: "JobFolder", source: str, estimate: "Estimate", free: int) -> Iterator[str]:
+    """Yield what the remaining stages of a job take."""
+    remaining = job.remaining()
+    workers = estimate.cluster.workers
+    files = len(job.dump.files)
+    yield (
+        f"{job.dump.wiki} {job.dump.date}: {files} file{'' if files == 1 else 's'}, "
+        f"{job.dump.size / 1e6:,.1f} MB, from {source}"
+    )
+    total = 0.0
+    for stage in estimate.stages:
+        if stage.name in remaining:
+            seconds = stage.seconds(workers)
+            if stage.name == "download":
+                seconds *= job.missing_bytes() / job.dump.size
+            total += seconds
+            yield f"  {stage.name:9} {duration(seconds)}"
+    disk = estimate.disk_bytes
+    yield (
+        f"in all about {duration(total)} with {workers} workers (download at "
+        f"{estimate.cluster.download:g} MB/s), {disk / 1e9:,.1f} GB of disk ({free / 1e9:,.1f} GB "
+        f"free), {estimate.memory_bytes / 1e9:,.1f} GB of memory"
+    )
+    if free < disk:
+        yield f"warning: {job.path} may run out of disk"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that fits."""
+    if seconds < 90:
+        return f"{seconds:,.0f} s"
+    return f"{seconds / 60:,.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
+
+
+def _three(value: float) -> str:
+    """Return a number with about three digits."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
