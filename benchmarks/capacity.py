@@ -13,10 +13,10 @@ import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import sgtb.capacity
 from benchmarks.dump_generated import DumpShape, write_dump
@@ -43,12 +43,12 @@ class CapacityExtent:
     shipped    bytes of a file that is copied
     """
 
-    dumps: tuple[int, ...] = (40_000_000, 80_000_000, 160_000_000, 400_000_000)
-    pages: tuple[int, ...] = (100, 200, 400, 800)
-    documents: int = 1_000
-    lengths: tuple[int, ...] = (500, 2_000, 8_000)
-    entities: tuple[int, ...] = (25_000, 50_000, 100_000, 250_000)
-    shipped: int = 400_000_000
+    dumps: tuple[int, ...] = (20_000_000, 40_000_000, 80_000_000, 160_000_000)
+    pages: tuple[int, ...] = (100, 200, 400)
+    documents: int = 400
+    lengths: tuple[int, ...] = (500, 2_000, 6_000)
+    entities: tuple[int, ...] = (20_000, 40_000, 100_000)
+    shipped: int = 200_000_000
 
 
 QUICK = CapacityExtent(
@@ -78,7 +78,7 @@ class Measurement:
         self._folder, self._extent = folder, extent
         self._costs: dict[str, float] = {}
         self._model, self._kb = folder / "model", folder / "kb"
-        self._dump = folder / "dump.xml.bz2"
+        self._dump, self._texts = folder / "dump.xml.bz2", folder / "texts.json"
 
     def costs(self) -> Costs:
         """Return the fitted costs."""
@@ -121,9 +121,8 @@ class Measurement:
         runs = []
         for pages in self._extent.pages:
             say(f"training on {pages} pages ...")
-            runs.append(
-                ask("capacity_probe.train", self._dump, self._kb, pages, self._model)
-            )  # fmt: skip
+            words = (self._dump, self._kb, pages, self._model, self._texts)
+            runs.append(ask("capacity_probe.train", *words))
         *fitted, last = runs
         line = fit_line([run["pages"] for run in fitted], [run["seconds"] for run in fitted])
         self._costs |= {
@@ -138,7 +137,7 @@ class Measurement:
 
         def run(documents: int, length: int, jobs: int) -> Any:
             say(f"linking {documents:,} documents of {length:,} characters, {jobs} workers ...")
-            words = (self._model, self._kb, self._dump, documents, length, jobs)
+            words = (self._model, self._kb, self._texts, documents, length, jobs)
             return ask("capacity_probe.link", *words)
 
         runs = [run(n, length, 1) for length in self._extent.lengths]
@@ -191,30 +190,28 @@ class Measurement:
     def _write_dump(self, size: int) -> tuple[int, int]:
         """Write a multistream dump of real pages, or of generated ones; return both sizes."""
         plain = self._folder / "dump.xml"
-        source = real_dump()
-        if source is None:
-            write_dump(plain, DumpShape(size, titles=max(2000, size // 10_000)))
-        else:
-            write_part(source, plain, size)
-        xml = plain.stat().st_size
+        if not plain.exists():
+            source, most = real_dump(), self._extent.dumps[-1]
+            if source is None:
+                write_dump(plain, DumpShape(most, titles=max(2000, most // 10_000)))
+            else:
+                write_repeated(source, plain, most)
+        xml = 0
         with open(plain, "rb") as read, open(self._dump, "wb") as packed:
-            while data := read.read(_STREAM):
+            for data in _beginning(read, size):
+                xml += len(data)
                 packed.write(bz2.compress(data))
-        plain.unlink()
         return xml, self._dump.stat().st_size
 
 
-def write_part(source: Path, path: Path, size: int) -> None:
-    """Write the first pages of a real dump, repeated under other titles if there are too few."""
-    write_repeated(source, path, size)
-    with open(path, "rb+") as file:
-        file.seek(max(0, size - 1_000_000))
-        tail = file.read()
-        end = tail.find(b"</page>")
-        if end >= 0:
-            file.seek(max(0, size - 1_000_000) + end + len(b"</page>"))
-            file.truncate()
-            file.write(b"\n</mediawiki>\n")
+def _beginning(dump: BinaryIO, size: int) -> Iterator[bytes]:
+    """Yield the first pages of a dump in parts, up to the page that exceeds `size`."""
+    done = 0
+    while (data := dump.read(_STREAM)) and done + len(data) < size:
+        done += len(data)
+        yield data
+    end = data.find(b"</page>")
+    yield data[: end + len(b"</page>")] + b"\n</mediawiki>\n" if end >= 0 else data
 
 
 def through_zero(x: Sequence[float], y: Sequence[float]) -> float:

@@ -67,8 +67,8 @@ def build(dump: str, place: str, workers: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def train(dump: str, place: str, pages: str, model: str) -> dict[str, Any]:
-    """Read held-out pages, and train a linker on their links."""
+def train(dump: str, place: str, pages: str, model: str, texts: str) -> dict[str, Any]:
+    """Read held-out pages, and train a linker on their links; write the texts of some."""
     from sgtb.cli.commands.train import grow, prepare_given
     from sgtb.cli.train_input import TrainingOptions, from_links
     from sgtb.core.progress import silent
@@ -82,24 +82,23 @@ def train(dump: str, place: str, pages: str, model: str) -> dict[str, Any]:
         prepared = prepare_given(kb, given, settings, "none", True)
         grow(prepared, settings, given, None, True).save(model)
         end = processor_seconds()
+    Path(texts).write_text(json.dumps([document.text for document in given.train.documents]))
     return {"links": middle - begin, "seconds": end - middle, "pages": int(pages)}
 
 
 def link(
-    model: str, place: str, dump: str, documents: str, characters: str, jobs: str
+    model: str, place: str, texts: str, documents: str, characters: str, jobs: str
 ) -> dict[str, Any]:
-    """Link beginnings of pages, after a first pass over some; count what is printed."""
-    from sgtb.core.progress import silent
-    from sgtb.kb.knowledge_base import KnowledgeBase
+    """Link parts of pages, after a first pass over some; count what is printed."""
     from sgtb.linking.linker import Linker
-    from sgtb.wikipedia.build.link_documents import read_link_documents
 
     n, size = int(documents), int(characters)
-    with KnowledgeBase.open(place) as kb:
-        read = read_link_documents([Path(dump)], kb, 800, 1, silent)
-    texts = [d.text[i : i + size] for split in read.documents.values() for d in split
-             for i in range(0, len(d.text) - size, size)]  # fmt: skip
-    chosen = list(islice(cycle(texts), n))
+    parts = [
+        text[i : i + size]
+        for text in json.loads(Path(texts).read_text())
+        for i in range(0, len(text) - size, size)
+    ]
+    chosen = list(islice(cycle(parts), n))
     with Linker.load(model, place) as linker:
         list(linker.pipe(chosen[:64]))
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

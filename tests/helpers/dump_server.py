@@ -20,7 +20,7 @@ class DumpServer(ThreadingHTTPServer):
     cuts      bytes after which the next responses for a file name end, one entry each
     errors    statuses of the next responses for a file name, one entry each
     ranges    whether it answers requests for ranges
-    flowing   cleared to hold all responses after their first half
+    flowing   cleared to hold responses for parts after their first half
     requests  paths and ranges that were requested
     """
 
@@ -108,7 +108,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.shutdown(1)
             return
-        self.server.flowing.wait(60)
+        if self.path.endswith(".bz2"):
+            self.server.flowing.wait(60)
         self.wfile.write(data[half:])
 
 
