@@ -82,19 +82,23 @@ def plan(
     costs = Costs.of(record["costs"])
     clusters = [Cluster(n, cores, network, download) for n in workers or _WORKERS]
     found = {}
-    for workload in chosen.values():
+    for key, workload in chosen.items():
         if workload.documents:
             workload = replace(workload, characters=characters, kb_xml=kb_xml_gb * GB)
-        found[workload.name] = [workload.estimate(costs, cluster) for cluster in clusters]
+        found[key] = [workload.estimate(costs, cluster) for cluster in clusters]
+    described = {key: workload.name for key, workload in chosen.items()}
     if as_json:
         print_json({
-            "workloads": {name: [one.to_dict() for one in all_] for name, all_ in found.items()},
+            "workloads": {
+                key: {"name": described[key], "estimates": [one.to_dict() for one in estimates]}
+                for key, estimates in found.items()
+            },
             **record,
         })  # fmt: skip
         return
     from sgtb.cli.views.plan_view import print_plan
 
-    print_plan(found, record["checks"])
+    print_plan(found, described, record["checks"])
 
 
 def _described(xml_gb: float | None, entities: int | None, documents: int | None) -> str:

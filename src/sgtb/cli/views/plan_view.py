@@ -12,20 +12,27 @@ if TYPE_CHECKING:
     from sgtb.wikipedia.download.job_folder import JobFolder
 
 
-def print_plan(estimates: Mapping[str, Sequence["Estimate"]], checks: Sequence[Any]) -> None:
-    """Print a table with a row per workload and number of workers, and the model's error."""
+def print_plan(
+    estimates: Mapping[str, Sequence["Estimate"]], names: Mapping[str, str], checks: Sequence[Any]
+) -> None:
+    """Print a table with a row per workload and number of workers, and the model's error.
+
+    names  descriptions of the workloads
+    """
     table = number_table("workload", "workers", "hours", "core-hours", "disk GB", "memory GB")
-    for name, found in estimates.items():
+    for key, found in estimates.items():
         for number, estimate in enumerate(found):
             table.add_row(
-                "" if number else name, f"{estimate.cluster.workers:,}", _three(estimate.hours),
+                "" if number else key, f"{estimate.cluster.workers:,}", _three(estimate.hours),
                 _three(estimate.core_hours), _three(estimate.disk_bytes / 1e9),
                 _three(estimate.memory_bytes / 1e9),
             )  # fmt: skip
-    Console(width=110).print(table)
+    Console().print(table)
+    for key in estimates:
+        print(f"{key}: {names[key]}")
     for check in checks:
         print(
-            f"{check['run']}: measured {_three(check['measured'])} core seconds, predicted "
+            f"checked: {check['run']}: {_three(check['measured'])} core seconds, predicted "
             f"{_three(check['predicted'])} ({check['error']:+.0%})"
         )
 
