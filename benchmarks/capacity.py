@@ -24,7 +24,7 @@ from benchmarks.dump_repeated import real_dump, write_repeated
 from benchmarks.kb_generated import ListShape, write_list
 from benchmarks.machine import machine
 from benchmarks.measure import fit_line, rounded
-from benchmarks.probes import ask
+from benchmarks.probes import ask, watch
 from sgtb.capacity.cost_model import GB, MB, Cluster, Costs, StageCost, link_cost, list_cost
 
 OUT = Path(sgtb.capacity.__file__).parent / "costs.json"
@@ -77,6 +77,7 @@ class Measurement:
     def __init__(self, folder: Path, extent: CapacityExtent) -> None:
         self._folder, self._extent = folder, extent
         self._costs: dict[str, float] = {}
+        self._xml = 0.0
         self._model, self._kb = folder / "model", folder / "kb"
         self._dump, self._texts = folder / "dump.xml.bz2", folder / "texts.json"
 
@@ -112,7 +113,7 @@ class Measurement:
             "packed_share": last["packed"] / last["xml"],
             "kb_share": last["kb_bytes"] / last["xml"],
             "work_share": last["work_bytes"] / last["xml"],
-            "build_mb": ask("capacity_probe.bare")["memory"] / MB,
+            "build_mb": ask("capacity_probe.bare")["anon_mb"],
         }
         self._xml = last["xml"]
         return f"build, {last['xml'] / MB:,.0f} MB of XML, 2 workers", last["seconds"]
@@ -149,7 +150,7 @@ class Measurement:
             "link_kb": line.slope,
             "result_kb": runs[0]["bytes"] / n / kilos[0],
             "worker_start": statistics.median(starts),
-            "worker_mb": runs[0]["memory"] / MB,
+            "worker_mb": runs[-1]["anon_mb"],
         }
         more = run(4 * n, 1_000, 2)
         return [(f"link, {4 * n:,} documents of 1,000 characters, 2 workers", more["seconds"])]
@@ -161,15 +162,17 @@ class Measurement:
             write_list(path, ListShape(entities))
             shutil.rmtree(place, ignore_errors=True)
             say(f"building from a list of {entities:,} entities ...")
-            runs.append(ask("capacity_probe.entity_list", path, place))
+            answer, peak = watch("capacity_probe.entity_list", path, place)
+            runs.append(answer | {"memory": peak.anon_mb * MB})
         *fitted, last = runs
         x = [run["entities"] for run in fitted]
         self._costs |= {
             "list_entity": through_zero(x, [run["seconds"] for run in fitted]),
             "list_bytes": last["kb_bytes"] / last["entities"],
-            "list_memory": fit_line(
-                [run["entities"] for run in runs], [run["memory"] for run in runs]
-            ).slope,
+            "list_memory": max(
+                0.0,
+                fit_line([run["entities"] for run in runs], [run["memory"] for run in runs]).slope,
+            ),
         }
         return f"list, {last['entities']:,} entities", last["seconds"]
 
@@ -216,7 +219,7 @@ def _beginning(dump: BinaryIO, size: int) -> Iterator[bytes]:
 
 def through_zero(x: Sequence[float], y: Sequence[float]) -> float:
     """Return the slope of the line through zero, by least relative squares."""
-    return statistics.mean(b / a for a, b in zip(x, y, strict=True))
+    return statistics.fmean(b / a for a, b in zip(x, y, strict=True))
 
 
 def say(line: str) -> None:

@@ -14,6 +14,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+from benchmarks.resident import resident
+
 HOLD_OUT = 0.2
 
 
@@ -101,14 +103,14 @@ def link(
     chosen = list(islice(cycle(parts), n))
     with Linker.load(model, place) as linker:
         list(linker.pipe(chosen[:64]))
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         begin = processor_seconds()
         written = 0
         for document in linker.pipe(chosen, jobs=int(jobs)):
             written += len(json.dumps(document.to_dict()))
+        memory = resident().anon_mb
         linker.close()  # ends the workers, whose time then counts
         seconds = processor_seconds() - begin
-    return {"seconds": seconds, "bytes": written, "memory": memory, "documents": len(chosen)}
+    return {"seconds": seconds, "bytes": written, "anon_mb": memory, "documents": len(chosen)}
 
 
 def start(model: str, place: str) -> dict[str, Any]:
@@ -124,13 +126,11 @@ def entity_list(path: str, place: str) -> dict[str, Any]:
     """Build from a list."""
     from sgtb.kb.build.list_build import build_list
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     begin = processor_seconds()
     report = build_list(Path(path), Path(place))
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
     return {
         "seconds": processor_seconds() - begin, "entities": report.entities,
-        "kb_bytes": folder_bytes(Path(place)), "memory": memory,
+        "kb_bytes": folder_bytes(Path(place)),
     }  # fmt: skip
 
 
@@ -144,10 +144,10 @@ def ship(source: str, target: str) -> dict[str, Any]:
 
 
 def bare() -> dict[str, Any]:
-    """Import what a process of a build imports; memory in bytes."""
+    """Import what a process of a build imports."""
     import sgtb.wikipedia.build.dump_build  # noqa: F401
 
-    return {"memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+    return {"anon_mb": resident().anon_mb}
 
 
 _TASKS: dict[str, Callable[..., dict[str, Any]]] = {

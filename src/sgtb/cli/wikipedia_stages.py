@@ -7,12 +7,12 @@ from typing import Any
 
 from sgtb.cli.train_input import TrainingOptions, from_links, say
 from sgtb.cli.views.progress_views import StageProgress
-from sgtb.core.errors import import_extra
+from sgtb.core.errors import DumpError, import_extra
 from sgtb.core.files import write_whole
 from sgtb.wikipedia.download.job_folder import JobFolder
 
-_BYTES_PER_ARTICLE = 3_000
-"""Compressed bytes per article, for a first guess; from 1,200 (Simple English) to 5,500."""
+_BYTES_PER_ARTICLE = 5_000
+"""Compressed bytes per article, rather too many: more pages are held out than needed."""
 _MIN_SHARE, _MAX_SHARE = 0.005, 0.4
 
 
@@ -92,6 +92,13 @@ def _train(job: JobFolder, options: StageOptions) -> None:
         with StageProgress(options.quiet) as progress:
             given = from_links(
                 kb, job.dumps, job.settings.pages, options.workers, options.quiet, progress
+            )
+        counts = [len(given.train.documents), len(given.dev.documents), len(given.test)]
+        if counts[0] < 2 or 0 in counts:
+            raise DumpError(
+                f"{counts[0]} train, {counts[1]} dev and {counts[2]} test pages held out, too few "
+                f"to train and test with; use a new folder, a larger --hold-out than "
+                f"{job.settings.hold_out:g}, and --dump-dir {job.dumps[0].parent}"
             )
         write_documents(given.test, job.test, "jsonl")
         settings = TrainingOptions(threads=options.threads).settings(given)

@@ -76,6 +76,15 @@ def test_files_at_hand_give_a_working_linker(at_hand):
     assert told["test_documents"] >= 10
 
 
+def test_too_few_held_out_pages(at_hand, tmp_path):
+    files = json.loads((at_hand / "state.json").read_text())["settings"]["dump_dir"]
+    given = ("simple", "-o", tmp_path / "few", "--dump-dir", files, "--hold-out", 0.01, *OPTIONS)
+    told = run(*given, code=1).stderr
+    assert "5 train, 0 dev and 0 test pages held out, too few to train and test with" in told
+    assert f"a larger --hold-out than 0.01, and --dump-dir {files}" in told
+    assert (tmp_path / "few" / "kb" / "kb.json").exists()
+
+
 class Process:
     """The command in a process of its own, which is killed at a moment."""
 
@@ -203,7 +212,8 @@ def test_real_dumps_from_a_server(data, tmp_path):
         server.publish("enwiki", DATE, parts)
         server.cuts[f"enwiki-{DATE}-pages-articles-multistream{ends[0]}"] = [400_000, 1_000_000]
         folder = tmp_path / "en"
-        run("en", "-o", folder, "--mirror", server.url, *OPTIONS, "--red-links", "1")
+        few = ("--pages", "12", "--hold-out", "0.3", "--red-links", "1")
+        run("en", "-o", folder, "--mirror", server.url, *OPTIONS, *few)
     with Linker.from_pretrained(folder / "linker") as linker:
         assert any(link.entity == "Anarchism" for link in linker("Anarchism is old.").links)
 

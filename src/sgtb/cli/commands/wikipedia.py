@@ -135,9 +135,9 @@ def wikipedia(
     check_packages()
     wiki = wiki_of(language)
     folder = output if output is not None else Path(wiki)
+    place = "" if dump_dir is None else str(dump_dir.resolve())
     given = {
-        "pages": pages, "hold_out": hold_out, "red_links": red_links,
-        "dump_dir": None if dump_dir is None else str(dump_dir.resolve()),
+        "pages": pages, "hold_out": hold_out, "red_links": red_links, "dump_dir": place or None
     }  # fmt: skip
     job = JobFolder.read(folder)
     if job is not None:
@@ -150,7 +150,7 @@ def wikipedia(
         )
         wanted = PAGES if pages is None else pages
         settings = JobSettings(
-            dump_dir=given["dump_dir"] or "",
+            dump_dir=place,
             pages=wanted,
             hold_out=share_for(wanted, dump.size) if hold_out is None else hold_out,
             red_links=red_links or 0,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from sgtb.cli.views.progress_views import counted
 from sgtb.cli.views.train_view import number_table
 
 if TYPE_CHECKING:
@@ -41,9 +42,8 @@ def job_lines(job: "JobFolder", source: str, estimate: "Estimate", free: int) ->
     """Yield what the remaining stages of a job take."""
     remaining = job.remaining()
     workers = estimate.cluster.workers
-    files = len(job.dump.files)
     yield (
-        f"{job.dump.wiki} {job.dump.date}: {files} file{'' if files == 1 else 's'}, "
+        f"{job.dump.wiki} {job.dump.date}: {counted(len(job.dump.files), 'file')}, "
         f"{job.dump.size / 1e6:,.1f} MB, from {source}"
     )
     total = 0.0
@@ -56,7 +56,7 @@ def job_lines(job: "JobFolder", source: str, estimate: "Estimate", free: int) ->
             yield f"  {stage.name:9} {duration(seconds)}"
     disk = estimate.disk_bytes
     yield (
-        f"in all about {duration(total)} with {workers} workers (download at "
+        f"in all about {duration(total)} with {counted(workers, 'worker')} (download at "
         f"{estimate.cluster.download:g} MB/s), {disk / 1e9:,.1f} GB of disk ({free / 1e9:,.1f} GB "
         f"free), {estimate.memory_bytes / 1e9:,.1f} GB of memory"
     )

@@ -15,10 +15,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sgtb.core.errors import DownloadError
 from sgtb.core.files import sync_folder
+
+T = TypeVar("T")
 
 ATTEMPTS = 6
 """Attempts in a row without a new byte before a download is given up."""
@@ -129,8 +131,8 @@ def _verify(part: Path, file: RemoteFile) -> None:
 
 
 def _retried(
-    url: str, attempts: int, act: Callable[[], Any], reached: Callable[[], int] = lambda: 0
-) -> Any:
+    url: str, attempts: int, act: Callable[[], T], reached: Callable[[], int] = lambda: 0
+) -> T:
     """Repeat an action until it succeeds, or has failed `attempts` times without progress."""
     failures, best = 0, reached()
     while True:
