@@ -158,7 +158,7 @@ def test_it_asks_before_it_downloads_or_writes(server, tmp_path):
     for answer in ("n\n", ""):
         result = run(*asked, code=1, input=answer)
         assert f"{WIKI} {DATE}: 3 files, " in result.stderr
-        assert "GB of disk (" in result.stderr
+        assert "GB more of disk (" in result.stderr
         assert "GB of memory" in result.stderr
         assert "not confirmed; nothing was downloaded" in result.stderr
     assert not folder.exists()

@@ -104,5 +104,8 @@ def test_no_server(tmp_path):
         url = server.url
     with pytest.raises(DownloadError, match=r"connection failed \(Connection refused\); given up"):
         read_url(f"{url}/x", 1)
-    with pytest.raises(DownloadError, match="unknown url type"):
-        read_url("dumps.example/x")
+    for url in ("dumps.example/x", "file:///etc/hostname"):
+        with pytest.raises(DownloadError, match="not an address that begins with http"):
+            read_url(url)
+    with pytest.raises(DownloadError, match="http://a b/"):
+        read_url("http://a b/")

@@ -54,11 +54,11 @@ def job_lines(job: "JobFolder", source: str, estimate: "Estimate", free: int) ->
                 seconds *= job.missing_bytes() / job.dump.size
             total += seconds
             yield f"  {stage.name:9} {duration(seconds)}"
-    disk = estimate.disk_bytes
+    disk = estimate.disk_bytes - (job.dump.size - job.missing_bytes())  # besides what is there
     yield (
         f"in all about {duration(total)} with {counted(workers, 'worker')} (download at "
-        f"{estimate.cluster.download:g} MB/s), {disk / 1e9:,.1f} GB of disk ({free / 1e9:,.1f} GB "
-        f"free), {estimate.memory_bytes / 1e9:,.1f} GB of memory"
+        f"{estimate.cluster.download:g} MB/s), {disk / 1e9:,.1f} GB more of disk "
+        f"({free / 1e9:,.1f} GB free), {estimate.memory_bytes / 1e9:,.1f} GB of memory"
     )
     if free < disk:
         yield f"warning: {job.path} may run out of disk"

@@ -66,14 +66,17 @@ def read_url(url: str, attempts: int = ATTEMPTS) -> bytes | None:
         response = _open(url)
         if response is None:
             return None
+        data = bytearray()
         with closing(response):
-            data = b"".join(_chunks(response))
-        length = response.headers.get("Content-Length")
-        if length is not None and len(data) < int(length):
+            for chunk in _chunks(response):
+                data += chunk
+                if len(data) > _MAX_LISTING:
+                    raise DownloadError(
+                        f"{url}: more than {_MAX_LISTING >> 20} MB; not a list of dumps"
+                    )
+        if len(data) < int(response.headers.get("Content-Length") or 0):
             raise _InterruptedDownloadError("the connection was closed early")
-        if len(data) > _MAX_LISTING:
-            raise DownloadError(f"{url}: more than {_MAX_LISTING >> 20} MB; not a list of dumps")
-        return data
+        return bytes(data)
 
     return _retried(url, attempts, read)
 
@@ -168,8 +171,10 @@ def _append(file: RemoteFile, part: Path, progress: Callable[[int], None]) -> No
         for data in _chunks(response):
             if skipped:
                 data, skipped = data[skipped:], max(0, skipped - len(data))
-            out.write(data)
             size += len(data)
+            if size > file.size:
+                raise DownloadError(f"{file.url}: longer than the {file.size:,} bytes listed")
+            out.write(data)
             progress(size)
         if size < file.size:
             raise _InterruptedDownloadError("the connection was closed early")
@@ -198,6 +203,8 @@ def _start_of(response: Any, file: RemoteFile, wanted: int) -> int:
 
 def _open(url: str, headers: dict[str, str] | None = None) -> Any:
     """Send a request and return the response; None: 404."""
+    if not url.startswith(("http://", "https://")):
+        raise DownloadError(f"{url}: not an address that begins with http:// or https://")
     agent = {"User-Agent": f"sgtb/{version('sgtb')} (Wikipedia dump download)"}
     try:
         request = urllib.request.Request(url, headers={**agent, **(headers or {})})
@@ -218,7 +225,7 @@ def _open(url: str, headers: dict[str, str] | None = None) -> Any:
         raise _InterruptedDownloadError(
             reason, float(delay) if delay.isdigit() else 0.0
         ) from None  # fmt: skip
-    except ValueError as error:
+    except (ValueError, http.client.InvalidURL) as error:
         raise DownloadError(f"{url}: {error}") from None
     except (OSError, http.client.HTTPException) as error:
         raise _InterruptedDownloadError(_reason(error)) from None
