@@ -22,10 +22,12 @@ import sgtb.capacity
 from benchmarks.dump_generated import DumpShape, write_dump
 from benchmarks.dump_repeated import real_dump, write_repeated
 from benchmarks.kb_generated import ListShape, write_list
+from benchmarks.kb_sizing import LIST, WIKI, WORLDS, computed, unit_bytes
 from benchmarks.machine import machine
 from benchmarks.measure import fit_line, rounded
 from benchmarks.probes import ask, watch
 from sgtb.capacity.cost_model import GB, MB, Cluster, Costs, StageCost, link_cost, list_cost
+from sgtb.capacity.workloads import ENGLISH_XML
 
 OUT = Path(sgtb.capacity.__file__).parent / "costs.json"
 _STREAM = 900_000
@@ -43,11 +45,11 @@ class CapacityExtent:
     shipped    bytes of a file that is copied
     """
 
-    dumps: tuple[int, ...] = (20_000_000, 40_000_000, 80_000_000, 160_000_000)
+    dumps: tuple[int, ...] = (20_000_000, 40_000_000, 80_000_000)
     pages: tuple[int, ...] = (100, 200, 400)
     documents: int = 400
     lengths: tuple[int, ...] = (500, 2_000, 6_000)
-    entities: tuple[int, ...] = (20_000, 40_000, 100_000)
+    entities: tuple[int, ...] = (10_000, 20_000, 60_000)
     shipped: int = 200_000_000
 
 
@@ -111,7 +113,7 @@ class Measurement:
             "read_mb": through_zero(x, [run["reading"] for run in fitted]),
             "count_mb": through_zero(x, [run["seconds"] - run["reading"] for run in fitted]),
             "packed_share": last["packed"] / last["xml"],
-            "kb_share": last["kb_bytes"] / last["xml"],
+            "kb_share": _kb_share(ask("kb_probe.sizes", self._kb)),
             "work_share": last["work_bytes"] / last["xml"],
             "build_mb": ask("capacity_probe.bare")["anon_mb"],
         }
@@ -207,10 +209,24 @@ class Measurement:
         return xml, self._dump.stat().st_size
 
 
+def _kb_share(sizes: dict[str, Any]) -> float:
+    """Return bytes of a knowledge base per byte of XML, for the English Wikipedia.
+
+    The dumps at hand have few redirects and few links that lead to other pages of them. So bytes
+    of one entity and one alias are measured, and multiplied by the numbers of `kb_sizing`.
+    """
+    english = next(world for world in WORLDS if world.name == "English Wikipedia")
+    found = computed({WIKI: unit_bytes(sizes), LIST: unit_bytes(sizes)})
+    (size,) = (
+        row["total_gigabytes"] for row, world in zip(found, WORLDS, strict=True) if world is english
+    )
+    return float(size * GB / ENGLISH_XML)
+
+
 def _beginning(dump: BinaryIO, size: int) -> Iterator[bytes]:
     """Yield the first pages of a dump in parts, up to the page that exceeds `size`."""
-    done = 0
-    while (data := dump.read(_STREAM)) and done + len(data) < size:
+    done, step = 0, min(_STREAM, size // 4)
+    while (data := dump.read(step)) and done + len(data) < size:
         done += len(data)
         yield data
     end = data.find(b"</page>")

@@ -26,7 +26,7 @@ class Costs:
     count_mb         s per MB of XML: counting and writing, in one process
     links_mb         s per MB of XML: finding held-out pages for training; shared by workers
     packed_share     bytes of bzip2 per byte of XML
-    kb_share         bytes of a knowledge base per byte of XML
+    kb_share         bytes of a knowledge base per byte of XML of the English Wikipedia
     work_share       bytes of temporary files of a build per byte of XML
     train_start      s of a training, whatever its size
     train_page       s of a training per page
