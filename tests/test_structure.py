@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "wikipedia": ("text", *_BASE),
     "wikipedia.wikitext": ("wikipedia.dump", "text", *_BASE),
     "wikipedia.build": ("wikipedia", "kb", "text", *_BASE),
+    "capacity": _BASE,
     "pages": ("wikipedia", "kb", "formats", "text", *_BASE),
     "starter": (),
     "linking": _LINKING,
@@ -44,7 +45,7 @@ MAY_IMPORT = {
     "evaluation.linkers": ("evaluation", "linking", *_LINKING),
     "integrations": ("linking", *_LINKING),
     "serving": ("linking", "formats", "kb", "starter", "text", *_BASE),
-    "cli": ("serving", "evaluation", "pages", "wikipedia", "linking", *_LINKING),
+    "cli": ("capacity", "serving", "evaluation", "pages", "wikipedia", "linking", *_LINKING),
 }
 EVERYBODY = ("",)
 """The package itself: its version and its public names."""

@@ -13,7 +13,9 @@ import sgtb
 from sgtb.cli.importing import imported
 from sgtb.core.errors import EntityListError, SgtbError
 
-COMMANDS = ("link", "explain", "serve", "train", "tune", "evaluate", "pack", "convert")
+COMMANDS = (
+    "link", "explain", "serve", "train", "tune", "evaluate", "pack", "convert", "wikipedia", "plan",
+)  # fmt: skip
 GROUPS = ("corpus", "kb", "learner")
 """Command groups."""
 _MODULES = {"kb": "kb_group"}

@@ -32,6 +32,10 @@ class DumpError(SgtbError, ValueError):
     """An unreadable Wikipedia dump; names file and line."""
 
 
+class DownloadError(SgtbError):
+    """A file that a server does not have, cannot send, or that differs from its checksum."""
+
+
 class KnowledgeBaseError(SgtbError, ValueError):
     """A knowledge base, or a list to build one from, that is damaged or of another kind."""
 

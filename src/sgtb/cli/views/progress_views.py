@@ -16,7 +16,7 @@ _FIRST_LINE = 2.0
 """Seconds before the first line without a terminal: quick work prints none."""
 _LINE_INTERVAL = 10.0
 _TERMINAL_INTERVAL = 0.2
-BYTE_STAGES = frozenset({"reading", "writing"})
+BYTE_STAGES = frozenset({"downloading", "reading", "writing"})
 """Stages that count bytes."""
 
 

@@ -1,0 +1,1 @@
+"""Prediction of time, disk and memory of large jobs from measured costs."""

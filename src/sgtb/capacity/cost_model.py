@@ -1,0 +1,202 @@
+"""Cost model: hours, core-hours, disk and memory of jobs, from costs measured on small ones.
+
+A stage has serial work, work that workers share, and waiting for the network. Its time is
+serial + shared / workers + waiting; its core time is serial + shared. All costs are linear in the
+size of the input. `python -m benchmarks.capacity` measures costs.json.
+"""
+
+import json
+import math
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from sgtb.core.settings import check_integer, check_number
+
+MB, GB = 1e6, 1e9
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Measured costs, in processor seconds, bytes or MB.
+
+    read_mb          s per MB of XML: unpacking, reading, extraction; shared by workers
+    count_mb         s per MB of XML: counting and writing, in one process
+    links_mb         s per MB of XML: finding held-out pages for training; shared by workers
+    packed_share     bytes of bzip2 per byte of XML
+    kb_share         bytes of a knowledge base per byte of XML of the English Wikipedia
+    work_share       bytes of temporary files of a build per byte of XML
+    train_start      s of a training, whatever its size
+    train_page       s of a training per page
+    link_document    s per document, whatever its length
+    link_kb          s per 1,000 characters of a document
+    result_kb        bytes of links per 1,000 characters, as JSON Lines
+    list_entity      s per entity of a list, in one process
+    list_bytes       bytes of a knowledge base per entity of a list
+    list_memory      bytes of memory per entity of a list
+    worker_start     s until a worker can link
+    worker_mb        MB of memory of a worker that links, without its knowledge base
+    build_mb         MB of memory of a process that builds
+    ship_gb          s per GB that is copied and verified
+    """
+
+    read_mb: float
+    count_mb: float
+    links_mb: float
+    packed_share: float
+    kb_share: float
+    work_share: float
+    train_start: float
+    train_page: float
+    link_document: float
+    link_kb: float
+    result_kb: float
+    list_entity: float
+    list_bytes: float
+    list_memory: float
+    worker_start: float
+    worker_mb: float
+    build_mb: float
+    ship_gb: float
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> "Costs":
+        """Make costs from a record; numbers from 0 on."""
+        for field in fields(cls):
+            check_number(field.name, values.get(field.name), 0.0, math.inf)
+        return cls(**{field.name: float(values[field.name]) for field in fields(cls)})
+
+
+@cache
+def measured() -> dict[str, Any]:
+    """Return what ships: costs, runs that the model was compared with, and the machine."""
+    record = files("sgtb.capacity").joinpath("costs.json").read_text("utf-8")
+    return dict(json.loads(record))
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Workers and their network.
+
+    cores     workers per host; a host has one copy of the knowledge base
+    network   MB a second from the host that has the knowledge base to all others together
+    download  MB a second from a dump server
+    memory    MB that a build may hold besides its processes
+    """
+
+    workers: int = 1
+    cores: int = 16
+    network: float = 100.0
+    download: float = 10.0
+    memory: int = 1024
+
+    def __post_init__(self) -> None:
+        check_integer("workers", self.workers, 1, 100_000)
+        check_integer("cores", self.cores, 1, 10_000)
+        check_number("network", self.network, 1e-3, 1e9)
+        check_number("download", self.download, 1e-3, 1e9)
+
+    @property
+    def hosts(self) -> int:
+        """Number of hosts."""
+        return -(-self.workers // self.cores)
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """Seconds of a stage: serial and shared work, and waiting for the network."""
+
+    name: str
+    serial: float = 0.0
+    shared: float = 0.0
+    waiting: float = 0.0
+
+    def seconds(self, workers: int) -> float:
+        """Return the time by the clock."""
+        return self.serial + self.shared / workers + self.waiting
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Predicted cost of a job on a cluster; disk and memory of all hosts together."""
+
+    cluster: Cluster
+    stages: tuple[StageCost, ...]
+    disk_bytes: float
+    memory_bytes: float
+
+    @property
+    def hours(self) -> float:
+        """Hours by the clock, on cores that do nothing else."""
+        return sum(stage.seconds(self.cluster.workers) for stage in self.stages) / _HOUR
+
+    @property
+    def core_hours(self) -> float:
+        """Hours of processor time."""
+        return sum(stage.serial + stage.shared for stage in self.stages) / _HOUR
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        workers = self.cluster.workers
+        return {
+            "workers": workers,
+            "hours": self.hours,
+            "core_hours": self.core_hours,
+            "disk_gb": self.disk_bytes / GB,
+            "memory_gb": self.memory_bytes / GB,
+            "stages": {
+                stage.name: {
+                    "seconds": stage.seconds(workers), "core_seconds": stage.serial + stage.shared
+                }
+                for stage in self.stages
+            },
+        }  # fmt: skip
+
+
+def wikipedia_cost(costs: Costs, packed: float, pages: int, cluster: Cluster) -> Estimate:
+    """Estimate `sgtb wikipedia` for a dump of `packed` bytes and a number of training pages."""
+    xml = packed / costs.packed_share
+    megabytes, kb = xml / MB, xml * costs.kb_share
+    start = cluster.workers * costs.worker_start
+    stages = (
+        StageCost("download", packed / GB * costs.ship_gb, waiting=packed / MB / cluster.download),
+        StageCost("build", megabytes * costs.count_mb, megabytes * costs.read_mb + start),
+        StageCost(
+            "train", costs.train_start + pages * costs.train_page,
+            megabytes * costs.links_mb + start,
+        ),
+        StageCost("evaluate", pages / 4 * costs.train_page),
+        StageCost("pack", kb / GB * costs.ship_gb),
+    )  # fmt: skip
+    # The most on disk is either during the build, or in the end with two knowledge bases.
+    disk = packed + max(xml * costs.work_share + kb, 2 * kb)
+    memory = (cluster.memory + (cluster.workers + 1) * costs.build_mb) * MB
+    return Estimate(cluster, stages, disk, memory)
+
+
+def list_cost(costs: Costs, entities: float, cluster: Cluster) -> Estimate:
+    """Estimate `sgtb kb build list`, which uses one process."""
+    stage = StageCost("build", entities * costs.list_entity)
+    disk, memory = 2 * entities * costs.list_bytes, entities * costs.list_memory
+    return Estimate(cluster, (stage,), disk, memory + costs.build_mb * MB)
+
+
+def link_cost(
+    costs: Costs, documents: float, characters: float, kb: float, cluster: Cluster
+) -> Estimate:
+    """Estimate linking documents of a mean length with a knowledge base of `kb` bytes."""
+    kilos = characters / 1000
+    copies = cluster.hosts - 1
+    stages = (
+        StageCost(
+            "ship", shared=copies * kb / GB * costs.ship_gb,
+            waiting=copies * kb / MB / cluster.network,
+        ),
+        StageCost("start", shared=cluster.workers * costs.worker_start),
+        StageCost("link", shared=documents * (costs.link_document + kilos * costs.link_kb)),
+    )  # fmt: skip
+    disk = documents * kilos * costs.result_kb + cluster.hosts * kb
+    memory = cluster.workers * costs.worker_mb * MB + cluster.hosts * kb
+    return Estimate(cluster, stages, disk, memory)

@@ -1,0 +1,1 @@
+"""From a dump server to files on disk."""
