@@ -42,9 +42,19 @@ MAY_IMPORT = {
     "linking.training": ("linking", *_LINKING),
     "evaluation": _BASE,
     "evaluation.linkers": ("evaluation", "linking", *_LINKING),
-    "integrations": ("linking", *_LINKING),
+    "jobs": ("linking", *_LINKING),
+    "integrations": ("jobs", "linking", *_LINKING),
     "serving": ("linking", "formats", "kb", "starter", "text", *_BASE),
-    "cli": ("serving", "evaluation", "pages", "wikipedia", "linking", *_LINKING),
+    "cli": (
+        "integrations",
+        "jobs",
+        "serving",
+        "evaluation",
+        "pages",
+        "wikipedia",
+        "linking",
+        *_LINKING,
+    ),
 }
 EVERYBODY = ("",)
 """The package itself: its version and its public names."""

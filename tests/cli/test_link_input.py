@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sgtb.cli.commands import link
-from sgtb.cli.link_input import InputError, PlacedRequest, read_requests, request_of, sources_of
+from sgtb.cli.link_input import PlacedRequest, read_requests, sources_of
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Request, Span
 from tests.helpers.cli_answers import answer
