@@ -51,7 +51,7 @@ def link_batch(
     from sgtb.jobs.worker_linker import linker_spec
 
     spec = linker_spec(*linker)
-    job = LinkJob.begin(options.output, options.inputs, spec, int(options.part_mb * (1 << 20)))
+    job = LinkJob.begin(options.output, options.inputs, spec, round(options.part_mb * 1e6))
     with JobProgress(quiet) as progress:
         counts = _run(job, options, progress)
     summary = summary_of(counts, progress.seconds)

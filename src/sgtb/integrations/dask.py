@@ -1,6 +1,7 @@
 """Linking on Dask: the engine of jobs, and `link` for bags and data frames."""
 
 import os
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import CancelledError
@@ -9,6 +10,7 @@ from typing import Any
 from sgtb.core.errors import RequestError, SgtbError, import_extra
 from sgtb.jobs.job_inputs import Item
 from sgtb.jobs.link_part import link_frame, link_items
+from sgtb.jobs.process_engine import WorkerLostError
 from sgtb.jobs.worker_linker import (
     LinkerSpec,
     complete,
@@ -26,6 +28,10 @@ distributed: Any = import_extra("distributed", "dask", "a cluster needs")
 
 TASKS_PER_THREAD = 2
 """Tasks at a time: one that runs, and one that is there when it ends."""
+RESULT_SECONDS = 30
+"""Time to fetch a result; afterwards it is taken as lost, and Dask computes it again."""
+LOOK_SECONDS = 5
+"""Time between looks for workers that are gone."""
 CHUNK = 8 << 20
 """Bytes of a linker that are sent at a time."""
 _COLUMNS = {
@@ -38,7 +44,7 @@ class DaskEngine:
     """The workers of a Dask cluster."""
 
     def __init__(self, client: Any) -> None:
-        self._client = client
+        self._client, self._looked = client, time.monotonic()
 
     def slots(self) -> int:
         """Return the number of tasks, which follows the number of workers."""
@@ -52,6 +58,7 @@ class DaskEngine:
         """Return the futures that are done."""
         if self._client.status not in ("running", "connecting"):
             raise _no_scheduler()
+        self._replace_workers()
         try:
             return list(distributed.wait(list(futures), 1, return_when="FIRST_COMPLETED").done)
         except TimeoutError:
@@ -59,11 +66,21 @@ class DaskEngine:
         except CancelledError:
             raise _no_scheduler() from None
 
-    def is_lost(self, error: BaseException) -> bool:
-        """Return whether the workers of a task died."""
-        if isinstance(error, CancelledError):
-            raise _no_scheduler()
-        return isinstance(error, distributed.KilledWorker)
+    def result(self, future: Any) -> Any:
+        """Return the result of a task; it is lost if its worker dies before it is fetched."""
+        try:
+            return future.result(timeout=RESULT_SECONDS)
+        except distributed.KilledWorker as error:
+            raise WorkerLostError(str(error)) from None
+        except CancelledError:
+            raise _no_scheduler() from None
+
+    def _replace_workers(self) -> None:
+        """Start workers of a local cluster anew: Dask gives up those that die while they start."""
+        cluster, now = self._client.cluster, time.monotonic()
+        if cluster is not None and now - self._looked > LOOK_SECONDS:
+            self._looked = now
+            cluster.scale(len(cluster.worker_spec))
 
     def send_linker(self, spec: LinkerSpec) -> None:
         """Send a linker to the hosts whose workers lack its files: to one worker of each."""

@@ -13,7 +13,7 @@ from sgtb.core.errors import SettingsError, SgtbError, import_extra
 if TYPE_CHECKING:
     from distributed import Client
 
-ALLOWED_FAILURES = 5
+ALLOWED_FAILURES = 20
 """Deaths of a worker that a task of a local cluster survives. Dask counts a death against every
 task of the worker, guilty or not, and gives up after three."""
 CONNECT_SECONDS = 30

@@ -23,8 +23,8 @@ REASON = "linking it ended its worker process every time"
 _READY = b"ready\n"
 
 
-def link_in_isolation(spec: Mapping[str, Any], items: Sequence[Item]) -> list[Item]:
-    """Return the documents, those that kill a process with a reason instead of their request."""
+def without_killers(spec: Mapping[str, Any], items: Sequence[Item]) -> list[Item]:
+    """Return documents; those that kill a process have a reason instead of their request."""
     checked = list(items)
     deaths: Counter[int] = Counter()
     begin = 0

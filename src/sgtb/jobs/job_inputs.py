@@ -17,7 +17,7 @@ from sgtb.jobs.link_table import pa, pq
 from sgtb.linking.links import Request
 from sgtb.linking.request_json import request_of, request_of_fields
 
-PART_BYTES = 4 << 20
+PART_BYTES = 4_000_000
 """Default size of a part; about ten seconds of work."""
 _BLOCK = 1 << 20
 _MAGIC = b"PAR1"

@@ -12,7 +12,7 @@ from sgtb.jobs.job_folder import JobFolder
 from sgtb.jobs.job_inputs import PART_BYTES, Part, cut, read_part
 from sgtb.jobs.link_part import Outcome, link_part
 from sgtb.jobs.link_table import Rejection, rejected_table, to_parquet
-from sgtb.jobs.process_engine import Engine
+from sgtb.jobs.process_engine import Engine, WorkerLostError
 from sgtb.jobs.worker_linker import LinkerSpec, digests
 
 MOST_LOSSES = 10
@@ -133,8 +133,14 @@ class _Run:
             while waiting and len(self._running) < self._engine.slots():
                 self._start(waiting.popleft())
             for future in self._engine.wait(self._running):
+                try:
+                    outcome = self._engine.result(future)
+                except WorkerLostError:
+                    outcome = None
+                except TimeoutError:
+                    continue
                 part = self._running.pop(future)
-                if not self._ended(part, future):
+                if not self._ended(part, outcome):
                     waiting.appendleft(part)
             self._report(self._job.counts)
 
@@ -150,17 +156,16 @@ class _Run:
         future = self._engine.submit(link_part, self._job.spec, own.to_dict(), source, isolated)
         self._running[future] = part
 
-    def _ended(self, part: int, future: Any) -> bool:
-        """Write the result of a part; return whether there is one."""
-        try:
-            outcome: Outcome = future.result()
-        except Exception as error:
-            if not self._engine.is_lost(error):
-                raise
+    def _ended(self, part: int, outcome: Outcome | None) -> bool:
+        """Write the result of a part; return whether there is one.
+
+        outcome  None: its worker died
+        """
+        if outcome is None:
             self._job.counts.lost += 1
             self._losses[part] += 1
             if self._losses[part] > MOST_LOSSES:
-                raise self._error(part, f"lost its worker {self._losses[part]} times") from None
+                raise self._error(part, f"lost its worker {self._losses[part]} times")
             return False
         if "data" in outcome:
             self._job.folder.write_part(part, outcome["data"], outcome["record"])

@@ -1,14 +1,17 @@
 """The unit of work of a job: link one part in a worker process, from plain data to plain data."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
 from sgtb.core.errors import SgtbError
-from sgtb.jobs.isolation import link_in_isolation
+from sgtb.jobs.isolation import without_killers
+from sgtb.jobs.job_folder import sha256
 from sgtb.jobs.job_inputs import Item, Part, items_of, table_items
 from sgtb.jobs.link_table import LINKS, Rejection, link_table, pa, to_parquet
-from sgtb.jobs.worker_linker import LinkerSpec, worker_linker
+from sgtb.jobs.worker_linker import LinkerSpec, cache_folder, digests, worker_linker
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import LinkedDocument, Request
 from sgtb.linking.parallel import BATCH
@@ -24,7 +27,8 @@ def link_part(
     """Link the documents of a part.
 
     source    path or URL of its input, or its bytes
-    isolated  whether a child process links, as documents of this part may kill it
+    isolated  whether to look for documents that kill their process first; also done where a
+              process of this host began the part and did not end it
     """
     try:
         linker = worker_linker(spec)
@@ -32,9 +36,10 @@ def link_part(
             return {"missing": "linker"}
         own = Part(**part)
         items = list(items_of(own, source, linker.settings.max_characters))
-        if isolated:
-            items = link_in_isolation(spec, items)
-        documents, rejected = _split(linker, items, own.input)
+        with _marked(spec, part) as begun_before:
+            if isolated or begun_before:
+                items = without_killers(spec, items)
+            documents, rejected = _split(linker, items, own.input)
     except FileNotFoundError:
         return {"missing": "input"}
     except (SgtbError, OSError) as error:
@@ -47,6 +52,19 @@ def link_part(
         "rejected": [list(one) for one in rejected],
     }
     return {"data": to_parquet(table), "record": record}
+
+
+@contextmanager
+def _marked(spec: LinkerSpec, part: Mapping[str, Any]) -> Iterator[bool]:
+    """Mark a part as begun on this host while it is linked; yield whether it was before."""
+    digest = sha256(json.dumps([digests(spec), part], sort_keys=True).encode())[:32]
+    marker = cache_folder(spec).with_name(f"begun-{digest}")
+    begun = marker.exists()
+    marker.touch()
+    try:
+        yield begun
+    finally:  # not reached by a process that dies
+        marker.unlink(missing_ok=True)
 
 
 def link_items(

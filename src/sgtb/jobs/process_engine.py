@@ -5,7 +5,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
+from sgtb.core.errors import SgtbError
 from sgtb.core.workers import submit, worker_pool
+
+
+class WorkerLostError(SgtbError):
+    """The worker of a task died."""
 
 
 class Engine(Protocol):
@@ -23,8 +28,11 @@ class Engine(Protocol):
         """Return the futures that are done, after a second at most."""
         ...
 
-    def is_lost(self, error: BaseException) -> bool:
-        """Return whether the error of a task says that its worker died."""
+    def result(self, future: Any) -> Any:
+        """Return the result of a task that is done.
+
+        Raise a WorkerLostError if its worker died, a TimeoutError if it is computed again.
+        """
         ...
 
     def send_linker(self, spec: dict[str, Any]) -> None:
@@ -60,9 +68,12 @@ class ProcessEngine:
         """Return the futures that are done."""
         return list(wait(futures, timeout=1, return_when=FIRST_COMPLETED).done)
 
-    def is_lost(self, error: BaseException) -> bool:
-        """Return whether the error is that of a process that died."""
-        return isinstance(error, BrokenProcessPool)
+    def result(self, future: "Future[Any]") -> Any:
+        """Return the result of a task."""
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            raise WorkerLostError("a worker process ended") from None
 
     def send_linker(self, spec: dict[str, Any]) -> None:
         """Do nothing: workers of this machine read the same files."""
