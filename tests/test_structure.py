@@ -43,9 +43,13 @@ MAY_IMPORT = {
     "linking.training": ("linking", *_LINKING),
     "evaluation": _BASE,
     "evaluation.linkers": ("evaluation", "linking", *_LINKING),
-    "integrations": ("linking", *_LINKING),
+    "jobs": ("linking", *_LINKING),
+    "integrations": ("jobs", "linking", *_LINKING),
     "serving": ("linking", "formats", "kb", "starter", "text", *_BASE),
-    "cli": ("capacity", "serving", "evaluation", "pages", "wikipedia", "linking", *_LINKING),
+    "cli": (
+        "capacity", "integrations", "jobs", "serving", "evaluation", "pages", "wikipedia",
+        "linking", *_LINKING,
+    ),  # fmt: skip
 }
 EVERYBODY = ("",)
 """The package itself: its version and its public names."""

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from sgtb.cli.commands import link
-from sgtb.cli.link_input import InputError, PlacedRequest, read_requests, request_of, sources_of
+from sgtb.cli.link_input import PlacedRequest, read_requests, sources_of
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Request, Span
+from sgtb.linking.request_json import InputError
 from tests.helpers.cli_answers import answer
 
 TEXT = "Jordan won six rings with the Bulls."
@@ -192,7 +193,3 @@ def test_what_the_linker_refuses_has_a_place(run, tmp_path, monkeypatch, ahead):
     result = run("link", file, "--lines", "--json", code=1)
     assert "line 3: byte 9 is not UTF-8" in result.stderr
     assert [record["id"] for record in objects(result)] == [f"{file}:1", f"{file}:2"]
-
-
-def test_request_of_reads_a_request():
-    assert request_of('{"text": "a"}', "here", "x") == Request("a", None, "x")

@@ -2,19 +2,17 @@
 
 import codecs
 import gzip
-import json
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
-from sgtb.core.errors import RequestError
 from sgtb.core.files import open_unpacked
-from sgtb.formats.json_lines import json_shown, whole_number
-from sgtb.linking.links import Request, Span
+from sgtb.linking.links import Request
+from sgtb.linking.request_json import InputError, request_of
 
 Form = Literal["whole", "lines", "jsonl"]
 """What is a document: a whole input, a line, or a JSON object per line."""
@@ -38,10 +36,6 @@ _BYTES = {"whole": 4, "lines": 4, "jsonl": 12}
 """Maximum bytes per character: in UTF-8, and as two escapes of a JSON string."""
 _OVERHEAD = 1 << 16
 """Bytes of a line besides its text."""
-
-
-class InputError(RequestError):
-    """An unreadable input, with its place."""
 
 
 @dataclass(frozen=True)
@@ -196,58 +190,3 @@ def _encodable(text: str) -> str:
     except UnicodeEncodeError as error:
         raise InputError(f"the text: character {error.start} is not UTF-8") from None
     return text
-
-
-def request_of(line: str, place: str, id: str = "") -> Request:
-    """Parse a request from JSON: text, optionally id and mentions.
-
-    Of a mention start, end, fixed and candidates are read; other keys are ignored.
-    """
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: not JSON: {error}") from None
-    if not isinstance(record, dict):
-        raise InputError(f'{place}: not a JSON object such as {{"text": "…"}}')
-    text = record.get("text")
-    if not isinstance(text, str):
-        raise InputError(f'{place}: "text" should be a string, not {json_shown(text)}')
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f'{place}: character {error.start} of "text" is a lone surrogate'
-        ) from None
-    given = record.get("id", id)
-    if isinstance(given, bool) or not isinstance(given, str | int):
-        raise InputError(f'{place}: "id" should be a string, not {json_shown(given)}')
-    return Request(text, _spans(record.get("mentions"), len(text), place), str(given))
-
-
-def _spans(mentions: Any, size: int, place: str) -> tuple[Span, ...] | None:
-    if mentions is None:
-        return None
-    if not isinstance(mentions, list):
-        raise InputError(f'{place}: "mentions" should be a list, not {json_shown(mentions)}')
-    return tuple(
-        _span(mention, size, f"{place}, mention {i}") for i, mention in enumerate(mentions, 1)
-    )
-
-
-def _span(mention: Any, size: int, place: str) -> Span:
-    def error(message: str) -> InputError:
-        return InputError(f"{place}: {message}")
-
-    if not isinstance(mention, dict):
-        raise error(f"not an object with start and end, but {json_shown(mention)}")
-    start, end = (whole_number(mention.get(key), key, error) for key in ("start", "end"))
-    if not 0 <= start < end <= size:
-        raise error(f"start {start} and end {end} are outside of the text of {size:,} characters")
-    fixed, candidates = mention.get("fixed"), mention.get("candidates")
-    if fixed is not None and not isinstance(fixed, str):
-        raise error(f'"fixed" should be the id of an entity, not {json_shown(fixed)}')
-    if candidates is None:
-        return Span(start, end, fixed)
-    if not isinstance(candidates, list) or not all(isinstance(id, str) for id in candidates):
-        raise error(f'"candidates" should be a list of ids, not {json_shown(candidates)}')
-    return Span(start, end, fixed, tuple(candidates))

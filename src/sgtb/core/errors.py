@@ -51,6 +51,10 @@ class RequestError(SgtbError, ValueError):
     """A text or span that cannot be linked; names the value and the limit."""
 
 
+class JobError(SgtbError, ValueError):
+    """A job folder of another job, an input that changed, or a part that cannot be finished."""
+
+
 class MissingExtraError(SgtbError, ImportError):
     """A package is not installed; names the extra that contains it."""
 

@@ -292,6 +292,12 @@ class LinkedDocument(_Packed):
     def _make(name: str, columns: LinkColumns) -> tuple[Link, ...]:
         return columns.links()
 
+    @property
+    def columns(self) -> LinkColumns:
+        """The links in columns; only of a document that a linker returned."""
+        columns: LinkColumns = getattr(self, "_packed")[0]  # noqa: B009 - a slot of the base
+        return columns
+
     def __reduce__(self) -> tuple[Any, ...]:
         packed = getattr(self, "_packed", None)
         if packed is None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from sgtb.cli.link_batch import BatchOptions, link_batch
 from sgtb.cli.link_input import (
     STANDARD_INPUT,
     Form,
-    InputError,
     PlacedRequest,
     TextSource,
     read_requests,
@@ -40,6 +40,7 @@ from sgtb.cli.views.progress_views import DocumentCounter
 from sgtb.core.errors import RequestError
 from sgtb.core.files import replacing
 from sgtb.linking.links import LinkedDocument, Request, Span
+from sgtb.linking.request_json import InputError
 
 if TYPE_CHECKING:
     from sgtb.linking.linker import Linker
@@ -96,12 +97,35 @@ def link(
     any_case: AnyCase = False,
     nil: Nil = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print links only.")] = False,
+    batch: Annotated[
+        bool,
+        typer.Option("--batch", help="Link JSONL and Parquet files, by path or URL, as a job."),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="JOB", help="Folder of the job, with --batch."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="With --batch: a Dask cluster, as local:N (N processes here), tcp://HOST:PORT or "
+            "a scheduler file. Default: --jobs processes, without Dask.",
+        ),
+    ] = None,
+    part_size: Annotated[
+        float,
+        typer.Option(metavar="MB", min=0.001, max=1024, help="Size of a part, with --batch."),
+    ] = 4.0,
 ) -> None:
     """Link the names in texts to entities.
 
     All names of a document are linked jointly. An argument is a text, unless a file has its name.
     Objects of JSON Lines have a text, and optionally an id and mentions: start and end in
     characters, optionally "fixed", the id of the entity, or "candidates", a list of ids.
+
+    With --batch any number of documents is linked to Parquet files in the folder JOB. After a
+    failure, the same command links what is left.
 
     \b
     Examples:
@@ -110,8 +134,20 @@ def link(
       sgtb link news.jsonl --json --jobs 2 > links.jsonl
       zcat news.txt.gz | sgtb link - --lines --json
       sgtb link article.txt --model news.model --kb simple
+      sgtb link --batch news.jsonl more.parquet -o job --cluster local:4
     """  # fmt: skip
     check_pair(model, kb)
+    if batch:
+        if lines or jsonl or as_text or reasons or html is not None or spacy is not None:
+            raise typer.BadParameter(
+                "--batch takes none of --lines, --jsonl, --text, --reasons, --html and --spacy"
+            )
+        settings = linker_settings(candidates, False, fuzzy, any_case, min_link_probability, nil)
+        job = BatchOptions(inputs or [], output, cluster, jobs, part_size)
+        link_batch(job, (model, kb, settings), as_json, quiet)
+        return
+    if output is not None or cluster is not None:
+        raise typer.BadParameter("--output and --cluster need --batch")
     if html == STANDARD_INPUT and as_json:
         raise typer.BadParameter("--html - and --json both print; write the page to a file")
     sources = _sources(inputs or [], lines, jsonl, as_text)

@@ -1,0 +1,132 @@
+"""The unit of work of a job: link one part in a worker process, from plain data to plain data."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+from sgtb.core.errors import SgtbError
+from sgtb.jobs.isolation import without_killers
+from sgtb.jobs.job_folder import sha256
+from sgtb.jobs.job_inputs import Item, Part, items_of, table_items
+from sgtb.jobs.link_table import LINKS, Rejection, link_table, pa, to_parquet
+from sgtb.jobs.worker_linker import LinkerSpec, cache_folder, digests, worker_linker
+from sgtb.linking.linker import Linker
+from sgtb.linking.links import LinkedDocument, Request
+from sgtb.linking.parallel import BATCH
+
+Outcome = dict[str, Any]
+"""Plain data. Of a part that was linked: `data`, the bytes of its Parquet file, and `record`, its
+sidecar. Otherwise `missing`, "linker" or "input", or `error`, a message."""
+
+
+def link_part(
+    spec: LinkerSpec, part: Mapping[str, Any], source: str | bytes, isolated: bool = False
+) -> Outcome:
+    """Link the documents of a part.
+
+    source    path or URL of its input, or its bytes
+    isolated  whether to look for documents that kill their process first; also done where a
+              process of this host began the part and did not end it
+    """
+    try:
+        linker = worker_linker(spec)
+        if linker is None:
+            return {"missing": "linker"}
+        own = Part(**part)
+        items = list(items_of(own, source, linker.settings.max_characters))
+        with _marked(spec, part) as begun_before:
+            if isolated or begun_before:
+                items = without_killers(spec, items)
+            documents, rejected = _split(linker, items, own.input)
+    except FileNotFoundError:
+        return {"missing": "input"}
+    except (SgtbError, OSError) as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    table = link_table(documents)
+    record = {
+        "rows": table.num_rows,
+        "documents": len(documents),
+        "links": sum(len(document.columns.starts) for document in documents),
+        "rejected": [list(one) for one in rejected],
+    }
+    return {"data": to_parquet(table), "record": record}
+
+
+@contextmanager
+def _marked(spec: LinkerSpec, part: Mapping[str, Any]) -> Iterator[bool]:
+    """Mark a part as begun on this host while it is linked; yield whether it was before."""
+    digest = sha256(json.dumps([digests(spec), part], sort_keys=True).encode())[:32]
+    marker = cache_folder(spec).with_name(f"begun-{digest}")
+    begun = marker.exists()
+    marker.touch()
+    try:
+        yield begun
+    finally:  # not reached by a process that dies
+        marker.unlink(missing_ok=True)
+
+
+def link_items(
+    linker: Linker, items: Iterable[Item]
+) -> Iterator[tuple[Item, LinkedDocument | str]]:
+    """Link documents; yield each with its links, or with the reason why it has none."""
+    given = iter(items)
+    while batch := list(islice(given, BATCH)):
+        yield from zip(batch, _linked(linker, batch), strict=True)
+
+
+def _split(
+    linker: Linker, items: Iterable[Item], name: str
+) -> tuple[list[LinkedDocument], list[Rejection]]:
+    linked: list[LinkedDocument] = []
+    rejected: list[Rejection] = []
+    for item, result in link_items(linker, items):
+        if isinstance(result, LinkedDocument):
+            linked.append(result)
+        else:
+            rejected.append(Rejection(item.id, name, item.row, result))
+    return linked, rejected
+
+
+def link_frame(spec: LinkerSpec, frame: Any) -> Any:
+    """Link the rows of a pandas DataFrame; return its links as another one.
+
+    frame  column text, optionally id and mentions
+
+    The columns are those of a job's output, and `rejected`: the reason why a document was not
+    linked, otherwise null.
+    """
+    linker = worker_linker(spec)
+    if linker is None:
+        raise SgtbError("this worker does not have the files of the linker")
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    documents, rejected = _split(linker, table_items(table, "row", 1), "")
+    found = link_table(documents).append_column(
+        "rejected", pa.nulls(sum(max(len(d.columns.starts), 1) for d in documents), pa.string())
+    )
+    nothing = {field.name: pa.nulls(len(rejected), field.type) for field in LINKS}
+    nothing["document"] = pa.array([one.document for one in rejected], pa.string())
+    nothing["rejected"] = pa.array([one.reason for one in rejected], pa.string())
+    return pa.concat_tables([found, pa.table(nothing, schema=found.schema)]).to_pandas()
+
+
+def _linked(linker: Linker, batch: Sequence[Item]) -> Iterator[LinkedDocument | str]:
+    """Yield the links of each document, or the reason why it has none."""
+    requests = [item.request for item in batch if item.request is not None]
+    try:
+        results: Iterator[LinkedDocument | str] = iter(linker.link_many(requests))
+    except Exception:
+        results = (_one(linker, request) for request in requests)
+    for item in batch:
+        yield item.reason if item.request is None else next(results)
+
+
+def _one(linker: Linker, request: Request) -> LinkedDocument | str:
+    """Link one document of a batch that failed."""
+    try:
+        return linker.link(request)
+    except SgtbError as error:
+        return str(error)
+    except Exception as error:  # whatever it is, the other documents of the job are linked
+        return f"{type(error).__name__}: {error}"
