@@ -1,6 +1,7 @@
 """Dask clusters: from the option `--cluster` to a connected client."""
 
 import json
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,9 +63,13 @@ def _local(workers: int, distributed: Any) -> Iterator["Client"]:
         "distributed.worker.daemon": False,  # workers may start processes
     }
     with (
-        dask.config.set(settings),  # type: ignore[no-untyped-call]
+        dask.config.set(settings),
         distributed.LocalCluster(
-            workers, threads_per_worker=1, memory_limit=0, dashboard_address=None
+            workers,
+            threads_per_worker=1,
+            memory_limit=0,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

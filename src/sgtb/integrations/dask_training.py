@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -45,6 +46,10 @@ _PART_BYTES = 1 << 22
 _PARTS = 64
 """Documents in memory are divided into parts of about this many bytes, or this many parts. Parts do
 not depend on the workers: a checkpoint serves any number of them."""
+_MESSAGE_BYTES = 1 << 24
+"""Documents on their way to a worker at once."""
+_COLUMNS = 8
+"""Features whose bins are chosen at once; workers sort their values."""
 _MOST_LOSSES = 10
 """Losses of workers in a row, without a new tree, before training ends."""
 _WORKER_SECONDS = 120
@@ -198,10 +203,10 @@ class ClusterSource:
         """Choose the bins that `choose_bins` chooses from all documents together."""
         plan, max_bins = self.settings.plan, self.settings.trees.max_bins
 
-        def ask_of(feature: int) -> Callable[..., list[Any]]:
-            return lambda method, *args: self._ask("column", feature, method, *args)
-
-        cuts = [choose_cuts(ask_of(f), max_bins) for f in range(self.settings.n_local)]
+        features = range(self.settings.n_local)
+        cuts = []
+        for f in features[::_COLUMNS]:
+            cuts += choose_cuts(partial(self._ask, "columns"), features[f : f + _COLUMNS], max_bins)
         local = Binner.of(cuts)
         if not plan.uses_history:
             return local
@@ -273,8 +278,8 @@ class ClusterSource:
             load[address] += sizes[i] + 1
             queues.setdefault(address, []).append(i)
         self._hold(address for address in queues if address not in self._holders)
-        while queues:  # one part per worker at a time: little is on its way at once
-            self._load({address: queue.pop() for address, queue in queues.items()})
+        while queues:
+            self._load({address: self._batch(queue) for address, queue in queues.items()})
             queues = {address: queue for address, queue in queues.items() if queue}
         if self._begun:
             self._begin()
@@ -295,19 +300,27 @@ class ClusterSource:
             self._holders[address] = _Holder(token, references[address])
         self._finish(references)
 
-    def _load(self, parts: Mapping[str, int]) -> None:
+    def _batch(self, queue: list[int]) -> list[int]:
+        """Take the parts of the next message from a queue."""
+        batch = [queue.pop()]
+        while queue and sum(self._parts[i].size for i in [*batch, queue[-1]]) <= _MESSAGE_BYTES:
+            batch.append(queue.pop())
+        return batch
+
+    def _load(self, batches: Mapping[str, list[int]]) -> None:
         messages = {
-            address: (i, self._parts[i].is_dev, *self._parts[i].message())
-            for address, i in parts.items()
+            address: (tuple((i, self._parts[i].is_dev, *self._parts[i].message()) for i in batch),)
+            for address, batch in batches.items()
         }
         found = self._call("load", messages)
-        for address, result in found.items():
-            i, record = parts[address], PartRecord(*result)
-            if self._records.setdefault(i, record).digest != record.digest:
-                raise ProblemsError(f"{self._name(i)} has changed during training")
-            self._holders[address].parts.append(i)
-        if len(found) < len(parts):
-            raise WorkersLostError([address for address in parts if address not in found])
+        for address, records in found.items():
+            for i, values in zip(batches[address], records, strict=True):
+                record = PartRecord(*values)
+                if self._records.setdefault(i, record).digest != record.digest:
+                    raise ProblemsError(f"{self._name(i)} has changed during training")
+            self._holders[address].parts += batches[address]
+        if len(found) < len(batches):
+            raise WorkersLostError([address for address in batches if address not in found])
 
     def _ask(self, method: str, *args: Any) -> list[Any]:
         """Call a method on all workers with documents."""

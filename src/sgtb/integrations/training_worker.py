@@ -37,6 +37,8 @@ from sgtb.core.thread_pool import ThreadPool
 _MOST_MEMORY = 0.75
 """Largest share of the memory limit of a worker in use. Dask pauses a worker at 80 %."""
 
+_NO_VALUES = np.zeros(0, np.float32)
+
 _HELD: "WeakValueDictionary[str, WorkerDocuments]" = WeakValueDictionary()
 
 
@@ -87,7 +89,16 @@ def answer(token: str, n_parts: int, method: str, *args: Any) -> Any:
     held = _HELD.get(token)
     if held is None or held.n_parts != n_parts:
         return None
-    return getattr(held, method)(*args)
+    return getattr(held, method)(*_copied(args))
+
+
+def _copied(value: Any) -> Any:
+    """Copy all arrays: those of a message may be read-only, or not aligned."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, Mapping):
+        return {key: _copied(own) for key, own in value.items()}
+    return tuple(map(_copied, value)) if isinstance(value, tuple) else value
 
 
 class WorkerDocuments:
@@ -106,7 +117,7 @@ class WorkerDocuments:
         finalize(self, self._pool.__exit__)
         self._train: dict[int, Problems] = {}
         self._dev: dict[int, Problems] = {}
-        self._column: tuple[int, SortedColumn] | None = None
+        self._columns: dict[int, SortedColumn] = {}
         self._forest: ForestBuilder | None = None
         self._collectors: list[Collector] = []
         self._held_out: list[DevDocuments] = []
@@ -116,16 +127,17 @@ class WorkerDocuments:
     def __reduce__(self) -> NoReturn:
         raise TypeError("training documents stay on their worker")
 
-    def load(
+    def load(self, parts: tuple[tuple[Any, ...], ...]) -> list[PartRecord]:
+        """Load parts: number, whether it is dev, file or arrays, number of pair features."""
+        return [self._load(*part) for part in parts]
+
+    def _load(
         self, number: int, is_dev: bool, documents: str | Mapping[str, Any], n_pair: int
     ) -> PartRecord:
-        """Load a part, from a problems file or from arrays."""
         if isinstance(documents, str):
             problems = Problems.load(documents)
         else:
-            # Copies: arrays of a message may be read-only.
-            own = {name: np.array(array) for name, array in documents.items()}
-            problems = Problems.from_tensors(own, n_pair)
+            problems = Problems.from_tensors(documents, n_pair)
         (self._dev if is_dev else self._train)[number] = problems
         self.n_parts += 1
         self._check_memory()
@@ -138,13 +150,15 @@ class WorkerDocuments:
             problems.n_pair, problems.digest(), lengths,
         )  # fmt: skip
 
-    def column(self, feature: int, method: str, *args: Any) -> Any:
-        """Call a method of the SortedColumn of a local feature."""
-        if self._column is None or self._column[0] != feature:
-            values = [problems.local[:, feature] for problems in self._train.values()]
-            joined = np.concatenate([*values, np.zeros(0, np.float32)])
-            self._column = feature, SortedColumn(joined)
-        return getattr(self._column[1], method)(*args)
+    def columns(self, requests: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Call methods of the SortedColumns of local features."""
+        parts = [problems.local for problems in self._train.values()]
+        if not self._columns.keys() >= requests.keys():
+            self._columns = {
+                f: SortedColumn(np.concatenate([*(own[:, f] for own in parts), _NO_VALUES]))
+                for f in requests
+            }
+        return {f: getattr(self._columns[f], name)(*a) for f, (name, *a) in requests.items()}
 
     def sample(self, documents: Mapping[int, Ints]) -> list[Floats]:
         """Return the gold path rows of some documents of the parts here."""
@@ -157,10 +171,10 @@ class WorkerDocuments:
     def begin(self, n_local: int, thresholds: Floats, n_bins: Ints, forest: tuple[Any, ...]) -> int:
         """Prepare the parts loaded for the search, with the trees of a forest."""
         settings = replace(self._settings, n_local=n_local)
-        binner = Binner(np.array(thresholds), np.array(n_bins))
-        self._binner, self._column = binner, None
+        binner = Binner(thresholds, n_bins)
+        self._binner, self._columns = binner, {}
         if self._forest is None:
-            self._forest = begun_forest(settings, binner, Forest(*map(np.array, forest)))
+            self._forest = begun_forest(settings, binner, Forest(*forest))
         for number in list(self._train):
             problems = self._train.pop(number)  # its raw features are not needed any more
             self._collectors.append(
@@ -216,7 +230,7 @@ class WorkerDocuments:
         if self._forest is None:
             return False
         if tree is not None and self._forest.n_trees == n_trees - 1:
-            self._forest.append(Tree(*map(np.array, tree)))
+            self._forest.append(Tree(*tree))
         return self._forest.n_trees == n_trees
 
     def _check_memory(self) -> None:

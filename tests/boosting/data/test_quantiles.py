@@ -13,10 +13,13 @@ from sgtb.boosting.data.quantiles import SortedColumn, choose_cuts
 def cuts_of_parts(parts, max_bins):
     columns = [SortedColumn(part) for part in parts]
 
-    def ask(method, *args):
-        return [getattr(column, method)(*args) for column in columns]
+    def ask(requests):
+        return [
+            {f: getattr(column, method)(*args) for f, (method, *args) in requests.items()}
+            for column in columns
+        ]
 
-    return choose_cuts(ask, max_bins)
+    return choose_cuts(ask, [0], max_bins)[0]
 
 
 def assert_same_cuts(values, n_parts, max_bins):

@@ -4,7 +4,7 @@ Each process sorts its own values and counts. The thresholds are found from sums
 byte of a value per round, and equal those of `Binner.fit` on all values together.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,27 @@ from sgtb.core.dtypes import Floats, Ints, Longs
 _BYTE = 256
 _MAGNITUDE = np.int32(2**31 - 1)
 
-Ask = Callable[..., Sequence[Any]]
-"""Call a method of every SortedColumn, by its name and arguments; return their results."""
+Request = tuple[Any, ...]
+"""A method of SortedColumn and its arguments."""
+Ask = Callable[[dict[int, Request]], Sequence[dict[int, Any]]]
+"""Send requests about features to all processes; return their results, one dictionary each."""
+
+
+def choose_cuts(ask: Ask, features: Sequence[int], max_bins: int) -> list[Floats]:
+    """Return the thresholds of features."""
+    chosen: dict[int, Floats] = {}
+    searches = {feature: _search_cuts(max_bins) for feature in features}
+    requests: dict[int, Request] = {f: next(search) for f, search in searches.items()}
+    while requests:
+        found = ask(requests)
+        following: dict[int, Request] = {}
+        for feature in requests:
+            try:
+                following[feature] = searches[feature].send([one[feature] for one in found])
+            except StopIteration as end:
+                chosen[feature] = end.value
+        requests = following
+    return [chosen[feature] for feature in features]
 
 
 class SortedColumn:
@@ -42,26 +61,26 @@ class SortedColumn:
         return ended[np.searchsorted(self._keys, keys, side="right")]
 
 
-def choose_cuts(ask: Ask, max_bins: int) -> Floats:
-    """Return the thresholds of a feature."""
-    sizes, lowest = zip(*ask("summary", max_bins + 1), strict=True)
+def _search_cuts(max_bins: int) -> Generator[Request, list[Any], Floats]:
+    """Find the thresholds of a feature; yield requests, and receive the results."""
+    sizes, lowest = zip(*(yield "summary", max_bins + 1), strict=True)
     distinct = np.unique(np.concatenate(lowest)).astype(np.int64)
     if len(distinct) <= max_bins:
         return cuts_between(_values_of(distinct[:-1]), _values_of(distinct[1:]))
     ranks = np.linspace(0, sum(sizes), max_bins + 1)[1:-1].astype(np.int64)
-    low = np.unique(_at_ranks(ask, ranks))
+    low = np.unique((yield from _at_ranks(ranks)))
     low = low[low < distinct[-1]]
-    high = np.min(ask("above", low), axis=0)
+    high = np.min((yield "above", low), axis=0)
     return cuts_between(_values_of(low), _values_of(high))
 
 
-def _at_ranks(ask: Ask, ranks: Longs) -> Longs:
-    """Return the keys with these ranks among all, counted from 1."""
+def _at_ranks(ranks: Longs) -> Generator[Request, list[Any], Longs]:
+    """Find the keys with these ranks among all, counted from 1."""
     starts = np.full(len(ranks), -(2**31), np.int64)
     for bits in (24, 16, 8, 0):
         step = 1 << bits
         distinct, which = np.unique(starts, return_inverse=True)
-        below = np.sum(ask("below", distinct, step), axis=0)
+        below = np.sum((yield "below", distinct, step), axis=0)
         starts += step * (below[which] < ranks[:, None]).sum(axis=1)
     return starts
 
