@@ -12,8 +12,9 @@ from benchmarks.measure import CORES, seconds_of
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.search.beam import SearchPlan
 from sgtb.boosting.search.collector import Collector, choose_bins
+from sgtb.boosting.trainer import point_rows
 from sgtb.boosting.trees.forest import ForestBuilder
-from sgtb.boosting.trees.grower import Tree, TreeSettings, grow
+from sgtb.boosting.trees.grower import PointRows, Tree, TreeSettings, grow
 from sgtb.core.dtypes import Bytes, Doubles, Ints
 from sgtb.core.thread_pool import ThreadPool
 
@@ -31,6 +32,10 @@ class Rows(NamedTuple):
     x: Bytes
     residuals: Doubles
     n_bins: Ints
+
+    def source(self, pool: ThreadPool) -> PointRows:
+        """Return what a tree is grown from."""
+        return PointRows(self.x, self.residuals, len(self.n_bins), pool)
 
 
 @dataclass(frozen=True)
@@ -67,9 +72,7 @@ def collected_rows(problems: Problems, plan: SearchPlan, n_trees: int) -> Rows:
         collector = Collector(problems, plan, binner, forest, pool, use_cache=True)
         for _ in range(n_trees):
             epoch = collector.collect()
-            forest.append(
-                grow(epoch.rows, epoch.residuals, binner.n_bins, settings, pool, epoch.points)
-            )
+            forest.append(grow(point_rows(epoch, binner, pool), binner.n_bins, settings))
         epoch = collector.collect()
     return Rows(epoch.rows[epoch.points], epoch.residuals, binner.n_bins)
 
@@ -84,7 +87,7 @@ def compare(rows: Rows, batches: int) -> TreeTimes:
     ours: list[float] = []
     theirs: dict[str, list[float]] = {name: [] for name in boosters}
     with ThreadPool(CORES) as pool:
-        tree = grow(rows.x, rows.residuals, rows.n_bins, settings, pool)
+        tree = grow(rows.source(pool), rows.n_bins, settings)
         for _ in range(batches):
             ours += _ours(rows, settings, pool)
             for name, booster in boosters.items():
@@ -131,8 +134,7 @@ def _booster(
 def _ours(rows: Rows, settings: TreeSettings, pool: ThreadPool) -> list[float]:
     _settle()
     return [
-        seconds_of(lambda: grow(rows.x, rows.residuals, rows.n_bins, settings, pool))
-        for _ in range(_BATCH)
+        seconds_of(lambda: grow(rows.source(pool), rows.n_bins, settings)) for _ in range(_BATCH)
     ]
 
 

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.naive import documents_of
 from sgtb.boosting import Problems, SearchPlan
 from sgtb.boosting.search.collector import Collector, choose_bins
+from sgtb.boosting.trainer import point_rows
 from sgtb.boosting.trees.forest import Forest, ForestBuilder
 from sgtb.boosting.trees.grower import TreeSettings, grow
 from sgtb.core.thread_pool import ThreadPool
@@ -82,9 +83,7 @@ def trained(problems: Problems, plan: SearchPlan, n_trees: int = 5):
     for _ in range(n_trees):
         epoch = collector.collect()
         settings = TreeSettings(learning_rate=0.5)
-        forest.append(
-            grow(epoch.rows, epoch.residuals, binner.n_bins, settings, pool, epoch.points)
-        )
+        forest.append(grow(point_rows(epoch, binner, pool), binner.n_bins, settings))
     return collector, binner, forest.finished()
 
 

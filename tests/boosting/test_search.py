@@ -17,6 +17,7 @@ from benchmarks.naive import (
 )
 from sgtb.boosting import PLANS, Decoding, SearchPlan, TreeSettings
 from sgtb.boosting.search.collector import Collector, choose_bins
+from sgtb.boosting.trainer import point_rows
 from sgtb.boosting.trees.forest import ForestBuilder
 from sgtb.boosting.trees.grower import grow
 from sgtb.core.thread_pool import ThreadPool
@@ -56,9 +57,7 @@ def assert_epochs_agree(problems, plan, n_epochs, use_cache=True, threads=1, dep
             epoch = collector.collect()
             points = twin_points(problems, plan, forest.finished())
             assert_same_points(epoch, points, binner, in_order=plan.name not in ("bs", "laso"))
-            forest.append(
-                grow(epoch.rows, epoch.residuals, binner.n_bins, settings, pool, epoch.points)
-            )
+            forest.append(grow(point_rows(epoch, binner, pool), binner.n_bins, settings))
 
 
 @every_plan

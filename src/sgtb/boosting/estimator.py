@@ -31,7 +31,14 @@ from sgtb.boosting.search.beam import (
     checked_clamp,
     decode,
 )
-from sgtb.boosting.trainer import Job, TrainingSettings, accuracy_of, train
+from sgtb.boosting.trainer import (
+    JobSettings,
+    LocalSource,
+    TrainingSettings,
+    TrainingSource,
+    accuracy_of,
+    boost,
+)
 from sgtb.boosting.training_progress import Callback, Check, TrainingBar
 from sgtb.boosting.trees.grower import TreeSettings
 from sgtb.core.dtypes import Bytes, Ints
@@ -80,16 +87,38 @@ class StructuredGradientBoosting:
         callbacks   called with a TrainingProgress after every tree; True ends the training
         progress    show a bar on standard error
         """
-        dev_documents = None if dev is None else _joined(dev)
-        job = Job(_joined(train_documents), dev_documents, *self._settings())
-        store = None if checkpoint is None else Checkpoint(checkpoint, job)
+        train, held_out = _joined(train_documents), None if dev is None else _joined(dev)
+        settings = self.job_settings(train.n_local, train.n_pair)
+        with ThreadPool(settings.training.threads) as pool:
+            source = LocalSource(train, held_out, settings, pool)
+            return self.fit_from(
+                source, checkpoint=checkpoint, callbacks=callbacks, progress=progress
+            )
+
+    def fit_from(
+        self,
+        source: TrainingSource,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callback] = (),
+        progress: bool = False,
+    ) -> Self:
+        """Train on the documents of a source, as `fit` does."""
+        settings = source.settings
+        store = None
+        if checkpoint is not None:
+            store = Checkpoint(checkpoint, settings, source.digests())
         with ExitStack() as stack:
             called = list(callbacks)
             if progress:
                 called.append(stack.enter_context(TrainingBar()))
-            trained = train(job, called, store)
-        self._model = Model.of(trained, trained.best, job)
+            trained = boost(source, called, store)
+        self._model = Model.of(trained, trained.best, settings)
         return self
+
+    def job_settings(self, n_local: int, n_pair: int) -> JobSettings:
+        """Return the settings of a training on documents with these numbers of features."""
+        return JobSettings(*self._settings(), n_local, n_pair)
 
     def predict(self, documents: Problems | Sequence[Problems]) -> Ints:
         """Return the choice at every mention (eq. 3), counted within it; -1 without candidates."""

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sgtb.boosting.data.pairs import BlockPairs
-from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.search.beam import SearchPlan
-from sgtb.boosting.trainer import Job, Trained, TrainingSettings
+from sgtb.boosting.trainer import JobSettings, Trained, TrainingSettings
 from sgtb.boosting.training_progress import Check
 from sgtb.boosting.trees.forest import MAX_FEATURES, Forest
 from sgtb.boosting.trees.grower import MAX_DEPTH, TreeSettings
@@ -45,15 +43,15 @@ class Model:
     checks: tuple[Check, ...]
 
     @classmethod
-    def of(cls, trained: Trained, n_trees: int, job: Job) -> "Model":
+    def of(cls, trained: Trained, n_trees: int, settings: JobSettings) -> "Model":
         """Return the model of the first trees of a training."""
         return cls(
             forest=trained.forest.first(n_trees),
-            plan=job.plan,
-            trees=job.trees,
-            training=job.training,
-            n_local=job.train.n_local,
-            n_pair=job.train.n_pair,
+            plan=settings.plan,
+            trees=settings.trees,
+            training=settings.training,
+            n_local=settings.n_local,
+            n_pair=settings.n_pair,
             checks=trained.checks,
         )
 
@@ -123,10 +121,19 @@ def model_of(tensors: Tensors, record: dict[str, Any], path: object) -> Model:
 
 
 class Checkpoint:
-    """A file with the state of a training, to resume it after an interruption."""
+    """A file with the state of a training, to resume it after an interruption.
 
-    def __init__(self, path: str | os.PathLike[str], job: Job) -> None:
-        self._path, self._job, self._fingerprint = Path(path), job, fingerprint(job)
+    digests  of the training documents and of dev, part by part
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        settings: JobSettings,
+        digests: tuple[list[str], list[str]],
+    ) -> None:
+        self._path, self._settings = Path(path), settings
+        self._fingerprint = fingerprint(settings, digests)
 
     def resume(self) -> Trained | None:
         """Return the state that an earlier run of the same job stored; None if there is none."""
@@ -142,39 +149,28 @@ class Checkpoint:
         n_trees = model.forest.n_trees
         if (
             not model.checks
-            or not model.checks[-1].n_trees == n_trees <= self._job.training.n_trees
+            or not model.checks[-1].n_trees == n_trees <= self._settings.training.n_trees
         ):
             raise ModelFileError(f"{self._path}: its checks and its trees do not fit; delete it")
         return Trained(model.forest, model.checks, model.forest.n_trees)
 
     def keep(self, trained: Trained) -> None:
         """Write the state."""
-        model = Model.of(trained, trained.forest.n_trees, self._job)
+        model = Model.of(trained, trained.forest.n_trees, self._settings)
         record = {**model_record(model), "kind": "checkpoint", "fingerprint": self._fingerprint}
         write_tensors(self._path, model_tensors(model), record)
 
 
-def fingerprint(job: Job) -> str:
+def fingerprint(settings: JobSettings, digests: tuple[list[str], list[str]]) -> str:
     """Return a digest of everything that affects the result of a training."""
-    digest = hashlib.sha256()
-    settings = {
-        "plan": asdict(job.plan),
-        "trees": asdict(job.trees),
-        "training": _result_settings(job.training),
+    record = {
+        "plan": asdict(settings.plan),
+        "trees": asdict(settings.trees),
+        "training": _result_settings(settings.training),
+        "train": digests[0],
+        "dev": digests[1],
     }
-    digest.update(json.dumps(settings, sort_keys=True).encode())
-    for problems in (job.train, job.dev):
-        for array in _arrays_of(problems):
-            digest.update(f"{array.dtype}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def _arrays_of(problems: Problems | None) -> list[np.ndarray[Any, Any]]:
-    if problems is None:
-        return []
-    width = [np.array([problems.n_pair])] if isinstance(problems.pairs, BlockPairs) else []
-    return [*problems.tensors().values(), *width]
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def _result_settings(training: TrainingSettings) -> dict[str, Any]:

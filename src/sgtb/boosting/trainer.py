@@ -17,11 +17,11 @@ from sgtb.boosting.search.beam import (
     decode,
     no_clamp,
 )
-from sgtb.boosting.search.collector import Collector, choose_bins
+from sgtb.boosting.search.collector import Collector, Epoch, choose_bins
 from sgtb.boosting.training_progress import Callback, Check, TrainingProgress
 from sgtb.boosting.trees.forest import Forest, ForestBuilder, TreeMasks
-from sgtb.boosting.trees.grower import TreeSettings, draw_features, grow
-from sgtb.core.dtypes import Bytes, Ints
+from sgtb.boosting.trees.grower import PointRows, Tree, TreeSettings, draw_features, grow
+from sgtb.core.dtypes import Bools, Ints
 from sgtb.core.errors import ProblemsError
 from sgtb.core.settings import check_integer
 from sgtb.core.thread_pool import ThreadPool
@@ -66,27 +66,37 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Job:
-    """Documents and settings of a training."""
+class JobSettings:
+    """Settings of a training, and the numbers of features of its documents."""
 
-    train: Problems
-    dev: Problems | None
     plan: SearchPlan
     trees: TreeSettings
     training: TrainingSettings
+    n_local: int
+    n_pair: int
 
-    def __post_init__(self) -> None:
-        if not (self.train.gold >= 0).any():
-            raise ProblemsError(
-                "no mention of the training documents has a gold choice among its candidates"
-            )
-        if self.dev is not None:
-            for name in ("n_local", "n_pair"):
-                ours, theirs = getattr(self.train, name), getattr(self.dev, name)
-                if ours != theirs:
-                    raise ProblemsError(
-                        f"dev has {theirs} {name[2:]} features, the training documents have {ours}"
-                    )
+
+class TrainingSource(Protocol):
+    """Documents to train on, in this process or on the workers of a cluster.
+
+    binner and forest exist after `begin`.
+    """
+
+    settings: JobSettings
+    binner: Binner
+    forest: ForestBuilder
+
+    def digests(self) -> tuple[list[str], list[str]]:
+        """Return digests of the training documents and of dev, part by part."""
+
+    def begin(self, earlier: Forest | None) -> None:
+        """Choose the bins, and begin with the trees of an earlier run."""
+
+    def next_tree(self, n_bins: Ints) -> tuple[Tree, float]:
+        """Search the training documents; return the next tree, and their accuracy."""
+
+    def dev_accuracy(self) -> float | None:
+        """Return the accuracy of the forest on dev; None without dev documents."""
 
 
 class Store(Protocol):
@@ -99,45 +109,124 @@ class Store(Protocol):
         """Store the training so far."""
 
 
-def train(job: Job, callbacks: Sequence[Callback] = (), store: Store | None = None) -> Trained:
+def boost(
+    source: TrainingSource, callbacks: Sequence[Callback] = (), store: Store | None = None
+) -> Trained:
     """Boost until the number of trees, the patience or a callback ends the training."""
-    settings = job.training
+    settings = source.settings.training
     earlier = store.resume() if store is not None else None
-    with ThreadPool(settings.threads) as pool:
-        binner = choose_bins(job.train, job.plan, job.trees.max_bins)
-        forest = ForestBuilder(settings.n_trees, job.trees.depth, job.train.n_local, binner)
-        checks: list[Check] = []
-        if earlier is not None:
-            forest.extend(earlier.forest)
-            checks += earlier.checks
-        collector = Collector(
-            job.train, job.plan, binner, forest, pool, use_cache=settings.incremental
-        )
-        dev = _Dev(job, binner, forest, pool)
-        begin, resumed_at = time.perf_counter(), forest.n_trees
-        stop = _out_of_patience(checks, settings.patience)
-        while forest.n_trees < settings.n_trees and not stop:
-            epoch = collector.collect()
-            n_bins = _drawn_bins(job, binner, forest.n_trees)
-            tree = grow(epoch.rows, epoch.residuals, n_bins, job.trees, pool, epoch.points)
-            forest.append(tree)
-            n = forest.n_trees
-            if n % settings.check_every == 0 or n == settings.n_trees:
-                checks.append(Check(n, epoch.accuracy, dev.accuracy()))
-                stop = _out_of_patience(checks, settings.patience)
-                if store is not None:
-                    store.keep(Trained(forest.finished(), tuple(checks), best_of(checks)))
-            seconds = time.perf_counter() - begin
-            left = seconds / (n - resumed_at) * (settings.n_trees - n)
-            progress = TrainingProgress(
-                n_trees=n, n_trees_wanted=settings.n_trees, train_accuracy=epoch.accuracy,
-                checks=tuple(checks), seconds=seconds, seconds_left=left,
-            )  # fmt: skip
-            ended = [callback(progress) for callback in callbacks]
-            stop = stop or any(ended)
-        if not checks or checks[-1].n_trees != forest.n_trees:  # ended between two checks
-            checks.append(Check(forest.n_trees, epoch.accuracy, dev.accuracy()))
+    source.begin(None if earlier is None else earlier.forest)
+    forest, checks = source.forest, [] if earlier is None else list(earlier.checks)
+    begin, resumed_at = time.perf_counter(), forest.n_trees
+    stop = _out_of_patience(checks, settings.patience)
+    while forest.n_trees < settings.n_trees and not stop:
+        tree, accuracy = source.next_tree(_drawn_bins(source))
+        forest.append(tree)
+        n = forest.n_trees
+        if n % settings.check_every == 0 or n == settings.n_trees:
+            checks.append(Check(n, accuracy, source.dev_accuracy()))
+            stop = _out_of_patience(checks, settings.patience)
+            if store is not None:
+                store.keep(Trained(forest.finished(), tuple(checks), best_of(checks)))
+        seconds = time.perf_counter() - begin
+        left = seconds / (n - resumed_at) * (settings.n_trees - n)
+        progress = TrainingProgress(
+            n_trees=n, n_trees_wanted=settings.n_trees, train_accuracy=accuracy,
+            checks=tuple(checks), seconds=seconds, seconds_left=left,
+        )  # fmt: skip
+        ended = [callback(progress) for callback in callbacks]
+        stop = stop or any(ended)
+    if not checks or checks[-1].n_trees != forest.n_trees:  # ended between two checks
+        checks.append(Check(forest.n_trees, accuracy, source.dev_accuracy()))
     return Trained(forest.finished(), tuple(checks), best_of(checks))
+
+
+class LocalSource:
+    """Documents of this process."""
+
+    def __init__(
+        self, train: Problems, dev: Problems | None, settings: JobSettings, pool: ThreadPool
+    ) -> None:
+        if not (train.gold >= 0).any():
+            raise ProblemsError(NO_GOLD)
+        if dev is not None:
+            check_features(dev, settings, "dev")
+        self.settings, self._train, self._dev, self._pool = settings, train, dev, pool
+
+    def digests(self) -> tuple[list[str], list[str]]:
+        """Return digests of the training documents and of dev."""
+        return [self._train.digest()], [] if self._dev is None else [self._dev.digest()]
+
+    def begin(self, earlier: Forest | None) -> None:
+        """Choose the bins, and begin with the trees of an earlier run."""
+        plan, trees, training = self.settings.plan, self.settings.trees, self.settings.training
+        self.binner = choose_bins(self._train, plan, trees.max_bins)
+        self.forest = begun_forest(self.settings, self.binner, earlier)
+        self._collector = Collector(
+            self._train, plan, self.binner, self.forest, self._pool, training.incremental
+        )
+        self._held_out = None
+        if self._dev is not None:
+            self._held_out = DevDocuments(self._dev, plan, self.binner, self._pool)
+
+    def next_tree(self, n_bins: Ints) -> tuple[Tree, float]:
+        """Search the training documents; return the next tree, and their accuracy."""
+        epoch = self._collector.collect()
+        tree = grow(point_rows(epoch, self.binner, self._pool), n_bins, self.settings.trees)
+        return tree, epoch.right / max(epoch.visited, 1)
+
+    def dev_accuracy(self) -> float | None:
+        """Return the accuracy of the forest on dev; None without dev documents."""
+        if self._dev is None or self._held_out is None:
+            return None
+        return self._held_out.n_right(self.forest) / max(self._dev.n_mentions, 1)
+
+
+NO_GOLD = "no mention of the training documents has a gold choice among its candidates"
+
+
+def check_features(problems: Problems, settings: JobSettings, name: str) -> None:
+    """Raise unless documents have as many features as the training documents."""
+    for kind in ("n_local", "n_pair"):
+        ours, theirs = getattr(settings, kind), getattr(problems, kind)
+        if ours != theirs:
+            raise ProblemsError(
+                f"{name} has {theirs} {kind[2:]} features, the training documents have {ours}"
+            )
+
+
+def begun_forest(settings: JobSettings, binner: Binner, earlier: Forest | None) -> ForestBuilder:
+    """Return a forest to grow, with the trees of an earlier run."""
+    forest = ForestBuilder(
+        settings.training.n_trees, settings.trees.depth, settings.n_local, binner
+    )
+    if earlier is not None:
+        forest.extend(earlier)
+    return forest
+
+
+def point_rows(epoch: Epoch, binner: Binner, pool: ThreadPool) -> PointRows:
+    """Return the rows that a tree is grown from."""
+    return PointRows(epoch.rows, epoch.residuals, binner.n_features, pool, epoch.points)
+
+
+class DevDocuments:
+    """Documents that check the forest, binned once."""
+
+    def __init__(
+        self, problems: Problems, plan: SearchPlan, binner: Binner, pool: ThreadPool
+    ) -> None:
+        local, self._pooled = binner.split(problems.n_local)
+        self._problems, self._plan, self._pool = problems, plan, pool
+        self._local = bin_local(problems, local, pool)
+
+    def n_right(self, forest: ForestBuilder) -> int:
+        """Return the number of mentions decided right."""
+        arrays, n_trees, problems = forest.arrays, forest.n_trees, self._problems
+        masks = TreeMasks.of(arrays, n_trees, self._pooled.n_features)
+        model = SearchModel(self._plan, arrays, n_trees, self._pooled.thresholds, masks)
+        given = SearchInput(problems, self._local, model, no_clamp(problems), self._pool)
+        return int(_is_right(decode(given).choices, problems).sum())
 
 
 def best_of(checks: Sequence[Check]) -> int:
@@ -147,11 +236,14 @@ def best_of(checks: Sequence[Check]) -> int:
     return max(checks, key=lambda check: (check.dev_accuracy or 0.0, -check.n_trees)).n_trees
 
 
-def accuracy_of(choices: np.ndarray[tuple[int], np.dtype[np.int32]], problems: Problems) -> float:
+def accuracy_of(choices: Ints, problems: Problems) -> float:
     """Return the share of mentions decided right; a mention without its gold counts as wrong."""
-    if problems.n_mentions == 0:
-        return 0.0
-    return float(((choices == problems.gold) & (problems.gold >= 0)).mean())
+    return int(_is_right(choices, problems).sum()) / max(problems.n_mentions, 1)
+
+
+def _is_right(choices: Ints, problems: Problems) -> Bools:
+    is_right: Bools = (choices == problems.gold) & (problems.gold >= 0)
+    return is_right
 
 
 def _out_of_patience(checks: Sequence[Check], patience: int | None) -> bool:
@@ -161,26 +253,9 @@ def _out_of_patience(checks: Sequence[Check], patience: int | None) -> bool:
     return sum(check.n_trees > best for check in checks) >= patience
 
 
-def _drawn_bins(job: Job, binner: Binner, tree: int) -> Ints:
-    """Return the bins of the features that this tree may test."""
+def _drawn_bins(source: TrainingSource) -> Ints:
+    """Return the bins of the features that the next tree may test."""
+    settings = source.settings
     # A generator per tree: a resumed training has not drawn for its earlier trees.
-    rng = np.random.default_rng((job.training.seed, tree))
-    return draw_features(binner.n_bins, job.trees.feature_share, rng)
-
-
-class _Dev:
-    """The dev documents, binned once."""
-
-    def __init__(self, job: Job, binner: Binner, forest: ForestBuilder, pool: ThreadPool) -> None:
-        self._job, self._forest, self._pool = job, forest, pool
-        local, self._pooled = binner.split(job.train.n_local)
-        self._local: Bytes | None = bin_local(job.dev, local, pool) if job.dev is not None else None
-
-    def accuracy(self) -> float | None:
-        dev, forest, n_trees = self._job.dev, self._forest.arrays, self._forest.n_trees
-        if dev is None or self._local is None:
-            return None
-        masks = TreeMasks.of(forest, n_trees, self._pooled.n_features)
-        model = SearchModel(self._job.plan, forest, n_trees, self._pooled.thresholds, masks)
-        decoding = decode(SearchInput(dev, self._local, model, no_clamp(dev), self._pool))
-        return accuracy_of(decoding.choices, dev)
+    rng = np.random.default_rng((settings.training.seed, source.forest.n_trees))
+    return draw_features(source.binner.n_bins, settings.trees.feature_share, rng)

@@ -1,8 +1,10 @@
 """Training documents from files or a dump, and the options of training commands."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +16,7 @@ from sgtb.formats.registry import FORMATS, read_documents
 
 if TYPE_CHECKING:
     from sgtb.kb.knowledge_base import KnowledgeBase
-    from sgtb.linking.training.linker_training import LinkerTraining
+    from sgtb.linking.training.linker_training import Fit, LinkerTraining
     from sgtb.linking.training.training_data import TrainingData
     from sgtb.text.word_vectors import WordVectors
 
@@ -111,6 +113,14 @@ Threads = Annotated[
     int | None,
     typer.Option(help="Number of threads. Default: all cores. The result does not depend on it."),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SPEC", show_default=False,
+        help="Train the trees on a Dask cluster: local:N (N processes here), tcp://HOST:PORT or a "
+        "scheduler file. The result is the same.",
+    ),
+]  # fmt: skip
 
 _MAX_NAMED = 5
 
@@ -172,6 +182,21 @@ class TrainingOptions:
             seed=self.seed,
             **own,
         )
+
+
+@contextmanager
+def fit_on(cluster: str | None) -> Iterator["Fit"]:
+    """Yield the function that trains estimators: in this process, or on a cluster."""
+    from sgtb.boosting.estimator import StructuredGradientBoosting
+
+    if cluster is None:
+        yield StructuredGradientBoosting.fit
+        return
+    from sgtb.integrations.dask_cluster import connect
+    from sgtb.integrations.dask_training import fit
+
+    with connect(cluster) as client:
+        yield partial(fit, client)
 
 
 def check_output(*paths: Path | None) -> None:

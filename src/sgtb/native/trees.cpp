@@ -111,6 +111,25 @@ void pack_rows(Doubles residuals, Ints rows, double scale, int64_t count_bits,
              << count_bits) + 1);
 }
 
+// Add |residuals| exactly: the sum is Σ digits[i] * 2**(32 * i - 1075). Any order of the residuals,
+// in any number of groups whose digits are added, gives the same number.
+void add_magnitudes(Doubles residuals, Array<uint64_t> digits) {
+    constexpr uint64_t DIGIT = 0xffffffff, HIDDEN_BIT = uint64_t(1) << 52;
+    check_equal(digits.size(), 66, "digits");
+    for (const double residual : residuals) {
+        uint64_t bits;
+        std::memcpy(&bits, &residual, sizeof bits);
+        const uint64_t exponent = bits >> 52 & 2047;
+        if (exponent == 2047) fail("residuals", "a value is not finite");
+        const uint64_t mantissa = (bits & (HIDDEN_BIT - 1)) | (exponent ? HIDDEN_BIT : 0);
+        const uint64_t place = std::max<uint64_t>(exponent, 1), shift = place % 32;
+        const uint64_t low = (mantissa & DIGIT) << shift, high = (mantissa >> 32) << shift;
+        digits[place / 32] += low & DIGIT;
+        digits[place / 32 + 1] += (low >> 32) + (high & DIGIT);
+        digits[place / 32 + 2] += high >> 32;
+    }
+}
+
 // Add rows to the histograms of eight features at a time, so that these stay in the first cache.
 void add_rows(Array<const uint8_t, 2> x, int64_t n_features, Longs packed, Ints rows,
               Array<int64_t> out) {
@@ -185,9 +204,10 @@ std::tuple<double, int64_t, int64_t, int64_t> best_split(Array<const int64_t, 2>
     return {best, best_feature, best_bin, best_left};
 }
 
-// Bring the rows that go left to the front of rows[start:stop], order kept on both sides.
-void partition(Array<const uint8_t, 2> x, Array<int32_t> rows, int64_t start, int64_t stop,
-               int64_t feature, int64_t bin) {
+// Bring the rows that go left to the front of rows[start:stop], order kept on both sides; return
+// their number.
+int64_t partition(Array<const uint8_t, 2> x, Array<int32_t> rows, int64_t start, int64_t stop,
+                  int64_t feature, int64_t bin) {
     check_value(stop, 0, rows.size() + 1, "stop");
     check_value(start, 0, stop + 1, "start");
     check_value(feature, 0, x.shape(1), "feature");
@@ -205,6 +225,7 @@ void partition(Array<const uint8_t, 2> x, Array<int32_t> rows, int64_t start, in
         n_right += !goes_left;
     }
     std::memcpy(list + n_left, right.data(), n_right * sizeof(int32_t));
+    return n_left - start;
 }
 
 // ---- scores
@@ -522,6 +543,7 @@ void bind_trees(nb::module_& module) {
     SGTB_BIND(bin_blocks, first, last, candidate_offsets, block_offsets, local, thresholds,
               n_bins, out);
     SGTB_BIND(pack_rows, residuals, rows, scale, count_bits, out);
+    SGTB_BIND(add_magnitudes, residuals, digits);
     SGTB_BIND(add_rows, x, n_features, packed, rows, out);
     SGTB_BIND(best_split, histogram, n_bins, count_bits, min_leaf, l2, min_gain);
     SGTB_BIND(partition, x, rows, start, stop, feature, bin);

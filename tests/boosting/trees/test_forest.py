@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sgtb.boosting import TreeSettings
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.trees.forest import MASKED_DEPTH, Forest, ForestArrays, ForestBuilder
-from sgtb.boosting.trees.grower import Tree, grow
+from sgtb.boosting.trees.grower import PointRows, Tree, grow
 from sgtb.boosting.trees.histogram import padded
 from sgtb.core.dtypes import SCORE_GRID
 from sgtb.core.thread_pool import ThreadPool
@@ -171,7 +171,11 @@ def test_depth_counts_questions():
         x = np.zeros((400, padded(2)), np.uint8)
         with ThreadPool(1) as pool:
             x[:, :2] = binner.transform(values, pool)
-            tree = grow(x, rng.normal(size=400), binner.n_bins, TreeSettings(depth=depth), pool)
+            tree = grow(
+                PointRows(x, rng.normal(size=400), binner.n_features, pool),
+                binner.n_bins,
+                TreeSettings(depth=depth),
+            )
         builder = ForestBuilder(1, depth, 2, binner)
         builder.append(tree)
         assert builder.finished().depth() == depth

@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sgtb.boosting import TreeSettings
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.trees.forest import Forest, ForestBuilder
-from sgtb.boosting.trees.grower import Tree, draw_features, grow
+from sgtb.boosting.trees.grower import PointRows, Tree, draw_features, grow
 from sgtb.boosting.trees.histogram import padded
 from sgtb.core.dtypes import SCORE_GRID
 from sgtb.core.errors import SettingsError
@@ -28,7 +28,7 @@ def grown(values, residuals, threads=1, asked=None, **settings) -> tuple[Tree, F
         x, binner = binned(values, pool, options.max_bins)
         drawn = np.isin(np.arange(binner.n_features), asked) | (asked is None)
         n_bins = np.where(drawn, binner.n_bins, np.int32(1))
-        tree = grow(x, residuals, n_bins, options, pool)
+        tree = grow(PointRows(x, residuals, len(n_bins), pool), n_bins, options)
     builder = ForestBuilder(1, options.depth, values.shape[1], binner)
     builder.append(tree)
     return tree, builder.finished()
@@ -195,12 +195,10 @@ def test_a_leaf_has_the_rows_it_must_have():
 
 def test_nothing_to_grow_on():
     with ThreadPool(1) as pool:
-        none = grow(
-            np.zeros((0, 8), np.uint8), np.zeros(0), np.ones(2, np.int32), TreeSettings(), pool
-        )
-        featureless = grow(
-            np.zeros((2, 0), np.uint8), np.ones(2), np.zeros(0, np.int32), TreeSettings(), pool
-        )
+        rows = PointRows(np.zeros((0, 8), np.uint8), np.zeros(0), 2, pool)
+        none = grow(rows, np.ones(2, np.int32), TreeSettings())
+        rows = PointRows(np.zeros((2, 0), np.uint8), np.ones(2), 0, pool)
+        featureless = grow(rows, np.zeros(0, np.int32), TreeSettings())
     assert (none.feature.tolist(), none.value.tolist()) == ([-1], [0.0])
     assert (featureless.feature.tolist(), featureless.value.tolist()) == ([-1], [1.0])
 

@@ -51,6 +51,13 @@ class Binner:
         """Number of features."""
         return len(self.n_bins)
 
+    def joined(self, other: Self) -> Self:
+        """Return the binner of these features and of others after them."""
+        return type(self)(
+            np.concatenate([self.thresholds, other.thresholds]),
+            np.concatenate([self.n_bins, other.n_bins]),
+        )
+
     def split(self, n: int) -> tuple[Self, Self]:
         """Return the binner of the first `n` features and the one of the rest."""
         return (
@@ -80,8 +87,12 @@ def _cuts(column: Floats, max_bins: int) -> Floats:
         where = np.searchsorted(distinct, lower[lower < distinct[-1]])
     else:
         where = np.arange(len(distinct) - 1)
-    low, high = distinct[where].astype(np.float64), distinct[where + 1].astype(np.float64)
-    middle = ((low + high) / 2).astype(np.float32)
+    return cuts_between(distinct[where], distinct[where + 1])
+
+
+def cuts_between(low: Floats, high: Floats) -> Floats:
+    """Return the thresholds in the middle of values and their next higher ones."""
+    middle = ((low.astype(np.float64) + high.astype(np.float64)) / 2).astype(np.float32)
     # Adjacent float32 have no middle; rounding up would move the border.
-    cuts: Floats = np.where(middle < distinct[where + 1], middle, distinct[where])
+    cuts: Floats = np.where(middle < high, middle, low)
     return cuts.astype(np.float32)

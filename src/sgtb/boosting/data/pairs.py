@@ -102,6 +102,28 @@ class PairTable:
             link_counts=np.concatenate([*counts, np.zeros(0, np.float32)]).astype(np.float32),
         )
 
+    def take(self, rows: Longs) -> "PairTable":
+        """Return the table of some rows, in ascending order, and of the links among them."""
+        starts, targets, counts = [], [], []
+        base = 0
+        for offsets in self.link_offsets:
+            at = _slices(offsets, rows)
+            target = np.searchsorted(rows, self.link_targets[at])
+            kept = np.append(rows, -1)[target] == self.link_targets[at]
+            ends = np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])])
+            start = np.concatenate([[0], np.cumsum(kept)])[ends]
+            starts.append(start + base)
+            targets.append(target[kept])
+            counts.append(self.link_counts[at[kept]])
+            base += int(start[-1])
+        return PairTable(
+            vectors=self.vectors[rows],
+            space_offsets=self.space_offsets,
+            link_offsets=np.array(starts, np.int64).reshape(len(starts), len(rows) + 1),
+            link_targets=np.concatenate([*targets, np.zeros(0, np.int64)]).astype(np.int32),
+            link_counts=np.concatenate([*counts, np.zeros(0, np.float32)]).astype(np.float32),
+        )
+
     @property
     def n_rows(self) -> int:
         """Number of entities."""
@@ -196,6 +218,11 @@ class TablePairs:
     def take(self, documents: Longs, entity_offsets: Longs) -> "TablePairs":
         """Return the pairs of some documents; the table is shared, not copied."""
         return TablePairs(self.row[_slices(entity_offsets, documents)], self.table)
+
+    def compacted(self) -> "TablePairs":
+        """Return the same pairs with a table of the rows in use."""
+        used, row = np.unique(self.row, return_inverse=True)
+        return TablePairs(row.astype(np.int32).reshape(-1), self.table.take(used.astype(np.int64)))
 
 
 PairSource: TypeAlias = BlockPairs | TablePairs

@@ -9,10 +9,11 @@ features φ_L and an entity. Two candidates of a document with the same entity n
 for the same thing; pair features φ_E are those of entities.
 """
 
+import hashlib
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -175,6 +176,29 @@ class Problems:
             return own | {"block": self.pairs.block}
         return own | {"row": self.pairs.row, **vars(self.pairs.table)}
 
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Any], n_pair: int) -> "Problems":
+        """Make problems of what `tensors` returned."""
+        own = {name: tensors[name] for name in _TENSORS}
+        if "block" in tensors:
+            return cls(**own, pairs=BlockPairs(tensors["block"], n_pair))
+        table = PairTable(*(tensors[name] for name in list(_TABLE_TENSORS)[1:]))
+        return cls(**own, pairs=TablePairs(tensors["row"], table))
+
+    def compacted(self) -> "Problems":
+        """Return the same documents without the rows of the pair table that none of them uses."""
+        if isinstance(self.pairs, BlockPairs):
+            return self
+        return replace(self, pairs=self.pairs.compacted())
+
+    def digest(self) -> str:
+        """Return the SHA-256 digest of all arrays."""
+        digest = hashlib.sha256(f"{self.n_pair}".encode())
+        for array in self.tensors().values():
+            digest.update(f"{array.dtype}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one safetensors file."""
         record = {"kind": "problems", "version": 1, "n_pair": self.n_pair}
@@ -187,12 +211,7 @@ class Problems:
         own = _BLOCK_TENSORS if "block" in tensors else _TABLE_TENSORS
         take_tensors(tensors, {**_TENSORS, **own}, path)
         try:
-            if "block" in tensors:
-                pairs: PairSource = BlockPairs(tensors.pop("block"), int(record["n_pair"]))
-            else:
-                row = tensors.pop("row")
-                pairs = TablePairs(row, PairTable(*(tensors.pop(name) for name in list(own)[1:])))
-            return cls(**tensors, pairs=pairs)
+            return cls.from_tensors(tensors, int(record["n_pair"]))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFileError(f"{path}: {error}") from None
 

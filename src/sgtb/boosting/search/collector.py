@@ -31,13 +31,15 @@ class Epoch(NamedTuple):
     rows       u1[., .]  binned features, padded
     points     i4[N]     the rows that are points of this epoch
     residuals  f8[N]     negative functional gradients (eq. 6)
-    accuracy             of the best sequences at the mentions visited, gold path kept
+    right                mentions visited whose best sequence is right, gold path kept
+    visited              mentions visited
     """
 
     rows: Bytes
     points: Ints
     residuals: Doubles
-    accuracy: float
+    right: int
+    visited: int
 
 
 def training_order(problems: Problems) -> VisitOrder:
@@ -50,11 +52,40 @@ def choose_bins(problems: Problems, plan: SearchPlan, max_bins: int) -> Binner:
     local = Binner.fit(problems.local, max_bins)
     if not plan.uses_history:
         return local
-    pooled = Binner.fit(_gold_path_sample(problems, plan), max_bins)
-    return Binner(
-        np.concatenate([local.thresholds, pooled.thresholds]),
-        np.concatenate([local.n_bins, pooled.n_bins]),
-    )
+    sample = sampled_documents(gold_path_lengths(problems, plan))
+    return local.joined(Binner.fit(gold_path_rows(problems, plan, sample), max_bins))
+
+
+def gold_path_lengths(problems: Problems, plan: SearchPlan) -> Longs:
+    """Return the number of rows that `gold_path_rows` makes of each document: i8[D]."""
+    order = training_order(problems)
+    sizes = np.diff(problems.candidate_offsets)[order.mention[0]]
+    rows = np.diff(np.concatenate([[0], np.cumsum(sizes)])[order.step_offsets])
+    return rows.astype(np.int64) * (2 if plan.bidirectional else 1)
+
+
+def sampled_documents(rows: Longs) -> Ints:
+    """Return the documents from which the bins of the global features are chosen.
+
+    rows  i8[D]  number of rows of each document
+    """
+    # A fixed shuffle: neighbouring documents may be of one day or one topic.
+    shuffled = np.random.default_rng(0).permutation(len(rows)).astype(np.int32)
+    n = int(np.searchsorted(np.cumsum(rows[shuffled]), _SAMPLE)) + 1
+    return shuffled[:n]
+
+
+def gold_path_rows(problems: Problems, plan: SearchPlan, documents: Ints) -> Floats:
+    """Pool the pair features along the gold path, in every direction the plan searches."""
+    order = training_order(problems)
+    n = int(gold_path_lengths(problems, plan)[documents].sum())
+    out = np.zeros((n, 2 * problems.n_pair), np.float32)
+    pool_gold_paths(
+        documents, problems.pairs.arrays(problems.entity_offsets), order.step_offsets,
+        order.mention[: 2 if plan.bidirectional else 1], problems.candidate_offsets,
+        problems.entity, problems.gold, out,
+    )  # fmt: skip
+    return out
 
 
 class Collector:
@@ -93,7 +124,7 @@ class Collector:
             [(share,) for share in range(self._n_shares)],
         )
         n, right, visited = list_points(self._collector, self._points, self._residuals)
-        return Epoch(self._rows, self._points[:n], self._residuals[:n], right / max(visited, 1))
+        return Epoch(self._rows, self._points[:n], self._residuals[:n], right, visited)
 
 
 def _point_offsets(plan: SearchPlan, order: VisitOrder, problems: Problems) -> Longs:
@@ -106,21 +137,3 @@ def _point_offsets(plan: SearchPlan, order: VisitOrder, problems: Problems) -> L
         sizes = np.diff(problems.candidate_offsets)[order.mention[0]]
         room = np.diff(np.concatenate([[0], np.cumsum(sizes)])[order.step_offsets])
     return np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
-
-
-def _gold_path_sample(problems: Problems, plan: SearchPlan) -> Floats:
-    """Pool the pair features along the gold path, in every direction the plan searches."""
-    order = training_order(problems)
-    mention = order.mention[: 2 if plan.bidirectional else 1]
-    sizes = np.diff(problems.candidate_offsets)[order.mention[0]]
-    rows = np.diff(np.concatenate([[0], np.cumsum(sizes)])[order.step_offsets]) * len(mention)
-    # A fixed shuffle: neighbouring documents may be of one day or one topic.
-    shuffled = np.random.default_rng(0).permutation(len(problems)).astype(np.int32)
-    ends = np.cumsum(rows[shuffled])
-    n = min(int(np.searchsorted(ends, _SAMPLE)) + 1, len(shuffled))
-    out = np.zeros((int(ends[n - 1]) if n else 0, 2 * problems.n_pair), np.float32)
-    pool_gold_paths(
-        shuffled[:n], problems.pairs.arrays(problems.entity_offsets), order.step_offsets, mention,
-        problems.candidate_offsets, problems.entity, problems.gold, out,
-    )  # fmt: skip
-    return out

@@ -10,12 +10,13 @@ residual where λ = 0, times the learning rate. Of equal gains the lower feature
 lower threshold wins. Of two siblings only the smaller one's histogram is counted.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from sgtb.boosting.trees.histogram import Weights, build_histogram, pack_residuals
+from sgtb.boosting.trees.histogram import Grid, Magnitudes, build_histogram
 from sgtb.core.dtypes import MAX_BINS, SCORE_GRID, Bytes, Doubles, Ints, Longs
 from sgtb.core.settings import check_integer, check_number
 from sgtb.core.thread_pool import ThreadPool
@@ -78,12 +79,82 @@ class _Split(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A node still to be split: its number, its slice of the row list, its histogram."""
+    """A node still to be split: its number and its histogram."""
 
     number: int
-    start: int
-    stop: int
     histogram: Longs
+
+
+class NodeSplit(NamedTuple):
+    """A split of a node; its right child follows the left one.
+
+    counted  the child whose histogram is counted, that with fewer rows
+    """
+
+    node: int
+    feature: int
+    bin: int
+    left: int
+    counted: int
+
+
+class RowSource(Protocol):
+    """Rows that a tree is grown from, in this process or in several."""
+
+    def magnitudes(self) -> Magnitudes:
+        """Return the sum of the magnitudes of all residuals."""
+
+    def root(self, grid: Grid) -> tuple[int, Longs]:
+        """Pack the residuals; return their sum, and the histogram of all rows."""
+
+    def split(self, splits: Sequence[NodeSplit]) -> Sequence[Longs]:
+        """Divide the rows of nodes among their children; return the histograms counted."""
+
+
+class PointRows:
+    """Rows of this process: binned features `x`, padded to a multiple of 8 columns.
+
+    points  i4[N]  the rows that the residuals belong to; None: all rows
+
+    A node is a slice of the list of rows:
+
+        rows    | 4 0 7 | 2 | 5 1 | 3 6 |
+        nodes       3     4    5     6
+    """
+
+    def __init__(
+        self, x: Bytes, residuals: Doubles, n_features: int, pool: ThreadPool,
+        points: Ints | None = None,
+    ) -> None:  # fmt: skip
+        self._x, self._residuals, self._n_features, self._pool = x, residuals, n_features, pool
+        self._points = np.arange(len(x), dtype=np.int32) if points is None else points
+
+    def magnitudes(self) -> Magnitudes:
+        """Return the sum of the magnitudes of all residuals."""
+        return Magnitudes.of(self._residuals)
+
+    def root(self, grid: Grid) -> tuple[int, Longs]:
+        """Pack the residuals; return their sum, and the histogram of all rows."""
+        self._rows = self._points.copy()
+        self._packed = grid.pack(self._residuals, self._rows, len(self._x))
+        self._slices = {0: (0, len(self._rows))}
+        return int(self._packed.sum()), self._histogram(0)
+
+    def split(self, splits: Sequence[NodeSplit]) -> list[Longs]:
+        """Divide the rows of nodes among their children; return the histograms counted."""
+        counted = []
+        for split in splits:
+            start, stop = self._slices.pop(split.node)
+            middle = start + partition(self._x, self._rows, start, stop, split.feature, split.bin)
+            self._slices[split.left] = start, middle
+            self._slices[split.left + 1] = middle, stop
+            counted.append(self._histogram(split.counted))
+        return counted
+
+    def _histogram(self, node: int) -> Longs:
+        start, stop = self._slices[node]
+        rows = self._rows[start:stop]
+        return build_histogram(self._x, self._n_features, self._packed, rows, self._pool)
 
 
 def draw_features(n_bins: Ints, share: float, rng: "np.random.Generator") -> Ints:
@@ -95,29 +166,21 @@ def draw_features(n_bins: Ints, share: float, rng: "np.random.Generator") -> Int
     return np.where(drawn, n_bins, np.int32(1))
 
 
-def grow(
-    x: Bytes, residuals: Doubles, n_bins: Ints, settings: TreeSettings, pool: ThreadPool,
-    points: Ints | None = None,
-) -> Tree:  # fmt: skip
-    """Fit a tree to `residuals` of the binned rows `x`, padded to a multiple of 8 columns.
+def grow(source: RowSource, n_bins: Ints, settings: TreeSettings) -> Tree:
+    """Fit a tree to the residuals of rows.
 
-    points  i4[N]  the rows that the residuals belong to; None: all rows
     The tree tests the features with two bins or more; `draw_features` chooses them.
     """
-    rows = np.arange(len(x), dtype=np.int32) if points is None else points.copy()
-    weights = pack_residuals(residuals, rows, len(x))
-    feature, bins, left, value = (
-        [-1],
-        [0],
-        [0],
-        [_leaf_value(weights.packed.sum(), weights, settings)],
-    )
-    root = build_histogram(x, len(n_bins), weights.packed, rows, pool)
-    level = [_Node(0, 0, len(rows), root)] if len(rows) and len(n_bins) else []
+    grid = Grid.of(source.magnitudes())
+    total, root = source.root(grid)
+    feature, bins, left = [-1], [0], [0]
+    value = [_leaf_value(total, grid, settings)]
+    level = [_Node(0, root)] if grid.count(total) and len(n_bins) else []
     for depth in range(settings.depth):
-        below: list[_Node] = []
+        splits: list[NodeSplit] = []
+        parents: list[Longs] = []
         for node in level:
-            split = _best_split(node.histogram, n_bins, weights, settings)
+            split = _best_split(node.histogram, n_bins, grid, settings)
             if split.feature < 0:
                 continue
             first = len(feature)
@@ -127,11 +190,18 @@ def grow(
             feature += [-1, -1]
             bins += [0, 0]
             left += [0, 0]
-            value += [_leaf_value(total, weights, settings) for total in totals]
-            if depth + 1 < settings.depth:
-                partition(x, rows, node.start, node.stop, split.feature, split.bin)
-                below += _children(x, weights, rows, node, split, first, pool)
-        level = below
+            value += [_leaf_value(total, grid, settings) for total in totals]
+            counted = first + (grid.count(totals[0]) > grid.count(totals[1]))
+            splits.append(NodeSplit(node.number, split.feature, split.bin, first, counted))
+            parents.append(node.histogram)
+        if not splits or depth + 1 == settings.depth:
+            break
+        level = []
+        for (*_, first, counted), parent, own in zip(
+            splits, parents, source.split(splits), strict=True
+        ):
+            pair = (own, parent - own) if counted == first else (parent - own, own)
+            level += [_Node(first, pair[0]), _Node(first + 1, pair[1])]
     return Tree(
         np.array(feature, np.int32),
         np.array(bins, np.uint8),
@@ -140,27 +210,10 @@ def grow(
     )
 
 
-def _children(
-    x: Bytes, weights: Weights, rows: Ints, node: _Node, split: _Split, first: int,
-    pool: ThreadPool,
-) -> list[_Node]:  # fmt: skip
-    """Return both children; only the smaller one's rows are counted."""
-    middle = node.start + split.n_left
-    left_is_smaller = split.n_left <= node.stop - middle
-    start, stop = (node.start, middle) if left_is_smaller else (middle, node.stop)
-    smaller = build_histogram(x, len(node.histogram), weights.packed, rows[start:stop], pool)
-    larger = node.histogram - smaller
-    histograms = (smaller, larger) if left_is_smaller else (larger, smaller)
-    return [
-        _Node(first, node.start, middle, histograms[0]),
-        _Node(first + 1, middle, node.stop, histograms[1]),
-    ]
-
-
-def _best_split(histogram: Longs, n_bins: Ints, weights: Weights, settings: TreeSettings) -> _Split:
-    scaled = settings.min_gain * weights.scale * weights.scale
+def _best_split(histogram: Longs, n_bins: Ints, grid: Grid, settings: TreeSettings) -> _Split:
+    scaled = settings.min_gain * grid.scale * grid.scale
     return _Split(
-        *best_split(histogram, n_bins, weights.count_bits, settings.min_leaf, settings.l2, scaled)
+        *best_split(histogram, n_bins, grid.count_bits, settings.min_leaf, settings.l2, scaled)
     )
 
 
@@ -169,9 +222,9 @@ def _totals(histogram: Longs, split: _Split) -> tuple[int, int]:
     return left, int(histogram[split.feature].sum()) - left
 
 
-def _leaf_value(total: int | np.int64, weights: Weights, settings: TreeSettings) -> float:
-    n = int(total) & ((1 << weights.count_bits) - 1)
+def _leaf_value(total: int, grid: Grid, settings: TreeSettings) -> float:
+    n = grid.count(total)
     if n == 0:
         return 0.0
-    mean = (int(total) >> weights.count_bits) / weights.scale / (n + settings.l2)
+    mean = grid.residual(total) / (n + settings.l2)
     return round(settings.learning_rate * mean / SCORE_GRID) * SCORE_GRID

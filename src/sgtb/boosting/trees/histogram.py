@@ -6,45 +6,87 @@ Both share one 64-bit integer, which halves the work of the innermost loop:
     | sum of residuals × 2**scale |  number of rows |
 
 Residuals are rounded to a fixed grid, as fine as the integer allows (about 2**-30 for a hundred
-thousand rows). Integer sums do not depend on the order of their terms: any number of threads,
-and the subtraction of a sibling from its parent, give the same bits.
+thousand rows). Integer sums do not depend on the order of their terms: any number of threads or
+of processes, and the subtraction of a sibling from its parent, give the same bits.
 """
 
-import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from sgtb.core.dtypes import Bytes, Doubles, Ints, Longs
+from sgtb.core.dtypes import Bytes, Doubles, Ints, Longs, Words
 from sgtb.core.thread_pool import ThreadPool
-from sgtb.native import add_rows, pack_rows
+from sgtb.native import add_magnitudes, add_rows, pack_rows
 
 _WORD = 8
+_DIGITS = 66
 BINS = 256
 """Entries per feature. Bins are 0 to 254; with a power of two the address is a shift."""
 
 
-class Weights(NamedTuple):
-    """Residuals packed with a count of one each."""
+class Magnitudes(NamedTuple):
+    """The exact sum of the absolute values of residuals; sums of several groups can be added.
 
-    packed: Longs
+    n_rows  number of residuals
+    digits  u8[66]  the sum is Σ digits[i] * 2**(32 * i - 1075)
+    """
+
+    n_rows: int
+    digits: Words
+
+    @classmethod
+    def of(cls, residuals: Doubles) -> Self:
+        """Add up residuals."""
+        digits = np.zeros(_DIGITS, np.uint64)
+        add_magnitudes(residuals, digits)
+        return cls(len(residuals), digits)
+
+    @classmethod
+    def total(cls, groups: Sequence[Self]) -> Self:
+        """Return the sum of several groups."""
+        digits = np.zeros(_DIGITS, np.uint64)
+        for group in groups:
+            digits += group.digits
+        return cls(sum(group.n_rows for group in groups), digits)
+
+    @property
+    def exponent(self) -> int:
+        """The least number e with a sum below 2**e."""
+        total = sum(int(digit) << 32 * i for i, digit in enumerate(self.digits.tolist()))
+        return total.bit_length() - 1075
+
+
+class Grid(NamedTuple):
+    """The layout of a packed number: bits of the count, and the scale of residuals."""
+
     count_bits: int
     scale: float
 
+    @classmethod
+    def of(cls, magnitudes: Magnitudes) -> Self:
+        """Return the finest grid on which no sum of the residuals can overflow."""
+        count_bits = max(magnitudes.n_rows, 1).bit_length()
+        # |sum of rounded| <= bound * scale + rows / 2, which must stay below 2**(62 - count_bits)
+        exponent = 61 - count_bits - max(magnitudes.exponent, -900)
+        return cls(count_bits, 2.0 ** min(exponent, 900))
 
-def pack_residuals(residuals: Doubles, rows: Ints, n_rows: int) -> Weights:
-    """Round residuals to the finest grid on which no sum of them can overflow.
+    def pack(self, residuals: Doubles, rows: Ints, n_rows: int) -> Longs:
+        """Round residuals to the grid and pack each with a count of one.
 
-    The residual number i is that of rows[i], of `n_rows`; other rows get no weight.
-    """
-    count_bits = max(len(residuals), 1).bit_length()
-    bound = float(np.abs(residuals).sum()) + 1e-300
-    # |sum of rounded| <= bound * scale + rows / 2, which must stay below 2**(62 - count_bits)
-    exponent = 61 - count_bits - max(math.frexp(bound)[1], -900)
-    scale = 2.0 ** min(exponent, 900)
-    packed = np.zeros(n_rows, np.int64)
-    pack_rows(residuals, rows, scale, count_bits, packed)
-    return Weights(packed, count_bits, scale)
+        The residual number i is that of rows[i], of `n_rows`; other rows get no weight.
+        """
+        packed = np.zeros(n_rows, np.int64)
+        pack_rows(residuals, rows, self.scale, self.count_bits, packed)
+        return packed
+
+    def count(self, packed: int) -> int:
+        """Return the number of rows in a packed sum."""
+        return packed & ((1 << self.count_bits) - 1)
+
+    def residual(self, packed: int) -> float:
+        """Return the sum of residuals in a packed sum."""
+        return (packed >> self.count_bits) / self.scale
 
 
 _WORTH_SHARING = 8192

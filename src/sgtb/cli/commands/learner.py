@@ -22,7 +22,7 @@ from sgtb.boosting.model_file import Model
 from sgtb.boosting.search.beam import PlanName
 from sgtb.boosting.trainer import accuracy_of
 from sgtb.cli.linker_options import AsJson, Quiet, print_json
-from sgtb.cli.train_input import check_output
+from sgtb.cli.train_input import Cluster, check_output, fit_on
 from sgtb.cli.views.train_view import number_table
 
 app = typer.Typer(
@@ -55,12 +55,12 @@ ProblemsFile = Annotated[Path, typer.Argument(help="A problems file.", show_defa
 
 @app.command()
 def train(
-    problems: ProblemsFile,
+    problems: Annotated[list[Path], typer.Argument(help="Problems files.", show_default=False)],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The model file to write.", show_default=False)
     ],
     dev: Annotated[
-        Path | None, typer.Option(help="Problems file that selects the number of trees.")
+        list[Path] | None, typer.Option(help="Problems file that selects the number of trees.")
     ] = None,
     plan: Annotated[str, typer.Option(help=f"One of {_NAMES}.")] = _PLAN.name,
     beam_width: BeamWidth = _PLAN.beam_width,
@@ -83,9 +83,12 @@ def train(
         Path | None,
         typer.Option(help="Save progress in this file; an interrupted training continues from it."),
     ] = None,
+    cluster: Cluster = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train a model on a problems file.
+    """Train a model on problems files.
+
+    With --cluster the files are read by the workers only, each of which holds some of them.
 
     \b
     Examples:
@@ -93,6 +96,7 @@ def train(
       sgtb learner train train.problems -o bsg.model --dev dev.problems
       sgtb learner train train.problems -o bibsg.model --plan bibsg
       sgtb learner train train.problems -o bsg.model --checkpoint state
+      sgtb learner train part1.problems part2.problems -o bsg.model --cluster local:2
     """
     check_output(output, checkpoint)
     model = StructuredGradientBoosting(
@@ -100,12 +104,13 @@ def train(
         TreeSettings(learning_rate, depth, min_leaf, l2, feature_share=feature_share),
         TrainingSettings(trees, check_every, patience, threads, seed=seed),
     )
-    model.fit(
-        Problems.load(problems),
-        None if dev is None else Problems.load(dev),
-        checkpoint=checkpoint,
-        progress=not quiet,
+    # Workers read the files themselves.
+    documents, held_out = (
+        files if cluster else [Problems.load(file) for file in files]
+        for files in (problems, dev or [])
     )
+    with fit_on(cluster) as fit:
+        fit(model, documents, held_out or None, checkpoint=checkpoint, progress=not quiet)
     model.save(output)
     kept = model.model.forest.n_trees
     check = next(check for check in model.history if check.n_trees == kept)

@@ -11,6 +11,7 @@ import typer
 from sgtb.cli.linker_options import AsJson, Quiet, print_json
 from sgtb.cli.train_input import (
     Beam,
+    Cluster,
     Depth,
     DevFiles,
     Eta,
@@ -31,6 +32,7 @@ from sgtb.cli.train_input import (
     Vectors,
     Without,
     check_output,
+    fit_on,
     from_files,
     from_links,
     say,
@@ -155,6 +157,7 @@ def train(
             help="Save progress in this file; an interrupted training continues from it.",
         ),
     ] = None,
+    cluster: Cluster = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -194,7 +197,7 @@ def train(
             _write_test(given, write_test, quiet)
         settings = options.settings(given)
         prepared = prepare_given(opened, given, settings, vectors, quiet)
-        model = grow(prepared, settings, given, checkpoint, quiet)
+        model = grow(prepared, settings, given, checkpoint, quiet, cluster)
         model.save(output)
         result = report(output, model, given, opened, prepared, time.perf_counter() - begin)
         tested = None if not given.test else accuracy_report(opened, model, given.test)
@@ -231,15 +234,16 @@ def grow(
     given: TrainingInput,
     checkpoint: Path | None,
     quiet: bool,
+    cluster: str | None = None,
 ) -> "LinkerModel":
     """Train the trees, with a progress bar."""
     from sgtb.boosting.training_progress import TrainingBar
     from sgtb.linking.training.linker_training import fit_linker
 
-    with nullcontext() if quiet else TrainingBar(settings.plan.name) as bar:
+    with fit_on(cluster) as fit, nullcontext() if quiet else TrainingBar(settings.plan.name) as bar:
         return fit_linker(
             prepared, settings, callbacks=() if bar is None else (bar,), checkpoint=checkpoint,
-            origin=given.origin, progress=silent if bar is None else bar.stage,
+            origin=given.origin, progress=silent if bar is None else bar.stage, fit=fit,
         )  # fmt: skip
 
 

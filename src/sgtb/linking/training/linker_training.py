@@ -48,6 +48,8 @@ from sgtb.linking.training.nil_selection import (
 from sgtb.linking.training.renderings import renderings_of
 from sgtb.text.word_vectors import WordVectors
 
+Fit = Callable[..., StructuredGradientBoosting]
+"""`StructuredGradientBoosting.fit`, or a function with its arguments and its result."""
 AssignFolds = Callable[[Sequence[Document], int, int], Ints]
 """From documents, number of folds and seed to the fold of each document."""
 
@@ -322,17 +324,19 @@ def fit_linker(
     checkpoint: str | os.PathLike[str] | None = None,
     origin: dict[str, Any] | None = None,
     progress: Progress = silent,
+    fit: Fit = StructuredGradientBoosting.fit,
 ) -> LinkerModel:
     """Grow trees on prepared documents; only plan, trees and training may differ in the settings.
 
     callbacks  called after every tree
     progress   called when confidence is fitted
+    fit        trains an estimator, in this process or on a cluster
     """
     problems = prepared.problems(prepared.left_out(settings))
     system = StructuredGradientBoosting(settings.plan, settings.trees, settings.training)
-    system.fit(*problems, checkpoint=checkpoint, callbacks=callbacks)
+    fit(system, *problems, checkpoint=checkpoint, callbacks=callbacks)
     progress("confidence", 0, 1)
-    fitted = _calibrated(prepared, settings, problems[0], system.model.forest.n_trees)
+    fitted = _calibrated(prepared, settings, problems[0], system.model.forest.n_trees, fit)
     progress("confidence", 1, 1)
     pipeline, finder = prepared.pipeline, prepared.pipeline.finder
     counts = prepared.counts if prepared.nil == "candidate" else prepared.counts.entities_only
@@ -347,7 +351,7 @@ def fit_linker(
 
 
 def _calibrated(
-    prepared: Prepared, settings: LinkerTraining, train: Problems, n_trees: int
+    prepared: Prepared, settings: LinkerTraining, train: Problems, n_trees: int, fit: Fit
 ) -> Calibrated:
     """Fit confidence and NIL rule on the left-out half of the folds of train."""
     column = score_column(prepared.pipeline.schema, prepared.left_out(settings))
@@ -356,7 +360,7 @@ def _calibrated(
     seen = NOTHING_SEEN
     if (others.gold >= 0).any():
         half = replace(settings.training, n_trees=n_trees)
-        second = StructuredGradientBoosting(settings.plan, settings.trees, half).fit(others)
+        second = fit(StructuredGradientBoosting(settings.plan, settings.trees, half), others)
         known = prepared.train.known[np.repeat(left_out, np.diff(train.mention_offsets))]
         seen = observe(second, own, known, column, prepared.nil == "candidate")
     held = () if prepared.dev is None else (prepared.dev,)
