@@ -44,7 +44,15 @@ MAY_IMPORT = {
     "evaluation.linkers": ("evaluation", "linking", *_LINKING),
     "integrations": ("linking", *_LINKING),
     "serving": ("linking", "formats", "kb", "starter", "text", *_BASE),
-    "cli": ("serving", "evaluation", "pages", "wikipedia", "linking", *_LINKING),
+    "cli": (
+        "integrations",
+        "serving",
+        "evaluation",
+        "pages",
+        "wikipedia",
+        "linking",
+        *_LINKING,
+    ),
 }
 EVERYBODY = ("",)
 """The package itself: its version and its public names."""
