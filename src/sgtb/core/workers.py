@@ -6,13 +6,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing import get_context, parent_process
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 
 def worker_pool(
@@ -35,28 +36,74 @@ def submit(
         return pool.submit(function, *args, **kwargs)
 
 
+class Task(Protocol[R_co]):
+    """A call that is executed elsewhere."""
+
+    def result(self) -> R_co:
+        """Return the result when it is there; BrokenExecutor if there will be none."""
+
+    def cancel(self) -> object:
+        """Give the call up."""
+
+
+class TaskPool(Protocol):
+    """Executes calls elsewhere, such as on a cluster; calls and results are pickled."""
+
+    @property
+    def workers(self) -> int:
+        """Number of calls that are executed at a time."""
+
+    def submit(self, function: Callable[[T], R], item: T, /) -> Task[R]:
+        """Begin a call."""
+
+
+class _ProcessPool:
+    """Worker processes of this one as a pool."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._pool = worker_pool(workers)
+
+    def submit(self, function: Callable[[T], R], item: T, /) -> "Future[R]":
+        return submit(self._pool, function, item)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
 def ordered_results(
-    function: Callable[[T], R], items: Iterable[T], workers: int
+    function: Callable[[T], R], items: Iterable[T], workers: int, pool: TaskPool | None = None
 ) -> Generator[R, None, None]:
     """Apply a function to items in worker processes, and yield its results in order.
 
     Two items per worker are held at a time. With one worker, this process does the work. Closing
     the generator ends the workers even if an error keeps the caller's frame alive.
+
+    pool  used instead of own processes; it stays open
     """
-    if workers == 1:
+    if pool is not None:
+        yield from _pooled(function, items, pool)
+    elif workers == 1:
         yield from map(function, items)
-        return
-    pending: deque[Future[R]] = deque()
-    pool = worker_pool(workers)
+    else:
+        with closing(_ProcessPool(workers)) as own:
+            yield from _pooled(function, items, own)
+
+
+def _pooled(
+    function: Callable[[T], R], items: Iterable[T], pool: TaskPool
+) -> Generator[R, None, None]:
+    pending: deque[Task[R]] = deque()
     try:
         for item in items:
-            pending.append(submit(pool, function, item))
-            if len(pending) > 2 * workers:
+            pending.append(pool.submit(function, item))
+            if len(pending) > 2 * pool.workers:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for task in pending:
+            task.cancel()
 
 
 @contextmanager

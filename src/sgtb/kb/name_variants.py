@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.layout import MAX_KEY
-from sgtb.text.normalization import normal_name
+from sgtb.text.normalization import name_table, normal_name
 
 _ORIGIN = "variant_rules"
 VARIANT = "variant"
@@ -414,6 +414,13 @@ class VariantRules:
 
     def variants(self, names: Sequence[str], type: str) -> list[str]:
         """Return the variants of an entity's names that are not among them, in a fixed order."""
+        found: list[str] | None = None
+        if not self.own:
+            found = _kernel().make(name_table(), names, type, _MAX_NAMES, MAX_VARIANTS)
+        return self.slow_variants(names, type) if found is None else found
+
+    def slow_variants(self, names: Sequence[str], type: str) -> list[str]:
+        """Return the same for any rules, and for names in any script."""
         known = {normal_name(name) for name in names}
         made = set(names)
         found: list[str] = []
@@ -443,6 +450,20 @@ class VariantRules:
             for kind, pattern, text in self.own
         ]
         return {type_: [r for r in (*RULES, *own) if type_ in r.types] for type_ in _ANY}
+
+
+@cache
+def _kernel() -> Any:
+    """Return the kernel of the rules above, which makes variants of names in Latin letters."""
+    from sgtb.native import VariantMaker
+
+    words = {
+        "small": _SMALL, "particles": _PARTICLES, "titles": _TITLES, "generations": _GENERATIONS,
+        "legal": _LEGAL, "numerals": _NUMERALS, "kinds": _PLACE_KINDS,
+        "institutions": _INSTITUTIONS,
+    }  # fmt: skip
+    maps = {"roman": _ROMAN, "arabic": _ARABIC, "saints": _SAINTS}
+    return VariantMaker(words, maps, _SPELLINGS, place_names())
 
 
 def _substitution(pattern: str, replacement: str) -> Make:

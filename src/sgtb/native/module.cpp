@@ -16,6 +16,10 @@ void bind_words(nanobind::module_&);
 void bind_mentions(nanobind::module_&);
 void bind_fuzzy(nanobind::module_&);
 void bind_wikitext(nanobind::module_&);
+void bind_name_forms(nanobind::module_&);
+void bind_name_records(nanobind::module_&);
+void bind_entity_lines(nanobind::module_&);
+void bind_name_variants(nanobind::module_&);
 
 // Whether there is a build for x86-64-v3 and this processor can run it.
 static bool supports_v3() {
@@ -46,5 +50,9 @@ NB_MODULE(SGTB_MODULE, module) {
     sgtb::bind_mentions(module);
     sgtb::bind_fuzzy(module);
     sgtb::bind_wikitext(module);
+    sgtb::bind_name_forms(module);
+    sgtb::bind_name_records(module);
+    sgtb::bind_entity_lines(module);
+    sgtb::bind_name_variants(module);
     module.def("supports_v3", &sgtb::supports_v3);
 }

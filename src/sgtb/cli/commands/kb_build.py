@@ -1,5 +1,7 @@
 """The commands `sgtb kb build …`: new knowledge bases."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +11,7 @@ from sgtb.cli.linker_options import AsJson, Quiet
 from sgtb.cli.views.kb_view import print_built, print_pages, print_wiki
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import SettingsError
+from sgtb.core.workers import TaskPool
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.name_variants import DEFAULT_RULES, VariantRules
 from sgtb.wikipedia.build.build_settings import WikiSettings
@@ -189,6 +192,13 @@ def build_from_wiki(
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail on the first unreadable page.")
     ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="local:N|tcp://…|FILE",
+            help="Dask cluster that reads the dumps instead of processes here.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -210,8 +220,10 @@ def build_from_wiki(
         hold_out=HoldOut(hold_out),
         strict=strict,
     )
-    with StageProgress(quiet) as progress:
-        report = build_wiki(dumps, out, settings, progress)
+    with StageProgress(quiet) as progress, _cluster_pool(cluster, dumps, out) as pool:
+        if pool is not None:  # workers may have another current folder
+            dumps, out = [path.resolve() for path in dumps], out.resolve()
+        report = build_wiki(dumps, out, settings, progress, pool)
     print_wiki(report, out, as_json)
 
 
@@ -280,3 +292,18 @@ def _rules(file: Path | None, none: bool) -> VariantRules | None:
     if none:
         return None
     return DEFAULT_RULES if file is None else VariantRules.read(file)
+
+
+@contextmanager
+def _cluster_pool(cluster: str | None, dumps: list[Path], out: Path) -> Iterator[TaskPool | None]:
+    """Connect to a cluster whose workers see the dumps and the folder of the knowledge base."""
+    if cluster is None:
+        yield None
+        return
+    from sgtb.integrations.dask_cluster import connect
+    from sgtb.integrations.dask_pool import DaskPool
+
+    with connect(cluster) as client:
+        pool = DaskPool(client)
+        pool.require(path.resolve() for path in (*dumps, out.absolute().parent))
+        yield pool

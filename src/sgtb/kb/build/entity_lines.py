@@ -6,17 +6,17 @@ import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, lru_cache, partial
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
 import numpy as np
 
 from sgtb.core.errors import EntityListError, KnowledgeBaseError
 from sgtb.core.files import open_unpacked
 from sgtb.kb.build import entity_fields as fields
-from sgtb.kb.build.entity_fields import GIVEN, Fields, Vector, is_unicode, shown
+from sgtb.kb.build.entity_fields import GIVEN, Alias, Fields, Vector, is_unicode, shown
 from sgtb.kb.build.list_columns import KEYS, key_of, keys_of
 from sgtb.kb.build.list_tables import (
     EXCEL_ERRORS,
@@ -27,6 +27,9 @@ from sgtb.kb.build.list_tables import (
     excel_rows,
     list_format,
 )  # fmt: skip
+from sgtb.kb.build.type_names import coarse_type
+from sgtb.native import read_entity_line
+from sgtb.text.normalization import name_table
 
 MAX_ERRORS = 100
 """Reading ends after this many errors."""
@@ -36,8 +39,7 @@ _NOT_UTF8 = "not UTF-8; save the file as UTF-8"
 _ENTITY_KEYS = frozenset(KEYS)
 
 
-@dataclass(frozen=True, slots=True)
-class EntityLine:
+class EntityLine(NamedTuple):
     """A record of an entity; `keys` are the fields it has."""
 
     line: int
@@ -200,7 +202,7 @@ class EntityList:
 
     def _lines(self, file: BinaryIO) -> Iterator[Line]:
         if self.format == "jsonl":
-            found = (self._json_line(line, record) for line, record in self._json_records(file))
+            found = (self._json_line(number, raw) for number, raw in self._raw_lines(file))
         else:
             excel = self.format == "xlsx"
             rows = excel_rows(self.path, file, self._sheet) if excel else csv_rows(file)
@@ -212,26 +214,30 @@ class EntityList:
         self.complete = False
         self.collect(self.error(line, message, key))
 
-    def _json_records(self, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _raw_lines(self, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         for number, raw in enumerate(iter(partial(file.readline, MAX_LINE + 1), b""), 1):
             if len(raw) > MAX_LINE:
                 self._refuse(number, f"longer than {MAX_LINE:,} bytes; each line is one object")
                 return
-            if number == 1:
-                raw = raw.removeprefix(codecs.BOM_UTF8)
-            if not raw.strip():
-                continue
-            try:
-                record = _JSON.decode(raw.decode())
-            except UnicodeDecodeError:
-                self._refuse(number, _NOT_UTF8)
-            except (ValueError, RecursionError) as error:
-                self._refuse(number, f"not JSON: {error}; each line is one object")
-            else:
-                if isinstance(record, dict):
-                    yield number, record
-                else:
-                    self._refuse(number, f"a {type(record).__name__}, not an object {{…}}")
+            yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+
+    def _json_line(self, number: int, raw: bytes) -> Line | None:
+        if plain := read_entity_line(name_table(), raw):
+            self._columns = {}
+            return _plain_entity(number, *plain)
+        if not raw.strip():
+            return None
+        try:
+            record = _JSON.decode(raw.decode())
+        except UnicodeDecodeError:
+            self._refuse(number, _NOT_UTF8)
+        except (ValueError, RecursionError) as error:
+            self._refuse(number, f"not JSON: {error}; each line is one object")
+        else:
+            if isinstance(record, dict):
+                return self._json_record(number, record)
+            self._refuse(number, f"a {type(record).__name__}, not an object {{…}}")
+        return None
 
     def _table_records(self, rows: Iterator[Row]) -> Iterator[tuple[int, dict[str, str]]]:
         columns: list[str] | None = None
@@ -293,7 +299,7 @@ class EntityList:
                 self.collect(self.error(line, message, key))
         return record
 
-    def _json_line(self, line: int, record: dict[str, Any]) -> Line | None:
+    def _json_record(self, line: int, record: dict[str, Any]) -> Line | None:
         kind = record.pop("kind", "entity")
         self._columns = {}
         if kind == "entity":
@@ -348,6 +354,27 @@ class EntityList:
         for key, message in values.errors:
             self.collect(self.error(line, message, key))
         return not values.errors
+
+
+def _plain_entity(
+    line: int, keys: int, id: str, name: str, aliases: tuple[Alias, ...], description: str, *rest: Any
+) -> EntityLine:
+    """Return the record of a line that a kernel has read."""
+    type_, popularity, links, in_links, out_links = rest
+    return EntityLine(
+        line, id, _keys(keys), name, aliases, description, _plain_type(type_), popularity, links,
+        None, in_links, out_links,
+    )  # fmt: skip
+
+
+@cache
+def _keys(bits: int) -> frozenset[str]:
+    """Return the keys of a line that a kernel has read."""
+    known = "id name aliases description type popularity links in_links out_links".split()
+    return frozenset(key for i, key in enumerate(known) if bits >> i & 1)
+
+
+_plain_type = lru_cache(coarse_type)
 
 
 def _header(line: int, values: Fields) -> HeaderLine:

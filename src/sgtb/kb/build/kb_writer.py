@@ -7,9 +7,9 @@ import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import lmdb
 import numpy as np
@@ -19,7 +19,7 @@ from sgtb.core.dtypes import Ints
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress, silent
 from sgtb.kb import environment
-from sgtb.kb.build.sorted_runs import SortedRuns
+from sgtb.kb.build.sorted_runs import SortedRuns, run_of
 from sgtb.kb.build.type_names import OwnTypes
 from sgtb.kb.build.usable_names import is_id
 from sgtb.kb.columns import Extent, column_path, pack_header, read_extent
@@ -44,14 +44,16 @@ from sgtb.kb.name_index import (
     Spelling,
     by_name,
     merged,
-    pack_name,
     pack_spellings,
     source_weights,
 )
 from sgtb.kb.name_variants import VARIANT, VariantRules
 from sgtb.kb.unit_vectors import unit_halves
+from sgtb.native import distinct_names, pack_names, value_packer
+from sgtb.text.normalization import name_table
 
 _NAME_TAIL = struct.Struct(">IBI")
+_ROW = struct.Struct("<3q9ifi2BH")  # as ROW
 _BATCH = 20_000
 _NO_BUILD = bytes(16)
 _SIZES = ("id_size", "title_size", "description_size", "spellings_size")
@@ -91,6 +93,7 @@ class KbWriter:
         if variants is not None:
             self.sources = tuple(dict.fromkeys((*sources, VARIANT)))
             self.origin.update(variants.origin)
+        self._variant = self.sources.index(VARIANT) if VARIANT in self.sources else -1
         self._memory = memory
         self._progress = progress or silent
         self._files: dict[str, BinaryIO] = {}
@@ -121,26 +124,27 @@ class KbWriter:
         stated_out: int = -1,
     ) -> None:
         """Write the next entity; a spelling without a normal form is an error."""
-        number, distinct = self._count, merged(spellings)
+        number, named = self._count, list(spellings)
         if self._variants is not None:
-            source = self.sources.index(VARIANT)
-            made = self._variants.variants([title, *(one.text for one in distinct)], type)
-            distinct = tuple(sorted([*distinct, *(Spelling(name, source, 1) for name in made)]))
-        text, row = pack_entity(id, title, description, type, popularity, distinct)
-        names = by_name(distinct)
-        if not all(0 < len(name) <= MAX_KEY for name, _ in names):
-            raise KnowledgeBaseError(
-                f"entity {id!r}: a name has 1 to {MAX_KEY} bytes in its normal form"
-            )
-        row["text_at"], row["stated_in"], row["stated_out"] = self._text_at, stated_in, stated_out
-        row["own_type"] = self._own_types.number(type)
+            distinct = sorted({one.text for one in named})
+            made = self._variants.variants([title, *distinct], type)
+            named += [Spelling(name, self._variant, 1) for name in made]
+        packed: _PackedNames = pack_names(name_table(), named, number) or _pack_any(
+            id, merged(named), number
+        )
+        spelled, count, records = packed
+        text, row = _pack_text(id, title, description, spelled)
+        row |= {
+            "text_at": self._text_at, "stated_in": stated_in, "stated_out": stated_out,
+            "popularity": popularity, "type": _coarse_number(type),
+            "own_type": self._own_types.number(type),
+        }  # fmt: skip
         self._files["text"].write(text)
-        self._files["entities"].write(row.tobytes())
-        for (name, source), count in names.items():
-            self._names.add(name_record(name, number, source, count))
+        self._files["entities"].write(_ROW.pack(*row.values()))
+        self._names.extend(records)
         self._ids.add(id.encode() + b"\0" + NUMBER.pack(number))
         self._text_at += len(text)
-        self._aliases += len(distinct)
+        self._aliases += count
         self._count += 1
 
     def links(self, source: Ints, target: Ints) -> None:
@@ -178,9 +182,10 @@ class KbWriter:
     def names(self) -> Iterator[str]:
         """Yield all names in normal form in the order of their bytes, after the last entity."""
         count = 0
-        for name, _ in groupby(self._names, lambda record: record[: -_NAME_TAIL.size - 1]):
-            yield name.decode()
-            count += 1
+        for batch in self._names.batches(_NAME_TAIL.size):
+            names = distinct_names(batch)
+            yield from names
+            count += len(names)
         self._name_count = count
 
     def finish(self, name_pages: npt.NDArray[np.uint32] | None = None) -> State:
@@ -265,25 +270,36 @@ class KbWriter:
 
         put(b"ids", _unique("id", _split(self._ids)), self.entities)
         put(b"words", _unique("word", _split(self._words or ())), self._words_at)
-        tie, weights = self._tie_key(), source_weights(self.sources)
-        listed = [i for i, source in enumerate(self.sources) if source != VARIANT]
-        fuzzy_text, fuzzy_ends = self._files["fuzzy_text"], self._fuzzy_ends
         total = 0
 
         def values() -> Iterator[tuple[bytes, bytes]]:
             nonlocal total
-            size = len(self.sources)
-            for name, counts in grouped_names(self._names, size):
-                linked, found = (0, 0) if pages is None else map(int, pages[total])
-                total += 1
-                if any(row[source] for row in counts.values() for source in listed):
-                    fuzzy_ends.append(fuzzy_ends[-1] + fuzzy_text.write(name))
-                yield name, pack_name(counts, weights, (linked, found), tie)
+            packer = self._value_packer(pages)
+            for batch in self._names.batches(_NAME_TAIL.size):
+                items, listed, ends = packer.pack(batch)
+                self._files["fuzzy_text"].write(listed)
+                self._fuzzy_ends.frombytes(ends)
+                total += len(items)
+                yield from items
 
         put(b"names", values(), max(self._name_count, 0))
         for runs in (self._names, self._ids):
             runs.close()  # their memory is needed for the fuzzy index
         return total
+
+    def _value_packer(self, pages: npt.NDArray[np.uint32] | None) -> Any:
+        """Return the kernel that makes the values of names."""
+        path = column_path(self.folder, "text")
+        text = np.memmap(path, "u1", "r", HEADER.size) if self._text_at else np.zeros(0, "u1")
+        rows = self._all_rows()
+        return value_packer(
+            np.frombuffer(rows.data, np.uint8),
+            _RowFields(*(ROW.fields[name][1] for name in _RowFields._fields[:-1]), ROW.itemsize),
+            text,
+            np.array(source_weights(self.sources)),
+            self._variant,
+            np.zeros((0, 2), np.uint32) if pages is None else pages,
+        )
 
     def _fuzzy_columns(self) -> dict[str, Extent]:
         """Write the fuzzy index of all names that are no variants."""
@@ -313,20 +329,6 @@ class KbWriter:
     def _stage_progress(self, stage: str, total: int) -> Callable[[int], None]:
         return lambda done: self._progress(stage, done, max(total, done))
 
-    def _tie_key(self) -> Callable[[int], tuple[float, bytes]]:
-        # Plain arrays: every index into a memmap makes another one, in Python.
-        rows = self._all_rows().view(np.ndarray)
-        starts, sizes, popularity = (rows[key] for key in ("text_at", "id_size", "popularity"))
-        path = column_path(self.folder, "text")
-        text = np.memmap(path, "u1", "r", HEADER.size).data if self._text_at else memoryview(b"")
-
-        def tie(number: int) -> tuple[float, bytes]:
-            at = int(starts[number])
-            id_ = bytes(text[at : at + int(sizes[number])])
-            return popularity_key(float(popularity[number])), id_
-
-        return tie
-
     def _extent(self, column: str) -> Extent:
         return read_extent(self.folder, column, item_size(column, self.dimensions))
 
@@ -339,6 +341,48 @@ class KbWriter:
                 os.fsync(file.fileno())
 
 
+_PackedNames = tuple[bytes, int, bytes]
+"""An entity's spellings for text.bin, their number, and its records of names as a run."""
+
+
+class _RowFields(NamedTuple):
+    """Where the fields of a row are, and its size."""
+
+    text_at: int
+    id_size: int
+    popularity: int
+    size: int
+
+
+def _pack_any(id: str, spellings: Sequence[Spelling], number: int) -> _PackedNames:
+    """Pack the names of an entity, whatever their characters; an invalid name is an error."""
+    packed, names = pack_spellings(spellings), by_name(spellings)
+    if not all(0 < len(name) <= MAX_KEY for name, _ in names):
+        raise KnowledgeBaseError(
+            f"entity {id!r}: a name has 1 to {MAX_KEY} bytes in its normal form"
+        )
+    records = [
+        name_record(name, number, source, count) for (name, source), count in names.items()
+    ]
+    return packed, len(spellings), run_of(records)
+
+
+def _pack_text(
+    id: str, title: str, description: str, spellings: bytes
+) -> tuple[bytes, dict[str, Any]]:
+    """Return an entity's bytes for text.bin, and its row with their sizes."""
+    parts = (id.encode(), title.encode(), description.encode(), spellings)
+    if not is_id(id):
+        raise KnowledgeBaseError(
+            f"id {id[:40]!r}: an id has 1 to {MAX_KEY} bytes and no control characters"
+        )
+    if max(map(len, parts)) > MAX_TEXT:
+        raise KnowledgeBaseError(
+            f"entity {id!r}: title, description and names may have {MAX_TEXT:,} bytes each"
+        )
+    return b"".join(parts), {**_NEW_ROW, **dict(zip(_SIZES, map(len, parts), strict=True))}
+
+
 def pack_entity(
     id: str,
     title: str,
@@ -348,19 +392,14 @@ def pack_entity(
     spellings: Sequence[Spelling],
 ) -> tuple[bytes, npt.NDArray[np.void]]:
     """Return an entity's bytes for text.bin and its row without offsets."""
-    parts = (id.encode(), title.encode(), description.encode(), pack_spellings(spellings))
-    if not is_id(id):
-        raise KnowledgeBaseError(
-            f"id {id[:40]!r}: an id has 1 to {MAX_KEY} bytes and no control characters"
-        )
-    if max(map(len, parts)) > MAX_TEXT:
-        raise KnowledgeBaseError(
-            f"entity {id!r}: title, description and names may have {MAX_TEXT:,} bytes each"
-        )
-    sizes = dict(zip(_SIZES, map(len, parts), strict=True))
-    coarse = TYPES.index(type) if type in TYPES else 0
-    values = {**_NEW_ROW, **sizes, "popularity": popularity, "type": coarse}
-    return b"".join(parts), np.array(tuple(values.values()), ROW)
+    text, row = _pack_text(id, title, description, pack_spellings(spellings))
+    row |= {"popularity": popularity, "type": _coarse_number(type)}
+    return text, np.array(tuple(row.values()), ROW)
+
+
+def _coarse_number(type: str) -> int:
+    """Return the number of a coarse type; 0: unknown."""
+    return TYPES.index(type) if type in TYPES else 0
 
 
 def popularity_key(popularity: float) -> float:

@@ -1,16 +1,24 @@
 """SortedRuns: external sorting of byte strings in bounded memory."""
 
-import heapq
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
+from sgtb.native import run_merger, sort_records
+
 _SIZE = struct.Struct("<I")
-_OVERHEAD = 41  # bytes of CPython per byte string in a list, besides its content
+_BATCH = 1 << 20
+_COPIES = 3
+"""Memory to sort records, in multiples of their own."""
 
 
 class SortedRuns:
     """Sorts byte strings, including repeated ones.
+
+    A run is a sequence of records, each after its size.
 
     memory  limit in bytes; beyond it, sorted runs are written to `folder`
     """
@@ -18,43 +26,55 @@ class SortedRuns:
     def __init__(self, folder: Path, name: str, memory: int) -> None:
         self._folder = folder
         self._name = name
-        self._memory = memory
-        self._held: list[bytes] = []
-        self._bytes = 0
+        self._memory = memory // _COPIES
+        self._held = bytearray()
         self._runs: list[Path] = []
 
     def add(self, record: bytes) -> None:
         """Add a record."""
-        self._held.append(record)
-        self._bytes += len(record) + _OVERHEAD
-        if self._bytes > self._memory:
-            self._spill()
+        self.extend(run_of([record]))
+
+    def extend(self, run: bytes) -> None:
+        """Add the records of a run."""
+        self._held += run
+        if len(self._held) > self._memory:
+            path = self._folder / f"{self._name}-{len(self._runs):05d}.run"
+            self._sort().tofile(path)
+            self._runs.append(path)
+            self._held = bytearray()
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield all records in order; may be repeated."""
-        self._held.sort()
-        return (
-            heapq.merge(*map(_read_run, self._runs), self._held) if self._runs else iter(self._held)
-        )
+        for batch in self.batches():
+            at = 0
+            while at < len(batch):
+                begin = at + _SIZE.size
+                at = begin + _SIZE.unpack_from(batch, at)[0]
+                yield batch[begin:at]
 
-    def _spill(self) -> None:
-        self._held.sort()
-        path = self._folder / f"{self._name}-{len(self._runs):05d}.run"
-        with open(path, "wb") as file:
-            for record in self._held:
-                file.write(_SIZE.pack(len(record)))
-                file.write(record)
-        self._runs.append(path)
-        self._held, self._bytes = [], 0
+    def batches(self, tail: int = 0) -> Iterator[bytes]:
+        """Yield all records in order, as runs; may be repeated.
+
+        tail  records that differ only in so many last bytes are in one run
+        """
+        held = self._sort()
+        self._held = bytearray(held)
+        merger = run_merger([*(np.memmap(path, "u1", "r") for path in self._runs), held])
+        while batch := merger.next(_BATCH, tail):
+            yield batch
+
+    def _sort(self) -> npt.NDArray[np.uint8]:
+        out = np.empty(len(self._held), np.uint8)
+        sort_records(self._held, out)
+        return out
 
     def close(self) -> None:
         """Delete the runs."""
         for path in self._runs:
             path.unlink(missing_ok=True)
-        self._runs, self._held = [], []
+        self._runs, self._held = [], bytearray()
 
 
-def _read_run(path: Path) -> Iterator[bytes]:
-    with open(path, "rb") as file:
-        while size := file.read(_SIZE.size):
-            yield file.read(_SIZE.unpack(size)[0])
+def run_of(records: Iterable[bytes]) -> bytes:
+    """Return records as a run."""
+    return b"".join(_SIZE.pack(len(record)) + record for record in records)

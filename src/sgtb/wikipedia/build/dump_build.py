@@ -16,6 +16,7 @@ from typing import Any
 
 from sgtb.core.errors import DumpError, import_extra
 from sgtb.core.progress import Progress, silent
+from sgtb.core.workers import TaskPool
 from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.build.usable_names import EMPTY, LONG, URL
 from sgtb.kb.environment import State
@@ -47,10 +48,14 @@ def build_wiki(
     path: Path,
     settings: WikiSettings | None = None,
     progress: Progress | None = None,
+    pool: TaskPool | None = None,
 ) -> WikiReport:
     """Build a knowledge base in the folder `path` from dumps of one wiki.
 
     A knowledge base that is already there stays valid until the end, and after an error.
+
+    pool  reads the dumps instead of own processes; its workers see the dumps and the folder
+          under the same paths
     """
     begin = time.monotonic()
     settings = settings or WikiSettings()
@@ -59,7 +64,7 @@ def build_wiki(
     vectors = _checked_inputs(settings)
     with (
         build_folder(path) as folder,
-        closing(_Build(opened, site, settings, vectors, folder, progress or silent)) as build,
+        closing(_Build(opened, site, settings, vectors, folder, progress or silent, pool)) as build,
     ):
         return build.run(begin)
 
@@ -81,9 +86,10 @@ class _Build(TableBuild):
 
     def __init__(
         self, dumps: Sequence[Dump], site: Site, settings: WikiSettings,
-        vectors: VectorFile | None, folder: Path, progress: Progress,
+        vectors: VectorFile | None, folder: Path, progress: Progress, pool: TaskPool | None,
     ) -> None:  # fmt: skip
         super().__init__(folder, settings, progress)
+        self._pool = pool
         self._dumps, self._site, self._settings, self._vectors = dumps, site, settings, vectors
         self._types = () if settings.types is None else (settings.types,)
 
@@ -128,7 +134,7 @@ class _Build(TableBuild):
         )
 
     def _read_dumps(self) -> DumpSummary:
-        read = read_dumps(self._dumps, self._work, self._settings, self._progress)
+        read = read_dumps(self._dumps, self._work, self._settings, self._progress, self._pool)
         if not read.counts.articles:
             names = ", ".join(str(dump.path) for dump in self._dumps)
             raise DumpError(f"{names}: no articles found; give a pages-articles dump")

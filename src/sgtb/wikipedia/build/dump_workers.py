@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sgtb.core.errors import DumpError
 from sgtb.core.progress import Progress
+from sgtb.core.workers import TaskPool
 from sgtb.wikipedia.build.build_report import DroppedPage, PageCounts
 from sgtb.wikipedia.build.build_settings import WikiSettings
 from sgtb.wikipedia.build.page_rows import ChunkCounts, write_rows
@@ -55,9 +56,16 @@ class DumpSummary:
 
 
 def read_dumps(
-    dumps: Sequence[Dump], folder: Path, settings: WikiSettings, progress: Progress
+    dumps: Sequence[Dump],
+    folder: Path,
+    settings: WikiSettings,
+    progress: Progress,
+    pool: TaskPool | None = None,
 ) -> DumpSummary:
-    """Write the shards of all pages to a folder, numbered in the order of the pages."""
+    """Write the shards of all pages to a folder, numbered in the order of the pages.
+
+    pool  reads the pages instead of own processes; its workers see dumps and folder
+    """
     function = partial(
         write_rows, site=one_site(dumps), folder=folder, hold_out=settings.hold_out,
         count_words=settings.vectors == "train",
@@ -66,7 +74,9 @@ def read_dumps(
     sums: Counter[str] = Counter()
     dropped: list[DroppedPage] = []
     dropped_count = unusable = chunks = 0
-    for outcome in map_chunks(dumps, function, settings.workers, _CHUNK, settings.strict):
+    for outcome in map_chunks(
+        dumps, function, settings.workers, _CHUNK, settings.strict, pool
+    ):
         shards = outcome.result
         shards.rename(folder, outcome.number)
         chunks = outcome.number + 1

@@ -16,8 +16,8 @@ The text has an entry for every page, empty if it is not an article; lines end w
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
+from uuid import uuid4
 
 from sgtb.kb.build.usable_names import (
     USABLE,
@@ -43,7 +43,6 @@ from sgtb.wikipedia.wikitext.page_types import page_type
 
 PAGE_BITS = 24
 KINDS = ("pages", "links", "names", "text")
-_shard_numbers = count()
 ARTICLE, DISAMBIGUATION, REDIRECT = 0, 1, 2
 ENTRY, BOLD = 2, 3
 """Kinds of stated names; titles are of kind 0, redirects of kind 1."""
@@ -115,7 +114,7 @@ def write_rows(
     rows = _Rows(chunk.file, site, count_words, hold_out)
     for page in chunk.pages:
         rows.add(page)
-    name = f"new-{os.getpid()}-{next(_shard_numbers)}"
+    name = f"new-{uuid4().hex}"  # workers may be on several machines
     tables = (rows.pages, rows.hashed_links(), rows.names)
     texts = [*map(_to_tsv, tables), "".join(rows.texts)]
     for kind, text in zip(KINDS, texts, strict=True):

@@ -11,7 +11,7 @@ pages do not depend on the number of workers.
 
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
 from sgtb.core.errors import DumpError
-from sgtb.core.workers import ordered_results
+from sgtb.core.workers import TaskPool, ordered_results
 from sgtb.wikipedia.dump.bzip2_blocks import decompress_blocks
 from sgtb.wikipedia.dump.chunk_pages import (
     ChunkJoiner,
@@ -56,13 +56,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DumpChunk:
-    """A part of a dump: XML, or a range of a bzip2 file that a worker decompresses.
+    """A part of a dump: XML, or a range of a plain or bzip2 file that a worker reads.
 
     number    index of the chunk in its file
     file      path of the dump
     position  end of the chunk in the file on disk
     start     start of the range
-    max_size  bytes of XML after which the rest of the range becomes another chunk
+    max_size  bytes of XML after which the rest of a bzip2 range becomes another chunk; 0: the
+              range is plain
     text      the XML; None: that of the range from `start` to `position`
     """
 
@@ -143,15 +144,19 @@ class Dump:
     def _texts(self, size: int) -> Iterator[DumpChunk]:
         """Cut after a page where possible, so that few pages have to be joined."""
         numbers = count()
+        start = 0
+        plain = self.compression == "plain"
 
         def chunk(text: bytes, position: int) -> DumpChunk:
+            nonlocal start
+            begin, start = start, start + len(text)
             return DumpChunk(
                 number=next(numbers),
                 file=str(self.path),
-                position=position,
-                start=0,
+                position=start if plain else position,
+                start=begin,
                 max_size=0,
-                text=text,
+                text=None if plain else text,
             )
 
         buffer = bytearray()
@@ -197,6 +202,8 @@ def read_chunk(chunk: DumpChunk, site: Site) -> ChunkReading:
     rest = None
     if chunk.text is not None:
         text = chunk.text
+    elif not chunk.max_size:
+        text = _read_range(chunk)
     else:
         text, next_start = _decompress_range(chunk)
         if next_start is not None:
@@ -210,6 +217,7 @@ def map_chunks(
     workers: int = 1,
     chunk_size: int = CHUNK_SIZE,
     strict: bool = False,
+    pool: TaskPool | None = None,
 ) -> Iterator[ChunkOutcome[T]]:
     """Apply a function to the pages of all dumps, chunk by chunk, and yield outcomes in order.
 
@@ -217,11 +225,16 @@ def map_chunks(
               a border of chunks are passed to it in this process, often one at a time
     workers   number of processes; 1: this process only
     strict    raise a DumpError instead of dropping a page
+    pool      executes the function instead of own processes
     """
     if workers < 1:
         raise ValueError(f"{workers} workers: at least 1 is needed")
+    chunks = (
+        (i, chunk, dump.site) for i, dump in enumerate(dumps) for chunk in dump.chunks(chunk_size)
+    )
+    done = ordered_results(partial(_numbered, function), chunks, workers, pool)
     # Closing ends the workers even if an error keeps this frame alive.
-    with closing(_results(dumps, function, workers, chunk_size)) as results:
+    with closing(_results(dumps, function, done)) as results:
         for number, (position, group, result) in enumerate(results):
             dropped = group.dropped()
             if strict and dropped:
@@ -248,11 +261,13 @@ def _work(chunk: DumpChunk, site: Site, function: Callable[[ChunkPages], T]) -> 
 
 
 def _results(
-    dumps: Sequence[Dump], function: Callable[[ChunkPages], T], workers: int, chunk_size: int
+    dumps: Sequence[Dump],
+    function: Callable[[ChunkPages], T],
+    numbered: Generator[tuple[int, DumpChunk, _Result[T]], None, None],
 ) -> Generator[tuple[int, PageGroup, T], None, None]:
     """Yield position on disk, pages and the function's result."""
     before = 0
-    with closing(_in_order(dumps, function, workers, chunk_size)) as done:
+    with closing(_in_order(dumps, numbered)) as done:
         for index, group in groupby(done, key=itemgetter(0)):
             dump = dumps[index]
             joiner = ChunkJoiner(str(dump.path), dump.site)
@@ -282,16 +297,13 @@ def _with_rest(
 
 
 def _in_order(
-    dumps: Sequence[Dump], function: Callable[[ChunkPages], T], workers: int, chunk_size: int
+    dumps: Sequence[Dump], numbered: Generator[tuple[int, DumpChunk, _Result[T]], None, None]
 ) -> Generator[tuple[int, DumpChunk, _Result[T]], None, None]:
     """Yield index of the dump, chunk and result, in the order of chunks."""
-    chunks = (
-        (i, chunk, dump.site) for i, dump in enumerate(dumps) for chunk in dump.chunks(chunk_size)
-    )
     try:
-        with closing(ordered_results(partial(_numbered, function), chunks, workers)) as results:
+        with closing(numbered) as results:
             yield from results
-    except BrokenProcessPool:
+    except BrokenExecutor:
         raise DumpError(
             f"a worker process ended while reading {', '.join(str(d.path) for d in dumps)}, "
             "perhaps because memory ran out; use fewer workers or smaller chunks"
@@ -304,6 +316,16 @@ def _numbered(
     number, chunk, site = given
     # Without the text, which callers do not need.
     return number, replace(chunk, text=None), _work(chunk, site, function)
+
+
+def _read_range(chunk: DumpChunk) -> bytes:
+    """Return the XML of a range of a plain file."""
+    with open_file(Path(chunk.file)) as file:
+        try:
+            file.seek(chunk.start)
+            return file.read(chunk.position - chunk.start)
+        except OSError as error:
+            raise unreadable(chunk.file, error) from None
 
 
 def _decompress_range(chunk: DumpChunk) -> tuple[bytes, int | None]:

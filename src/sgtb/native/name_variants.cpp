@@ -1,0 +1,654 @@
+// Name variants by the rules of name_variants.py, for names of Latin letters.
+//
+// That module describes the rules, has the words they use, and makes the variants of other names.
+#include <array>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "check.hpp"
+#include "name_forms.hpp"
+
+namespace sgtb {
+
+namespace {
+
+using Text = std::u32string;
+using View = std::u32string_view;
+using Words = std::vector<View>;
+
+constexpr std::size_t MAX_KEY = 500;
+
+// ---- characters
+
+// Whether the functions below know a character: those of ASCII, Latin letters that have one upper
+// and one lower form, and a few marks.
+bool is_plain(char32_t c) {
+    if (c < 0x80) return c >= 0x20 && c < 0x7F;
+    if (c < 0x100) return c >= 0xC0 && c != 0xD7 && c != 0xDF && c != 0xF7 && c != 0xFF;
+    if (c < 0x17F) return c != 0x130 && c != 0x131 && c != 0x138 && c != 0x149 && c != 0x178;
+    return c == 0x2013 || c == 0x2014 || c == 0x2019;
+}
+
+bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
+
+bool is_upper(char32_t c) {
+    if (c < 0x80) return c >= 'A' && c <= 'Z';
+    if (c < 0x100) return c < 0xDF;
+    if (c >= 0x17F) return false;
+    const bool odd = (c >= 0x139 && c <= 0x148) || c >= 0x179;
+    return (c % 2 == 1) == odd;
+}
+
+bool is_letter(char32_t c) {
+    if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return c < 0x17F;
+}
+
+bool is_word(char32_t c) { return is_letter(c) || is_digit(c) || c == '_'; }
+
+char32_t lower(char32_t c) { return !is_upper(c) ? c : c + (c < 0x100 ? 0x20 : 1); }
+
+char32_t upper(char32_t c) {
+    if (!is_letter(c) || is_upper(c)) return c;
+    return c - (c < 0x100 ? 0x20 : 1);
+}
+
+Text lower(View text) {
+    Text out(text);
+    for (char32_t& c : out) c = lower(c);
+    return out;
+}
+
+Text upper(View text) {
+    Text out(text);
+    for (char32_t& c : out) c = upper(c);
+    return out;
+}
+
+// As str.isupper: there is a letter, and all are capitals.
+bool all_upper(View text) {
+    bool some = false;
+    for (const char32_t c : text) {
+        if (is_letter(c) && !is_upper(c)) return false;
+        some |= is_upper(c);
+    }
+    return some;
+}
+
+bool all_letters(View text) {
+    for (const char32_t c : text)
+        if (!is_letter(c)) return false;
+    return !text.empty();
+}
+
+bool has(View text, char32_t c) { return text.find(c) != text.npos; }
+
+View stripped(View text, View marks) {
+    const std::size_t begin = text.find_first_not_of(marks);
+    if (begin == text.npos) return {};
+    return text.substr(begin, text.find_last_not_of(marks) + 1 - begin);
+}
+
+Text bare(View word) { return lower(stripped(word, U".,")); }
+
+Words split(View text) {
+    Words words;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t begin = text.find_first_not_of(U' ', at);
+        if (begin == text.npos) break;
+        at = std::min(text.find(U' ', begin), text.size());
+        words.push_back(text.substr(begin, at - begin));
+    }
+    return words;
+}
+
+Text joined(const Words& words, std::size_t begin, std::size_t end) {
+    Text out;
+    for (std::size_t i = begin; i < end; ++i) {
+        if (i > begin) out += U' ';
+        out += words[i];
+    }
+    return out;
+}
+
+Text joined(std::initializer_list<View> words) { return joined(Words(words), 0, words.size()); }
+
+Text replaced(View text, View part, View other) {
+    Text out;
+    for (std::size_t at = 0;;) {
+        const std::size_t found = text.find(part, at);
+        out += text.substr(at, std::min(found, text.size()) - at);
+        if (found == text.npos) return out;
+        out += other;
+        at = found + part.size();
+    }
+}
+
+Text decoded(std::string_view text) {
+    Text out;
+    for (std::size_t i = 0; i < text.size();) {
+        const auto first = static_cast<uint8_t>(text[i]);
+        const std::size_t size = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+        char32_t c = size == 1 ? first : first & (0x7F >> size);
+        for (std::size_t k = 1; k < size && i + k < text.size(); ++k)
+            c = c << 6 | (static_cast<uint8_t>(text[i + k]) & 0x3F);
+        out += c;
+        i += size;
+    }
+    return out;
+}
+
+// UTF-8 of plain characters.
+std::string encoded(View text) {
+    std::string out;
+    for (const char32_t c : text) {
+        if (c < 0x80) {
+            out += static_cast<char>(c);
+        } else {
+            if (c < 0x800) {
+                out += static_cast<char>(0xC0 | c >> 6);
+            } else {
+                out += static_cast<char>(0xE0 | c >> 12);
+                out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
+            }
+            out += static_cast<char>(0x80 | (c & 0x3F));
+        }
+    }
+    return out;
+}
+
+// ---- words of the rules
+
+Text text_of(nb::handle text) {
+    std::string_view utf8;
+    if (!utf8_of(text.ptr(), utf8)) Path{"words"}.fail("texts are needed");
+    return decoded(utf8);
+}
+
+using WordSet = std::unordered_set<Text>;
+using WordMap = std::unordered_map<Text, Text>;
+
+WordSet set_of(nb::handle words) {
+    WordSet out;
+    for (nb::handle word : words) out.insert(text_of(word));
+    return out;
+}
+
+WordMap map_of(nb::handle pairs) {
+    WordMap out;
+    for (auto [key, value] : nb::borrow<nb::dict>(pairs)) out[text_of(key)] = text_of(value);
+    return out;
+}
+
+// A part of a word, in one spelling and in the other.
+struct Respelling {
+    Text part, other;
+    bool begins, middle, ends;
+};
+
+class VariantMaker {
+public:
+    // words   sets of words by name
+    // maps    other words of a word, by name
+    // spelt   British and American parts of words
+    // places  other names of places by normal name
+    VariantMaker(nb::dict words, nb::dict maps, nb::handle spelt, nb::dict places)
+        : small_(set_of(words["small"])), particles_(set_of(words["particles"])),
+          titles_(set_of(words["titles"])), generations_(set_of(words["generations"])),
+          legal_(set_of(words["legal"])), numerals_(set_of(words["numerals"])),
+          kinds_(set_of(words["kinds"])), institutions_(set_of(words["institutions"])),
+          roman_(map_of(maps["roman"])), arabic_(map_of(maps["arabic"])),
+          saints_(map_of(maps["saints"])), places_(places) {
+        for (nb::handle pair : spelt) {
+            const Text one = text_of(pair[0]), two = text_of(pair[1]);
+            spellings_[0].push_back(respelling(one, two));
+            spellings_[1].push_back(respelling(two, one));
+        }
+    }
+
+    // The variants of an entity's names; None: some names are for Python.
+    nb::object make(const NameForms& forms, nb::handle names, std::string_view type,
+                    int64_t max_names, int64_t max_variants) {
+        forms_ = &forms;
+        found_.clear();
+        made_.clear();
+        known_.clear();
+        std::vector<Text> base;
+        max_variants_ = static_cast<std::size_t>(max_variants);
+        if (!read_names(names, base, static_cast<std::size_t>(max_names))) return nb::none();
+        const int kind = kind_of(type);
+        for (const auto& rule : RULES) {
+            if (!(rule.kinds >> kind & 1)) continue;
+            const std::size_t first = found_.size();
+            for (const Text& name : base) {
+                variants_.clear();
+                (this->*rule.make)(name);
+                for (Text& variant : variants_)
+                    if (!add(std::move(variant))) return nb::none();
+                if (found_.size() >= max_variants_) return as_list();
+            }
+            if (rule.first) base.insert(base.end(), found_.begin() + first, found_.end());
+        }
+        return as_list();
+    }
+
+private:
+    struct Rule {
+        int kinds;  // bits of kind_of
+        void (VariantMaker::*make)(View);
+        bool first;
+    };
+
+    static constexpr int ANY = 31, PER = 2, ORG = 4, LOC = 8, MISC = 16, NONE = 1;
+
+    static int kind_of(std::string_view type) {
+        constexpr std::string_view kinds[] = {"", "PER", "ORG", "LOC", "MISC"};
+        for (int i = 1; i < 5; ++i)
+            if (type == kinds[i]) return i;
+        return 0;
+    }
+
+    static const std::array<Rule, 17> RULES;
+
+    static Respelling respelling(const Text& part, const Text& other) {
+        return {Text(stripped(part, U"|-")), Text(stripped(other, U"|-")), part.front() == U'|',
+                part.front() == U'-', part.back() == U'|'};
+    }
+
+    bool read_names(nb::handle names, std::vector<Text>& base, std::size_t most) {
+        for (nb::handle name : names) {
+            std::string_view utf8;
+            std::string normal;
+            if (!utf8_of(name.ptr(), utf8) || !forms_->append(utf8, normal)) return false;
+            known_.insert(std::move(normal));
+            Text text = decoded(utf8);
+            if (!made_.insert(text).second || !has_latin(text) || base.size() == most) continue;
+            for (const char32_t c : text)
+                if (!is_plain(c)) return false;
+            base.push_back(std::move(text));
+        }
+        return true;
+    }
+
+    static bool has_latin(View text) {
+        const auto latin = [](char32_t c) { return c < 0x80 && is_letter(c); };
+        for (std::size_t i = 1; i < text.size(); ++i)
+            if (latin(text[i - 1]) && latin(text[i])) return true;
+        return false;
+    }
+
+    // Add a variant if it is new; false: it is for Python.
+    bool add(Text variant) {
+        if (found_.size() >= max_variants_ || !made_.insert(variant).second) return true;
+        const Words words = split(variant);
+        const Text whole = joined(words, 0, words.size());
+        const View text = stripped(whole, U" ,");
+        if (text.size() < 2) return true;
+        std::string normal;
+        if (!forms_->append(encoded(text), normal)) return false;
+        if (normal.size() > 1 && normal.size() <= MAX_KEY && known_.insert(normal).second)
+            found_.emplace_back(text);
+        return true;
+    }
+
+    nb::object as_list() const {
+        nb::list out;
+        for (const Text& one : found_) {
+            const std::string utf8 = encoded(one);
+            out.append(nb::str(utf8.data(), utf8.size()));
+        }
+        return out;
+    }
+
+    void yield(Text variant) { variants_.push_back(std::move(variant)); }
+
+    // ---- rules, in the order of that module
+
+    void without_brackets(View name) {
+        if (!has(name, U'(') && !has(name, U'[')) return;
+        Text out;
+        for (std::size_t i = 0; i < name.size();) {
+            const std::size_t open = std::min(name.find_first_not_of(U' ', i), name.size());
+            if (open < name.size() && (name[open] == U'(' || name[open] == U'[')) {
+                const std::size_t close = name.find_first_of(U"()[]", open + 1);
+                if (close != name.npos && (name[close] == U')' || name[close] == U']')) {
+                    i = close + 1;
+                    continue;
+                }
+            }
+            out += name[i++];
+        }
+        yield(std::move(out));
+    }
+
+    void without_article(View name) {
+        if (lower(name.substr(0, 4)) == U"the ") yield(Text(name.substr(4)));
+    }
+
+    void without_ends(View name, const WordSet& first, const WordSet& last) {
+        const Words words = split(name);
+        std::size_t begin = 0, end = words.size();
+        while (end - begin > 1 && end > begin && first.count(bare(words[begin])))
+            yield(joined(words, ++begin, end));
+        while (end - begin > 1 && end > begin && last.count(bare(words[end - 1])))
+            yield(joined(words, begin, --end));
+    }
+
+    void without_title(View name) { without_ends(name, titles_, generations_); }
+    void without_legal_form(View name) { without_ends(name, {}, legal_); }
+
+    void turned(View name) {
+        if (!has(name, U',')) return;
+        Words parts;
+        for (std::size_t at = 0; at <= name.size();) {
+            const std::size_t end = std::min(name.find(U',', at), name.size());
+            parts.push_back(stripped(name.substr(at, end - at), U" "));
+            if (parts.back().empty()) return;
+            at = end + 1;
+        }
+        if (parts.size() < 2 || parts.size() > 4 || generations_.count(bare(parts.back()))) return;
+        yield(joined(Words(parts.rbegin(), parts.rend()), 0, parts.size()));
+        if (parts.size() > 2)
+            yield(joined({joined(parts, 1, parts.size()), parts.front()}));
+    }
+
+    void before_comma(View name) {
+        if (has(name, U',')) yield(Text(name.substr(0, name.find(U','))));
+    }
+
+    void person(View name) {
+        const Words words = split(name);
+        if (words.size() < 2 || has(name, U',')) return;
+        for (const View word : words)
+            if (!is_letter(word[0])) return;
+        const Text first = bare(words.front());
+        if (titles_.count(first) || first == U"the" || generations_.count(bare(words.back())))
+            return;
+        for (const View word : words)
+            if (word == U"of" || word == U"the") return yield(Text(words[0]));
+        const std::size_t last = words.size() - 1;
+        std::size_t begin = last;
+        while (begin > 1 && particles_.count(lower(words[begin - 1]))) --begin;
+        const Text surname = joined(words, begin, words.size());
+        yield(surname);
+        if (begin < last) yield(Text(words[last]));
+        const auto initial = [&](std::size_t i) { return Text{words[i][0], U'.'}; };
+        if (stripped(words[0], U".").size() > 1) {
+            yield(Text(words[0]));
+            yield(joined({initial(0), surname}));
+        }
+        if (begin < 2) return;
+        yield(joined({words[0], surname}));
+        for (const View space : {View(U" "), View(U"")}) {
+            Text out = initial(0);
+            for (std::size_t i = 1; i < begin; ++i) out.append(space).append(initial(i));
+            yield(out + U" " + surname);
+        }
+        Text out(words[0]);
+        for (std::size_t i = 1; i < begin; ++i) out.append(U" ").append(initial(i));
+        yield(out + U" " + surname);
+    }
+
+    void without_quotes(View name) {
+        const auto quote = [](char32_t c) { return c == U'"' || c == U'\''; };
+        for (std::size_t i = 0; i < name.size();) {
+            const std::size_t open = std::min(name.find_first_not_of(U' ', i), name.size());
+            const std::size_t close = open < name.size() && quote(name[open])
+                                          ? name.find_first_of(U"\"'", open + 1)
+                                          : name.npos;
+            const std::size_t next =
+                close == name.npos ? name.npos : name.find_first_not_of(U' ', close + 1);
+            const std::size_t size = close - open - 1;
+            if (next == name.npos || (open > 0 && is_word(name[open - 1])) || size < 2 ||
+                size > 40 || is_word(name[close + 1])) {
+                ++i;
+                continue;
+            }
+            const View inner = name.substr(open + 1, size);
+            const Text whole = joined({name.substr(0, i), name.substr(next)});
+            const Text rest(stripped(whole, U" "));
+            yield(rest);
+            yield(Text(inner));
+            yield(joined({inner, split(rest).back()}));
+            i = next;
+        }
+    }
+
+    void place(View name) {
+        const std::size_t space = name.rfind(U' ');
+        if (space != name.npos && space > 0 && is_kind(name.substr(space + 1)))
+            yield(Text(name.substr(0, space)));
+        kind_first(name);
+        const std::size_t head = name.find(U' ');
+        if (head != name.npos && head + 1 < name.size())
+            if (const auto saint = saints_.find(bare(name.substr(0, head)));
+                saint != saints_.end())
+                yield(joined({saint->second, name.substr(head + 1)}));
+        std::string normal;
+        if (!forms_->append(encoded(name), normal)) return;  // then `read_names` has failed
+        nb::object key = nb::str(normal.data(), normal.size());
+        if (PyObject* others = PyDict_GetItemWithError(places_.ptr(), key.ptr()))
+            for (nb::handle other : nb::borrow(others)) yield(text_of(other));
+    }
+
+    bool is_kind(View word) const { return kinds_.count(lower(word)) != 0; }
+
+    void kind_first(View name) {
+        if (lower(name.substr(0, 4)) == U"the ") name.remove_prefix(4);
+        const std::size_t end = name.find(U' ');
+        if (end == name.npos) return;
+        const View word = name.substr(0, end);
+        const Text small = lower(word);
+        if (!is_kind(word) && small != U"republic" && small != U"kingdom" &&
+            small != U"commonwealth")
+            return;
+        const std::size_t begin = lower(name.substr(end, 4)) == U" of " && name.size() > end + 4
+                                      ? end + 4
+                                      : end + 1;
+        if (begin < name.size()) yield(Text(name.substr(begin)));
+    }
+
+    void university(View name) {
+        const std::size_t of = name.find(U" of "), space = name.rfind(U' ');
+        bool same = false;
+        if (of != name.npos && institutions_.count(Text(name.substr(0, of)))) {
+            View rest = name.substr(of + 4);
+            if (rest.starts_with(U"the ")) rest.remove_prefix(4);
+            yield(joined({rest, name.substr(0, of)}));
+            same = space != name.npos && name.substr(space + 1) == name.substr(0, of);
+        }
+        if (space != name.npos && space > 0 && !same &&
+            institutions_.count(Text(name.substr(space + 1))))
+            yield(joined({name.substr(space + 1), U"of", name.substr(0, space)}));
+    }
+
+    void ampersand(View name) {
+        if (has(name, U'&'))
+            yield(replaced(name, U"&", U" and "));
+        else if (name.find(U" and ") != name.npos)
+            yield(replaced(name, U" and ", U" & "));
+    }
+
+    void of(View name) {
+        const std::size_t first = name.find(U" of ");
+        if (first == name.npos || has(name, U',')) return;
+        View rest = name.substr(first + 4);
+        if (rest.starts_with(U"the ")) rest.remove_prefix(4);
+        if (rest.find(U" of ") == rest.npos) yield(joined({rest, name.substr(0, first)}));
+    }
+
+    void numeral(View name) {
+        const Words words = split(name);
+        if (words.size() < 2) return;
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            const Text word(words[i]);
+            if (!numerals_.count(word) ||
+                (i == 0 && (word == U"I" || word == U"V" || word == U"X")))
+                continue;
+            const auto arabic = arabic_.find(word);
+            const Text other = upper(arabic != arabic_.end() ? arabic->second
+                                                             : roman_.at(lower(word)));
+            Words changed = words;
+            changed[i] = other;
+            yield(joined(changed, 0, changed.size()));
+        }
+    }
+
+    void hyphen(View name) {
+        if (has(name, U'-')) yield(replaced(name, U"-", U""));
+    }
+
+    void spelling(View name) {
+        const Text small = lower(name);
+        for (const auto& table : spellings_) {
+            Text out;
+            std::size_t copied = 0;
+            for (std::size_t i = 0; i < name.size(); ++i) {
+                const Respelling* found = respelt_at(table, small, i);
+                if (!found) continue;
+                out.append(name.substr(copied, i - copied));
+                out.append(cased(found->other, name.substr(i, found->part.size())));
+                copied = i + found->part.size();
+                i = copied - 1;
+            }
+            if (copied) yield(out.append(name.substr(copied)));
+        }
+    }
+
+    static const Respelling* respelt_at(const std::vector<Respelling>& table, View text,
+                                        std::size_t i) {
+        const auto word_at = [&](std::size_t at) { return at < text.size() && is_word(text[at]); };
+        for (const Respelling& one : table) {
+            if (one.part.front() != text[i] || !text.substr(i).starts_with(one.part)) continue;
+            if (one.begins && i > 0 && word_at(i - 1)) continue;
+            if (one.middle && !(i >= 3 && word_at(i - 1) && word_at(i - 2) && word_at(i - 3)))
+                continue;
+            const std::size_t end = i + one.part.size();
+            const bool mark = end < text.size() && (text[end] == U's' || text[end] == U'd');
+            if (one.ends && word_at(end) && !(mark && !word_at(end + 1))) continue;
+            return &one;
+        }
+        return nullptr;
+    }
+
+    static Text cased(View word, View as_in) {
+        if (all_upper(as_in)) return upper(word);
+        Text out(word);
+        if (is_upper(as_in[0])) {
+            out = lower(word);
+            out[0] = upper(out[0]);
+        }
+        return out;
+    }
+
+    void number(View name) {
+        const std::size_t space = name.rfind(U' ');
+        const View last = space == name.npos ? name : name.substr(space + 1);
+        if (last.size() < 4 || !all_letters(last) || all_upper(last) || has(name, U',')) return;
+        const auto ends = [&](std::initializer_list<View> endings) {
+            for (const View ending : endings)
+                if (name.ends_with(ending)) return true;
+            return false;
+        };
+        const auto cut = [&](std::size_t n, View end) {
+            yield(Text(name.substr(0, name.size() - n)).append(end));
+        };
+        if (ends({U"ies"})) {
+            cut(3, U"y");
+        } else if (ends({U"sses", U"uses", U"xes", U"ches", U"shes"})) {
+            cut(2, U"");
+            cut(1, U"");
+        } else if (ends({U"ses"})) {
+            cut(2, U"is");
+            cut(1, U"");
+        } else if (ends({U"sis"})) {
+            cut(2, U"es");
+        } else if (ends({U"s"}) && !ends({U"ss", U"us", U"is"})) {
+            cut(1, U"");
+        } else if (ends({U"y"}) && !has(U"aeiou", name[name.size() - 2])) {
+            cut(1, U"ies");
+        } else if (ends({U"ss", U"us", U"x", U"ch", U"sh"})) {
+            cut(0, U"es");
+        } else if (!ends({U"s"})) {
+            cut(0, U"s");
+        }
+    }
+
+    void acronym(View name) {
+        if (std::count(name.begin(), name.end(), U' ') < 2 || has(name, U',')) return;
+        Words words, large;
+        for (std::size_t i = 0; i < name.size();) {
+            if (!is_letter(name[i])) {
+                ++i;
+                continue;
+            }
+            const std::size_t end = std::min(name.find_first_of(U" -", i), name.size());
+            words.push_back(name.substr(i, end - i));
+            if (!small_.count(lower(words.back()))) large.push_back(words.back());
+            i = end;
+        }
+        if (large.size() < 3 || large.size() > 7) return;
+        yield(initials(large));
+        if (words.size() > large.size() &&
+            std::find(large.begin(), large.end(), words[0]) != large.end())
+            yield(initials(words));
+    }
+
+    Text initials(const Words& words) const {
+        Text out;
+        for (const View word : words) {
+            const bool numeral = all_upper(word) && roman_.count(lower(word));
+            out += numeral ? word : word.substr(0, 1);
+        }
+        return upper(out);
+    }
+
+    WordSet small_, particles_, titles_, generations_, legal_, numerals_, kinds_, institutions_;
+    WordMap roman_, arabic_, saints_;
+    nb::dict places_;
+    std::vector<Respelling> spellings_[2];
+    const NameForms* forms_ = nullptr;
+    std::size_t max_variants_ = 0;
+    std::vector<Text> variants_, found_;
+    WordSet made_;
+    std::unordered_set<std::string> known_;
+};
+
+const std::array<VariantMaker::Rule, 17> VariantMaker::RULES = {{
+    {ANY, &VariantMaker::without_brackets, true},
+    {NONE | PER | MISC, &VariantMaker::turned, true},
+    {LOC | ORG, &VariantMaker::before_comma, true},
+    {ANY, &VariantMaker::without_article, true},
+    {PER, &VariantMaker::without_title, true},
+    {PER, &VariantMaker::without_quotes, true},
+    {ORG, &VariantMaker::without_legal_form, true},
+    {PER, &VariantMaker::person, false},
+    {LOC, &VariantMaker::place, false},
+    {NONE | ORG, &VariantMaker::university, false},
+    {ANY, &VariantMaker::ampersand, false},
+    {NONE | MISC, &VariantMaker::of, false},
+    {ANY, &VariantMaker::numeral, false},
+    {ANY, &VariantMaker::hyphen, false},
+    {NONE | ORG | LOC | MISC, &VariantMaker::spelling, false},
+    {NONE | MISC, &VariantMaker::number, false},
+    {NONE | ORG | LOC | MISC, &VariantMaker::acronym, false},
+}};
+
+nb::object make_variants(VariantMaker& maker, const NameForms& forms, nb::handle names,
+                         nb::handle type, int64_t max_names, int64_t max_variants) {
+    check_value(max_names, 0, int64_t{1} << 32, "max_names");
+    check_value(max_variants, 1, int64_t{1} << 32, "max_variants");
+    std::string_view kind;
+    if (!utf8_of(type.ptr(), kind)) Path{"type"}.fail("a text is needed");
+    return maker.make(forms, names, kind, max_names, max_variants);
+}
+
+}  // namespace
+
+void bind_name_variants(nb::module_& module) {
+    nb::class_<VariantMaker>(module, "VariantMaker")
+        .def(nb::init<nb::dict, nb::dict, nb::handle, nb::dict>())
+        .def("make", &make_variants);
+}
+
+}  // namespace sgtb
