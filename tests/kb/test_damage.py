@@ -37,7 +37,9 @@ def whole(tmp_path_factory):
 
 @pytest.fixture
 def place(whole, tmp_path):
+    """A knowledge base without checksums, as of earlier versions; see also test_block_sums.py."""
     shutil.copytree(whole, tmp_path / "kb")
+    (data_of(tmp_path / "kb") / "sums.json").unlink()
     return tmp_path / "kb"
 
 

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Literal
 
 from sgtb.core.errors import RequestError
 from sgtb.core.files import open_unpacked
+from sgtb.core.limits import check_items
 from sgtb.formats.json_lines import json_shown, whole_number
 from sgtb.linking.links import Request, Span
 
@@ -131,6 +132,8 @@ def _opened(source: TextSource) -> Iterator[BinaryIO]:
             yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{source.argument}: damaged: {error}") from None
+    except OSError as error:
+        raise InputError(f"{source.argument}: cannot be read: {error.strerror or error}") from None
 
 
 def _name(source: TextSource) -> str:
@@ -204,6 +207,7 @@ def request_of(line: str, place: str, id: str = "") -> Request:
     Of a mention start, end, fixed and candidates are read; other keys are ignored.
     """
     try:
+        check_items(line)
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: not JSON: {error}") from None

@@ -184,6 +184,7 @@ class LinkPipeline:
 
     def link(self, documents: Sequence[Linkable], options: LinkOptions) -> list[LinkedDocument]:
         """Link documents together."""
+        self.kb.check_files()
         if self.kb.state is not self._state:  # refreshed
             self.forget()
         whole = [self.to_chunk(document) for document in documents]
