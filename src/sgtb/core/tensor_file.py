@@ -32,7 +32,8 @@ def write_tensors(
 ) -> None:
     """Write arrays and a record with their checksum; equal contents give equal bytes."""
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    text = _json({**record, _CHECKSUM: _checksum(arrays, record)})
+    fields = json.loads(_json(record))  # as it will be read: keys are strings, tuples are lists
+    text = _json({**fields, _CHECKSUM: _checksum(arrays, fields)})
     # One entry only: safetensors does not keep the order of several.
     write_whole(path, save(arrays, metadata={_KEY: text}))
 
@@ -55,13 +56,13 @@ def read_tensors(
         found = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
         record = _record(data)
         tensors = {name: _array(name, entry) for name, entry in found}
+        stated = record.pop(_CHECKSUM, None)  # files of earlier versions have none
+        if stated is not None and stated != _checksum(tensors, record):
+            raise ModelFileError("damaged: wrong checksum; copy the file again, or write it again")
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"{path}: not a whole safetensors file ({error})") from None
-    stated = record.pop(_CHECKSUM, None)  # files of earlier versions have none
-    if stated is not None and stated != _checksum(tensors, record):
-        raise ModelFileError(f"{path}: damaged: wrong checksum; copy or write the file again")
     if record.get("kind") != kind:
         raise ModelFileError(f"{path}: this is no {kind} file, its kind is {record.get('kind')!r}")
     stated = record.get("version")

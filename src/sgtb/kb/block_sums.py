@@ -34,7 +34,10 @@ Sums = Mapping[str, tuple[int, bytes]]
 
 def write_sums(folder: Path) -> None:
     """Write the sums of all files of a new data folder."""
-    _write(folder, {name: _file_sums(folder / name) for name in _names()})
+    with open(folder / SUMS, "wb") as file:  # read when the folder is valid, not before
+        file.write(_packed({name: _file_sums(folder / name) for name in _names()}))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 class SumsUpdate:
@@ -58,7 +61,7 @@ class SumsUpdate:
         if sums == before:  # nothing was changed; a full disk has no room to write them
             os.rename(self._old, self._folder / SUMS)
             return
-        _write(self._folder, sums)
+        write_whole(self._folder / SUMS, _packed(sums))
         self._old.unlink(missing_ok=True)
 
 
@@ -123,10 +126,10 @@ def _names() -> tuple[str, ...]:
     return (NAMES, *(column_path(Path(), column).name for column in COLUMNS))
 
 
-def _write(folder: Path, sums: Sums) -> None:
+def _packed(sums: Sums) -> bytes:
     record = {name: [size, data.hex()] for name, (size, data) in sums.items()}
     text = json.dumps({"block": BLOCK, "files": record}, sort_keys=True)
-    write_whole(folder / SUMS, f"{text}\n{zlib.crc32(text.encode()):08x}\n".encode())
+    return f"{text}\n{zlib.crc32(text.encode()):08x}\n".encode()
 
 
 def _read(folder: Path) -> Sums | None:
@@ -134,7 +137,8 @@ def _read(folder: Path) -> Sums | None:
     path = folder / SUMS
     try:
         with open(path, "rb") as file:
-            text, check, *_ = file.read(_MOST).split(b"\n")
+            size = os.fstat(file.fileno()).st_size
+            text, check, *_ = file.read(min(size, _MOST)).split(b"\n")
         if int(check, 16) != zlib.crc32(text):
             raise ValueError("checksum")
         record = json.loads(text)

@@ -229,9 +229,12 @@ class KnowledgeBase:
     def spellings_of(self, number: int) -> tuple[Spelling, ...]:
         """Return the spellings of an entity number, with source numbers."""
         try:
-            return unpack_spellings(self._bytes(number, 3))
+            found = unpack_spellings(self._bytes(number, 3))
         except ValueError as error:
             raise self._damaged("text", str(error)) from None
+        if any(spelling.source >= len(self.sources) for spelling in found):
+            raise self._damaged("text", f"a name of entity number {number} has no source")
+        return found
 
     def entity(self, id: str) -> Entity:
         """Return an entity; raise a KeyError if there is none of that id."""
