@@ -130,6 +130,17 @@ def test_a_huge_file_is_refused_unread(tmp_path):
     assert time.perf_counter() - start < 1
 
 
+def test_every_changed_byte_of_the_data_is_noticed(tmp_path, saved):
+    path = tmp_path / "model"
+    path.write_bytes(without_checksum(saved))
+    load(path)  # as of earlier versions
+    (length,) = struct.unpack("<Q", saved[:8])
+    for at in range(8 + length, len(saved), 97):
+        path.write_bytes(saved[:at] + bytes([saved[at] ^ 1]) + saved[at + 1 :])
+        with pytest.raises(ModelFileError, match=f"{path}: damaged: wrong checksum"):
+            load(path)
+
+
 @pytest.mark.parametrize("version", [0, 2, "1", None, 10**40])
 def test_other_versions_are_refused(tmp_path, saved, version):
     path = tmp_path / "model"
@@ -257,6 +268,15 @@ def split(data: bytes) -> tuple[dict, bytes]:
     return json.loads(data[8 : 8 + length]), data[8 + length :]
 
 
+def without_checksum(data: bytes) -> bytes:
+    """The file as earlier versions wrote it, so that damage is found by what uses it."""
+    header, rest = split(data)
+    record = json.loads(header["__metadata__"]["sgtb"])
+    del record["crc32"]
+    header["__metadata__"]["sgtb"] = json.dumps(record)
+    return joined(header, rest)
+
+
 def joined(header: dict, rest: bytes) -> bytes:
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + rest
@@ -365,6 +385,7 @@ MUTATORS = {
 
 @pytest.mark.parametrize(("mutate", "n"), MUTATORS.items(), ids=lambda x: getattr(x, "__name__", x))
 def test_damaged_model_files_do_no_harm(tmp_path, saved, problems, mutate, n):
+    old = without_checksum(saved)
     assert sum(MUTATORS.values()) >= 2000
     path = tmp_path / "model"
     rng = np.random.default_rng(1)
@@ -374,7 +395,7 @@ def test_damaged_model_files_do_no_harm(tmp_path, saved, problems, mutate, n):
     tracemalloc.start()
     try:
         for i in range(n):
-            data = mutate(rng, saved)
+            data = mutate(rng, old)
             path.write_bytes(data)
             start = time.perf_counter()
             try:

@@ -20,6 +20,11 @@ def data_of(place: Path) -> Path:
     return folder
 
 
+def without_sums(place: Path) -> None:
+    """Delete the checksums, so that damage is found by what uses it."""
+    (data_of(place) / "sums.json").unlink(missing_ok=True)
+
+
 def column(place: Path, name: str) -> Path:
     assert name in COLUMNS
     return data_of(place) / f"{name}.bin"
@@ -29,6 +34,7 @@ def column(place: Path, name: str) -> Path:
 def tables(place: Path) -> Iterator[Callable[[str], dict[bytes, bytes]]]:
     """Give the tables of names.mdb as dictionaries, and write them back."""
     path = data_of(place) / "names.mdb"
+    without_sums(place)
     with lmdb.open(str(path), subdir=False, map_size=1 << 30, max_dbs=8) as env:
         held: dict[str, dict[bytes, bytes]] = {}
         with env.begin(write=True) as transaction:
@@ -50,6 +56,7 @@ def tables(place: Path) -> Iterator[Callable[[str], dict[bytes, bytes]]]:
 def state(place: Path) -> Iterator[dict[str, Any]]:
     """Give the state record of a knowledge base, and write it back."""
     path = data_of(place) / "names.mdb"
+    without_sums(place)
     with lmdb.open(str(path), subdir=False, map_size=1 << 30, max_dbs=8) as env:
         with env.begin() as transaction:
             fields = json.loads(transaction.get(b"state"))

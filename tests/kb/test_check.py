@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.kb import update
+from sgtb.kb import KnowledgeBase, update
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.check import MAX_PROBLEMS, CheckReport, check, main
 from sgtb.kb.layout import COLUMNS, HEADER, NUMBER, PATCH
 from tests.helpers.kb_worlds import build, write_lines
-from tests.helpers.tampering import column, items, patched_row, state, tables
+from tests.helpers.tampering import column, items, patched_row, state, tables, without_sums
 
 RECORDS = [
     {"id": "a", "name": "A", "aliases": ["x"], "links": ["b", "c"], "vector": [3, 4]},
@@ -82,6 +82,9 @@ def test_a_flipped_bit_is_found_in_every_column(place, name, where):
     at = HEADER.size + int(where * (len(data) - HEADER.size - 1))
     data[at] ^= 1 << (at % 8)
     path.write_bytes(data)
+    with pytest.raises(KnowledgeBaseError, match=f"{path}: damaged: its bytes from"):
+        KnowledgeBase.open(place)
+    without_sums(place)
     assert findings(place) == (f"{path}: wrong checksum: bytes were changed",)
 
 
@@ -89,6 +92,7 @@ def test_a_flipped_bit_is_found_in_what_was_appended(place, tmp_path):
     more = [{"id": f"n{i}", "name": f"new {i}", "links": ["a"], "vector": [1, i]} for i in range(9)]
     update.add(place, EntityList(write_lines(tmp_path / "more.jsonl", more)))
     update.remove(place, ["c"])
+    without_sums(place)
     for name in ("entities", "text", "links", "near", "vectors"):
         path = column(place, name)
         data = bytearray(path.read_bytes())

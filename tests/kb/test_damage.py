@@ -18,7 +18,7 @@ from sgtb.kb.export import export_lines
 from sgtb.kb.layout import COLUMNS, FORMAT, HEADER, ROW
 from tests.helpers.kb_processes import contents, fill, forked, small_disk
 from tests.helpers.kb_worlds import build, random_world, write_lines
-from tests.helpers.tampering import data_of
+from tests.helpers.tampering import data_of, without_sums
 
 FILES = ("names.mdb", *(f"{column}.bin" for column in COLUMNS))
 PAGE = 4096
@@ -37,7 +37,9 @@ def whole(tmp_path_factory):
 
 @pytest.fixture
 def place(whole, tmp_path):
+    """A knowledge base without checksums, as of earlier versions; see also test_block_sums.py."""
     shutil.copytree(whole, tmp_path / "kb")
+    without_sums(tmp_path / "kb")
     return tmp_path / "kb"
 
 
@@ -104,6 +106,7 @@ def test_an_older_file_of_the_same_knowledge_base_is_noticed(place, name, tmp_pa
     more[0]["links"] = ids[:2]
     update.add(place, EntityList(write_lines(tmp_path / "more.jsonl", more)))
     update.remove(place, ids[3:6])
+    without_sums(place)
     same = (data_of(place) / name).read_bytes() == older.read_bytes()
     shutil.copy(older, data_of(place) / name)
     if name == "names.mdb":

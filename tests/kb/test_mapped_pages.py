@@ -1,6 +1,7 @@
 """Pages of a knowledge base are given back, and read again as they were."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.update import add
+from tests.helpers.kb_processes import forked
 
 N = 20_000
 
@@ -69,3 +71,53 @@ def test_a_closed_one_says_so(place):
     kb.close()
     with pytest.raises(KnowledgeBaseError, match="closed"):
         kb.release()
+
+
+# Files that are changed in place while they are open
+
+
+def opened_and(place, change):
+    """Open a knowledge base, change its files, and use it, in a process that may die."""
+
+    def work():
+        with KnowledgeBase.open(place) as kb:
+            kb.candidates("name 7")
+            change()
+            kb.check_files()  # as the linker does for every batch
+            return [kb.description_of(number) for number in range(N)]
+
+    return forked(work)
+
+
+@pytest.mark.parametrize("name", ["names.mdb", "text.bin", "entities.bin", "fuzzy_text.bin"])
+def test_a_file_truncated_while_it_is_open_is_noticed(place, tmp_path, name):
+    shutil.copytree(place, tmp_path / "kb")
+    path = tmp_path / "kb" / "data-000001" / name
+    with pytest.raises(KnowledgeBaseError, match=f"{path}: .*truncated"):
+        opened_and(tmp_path / "kb", lambda: os.truncate(path, 5000))
+
+
+def test_files_overwritten_while_they_are_open_are_noticed(place, tmp_path):
+    """As `cp` does with the files of another knowledge base."""
+    shutil.copytree(place, tmp_path / "kb")
+    lines = "".join(f'{{"id": "o{i}", "name": "Other {i}"}}\n' for i in range(3 * N))
+    (tmp_path / "other.jsonl").write_text(lines)
+    build_list(tmp_path / "other.jsonl", tmp_path / "other")
+    path = tmp_path / "kb" / "data-000001" / "entities.bin"
+
+    def overwrite():
+        path.write_bytes((tmp_path / "other" / "data-000001" / "entities.bin").read_bytes())
+
+    with pytest.raises(KnowledgeBaseError, match=f"{path}: damaged: it was overwritten"):
+        opened_and(tmp_path / "kb", overwrite)
+
+
+def test_files_that_grow_or_are_replaced_are_no_damage(place, tmp_path):
+    shutil.copytree(place, tmp_path / "kb")
+
+    def change():
+        (tmp_path / "more.jsonl").write_text('{"id": "fresh", "name": "Fresh"}\n')
+        add(tmp_path / "kb", EntityList(tmp_path / "more.jsonl"))
+        build_list(tmp_path / "more.jsonl", tmp_path / "kb")
+
+    assert len(opened_and(tmp_path / "kb", change)) == N

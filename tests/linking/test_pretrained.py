@@ -1,9 +1,12 @@
 """Linkers as folders: they come back as they were, lose nobody's files, and trust no config."""
 
 import json
+import os
 import re
 import shutil
+import signal
 import threading
+from itertools import count
 
 import pytest
 
@@ -180,18 +183,66 @@ def test_if_it_fails_all_is_as_it_was(linker_of, own, tmp_path, monkeypatch, ste
 
 
 def test_if_the_last_rename_fails_the_old_one_comes_back(linker_of, own, tmp_path, monkeypatch):
+    """On a system that cannot exchange two folders."""
     rename, before = pretrained.os.rename, files(own)
 
     def failing(one, other):
-        if ".new-" in str(one):
+        if other == own and one.name != ".own.old":
             raise OSError("no")
         rename(one, other)
 
+    monkeypatch.setattr(pretrained, "exchange", lambda *_: False)
     monkeypatch.setattr(pretrained.os, "rename", failing)
     with pytest.raises(OSError, match="no"):
         linker_of("local").save_pretrained(own)
     assert files(own) == before
     assert [path.name for path in tmp_path.iterdir()] == ["own"]
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_a_kill_at_any_step_leaves_the_old_or_the_new_one(linker, own, tmp_path, exchanges):
+    """Steps are all calls that change names; the next run removes what is left."""
+    before, target = files(own), own
+    moments, missing = [], 0
+    for step in range(1, 30):
+        child = os.fork()
+        if child == 0:
+            try:
+                pretrained.exchange = pretrained.exchange if exchanges else lambda *_: False
+                kill_at(step)
+                linker.save_pretrained(target)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        if os.waitstatus_to_exitcode(status) == 0:
+            break
+        assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+        moments.append(step)
+        missing += not target.exists()
+        if exchanges:
+            assert files(target) == before, "the same linker gives the same bytes"
+    linker.save_pretrained(target)
+    assert files(target) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["own"]
+    assert len(moments) > 5
+    assert missing == (0 if exchanges else 1)
+
+
+def kill_at(step):
+    """Kill this process before the call of this number."""
+    calls = count(1)
+
+    def watched(call):
+        def run(*args, **kwargs):
+            if next(calls) == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*args, **kwargs)
+
+        return run
+
+    os.rename, os.replace, os.mkdir = map(watched, (os.rename, os.replace, os.mkdir))
+    shutil.rmtree, pretrained.exchange = map(watched, (shutil.rmtree, pretrained.exchange))
 
 
 def test_several_at_once(linker, tmp_path):

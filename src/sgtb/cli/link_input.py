@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import BinaryIO, Literal
 
 from sgtb.core.files import open_unpacked
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.linking.links import Request
 from sgtb.linking.request_json import InputError, request_of
 
@@ -72,15 +73,24 @@ def texts_of(arguments: Sequence[str]) -> list[TextSource]:
     return [TextSource(argument, None) for argument in arguments]
 
 
-def read_requests(sources: Sequence[TextSource], max_characters: int) -> Iterator[PlacedRequest]:
-    """Yield the documents of all sources, in order."""
+def read_requests(
+    sources: Sequence[TextSource], max_characters: int, handler: ErrorHandler | None = None
+) -> Iterator[PlacedRequest]:
+    """Yield the documents of all sources, in order.
+
+    handler  of what cannot be read; None: the first error is raised
+    """
+    handler = handler or ErrorHandler()
     for source in sources:
-        if source.form is None:
-            yield PlacedRequest(Request(_encodable(source.argument)), "the text")
-        elif source.form == "whole":
-            yield _whole(source, max_characters)
-        else:
-            yield from _lines(source, source.form, max_characters)
+        try:
+            if source.form is None:
+                yield PlacedRequest(Request(_encodable(source.argument)), "the text")
+            elif source.form == "whole":
+                yield _whole(source, max_characters)
+            else:
+                yield from _lines(source, source.form, max_characters, handler)
+        except InputError as error:
+            handler.error(error)
 
 
 def _source(argument: str, form: Form) -> TextSource:
@@ -125,6 +135,8 @@ def _opened(source: TextSource) -> Iterator[BinaryIO]:
             yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{source.argument}: damaged: {error}") from None
+    except OSError as error:
+        raise InputError(f"{source.argument}: cannot be read: {error.strerror or error}") from None
 
 
 def _name(source: TextSource) -> str:
@@ -146,25 +158,39 @@ def _whole(source: TextSource, max_characters: int) -> PlacedRequest:
     return PlacedRequest(Request(text, id=id), name)
 
 
-def _lines(source: TextSource, form: Form, max_characters: int) -> Iterator[PlacedRequest]:
+def _lines(
+    source: TextSource, form: Form, max_characters: int, handler: ErrorHandler
+) -> Iterator[PlacedRequest]:
     """Read the lines of a file as documents; empty lines of JSON Lines are skipped."""
     name, limit, offset, number = _name(source), _BYTES[form] * max_characters + _OVERHEAD, 0, 0
     with _opened(source) as file:
         while line := file.readline(limit + 1):
             number += 1
             place = f"{name}, line {number}"
-            if len(line) > limit:
-                raise InputError(
-                    f"{place}: longer than the limit of {max_characters:,} characters per document"
-                )
             offset += len(line)
+            if len(line) > limit:
+                handler.error(InputError(
+                    f"{place}: longer than the limit of {max_characters:,} characters per document"
+                ))  # fmt: skip
+                while line and not line.endswith(b"\n"):
+                    offset += len(line := file.readline(limit))
+                continue
             body = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-            text = _decoded(body, place, offset)
-            id = f"{source.argument}:{number}"
-            if form == "lines":
-                yield PlacedRequest(Request(text.rstrip("\r\n"), id=id), place)
-            elif text.strip():
-                yield PlacedRequest(request_of(text, place, id), place)
+            try:
+                text = _decoded(body, place, offset)
+                found = _request(text, form, place, f"{source.argument}:{number}")
+            except InputError as error:
+                handler.error(error)
+                continue
+            if found is not None:
+                yield PlacedRequest(found, place)
+
+
+def _request(text: str, form: Form, place: str, id: str) -> Request | None:
+    """Return the request of a line; None: an empty line of JSON Lines."""
+    if form == "lines":
+        return Request(text.rstrip("\r\n"), id=id)
+    return request_of(text, place, id) if text.strip() else None
 
 
 def _decoded(data: bytes, place: str, stop: int) -> str:

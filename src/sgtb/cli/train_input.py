@@ -12,6 +12,7 @@ import typer
 
 from sgtb.core.errors import ModelFileError, ProblemsError
 from sgtb.core.records import Document
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.registry import FORMATS, read_documents
 
 if TYPE_CHECKING:
@@ -215,16 +216,17 @@ def from_files(
     format: str | None,
     seed: int,
     quiet: bool,
+    handler: ErrorHandler | None = None,
 ) -> TrainingInput:
     """Read annotated documents; split dev documents off if none are given."""
     from sgtb.linking.training.training_data import DEV_SHARE, TrainingData, split_off_dev
 
-    found = _read(train, format)
+    found = _read(train, format, handler)
     learn, dev_origin = [d for d in found if d.split in ("", "train")], "given"
     if len(learn) < len(found):
         say(f"{len(found) - len(learn)} documents of other splits than train are not used", quiet)
     if dev:
-        held = _read(dev, format)
+        held = _read(dev, format, handler)
         labelled = [d for d in held if d.split == "dev"]
         held = labelled or held
     elif any(d.split == "dev" for d in found):
@@ -301,8 +303,10 @@ def say(line: str, quiet: bool) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def _read(paths: Iterable[Path], format: str | None) -> list[Document]:
-    return [document for path in paths for document in read_documents(path, format)]
+def _read(
+    paths: Iterable[Path], format: str | None, handler: ErrorHandler | None
+) -> list[Document]:
+    return [document for path in paths for document in read_documents(path, format, handler)]
 
 
 def _with_counts(

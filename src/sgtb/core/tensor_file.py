@@ -6,6 +6,7 @@ Writes are atomic. Reading validates everything; any defect is a ModelFileError.
 import json
 import os
 import struct
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from sgtb.core.files import write_whole
 MAX_BYTES = 1 << 30
 MAX_RECORD = 1 << 24
 _KEY = "sgtb"
+_CHECKSUM = "crc32"
 _DTYPES = {"U8": np.uint8, "I32": np.int32, "I64": np.int64, "F32": np.float32, "F64": np.float64}
 
 Tensors = dict[str, np.ndarray[Any, Any]]
@@ -28,10 +30,11 @@ Tensors = dict[str, np.ndarray[Any, Any]]
 def write_tensors(
     path: str | os.PathLike[str], tensors: Tensors, record: Mapping[str, Any]
 ) -> None:
-    """Write arrays and a record; equal contents give equal bytes."""
-    # One entry only: safetensors does not keep the order of several.
-    text = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    """Write arrays and a record with their checksum; equal contents give equal bytes."""
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    fields = json.loads(_json(record))  # as it will be read: keys are strings, tuples are lists
+    text = _json({**fields, _CHECKSUM: _checksum(arrays, fields)})
+    # One entry only: safetensors does not keep the order of several.
     write_whole(path, save(arrays, metadata={_KEY: text}))
 
 
@@ -53,6 +56,9 @@ def read_tensors(
         found = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
         record = _record(data)
         tensors = {name: _array(name, entry) for name, entry in found}
+        stated = record.pop(_CHECKSUM, None)  # files of earlier versions have none
+        if stated is not None and stated != _checksum(tensors, record):
+            raise ModelFileError("damaged: wrong checksum; copy the file again, or write it again")
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -77,6 +83,20 @@ def take(tensors: Tensors, expected: Mapping[str, tuple[type, int]], path: objec
                 f"{path}: tensor {name} is {array.dtype} with {array.ndim} dimensions, "
                 f"not {np.dtype(dtype)} with {ndim}"
             )
+
+
+def _checksum(tensors: Tensors, record: Mapping[str, Any]) -> int:
+    """Return the checksum of arrays, with names, types and shapes, and of a record."""
+    crc = zlib.crc32(_json(record).encode())
+    for name in sorted(tensors):
+        array = tensors[name]
+        crc = zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), crc)
+        crc = zlib.crc32(array.data if array.size else b"", crc)
+    return crc
+
+
+def _json(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _size(path: str | os.PathLike[str]) -> int:

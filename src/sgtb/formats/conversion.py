@@ -9,6 +9,7 @@ from typing import Any
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
 from sgtb.formats.capacity import Losses
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.registry import detect_format, format_for, read_documents, write_counting
 
 
@@ -52,12 +53,14 @@ def convert(
     source_format: str | None = None,
     target_format: str | None = None,
     progress: Callable[[Iterator[Document]], Iterator[Document]] = iter,
+    handler: ErrorHandler | None = None,
 ) -> Conversion:
     """Write the documents of a file in another format, one at a time if both have lines.
 
     source_format  None: detected from the content
     target_format  None: by the ending of the target
     progress       wraps the iterator of documents, to show progress
+    handler        of what cannot be read; None: the first error ends the conversion
     """
     if source.resolve() == target.resolve():
         raise CorpusError(f"{target}: source and target are the same; name another target")
@@ -67,7 +70,7 @@ def convert(
     losses = Losses()
 
     def counted() -> Iterator[Document]:
-        for document in progress(read_documents(source, read_as)):
+        for document in progress(read_documents(source, read_as, handler)):
             read["documents"] += 1
             read["mentions"] += len(document.mentions)
             yield document

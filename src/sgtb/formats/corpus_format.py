@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sgtb.core.errors import CorpusError
+from sgtb.core.limits import FileLimits, check_items
 from sgtb.core.records import Document
 from sgtb.formats.capacity import Capacity
-from sgtb.formats.corpus_source import MAX_LINE, open_lines
+from sgtb.formats.corpus_source import open_lines
 from sgtb.formats.error_handler import ErrorHandler
 
 _HEAD = 1 << 16
@@ -57,8 +58,9 @@ def detect(path: Path, formats: Iterable[Format]) -> str:
             data = stream.read(_HEAD)
             start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
             if start.startswith(b"{"):
-                line = start if b"\n" in start else start + stream.readline(MAX_LINE)
-                return _detect_object(path, line.split(b"\n", 1)[0], formats)
+                if b"\n" not in start:
+                    start += stream.readline(FileLimits.current().line)
+                return _detect_object(path, start.split(b"\n", 1)[0], formats)
     head = FileHead(path, data, data.removeprefix(b"\xef\xbb\xbf").lstrip())
     for format in formats:
         if format.detects(head):
@@ -71,6 +73,7 @@ def detect(path: Path, formats: Iterable[Format]) -> str:
 def _detect_object(path: Path, line: bytes, formats: Iterable[Format]) -> str:
     """Return the format with the most identifying keys in an object."""
     try:
+        check_items(line)
         keys = set(json.loads(line))
     except (ValueError, RecursionError):
         keys = {"text"}  # damaged; the reader of the plainest format reports where

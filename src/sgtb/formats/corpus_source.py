@@ -7,25 +7,19 @@ import io
 import lzma
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from sgtb.core.errors import CorpusError
-from sgtb.core.files import open_unpacked, replacing
+from sgtb.core.files import is_unpacked, open_unpacked, read_limited, replacing
+from sgtb.core.limits import FileLimits
 
-_DECOMPRESS: Mapping[str, Callable[[bytes], bytes]] = {
-    ".xz": lzma.decompress,
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-}
+_PACKED = (".xz", ".gz", ".bz2")
 _DAMAGE = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, OSError, ValueError)
 """Exceptions of the standard library on damaged data."""
-
-MAX_LINE = 1 << 27
-"""Limit of a line in bytes, to bound the memory."""
 
 _BLOCK = 512
 """Block of a tar archive; a block of zeros ends it."""
@@ -74,15 +68,11 @@ def shown(value: str, width: int = 60) -> str:
 
 
 def read_source(path: Path) -> SourceFile:
-    """Read a file; .xz, .gz and .bz2 are decompressed."""
-    data = _read_bytes(path)
-    decompress = _DECOMPRESS.get(path.suffix)
-    if decompress is not None:
-        try:
-            data = decompress(data)
-        except _DAMAGE as error:
-            raise _broken(path, error) from None
-    return SourceFile(str(path), data)
+    """Read a whole file; compressed ones are decompressed."""
+    with open_lines(path) as file:
+        if path.suffix in _PACKED and not is_unpacked(file):
+            raise _broken(path, f"not compressed as {path.suffix}")
+        return SourceFile(str(path), read_limited(file))
 
 
 @contextmanager
@@ -102,11 +92,11 @@ def open_lines(path: Path) -> Iterator[BinaryIO]:
 def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield number, from 1, and bytes of each line, without a byte order mark."""
     with open_lines(path) as stream:
-        number = 0
-        while raw := stream.readline(MAX_LINE + 1):
+        number, limits = 0, FileLimits.current()
+        while raw := stream.readline(limits.line + 1):
             number += 1
-            if len(raw) > MAX_LINE:
-                raise CorpusError(f"{path}, line {number}: longer than {MAX_LINE:,} bytes")
+            if len(raw) > limits.line:
+                raise CorpusError(f"{path}, line {number}: too long; {limits.advice('line')} bytes")
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 
@@ -142,7 +132,7 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
 
 def uncompressed_name(path: Path) -> Path:
     """Return a path without the suffix of its compression."""
-    return path.with_suffix("") if path.suffix in _DECOMPRESS else path
+    return path.with_suffix("") if path.suffix in _PACKED else path
 
 
 def read_members(path: Path) -> Iterator[tuple[str, SourceFile]]:
@@ -162,8 +152,8 @@ def _read_archive(path: Path) -> Iterator[tuple[str, SourceFile]]:
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
             for member in archive:
-                if member.size < 0:
-                    raise tarfile.ReadError("a file of negative size")
+                if not 0 <= member.size <= len(data):  # a sparse file may state any size
+                    raise tarfile.ReadError(f"a file of {member.size:,} bytes")
                 file = archive.extractfile(member) if member.isreg() else None
                 if file is not None:
                     yield member.name, SourceFile(f"{path}:{member.name}", file.read())
@@ -175,7 +165,8 @@ def _read_archive(path: Path) -> Iterator[tuple[str, SourceFile]]:
 
 def _read_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:
+            return read_limited(file)
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sgtb.core.errors import CorpusError
+from sgtb.core.errors import CorpusError, SgtbError
 
 ErrorAt = Callable[[str], CorpusError]
 """Makes an error with file and line from a message."""
@@ -14,7 +14,7 @@ class ErrorHandler:
     With a handler that does not raise, readers skip the mention, line or document and go on.
     """
 
-    def error(self, error: CorpusError) -> None:
+    def error(self, error: SgtbError) -> None:
         """Handle a mention, line or document that cannot be read."""
         raise error
 
@@ -26,10 +26,10 @@ class ErrorList(ErrorHandler):
     """Collects errors and repairs in the order of the file."""
 
     def __init__(self) -> None:
-        self.errors: list[CorpusError] = []
+        self.errors: list[SgtbError] = []
         self.repairs: list[CorpusError] = []
 
-    def error(self, error: CorpusError) -> None:
+    def error(self, error: SgtbError) -> None:
         """Append an error."""
         self.errors.append(error)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from sgtb.core.errors import CorpusError, SgtbError
+from sgtb.core.limits import check_items
 from sgtb.core.records import Document
 from sgtb.formats.annotated import Annotation
 from sgtb.formats.corpus_format import Format
@@ -166,6 +167,7 @@ def json_shown(value: Any) -> str:
 
 def json_object(raw: bytes) -> dict[str, Any]:
     """Return the object of a line; ValueError with the reason if it is none."""
+    check_items(raw)
     try:
         fields = json.loads(raw.decode())
     except UnicodeDecodeError as error:

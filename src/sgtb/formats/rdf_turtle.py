@@ -40,6 +40,8 @@ def read_turtle(text: str, base: str, add: Callable[[str, str, str], None]) -> N
     graph: Any = rdflib.Graph(bind_namespaces="none")
     # A graph has no order and would keep a second copy.
     graph.add = lambda triple: add(*map(named, triple))
+    # Nothing is written with these prefixes, and each would be compared with all others.
+    graph.bind = lambda *_, **__: None
     logger = logging.getLogger("rdflib.term")
     before, logger.disabled = logger.disabled, True  # callers check numbers and IRIs themselves
     try:

@@ -7,7 +7,6 @@ process of its own, whose death is a finding.
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.files import scratch_folder
 from sgtb.core.progress import Progress
 from sgtb.kb.build.kb_writer import DEFAULT_MEMORY, grouped_names, name_record, popularity_key
 from sgtb.kb.build.sorted_runs import SortedRuns
@@ -250,8 +250,8 @@ def _names(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
     """Compare ids and names in LMDB with those of the entities."""
     folder, sources, weights = kb.folder, len(kb.sources), source_weights(kb.sources)
     env, transaction = kb.tables()
-    with tempfile.TemporaryDirectory() as scratch:
-        names = SortedRuns(Path(scratch), "names", DEFAULT_MEMORY)
+    with scratch_folder("check") as scratch:
+        names = SortedRuns(scratch, "names", DEFAULT_MEMORY)
         aliases = 0
         alive = np.flatnonzero(kb.rows["alive"]).tolist()
         for done, number in enumerate(alive):

@@ -13,12 +13,14 @@ from typing import TypeGuard
 import lmdb
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.core.files import sync_folder, write_whole
+from sgtb.core.files import lock, still_there, sync_folder, write_whole
+from sgtb.kb.block_sums import write_sums
 from sgtb.kb.environment import write_error
 from sgtb.kb.layout import FORMAT, LOCK, POINTER
 
 WAIT = 10.0
 """Seconds to wait for the write lock."""
+_MAX_POINTER = 1 << 16
 _DATA = re.compile(r"data-(\d{6})")
 
 
@@ -26,7 +28,8 @@ def data_folder(path: Path) -> Path:
     """Return the folder of the valid data."""
     pointer = path / POINTER
     try:
-        fields = json.loads(pointer.read_bytes())
+        with open(pointer, "rb") as file:
+            fields = json.loads(file.read(_MAX_POINTER))
         version = fields["format"]
         if type(version) is not int:
             raise ValueError("format")
@@ -69,7 +72,7 @@ def writing(path: Path) -> Iterator[None]:
         except OSError as error:
             raise write_error(path, error) from None
         with file:
-            if _locked(file.fileno()) and _still_there(path / LOCK, file.fileno()):
+            if lock(file.fileno()) and still_there(path / LOCK, file.fileno()):
                 yield
                 return
         if time.monotonic() > deadline:
@@ -103,6 +106,7 @@ def building(path: Path) -> Iterator[Path]:
         try:
             folder.mkdir()
             yield folder
+            write_sums(folder)
             sync_folder(folder)
             pointer = {"format": FORMAT, "data": folder.name}
             write_whole(path / POINTER, (json.dumps(pointer) + "\n").encode())
@@ -158,23 +162,3 @@ def _is_within(error: BaseException, path: Path) -> TypeGuard[OSError]:
     if not isinstance(error, OSError):
         return False
     return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(path)
-
-
-def _locked(handle: int) -> bool:
-    if os.name == "nt":
-        return True  # LMDB serialises changes, but concurrent builds are not excluded
-    import fcntl  # not on Windows
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _still_there(path: Path, handle: int) -> bool:
-    """Return whether a lock file still exists; a failed build deletes it."""
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(handle))
-    except FileNotFoundError:
-        return False

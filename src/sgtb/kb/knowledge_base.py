@@ -34,6 +34,7 @@ from sgtb.kb.layout import (
     FUZZY_COLUMNS,
     MAX_KEY,
     NAME_PAGES,
+    NAMES,
     NUMBER,
     PATCH,
     ROW,
@@ -164,7 +165,7 @@ class KnowledgeBase:
 
     @property
     def size(self) -> int:
-        """The size of its files in bytes."""
+        """The size of its files in bytes, without checksums."""
         with self._reading() as (tables, _):
             return tables.size() + columns_size(self.state.columns, self.state.dimensions)
 
@@ -208,7 +209,10 @@ class KnowledgeBase:
         names = (*TYPES, *own_types)
         own = rows["own_type"].astype(np.int64)
         index = np.where(own > 0, len(TYPES) - 1 + own, rows["type"])
-        return [names[i] for i in index.tolist()]
+        try:
+            return [names[i] for i in index.tolist()]
+        except IndexError:
+            raise self._damaged("entities", "an unknown type") from None
 
     def ids_of(self, numbers: Longs) -> Texts:
         """Return the ids of many entities."""
@@ -224,7 +228,13 @@ class KnowledgeBase:
 
     def spellings_of(self, number: int) -> tuple[Spelling, ...]:
         """Return the spellings of an entity number, with source numbers."""
-        return unpack_spellings(self._bytes(number, 3))
+        try:
+            found = unpack_spellings(self._bytes(number, 3))
+        except ValueError as error:
+            raise self._damaged("text", str(error)) from None
+        if any(spelling.source >= len(self.sources) for spelling in found):
+            raise self._damaged("text", f"a name of entity number {number} has no source")
+        return found
 
     def entity(self, id: str) -> Entity:
         """Return an entity; raise a KeyError if there is none of that id."""
@@ -367,23 +377,26 @@ class KnowledgeBase:
     def links(self, entity: int | str) -> Ints:
         """Return the numbers of the entities that an entity links to, ascending."""
         with self._guard:
-            row = self.rows[self._numbered(entity)]
-            at = int(row["links_at"])
-            return self.link_targets[at : at + int(row["links"])]
+            return self.link_lists(np.array([self._numbered(entity)])).data
 
     def link_lists(self, numbers: Ints) -> Ragged:
         """Return the links of many entities."""
         with self._guard:
             rows = self.rows
-            at = rows["links_at"][numbers]
-            return sliced(self.link_targets, at, at + rows["links"][numbers])
+            at, count = rows["links_at"][numbers], rows["links"][numbers]
+            self._check_slices(at, count, len(self.link_targets))
+            found = sliced(self.link_targets, at, at + count)
+            if len(found.data) and not 0 <= found.data.min() <= found.data.max() < len(rows):
+                raise self._damaged("links", "a link to no entity")
+            return found
 
     def near(self, entity: int | str) -> npt.NDArray[np.void]:
         """Return the entities linked near an entity, ascending, with page counts (NEAR)."""
         with self._guard:
             row = self.rows[self._numbered(entity)]
-            at = int(row["near_at"])
-            return self.near_items[at : at + int(row["near"])]
+            at, count = int(row["near_at"]), int(row["near"])
+            self._check_slices(np.array([at]), np.array([count]), len(self.near_items))
+            return self.near_items[at : at + count]
 
     def cooccurrence(self, entity: int | str, other: int | str) -> int:
         """Return the number of pages on which two entities are linked near each other."""
@@ -396,6 +409,8 @@ class KnowledgeBase:
         """Return the unit vector of an entity; None: none."""
         with self._guard:
             at = int(self.rows[self._numbered(entity)]["vector"])
+            if at >= len(self.vector_rows):
+                raise self._damaged("entities", f"vector {at} is outside of vectors.bin")
             return None if at < 0 else self.vector_rows[at].astype(np.float32)
 
     def vectors(self, numbers: Ints) -> Floats:
@@ -403,6 +418,8 @@ class KnowledgeBase:
         with self._guard:
             at = self.rows["vector"][numbers]
             result = np.zeros((len(at), self.dimensions), np.float32)
+            if len(at) and at.max() >= len(self.vector_rows) and self.dimensions:
+                raise self._damaged("entities", f"vector {at.max()} is outside of vectors.bin")
             if self.dimensions:
                 result[at >= 0] = self.vector_rows[at[at >= 0]]
             return result
@@ -451,6 +468,14 @@ class KnowledgeBase:
         """
         with self._reading():
             self._snapshot.release_pages()
+
+    def check_files(self) -> None:
+        """Raise if an open file was truncated or overwritten, before access kills the process.
+
+        The linker calls it for every batch; look-ups do not.
+        """
+        with self._reading():
+            self._snapshot.check_files()
 
     def tables(self) -> tuple[Environment, "lmdb.Transaction[memoryview]"]:
         """Return the tables of names.mdb and the transaction of the snapshot, for checks."""
@@ -535,6 +560,8 @@ class KnowledgeBase:
         )
         variant = sources.index(VARIANT) if VARIANT in sources else -1
         read_candidates(values.words, values.starts, values.counts, len(sources), variant, *found)
+        if n and not 0 <= found.entity.min() <= found.entity.max() < len(self.rows):
+            raise damaged(self.folder / NAMES, "a candidate that is no entity")
         return found
 
     def _numbered(self, entity: int | str) -> int:
@@ -551,6 +578,8 @@ class KnowledgeBase:
             rows, text = self._row_bytes, self._text_bytes
         at, sizes = _text_position(rows, number)
         at += sum(sizes[:part])
+        if min(at, *sizes) < 0 or at + sizes[part] > len(text):
+            raise self._damaged("entities", f"entity number {number} is outside of text.bin")
         return bytes(text[at : at + sizes[part]])
 
     def _texts(self, numbers: Longs, part: str) -> Texts:
@@ -560,10 +589,24 @@ class KnowledgeBase:
         starts = rows["text_at"][numbers]
         for size in _TEXT_PARTS[: _TEXT_PARTS.index(part)]:
             starts = starts + rows[size][numbers]
+        self._check_slices(starts, rows[part][numbers], len(text))
         return Texts(text, starts, starts + rows[part][numbers])
 
     def _text(self, number: int, part: int) -> str:
-        return self._bytes(number, part).decode()
+        try:
+            return self._bytes(number, part).decode()
+        except UnicodeDecodeError as error:
+            raise self._damaged("text", str(error)) from None
+
+    def _check_slices(self, starts: Longs, counts: Ints | Longs, size: int) -> None:
+        """Raise if slices of a column are outside of it, as rows of a damaged file state."""
+        if len(starts) and not (
+            starts.min() >= 0 and counts.min() >= 0 and (starts + counts).max() <= size
+        ):
+            raise self._damaged("entities", "an entity is outside of another column")
+
+    def _damaged(self, column: str, problem: str) -> KnowledgeBaseError:
+        return damaged(column_path(self.folder, column), problem)
 
 
 class _Reading:

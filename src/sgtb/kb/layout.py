@@ -11,6 +11,7 @@
         near.bin         NEAR, the entities linked near it, ascending
         vectors.bin      f2[dimensions], unit length
         words.bin        f2[dimensions], unit length
+        sums.json        checksums of the blocks of all files, see block_sums.py
         fuzzy_*.bin      the arrays of the fuzzy index of names, see fuzzy_index.py
 
 Files are little-endian, begin with a HEADER, and only grow. Their valid sizes are in names.mdb,
@@ -27,6 +28,7 @@ FORMAT = 2
 POINTER = "kb.json"
 LOCK = "lock"
 NAMES = "names.mdb"
+SUMS = "sums.json"
 
 MAX_KEY = 500
 """Bytes of an id, and of a name in normal form; LMDB's limit is 511."""

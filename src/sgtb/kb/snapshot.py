@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import environment
-from sgtb.kb.columns import column_path, map_column
+from sgtb.kb.block_sums import check_sums
+from sgtb.kb.columns import column_path, map_column, pack_header
 from sgtb.kb.environment import Environment, State
 from sgtb.kb.fuzzy_index import FuzzyIndex
-from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, PATCH, ROW
+from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, HEADER, PATCH, ROW, item_size
 
 _MAPS = Path("/proc/self/maps")
 
@@ -35,6 +36,25 @@ class Snapshot(NamedTuple):
     fuzzy: FuzzyIndex
     patched: bool
 
+    def check_files(self) -> None:
+        """Raise if a file was truncated or overwritten since it was mapped.
+
+        To touch a page that a file no longer has would kill the process.
+        """
+        for name, column in self.columns.items():
+            mapped = column.base
+            if not isinstance(mapped, np.memmap):
+                continue
+            file: mmap.mmap = mapped._mmap  # type: ignore[attr-defined]
+            path, build = column_path(self.folder, name), bytes.fromhex(self.state.build)
+            if file.size() < len(file):
+                raise damaged(path, "it was truncated while it is open")
+            if file[: HEADER.size] != pack_header(
+                name, item_size(name, self.state.dimensions), build
+            ):
+                raise damaged(path, "it was overwritten while it is open")
+        self.tables.check_length()
+
     def release_pages(self) -> None:
         """Release the memory-mapped pages of all files.
 
@@ -49,6 +69,8 @@ class Snapshot(NamedTuple):
 
 def open_snapshot(folder: Path, known: Environment | None, generation: int) -> Snapshot | None:
     """Open the newest state in a data folder; None if it is the known generation."""
+    if known is None or known.path.parent != folder:
+        check_sums(folder)
     with ExitStack() as undo:
         tables = environment.acquire(folder)
         undo.callback(environment.release, tables)

@@ -7,7 +7,7 @@ transaction commits, or not at all.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 from sgtb.core.dtypes import Ints
 from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.files import read_limited
+from sgtb.kb.block_sums import SumsUpdate
 from sgtb.kb.build.entity_fields import GIVEN
 from sgtb.kb.build.entity_lines import EntityLine, EntityList
 from sgtb.kb.build.kb_writer import pack_entity, popularity_key
@@ -104,7 +106,8 @@ def read_ids(path: Path) -> list[str]:
         lines = EntityList(path, partial=True)
         return [line.id for line in lines if isinstance(line, EntityLine)]
     try:
-        text = path.read_text("utf-8-sig")
+        with open(path, "rb") as file:
+            text = read_limited(file).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise KnowledgeBaseError(f"{path}: not UTF-8; save the file as UTF-8") from None
     return [line.strip() for line in text.splitlines() if line.strip()]
@@ -130,11 +133,15 @@ def _changing(path: Path) -> Iterator["_Change"]:
         folder = data_folder(path)  # a build may have replaced it meanwhile
         with KnowledgeBase(path) as kb, acquired(folder) as environment:
             appender = Appender(folder, kb.state.columns, kb.dimensions)
+            sums = SumsUpdate(folder)
             try:
                 with environment.lmdb.begin(write=True) as transaction, appender.closing():
                     yield _Change(kb, environment, appender, transaction)
             except (lmdb.Error, OSError) as error:
                 raise write_error(path, error) from None
+            finally:
+                with suppress(OSError):  # without sums, the folder is opened unchecked
+                    sums.finish()
 
 
 class _Change:

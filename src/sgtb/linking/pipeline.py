@@ -18,6 +18,7 @@ from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.errors import RequestError
 from sgtb.core.records import Document
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.kb.snapshot import damaged
 from sgtb.linking.answers import Cards, LinkBuilder
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
 from sgtb.linking.candidates.candidate_table import CandidateTable, Hidden
@@ -184,6 +185,13 @@ class LinkPipeline:
 
     def link(self, documents: Sequence[Linkable], options: LinkOptions) -> list[LinkedDocument]:
         """Link documents together."""
+        self.kb.check_files()
+        try:
+            return self._link(documents, options)
+        except UnicodeDecodeError as error:  # nothing else is decoded
+            raise damaged(self.kb.folder, f"a text of an entity: {error}") from None
+
+    def _link(self, documents: Sequence[Linkable], options: LinkOptions) -> list[LinkedDocument]:
         if self.kb.state is not self._state:  # refreshed
             self.forget()
         whole = [self.to_chunk(document) for document in documents]

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sgtb.core.errors import ModelFileError, SgtbError
-from sgtb.core.files import sync_folder, write_whole
+from sgtb.core.files import exchange, new_folder, sync_folder, write_whole
 from sgtb.kb.kb_copy import duplicate
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker_model import LinkerModel
@@ -68,9 +67,8 @@ def save_pretrained(
     _check_replaceable(target)
     if not target.parent.is_dir():
         raise SgtbError(f"{target}: there is no folder {target.parent} to write it to")
-    new = _beside(target, "new")
-    try:
-        new.mkdir()
+    _restore(target)
+    with new_folder(target) as new:
         model.save(new / MODEL)
         if with_kb:
             duplicate(kb.path, new / KB)
@@ -84,9 +82,6 @@ def save_pretrained(
         config["card"] = _digest(card)
         write_whole(new / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
         _put_in_place(new, target)
-    except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
-        raise
 
 
 def find_pretrained(folder: str | os.PathLike[str]) -> Pretrained:
@@ -208,22 +203,28 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _beside(target: Path, what: str) -> Path:
-    return target.with_name(f".{target.name}.{what}-{os.getpid()}-{threading.get_ident()}")
-
-
 def _put_in_place(new: Path, target: Path) -> None:
-    """Rename a folder to its target; an old one is deleted afterwards."""
+    """Move a folder to its target; an old one takes its place, to be deleted."""
     sync_folder(new)
-    old = _beside(target, "old")
-    replaced = target.exists()
-    if replaced:
-        os.rename(target, old)
-    try:
+    if not target.exists():
         os.rename(new, target)
-    except BaseException:
-        if replaced:
-            os.rename(old, target)
-        raise
+    elif not exchange(new, target):  # in two steps, which `_restore` undoes after a kill
+        os.rename(target, _old(target))
+        try:
+            os.rename(new, target)
+        finally:
+            _restore(target)
     sync_folder(target.parent)
-    shutil.rmtree(old, ignore_errors=True)
+
+
+def _restore(target: Path) -> None:
+    """Move an old folder back if there is no new one; delete it otherwise."""
+    old = _old(target)
+    if target.exists():
+        shutil.rmtree(old, ignore_errors=True)
+    elif old.exists():
+        os.rename(old, target)
+
+
+def _old(target: Path) -> Path:
+    return target.with_name(f".{target.name}.old")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sgtb.core.errors import RequestError
+from sgtb.core.limits import check_items
 from sgtb.formats.json_lines import json_shown, whole_number
 from sgtb.linking.links import Request, Span
 
@@ -19,6 +20,7 @@ def request_of(line: str, place: str, id: str = "") -> Request:
     Of a mention start, end, fixed and candidates are read; other keys are ignored.
     """
     try:
+        check_items(line)
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: not JSON: {error}") from None

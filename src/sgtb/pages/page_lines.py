@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sgtb.core.errors import CorpusError
-from sgtb.formats.corpus_source import MAX_LINE, open_lines
+from sgtb.core.limits import FileLimits
+from sgtb.formats.corpus_source import open_lines
 from sgtb.formats.json_lines import JsonLine, json_object
 from sgtb.kb.build.usable_names import clean, is_id, is_name, title_problem
 from sgtb.pages.cased_text import BREAK, COMMA, SENTENCE, CasedWords, name_use, uses_alone
@@ -64,7 +65,7 @@ def line_chunks(files: Sequence[Path]) -> Iterator[LineChunk]:
         line = 1
         with open_lines(file) as stream:
             while data := stream.read(_CHUNK):
-                data += stream.readline(MAX_LINE)
+                data += stream.readline(FileLimits.current().line)
                 if line == 1:
                     data = data.removeprefix(codecs.BOM_UTF8)
                 yield LineChunk(number, str(file), line, data)

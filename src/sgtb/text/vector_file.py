@@ -12,9 +12,6 @@ Files may be compressed with gzip, bzip2 or xz. gensim's KeyedVectors loads the 
 reader needs 23 MB for 200,000 vectors of 100 dimensions (80 MB), 18 MB for 50,000.
 """
 
-import bz2
-import gzip
-import lzma
 import re
 import sys
 import zlib
@@ -30,7 +27,7 @@ import numpy.typing as npt
 
 from sgtb.core.dtypes import Floats
 from sgtb.core.errors import KnowledgeBaseError, SettingsError
-from sgtb.core.files import open_unpacked
+from sgtb.core.files import is_unpacked, open_unpacked
 from sgtb.text.decimal_rows import DecimalRows
 
 Format = Literal["word2vec text", "word2vec binary", "GloVe text", "wikipedia2vec text"]
@@ -243,7 +240,7 @@ def open_vectors(path: str | PathLike[str]) -> VectorFile:
     path = Path(path)
     with _open_file(path) as file:
         head = file.read(_MAX_LINE)
-        is_compressed = isinstance(file, gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile)
+        is_compressed = is_unpacked(file)
         size = path.stat().st_size * (_MAX_COMPRESSION if is_compressed else 1)
     _refuse_foreign(path, head)
     first, line_end, body = head.partition(b"\n")

@@ -304,9 +304,8 @@ def test_a_pipe_is_read_once(tmp_path, place):
     ],
 )
 def test_a_line_without_end_is_not_read_whole(write, tmp_path, monkeypatch, name, data):
-    monkeypatch.setattr("sgtb.kb.build.entity_lines.MAX_LINE", 1000)
-    monkeypatch.setattr("sgtb.kb.build.list_tables.MAX_LINE", 1000)
-    with pytest.raises(KnowledgeBaseError, match=r"line 2: .*longer than 1,000 ") as caught:
+    monkeypatch.setenv("SGTB_MAX_LINE", "1000")
+    with pytest.raises(KnowledgeBaseError, match=r"line 2: .*too long; the limit is 1,0") as caught:
         build_list(write(data, name), tmp_path / "kb")
     assert len(caught.value.args) == 1
 

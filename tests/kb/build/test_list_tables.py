@@ -138,6 +138,8 @@ def test_sheets_have_limits(tmp_path, monkeypatch):
     monkeypatch.setattr(list_tables, "_MAX_ROWS", 3)
     with pytest.raises(EntityListError, match=r"row 4: more than 3 rows; save it as CSV"):
         list(EntityList(path))
-    monkeypatch.setattr(list_tables, "_MAX_UNPACKED", 1000)
-    with pytest.raises(KnowledgeBaseError, match=r"bytes unpacked, more than 1,000; save it as"):
+    monkeypatch.setenv("SGTB_MAX_WHOLE", "1000")
+    with pytest.raises(
+        KnowledgeBaseError, match=r"bytes unpacked; the limit is 1,000; SGTB_MAX_WHOLE=N"
+    ):
         list(EntityList(path))

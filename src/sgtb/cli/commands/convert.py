@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sgtb.cli.document_errors import OnError, handler_for, print_skipped
 from sgtb.cli.linker_options import AsJson, Quiet, print_json
 from sgtb.cli.train_input import checked_format
 from sgtb.cli.views.progress_views import DocumentCounter
@@ -42,6 +43,7 @@ def convert(
             help="Format of OUT. Default: by its suffix.",
         ),
     ] = None,
+    on_error: OnError = "stop",
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
@@ -54,7 +56,9 @@ def convert(
     Example: sgtb convert AIDA-YAGO2-dataset.tsv aida.jsonl
     """
     counter = DocumentCounter(quiet, noun="mention", parts=attrgetter("mentions"))
-    done = convert_file(source, target, source_format, target_format, counter.passing)
+    handler = handler_for(on_error)
+    done = convert_file(source, target, source_format, target_format, counter.passing, handler)
+    print_skipped(handler)
     if as_json:
         print_json(done.to_dict())
     else:

@@ -2,12 +2,14 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgtb.cli.document_errors import OnError, handler_for, print_skipped
 from sgtb.cli.linker_options import (
     MIN_LINK_PROBABILITY,
     AnyCase,
@@ -60,6 +62,7 @@ def evaluate(
     ] = None,
     kb: Kb = None,
     format: FormatName = None,
+    on_error: OnError = "stop",
     split: Annotated[
         str | None,
         typer.Option(
@@ -175,7 +178,8 @@ def evaluate(
     )
     from sgtb.evaluation.linkers.systems import baselines_of
 
-    sets = data_sets(data, format, split)
+    handler = handler_for(on_error)
+    sets = data_sets(data, format, split, handler if on_error == "skip" else None)
     settings = linker_settings(5, False, fuzzy, any_case, min_link_probability, nil)
     linkers = _open(models, kb, settings)
     try:
@@ -183,26 +187,22 @@ def evaluate(
         evaluated = EvaluationSettings(samples=samples)
         added = baselines_of(first.kb) if baselines else ()
         if from_text:
-            with StageProgress(quiet) as progress:
+            with StageProgress(quiet) as progress, _finished(as_json, _print_end_to_end):
                 texts = evaluate_end_to_end(
                     linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress
                 )
             _print_end_to_end(texts, as_json)
             return
-        with StageProgress(quiet) as progress:
+        with StageProgress(quiet) as progress, _finished(as_json, _print_scores):
             found = evaluate_linkers(
                 linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress
             )
-        if as_json:
-            print_json(found.to_dict())
-        else:
-            from sgtb.cli.views.evaluate_view import print_evaluation
-
-            print_evaluation(found)
+        _print_scores(found, as_json)
         _draw(found, figure, nil_figure)
         if errors is not None:
             _write_errors(errors, linkers, sets, found, max_errors, jobs)
     finally:
+        print_skipped(handler)
         for linker in linkers.values():
             linker.close()
 
@@ -212,6 +212,28 @@ def _refuse(why: str, given: "Mapping[str, object]") -> None:
     for option, value in given.items():
         if value:
             raise typer.BadParameter(f"{option} {why}")
+
+
+@contextmanager
+def _finished(as_json: bool, show: "Callable[[Evaluation[Any], bool], None]") -> Iterator[None]:
+    """Print the scores on the other data sets if one cannot be read to its end."""
+    from sgtb.evaluation.linkers import IncompleteEvaluationError
+
+    try:
+        yield
+    except IncompleteEvaluationError as error:
+        if error.finished.sets:
+            show(error.finished, as_json)
+        raise
+
+
+def _print_scores(found: "Evaluation[SystemScores]", as_json: bool) -> None:
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        from sgtb.cli.views.evaluate_view import print_evaluation
+
+        print_evaluation(found)
 
 
 def _print_end_to_end(found: "Evaluation[EndToEndScores]", as_json: bool) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from sgtb.cli.link_batch import BatchOptions, link_batch
+from sgtb.cli.document_errors import OnError, handler_for, print_skipped
 from sgtb.cli.link_input import (
     STANDARD_INPUT,
     Form,
@@ -39,6 +40,7 @@ from sgtb.cli.views.link_view import print_links
 from sgtb.cli.views.progress_views import DocumentCounter
 from sgtb.core.errors import RequestError
 from sgtb.core.files import replacing
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.linking.links import LinkedDocument, Request, Span
 from sgtb.linking.request_json import InputError
 
@@ -96,6 +98,7 @@ def link(
     min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
     any_case: AnyCase = False,
     nil: Nil = None,
+    on_error: OnError = "stop",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print links only.")] = False,
     batch: Annotated[
         bool,
@@ -153,18 +156,22 @@ def link(
     sources = _sources(inputs or [], lines, jsonl, as_text)
     single = len(sources) == 1 and sources[0].single
     settings = linker_settings(candidates, False, fuzzy, any_case, min_link_probability, nil)
-    requests = read_requests(sources, settings.max_characters)
+    handler = handler_for(on_error)
+    requests = read_requests(sources, settings.max_characters, handler)
     if single:  # read before the linker is loaded, so that errors come at once
-        first = next(requests)
-        requests = iter([first])
+        first = next(requests, None)
+        requests = iter([] if first is None else [first])
     if reasons is None:
-        reasons = as_json or html is not None or (single and len(first.request.text) <= SHORT_TEXT)
+        short = single and first is not None and len(first.request.text) <= SHORT_TEXT
+        reasons = as_json or html is not None or short
     settings = replace(settings, reasons=reasons)
     if spacy is not None:
         requests = _with_spacy(spacy, requests)
     counter, lower_case = DocumentCounter(quiet or single), set[bool]()
     with open_linker(model, kb, settings) as linker:
-        documents = counter.passing(_with_case(_linked(linker, requests, jobs), lower_case))
+        documents = counter.passing(
+            _with_case(_linked(linker, requests, jobs, handler), lower_case)
+        )
         if html is not None:
             _write_page(html, _printed(documents) if as_json else documents, linker)
         elif as_json:
@@ -174,6 +181,7 @@ def link(
             for document in documents:
                 print_links(document, reasons, heading=not single)
                 sys.stdout.flush()
+    print_skipped(handler)
     if not quiet:
         _print_summary(counter, html, not any_case and True in lower_case)
 
@@ -190,27 +198,34 @@ def _sources(inputs: list[str], lines: bool, jsonl: bool, as_text: bool) -> list
 
 
 def _linked(
-    linker: "Linker", requests: Iterable[PlacedRequest], jobs: int
+    linker: "Linker", requests: Iterable[PlacedRequest], jobs: int, handler: ErrorHandler
 ) -> Iterator[LinkedDocument]:
     """Link requests in order; an error names the place of its request."""
     waiting: deque[PlacedRequest] = deque()  # the linker reads ahead
+    requests = iter(requests)
 
     def noted() -> Iterator[Request]:
         for placed in requests:
             waiting.append(placed)
             yield placed.request
 
-    try:
-        for document in linker.pipe(noted(), jobs=jobs):
-            waiting.popleft()
-            yield document
-    except RequestError:
-        for placed in waiting:
-            try:
-                yield linker.link(placed.request)
-            except RequestError as error:
-                raise InputError(f"{placed.place}: {error}") from None
-        raise
+    while True:
+        try:
+            for document in linker.pipe(noted(), jobs=jobs):
+                waiting.popleft()
+                yield document
+            return
+        except RequestError as unplaced:
+            failed = False
+            for placed in waiting:
+                try:
+                    yield linker.link(placed.request)
+                except RequestError as error:
+                    handler.error(InputError(f"{placed.place}: {error}"))
+                    failed = True
+            if not failed:
+                raise unplaced from None
+            waiting.clear()  # the next round links what was not read yet
 
 
 def _with_case(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgtb.cli.document_errors import OnError, handler_for, print_skipped
 from sgtb.cli.linker_options import AsJson, Quiet, print_json
 from sgtb.cli.train_input import (
     Beam,
@@ -124,6 +125,7 @@ def train(
         ),
     ] = None,
     format: FormatName = None,
+    on_error: OnError = "stop",
     plan: Plan = "bsg",
     beam: Beam = 4,
     depth: Depth = None,
@@ -192,7 +194,9 @@ def train(
                 given = from_links(opened, from_dump, pages, workers, quiet, progress)
             _advise(given, red_links, quiet)
         else:
-            given = from_files(opened, train or (), dev or (), format, seed, quiet)
+            handler = handler_for(on_error)
+            given = from_files(opened, train or (), dev or (), format, seed, quiet, handler)
+            print_skipped(handler)
         if write_test is not None:
             _write_test(given, write_test, quiet)
         settings = options.settings(given)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgtb.cli.commands.train import grow, prepare_given, report
+from sgtb.cli.document_errors import OnError, handler_for, print_skipped
 from sgtb.cli.linker_options import AsJson, Quiet, print_json
 from sgtb.cli.train_input import (
     DevFiles,
@@ -63,6 +64,7 @@ def tune(
         ),
     ] = None,
     format: FormatName = None,
+    on_error: OnError = "stop",
     min_leaf: MinLeaf = None,
     folds: Folds = None,
     without: Without = None,
@@ -98,7 +100,9 @@ def tune(
     from sgtb.linking.training.tuning import Budget, best_of, tune_linker
 
     with KnowledgeBase.open(kb) as opened:
-        given = from_files(opened, train, dev or (), format, seed, quiet)
+        handler = handler_for(on_error)
+        given = from_files(opened, train, dev or (), format, seed, quiet, handler)
+        print_skipped(handler)
         settings = options.settings(given)
         prepared = prepare_given(opened, given, settings, vectors, quiet)
         outcomes: list[Outcome] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
 from sgtb.formats.codecs.wned_folder import read_wned_sets
-from sgtb.formats.error_handler import ErrorList
+from sgtb.formats.error_handler import ErrorHandler, ErrorList
 from sgtb.formats.registry import detect_format, read_documents
 
 _PACKED = (".gz", ".bz2", ".xz", ".tar")
@@ -21,15 +21,17 @@ class CorpusFile:
 
     format  None: found out from what the file holds
     split   only documents of this split; None: all
+    handler of what cannot be read; None: the first error is raised
     """
 
     path: Path
     format: str | None = None
     split: str | None = None
+    handler: ErrorHandler | None = None
 
     def __iter__(self) -> Iterator[Document]:
         none = True
-        for document in read_documents(self.path, self.format):
+        for document in read_documents(self.path, self.format, self.handler):
             if self.split is None or document.split == self.split:
                 none = False
                 yield document
@@ -39,7 +41,10 @@ class CorpusFile:
 
 
 def data_sets(
-    paths: Sequence[str | os.PathLike[str]], format: str | None = None, split: str | None = None
+    paths: Sequence[str | os.PathLike[str]],
+    format: str | None = None,
+    split: str | None = None,
+    handler: ErrorHandler | None = None,
 ) -> dict[str, Iterable[Document]]:
     """Return the data sets of some files, each under the name of its file.
 
@@ -53,10 +58,10 @@ def data_sets(
         kind = format or detect_format(path)
         if kind == "wned" and split is None:
             # A few annotations of WNED have no text, and cannot be mentions: readers note that.
-            sets = read_wned_sets(path, ErrorList())
+            sets = read_wned_sets(path, handler or ErrorList())
             found += [(path, name or _stem(path), documents) for name, documents in sets]
         else:
-            found.append((path, _stem(path), CorpusFile(path, kind, split)))
+            found.append((path, _stem(path), CorpusFile(path, kind, split, handler)))
     return _named(found)
 
 

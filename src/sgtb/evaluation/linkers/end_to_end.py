@@ -15,13 +15,21 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from sgtb.core.dtypes import Longs
+from sgtb.core.errors import CorpusError
 from sgtb.core.progress import Progress
 from sgtb.core.records import Document, Mention
 from sgtb.evaluation import Interval, PrecisionRecall, ratio_interval
 from sgtb.evaluation.linkers.linker_evaluation import EvaluationSettings
 from sgtb.evaluation.linkers.resolved_gold import ResolvedGold
 from sgtb.evaluation.linkers.runs import Place, Run, common_kb, counted, run_linkers
-from sgtb.evaluation.linkers.scores import Evaluation, SetScores, limits, number, retrieval
+from sgtb.evaluation.linkers.scores import (
+    Evaluation,
+    SetScores,
+    complete,
+    limits,
+    number,
+    retrieval,
+)
 from sgtb.evaluation.metrics import share
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Link
@@ -123,13 +131,15 @@ def evaluate_end_to_end(
     """
     settings = settings or EvaluationSettings()
     kb = common_kb(linkers)
+    failed: dict[str, CorpusError] = {}
     runs = run_linkers(
-        linkers, data, baselines=baselines, jobs=jobs, progress=progress, from_text=True
-    )
-    places = counted(runs, [*linkers, *baselines], lambda _: EndToEndCounter(), _count)
+        linkers, data, baselines=baselines, jobs=jobs, progress=progress, from_text=True,
+        failed=failed,
+    )  # fmt: skip
+    places = counted(runs, [*linkers, *baselines], lambda _: EndToEndCounter(), _count, failed)
     sets = [_set_scores(*place, settings) for place in places]
     about = {"name": kb.path.name, "entities": len(kb)}
-    return Evaluation(about, asdict(settings), tuple(sets))
+    return complete(Evaluation(about, asdict(settings), tuple(sets)), failed)
 
 
 def _count(counter: "EndToEndCounter", run: Run) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from sgtb.core.dtypes import Longs
-from sgtb.core.errors import SettingsError
+from sgtb.core.errors import CorpusError, SettingsError
 from sgtb.core.progress import Progress
 from sgtb.core.records import Document
 from sgtb.evaluation import (
@@ -23,7 +23,7 @@ from sgtb.evaluation import (
 from sgtb.evaluation.linkers.resolved_gold import titles_of
 from sgtb.evaluation.linkers.runs import Place, Run, common_kb, counted, run_linkers
 from sgtb.evaluation.linkers.score_accumulator import ScoreAccumulator
-from sgtb.evaluation.linkers.scores import Evaluation, SetScores, SystemScores
+from sgtb.evaluation.linkers.scores import Evaluation, SetScores, SystemScores, complete
 from sgtb.evaluation.linkers.systems import chosen_by_linker
 from sgtb.linking.linker import Linker
 
@@ -68,16 +68,20 @@ def evaluate_linkers(
                `CorpusFile`. Splits of a data set are scored separately
     baselines  of `systems.BASELINES`, with the candidates of the first linker
     jobs       processes to link with
+
+    If a data set cannot be read to its end, the others are evaluated before the
+    `IncompleteEvaluationError` is raised, which has their scores.
     """
     settings = settings or EvaluationSettings()
     kb = common_kb(linkers)
-    runs = run_linkers(linkers, data, baselines=baselines, jobs=jobs, progress=progress)
-    sets = [
-        _set_scores(*place, settings)
-        for place in counted(runs, [*linkers, *baselines], _new_scores, _count)
-    ]
+    failed: dict[str, CorpusError] = {}
+    runs = run_linkers(
+        linkers, data, baselines=baselines, jobs=jobs, progress=progress, failed=failed
+    )
+    places = counted(runs, [*linkers, *baselines], _new_scores, _count, failed)
+    sets = [_set_scores(*place, settings) for place in places]
     about = {"name": kb.path.name, "entities": len(kb)}
-    return Evaluation(about, asdict(settings), tuple(sets))
+    return complete(Evaluation(about, asdict(settings), tuple(sets)), failed)
 
 
 def _new_scores(run: Run) -> ScoreAccumulator:

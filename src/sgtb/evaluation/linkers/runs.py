@@ -1,10 +1,10 @@
 """Runs: every document of every data set, linked by every linker."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import NamedTuple, TypeVar
 
-from sgtb.core.errors import SettingsError
+from sgtb.core.errors import CorpusError, SettingsError
 from sgtb.core.progress import Progress, silent
 from sgtb.core.records import Document
 from sgtb.evaluation.linkers.resolved_gold import ResolvedGold, copy_linker, link_resolved
@@ -41,10 +41,13 @@ def run_linkers(
     jobs: int = 1,
     progress: Progress | None = None,
     from_text: bool = False,
+    failed: dict[str, CorpusError] | None = None,
 ) -> Iterator[Run]:
     """Yield the runs, one linker after the other; baselines have the candidates of the first.
 
     from_text  whether mentions are detected; else they are those of the annotation
+    failed     gets the error of each data set that cannot be read to its end, by its name; the
+               others go on. None: the first error is raised
     """
     _check(linkers, data, baselines)
     progress = progress or silent
@@ -55,14 +58,21 @@ def run_linkers(
             if i == 0:
                 systems |= {baseline: Baseline(own.kb, baseline) for baseline in baselines}
             for title, documents in data.items():
+                if failed and title in failed:
+                    continue
                 total = len(documents) if isinstance(documents, Sized) else sizes[title]
-                linked = link_resolved(own, documents, jobs, from_text)
-                for done, (resolved, found) in enumerate(linked, 1):
-                    for system, choose in systems.items():
-                        place = title, resolved.known.split
-                        yield Run(place, system, resolved, found, choose, own)
-                    sizes[title] = max(sizes[title], done)
-                    progress(f"{name} on {title}", done, total)
+                try:
+                    linked = link_resolved(own, documents, jobs, from_text)
+                    for done, (resolved, found) in enumerate(linked, 1):
+                        for system, choose in systems.items():
+                            place = title, resolved.known.split
+                            yield Run(place, system, resolved, found, choose, own)
+                        sizes[title] = max(sizes[title], done)
+                        progress(f"{name} on {title}", done, total)
+                except CorpusError as error:
+                    if failed is None:
+                        raise
+                    failed[title] = error
 
 
 def counted(
@@ -70,12 +80,14 @@ def counted(
     systems: Sequence[str],
     new: Callable[[Run], Counts],
     add: Callable[[Counts, Run], None],
+    failed: Collection[str] = (),
 ) -> Iterator[tuple[Place, str, dict[str, Counts]]]:
     """Yield each split of a data set, its label, and the counts of its runs by system.
 
     systems  in the order of the counts
     new      returns the empty counts of a system, given its first run
     add      adds a run to counts
+    failed   data sets to leave out, known after the last run
     """
     counts: dict[Place, dict[str, Counts]] = {}
     for run in runs:
@@ -84,6 +96,8 @@ def counted(
             by_system[run.system] = new(run)
         add(by_system[run.system], run)
     for place, by_system in counts.items():
+        if place[0] in failed:
+            continue
         yield place, _label(place, counts), {system: by_system[system] for system in systems}
 
 

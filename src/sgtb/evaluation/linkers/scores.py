@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.errors import CorpusError
 from sgtb.evaluation import (
     Accuracy,
     Calibration,
@@ -176,6 +177,24 @@ class Evaluation(Generic[S]):
             "settings": dict(self.settings),
             "sets": {one.name: one.to_dict() for one in self.sets},
         }
+
+
+class IncompleteEvaluationError(CorpusError):
+    """Data sets that cannot be read to their end.
+
+    finished  scores on the other data sets
+    """
+
+    def __init__(self, message: str, finished: Evaluation[Any]) -> None:
+        super().__init__(message)
+        self.finished = finished
+
+
+def complete(found: Evaluation[S], failed: Mapping[str, CorpusError]) -> Evaluation[S]:
+    """Return an evaluation; raise an IncompleteEvaluationError if a data set has failed."""
+    if failed:
+        raise IncompleteEvaluationError("\n".join(map(str, failed.values())), found)
+    return found
 
 
 def number(value: float) -> float | None:

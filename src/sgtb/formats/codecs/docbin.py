@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sgtb.core.errors import CorpusError, import_extra
+from sgtb.core.limits import FileLimits
 from sgtb.core.records import Document
 from sgtb.formats.annotated import SPLITS, Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
@@ -22,6 +23,8 @@ from sgtb.formats.corpus_source import open_output, read_source, shown
 from sgtb.formats.error_handler import ErrorHandler
 
 _NO_TYPE = "ENTITY"
+_STEP = 1 << 20
+_FREE = 1 << 24
 _ATTRIBUTES = ("ENT_IOB", "ENT_TYPE", "ENT_KB_ID")
 
 
@@ -29,6 +32,7 @@ def read_docbin(path: Path, handler: ErrorHandler) -> Iterator[Document]:
     """Yield the documents of a file, which is read into memory."""
     tokens, vocab = _spacy()
     data = read_source(path).data
+    _check_size(path, data)
     docs = _damaged_or(path, lambda: tokens.DocBin().from_bytes(data).get_docs(vocab))
     number = 0
     while (doc := _damaged_or(path, lambda: next(docs, None))) is not None:
@@ -121,6 +125,21 @@ def _damaged_or(path: Path, read: Callable[[], Any]) -> Any:
         raise CorpusError(
             f"{path}: not a DocBin of spaCy, or damaged: {type(error).__name__}: {shown(why)}"
         ) from None
+
+
+def _check_size(path: Path, data: bytes) -> None:
+    """Raise if the content of a DocBin, which spaCy unpacks at once, is beyond the limits."""
+    limits, size, unpacker = FileLimits.current(), 0, zlib.decompressobj()
+    most = min(limits.whole, max(_FREE, limits.ratio * len(data)))
+    try:
+        while data and not unpacker.eof:
+            size += len(unpacker.decompress(data, _STEP))
+            data = unpacker.unconsumed_tail
+            if size > most:
+                limit = "whole" if size > limits.whole else "ratio"
+                raise CorpusError(f"{path}: it unpacks to too many bytes; {limits.advice(limit)}")
+    except zlib.error:
+        return  # spaCy reports it
 
 
 def _spacy() -> tuple[Any, Any]:

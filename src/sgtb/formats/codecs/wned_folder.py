@@ -9,7 +9,6 @@ with such ids are written as several sets. Titles are the ids of entities.
 
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
 from sgtb.core.errors import CorpusError
+from sgtb.core.files import new_folder
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.capacity import Capacity
 from sgtb.formats.codecs.wned_corpus import find_sets, read_set
@@ -64,14 +64,9 @@ def write_wned_folder(documents: Iterable[Document], path: Path) -> int:
         raise CorpusError(f"{path}: already exists; remove it, or name another folder")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}; create it first")
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.mkdir()
+    with new_folder(path) as draft:
         count = _write(documents, draft, path.name)
         os.replace(draft, path)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
     return count
 
 

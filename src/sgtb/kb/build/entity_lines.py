@@ -15,12 +15,12 @@ import numpy as np
 
 from sgtb.core.errors import EntityListError, KnowledgeBaseError
 from sgtb.core.files import open_unpacked
+from sgtb.core.limits import FileLimits, check_items
 from sgtb.kb.build import entity_fields as fields
 from sgtb.kb.build.entity_fields import GIVEN, Alias, Fields, Vector, is_unicode, shown
 from sgtb.kb.build.list_columns import KEYS, key_of, keys_of
 from sgtb.kb.build.list_tables import (
     EXCEL_ERRORS,
-    MAX_LINE,
     ListFormat,
     Row,
     csv_rows,
@@ -215,9 +215,10 @@ class EntityList:
         self.collect(self.error(line, message, key))
 
     def _raw_lines(self, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-        for number, raw in enumerate(iter(partial(file.readline, MAX_LINE + 1), b""), 1):
-            if len(raw) > MAX_LINE:
-                self._refuse(number, f"longer than {MAX_LINE:,} bytes; each line is one object")
+        limits = FileLimits.current()
+        for number, raw in enumerate(iter(partial(file.readline, limits.line + 1), b""), 1):
+            if len(raw) > limits.line:
+                self._refuse(number, f"too long; {limits.advice('line')}; each line is one object")
                 return
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
@@ -228,6 +229,7 @@ class EntityList:
         if not raw.strip():
             return None
         try:
+            check_items(raw)
             record = _JSON.decode(raw.decode())
         except UnicodeDecodeError:
             self._refuse(number, _NOT_UTF8)

@@ -12,17 +12,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from sgtb.core.errors import KnowledgeBaseError, MissingExtraError
+from sgtb.core.limits import FileLimits
 
 ListFormat = Literal["jsonl", "csv", "xlsx"]
 Row = tuple[int, list[str] | str]
 """Number of a row, and its cells, or why it cannot be read."""
 
-MAX_LINE = 1 << 26
-"""Bytes of a line of JSON Lines, characters of a line of CSV."""
 _MAX_ROWS = 1 << 20
 """Rows of a sheet, Excel's limit."""
-_MAX_UNPACKED = 1 << 30
-"""Bytes of an Excel file, unpacked."""
 _ENDINGS: dict[str, ListFormat] = {
     ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
 }  # fmt: skip
@@ -49,7 +46,8 @@ def csv_rows(file: BinaryIO) -> Iterator[Row]:
     """Yield the rows of a CSV file, delimited as in its first line."""
     # Bytes that are not UTF-8 become lone surrogates, so that errors can name their line.
     text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
-    lines = _limited(iter(partial(text.readline, MAX_LINE + 1), ""))
+    limits = FileLimits.current()
+    lines = _limited(iter(partial(text.readline, limits.line + 1), ""), limits)
     blank, first = 0, ""
     try:
         for first in lines:
@@ -73,10 +71,10 @@ def csv_rows(file: BinaryIO) -> Iterator[Row]:
         yield line, row
 
 
-def _limited(lines: Iterator[str]) -> Iterator[str]:
+def _limited(lines: Iterator[str], limits: FileLimits) -> Iterator[str]:
     for line in lines:
-        if len(line) > MAX_LINE:
-            raise csv.Error(f"longer than {MAX_LINE:,} characters")
+        if len(line) > limits.line:
+            raise csv.Error(f"a line too long; {limits.advice('line')} characters")
         yield line
 
 
@@ -91,9 +89,10 @@ def excel_rows(path: Path, file: BinaryIO, sheet: str | None) -> Iterator[Row]:
     try:
         with zipfile.ZipFile(file) as archive:
             size = sum(member.file_size for member in archive.infolist())
-        if size > _MAX_UNPACKED:
+        limits = FileLimits.current()
+        if size > limits.whole:
             raise KnowledgeBaseError(
-                f"{path}: {size:,} bytes unpacked, more than {_MAX_UNPACKED:,}; save it as CSV"
+                f"{path}: {size:,} bytes unpacked; {limits.advice('whole')}, or save it as CSV"
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles and extensions that are left out

@@ -1,0 +1,156 @@
+"""Block sums: checksums of the files of a data folder, compared when it is opened.
+
+LMDB trusts its pages and readers trust the columns, so files are compared before they are used.
+Writers remove the sums first and write them last. A folder without sums, as of earlier versions
+or after a killed writer, is opened unchecked until the next change or build.
+"""
+
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.files import write_whole
+from sgtb.kb.columns import column_path
+from sgtb.kb.layout import COLUMNS, NAMES, SUMS
+
+BLOCK = 1 << 16
+"""Bytes of a block."""
+WHOLE = 1 << 24
+"""Bytes of a folder whose blocks are all compared."""
+SAMPLES = 32
+"""Compared blocks per file of a larger folder, evenly spaced, with the first and the last."""
+_MOST = 1 << 28
+"""Limit of the file of sums in bytes: sums of 2 TB."""
+_LARGE = 1 << 28
+"""Bytes of names.mdb beyond which an update leaves it without sums, instead of reading it."""
+Sums = Mapping[str, tuple[int, bytes]]
+"""Per file its size, and four bytes for each block."""
+
+
+def write_sums(folder: Path) -> None:
+    """Write the sums of all files of a new data folder."""
+    with open(folder / SUMS, "wb") as file:  # read when the folder is valid, not before
+        file.write(_packed({name: _file_sums(folder / name) for name in _names()}))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+class SumsUpdate:
+    """The sums of a data folder that is changed: moved away now, written by `finish`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._old = folder, folder / f".{SUMS}.old"
+        self._before: Sums = _read(folder) or {}
+        self._old.unlink(missing_ok=True)  # of a killed writer
+        with suppress(FileNotFoundError):
+            os.rename(folder / SUMS, self._old)
+
+    def finish(self) -> None:
+        """Write the sums after a change; only new blocks of columns are read."""
+        before, sums = self._before, {}
+        for name in _names():
+            path = self._folder / name
+            if name == NAMES and path.stat().st_size > _LARGE:
+                continue
+            sums[name] = _file_sums(path, None if name == NAMES else before.get(name))
+        if sums == before:  # nothing was changed; a full disk has no room to write them
+            os.rename(self._old, self._folder / SUMS)
+            return
+        write_whole(self._folder / SUMS, _packed(sums))
+        self._old.unlink(missing_ok=True)
+
+
+def check_sums(folder: Path) -> None:
+    """Raise a KnowledgeBaseError if a file was damaged; compares samples of large files."""
+    while (sums := _read(folder)) is not None:
+        found = _first_difference(folder, sums)
+        if found is None:
+            return
+        # A writer may have begun meanwhile.
+        if _read(folder) == sums:
+            raise found
+
+
+def _first_difference(folder: Path, sums: Sums) -> KnowledgeBaseError | None:
+    total = sum(size for size, _ in sums.values())
+    for name, (size, expected) in sums.items():
+        path = folder / name
+        try:
+            with open(path, "rb") as file:
+                length = os.fstat(file.fileno()).st_size
+                if length < size:
+                    return KnowledgeBaseError(
+                        f"{path}: truncated: {length:,} bytes instead of {size:,}; "
+                        "build the knowledge base again"
+                    )
+                for block in _compared(size, total):
+                    if _sum(file, block, size) != expected[4 * block : 4 * block + 4]:
+                        return KnowledgeBaseError(
+                            f"{path}: damaged: its bytes from {block * BLOCK:,} on have another "
+                            "checksum; build the knowledge base again"
+                        )
+        except OSError:
+            return None  # reported by what opens it
+    return None
+
+
+def _compared(size: int, total: int) -> Iterator[int]:
+    """Yield the blocks of a file to compare."""
+    count = -(-size // BLOCK)
+    if total <= WHOLE or count <= SAMPLES:
+        yield from range(count)
+    else:
+        yield from ((count - 1) * i // (SAMPLES - 1) for i in range(SAMPLES))
+
+
+def _file_sums(path: Path, before: tuple[int, bytes] | None = None) -> tuple[int, bytes]:
+    """Return size and sums of a file; whole blocks of an earlier state are not read again."""
+    before = before or (0, b"")
+    size, known = path.stat().st_size, before[0] // BLOCK
+    with open(path, "rb") as file:
+        new = (_sum(file, block, size) for block in range(known, -(-size // BLOCK)))
+        return size, before[1][: 4 * known] + b"".join(new)
+
+
+def _sum(file: BinaryIO, block: int, size: int) -> bytes:
+    file.seek(block * BLOCK)
+    return zlib.crc32(file.read(min(BLOCK, size - block * BLOCK))).to_bytes(4, "little")
+
+
+def _names() -> tuple[str, ...]:
+    return (NAMES, *(column_path(Path(), column).name for column in COLUMNS))
+
+
+def _packed(sums: Sums) -> bytes:
+    record = {name: [size, data.hex()] for name, (size, data) in sums.items()}
+    text = json.dumps({"block": BLOCK, "files": record}, sort_keys=True)
+    return f"{text}\n{zlib.crc32(text.encode()):08x}\n".encode()
+
+
+def _read(folder: Path) -> Sums | None:
+    """Return the sums of a folder; None: it has none."""
+    path = folder / SUMS
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            text, check, *_ = file.read(min(size, _MOST)).split(b"\n")
+        if int(check, 16) != zlib.crc32(text):
+            raise ValueError("checksum")
+        record = json.loads(text)
+        if record["block"] != BLOCK:
+            raise ValueError("block")
+        files = record["files"].items()
+        return {name: (int(size), bytes.fromhex(data)) for name, (size, data) in files}
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise KnowledgeBaseError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise KnowledgeBaseError(
+            f"{path}: damaged; `sgtb kb check` without this file shows whether the others are"
+        ) from None
