@@ -136,9 +136,9 @@ def page_facts(title: str, text: str) -> PageFacts:
 def _lead(title: str, head: str) -> tuple[str, str, tuple[str, ...]]:
     """Return the line of the first sentence, the next lines, and bold names, without markers.
 
-    That is the first line that has all words of the title near its beginning (a full name has others
-    between them), else its longest word, else the first sentence-like one. Some wikis put a short
-    description or a note before it.
+    That is the first line that has all words of the title near its beginning (a full name has
+    others between them), else its longest word, else the first sentence-like one. Some wikis put a
+    short description or a note before it.
     """
     lines = [" ".join(line.split()) for line in head.split("\n", _LEAD_LINES)[:_LEAD_LINES]]
     lines = [line for line in lines if line] or [""]

@@ -147,9 +147,9 @@ class NameFinder:
             title = self.kb.title_of(number)
             if several and title[1:] == name[1:]:
                 return True
-            if several or title.lower() == name:
-                if any(spelling.text == name for spelling in self.kb.spellings_of(number)):
-                    return True
+            listed = (spelling.text == name for spelling in self.kb.spellings_of(number))
+            if (several or title.lower() == name) and any(listed):
+                return True
         return False
 
     def _mention(self, search: NameSearch, first: int, last: int) -> Mention:

@@ -136,7 +136,9 @@ def _phrase_type(phrase: str) -> str | None:
     words = re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", phrase)[-_HEAD_WORDS:]
     if (known := " ".join(words)) in _INFOBOXES:
         return _INFOBOXES[known]
-    found = (_word_type(part) for word in reversed(words) for part in (word, word.rpartition("-")[2]))
+    found = (
+        _word_type(part) for word in reversed(words) for part in (word, word.rpartition("-")[2])
+    )
     return next((type_ for type_ in found if type_ is not None), None)
 
 
