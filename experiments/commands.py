@@ -461,6 +461,9 @@ def hidden(
     seed: Seed = 0,
     trees: Trees = None,
     draws: Annotated[int, typer.Option(min=1, help="Draws of hidden entities.")] = 3,
+    left_out: Annotated[
+        bool, typer.Option("--left-out", help="Test on left-out domains of train and dev instead.")
+    ] = False,
     cache: Cache = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -474,13 +477,14 @@ def hidden(
     Examples:
       python -m experiments hidden --data data
       python -m experiments hidden --data data --draws 5 --json
+      python -m experiments hidden --data data --left-out --draws 1 --trees 80
     """
     tell = _messages(quiet)
     trial = aida_linker.Trial(_plan(plan), seed, trees)
     corpus = AidaData.read(data, tell)
     models = LinkerCache(cache or default_cache(), tell)
     with models.kb(corpus) as kb:
-        record = hidden_run.run(corpus, models, kb, trial, draws, _bars(quiet), tell)
+        record = hidden_run.run(corpus, models, kb, trial, draws, left_out, _bars(quiet), tell)
     print_json(record) if as_json else tables.show_hidden(record)
 
 

@@ -125,6 +125,8 @@ CASES = {
         ("International Monetary Fund", "ORG", ["IMF"]),
         ("Federal Bureau of Investigation", "ORG", ["FBI", "FBOI"]),
         ("Monetary Fund", "ORG", []),
+        ("Donna M. Lee", "", []),
+        ("List of Orlan Rivers", "ORG", []),
     ],
 }  # fmt: skip
 TABLE = [case for cases in CASES.values() for case in cases]

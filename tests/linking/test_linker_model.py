@@ -43,7 +43,7 @@ def saved(starter_kb, starter, tmp_path_factory) -> bytes:
         training=TrainingSettings(n_trees=6, check_every=3, threads=1),
     )  # fmt: skip
     model = train_linker(starter_kb, starter["train"][:50], (), settings, origin={"a": [1]})
-    weights = Confidence((0.1, 0.2, 0.3, 0.4, 0.5))
+    weights = Confidence((0.1, 0.2, 0.3, 0.4, 0.5, 0.0, 0.0, 0.6, 0.0))
     replace(model, confidence=weights, nil=NilRule("never", 1.5, 0.3, 0.8)).save(path)
     return path.read_bytes()
 

@@ -39,6 +39,10 @@ CASES = [
      ["Dovel", "Mehran", "Ran"]),
     ("Blitz", "Blitz (German, literally fast war or flash war) is a doctrine.", ["Blitz"]),
     ("Bey", "Bey is a city. It is also called by its French name.", ["Bey"]),
+    ("Ann Lee", "Ann Lee (born Orlan, 3 May 1950) is a singer.", ["Ann Lee"]),
+    ("Ann Lee", "Ann Lee (born Mont Orlan, 1850; died Vessa, 1900) was a singer.", ["Ann Lee"]),
+    ("Ann Lee", 'Sir Nicholas "Ann" Orlan Lee was a singer.\nAnn Lee sang (AL).',
+     ["Ann Lee", 'Sir Nicholas "Ann" Orlan Lee', "Sir Nicholas Orlan Lee"]),
     ("Deep", f"Deep {'(' * 500}x{')' * 500} is a city.", ["Deep"]),
     ("Empty", "", ["Empty"]),
 ]  # fmt: skip
@@ -47,6 +51,20 @@ CASES = [
 @pytest.mark.parametrize(("title", "text", "names"), CASES)
 def test_names(title, text, names):
     assert sorted(page_facts(title, text).names) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("text", "type"),
+    [
+        ("Ann Lee (3 May 1850 – 4 June 1901) led a revolt.", "PER"),
+        ("The Orlan revolt (3 May 1850 – 4 June 1851) ended badly.", ""),
+        ("Ann Lee is known for Orlan. She was born there.", "PER"),
+        ("Ann Lee is known for speed. She was launched in 1900.", ""),
+        ("Ann Lee is a singer-songwriter.", "PER"),
+    ],
+)
+def test_persons_by_dates_and_pronouns(text, type):
+    assert page_facts("Ann Lee", text).type == type
 
 
 def test_the_description_is_the_first_sentence_about_the_title():

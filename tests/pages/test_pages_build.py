@@ -139,6 +139,22 @@ def test_several_files_and_repeated_titles(tmp_path):
         assert kb.entity("Dovel").links == ("Ohio",)
 
 
+def test_similar_titles_are_one_page_unless_their_types_differ(tmp_path):
+    pages = [
+        ("1", "Real Orlan C.F.", "Real Orlan C.F. is a club."),
+        ("2", "Real Orlan CF", "Real Orlan CF, or Orlan Whites, is a club."),
+        ("3", "Red Hat", "Red Hat is a company."),
+        ("4", "Red hat", "A red hat is a film."),
+    ]
+    file = write(tmp_path / "a.jsonl", pages)
+    report = build_pages([file], tmp_path / "kb", PagesSettings(ids="title"))
+    assert (report.entities, report.repeated) == (3, 1)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        names = {alias.name for alias in kb.entity("Real Orlan C.F.").aliases}
+        assert names >= {"Real Orlan C.F.", "Real Orlan CF", "Orlan Whites"}
+    assert build_pages([file], tmp_path / "kb", PagesSettings(ids="id")).entities == 4
+
+
 def test_equal_titles_of_different_ids_are_two_entities(tmp_path):
     pages = [("1", "Orlan", "Orlan is a city."), ("2", "Orlan", "Orlan is a film.")]
     report = build_pages([write(tmp_path / "a.jsonl", pages)], tmp_path / "kb")

@@ -87,6 +87,7 @@ _SPELLINGS = [
 ]
 _LATIN = re.compile(r"[A-Za-z]{2}")
 _LETTERS_FIRST = re.compile(r"[^\W\d_][^\s-]*")
+_NO_ACRONYM = re.compile(r"[,(\[]|\s[A-Z]\.\s|^Lists? of ")
 _BRACKET = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
 _QUOTED = re.compile(r"\s*(?<!\w)[\"“„«']([^\"“”„«»']{2,40})[\"”“»'](?!\w)\s*(?=\S)")
 _PLACE_KINDS = (
@@ -190,8 +191,12 @@ def _without_quotes(name: str) -> Iterator[str]:
 
 
 def _acronym(name: str) -> Sequence[str]:
-    """Return the initials of three words or more, with and without those of small words."""
-    words = _LETTERS_FIRST.findall(name) if name.count(" ") >= 2 and "," not in name else []
+    """Return the initials of three words or more, with and without those of small words.
+
+    A name with an initial is a person's, and one with brackets has a variant without them.
+    """
+    whole_name = name.count(" ") >= 2 and not _NO_ACRONYM.search(name)
+    words = _LETTERS_FIRST.findall(name) if whole_name else []
     large = [word for word in words if word.lower() not in _SMALL]
     if not 3 <= len(large) <= 7:
         return ()

@@ -1,6 +1,6 @@
 """Lines of pages: JSON Lines in chunks, and the shards that a worker process writes for a chunk.
 
-    pages-N.tsv  place, lists, id, title, type, description
+    pages-N.tsv  place, lists, id, title, key of the title, type, description
     names-N.tsv  place, kind, name, use, hash
     cased-N.txt  cased text; lines end with \\n, pages with \\f
 
@@ -21,14 +21,14 @@ from sgtb.kb.build.usable_names import clean, is_id, is_name, title_problem
 from sgtb.pages.cased_text import BREAK, COMMA, SENTENCE, CasedWords, name_use, uses_alone
 from sgtb.pages.page_names import page_facts, short_forms
 from sgtb.pages.pages_settings import IdKey
-from sgtb.text.normalization import normal_name
+from sgtb.text.normalization import normal_name, title_key
 from sgtb.wikipedia.build.build_report import DroppedPage
 from sgtb.wikipedia.build.page_counters import name_hashes
 from sgtb.wikipedia.build.page_rows import shard
 
 PAGE_COLUMNS = {
     "place": "INTEGER", "lists": "TINYINT", "id": "VARCHAR", "title": "VARCHAR",
-    "type": "VARCHAR", "description": "VARCHAR",
+    "key": "VARCHAR", "type": "VARCHAR", "description": "VARCHAR",
 }  # fmt: skip
 NAME_COLUMNS = {
     "place": "INTEGER", "kind": "TINYINT", "name": "VARCHAR", "use": "TINYINT", "hash": "UBIGINT",
@@ -126,7 +126,9 @@ class _PageRows:
         text = line.optional_text("text") or ""
         facts = page_facts(title, text)
         place = len(self._pages)
-        fields = (place, int(facts.lists), id, title, facts.type, facts.description)
+        fields = (
+            place, int(facts.lists), id, title, title_key(title), facts.type, facts.description,
+        )  # fmt: skip
         self._pages.append("\t".join(map(str, fields)) + "\n")
         if not facts.lists:
             cased = "".join(f"{_words.line(one)}\n" for one in text.split("\n") if one.strip())

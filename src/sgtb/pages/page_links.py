@@ -72,6 +72,8 @@ class PageLinks(LinkTables):
                 f"CREATE TABLE {table} AS SELECT * FROM {shard_rows(self._folder, kind, columns)}"
             )
         used = self._set_ids(ids)
+        if used == "title":
+            self._unite_titles()
         db.group("first_pages", "id, min(page) AS page", "all_pages", "id")
         repeated = db.count_of("all_pages") - db.count_of("first_pages")
         db.run(
@@ -111,6 +113,18 @@ class PageLinks(LinkTables):
                 "take titles as ids with --ids title"
             )
         return "title" if ids == "title" else "id"
+
+    def _unite_titles(self) -> None:
+        """Give pages that several wikis have under similar titles the id of the first one.
+
+        Pages of two types are not the same.
+        """
+        self._db.run(
+            "UPDATE all_pages SET id = same.id FROM (SELECT key, arg_min(id, page) AS id "
+            "FROM all_pages WHERE lists = 0 GROUP BY key HAVING min(id) <> max(id) "
+            "AND count(DISTINCT nullif(type, '')) < 2) same "
+            "WHERE all_pages.key = same.key AND lists = 0"
+        )
 
     def name_table(self) -> NameTable:
         """Return the names that are searched in texts."""

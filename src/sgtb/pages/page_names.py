@@ -1,7 +1,7 @@
 """Names of a page: from its title and from its first sentences."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from sgtb.kb.build.usable_names import bare_title, clean, is_name
@@ -55,6 +55,8 @@ _CALLS = frozenset(
 _ACRONYM = re.compile(
     r"(?:[A-Z][a-z]{0,2}\.? ?){1,8}[A-Z]\.?s?|[A-Z]\w?(?:&[A-Z])+|[A-Z]{2,8}\d{0,3}"
 )
+_BORN = re.compile(r"(?:\w+ )?born\s")
+_DIED = re.compile(r"\bdied\b|†")
 _LANGUAGE = re.compile(r"[A-Z][a-z]+(?: language)?$")
 _SAYS = re.compile(
     r"\b(?:(?:also|better|commonly|often|popularly|sometimes|usually|formerly|previously|widely|"
@@ -69,6 +71,11 @@ _NAMES_AFTER = re.compile(
     r"|\sor\s(?:the\s)?(?:\"[^\"]{2,60}\"|[A-Z][^\s,;.()\"]*))*)"
 )
 _NEXT_SENTENCE = re.compile(r"(?:It|He|She|They|The \w+)\s(?:is|was|are|were)\s")
+_PERSON = re.compile(
+    r"(?:He|His|(?:She|Her)(?!\s(?:(?:is|was)\s)?(?:a\s|the\s)?(?:\w+\s)?"
+    r"(?:built|commissioned|completed|laid|launched|named|keel|sister|sailed|sank|sunk|ship)))\s"
+)
+"""Beginning of a sentence about a person; ships are "she", too."""
 _QUOTES = "\"“”„«»'‘’*_ "
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)
 _PREPOSITIONS = frozenset("of in for at on by from to".split())
@@ -110,12 +117,13 @@ def page_facts(title: str, text: str) -> PageFacts:
     """Return description, type and names of a page."""
     line, rest, bold = _lead(title, text[:_HEAD])
     sentence = first_sentence(line)
-    type_ = sentence_type(title, sentence)
+    following = line[len(sentence) :] + rest
+    type_ = sentence_type(title, sentence) or (PER if _is_person(following) else "")
     bare = bare_title(title) or title
     names = [title, bare, *bold]
     if type_ == LOC and ", " in bare:
         names.append(bare.partition(", ")[0])
-    names += _stated_names(bare, sentence, line[len(sentence) :] + rest)
+    names += _stated_names(bare, sentence, following)
     usable = dict.fromkeys(clean(name) for name in names)
     return PageFacts(
         description=clean(description_of(sentence)),
@@ -128,21 +136,37 @@ def page_facts(title: str, text: str) -> PageFacts:
 def _lead(title: str, head: str) -> tuple[str, str, tuple[str, ...]]:
     """Return the line of the first sentence, the next lines, and bold names, without markers.
 
-    That is the first line that begins with the title's longest word, else the first sentence-like
-    one. Some wikis put a short description or a note before it.
+    That is the first line that has all words of the title near its beginning (a full name has
+    others between them), else its longest word, else the first sentence-like one. Some wikis put a
+    short description or a note before it.
     """
     lines = [" ".join(line.split()) for line in head.split("\n", _LEAD_LINES)[:_LEAD_LINES]]
     lines = [line for line in lines if line] or [""]
     whole = [i for i, line in enumerate(lines) if _STOP.search(line)]
-    bare = (bare_title(title) or title).casefold()
-    key = max(bare.split(), key=len, default="")
+    words = (bare_title(title) or title).casefold().split()
+    begins = [(i, lines[i][:_FIRST_WORDS].casefold()) for i in whole]
     at = next(
-        (i for word in (bare, key) for i in whole if word in lines[i][:_FIRST_WORDS].casefold()),
+        (
+            i
+            for sought in (words, [max(words, key=len, default="")])
+            for i, begin in begins
+            if all(word in begin for word in sought)
+        ),
         next(iter(whole), 0),
     )
     bold = tuple(found[found.lastgroup or 0] for found in _BOLD.finditer(lines[at]))
     line = _BOLD.sub(lambda found: found[found.lastgroup or 0], lines[at])
     return line, " ".join(lines[at + 1 :]), bold
+
+
+def _is_person(text: str) -> bool:
+    """Return whether one of the sentences after the first begins with a pronoun of a person."""
+    for _ in range(_SENTENCES):
+        following = first_sentence(text.lstrip())
+        if _PERSON.match(following):
+            return True
+        text = text.lstrip()[len(following) :]
+    return False
 
 
 def _stated_names(title: str, sentence: str, rest: str) -> Iterator[str]:
@@ -156,7 +180,7 @@ def _stated_names(title: str, sentence: str, rest: str) -> Iterator[str]:
     own = {word for word in words if word not in STOP_WORDS}
     names = [
         *_subject_names(plain[: verb.start()], words),
-        *_bracket_names(content for at, content in brackets if at < verb.start()),
+        *_bracket_names((content for at, content in brackets if at < verb.start()), own),
     ]
     if not any(own & {*normal_name(name).split()} for name in names):
         return  # about something else: "A tri-series in Scotland took place"
@@ -168,7 +192,7 @@ def _stated_names(title: str, sentence: str, rest: str) -> Iterator[str]:
             plain, brackets = _without_brackets(following)
             said = [*_names_said(plain)]
             yield from said
-            yield from _bracket_names(content for _, content in brackets if said)
+            yield from _bracket_names((content for _, content in brackets if said), own)
         rest = rest.lstrip()[len(following) :]
 
 
@@ -247,8 +271,11 @@ def _without_brackets(text: str) -> tuple[str, list[tuple[int, str]]]:
     return text, [(at, content[1:-1]) for at, content in found]
 
 
-def _bracket_names(contents: Iterable[str]) -> Iterator[str]:
-    """Yield the names in brackets after a name: acronyms, and what is announced as a name."""
+def _bracket_names(contents: Iterable[str], title: Set[str]) -> Iterator[str]:
+    """Yield the names in brackets after a name: acronyms, and what is announced as a name.
+
+    title  words of the title
+    """
     for content in contents:
         parts = _parts(_BRACKET_PART, content)
         for i, part in enumerate(parts):
@@ -259,8 +286,16 @@ def _bracket_names(contents: Iterable[str]) -> Iterator[str]:
             if colon and _LANGUAGE.fullmatch(language):
                 name, called = foreign.strip(_QUOTES), True
             called = called and name[:1].isupper() and not _DIGIT.search(name)
+            if _BORN.match(part) and not _is_birth_name(name, content, title):
+                continue
             if name and (called or _ACRONYM.fullmatch(name) or _is_listed(name, parts[i + 1 :])):
                 yield name
+
+
+def _is_birth_name(name: str, content: str, title: Set[str]) -> bool:
+    """Return whether what follows "born" in a bracket is a name: "born Paris, 3 May" is a place."""
+    words = normal_name(name).split()
+    return not title.isdisjoint(words) or (len(words) > 1 and not _DIED.search(content))
 
 
 def _names_said(text: str) -> Iterator[str]:

@@ -72,6 +72,17 @@ def _any_name(text: str) -> str:
     return kept if kept == text else normal_name(kept)
 
 
+def title_key(title: str) -> str:
+    """Return a key that is equal for the titles that two wikis give to one page.
+
+    These may differ in case, points, commas and hyphens: "Real Madrid C.F." and "Real Madrid CF".
+    A title of one word is its own key: "Arm" and "ARM" are two pages.
+    """
+    words = title.casefold().replace(".", "").translate(_TITLE_SPACES).split()
+    return " ".join(words) if len(words) > 1 else title
+
+
+_TITLE_SPACES = str.maketrans(dict.fromkeys("-‐‑–—,", " "))
 _NAME_POSSESSIVE = re.compile(r"['’](?:(?<=\w.)|(?<=\w .))[sS]\b")
 
 # Letters without a Unicode decomposition, as written without them on the keyboard.

@@ -101,6 +101,25 @@ def test_merge_by_title(tmp_path):
         assert kb.number("y") is None
 
 
+def test_similar_titles_are_united(tmp_path):
+    one = build(tmp_path, [{"id": "1", "name": "Real Orlan C.F."}, {"id": "2", "name": "Arm"}], "1")
+    two = build(
+        tmp_path,
+        [{"id": "x", "name": "Real Orlan CF"}, {"id": "y", "name": "ARM"}],
+        "2",
+    )
+    three = build(
+        tmp_path,
+        [{"id": "p", "name": "Real Orlan CF"}, {"id": "q", "name": "Real Orlan Cf"}],
+        "3",
+    )
+    assert merge_kbs([one, two], tmp_path / "out", by="title").entities == 3
+    with KnowledgeBase.open(tmp_path / "out") as kb:
+        assert {a.name for a in kb.entity("1").aliases} == {"Real Orlan C.F.", "Real Orlan CF"}
+    # Of two similar titles in one knowledge base, only an equal one is the same.
+    assert merge_kbs([one, two, three], tmp_path / "out", by="title").entities == 5
+
+
 def test_ambiguous_merges_are_refused(tmp_path):
     one = build(tmp_path, [{"id": "1", "name": "A"}, {"id": "2", "name": "A"}], "one")
     same_title = build(tmp_path, [{"id": "3", "name": "A"}], "title")

@@ -26,6 +26,7 @@ from sgtb.kb.columns import list_items
 from sgtb.kb.kb_folder import building
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.name_index import MAX_COUNT, Spelling
+from sgtb.text.normalization import title_key
 
 MergeKey = Literal["id", "title"]
 
@@ -113,8 +114,9 @@ def _keys(
 ) -> list[list[tuple[str, str]]]:
     """Return what entities match by: id or title.
 
-    A title that one knowledge base has several times matches nothing; if another one has it, too,
-    that is an error.
+    Titles match by their keys, unless one knowledge base has a key several times: then these titles
+    must be equal. A title that one knowledge base has several times matches nothing; if another one
+    has it, too, that is an error.
     """
     if by == "id":
         return [
@@ -129,9 +131,14 @@ def _keys(
                     f"{kb.path}: {times} entities have the title {title!r}, which another "
                     "knowledge base has, too; merge by id, or change their titles"
                 )
+    keys = [Counter(map(title_key, own)) for own in titles]
+    several = {key for own in keys for key, times in own.items() if times > 1}
     return [
         [
-            (title, kb.id_of(n) if count[title] > 1 else "")
+            (
+                title if (key := title_key(title)) in several else key,
+                kb.id_of(n) if count[title] > 1 else "",
+            )
             for n, title in zip(own.tolist(), names, strict=True)
         ]
         for kb, own, names, count in zip(kbs, alive, titles, counts, strict=True)

@@ -22,7 +22,7 @@ from sgtb.linking.mentions.mention_tagger import (
     TokenHashes,
     mention_clues,
 )
-from sgtb.linking.mentions.name_search import NameSearch, Ranges, UnknownNames
+from sgtb.linking.mentions.name_search import RARE, NameSearch, Ranges, UnknownNames
 from sgtb.linking.mentions.token_shapes import Shapes
 from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import normal_name
@@ -32,6 +32,8 @@ _REMEMBERED = 1 << 16
 """How many strings a finder knows the answer for before it starts anew: some 10 MB."""
 VARIANT_PROBABILITY = 0.1
 """The link probability of names that are only variants, where it was not counted."""
+_SMALL_CANDIDATES = 8
+"""Candidates of a name in lower case that are looked at."""
 _TAG_WORDS = re.compile(r"[^\W\d_][^\W\d_A-Z]*(?:(?<=[A-Z])[A-Z]+(?![a-z]))?|\d+")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s)")
 _SEEN = re.compile(r"[^\s\ufeff\u200b]")  # as `tokenize` sees it
@@ -55,6 +57,7 @@ class NameFinder:
         """Look up everything again; done by itself when the knowledge base was refreshed."""
         self._state = self.kb.state
         self._known: dict[str, float | None] = {}
+        self._small: dict[str, bool] = {}
 
     def find(
         self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]
@@ -63,14 +66,18 @@ class NameFinder:
 
         Of known names that overlap the one that begins first is taken, of those the longest;
         without the article before it, if that is a name too. Capitalised words that form a longer,
-        unknown name are one mention instead. A tagger decides otherwise where it was trained to.
+        unknown name are one mention instead. Names in lower case are found if the knowledge base
+        writes them so. A tagger decides otherwise where it was trained to.
         """
         if not tokens:
             return ()
         rules = self.apply_rules(text, tokens, sentences)
         known, unknown = rules.known, rules.unknown
-        if self.tagger is not None and self.settings.capitals:
-            known, unknown = self._tagged(self.tagger, rules)
+        if self.settings.capitals:
+            if self.tagger is not None:
+                known, unknown = self._tagged(self.tagger, rules)
+            else:
+                known = [*known, *self._small_names(rules.search, [*known, *unknown])]
         found = [*known, *unknown] if self.settings.unknown_names else known
         mentions = {first: self._mention(rules.search, first, last) for first, last in found}
         mentions |= self._tags(rules.search)
@@ -104,6 +111,46 @@ class NameFinder:
         names = rules.search.texts_of(found)
         usable = [probability is not None for probability in self._probabilities(names)]
         return [*compress(found, usable)], [*compress(found, map(not_, usable))]
+
+    def _small_names(self, search: NameSearch, taken: Ranges) -> Ranges:
+        """Return the names in lower case that overlap no mention; the longest first."""
+        ranges = search.small_ranges()
+        names = search.texts_of(ranges)
+        usable = [
+            probability is not None and not probability < RARE and self._is_written_small(name)
+            for name, probability in zip(names, self._probabilities(names), strict=True)
+        ]
+        used = {i for first, last in taken for i in range(first, last + 1)}
+        found: Ranges = []
+        for first, last in sorted(compress(ranges, usable), key=lambda r: (r[0] - r[1], r)):
+            if used.isdisjoint(range(first, last + 1)):
+                used.update(range(first, last + 1))
+                found.append((first, last))
+        return found
+
+    def _is_written_small(self, name: str) -> bool:
+        """Whether an entity is called so: by its title, or with several words by any name.
+
+        Titles begin with a capital: of one with lower-case words only after it, the first word is
+        one, too ("Yellow fever"); a single word must be listed in lower case as well.
+        """
+        known = self._small
+        if len(known) > _REMEMBERED:
+            self._small = known = {}
+        if name not in known:
+            known[name] = self._look_up_small(name)
+        return known[name]
+
+    def _look_up_small(self, name: str) -> bool:
+        several = " " in name
+        for number in self.kb.candidate_lists([name], _SMALL_CANDIDATES).entity.tolist():
+            title = self.kb.title_of(number)
+            if several and title[1:] == name[1:]:
+                return True
+            listed = (spelling.text == name for spelling in self.kb.spellings_of(number))
+            if (several or title.lower() == name) and any(listed):
+                return True
+        return False
 
     def _mention(self, search: NameSearch, first: int, last: int) -> Mention:
         """Return the mention of a token range, with the full stop of a suffix: "Jr."."""

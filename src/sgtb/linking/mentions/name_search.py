@@ -24,9 +24,11 @@ Ranges = list[Range]
 Ends = list[tuple[int, float]]
 
 _BREAKS = re.compile("\t|\r\n|[\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")  # as in `str.splitlines`
-_RARE = 0.2
+RARE = 0.2
 """The least link probability of single words in headlines, of names with lower-case words other
 than particles, and of single words that a capitalised article is separated from."""
+_SMALL_WORDS = 3
+"""Words of a name in lower case."""
 _TOKENS_A_WORD = 4
 """How many tokens a word may have on average: "J." has two, one in Devanagari has several."""
 
@@ -122,6 +124,20 @@ class NameSearch:
         ends = np.frombuffer(self.tokens.ends, np.int64)[self.ranges.last]
         return [self.text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
 
+    def small_ranges(self) -> Ranges:
+        """Return the ranges of one to three lower-case words that are no function words."""
+        starts, ends, n = self.tokens.starts, self.tokens.ends, len(self.shapes)
+        plain = [shape & w.PLAIN and shape & w.WORD for shape in self.shapes]
+        found: Ranges = []
+        for i in range(n):
+            last = i
+            while last < min(i + _SMALL_WORDS, n) and plain[last]:
+                found.append((i, last))
+                last += 1
+                if last < n and starts[last] != ends[last - 1] + 1:
+                    break
+        return found
+
     def texts_of(self, ranges: Ranges) -> list[str]:
         """Return the text of some ranges."""
         starts, ends = self.tokens.starts, self.tokens.ends
@@ -151,7 +167,7 @@ class NameSearch:
                 continue
             if last > i and self._droppable(i):
                 after, probability = self._longest(i + 1, known.get(i + 1, []))
-                rare = after == i + 1 and probability < _RARE and self.shapes[i] & w.NAME
+                rare = after == i + 1 and probability < RARE and self.shapes[i] & w.NAME
                 if after >= last and not rare:  # but The Hague
                     continue
             chosen.append((i, last))
@@ -173,7 +189,7 @@ class NameSearch:
         position = self.positions[i]
         if self.shapes[i] & w.COMMON:  # US, but neither It nor us
             return bool(self.shapes[i] & w.UPPER and not position & w.LOUD)
-        rare = probability < _RARE
+        rare = probability < RARE
         return not self.doubtful(i) and not (rare and position & w.HEADLINE)
 
     def doubtful(self, i: int) -> bool:
@@ -191,7 +207,7 @@ class NameSearch:
         words = [shape for shape in self.shapes[i : last + 1] if shape & w.WORD]
         if self.capitals and words[-1] & w.PLAIN:  # "Delta team", but not "The police"
             capital = any(shape & w.NAME and not shape & w.COMMON for shape in words)
-            return capital and not probability < _RARE
+            return capital and not probability < RARE
         return any(not shape & w.COMMON for shape in words) or (
             not self.positions[i] & w.LOUD and all(shape & w.NAME for shape in words)
         )

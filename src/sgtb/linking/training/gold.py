@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.kb import KnowledgeBase
+from sgtb.text.normalization import title_key
 
 _CACHE_SIZE = 1 << 16
 """Size limit of the cache."""
@@ -56,8 +57,8 @@ class GoldFinder:
     def find(self, gold: str, title: str | None = None) -> str | None:
         """Return the id of an annotated entity; None: unknown.
 
-        Looks for the id, then for the exact title: the given one, or the gold with underscores as
-        spaces; of a URL the last part.
+        Looks for the id, then for the title: the given one, or the gold with underscores as spaces;
+        of a URL the last part. Similar titles count as the title (`title_key`).
         """
         key = gold, title
         if key not in self._known:
@@ -70,22 +71,37 @@ class GoldFinder:
         # A gold that is declared a title is not an id, even if it looks like one.
         ids = () if gold == title else (gold, _last_part(gold))
         for id_ in ids:
-            if id_ and self._kb.number(id_) is not None:
+            if id_ and self._has_id(id_, title):
                 return id_
         for name in titles_in(gold, title):
             found = self._titled(name)
             if found is not None:
                 return found
-        return gold if self._kb.number(gold) is not None else None
+        return gold if self._has_id(gold, title) else None
+
+    def _has_id(self, id_: str, title: str | None) -> bool:
+        """Return whether there is such an id.
+
+        The number of a page is no title: where ids are titles, "1984" is a year or a novel.
+        """
+        number = self._kb.number(id_)
+        return number is not None and (
+            title is None or not id_.isdecimal() or self._kb.title_of(number) in (title, "")
+            or self._kb.title_of(number) != id_
+        )  # fmt: skip
 
     def _titled(self, title: str) -> str | None:
         # Candidates are in order of likelihood.
         candidates = self._kb.candidates(title, _ALL)
-        return next((c.id for c in candidates if c.title == title), None)
+        same = [c.id for c in candidates if c.title == title]
+        similar = (c.id for c in candidates if title_key(c.title) == title_key(title))
+        return same[0] if same else next(similar, None)
 
 
 def titles_in(gold: str, title: str | None = None) -> tuple[str, ...]:
-    """Return possible titles of an annotated entity."""
+    """Return possible titles of an annotated entity; beside a title, a number is an id."""
+    if title and gold.isdecimal():
+        return (title,)
     titles = (title or "", gold.replace("_", " "), _last_part(gold).replace("_", " "))
     return tuple(title for title in dict.fromkeys(titles) if title)
 

@@ -52,6 +52,13 @@ _AND = re.compile(r"[,;:.](?=\s|$)|\s(?:and|or)\s")
 _PHRASES = 5
 _NOTE = re.compile(r"\([^()]*\)")
 _LIFE = re.compile(r"\([^()]*(?:\bborn\b|\d{3,4}\s*[–-][^()]*\d{3,4}\b)")
+_MONTH = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+)
+_DATE = rf"(?:\d{{1,2}} {_MONTH}|{_MONTH} \d{{1,2}})(?:, | )\d{{3,4}}\b"
+_DATES = re.compile(rf"{_DATE}[^()]{{0,40}}?\s?[–-]\s?(?:[^()\d]{{0,40}}){_DATE}")
+_MIN_LIFE, _MAX_LIFE = 15, 110
+"""Years between two days in brackets after a title; wars and reigns are mostly shorter."""
 _BORN = re.compile(r"\(.{0,60}\bborn\b")
 _HEAD_WORDS = 2
 """Last words of a noun phrase that may name its kind: "city", "football club", "club side"."""
@@ -109,10 +116,19 @@ def sentence_type(title: str, sentence: str) -> str:
             return PER
         if types:
             return types[0]
-    if _BORN.search(sentence):
+    if _BORN.search(sentence) or _is_life(sentence):
         return PER
     bare = re.sub(r"\s*\([^()]*\)$", "", title).partition(", ")[0]
     return (_phrase_type(bare.casefold()) if " " in bare else None) or UNKNOWN
+
+
+def _is_life(sentence: str) -> bool:
+    """Return whether the first dates in brackets are those of a birth and a death."""
+    found = _DATES.search(sentence)
+    if found is None:
+        return False
+    years = [int(year) for year in re.findall(r"\d{3,4}", found[0])]
+    return _MIN_LIFE <= years[-1] - years[0] <= _MAX_LIFE
 
 
 def _phrase_type(phrase: str) -> str | None:
@@ -120,7 +136,9 @@ def _phrase_type(phrase: str) -> str | None:
     words = re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", phrase)[-_HEAD_WORDS:]
     if (known := " ".join(words)) in _INFOBOXES:
         return _INFOBOXES[known]
-    found = (_word_type(word) for word in reversed(words))
+    found = (
+        _word_type(part) for word in reversed(words) for part in (word, word.rpartition("-")[2])
+    )
     return next((type_ for type_ in found if type_ is not None), None)
 
 
