@@ -46,8 +46,8 @@ MAY_IMPORT = {
     "serving": ("linking", "formats", "kb", "starter", "text", *_BASE),
     "cli": ("serving", "evaluation", "pages", "wikipedia", "linking", *_LINKING),
 }
-EVERYBODY = ("",)
-"""The package itself: its version and its public names."""
+EVERYBODY = ("", "__main__")
+"""The package itself, its version and its public names, and `python -m sgtb`."""
 
 
 def module_of(file: Path) -> str:

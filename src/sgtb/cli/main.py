@@ -13,9 +13,17 @@ import sgtb
 from sgtb.cli.importing import imported
 from sgtb.core.errors import EntityListError, SgtbError
 
-COMMANDS = ("link", "explain", "serve", "train", "tune", "evaluate", "pack", "convert")
+STAGES = {
+    "Link": ("link", "explain"),
+    "Build": ("kb",),
+    "Train": ("train", "tune", "learner"),
+    "Judge": ("evaluate", "corpus", "convert"),
+    "Serve and share": ("serve", "pack"),
+}
+"""Commands and groups by the stage of work at which they are used, as `sgtb --help` lists them."""
+COMMANDS = tuple(name for names in STAGES.values() for name in names)
 GROUPS = ("corpus", "kb", "learner")
-"""Command groups."""
+"""Commands that have commands of their own."""
 _MODULES = {"kb": "kb_group"}
 """Modules named differently from their command."""
 
@@ -54,17 +62,32 @@ class LazyGroup(CleanGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of commands and groups."""
-        return [*COMMANDS, *GROUPS]
+        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command."""
-        if cmd_name not in (*COMMANDS, *GROUPS):
+        if cmd_name not in COMMANDS:
             return None
         app = imported(f"sgtb.cli.commands.{_MODULES.get(cmd_name, cmd_name)}").app
         make = typer.main.get_group if cmd_name in GROUPS else typer.main.get_command
         command = make(app)
         command.name = cmd_name
+        command.rich_help_panel = next(stage for stage, own in STAGES.items() if cmd_name in own)
+        if cmd_name in GROUPS:  # `sgtb --help` lists their commands, too
+            names = ", ".join(_leaves(command))
+            command.short_help = f"{command.help} Commands: {names}."
         return command
+
+
+def _leaves(command: Any, path: str = "") -> list[str]:
+    """Return the commands of a group, those of its groups after their names."""
+    if not hasattr(command, "commands"):
+        return [path]
+    return [
+        leaf
+        for name, own in command.commands.items()
+        for leaf in _leaves(own, f"{path} {name}".strip())
+    ]
 
 
 class Program(typer.Typer):

@@ -45,7 +45,7 @@ def convert(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Convert annotated documents to another format, and report what it cannot represent.
+    """Convert annotated documents to another format, and say what is lost.
 
     The formats are those of docs/formats.md. Suffixes of OUT: .jsonl, .zelda.jsonl, .blink.jsonl,
     .kilt.jsonl, .elevant.jsonl, .tsv (AIDA), .ttl (NIF), .spacy (DocBin); a name without suffix

@@ -57,7 +57,7 @@ def explain(
     nil: Nil = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain the link of one mention: all candidates and reasons.
+    """Show why one name was linked as it was: all candidates and reasons.
 
     Reasons compare the chosen candidate with the runner-up; their values add up to the difference
     of the scores.

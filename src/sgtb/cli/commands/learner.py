@@ -27,7 +27,7 @@ from sgtb.cli.views.train_view import number_table
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="The structured learner: train, predict, inspect.",
+    help="Use the learner without texts, on arrays of your own.",
     rich_markup_mode="rich",
 )
 
@@ -85,7 +85,7 @@ def train(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train a model on a problems file.
+    """Train the learner on a file of choices and features.
 
     \b
     Examples:
@@ -115,7 +115,7 @@ def train(
 
 @app.command()
 def predict(model: ModelFile, problems: ProblemsFile, as_json: AsJson = False) -> None:
-    """Predict the documents of a problems file.
+    """Apply a trained learner to a file of choices and features.
 
     Prints the accuracy if the file has gold choices. With --json also every choice, an index within
     its mention (-1: no candidates), and its probability.

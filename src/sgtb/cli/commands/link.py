@@ -30,6 +30,7 @@ from sgtb.cli.linker_options import (
     Model,
     Nil,
     check_pair,
+    describer,
     linker_settings,
     open_linker,
     print_json,
@@ -97,7 +98,7 @@ def link(
     nil: Nil = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print links only.")] = False,
 ) -> None:
-    """Link the names in texts to entities.
+    """Find the names in texts, and which entity each one means.
 
     All names of a document are linked jointly. An argument is a text, unless a file has its name.
     Objects of JSON Lines have a text, and optionally an id and mentions: start and end in
@@ -111,7 +112,7 @@ def link(
       zcat news.txt.gz | sgtb link - --lines --json
       sgtb link article.txt --model news.model --kb simple
     """  # fmt: skip
-    check_pair(model, kb)
+    check_pair(model, kb, quiet)
     if html == STANDARD_INPUT and as_json:
         raise typer.BadParameter("--html - and --json both print; write the page to a file")
     sources = _sources(inputs or [], lines, jsonl, as_text)
@@ -136,7 +137,7 @@ def link(
                 pass
         else:
             for document in documents:
-                print_links(document, reasons, heading=not single)
+                print_links(document, reasons, heading=not single, describe=describer(linker.kb))
                 sys.stdout.flush()
     if not quiet:
         _print_summary(counter, html, not any_case and True in lower_case)
@@ -210,14 +211,8 @@ def _printed(documents: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
 
 
 def _write_page(target: str, documents: Iterable[LinkedDocument], linker: "Linker") -> None:
-    kb = linker.kb
-
-    def describe(id: str) -> str:
-        number = kb.number(id)
-        return "" if number is None else kb.description_of(number)
-
     with _page_file(target) as file:
-        for part in page_parts(documents, describe):
+        for part in page_parts(documents, describer(linker.kb)):
             file.write(part.encode())
             file.flush()
 

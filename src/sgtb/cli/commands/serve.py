@@ -78,7 +78,7 @@ def serve(
         bool, typer.Option("--log-requests", help="Log every request.")
     ] = False,
 ) -> None:
-    """Serve the linker over HTTP, with a web page.
+    """Run a web page and an HTTP service that link texts.
 
     Supports the protocols of REL, DBpedia Spotlight, NIF and entity-fishing besides its own API.
     SIGTERM or Ctrl-C ends it after the requests under way; SIGHUP reloads model and knowledge base

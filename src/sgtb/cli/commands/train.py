@@ -158,7 +158,7 @@ def train(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a linker for a knowledge base.
+    """Learn from annotated documents which entity a name means.
 
     From annotated documents or, with --from-links, from the links of a dump, tested on pages used
     neither for the knowledge base nor for training. Defaults depend on the size of the data.

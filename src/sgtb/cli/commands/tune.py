@@ -73,10 +73,12 @@ def tune(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Search for the plan, beam, depth, η and number of trees that are best on dev.
+    """Try several training settings, and keep those that link best.
 
-    Starts with the defaults of `sgtb train`. Prints all trials, and writes a model trained with the
-    best settings. An interrupted search continues where it stopped.
+    Searches for plan, beam, depth, η and number of trees, judged on dev documents, and starts with
+    the defaults of `sgtb train`. Prints all trials with 95 % intervals, and writes a model trained
+    with the best settings; of those that dev cannot tell apart, with the simplest. An interrupted
+    search continues where it stopped.
 
     \b
     Examples:
