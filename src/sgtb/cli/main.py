@@ -72,11 +72,21 @@ class LazyGroup(CleanGroup):
         make = typer.main.get_group if cmd_name in GROUPS else typer.main.get_command
         command = make(app)
         command.name = cmd_name
-        command.rich_help_panel = next(stage for stage, own in STAGES.items() if cmd_name in own)
-        if cmd_name in GROUPS:  # `sgtb --help` lists their commands, too
-            names = ", ".join(_leaves(command))
-            command.short_help = f"{command.help} Commands: {names}."
+        command.short_help = _first_line(command.help)
+        if cmd_name in GROUPS:
+            command.short_help += f" Commands: {', '.join(_leaves(command))}."
         return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by stage, as `sgtb --help` shows them."""
+        for stage, names in STAGES.items():
+            with formatter.section(stage):
+                rows = [(name, self.get_command(ctx, name).short_help) for name in names]
+                formatter.write_dl(rows, col_max=12)
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]
 
 
 def _leaves(command: Any, path: str = "") -> list[str]:
@@ -112,7 +122,7 @@ app = Program(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
 )
 
 

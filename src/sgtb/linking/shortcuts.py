@@ -129,7 +129,7 @@ def train(
         learn, held = split_off_dev(learn, seed=seed)
     data, chosen = TrainingData.of(opened, learn), TrainingData.of(opened, held)
     if settings is None:
-        settings = settings_for(data.n_known, len(data.documents))
+        settings = settings_for(data.n_known, len(data.documents), chosen.n_known)
         settings = replace(settings, seed=seed, training=replace(settings.training, seed=seed))
     if without:
         settings = replace(settings, without=(*settings.without, *without))

@@ -13,7 +13,7 @@ from sgtb.formats.conversion import Conversion
 from sgtb.formats.conversion import convert as convert_file
 from sgtb.formats.registry import FORMATS
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _NAMES = ", ".join(FORMATS)
 
 

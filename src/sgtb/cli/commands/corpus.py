@@ -15,7 +15,7 @@ from sgtb.linking.training.gold_audit import GoldAudit
 app = typer.Typer(
     no_args_is_help=True,
     help="Check annotated documents.",
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
 )
 
 

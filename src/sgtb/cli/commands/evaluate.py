@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sgtb.linking.link_options import LinkerSettings
     from sgtb.linking.linker import Linker
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

@@ -28,7 +28,7 @@ from sgtb.linking.links import Link, LinkedDocument
 _ALL_CANDIDATES = 1000
 _MAX_LISTED = 20
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

@@ -32,7 +32,7 @@ from sgtb.text.normalization import normal_name
 app = typer.Typer(
     no_args_is_help=True,
     help="Build, change and inspect knowledge bases.",
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
 )
 app.add_typer(build, name="build")
 

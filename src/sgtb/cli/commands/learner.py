@@ -28,7 +28,7 @@ from sgtb.cli.views.train_view import number_table
 app = typer.Typer(
     no_args_is_help=True,
     help="Use the learner without texts, on arrays of your own.",
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
 )
 
 _PLAN, _TREES, _TRAINING = SearchPlan(), TreeSettings(), TrainingSettings()

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 SHORT_TEXT = 500
 """Characters of a text up to which its table shows reasons by default."""
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

@@ -9,7 +9,7 @@ import typer
 
 from sgtb.core.errors import SgtbError
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

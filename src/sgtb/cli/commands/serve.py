@@ -19,7 +19,7 @@ from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.serving.service_settings import ServeSettings
 
 DEFAULT = ServeSettings()
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def _limit(help: str, metavar: str = "N", min: float = 1, max: float | None = None) -> Any:
