@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 import sgtb
 from sgtb.cli.importing import imported
 from sgtb.core.errors import EntityListError, SgtbError
+from sgtb.core.files import FULL
 
 STAGES = {
     "Link": ("link", "explain"),
@@ -150,7 +151,9 @@ def main(
 def _line(error: BaseException) -> str:
     """Describe an error in one line."""
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
+        # Files name themselves; what is left on a full disk is what was printed.
+        unnamed = "standard output: " if error.errno in FULL else ""
+        where = f"{error.filename}: " if error.filename else unnamed
         return f"{where}{error.strerror}"
     text = " ".join(str(error).split())
     if isinstance(error, SgtbError):

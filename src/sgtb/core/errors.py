@@ -47,6 +47,10 @@ class RequestError(SgtbError, ValueError):
     """A text or span that cannot be linked; names the value and the limit."""
 
 
+class MainGuardError(SgtbError, RuntimeError):
+    """A script starts worker processes while they import it; names the missing guard."""
+
+
 class MissingExtraError(SgtbError, ImportError):
     """A package is not installed; names the extra that contains it."""
 

@@ -1,6 +1,7 @@
 """Files: atomic writes, and reading with decompression."""
 
 import bz2
+import errno
 import gzip
 import lzma
 import os
@@ -10,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of writes to a full disk, or beyond a limit."""
 _GZIP = b"\x1f\x8b\x08"
 _BZIP2 = b"BZh91AY&SY"
 _XZ = b"\xfd7zXZ\0"
@@ -34,8 +37,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            error.filename = os.fspath(target)  # writes do not name their file
         raise
     sync_folder(target.parent)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sgtb.core.errors import SgtbError
 from sgtb.core.records import Document, UnannotatedDocument
-from sgtb.core.workers import submit, worker_pool
+from sgtb.core.workers import pool_error, submit, worker_pool
 from sgtb.linking.link_options import LinkOptions
 from sgtb.linking.links import LinkedDocument
 from sgtb.linking.request_forms import Linkable, as_request
@@ -63,11 +63,11 @@ class WorkerPool:
                 "refreshed, closed or used with another number of jobs meanwhile"
             ) from None
         except BrokenProcessPool:
+            error = pool_error(
+                pool, "a worker process ended while linking, perhaps out of memory: use fewer jobs"
+            )
             self.end()
-            raise SgtbError(
-                "a worker process ended while linking, perhaps out of memory: use fewer jobs. "
-                'Scripts must put their calls under `if __name__ == "__main__":`'
-            ) from None
+            raise error from None
         finally:
             for future in running:
                 future.cancel()

@@ -25,7 +25,7 @@ def print_model(result: dict[str, Any]) -> None:
     if result["progress"] is not None:
         print(
             f"dev as in the progress: {result['progress']:.2%} of the mentions with candidates, "
-            "NIL included"
+            "NIL and hidden entities included"
         )
     print_accuracy("dev", result["dev"])
 
