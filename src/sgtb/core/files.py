@@ -32,17 +32,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise FileNotFoundError(f"{target}: there is no folder {target.parent} to write it to")
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
     try:
-        with open(temporary, "wb") as file:
+        with naming(target), open(temporary, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException as error:
+    except BaseException:
         temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
-            error.filename = os.fspath(target)  # writes do not name their file
         raise
     sync_folder(target.parent)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name a file in errors of a full disk, which do not name it themselves."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
 
 
 def sync_folder(folder: Path) -> None:
