@@ -22,6 +22,7 @@ GUARDED = {
     # Several processes are refused by `run` where sockets cannot be shared.
     "serving.processes": 'not hasattr(socket, "SO_REUSEPORT")',
     "serving.listener": "if shared:",
+    "kb.snapshot": 'hasattr(mmap, "MADV_DONTNEED")',
 }
 
 

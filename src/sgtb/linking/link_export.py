@@ -104,7 +104,8 @@ def _mark(link: Link) -> str:
     note = f"{title} {link.confidence:.0%}"
     return (
         f'<mark title="{escape(_tooltip(link))}" style="background:{colour};color:#1a1a1a;'
-        f'padding:.25em .4em;border-radius:.35em">{escape(link.text)} '
+        f"padding:.25em .4em;border-radius:.35em;-webkit-box-decoration-break:clone;"
+        f'box-decoration-break:clone">{escape(link.text)} '
         f'<small style="color:#4a4a4a">{escape(note)}</small></mark>'
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sgtb.core.errors import SettingsError, SgtbError
+from sgtb.core.errors import ModelFileError, SettingsError, SgtbError
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.entities.entity_source import KbSource
 from sgtb.linking.link_options import LinkerSettings, LinkOptions
@@ -196,6 +196,8 @@ def _loaded(
         from sgtb.starter import KB, MODEL
 
         model, kb = MODEL, KB if kb is None else kb
+    elif not isinstance(model, LinkerModel) and not os.path.exists(model):
+        raise ModelFileError(f"{model}: no such file or folder; {STARTER!r} is the bundled model")
     elif not isinstance(model, LinkerModel) and os.path.isdir(model):
         from sgtb.linking.pretrained import find_pretrained
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from sgtb.evaluation.reliability import Calibration
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 640, 260, 52, 34, 12
+_RIGHT, _LABELS, _LONGEST = 28, 240, 330
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.25)
+"""Distances of the lines of a plot, four up to 100 %."""
 Point = tuple[float, float]
 
 
@@ -70,7 +73,8 @@ def _curves(curve: Curve) -> str:
     points = [*curve.train, *curve.dev]
     if not points:
         return _section("Accuracy while training", "<p>No tree was grown.</p>")
-    low = max(0.0, min(y for _, y in points) - 0.02)
+    lowest = min(y for _, y in points)
+    low = 1 - 4 * next(step for step in _STEPS if 1 - 4 * step <= lowest)
     most = max(x for x, _ in points)
     frame = _Frame((0.0, most), (low, 1.0))
     lines = (
@@ -113,12 +117,13 @@ def _calibration(found: "Calibration") -> str:
 def _groups(groups: Sequence[tuple[str, float]]) -> str:
     height = 24 * len(groups) + 8
     largest = max((share for _, share in groups), default=1.0)
+    rows = [(24 * i, name, share, _LONGEST * share / largest) for i, (name, share) in
+            enumerate(groups)]  # fmt: skip
     bars = "".join(
-        f'<text x="0" y="{24 * i + 19}">{escape(name)}</text>'
-        f'<rect class="share" x="190" y="{24 * i + 7}" height="15" '
-        f'width="{340 * share / largest:.1f}"/>'
-        f'<text x="{198 + 340 * share / largest:.1f}" y="{24 * i + 19}">{share:.1%}</text>'
-        for i, (name, share) in enumerate(groups)
+        f'<text x="0" y="{y + 19}">{escape(name)}</text>'
+        f'<rect class="share" x="{_LABELS}" y="{y + 7}" height="15" width="{width:.1f}"/>'
+        f'<text x="{_LABELS + 8 + width:.1f}" y="{y + 19}">{share:.1%}</text>'
+        for y, name, share, width in rows
     )
     svg = (
         f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="feature groups">{bars}</svg>'
@@ -168,7 +173,7 @@ class _Frame:
         (x0, x1), (y0, y1) = self._x, self._y
         across = (point[0] - x0) / max(x1 - x0, 1e-9)
         up = (point[1] - y0) / (y1 - y0)
-        width, height = _WIDTH - _LEFT - 16, _HEIGHT - _BOTTOM - _TOP
+        width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _BOTTOM - _TOP
         return _LEFT + across * width, _TOP + (1 - up) * height
 
     def points(self, points: Iterable[Point]) -> str:
@@ -181,13 +186,13 @@ class _Frame:
         )
 
     def svg(self, drawn: str, label: str, ticks: Iterable[tuple[str, float]], about: str) -> str:
-        base = _HEIGHT - _BOTTOM
+        base, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
         grid = []
         for i in range(5):
             value = self._y[0] + i * (self._y[1] - self._y[0]) / 4
             _, y = self.place((self._x[0], value))
             grid.append(
-                f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - 16}" y2="{y:.1f}"/>'
+                f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}"/>'
                 f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:.0%}</text>'
             )
         below = "".join(
@@ -195,7 +200,7 @@ class _Frame:
             f'text-anchor="middle">{text}</text>'
             for text, at in ticks
         )
-        axis = f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{_WIDTH - 16}" y2="{base}"/>'
+        axis = f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{right}" y2="{base}"/>'
         middle = (_WIDTH + _LEFT) / 2
         name = f'<text x="{middle:.0f}" y="{_HEIGHT - 3}" text-anchor="middle">{label}</text>'
         return (
