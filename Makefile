@@ -133,6 +133,8 @@ docs: setup
 	$(BIN)/python -m tools.command_reference > docs/reference/cli.md
 	$(BIN)/python -m tools.decision_picture > docs/design/decision.svg
 	$(BIN)/python -m tests.refresh_docs
+	$(BIN)/python -m tests.helpers.first_hour
+	$(BIN)/python -m tools.notebook_outputs
 
 # The documentation site, in build/site.
 site: setup

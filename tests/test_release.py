@@ -23,6 +23,17 @@ def test_ci_tests_every_python_that_is_supported():
     assert tested == set(kinds)
 
 
+def test_classifiers_name_the_systems_that_ci_tests():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    claimed = {c for c in project["classifiers"] if c.startswith("Operating System")}
+    ci = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+    systems = {entry["os"] for entry in ci["jobs"]["test"]["strategy"]["matrix"]["include"]}
+    names = {"ubuntu": "POSIX :: Linux", "macos": "MacOS"}
+    tested = {f"Operating System :: {names[one.partition('-')[0]]}" for one in systems}
+    assert claimed == tested
+    assert ci["jobs"]["windows"]["runs-on"].startswith("windows"), "tried, but not claimed"
+
+
 def test_workflows_run_targets_that_exist():
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([\w-]+):", makefile, re.MULTILINE))

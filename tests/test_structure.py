@@ -51,8 +51,8 @@ MAY_IMPORT = {
         "linking", *_LINKING,
     ),  # fmt: skip
 }
-EVERYBODY = ("",)
-"""The package itself: its version and its public names."""
+EVERYBODY = ("", "__main__")
+"""The package itself, its version and its public names, and `python -m sgtb`."""
 
 
 def module_of(file: Path) -> str:

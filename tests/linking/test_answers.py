@@ -14,6 +14,7 @@ from sgtb.linking import pipeline
 from sgtb.linking.decisions import Judged, decide, runner_ups_before_nil, with_unsearched
 from sgtb.linking.links import Request, Span
 from sgtb.linking.problem_packing import Shortlist
+from tests.helpers.exact import exact
 from tests.helpers.trained_linkers import PLANS, spans_of
 
 ALL = 1000
@@ -42,9 +43,9 @@ def test_fewer_candidates_are_the_first_of_more(linker_of, unseen):
     many, few = linker_of(candidates=ALL), linker_of(candidates=2)
     for one, other in zip(many.pipe(unseen[::5]), few.pipe(unseen[::5]), strict=True):
         for link, short in zip(one.links, other.links, strict=True):
-            assert repr(replace(short, candidates=())) == repr(replace(link, candidates=()))
+            assert exact(replace(short, candidates=())) == exact(replace(link, candidates=()))
             if link.entity in [x.entity for x in link.candidates[:2]]:
-                assert repr(short.candidates) == repr(link.candidates[:2])
+                assert exact(short.candidates) == exact(link.candidates[:2])
             else:
                 assert [x.entity for x in short.candidates] == [
                     link.candidates[0].entity,
@@ -274,16 +275,16 @@ def test_gold_is_never_looked_at(linker_of, unseen, plan):
     bare = [
         replace(d, mentions=tuple(replace(m, gold=None) for m in d.mentions)) for d in documents
     ]
-    as_it_is = repr(list(linker.pipe(documents)))
-    assert repr(list(linker.pipe(shuffled))) == as_it_is
-    assert repr(list(linker.pipe(bare))) == as_it_is
+    as_it_is = exact(list(linker.pipe(documents)))
+    assert exact(list(linker.pipe(shuffled))) == as_it_is
+    assert exact(list(linker.pipe(bare))) == as_it_is
 
 
 def test_a_document_is_linked_like_its_text_with_the_same_spans(linker_of, unseen):
     linker = linker_of(reasons=True)
     documents = unseen[::4]
     requests = [Request(d.text, tuple(spans_of(d)), d.id) for d in documents]
-    assert repr(list(linker.pipe(documents))) == repr(list(linker.pipe(requests)))
+    assert exact(list(linker.pipe(documents))) == exact(list(linker.pipe(requests)))
 
 
 def test_reasons_compare_with_nil_only_where_it_outweighs_the_other_entities():

@@ -25,6 +25,7 @@ from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.linking.parallel import BATCH
 from sgtb.text.tokenization import Segmented
+from tests.helpers.exact import exact
 from tests.helpers.kb_worlds import write_lines
 from tests.helpers.trained_linkers import spans_of
 
@@ -136,9 +137,9 @@ def test_many_mentions(linker_of, n, per_line):
 
 
 def test_however_many_are_decided_at_a_time(linker, unseen, monkeypatch):
-    expected = repr(list(linker.pipe(unseen[::4])))
+    expected = exact(list(linker.pipe(unseen[::4])))
     monkeypatch.setattr(pipeline, "MENTIONS", 1)
-    assert repr(list(linker.pipe(unseen[::4]))) == expected
+    assert exact(list(linker.pipe(unseen[::4]))) == expected
 
 
 @pytest.mark.slow
@@ -159,10 +160,10 @@ def test_a_text_of_five_million_characters(linker, starter):
 def test_a_pipe_gives_what_single_calls_give(linker_of, unseen, monkeypatch, batch):
     linker = linker_of(reasons=True)
     documents = [*unseen[::12], "Paris", "", unseen[0].text, Request("Amman", (), "x")]
-    expected = [repr(linker.link(document)) for document in documents]
+    expected = [exact(linker.link(document)) for document in documents]
     monkeypatch.setattr(module, "BATCH", batch)
-    assert [repr(linked) for linked in linker.pipe(documents)] == expected
-    assert [repr(linked) for linked in linker.pipe(iter(documents[::-1]))] == expected[::-1]
+    assert [exact(linked) for linked in linker.pipe(documents)] == expected
+    assert [exact(linked) for linked in linker.pipe(iter(documents[::-1]))] == expected[::-1]
 
 
 def endless(taken):
@@ -205,8 +206,8 @@ def shared(model_of, starter_place):
 
 def test_worker_processes_give_the_same(shared, unseen):
     documents = [*unseen[::2], "Paris", "", Request("Amman \ud83d", (Span(0, 5, "Paris"),), "x")]
-    expected = [repr(linked) for linked in shared.pipe(documents)]
-    assert [repr(linked) for linked in shared.pipe(documents, jobs=2)] == expected
+    expected = [exact(linked) for linked in shared.pipe(documents)]
+    assert [exact(linked) for linked in shared.pipe(documents, jobs=2)] == expected
 
 
 def test_worker_processes_take_no_more_than_they_need(shared):
@@ -323,14 +324,14 @@ def test_threads_may_share_a_linker(starter_place, model_of, unseen):
 
         def work(seed):
             order = Random(seed).sample(range(len(documents)), len(documents))
-            answers[seed] = {i: repr(linker.link(documents[i])) for i in order}
+            answers[seed] = {i: exact(linker.link(documents[i])) for i in order}
 
         threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        expected = {i: repr(linker.link(document)) for i, document in enumerate(documents)}
+        expected = {i: exact(linker.link(document)) for i, document in enumerate(documents)}
         assert answers == dict.fromkeys(range(4), expected)
 
 
@@ -452,15 +453,15 @@ def test_as_if_it_had_always_been_there(model_of, own_place, tmp_path, unseen):
     """A linker that saw changes come and go answers like one that was opened afterwards."""
     documents = [replace(d, id="") for d in unseen[::8]]
     with Linker.load(model_of("bibsg"), own_place) as linker:
-        first = repr(list(linker.pipe(documents)))
+        first = exact(list(linker.pipe(documents)))
         add(own_place, entities(tmp_path, NEW))
         linker.refresh()
-        changed = repr(list(linker.pipe(documents)))
+        changed = exact(list(linker.pipe(documents)))
         with Linker.load(model_of("bibsg"), own_place) as fresh:
-            assert repr(list(fresh.pipe(documents))) == changed
+            assert exact(list(fresh.pipe(documents))) == changed
         remove(own_place, ["Zorblax"])
         linker.refresh()
-        assert repr(list(linker.pipe(documents))) == first
+        assert exact(list(linker.pipe(documents))) == first
 
 
 # Small things
@@ -472,7 +473,7 @@ def test_what_a_linker_says_of_itself(linker):
 
 
 def test_calling_is_linking(linker):
-    assert repr(linker("Amman")) == repr(linker.link("Amman"))
+    assert exact(linker("Amman")) == exact(linker.link("Amman"))
 
 
 def test_part_shows_a_document_as_it_is_linked(linker, unseen):

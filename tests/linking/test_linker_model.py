@@ -28,6 +28,7 @@ from tests.boosting.test_model_file import (
     split,
     without_checksum,
 )
+from tests.helpers.exact import exact
 from tests.helpers.kb_worlds import build
 from tests.helpers.trained_linkers import QUICK
 
@@ -73,7 +74,7 @@ def test_saved_models_come_back(tmp_path, model_of, starter_kb, unseen, plan):
         Linker.load(given, starter_kb, settings).pipe(documents)
         for given in (model, tmp_path / "one")
     )
-    assert repr(list(one)) == repr(list(other))
+    assert exact(list(one)) == exact(list(other))
 
 
 def test_files_of_another_kind(tmp_path, model_of):

@@ -8,6 +8,7 @@ from dataclasses import FrozenInstanceError, asdict, fields, replace
 import pytest
 
 from sgtb.linking.links import Link, LinkedDocument, Request, Span, joined
+from tests.helpers.exact import exact
 from tests.helpers.trained_linkers import spans_of
 
 
@@ -54,7 +55,7 @@ def test_nothing_is_made_until_it_is_asked_for(documents):
 
 def test_they_say_what_constructed_ones_say(documents):
     for one, other in zip(*documents, strict=True):
-        assert repr(one) == repr(other)
+        assert exact(one) == exact(other)
         assert asdict(one)["id"] == other.id
         assert one.to_dict() == other.to_dict()
         assert hash(one.links[:0]) == hash(other.links[:0])
@@ -84,9 +85,9 @@ def test_they_go_to_another_process(documents, through, read):
     for one, other in zip(*documents, strict=True):
         if read:
             assert all(isinstance(link.candidates, tuple) for link in one.links)
-        assert repr(through(one)) == repr(through(other)) == repr(other)
-        assert repr(through(one.links)) == repr(other.links)
-        assert repr(through(replace(one, id="new"))) == repr(replace(other, id="new"))
+        assert exact(through(one)) == exact(through(other)) == exact(other)
+        assert exact(through(one.links)) == exact(other.links)
+        assert exact(through(replace(one, id="new"))) == exact(replace(other, id="new"))
 
 
 def test_they_are_frozen(documents):
@@ -110,7 +111,7 @@ def test_a_constructed_one_has_what_it_was_given():
 def test_the_parts_of_a_document_are_joined(documents):
     columns = [document._packed[0] for document in documents[0]]
     whole = LinkedDocument("", joined(columns).links())
-    assert repr(whole.links) == repr(tuple(x for d in documents[1] for x in d.links))
+    assert exact(whole.links) == exact(tuple(x for d in documents[1] for x in d.links))
 
 
 def test_threads_may_read_the_same(linker_of, unseen):
@@ -120,7 +121,7 @@ def test_threads_may_read_the_same(linker_of, unseen):
     results = []
 
     def read():
-        results.append(repr([document.to_dict() for document in linked]))
+        results.append(exact([document.to_dict() for document in linked]))
 
     threads = [threading.Thread(target=read) for _ in range(4)]
     for thread in threads:

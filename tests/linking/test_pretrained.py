@@ -19,6 +19,7 @@ from sgtb.linking import pretrained
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.model_card import model_card
+from tests.helpers.exact import exact
 from tests.helpers.kb_worlds import build, write_lines
 
 TEXT = "Jordan passed, Pippen scored, and the Bulls beat Utah. Amman is in Jordan."
@@ -45,7 +46,7 @@ def test_a_linker_comes_back(linker_of, own, tmp_path):
     own.rename(tmp_path / "moved")
     settings = LinkerSettings(reasons=True, candidates=3)
     with Linker.from_pretrained(tmp_path / "moved", settings) as again:
-        assert repr(again.link(TEXT)) == repr(linker_of(reasons=True, candidates=3).link(TEXT))
+        assert exact(again.link(TEXT)) == exact(linker_of(reasons=True, candidates=3).link(TEXT))
         assert again.kb.path == tmp_path / "moved" / "kb"
     assert check(tmp_path / "moved" / "kb").ok
 
@@ -81,7 +82,7 @@ def test_without_its_knowledge_base(linker, starter_place, tmp_path):
     with pytest.raises(ModelFileError, match="thin: written without its knowledge base; say which"):
         Linker.from_pretrained(tmp_path / "thin")
     with Linker.from_pretrained(tmp_path / "thin", kb=starter_place) as again:
-        assert repr(again.link(TEXT)) == repr(linker.link(TEXT))
+        assert exact(again.link(TEXT)) == exact(linker.link(TEXT))
 
 
 def test_another_knowledge_base(own, tmp_path):
@@ -112,11 +113,11 @@ def test_a_folder_is_replaced(linker, linker_of, own, tmp_path):
     assert json.loads((own / "config.json").read_text())["plan"] == "local"
     assert [path.name for path in tmp_path.iterdir()] == ["own"]
     with Linker.from_pretrained(own) as open_one:
-        expected = repr(open_one.link(TEXT))
+        expected = exact(open_one.link(TEXT))
         open_one.save_pretrained(own)  # over what it reads from
-        assert repr(open_one.link(TEXT)) == expected
+        assert exact(open_one.link(TEXT)) == expected
     with Linker.from_pretrained(own) as again:
-        assert repr(again.link(TEXT)) == expected
+        assert exact(again.link(TEXT)) == expected
 
 
 def test_an_empty_folder_is_filled(linker, tmp_path):
@@ -255,7 +256,7 @@ def test_several_at_once(linker, tmp_path):
         thread.join()
     for i in range(3):
         with Linker.from_pretrained(tmp_path / str(i)) as again:
-            assert repr(again.link(TEXT)) == repr(linker.link(TEXT))
+            assert exact(again.link(TEXT)) == exact(linker.link(TEXT))
 
 
 # What is read is not trusted
@@ -363,10 +364,10 @@ def test_what_was_measured_is_in_the_card():
         }
     )
     for line in (
-        "| accuracy | 0.9123 |", "| mentions | 4,485 |", "| NIL | – |", "| bad | – |",
-        "### by type", "|  | n | share |", "| PER | 3 | 0.5000 |", "| LOC | 4 |  |",
-        "### models", "#### a", "|  | deeper |", "| deep | 1.0000 |",
-        "| set | ok | at |", r"| x\|y | yes |  |", "| z |  | 0.2500, 0.5000 |", "| names | a, b |",
+        "| accuracy | 91.2 % |", "| mentions | 4,485 |", "| NIL | – |", "| bad | – |",
+        "### by type", "|  | n | share |", "| PER | 3 | 50.0 % |", "| LOC | 4 |  |",
+        "### models", "#### a", "|  | deeper |", "| deep | 1 |",
+        "| set | ok | at |", r"| x\|y | yes |  |", "| z |  | 0.25, 0.5 |", "| names | a, b |",
     ):  # fmt: skip
         assert line in text.splitlines(), line
 
@@ -388,10 +389,10 @@ def test_what_sgtb_evaluate_found_is_summed_up():
     lines = text.partition("## Evaluation")[2].splitlines()
     for line in (
         "### test", "12 documents, 1,234 mentions, 3 of them NIL.",
-        "| own | 0.9500 (0.5000 to 1.0000) | 0.2500 | 0.7500 | 0.5000 | 0.6000 | – | 0.8750 "
-        "| 0.0125 |",
-        "| prior | 0.6000 | – | – | – | – | – | – | – |",
-        "Accuracy of own by type:", "| PER | 0.5000 | 2 |",
+        "| own | 95.0 % (50.0 % to 100.0 %) | 25.0 % | 75.0 % | 50.0 % | 60.0 % | – | 87.5 % "
+        "| 1.2 % |",
+        "| prior | 60.0 % | – | – | – | – | – | – | – |",
+        "Accuracy of own by type:", "| PER | 50.0 % | 2 |",
     ):  # fmt: skip
         assert line in lines, line
     assert "bins" not in text
@@ -402,7 +403,8 @@ def test_a_real_evaluation_fits_the_card(linker, starter):
     measured = evaluate_linkers({"own": linker}, {"dev": starter["dev"][:10]}).to_dict()
     text = card(measured)
     row = next(line for line in text.splitlines() if line.startswith("| own |"))
-    assert f"{measured['sets']['dev']['systems']['own']['accuracy']['micro']:.4f} (" in row
+    accuracy = measured["sets"]["dev"]["systems"]["own"]["accuracy"]["micro"]
+    assert f"| {100 * accuracy:.1f} % (" in row
     assert row.count("–") <= 1, "nothing but NIL, of which there is none, is unknown"
 
 
@@ -414,7 +416,34 @@ def test_a_card_shows_strange_names_as_they_are():
 
 
 def test_a_card_says_when_nothing_is_linked():
-    assert "| NIL below a confidence of | 0.2500 |" in card().splitlines()
+    odds = "where no link is 1.5 times likelier than the best entity"
+    assert f"| NIL | {odds}, or below a confidence of 25.0 % |" in card().splitlines()
+    never = card(nil="never", nil_threshold=0.0)
+    assert "| NIL | never, if there are candidates |" in never.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("found", "line"),
+    [
+        (
+            {"mentions": 15, "right": 12, "precision": 0.8, "log_loss": 0.3, "odds": 1.0},
+            "chosen on 15 left-out mentions: too few to trust; 80.0 % answers right (54.8 % to "
+            "93.0 %), precision of links 80.0 %",
+        ),
+        (
+            {"mentions": 2544, "right": 2544, "precision": None},
+            "chosen on 2,544 left-out mentions; 100.0 % answers right (99.8 % to 100.0 %)",
+        ),
+        ({"mentions": 0, "right": 0}, "default: no left-out mentions to choose by"),
+    ],
+    ids=["few", "many", "none"],
+)
+def test_a_card_says_in_words_what_confidence_was_chosen_by(found, line):
+    origin = {"calibration": found, "mention detection": {"chosen": "rules", "rules F1": 0.00001}}
+    lines = card(origin=origin).splitlines()
+    assert f"- calibration: {line}" in lines
+    assert "- mention detection: chosen rules, rules F1 \\<0.1 %" in lines
+    assert "0.0000" not in "".join(lines)
 
 
 def test_a_card_without_knowledge_base():

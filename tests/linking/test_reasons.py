@@ -12,6 +12,7 @@ from sgtb.linking import pipeline
 from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.chunks import split_into_chunks
+from tests.helpers.exact import exact
 from tests.helpers.trained_linkers import PLANS, spans_of
 
 ALL = 1000
@@ -177,4 +178,4 @@ def test_without_reasons_the_links_are_the_same(linker_of, unseen):
             assert plain.reasons == ()
             assert math.isnan(plain.lead)
             for field in ("entity", "confidence", "candidates", "runner_up"):
-                assert repr(getattr(link, field)) == repr(getattr(plain, field))
+                assert exact(getattr(link, field)) == exact(getattr(plain, field))

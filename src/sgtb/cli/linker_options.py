@@ -11,21 +11,38 @@ from sgtb.cli.importing import imported
 from sgtb.linking.mentions.mention_settings import MentionSettings
 
 if TYPE_CHECKING:
+    from sgtb.cli.views.link_view import Describe
+    from sgtb.kb.knowledge_base import KnowledgeBase
     from sgtb.linking.link_options import LinkerSettings
     from sgtb.linking.linker import Linker
+
+STARTER = "starter"
+"""Name of the bundled model, with its knowledge base unless another is given."""
+
+
+def existing_model(value: Any) -> Any:
+    """Return the value of --model, one path or several; raises a usage error if one is missing."""
+    for path in value if isinstance(value, list) else [value]:
+        if path is not None and str(path) != STARTER and not path.exists():
+            raise typer.BadParameter(
+                f"{path}: no such file or folder; `{STARTER}` is the bundled model"
+            )
+    return value
+
 
 Model = Annotated[
     Path | None,
     typer.Option(
-        "--model", metavar="FILE|DIR", exists=True,
-        help="A model file (with --kb), or a folder of `sgtb pack`. Default: the bundled starter.",
+        "--model", metavar="FILE|DIR|starter", callback=existing_model,
+        help="A model file (with --kb), a folder of `sgtb pack`, or `starter`, the bundled one. "
+        "Default: starter.",
     ),
 ]  # fmt: skip
 Kb = Annotated[
     Path | None,
     typer.Option(
         "--kb", metavar="DIR", exists=True, file_okay=False,
-        help="Folder of the knowledge base of the model.",
+        help="Folder of the knowledge base. Without --model, the starter's model links to it.",
     ),
 ]  # fmt: skip
 AsText = Annotated[
@@ -59,12 +76,25 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 MIN_LINK_PROBABILITY = MentionSettings().min_link_probability
 
 
-def check_pair(model: Path | None, kb: Path | None) -> None:
-    """Raise a usage error if only one of model and knowledge base is given."""
-    if model is None and kb is not None:
-        raise typer.BadParameter("--kb needs --model; without both, the starter is used")
-    if kb is None and model is not None and not model.is_dir():
-        raise typer.BadParameter("--model needs --kb; without both, the starter is used")
+def check_pair(model: Path | None, kb: Path | None, quiet: bool = False) -> None:
+    """Raise a usage error for a model file without a knowledge base.
+
+    A knowledge base without a model is used with the starter's, with a note on standard error.
+    """
+    if model is None and kb is not None and not quiet:
+        print(f"no --model given: the starter's model links to {kb}", file=sys.stderr)
+    if kb is None and model is not None and str(model) != STARTER and not model.is_dir():
+        raise typer.BadParameter("--model needs --kb, unless it is a packed folder or `starter`")
+
+
+def describer(kb: "KnowledgeBase") -> "Describe":
+    """Return a function from the id of an entity to its description."""
+
+    def describe(id: str) -> str:
+        number = kb.number(id)
+        return "" if number is None else kb.description_of(number)
+
+    return describe
 
 
 def linker_settings(

@@ -12,12 +12,19 @@ from typer.core import TyperGroup
 import sgtb
 from sgtb.cli.importing import imported
 from sgtb.core.errors import EntityListError, SgtbError
+from sgtb.core.files import FULL
 
-COMMANDS = (
-    "link", "explain", "serve", "train", "tune", "evaluate", "pack", "convert", "wikipedia", "plan",
-)  # fmt: skip
+STAGES = {
+    "Link": ("link", "explain"),
+    "Build": ("kb", "wikipedia", "plan"),
+    "Train": ("train", "tune", "learner"),
+    "Judge": ("evaluate", "corpus", "convert"),
+    "Serve and share": ("serve", "pack"),
+}
+"""Commands and groups by the stage of work at which they are used, as `sgtb --help` lists them."""
+COMMANDS = tuple(name for names in STAGES.values() for name in names)
 GROUPS = ("corpus", "kb", "learner")
-"""Command groups."""
+"""Commands that have commands of their own."""
 _MODULES = {"kb": "kb_group"}
 """Modules named differently from their command."""
 
@@ -56,17 +63,42 @@ class LazyGroup(CleanGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of commands and groups."""
-        return [*COMMANDS, *GROUPS]
+        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command."""
-        if cmd_name not in (*COMMANDS, *GROUPS):
+        if cmd_name not in COMMANDS:
             return None
         app = imported(f"sgtb.cli.commands.{_MODULES.get(cmd_name, cmd_name)}").app
         make = typer.main.get_group if cmd_name in GROUPS else typer.main.get_command
         command = make(app)
         command.name = cmd_name
+        command.short_help = _first_line(command.help)
+        if cmd_name in GROUPS:
+            command.short_help += f" Commands: {', '.join(_leaves(command))}."
         return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by stage, as `sgtb --help` shows them."""
+        for stage, names in STAGES.items():
+            with formatter.section(stage):
+                rows = [(name, self.get_command(ctx, name).short_help) for name in names]
+                formatter.write_dl(rows, col_max=12)
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]
+
+
+def _leaves(command: Any, path: str = "") -> list[str]:
+    """Return the commands of a group, those of its groups after their names."""
+    if not hasattr(command, "commands"):
+        return [path]
+    return [
+        leaf
+        for name, own in command.commands.items()
+        for leaf in _leaves(own, f"{path} {name}".strip())
+    ]
 
 
 class Program(typer.Typer):
@@ -91,7 +123,7 @@ app = Program(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
 )
 
 
@@ -119,7 +151,9 @@ def main(
 def _line(error: BaseException) -> str:
     """Describe an error in one line."""
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
+        # Files name themselves; what is left on a full disk is what was printed.
+        unnamed = "standard output: " if error.errno in FULL else ""
+        where = f"{error.filename}: " if error.filename else unnamed
         return f"{where}{error.strerror}"
     text = " ".join(str(error).split())
     if isinstance(error, SgtbError):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgtb.core.errors import ModelFileError, ProblemsError
+from sgtb.core.intervals import FEW_MENTIONS, wilson_interval
 from sgtb.core.records import Document
 from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.registry import FORMATS, read_documents
@@ -166,7 +167,8 @@ class TrainingOptions:
         from sgtb.boosting.search.beam import SearchPlan
         from sgtb.linking.training.training_data import settings_for
 
-        base = settings_for(given.train.n_known, len(given.train.documents))
+        n_dev = given.dev.n_known
+        base = settings_for(given.train.n_known, len(given.train.documents), n_dev)
         trees = _stated(depth=self.depth, learning_rate=self.eta, min_leaf=self.min_leaf)
         own = _stated(
             folds=self.folds, nil_precision=self.nil_precision, hidden=self.hidden, fuzzy=self.fuzzy
@@ -294,7 +296,19 @@ def print_counts(given: TrainingInput, quiet: bool) -> TrainingInput:
                 f"base: {names}{more}; `sgtb corpus check` suggests others",
                 quiet,
             )
+    _warn_of_few(given.dev.n_known, quiet)
     return given
+
+
+def _warn_of_few(n: int, quiet: bool) -> None:
+    """Warn if dev is too small to choose by, with the interval of an accuracy of 90 %."""
+    if 0 < n < FEW_MENTIONS:
+        low, high = wilson_interval(round(0.9 * n), n)
+        say(
+            f"warning: dev has {n} mention{'' if n == 1 else 's'} with a known entity, too few to "
+            f"choose by: 90 % right may be {low:.0%} to {high:.0%}; the simpler settings are kept",
+            quiet,
+        )
 
 
 def say(line: str, quiet: bool) -> None:

@@ -55,6 +55,10 @@ class JobError(SgtbError, ValueError):
     """A job folder of another job, an input that changed, or a part that cannot be finished."""
 
 
+class MainGuardError(SgtbError, RuntimeError):
+    """A script starts worker processes while they import it; names the missing guard."""
+
+
 class MissingExtraError(SgtbError, ImportError):
     """A package is not installed; names the extra that contains it."""
 

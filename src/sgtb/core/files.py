@@ -16,6 +16,8 @@ from typing import Any, BinaryIO, cast
 
 from sgtb.core.limits import FileLimits
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of writes to a full disk, or beyond a limit."""
 _GZIP = b"\x1f\x8b\x08"
 _BZIP2 = b"BZh91AY&SY"
 _XZ = b"\xfd7zXZ\0"
@@ -45,7 +47,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     delete_leftovers(target)
     temporary = beside(target)
     try:
-        with _locked_file(temporary) as file:
+        with naming(target), _locked_file(temporary) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -136,6 +138,17 @@ def exchange(one: Path, other: Path) -> bool:
     if hasattr(library, "renamex_np"):  # macOS
         return bool(library.renamex_np(*names, _EXCHANGE) == 0)
     return False
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name a file in errors of a full disk, which do not name it themselves."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

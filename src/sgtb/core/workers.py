@@ -1,15 +1,25 @@
 """Worker processes: spawned, ignoring Ctrl-C, and ending with their parent."""
 
 import os
+import re
+import select
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import current_process, get_context, parent_process
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from sgtb.core.errors import MainGuardError, SgtbError
+
+_NO_GUARD = 77
+"""Exit code of a worker whose main script starts workers when it is imported."""
+_QUIET_SECONDS = 1.0
+"""Time without start data after which all of them are read."""
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
@@ -23,6 +33,11 @@ def worker_pool(
 
     begin  called in each process, with the arguments, before its first task
     """
+    if getattr(current_process(), "_inheriting", False):
+        # A worker imports the main script, which has no guard and calls this again. Nothing is
+        # printed here: the process that started the worker reports it once.
+        _drain_start_data()
+        os._exit(_NO_GUARD)
     return ProcessPoolExecutor(
         workers, get_context("spawn"), initializer=_begin_work, initargs=(begin, arguments)
     )
@@ -71,6 +86,40 @@ class _ProcessPool:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
+def _drain_start_data() -> None:
+    """Read what the parent still writes to start this process, so that it does not block forever.
+
+    The parent holds both ends of the pipe and would not see this process end.
+    """
+    handle = re.search(r"pipe_handle=(\d+)", " ".join(sys.orig_argv))
+    if os.name != "posix" or handle is None:
+        return
+    pipe = int(handle[1])
+    while select.select([pipe], [], [], _QUIET_SECONDS)[0] and os.read(pipe, 1 << 20):
+        pass
+
+
+def pool_error(pool: ProcessPoolExecutor, otherwise: str) -> SgtbError:
+    """Return the error of a broken pool: a missing guard, or what the caller says."""
+    processes = getattr(pool, "_processes", None) or {}
+    if not any(process.exitcode == _NO_GUARD for process in list(processes.values())):
+        return SgtbError(otherwise)
+    before = sys.excepthook
+
+    def print_line(kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, MainGuardError):
+            print(f"sgtb: {error}", file=sys.stderr)
+        else:
+            before(kind, error, traceback)
+
+    sys.excepthook = print_line  # one line instead of a traceback, if nobody handles it
+    script = getattr(sys.modules.get("__main__"), "__file__", None) or "the script"
+    return MainGuardError(
+        f"{script}: worker processes import it; put its calls under "
+        '`if __name__ == "__main__":`, or use one process'
+    )
+
+
 def ordered_results(
     function: Callable[[T], R], items: Iterable[T], workers: int, pool: TaskPool | None = None
 ) -> Generator[R, None, None]:
@@ -101,6 +150,8 @@ def _pooled(
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+    except BrokenProcessPool:
+        raise pool_error(pool, "a worker process ended, perhaps out of memory") from None
     finally:
         for task in pending:
             task.cancel()

@@ -21,7 +21,7 @@ from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.columns import Extent
 from sgtb.kb.layout import COLUMNS, FORMAT, MAX_DIMENSIONS, NAMES
 
-MAP_SIZE = 1 << 38
+MAP_SIZE = 1 << (34 if os.name == "nt" else 38)  # Windows may reserve it on disk
 """Reserved address space, the limit of names.mdb."""
 _DATABASES = (b"ids", b"names", b"words", b"rows")
 _STATE = b"state"

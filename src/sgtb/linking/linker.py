@@ -6,57 +6,64 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sgtb.core.errors import RequestError, SettingsError, SgtbError
-from sgtb.core.records import Document
+from sgtb.core.errors import ModelFileError, SettingsError, SgtbError
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.entities.entity_source import KbSource
 from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.links import LinkedDocument, Request
+from sgtb.linking.links import LinkedDocument
 from sgtb.linking.mentions.chunks import Chunk
-from sgtb.linking.pipeline import Linkable, LinkPipeline
+from sgtb.linking.pipeline import LinkPipeline
+from sgtb.linking.request_forms import Linkable, check_many
 
 if TYPE_CHECKING:
     from sgtb.linking.parallel import WorkerPool
+
+STARTER = "starter"
+"""Name of the model and knowledge base of the package."""
+ModelSource = str | os.PathLike[str] | LinkerModel
+KbSourcePath = str | os.PathLike[str] | KnowledgeBase
 
 
 class Linker:
     """Links texts to the entities of a knowledge base. Thread-safe."""
 
     def __init__(
-        self, model: LinkerModel, kb: KnowledgeBase, settings: LinkerSettings | None = None
+        self,
+        model: ModelSource | None = None,
+        kb: KbSourcePath | None = None,
+        settings: LinkerSettings | None = None,
     ) -> None:
-        model.check(KbSource(kb).evidence, kb.path)
-        self.model, self.kb, self.settings = model, kb, settings or LinkerSettings()
-        self.pipeline = LinkPipeline(model, kb, self.settings)
+        """Load a model and open a knowledge base; raise if they do not fit.
+
+        model  a model, its file, a folder of `save_pretrained`, or "starter"; None: the starter
+        kb     a knowledge base or its folder; None: that of the model's folder
+        """
+        self.model, self.kb = _loaded(model, kb)
+        self.model.check(KbSource(self.kb).evidence, self.kb.path)
+        self.settings = settings or LinkerSettings()
+        self.pipeline = LinkPipeline(self.model, self.kb, self.settings)
         self._closed = False
         self._workers: WorkerPool | None = None
 
     @classmethod
     def load(
-        cls,
-        model: str | os.PathLike[str] | LinkerModel,
-        kb: str | os.PathLike[str] | KnowledgeBase,
-        settings: LinkerSettings | None = None,
+        cls, model: ModelSource, kb: KbSourcePath, settings: LinkerSettings | None = None
     ) -> "Linker":
         """Load a model file and open a knowledge base; raise if they do not fit."""
-        trained = model if isinstance(model, LinkerModel) else LinkerModel.load(model)
-        opened = kb if isinstance(kb, KnowledgeBase) else KnowledgeBase.open(kb)
-        return cls(trained, opened, settings)
+        return cls(model, kb, settings)
 
     @classmethod
     def starter(cls, settings: LinkerSettings | None = None) -> "Linker":
         """Load the small model and knowledge base of the package."""
-        from sgtb.starter import KB, MODEL
-
-        return cls.load(MODEL, KB, settings)
+        return cls(STARTER, None, settings)
 
     @classmethod
     def from_pretrained(
         cls,
         folder: str | os.PathLike[str],
         settings: LinkerSettings | None = None,
-        kb: str | os.PathLike[str] | KnowledgeBase | None = None,
+        kb: KbSourcePath | None = None,
     ) -> "Linker":
         """Load a folder that `save_pretrained` wrote.
 
@@ -65,28 +72,17 @@ class Linker:
         from sgtb.linking.pretrained import find_pretrained
 
         found = find_pretrained(folder)
-        return cls.load(found.model, found.kb_or(kb), settings)
+        return cls(found.model, found.kb_or(kb), settings)
 
     @classmethod
     def open(
         cls,
-        model: str | os.PathLike[str] | None = None,
-        kb: str | os.PathLike[str] | None = None,
+        model: ModelSource | None = None,
+        kb: KbSourcePath | None = None,
         settings: LinkerSettings | None = None,
     ) -> "Linker":
         """Load a model file with its knowledge base or a packed folder; by default the starter."""
-        if model is None:
-            if kb is not None:
-                raise SettingsError(f"the knowledge base {kb} needs a model")
-            return cls.starter(settings)
-        if os.path.isdir(model):
-            return cls.from_pretrained(model, settings, kb)
-        if kb is None:
-            raise SettingsError(
-                f"the model {model} needs a knowledge base; only a folder of "
-                "Linker.save_pretrained has its own"
-            )
-        return cls.load(model, kb, settings)
+        return cls(model, kb, settings)
 
     def save_pretrained(
         self,
@@ -103,12 +99,14 @@ class Linker:
 
         save_pretrained(folder, self.model, self.kb, evaluation, kb)
 
-    def __call__(self, text: str) -> LinkedDocument:
-        """Link a text."""
-        return self.link(text)
+    def __call__(self, document: Linkable, options: LinkOptions | None = None) -> LinkedDocument:
+        """Link a document, as `link` does."""
+        return self.link(document, options)
 
     def link(self, document: Linkable, options: LinkOptions | None = None) -> LinkedDocument:
         """Link a text, a request with given spans, or a document with its own tokens.
+
+        A missing value has no links; the entities of a spaCy Doc are given spans.
 
         options  for this call; None: those of the linker's settings
         """
@@ -119,6 +117,7 @@ class Linker:
     ) -> list[LinkedDocument]:
         """Link documents together: faster than one by one, with the same links."""
         self._check_open()
+        check_many(documents, "link_many")
         with _no_collection():
             return self.pipeline.link(documents, options or self.settings)
 
@@ -129,12 +128,16 @@ class Linker:
 
         jobs  worker processes, kept for the next call
         """
-        from sgtb.linking.parallel import WorkerPool, batches
-
         if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
             raise SettingsError(f"jobs must be a whole number from 1 up, not {jobs!r}")
-        if isinstance(documents, str | Request | Document):
-            raise RequestError("pipe takes an iterable of documents; use `link` for one document")
+        check_many(documents, "pipe")
+        return self._piped(documents, jobs, options)
+
+    def _piped(
+        self, documents: Iterable[Linkable], jobs: int, options: LinkOptions | None
+    ) -> Iterator[LinkedDocument]:
+        from sgtb.linking.parallel import WorkerPool, batches
+
         if jobs == 1:
             for batch in batches(documents):
                 yield from self.link_many(batch, options)
@@ -183,6 +186,30 @@ class Linker:
 
     def __repr__(self) -> str:
         return f"Linker({self.kb!r}, {self.model.forest.plan.name})"
+
+
+def _loaded(
+    model: ModelSource | None, kb: KbSourcePath | None
+) -> tuple[LinkerModel, KnowledgeBase]:
+    """Return the model and the knowledge base of the arguments of a linker."""
+    if model is None or model == STARTER or str(model) == STARTER:
+        from sgtb.starter import KB, MODEL
+
+        model, kb = MODEL, KB if kb is None else kb
+    elif not isinstance(model, LinkerModel) and not os.path.exists(model):
+        raise ModelFileError(f"{model}: no such file or folder; {STARTER!r} is the bundled model")
+    elif not isinstance(model, LinkerModel) and os.path.isdir(model):
+        from sgtb.linking.pretrained import find_pretrained
+
+        found = find_pretrained(model)
+        model, kb = found.model, found.kb_or(kb)
+    if kb is None:
+        raise SettingsError(
+            f"the model {model!s:.80} needs a knowledge base; only a folder of "
+            "Linker.save_pretrained has its own"
+        )
+    trained = model if isinstance(model, LinkerModel) else LinkerModel.load(model)
+    return trained, kb if isinstance(kb, KnowledgeBase) else KnowledgeBase.open(kb)
 
 
 @contextmanager

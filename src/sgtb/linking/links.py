@@ -1,5 +1,6 @@
 """Links: requests and answers of a linker."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -8,6 +9,12 @@ from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from sgtb.core.records import Record, from_columns
+
+if TYPE_CHECKING:
+    from sgtb.linking.link_export import Displacy, FrameLibrary
+
+_SHOWN = 60
+"""Characters of a text in its representation."""
 
 Found = Literal[
     "given", "exact", "variant", "longer name", "abbreviation", "acronym", "training",
@@ -34,17 +41,42 @@ class Span(Record):
     candidates: tuple[str, ...] | None = None
 
 
+SpanLike = Span | tuple[int, int]
+"""A span, or its start and end. A spaCy `Span` is accepted, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request(Record):
     """A text to be linked.
 
-    spans  its mentions; None: detected
+    spans  its mentions; None: detected. Pairs of start and end and spaCy spans become `Span`
     id     copied to the answer
     """
 
     text: str
     spans: tuple[Span, ...] | None = None
     id: str = ""
+
+    if TYPE_CHECKING:  # the generated constructor accepts more than the field holds
+
+        def __init__(
+            self, text: str, spans: Iterable[SpanLike | Any] | None = None, id: str = ""
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        if isinstance(self.spans, tuple | list):
+            object.__setattr__(self, "spans", tuple(map(_span, self.spans)))
+
+
+def _span(given: Any) -> Any:
+    """Return a span from any accepted form; others are returned unchanged and refused later."""
+    if isinstance(given, Span):
+        return given
+    if isinstance(given, tuple | list) and len(given) == 2:
+        return Span(*given)
+    if hasattr(given, "start_char") and hasattr(given, "end_char"):
+        return Span(given.start_char, given.end_char)
+    return given
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +135,7 @@ class _Packed(Record):
             return value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Link(_Packed):
     """A mention and its entity.
 
@@ -141,6 +173,22 @@ class Link(_Packed):
         if name == "candidates":
             return columns.alternatives(*candidates)
         return columns.reasons(*reasons)
+
+    def __repr__(self) -> str:
+        answer = "NIL" if self.entity is None else f"{self.title} ({self.entity})"
+        if self.entity == self.title:
+            answer = self.title
+        return f"<Link {self.text!r} [{self.start}:{self.end}] {answer}, {self.confidence:.0%}>"
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def to_span(self, doc: Any) -> Any:
+        """Return the mention as a `Span` of a spaCy `Doc` of the same text, with type and id."""
+        from sgtb.linking.link_export import spacy_span
+
+        return spacy_span(self, doc)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; NaN becomes None."""
@@ -278,7 +326,7 @@ def _numbers(column: bytes, kind: Literal["q", "d", "f"]) -> list[Any]:
     return memoryview(column).cast(kind).tolist()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LinkedDocument(_Packed):
     """A text with its links, in text order, without overlaps."""
 
@@ -304,10 +352,46 @@ class LinkedDocument(_Packed):
             return LinkedDocument, (self.text, self.links, self.id)
         return _unpacked, (self.text, self.id, *packed[0])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data without the text."""
+    def __repr__(self) -> str:
+        named = f" {self.id!r}" if self.id else ""
+        text = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]}…"
+        n = len(self.links)
+        return f"<LinkedDocument{named} {text!r}, {n:,} link{'' if n == 1 else 's'}>"
+
+    def _repr_html_(self) -> str:
+        """Return the text with its links marked, for notebooks."""
+        from sgtb.linking.link_export import marked_html
+
+        return marked_html(self)
+
+    def to_dict(self, text: bool = True) -> dict[str, Any]:
+        """Return plain data, which `sgtb train` reads as an annotated document."""
         named = {"id": self.id} if self.id else {}
-        return {**named, "links": [link.to_dict() for link in self.links]}
+        read = {"text": self.text} if text else {}
+        return {**named, **read, "links": [link.to_dict() for link in self.links]}
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON on one line."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def to_frame(self, library: "FrameLibrary | None" = None) -> Any:
+        """Return a data frame with a row per link.
+
+        library  "pandas" or "polars"; None: the one that is installed, pandas if both are
+        """
+        from sgtb.linking.link_export import link_frame
+
+        return link_frame(self, library)
+
+    def to_displacy(self) -> "Displacy":
+        """Return the input of `spacy.displacy.render(..., style="ent", manual=True)`."""
+        from sgtb.linking.link_export import displacy_input
+
+        return displacy_input(self)
+
+    def to_spans(self, doc: Any) -> list[Any]:
+        """Return the links as spans of a spaCy `Doc` of the same text."""
+        return [link.to_span(doc) for link in self.links]
 
 
 def linked(text: str, id: str, columns: LinkColumns) -> LinkedDocument:

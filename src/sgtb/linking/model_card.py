@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sgtb.core.intervals import FEW_MENTIONS, wilson_interval
+
 _FRONT = """---
 library_name: sgtb
 pipeline_tag: token-classification
@@ -25,6 +27,8 @@ _LIMITS = """\
   the front matter before you publish this folder.
 """
 _MARKS = re.compile(r"([\\`*_\[\]<>|#])")
+_SHARES = re.compile(r"accuracy|precision|recall|\bf1\b|share|calibration error|\bece\b", re.I)
+"""Names of measures that are shares."""
 _DEEPEST = 6
 """Lowest heading level of Markdown."""
 
@@ -50,7 +54,7 @@ def model_card(
             "## Use\n",
             *_use(name, config),
             "## Training data\n",
-            *_list(origin, "Not stated."),
+            *_list(_readable(origin), "Not stated."),
             "## Knowledge base\n",
             *_list({**_counts(kb), **kb.get("origin", {})}, "Not stated."),
             "## Evaluation\n",
@@ -70,11 +74,58 @@ def _what_it_is(config: Mapping[str, Any], kb: Mapping[str, Any]) -> Iterator[st
     rows = {
         "search plan": config["plan"], "beam width": config["beam_width"],
         "trees": config["trees"], "evidence": ", ".join(config["evidence"]) or "names only",
-        "NIL": config["nil"], "NIL if likelier by": config["nil_odds"],
-        "NIL below a confidence of": config["nil_threshold"],
+        "NIL": _nil_rule(config),
         "written by": f"sgtb {config['version']}",
     }  # fmt: skip
     yield from _table(("", ""), list(rows.items()))
+
+
+def _nil_rule(config: Mapping[str, Any]) -> str:
+    """Return when a mention with candidates gets no link."""
+    rules = []
+    if config["nil"] == "candidate":
+        odds = config["nil_odds"]
+        times = "" if odds == 1 else f"{odds:.3g} times "
+        rules.append(f"where no link is {times}likelier than the best entity")
+    if config["nil_threshold"]:
+        rules.append(f"below a confidence of {_share(config['nil_threshold'])}")
+    return ", or ".join(rules) or "never, if there are candidates"
+
+
+def _readable(origin: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the description of the training data with its measures in words."""
+    words = {"calibration": _calibration, "mention detection": _detection}
+    return {
+        key: words[key](value) if key in words and isinstance(value, Mapping) else value
+        for key, value in origin.items()
+    }
+
+
+def _calibration(found: Mapping[str, Any]) -> str:
+    """Return how confidence and NIL rule were chosen."""
+    n, right = found.get("mentions") or 0, found.get("right") or 0
+    if not n:
+        return "default: no left-out mentions to choose by"
+    few = ": too few to trust" if n < FEW_MENTIONS else ""
+    low, high = wilson_interval(right, n)
+    line = (
+        f"chosen on {_counted(n, 'left-out mention')}{few}; {_share(right / n)} answers right "
+        f"({_share(low)} to {_share(high)})"
+    )
+    precision = found.get("precision")
+    return line if precision is None else f"{line}, precision of links {_share(precision)}"
+
+
+def _detection(found: Mapping[str, Any]) -> str:
+    """Return the measures of mention detection; shares in percent."""
+    return ", ".join(
+        f"{_plain(key)} {_share(value) if isinstance(value, float) else _value(value)}"
+        for key, value in found.items()
+    )
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _use(name: str, config: Mapping[str, Any]) -> Iterator[str]:
@@ -132,11 +183,10 @@ def _sets(sets: Mapping[str, Any]) -> Iterator[str]:
 def _summary(scores: Mapping[str, Any]) -> dict[str, Any]:
     """Return the main figures of a system."""
     low, high = _dig(scores, "accuracy", "low"), _dig(scores, "accuracy", "high")
-    accuracy = _value(_dig(scores, "accuracy", "micro"))
+    accuracy = _share(_dig(scores, "accuracy", "micro"))
     if low is not None and high is not None:
-        accuracy += f" ({_value(low)} to {_value(high)})"
-    return {
-        "in-KB accuracy": accuracy,
+        accuracy += f" ({_share(low)} to {_share(high)})"
+    shares = {
         "Bag-of-Title F1": _dig(scores, "titles", "f1"),
         "precision": _dig(scores, "links", "precision"),
         "recall": _dig(scores, "links", "recall"),
@@ -145,6 +195,7 @@ def _summary(scores: Mapping[str, Any]) -> dict[str, Any]:
         "candidate recall": _dig(scores, "candidate_recall", "of_known"),
         "calibration error": _dig(scores, "calibration", "ece"),
     }
+    return {"in-KB accuracy": accuracy, **{name: _share(value) for name, value in shares.items()}}
 
 
 def _dig(record: Any, *keys: str) -> Any:
@@ -158,7 +209,7 @@ def _measured(record: Mapping[str, Any], level: int) -> Iterator[str]:
     """Yield names and numbers as a table, and nested ones below it."""
     single = [(k, v) for k, v in record.items() if not isinstance(v, Mapping) and not _rows(v)]
     if single:
-        yield from _table(("measure", "value"), single)
+        yield from _table(("measure", "value"), [(k, _measure(k, v)) for k, v in single])
     for key, value in record.items():
         rows = _rows(value)
         if not rows and not isinstance(value, Mapping):
@@ -187,7 +238,7 @@ def _rows(value: Any) -> Sequence[Mapping[str, Any]]:
 def _wide(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield records as a table with a column per key."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    yield from _table(columns, [[row.get(key, "") for key in columns] for row in rows])
+    yield from _table(columns, [[_measure(k, row.get(k, "")) for k in columns] for row in rows])
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
@@ -197,8 +248,21 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[st
     yield ""
 
 
+def _measure(name: object, value: Any) -> Any:
+    """Return a measure in percent if its name says that it is a share."""
+    is_share = isinstance(value, float) and 0 <= value <= 1 and _SHARES.search(str(name))
+    return _share(value) if is_share else value
+
+
+def _share(value: Any) -> str:
+    """Format a share in percent; a positive one is not shown as 0."""
+    if not isinstance(value, int | float) or math.isnan(value):
+        return _value(value)
+    return "<0.1 %" if 0 < value < 0.0005 else f"{100 * value:.1f} %"
+
+
 def _value(value: Any) -> str:
-    """Format a value; numbers have four decimals."""
+    """Format a value; numbers have up to four significant digits."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, bool):
@@ -206,7 +270,7 @@ def _value(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:.4f}"
+        return f"{value:.4g}"
     if isinstance(value, list | tuple):
         return ", ".join(_value(item) for item in value) or "–"
     if isinstance(value, Mapping):

@@ -11,10 +11,10 @@ from typing import Any
 
 from sgtb.core.errors import SgtbError
 from sgtb.core.records import Document, UnannotatedDocument
-from sgtb.core.workers import submit, worker_pool
+from sgtb.core.workers import pool_error, submit, worker_pool
 from sgtb.linking.link_options import LinkOptions
 from sgtb.linking.links import LinkedDocument
-from sgtb.linking.pipeline import Linkable
+from sgtb.linking.request_forms import Linkable, as_request
 
 BATCH = 64
 """Documents linked together."""
@@ -48,8 +48,9 @@ class WorkerPool:
             for batch in _balanced_batches(documents, jobs):
                 if pool is not self._pool:
                     raise CancelledError
+                given = map(as_request, batch)
                 sent: list[Any] = [
-                    UnannotatedDocument(one) if isinstance(one, Document) else one for one in batch
+                    UnannotatedDocument(one) if isinstance(one, Document) else one for one in given
                 ]
                 running.append(submit(pool, _work, sent, options))
                 if len(running) > 2 * jobs:
@@ -62,11 +63,11 @@ class WorkerPool:
                 "refreshed, closed or used with another number of jobs meanwhile"
             ) from None
         except BrokenProcessPool:
+            error = pool_error(
+                pool, "a worker process ended while linking, perhaps out of memory: use fewer jobs"
+            )
             self.end()
-            raise SgtbError(
-                "a worker process ended while linking, perhaps out of memory: use fewer jobs. "
-                'Scripts must put their calls under `if __name__ == "__main__":`'
-            ) from None
+            raise error from None
         finally:
             for future in running:
                 future.cancel()

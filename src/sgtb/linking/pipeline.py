@@ -31,7 +31,7 @@ from sgtb.linking.features.schema import Schema
 from sgtb.linking.features.segmentation import segmented
 from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.links import LinkColumns, LinkedDocument, Request, joined, linked
+from sgtb.linking.links import LinkColumns, LinkedDocument, joined, linked
 from sgtb.linking.mentions.chunks import (
     Chunk,
     chunk_from_document,
@@ -41,6 +41,7 @@ from sgtb.linking.mentions.chunks import (
 from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil, nil_rows, score_column
 from sgtb.linking.problem_packing import Layout, Shortlist, pack, pair_table, shortlisted
+from sgtb.linking.request_forms import Linkable, as_request
 
 MENTIONS = 2_000
 """Mentions searched at a time, or slightly more; bounds the memory of long texts."""
@@ -49,7 +50,6 @@ _CANDIDATES_TO_RELEASE = 4_000
 _BEAM_WIDTHS = 4
 """Learners of different beam widths that are kept."""
 
-Linkable = str | Request | Document
 CountLookup = Callable[[CandidateTable], Longs]
 """From mentions to the counts of their names in training: i8[M, 2]."""
 
@@ -205,11 +205,7 @@ class LinkPipeline:
 
     def to_chunk(self, document: Linkable) -> Chunk:
         """Tokenize a document and find its mentions; drop its annotations."""
-        given = Request(document) if isinstance(document, str) else document
-        if not isinstance(given, Request | Document):
-            raise RequestError(
-                f"only a text, a Request or a Document can be linked, not {document!r:.80}"
-            )
+        given = as_request(document)
         most = self.settings.max_characters
         if isinstance(given.text, str) and len(given.text) > most:
             raise RequestError(

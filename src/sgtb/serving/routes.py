@@ -86,7 +86,7 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         """Link the names in a text, detected or given as spans."""
         begin = time.perf_counter()
         document = await engine.link(*body.query())
-        return await _json_of([document], lambda: {**document.to_dict(), **_since(begin)})
+        return await _json_of([document], lambda: {**document.to_dict(text=False), **_since(begin)})
 
     @api.post("/api/link/batch", response_model=BatchResponse, responses=linking, tags=["link"])
     async def link_batch(body: BatchBody) -> Response:
@@ -95,7 +95,7 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         documents = await engine.link_many([document.query() for document in body.documents])
         return await _json_of(
             documents,
-            lambda: {"documents": [one.to_dict() for one in documents], **_since(begin)},
+            lambda: {"documents": [one.to_dict(text=False) for one in documents], **_since(begin)},
         )
 
     def shown(what: str) -> Any:

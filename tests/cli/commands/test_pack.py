@@ -50,7 +50,7 @@ def test_what_was_measured_goes_into_the_card(tmp_path):
     scores = ["--evaluation", tmp_path / "scores.json"]
     result = run("pack", *PAIR, *scores, "--without-kb", tmp_path / "linker")
     assert result.exit_code == 0, result.output
-    assert "| in-KB accuracy | 0.9700 |" in (tmp_path / "linker" / "README.md").read_text()
+    assert "| in-KB accuracy | 97.0 % |" in (tmp_path / "linker" / "README.md").read_text()
     assert not (tmp_path / "linker" / "kb").exists()
 
 

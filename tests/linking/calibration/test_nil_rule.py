@@ -27,6 +27,7 @@ from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.training.gold import unknown_as_nil
 from sgtb.linking.training.linker_training import LinkerTraining, fit_linker, prepare, train_linker
 from sgtb.linking.training.nil_selection import ENOUGH, nil_kind, nil_share
+from tests.helpers.exact import exact
 from tests.helpers.trained_linkers import QUICK
 
 ALL = 1000
@@ -323,7 +324,7 @@ def test_linking_against_the_search_turns_reasons_around(nil_model, starter_kb, 
                 (r.name, r.value) for r in other.reasons
             }
         else:
-            assert repr(one) == repr(other)
+            assert exact(one) == exact(other)
     assert turned
 
 
@@ -358,7 +359,7 @@ def test_models_with_nil_come_back(tmp_path, nil_model, starter_kb, splits):
     )  # fmt: skip
     documents = splits["test"][::5]
     one, other = (links_of(m, starter_kb, documents, reasons=True) for m in (nil_model, again))
-    assert repr(one) == repr(other)
+    assert exact(one) == exact(other)
 
 
 def test_training_and_linking_see_the_same_nil(nil_model, starter_kb, splits, prepared):

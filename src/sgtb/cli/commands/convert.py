@@ -14,7 +14,7 @@ from sgtb.formats.conversion import Conversion
 from sgtb.formats.conversion import convert as convert_file
 from sgtb.formats.registry import FORMATS
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _NAMES = ", ".join(FORMATS)
 
 
@@ -47,7 +47,7 @@ def convert(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Convert annotated documents to another format, and report what it cannot represent.
+    """Convert annotated documents to another format, and say what is lost.
 
     The formats are those of docs/formats.md. Suffixes of OUT: .jsonl, .zelda.jsonl, .blink.jsonl,
     .kilt.jsonl, .elevant.jsonl, .tsv (AIDA), .ttl (NIF), .spacy (DocBin); a name without suffix

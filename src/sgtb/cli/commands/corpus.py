@@ -15,7 +15,7 @@ from sgtb.linking.training.gold_audit import GoldAudit
 app = typer.Typer(
     no_args_is_help=True,
     help="Check annotated documents.",
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
 )
 
 
@@ -42,7 +42,9 @@ def check(
         bool, typer.Option("--json", help="Print one JSON object per file.")
     ] = False,
 ) -> None:  # fmt: skip
-    """Find mentions that overlap, do not match the text, or cannot be linked.
+    """Find errors in annotated documents before training on them.
+
+    Finds mentions that overlap, do not match the text, or cannot be linked.
 
     All problems are reported. With --kb also: entities missing from the knowledge base, with
     suggestions, and how many of the others are among the candidates of their mentions. Exit code 1

@@ -12,12 +12,15 @@ import typer
 from sgtb.cli.document_errors import OnError, handler_for, print_skipped
 from sgtb.cli.linker_options import (
     MIN_LINK_PROBABILITY,
+    STARTER,
     AnyCase,
     Fuzzy,
     Kb,
     MinLinkProbability,
     Nil,
     check_pair,
+    describer,
+    existing_model,
     linker_settings,
     open_linker,
     print_json,
@@ -33,9 +36,7 @@ if TYPE_CHECKING:
     from sgtb.linking.link_options import LinkerSettings
     from sgtb.linking.linker import Linker
 
-STARTER = "starter"
-
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
@@ -53,11 +54,11 @@ def evaluate(
         list[Path] | None,
         typer.Option(
             "--model",
-            metavar="FILE|DIR",
-            exists=True,
+            metavar="FILE|DIR|starter",
+            callback=existing_model,
             show_default=False,
-            help="A model file (with --kb), or a folder of `sgtb pack`; several are compared. "
-            "Default: the bundled starter.",
+            help="A model file (with --kb), a folder of `sgtb pack`, or `starter`; several are "
+            "compared. Default: starter.",
         ),
     ] = None,
     kb: Kb = None,
@@ -139,7 +140,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Evaluate linkers on annotated documents.
+    """Measure how often a linker is right, on annotated documents.
 
     Prints accuracy, Bag-of-Title F1, precision and recall with NIL, candidate recall and
     calibration error, overall and by groups of mentions. With --from-text mentions are detected,
@@ -159,7 +160,7 @@ def evaluate(
     for one in models:
         check_pair(one, kb)
     if not models:
-        check_pair(None, kb)
+        check_pair(None, kb, quiet)
     if from_text:
         _refuse("needs annotated mentions; leave out --from-text", {
             "--errors": errors, "--figure": figure, "--nil-figure": nil_figure,
@@ -248,7 +249,7 @@ def _print_end_to_end(found: "Evaluation[EndToEndScores]", as_json: bool) -> Non
 def _open(models: list[Path], kb: Path | None, settings: "LinkerSettings") -> dict[str, "Linker"]:
     """Open all linkers by the names of their files, or by their paths if names are equal."""
     if not models:
-        return {STARTER: open_linker(None, None, settings)}
+        return {STARTER: open_linker(None, kb, settings)}
     times = Counter(model.stem for model in models)
     names = [model.stem if times[model.stem] == 1 else str(model) for model in models]
     if len(set(names)) < len(names):
@@ -290,12 +291,7 @@ def _write_errors(
     from sgtb.cli.views.error_page import page_parts
     from sgtb.evaluation.linkers import find_mistakes
 
-    kb = next(iter(linkers.values())).kb
-
-    def describe(id: str) -> str:
-        number = kb.number(id)
-        return "" if number is None else kb.description_of(number)
-
+    describe = describer(next(iter(linkers.values())).kb)
     made = sum(len(one.systems[name].wrong) for one in found.sets for name in linkers)
     shown = sum(min(most, len(one.systems[name].wrong)) for one in found.sets for name in linkers)
     note = f"{made:,} errors" if shown == made else f"{shown:,} of {made:,} errors"

@@ -28,7 +28,7 @@ from sgtb.linking.links import Link, LinkedDocument
 _ALL_CANDIDATES = 1000
 _MAX_LISTED = 20
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
@@ -57,7 +57,7 @@ def explain(
     nil: Nil = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain the link of one mention: all candidates and reasons.
+    """Show why one name was linked as it was: all candidates and reasons.
 
     Reasons compare the chosen candidate with the runner-up; their values add up to the difference
     of the scores.

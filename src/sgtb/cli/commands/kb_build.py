@@ -17,7 +17,7 @@ from sgtb.kb.name_variants import DEFAULT_RULES, VariantRules
 from sgtb.wikipedia.build.build_settings import WikiSettings
 from sgtb.wikipedia.build.hold_out import HoldOut
 
-build = typer.Typer(no_args_is_help=True, help="Build a knowledge base.", rich_markup_mode="rich")
+build = typer.Typer(no_args_is_help=True, help="Build a knowledge base.", rich_markup_mode=None)
 
 Out = Annotated[
     Path,

@@ -32,7 +32,7 @@ from sgtb.text.normalization import normal_name
 app = typer.Typer(
     no_args_is_help=True,
     help="Build, change and inspect knowledge bases.",
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
 )
 app.add_typer(build, name="build")
 
@@ -140,7 +140,7 @@ def show(
     k: Annotated[int, typer.Option("-k", min=1, help="Number of candidates.")] = TOP,
     as_json: AsJson = False,
 ) -> None:
-    """Show the candidates of a name with priors, or an entity.
+    """Show which entities a name may mean, or one entity.
 
     Example: sgtb kb show companies Mercury
     """
@@ -177,7 +177,7 @@ def show(
 
 @app.command()
 def check(kb: Kb, as_json: AsJson = False, quiet: Quiet = False) -> None:
-    """Verify every offset, count and checksum.
+    """Check that a knowledge base is complete and undamaged.
 
     Example: sgtb kb check companies
     """

@@ -27,8 +27,8 @@ from sgtb.cli.views.train_view import number_table
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="The structured learner: train, predict, inspect.",
-    rich_markup_mode="rich",
+    help="Use the learner without texts, on arrays of your own.",
+    rich_markup_mode=None,
 )
 
 _PLAN, _TREES, _TRAINING = SearchPlan(), TreeSettings(), TrainingSettings()
@@ -86,7 +86,7 @@ def train(
     cluster: Cluster = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train a model on problems files.
+    """Train the learner on a file of choices and features.
 
     With --cluster the files are read by the workers only, each of which holds some of them.
 
@@ -120,7 +120,7 @@ def train(
 
 @app.command()
 def predict(model: ModelFile, problems: ProblemsFile, as_json: AsJson = False) -> None:
-    """Predict the documents of a problems file.
+    """Apply a trained learner to a file of choices and features.
 
     Prints the accuracy if the file has gold choices. With --json also every choice, an index within
     its mention (-1: no candidates), and its probability.

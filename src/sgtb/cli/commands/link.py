@@ -31,6 +31,7 @@ from sgtb.cli.linker_options import (
     Model,
     Nil,
     check_pair,
+    describer,
     linker_settings,
     open_linker,
     print_json,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 SHORT_TEXT = 500
 """Characters of a text up to which its table shows reasons by default."""
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
@@ -121,7 +122,7 @@ def link(
         typer.Option(metavar="MB", min=0.001, max=1024, help="Size of a part, with --batch."),
     ] = 4.0,
 ) -> None:
-    """Link the names in texts to entities.
+    """Find the names in texts, and which entity each one means.
 
     All names of a document are linked jointly. An argument is a text, unless a file has its name.
     Objects of JSON Lines have a text, and optionally an id and mentions: start and end in
@@ -139,7 +140,7 @@ def link(
       sgtb link article.txt --model news.model --kb simple
       sgtb link --batch news.jsonl more.parquet -o job --cluster local:4
     """  # fmt: skip
-    check_pair(model, kb)
+    check_pair(model, kb, quiet)
     if batch:
         if lines or jsonl or as_text or reasons or html is not None or spacy is not None:
             raise typer.BadParameter(
@@ -179,7 +180,7 @@ def link(
                 pass
         else:
             for document in documents:
-                print_links(document, reasons, heading=not single)
+                print_links(document, reasons, heading=not single, describe=describer(linker.kb))
                 sys.stdout.flush()
     print_skipped(handler)
     if not quiet:
@@ -261,14 +262,8 @@ def _printed(documents: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
 
 
 def _write_page(target: str, documents: Iterable[LinkedDocument], linker: "Linker") -> None:
-    kb = linker.kb
-
-    def describe(id: str) -> str:
-        number = kb.number(id)
-        return "" if number is None else kb.description_of(number)
-
     with _page_file(target) as file:
-        for part in page_parts(documents, describe):
+        for part in page_parts(documents, describer(linker.kb)):
             file.write(part.encode())
             file.flush()
 

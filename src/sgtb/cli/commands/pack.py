@@ -9,7 +9,7 @@ import typer
 
 from sgtb.core.errors import SgtbError
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
@@ -38,7 +38,7 @@ def pack(
         typer.Option("--with-kb/--without-kb", help="Whether to include the knowledge base."),
     ] = True,
 ) -> None:
-    """Write a linker as a folder that can be uploaded to a model hub.
+    """Put a trained linker into one folder, to share or to upload it.
 
     `sgtb link --model FOLDER` and Linker.from_pretrained use it. The model card, README.md, states
     the training data and the accuracy; the licence is left to you.

@@ -19,7 +19,7 @@ from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.serving.service_settings import ServeSettings
 
 DEFAULT = ServeSettings()
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def _limit(help: str, metavar: str = "N", min: float = 1, max: float | None = None) -> Any:
@@ -82,7 +82,7 @@ def serve(
         bool, typer.Option("--log-requests", help="Log every request.")
     ] = False,
 ) -> None:
-    """Serve the linker over HTTP, with a web page.
+    """Run a web page and an HTTP service that link texts.
 
     Supports the protocols of REL, DBpedia Spotlight, NIF and entity-fishing besides its own API.
     SIGTERM or Ctrl-C ends it after the requests under way; SIGHUP reloads model and knowledge base

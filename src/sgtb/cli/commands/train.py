@@ -40,16 +40,19 @@ from sgtb.cli.train_input import (
     word_vectors,
 )
 from sgtb.cli.views.progress_views import StageProgress
+from sgtb.cli.views.train_page import Curve, train_page
 from sgtb.cli.views.train_view import print_accuracy, print_model
+from sgtb.core.files import write_whole
 from sgtb.core.progress import silent
 from sgtb.core.records import Document
 
 if TYPE_CHECKING:
+    from sgtb.boosting.training_progress import Callback
     from sgtb.kb.knowledge_base import KnowledgeBase
     from sgtb.linking.linker_model import LinkerModel
     from sgtb.linking.training.linker_training import LinkerTraining, Prepared
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _FEW_LINKS = 200
 
 
@@ -160,10 +163,21 @@ def train(
         ),
     ] = None,
     cluster: Cluster = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.html",
+            dir_okay=False,
+            show_default=False,
+            help="Write a self-contained page: curves, calibration, importance of feature groups "
+            "and the worst dev documents.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a linker for a knowledge base.
+    """Learn from annotated documents which entity a name means.
 
     From annotated documents or, with --from-links, from the links of a dump, tested on pages used
     neither for the knowledge base nor for training. Defaults depend on the size of the data.
@@ -171,12 +185,12 @@ def train(
     \b
     Examples:
       sgtb train --kb my.kb --train train.jsonl -o my.model
-      sgtb train --kb my.kb --train train.jsonl --dev dev.jsonl -o my.model --plan bibsg
+      sgtb train --kb my.kb --train train.jsonl -o my.model --report my.html
       sgtb train --from-links simplewiki.xml.bz2 --build-kb simple -o simple.model
     """  # fmt: skip
     begin = time.perf_counter()
     _check_options(kb, train, from_dump, build_kb, write_test)
-    check_output(output, checkpoint, write_test)
+    check_output(output, checkpoint, write_test, page)
     options = TrainingOptions(
         plan=plan, beam=beam, depth=depth, eta=eta, trees=trees, min_leaf=min_leaf, folds=folds,
         without=tuple(without or ()), nil_rule=nil_rule, nil_precision=nil_precision,
@@ -201,10 +215,14 @@ def train(
             _write_test(given, write_test, quiet)
         settings = options.settings(given)
         prepared = prepare_given(opened, given, settings, vectors, quiet)
-        model = grow(prepared, settings, given, checkpoint, quiet, cluster)
+        curve = Curve()
+        model = grow(prepared, settings, given, checkpoint, quiet, cluster, (curve,))
         model.save(output)
         result = report(output, model, given, opened, prepared, time.perf_counter() - begin)
         tested = None if not given.test else accuracy_report(opened, model, given.test)
+        if page is not None:
+            _write_page(page, result, curve, opened, model, given)
+            say(f"{page}: report of the training", quiet)
     if as_json:
         print_json({**result, **({} if tested is None else {"test": tested})})
         return
@@ -239,6 +257,7 @@ def grow(
     checkpoint: Path | None,
     quiet: bool,
     cluster: str | None = None,
+    callbacks: "Sequence[Callback]" = (),
 ) -> "LinkerModel":
     """Train the trees, with a progress bar."""
     from sgtb.boosting.training_progress import TrainingBar
@@ -246,8 +265,9 @@ def grow(
 
     with fit_on(cluster) as fit, nullcontext() if quiet else TrainingBar(settings.plan.name) as bar:
         return fit_linker(
-            prepared, settings, callbacks=() if bar is None else (bar,), checkpoint=checkpoint,
-            origin=given.origin, progress=silent if bar is None else bar.stage, fit=fit,
+            prepared, settings, callbacks=(*callbacks, *([] if bar is None else [bar])),
+            checkpoint=checkpoint, origin=given.origin,
+            progress=silent if bar is None else bar.stage, fit=fit,
         )  # fmt: skip
 
 
@@ -280,9 +300,16 @@ def report(
             "threshold": round(model.nil.threshold, 6),
         },
         "dev": dev,
+        "progress": _last_check(model),
         "origin": model.origin,
         "seconds": round(seconds, 1),
     }
+
+
+def _last_check(model: "LinkerModel") -> float | None:
+    """Return the dev accuracy that the progress showed for the trees that are kept."""
+    n_trees = model.forest.forest.n_trees
+    return next((c.dev_accuracy for c in model.forest.checks if c.n_trees == n_trees), None)
 
 
 def _check_options(
@@ -325,6 +352,20 @@ def _advise(given: TrainingInput, red_links: int, quiet: bool) -> None:
             "with --build-kb and --red-links 1 linked titles without a page become entities",
             quiet,
         )
+
+
+def _write_page(
+    path: Path,
+    result: dict[str, Any],
+    curve: Curve,
+    kb: "KnowledgeBase",
+    model: "LinkerModel",
+    given: TrainingInput,
+) -> None:
+    from sgtb.evaluation.linkers.dev_report import dev_report
+
+    dev = dev_report(kb, model, given.dev.documents) if given.dev.documents else None
+    write_whole(path, train_page(result, curve, dev).encode())
 
 
 def _write_test(given: TrainingInput, path: Path, quiet: bool) -> None:

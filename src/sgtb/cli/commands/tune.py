@@ -30,13 +30,13 @@ from sgtb.cli.train_input import (
     say,
 )
 from sgtb.cli.views.progress_views import StageProgress
-from sgtb.cli.views.train_view import outcome_line, print_model, print_trials
+from sgtb.cli.views.train_view import choice_line, outcome_line, print_model, print_trials
 
 if TYPE_CHECKING:
     from sgtb.boosting.training_progress import TrainingProgress
     from sgtb.linking.training.tuning import Outcome, Trial
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -75,10 +75,12 @@ def tune(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Search for the plan, beam, depth, η and number of trees that are best on dev.
+    """Try several training settings, and keep those that link best.
 
-    Starts with the defaults of `sgtb train`. Prints all trials, and writes a model trained with the
-    best settings. An interrupted search continues where it stopped.
+    Searches for plan, beam, depth, η and number of trees, judged on dev documents, and starts with
+    the defaults of `sgtb train`. Prints all trials with 95 % intervals, and writes a model trained
+    with the best settings; of those that dev cannot tell apart, with the simplest. An interrupted
+    search continues where it stopped.
 
     \b
     Examples:
@@ -97,7 +99,7 @@ def tune(
     )  # fmt: skip
     from sgtb.kb.knowledge_base import KnowledgeBase
     from sgtb.linking.training.trial_file import TrialFile
-    from sgtb.linking.training.tuning import Budget, best_of, tune_linker
+    from sgtb.linking.training.tuning import Budget, simplest_of, tune_linker
 
     with KnowledgeBase.open(kb) as opened:
         handler = handler_for(on_error)
@@ -115,8 +117,8 @@ def tune(
             for outcome in tune_linker(prepared, settings, limits, TrialFile(state), watch):
                 outcomes.append(outcome)
                 progress.end_stage(outcome_line(len(outcomes), outcome))
-        best = best_of(outcomes)
-        say(f"training with the best of {len(outcomes)} trials", quiet)
+        best = simplest_of(outcomes)
+        say(choice_line(outcomes, best), quiet)
         chosen = best.trial.settings(settings)
         given.origin["tuned"] = {"trials": len(outcomes), "seed": seed}
         model = grow(prepared, chosen, given, None, quiet)

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from sgtb.cli.views.link_page import Describe
-from sgtb.cli.views.link_view import FOUND, reason_text
+from sgtb.cli.views.link_view import FOUND, Describe, reason_text
 from sgtb.cli.views.page_files import inline_json, page_ends
 from sgtb.evaluation.linkers.mistakes import AROUND, Mistake
 

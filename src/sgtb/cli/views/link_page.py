@@ -1,15 +1,19 @@
 """Linked documents as one HTML file without network access."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from sgtb.cli.views.link_view import FOUND, NOT_IN_KB, percent, reason_text, without_confidence
+from sgtb.cli.views.link_view import (
+    FOUND,
+    NOT_IN_KB,
+    Describe,
+    percent,
+    reason_text,
+    without_confidence,
+)
 from sgtb.cli.views.page_files import inline_json, page_ends
 from sgtb.linking.links import Link, LinkedDocument
-
-Describe = Callable[[str], str]
-"""Returns the description of an entity id."""
 
 _KINDS = {"PER": "people", "ORG": "organisations", "LOC": "places", "MISC": "other names"}
 _SHADES = 10

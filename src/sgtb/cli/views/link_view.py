@@ -1,6 +1,8 @@
 """Tables of links for the terminal, and texts that all views share."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from textwrap import shorten
 from unicodedata import category
 
 from rich import box
@@ -28,6 +30,8 @@ NOT_IN_KB = "not in the knowledge base"
 COLOURS = {"PER": "magenta", "ORG": "cyan", "LOC": "green", "MISC": "yellow"}
 _MARKED = ("longer name", "acronym", "abbreviation", "training", "similar name")
 _REASONS_SHOWN = 3
+_ABOUT = 40
+"""Characters of a description that tells entities of one title apart."""
 _BAR = 5
 _WIDE = 110
 """Terminal columns from which bars and a column of reasons are shown."""
@@ -37,13 +41,23 @@ _NARROW = 60
 _UNSAFE = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\x7f")
 
 
-def print_links(document: LinkedDocument, reasons: bool, heading: bool) -> None:
-    """Print the links of a document as a table, with its id as a heading if wanted."""
+Describe = Callable[[str], str]
+"""From the id of an entity to its description."""
+
+
+def print_links(
+    document: LinkedDocument, reasons: bool, heading: bool, describe: Describe = lambda id: ""
+) -> None:
+    """Print the links of a document as a table, with its id as a heading if wanted.
+
+    describe  descriptions of entities, shown where two have the same title
+    """
     console = open_console()
     if heading:
         console.print(Text(printable(document.id or "(no id)"), style="bold"))
     if document.links:
-        console.print(_table(document.links, reasons, console.width))
+        names = _Names(document.links, describe)
+        console.print(_table(document.links, reasons, console.width, names))
     elif heading:
         console.print("no mentions found\n")
 
@@ -108,7 +122,25 @@ def open_console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
-def _table(links: Sequence[Link], reasons: bool, width: int) -> Table:
+class _Names:
+    """Names of entities in a table: the title, told apart where two entities share it."""
+
+    def __init__(self, links: Sequence[Link], describe: Describe) -> None:
+        self._describe = describe
+        ids: dict[str, set[str]] = defaultdict(set)
+        for link in links:
+            for other in link.candidates:
+                ids[other.title].add(other.entity)
+        self._shared = {title for title, own in ids.items() if len(own) > 1}
+
+    def of(self, title: str, id: str) -> str:
+        if title not in self._shared:
+            return printable(title)
+        about = shorten(printable(self._describe(id)), _ABOUT, placeholder="…") or printable(id)
+        return f"{printable(title)} ({about})"
+
+
+def _table(links: Sequence[Link], reasons: bool, width: int, names: _Names) -> Table:
     wide, narrow = width >= _WIDE, width < _NARROW
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("mention", overflow="fold")
@@ -122,17 +154,21 @@ def _table(links: Sequence[Link], reasons: bool, width: int) -> Table:
         table.add_column("reasons against the runner-up", overflow="fold")
     for link in links:
         about = [] if narrow else [type_text(link.type)]
-        beside = [_runner_up(link)]
+        beside = [_runner_up(link, names)]
         if reasons and wide:
             beside.append(_reasons(link))
         elif stacked and link.reasons:
             beside[0].append("\n").append_text(_reasons(link))
-        table.add_row(_mention(link), _entity(link), *about, _confidence(link, wide), *beside)
+        table.add_row(
+            _mention(link), _entity(link, names), *about, _confidence(link, wide), *beside
+        )
     return table
 
 
-def _entity(link: Link) -> Text:
-    return Text(printable(link.title)) if link.entity is not None else Text(NOT_IN_KB, style="dim")
+def _entity(link: Link, names: _Names) -> Text:
+    if link.entity is None:
+        return Text(NOT_IN_KB, style="dim")
+    return Text(names.of(link.title, link.entity))
 
 
 def _mention(link: Link) -> Text:
@@ -153,13 +189,16 @@ def _confidence(link: Link, wide: bool) -> Text:
     return text
 
 
-def _runner_up(link: Link) -> Text:
-    if link.runner_up == NIL:
-        return Text(f"{NIL} {percent(link.nil)}", style="dim")
+def _runner_up(link: Link, names: _Names) -> Text:
+    """Return what reasons compare with; without reasons, the likelier of NIL and the next one."""
     other = runner_up(link)
+    likelier = other is None or (link.runner_up is None and link.nil > other.probability)
+    if link.runner_up == NIL or (link.entity is not None and link.nil and likelier):
+        return Text(f"{NIL} {percent(link.nil)}", style="dim")
     if other is None:
         return Text("")
-    return Text(f"{printable(other.title)} {percent(other.probability)}", style="dim")
+    name = names.of(other.title, other.entity)
+    return Text(f"{name} {percent(other.probability)}", style="dim")
 
 
 def _reasons(link: Link) -> Text:

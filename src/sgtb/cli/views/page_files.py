@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -42,6 +43,17 @@ def page_ends(name: str, title: str) -> tuple[str, str]:
     )
     head = _HEAD.format(policy=policy, title=title, style=style)
     return head, f"<script>{script}</script>\n</body>\n</html>\n"
+
+
+def styled_page(name: str, title: str, body: str) -> str:
+    """Return a page with a style and without scripts."""
+    folder = files("sgtb.cli.views")
+    style = "".join(folder.joinpath(f"{file}.css").read_text("utf-8") for file in (_SHARED, name))
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'"
+    )
+    head = _HEAD.format(policy=policy, title=escape(title), style=style)
+    return f"{head}<main>{body}</main>\n</body>\n</html>\n"
 
 
 def _digest(text: str) -> str:

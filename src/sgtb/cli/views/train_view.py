@@ -7,6 +7,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from sgtb.core.intervals import FEW_MENTIONS
+
 if TYPE_CHECKING:
     from sgtb.linking.training.tuning import Outcome
 
@@ -19,8 +21,13 @@ def print_model(result: dict[str, Any]) -> None:
     )
     if result["dev"] is None:
         print("accuracy unknown: no dev mention has an entity")
-    else:
-        print_accuracy("dev", result["dev"])
+        return
+    if result["progress"] is not None:
+        print(
+            f"dev as in the progress: {result['progress']:.2%} of the mentions with candidates, "
+            "NIL and hidden entities included"
+        )
+    print_accuracy("dev", result["dev"])
 
 
 def print_accuracy(name: str, result: dict[str, Any]) -> None:
@@ -38,22 +45,43 @@ def print_accuracy(name: str, result: dict[str, Any]) -> None:
             system, _share(recalled), _share(ambiguous), _gain(ambiguous["gain"])
         )  # fmt: skip
     Console().print(table)
+    print("percent of the mentions with their entity among the candidates, 95 % intervals")
 
 
 def print_trials(outcomes: Sequence["Outcome"], best: "Outcome") -> None:
     """Print all trials and mark the best."""
     table = number_table(
-        "", "plan", "beam", "depth", "η", "trees", "dev accuracy", "log loss", "seconds"
+        "", "plan", "beam", "depth", "η", "trees", "right", "dev accuracy", "loss", "s"
     )
     for number, outcome in enumerate(outcomes, 1):
         trial = outcome.trial
         table.add_row(
             f"{number}{' *' if outcome is best else ''}", trial.plan, str(trial.beam),
             str(trial.depth), f"{trial.eta:g}", str(outcome.n_trees),
-            f"{outcome.right:,}/{outcome.asked:,}  {outcome.accuracy:.2%}",
-            f"{outcome.log_loss:.4f}", f"{outcome.seconds:.1f}",
+            f"{outcome.right:,}/{outcome.asked:,}", _with_interval(outcome),
+            f"{outcome.log_loss:.3f}", f"{outcome.seconds:.0f}",
         )  # fmt: skip
     Console().print(table)
+    print("in parentheses: 95 % interval of the accuracy; * the settings of the model")
+
+
+def choice_line(outcomes: Sequence["Outcome"], chosen: "Outcome") -> str:
+    """Return which trial is kept, and whether dev could tell."""
+    from sgtb.linking.training.tuning import best_of
+
+    best, number = best_of(outcomes), outcomes.index(chosen) + 1
+    if chosen is best:
+        return f"training with the best of {len(outcomes)} trials: {number}"
+    few = ": too few to choose by" if best.asked < FEW_MENTIONS else ""
+    return (
+        f"training with trial {number} of {len(outcomes)}, the simplest that {best.asked:,} dev "
+        f"mentions cannot tell from the best, {outcomes.index(best) + 1}{few}"
+    )
+
+
+def _with_interval(outcome: "Outcome") -> str:
+    low, high = outcome.interval
+    return f"{outcome.accuracy:.1%} ({100 * low:.0f}-{100 * high:.0f})"
 
 
 def outcome_line(number: int, outcome: "Outcome") -> str:

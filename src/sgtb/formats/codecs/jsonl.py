@@ -4,7 +4,8 @@
 
 `"entity": null` is NIL; without "entity" the mention is not annotated. A mention may have "title",
 "type", "candidates" and "text", a document "split", and "tokens" and "sentences" if they differ
-from those of the tokenizer. Other keys are ignored.
+from those of the tokenizer. Other keys are ignored. The output of `sgtb link --json`, with "links"
+instead of "mentions", is read too: start, end and entity of each link.
 """
 
 from collections.abc import Iterator
@@ -62,7 +63,10 @@ def _document(line: JsonLine, handler: ErrorHandler) -> Document:
     split = line.optional_text("split") or ""
     if split not in SPLITS:
         raise line.error(f'"split" should be train, dev or test, not {json_shown(split)}')
-    annotations = readable(line.items("mentions"), partial(_annotation, line), handler)
+    given, parse = ("mentions", _annotation)
+    if "mentions" not in line.fields and "links" in line.fields:
+        given, parse = "links", _link
+    annotations = readable(line.items(given), partial(parse, line), handler)
     return annotated_document(
         line.id(),
         text,
@@ -72,6 +76,21 @@ def _document(line: JsonLine, handler: ErrorHandler) -> Document:
         error=line.error,
         handler=handler,
     )
+
+
+def document_of(fields: dict[str, Any], number: int) -> Document:
+    """Return the document of an object that is not from a file; errors name its number."""
+    line = JsonLine("documents", number, {"id": str(number), **fields})
+    return _document(line, ErrorHandler())
+
+
+def _link(line: JsonLine, i: int, fields: Any) -> Annotation:
+    """Read a link; its title, type and candidates are those of the linker, not of a corrector."""
+    kept = ("start", "end", "text", "entity")
+    own = (
+        {key: fields[key] for key in kept if key in fields} if isinstance(fields, dict) else fields
+    )
+    return _annotation(line, i, own)
 
 
 def _annotation(line: JsonLine, i: int, fields: Any) -> Annotation:

@@ -9,6 +9,7 @@ import numpy as np
 from sgtb.boosting.trainer import TrainingSettings
 from sgtb.boosting.trees.grower import TreeSettings
 from sgtb.core.errors import ProblemsError, SettingsError
+from sgtb.core.intervals import FEW_MENTIONS
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.training.gold import align_gold
@@ -101,14 +102,19 @@ def split_off_dev(
     return train, tuple(documents[i] for i in sorted(held))
 
 
-def settings_for(n_known: int, n_documents: int) -> LinkerTraining:
-    """Return settings for a number of training mentions of known entities."""
+def settings_for(n_known: int, n_documents: int, n_dev: int | None = None) -> LinkerTraining:
+    """Return settings for a number of training mentions of known entities.
+
+    n_dev  the same of dev: if there are too few to choose by, all of fewer trees are kept
+    """
     if n_documents < 2:
         raise ProblemsError(
             f"{n_documents} training documents; a linker needs at least two, since features of one "
             "are learned from others: split it into several"
         )
     fitting = _MANY if n_known >= MANY else _FEW if n_known >= FEW else _LITTLE
+    if n_dev is not None and n_dev < FEW_MENTIONS:
+        fitting = replace(fitting, training=_LITTLE.training)
     # Rows per leaf: a fiftieth of the mentions, from 10 to 30; fewer for small corpora.
     least = max(min(10, n_known // 10), min(30, n_known // 50), 1)
     return replace(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sgtb.core.errors import SettingsError
-from sgtb.core.files import sync_folder
+from sgtb.core.files import naming, sync_folder
 
 
 class TrialFile:
@@ -26,7 +26,7 @@ class TrialFile:
         """Append a record durably; a crash leaves all of it or nothing."""
         line = json.dumps({"data": key, "trial": record}, allow_nan=False) + "\n"
         new = not self.path.exists()
-        with open(self.path, "ab") as file:
+        with naming(self.path), open(self.path, "ab") as file:
             file.truncate(len(self._whole()))  # drops an unfinished line
             file.write(line.encode())
             file.flush()

@@ -24,6 +24,7 @@ from sgtb.boosting.search.beam import PLANS, PlanName, SearchPlan
 from sgtb.boosting.trainer import accuracy_of
 from sgtb.boosting.training_progress import TrainingProgress
 from sgtb.core.errors import ProblemsError, SettingsError
+from sgtb.core.intervals import wilson_interval
 from sgtb.linking.training.linker_training import LinkerTraining, Prepared
 from sgtb.linking.training.trial_file import TrialFile
 
@@ -100,9 +101,20 @@ class Outcome:
         return self.right / max(self.asked, 1)
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the accuracy."""
+        return wilson_interval(self.right, self.asked)
+
+    @property
     def rank(self) -> tuple[float, ...]:
         """Sort key, smaller is better: right decisions, log loss, number of trees."""
         return -self.right, self.log_loss, self.n_trees
+
+    @property
+    def complexity(self) -> tuple[float, ...]:
+        """Sort key, smaller is simpler: plan, beam, depth, number of trees."""
+        trial = self.trial
+        return CHOICES["plan"].index(trial.plan), trial.beam, trial.depth, self.n_trees
 
 
 @dataclass(frozen=True)
@@ -169,6 +181,18 @@ def best_of(outcomes: Sequence[Outcome]) -> Outcome:
     if not outcomes:
         raise ProblemsError("no trial was finished")
     return min(outcomes, key=lambda outcome: outcome.rank)
+
+
+def simplest_of(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the simplest trial that dev cannot tell from the best one.
+
+    These are within one standard error of its accuracy. The first trial, with the settings that
+    were given, counts as the simplest: it needs no tuning.
+    """
+    best = best_of(outcomes)
+    error = math.sqrt(best.accuracy * (1 - best.accuracy) / max(best.asked, 1))
+    equal = [one for one in outcomes if one.accuracy >= best.accuracy - error]
+    return outcomes[0] if outcomes[0] in equal else min(equal, key=lambda one: one.complexity)
 
 
 def next_trial(outcomes: Sequence[Outcome], first: Trial, seed: int) -> Trial | None:

@@ -1,0 +1,111 @@
+"""DevReport: how a trained linker does on dev documents, for the page of a training."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sgtb.core.records import NIL, Document, Mention
+from sgtb.evaluation.reliability import Calibration, calibration
+from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import Linker
+from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.links import Link, LinkedDocument
+from sgtb.linking.nil_candidate import REASON_LABELS
+
+WORST = 10
+"""Documents listed."""
+OTHER_MENTIONS = "other mentions"
+
+
+@dataclass(frozen=True)
+class WrongAnswer:
+    """A wrong decision: the mention, the answer, and the annotated entity; "NIL" for none."""
+
+    text: str
+    answer: str
+    gold: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class DocumentScore:
+    """A document with its wrong answers."""
+
+    id: str
+    right: int
+    total: int
+    wrong: tuple[WrongAnswer, ...]
+
+
+@dataclass(frozen=True)
+class DevReport:
+    """Scores on dev.
+
+    groups  share of each feature group in the reasons of all links, largest first
+    worst   documents with the most wrong answers
+    """
+
+    right: int
+    total: int
+    calibration: Calibration
+    groups: tuple[tuple[str, float], ...]
+    worst: tuple[DocumentScore, ...]
+
+
+def dev_report(kb: KnowledgeBase, model: LinkerModel, documents: Sequence[Document]) -> DevReport:
+    """Link the annotated mentions of documents with reasons, and score the answers."""
+    linker = Linker(model, kb, LinkerSettings(reasons=True))
+    confidence: list[float] = []
+    right: list[bool] = []
+    weights: Counter[str] = Counter()
+    scores = []
+    for document, linked in zip(documents, linker.pipe(documents), strict=True):
+        pairs = _annotated(document, linked)
+        confidence += [link.confidence for _, link in pairs]
+        right += [_is_right(mention, link) for mention, link in pairs]
+        for _, link in pairs:
+            _add_reasons(weights, link)
+        scores.append(_score(kb, document.id, pairs))
+    total = sum(weights.values())
+    groups = tuple((name, value / total) for name, value in weights.most_common()) if total else ()
+    worst = sorted((s for s in scores if s.wrong), key=lambda s: (-len(s.wrong), s.right, s.id))
+    found = calibration(np.array(confidence), np.array(right, np.bool_))
+    return DevReport(sum(right), len(right), found, groups, tuple(worst[:WORST]))
+
+
+def _annotated(document: Document, linked: LinkedDocument) -> list[tuple[Mention, Link]]:
+    pairs = zip(document.mentions, linked.links, strict=True)
+    return [(mention, link) for mention, link in pairs if mention.gold is not None]
+
+
+def _is_right(mention: Mention, link: Link) -> bool:
+    return (link.entity or NIL) == mention.gold
+
+
+def _add_reasons(weights: Counter[str], link: Link) -> None:
+    for reason in link.reasons:
+        name = OTHER_MENTIONS
+        if reason.kind == "features":
+            name = REASON_LABELS.get(reason.name, reason.name)
+        weights[name] += abs(reason.value)  # type: ignore[assignment]  # a sum of floats
+
+
+def _score(kb: KnowledgeBase, id: str, pairs: Sequence[tuple[Mention, Link]]) -> DocumentScore:
+    wrong = tuple(
+        WrongAnswer(
+            link.text, link.title if link.entity else NIL, _title(kb, mention), link.confidence
+        )
+        for mention, link in pairs
+        if not _is_right(mention, link)
+    )
+    return DocumentScore(id, len(pairs) - len(wrong), len(pairs), wrong)
+
+
+def _title(kb: KnowledgeBase, mention: Mention) -> str:
+    number = None if mention.gold in (None, NIL) else kb.number(str(mention.gold))
+    if number is None:
+        return NIL
+    return str(kb.titles(np.array([number], np.int64)).strings()[0])

@@ -1,0 +1,69 @@
+"""The notebook of the documentation: it runs, and shows what it says."""
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.helpers.pages import DOCS
+
+NOTEBOOK = DOCS / "guide" / "notebook.ipynb"
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notebook")
+    command = [
+        sys.executable, "-m", "jupyter", "nbconvert", "--execute", "--to", "notebook",
+        "--output-dir", str(folder), str(NOTEBOOK),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return folder / NOTEBOOK.name
+
+
+def outputs(path):
+    """Return the texts and pages that the cells show; identities of objects are left out."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    shown = [out.get("data", {}) for cell in cells for out in cell.get("outputs", ())]
+    return [{kind: "".join(data[kind]) for kind in sorted(data)} for data in shown]
+
+
+def test_it_shows_what_it_says(executed):
+    assert outputs(executed) == outputs(NOTEBOOK)
+
+
+class _Marks(HTMLParser):
+    def __init__(self, html):
+        super().__init__()
+        self.marks, self._inside = [], False
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "mark":
+            self.marks.append("")
+            self._inside = True
+
+    def handle_endtag(self, tag):
+        if tag == "mark":
+            self._inside = False
+
+    def handle_data(self, data):
+        if self._inside:
+            self.marks[-1] += data
+
+
+def test_links_are_rendered(executed, tmp_path):
+    command = [
+        sys.executable, "-m", "jupyter", "nbconvert", "--to", "html", "--output-dir",
+        str(tmp_path), str(executed),
+    ]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    page = _Marks((tmp_path / "notebook.html").read_text("utf-8"))
+    assert page.marks[:4] == [
+        "Jordan Michael Jordan 99%", "Pippen Scottie Pippen 99%", "Bulls Chicago Bulls 98%",
+        "Utah Utah Jazz 96%",
+    ]  # fmt: skip
+    assert any("Berg" in mark and "P2" in mark for mark in page.marks), "displaCy's, too"
