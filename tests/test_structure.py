@@ -47,9 +47,16 @@ MAY_IMPORT = {
     "integrations": ("jobs", "linking", *_LINKING),
     "serving": ("linking", "formats", "kb", "starter", "text", *_BASE),
     "cli": (
-        "capacity", "integrations", "jobs", "serving", "evaluation", "pages", "wikipedia",
-        "linking", *_LINKING,
-    ),  # fmt: skip
+        "capacity",
+        "integrations",
+        "jobs",
+        "serving",
+        "evaluation",
+        "pages",
+        "wikipedia",
+        "linking",
+        *_LINKING,
+    ),
 }
 EVERYBODY = ("", "__main__")
 """The package itself, its version and its public names, and `python -m sgtb`."""

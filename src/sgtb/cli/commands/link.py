@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from sgtb.cli.link_batch import BatchOptions, link_batch
 from sgtb.cli.document_errors import OnError, handler_for, print_skipped
+from sgtb.cli.link_batch import BatchOptions, link_batch
 from sgtb.cli.link_input import (
     STANDARD_INPUT,
     Form,

@@ -361,9 +361,7 @@ def _pack_any(id: str, spellings: Sequence[Spelling], number: int) -> _PackedNam
         raise KnowledgeBaseError(
             f"entity {id!r}: a name has 1 to {MAX_KEY} bytes in its normal form"
         )
-    records = [
-        name_record(name, number, source, count) for (name, source), count in names.items()
-    ]
+    records = [name_record(name, number, source, count) for (name, source), count in names.items()]
     return packed, len(spellings), run_of(records)
 
 
