@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import compress, pairwise
 from operator import not_
 
+from sgtb.core.byte_cache import ByteCache
 from sgtb.core.errors import RequestError
 from sgtb.core.records import Mention, Tokens
 from sgtb.kb import KnowledgeBase
@@ -28,8 +29,8 @@ from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import normal_name
 from sgtb.text.tokenization import touched_tokens
 
-_REMEMBERED = 1 << 16
-"""How many strings a finder knows the answer for before it starts anew: some 10 MB."""
+_BUDGET = 12 << 20
+"""Bytes of names that a finder knows the answer for before it starts anew."""
 VARIANT_PROBABILITY = 0.1
 """The link probability of names that are only variants, where it was not counted."""
 _TAG_WORDS = re.compile(r"[^\W\d_][^\W\d_A-Z]*(?:(?<=[A-Z])[A-Z]+(?![a-z]))?|\d+")
@@ -54,7 +55,7 @@ class NameFinder:
     def forget(self) -> None:
         """Look up everything again; done by itself when the knowledge base was refreshed."""
         self._state = self.kb.state
-        self._known: dict[str, float | None] = {}
+        self._known: ByteCache[str, float | None] = ByteCache("link probabilities", _BUDGET)
 
     def find(
         self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]
@@ -131,13 +132,13 @@ class NameFinder:
     def _probabilities(self, names: Sequence[str]) -> list[float | None]:
         """Return the link probability of each usable name; NaN: not counted; None: not usable."""
         known = self._known  # this very one: another thread may forget meanwhile
-        if len(known) > _REMEMBERED:
-            self._known = known = {}
+        if known.is_full:
+            self._known = known = ByteCache("link probabilities", _BUDGET)
         new = [*{*names}.difference(known)]
         if new:
             heads = self.kb.name_heads(new)
             counts = zip(new, *(column.tolist() for column in heads), strict=True)
-            known.update((name, self._usable(name, *head)) for name, *head in counts)
+            known.keep([(name, self._usable(name, *head)) for name, *head in counts])
         return [known[name] for name in names]
 
     def _usable(
