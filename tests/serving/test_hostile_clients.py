@@ -20,7 +20,9 @@ TEXT = "Jordan passed, and the Bulls beat Utah."
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    with spawned(tmp_path_factory.mktemp("one"), idle_seconds=2.0, max_connections=20) as one:
+    with spawned(
+        tmp_path_factory.mktemp("one"), idle_seconds=1.0, body_seconds=1.0, max_connections=20
+    ) as one:
         yield one
 
 
@@ -68,7 +70,7 @@ def test_an_offered_upgrade_is_ignored(service):
 
 
 def test_a_long_body_and_half_of_the_next_head(service):
-    long = post("/api/link", json.dumps({"text": "Jordan " * 10_000}).encode())
+    long = post("/api/link", json.dumps({"text": "Jordan" + " " * 50_000}).encode())
     assert statuses(exchange(service.port, long + GET[:9], GET[9:])) == [200, 200]
 
 
@@ -90,9 +92,9 @@ def test_two_lengths_are_refused(service):
 def test_a_broken_body_ends_its_connection_only(service):
     head = b"POST /api/link HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     for body in (b"zz\r\n", b"5\r\nabcdefgh\r\n", b"-1\r\n", b"ffffffffffffffffffff\r\n"):
-        assert set(statuses(exchange(service.port, head + body))) <= {400, 422}
-        late = exchange(service.port, post("/api/link", b"x" * 2_000_000)[:100_000] + b"", body)
-        assert statuses(late)[:1] == [413]
+        assert set(statuses(exchange(service.port, head + body))) <= {400, 408}
+        late = exchange(service.port, post("/api/link", b"x" * 2_000_000)[:100_000], body)
+        assert statuses(late) == [413]
     assert is_up(service)
     assert "Traceback" not in service.log.read_text()
 
@@ -101,9 +103,9 @@ def test_fewer_descriptors_than_connections(tmp_path):
     with spawned(tmp_path, descriptors=96, max_connections=500, idle_seconds=2.0) as service:
         held = []
         try:
-            for _ in range(300):
-                held.append(socket.create_connection(("127.0.0.1", service.port), timeout=20))
-            time.sleep(3)
+            address = ("127.0.0.1", service.port)
+            held += [socket.create_connection(address, timeout=20) for _ in range(300)]
+            time.sleep(2)
         finally:
             for connection in held:
                 connection.close()
@@ -158,7 +160,8 @@ def test_the_time_limit_includes_the_reading_of_nif(tmp_path):
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400"])
 def test_numbers_beyond_all_bounds(service, number):
-    given = f'"entities":[{{"rawName":"Utah","offsetStart":0,"offsetEnd":4,"wikipediaExternalRef":1,"type":{number},"preferredTerm":{number}}}]'
+    entity = f'"offsetStart":0,"offsetEnd":4,"type":{number},"preferredTerm":{number}'
+    given = f'"entities":[{{"rawName":"Utah","wikipediaExternalRef":1,{entity}}}]'
     for body in (
         f'{{"text":"Utah","customisation":{number}}}',
         f'{{"text":"Utah","language":{{"lang":"en","conf":{number}}}}}',
@@ -178,7 +181,7 @@ def test_long_spans_are_not_kept(tmp_path):
 
         def send(i: int) -> None:
             text = "".join(chr(0x1F300 + (i * 7 + j) % 700) for j in range(99_000))
-            spans = [[60 * j + i, 99_000 - 60 * j - 100 - i] for j in range(8)]
+            spans = [[60 * j + i, 99_000 - 60 * j - 100 - i] for j in range(2)]
             answer = client.post(url(service, "/"), json={"text": text, "spans": spans})
             assert answer.status_code == 200
 
@@ -214,7 +217,7 @@ def test_killed_workers_lose_only_what_they_hold(tmp_path):
 
         watching = threading.Thread(target=watch)
         watching.start()
-        tally = ask(service.port, requests, 16, 10.0, kill)
+        tally = ask(service.port, requests, 16, 10.0, kill, patience=120.0)
         over.set()
         watching.join()
         lost = [error for error in tally.errors if "IncompleteRead" in error or "reset" in error]

@@ -2,8 +2,10 @@
 
 import logging
 import socket
+import ssl
 import sys
 from dataclasses import replace
+from ipaddress import ip_address
 
 from sgtb.core.errors import SettingsError, SgtbError
 from sgtb.serving.service_settings import ServeSettings
@@ -57,9 +59,38 @@ def fit_connections(settings: ServeSettings) -> ServeSettings:
     return replace(settings, max_connections=fitting)
 
 
-def url_of(host: str, port: int) -> str:
+def check_tls(settings: ServeSettings) -> None:
+    """Raise if the files for TLS cannot be used."""
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+            settings.tls_certificate, settings.tls_key, password=""
+        )
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"{settings.tls_certificate} and {settings.tls_key} are no certificate and unencrypted "
+            f"key in PEM: {error}"
+        ) from None
+
+
+def warn_if_exposed(host: str, settings: ServeSettings) -> None:
+    """Warn if everybody in the network may use the service."""
+    try:
+        loopback = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback and settings.tokens is None:
+        log.warning(
+            "listening on %s without access tokens: whoever reaches this address may use the "
+            "service; see --token-file", host,
+        )  # fmt: skip
+
+
+def url_of(host: str, port: int, secure: bool = False) -> str:
     """Return the URL of a service."""
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    shown = f"[{host}]" if ":" in host else host
+    return f"{'https' if secure else 'http'}://{shown}:{port}/"
 
 
 def set_up_log(requests: bool) -> None:

@@ -22,7 +22,14 @@ from typing import Any
 
 from sgtb.core.errors import SgtbError
 from sgtb.serving.linker_source import LinkerSource
-from sgtb.serving.listener import fit_connections, listen_on, set_up_log, url_of
+from sgtb.serving.listener import (
+    check_tls,
+    fit_connections,
+    listen_on,
+    set_up_log,
+    url_of,
+    warn_if_exposed,
+)
 from sgtb.serving.service_settings import ServeSettings
 
 log = logging.getLogger("sgtb.serving")
@@ -93,9 +100,13 @@ def run(work: Work, count: int, ready: Callable[[str], None]) -> None:
     ready  called with the address when connections are accepted
     """
     set_up_log(work.log_requests)
-    work = replace(work, settings=fit_connections(work.settings))
+    settings = fit_connections(work.settings)
+    check_tls(settings)
+    warn_if_exposed(work.host, settings)
+    work = replace(work, settings=settings)
     listener = listen_on(work.host, work.port)
-    address = url_of(work.host, listener.getsockname()[1])  # port 0 stands for any
+    secure = settings.tls_certificate is not None
+    address = url_of(work.host, listener.getsockname()[1], secure)  # port 0 stands for any
     if count == 1:
         from sgtb.serving.engine import Engine
         from sgtb.serving.server import run_server

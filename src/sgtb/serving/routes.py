@@ -4,7 +4,8 @@ import json
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 import sgtb
@@ -13,6 +14,7 @@ from sgtb.linking.links import LinkedDocument
 from sgtb.linking.nil_candidate import REASON_LABELS
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import NotFoundError, OverloadedError
+from sgtb.serving.json_bodies import body_of
 from sgtb.serving.schemas import (
     BatchBody,
     BatchResponse,
@@ -30,6 +32,8 @@ from sgtb.serving.service_settings import ServeSettings
 DEFAULT_SHOWN = 50
 """Names and links of an entity returned by default."""
 MAX_SHOWN = 1_000
+BODIES = (LinkBody, BatchBody)
+REFERENCE = "#/components/schemas/{model}"
 _MAX_INLINE = 200
 """Links serialised on the event loop; more would delay other requests."""
 _JSON_TEXT, _JSON_ASCII = (
@@ -58,22 +62,36 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def _takes(body: type[BaseModel]) -> dict[str, Any]:
+    """Return the description of a request body for the OpenAPI document."""
+    schema = {"$ref": REFERENCE.format(model=body.__name__)}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
 def router(engine: Engine, settings: ServeSettings) -> APIRouter:
     """Return the routes."""
     api = APIRouter()
     linking = refusals(400, 408, 413, 503)
 
-    @api.post("/api/link", response_model=LinkResponse, responses=linking, tags=["link"])
-    async def link(body: LinkBody) -> Response:
+    @api.post(
+        "/api/link", response_model=LinkResponse, responses=linking, tags=["link"],
+        openapi_extra=_takes(LinkBody),
+    )  # fmt: skip
+    async def link(request: Request) -> Response:
         """Link the names in a text, detected or given as spans."""
         begin = time.perf_counter()
+        body = await body_of(request, LinkBody, settings)
         document = await engine.link(*body.query())
         return await _json_of([document], lambda: {**document.to_dict(), **_since(begin)})
 
-    @api.post("/api/link/batch", response_model=BatchResponse, responses=linking, tags=["link"])
-    async def link_batch(body: BatchBody) -> Response:
+    @api.post(
+        "/api/link/batch", response_model=BatchResponse, responses=linking, tags=["link"],
+        openapi_extra=_takes(BatchBody),
+    )  # fmt: skip
+    async def link_batch(request: Request) -> Response:
         """Link several texts, each by itself."""
         begin = time.perf_counter()
+        body = await body_of(request, BatchBody, settings)
         documents = await engine.link_many([document.query() for document in body.documents])
         return await _json_of(
             documents,

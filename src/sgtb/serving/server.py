@@ -56,6 +56,8 @@ def config_of(engine: Engine, settings: ServeSettings) -> uvicorn.Config:
         timeout_keep_alive=2 + round(settings.idle_seconds),  # the connection's own limit is first
         h11_max_incomplete_event_size=2 * settings.max_head_bytes,  # likewise
         timeout_graceful_shutdown=round(settings.request_seconds) + _GRACE,
+        ssl_certfile=settings.tls_certificate,
+        ssl_keyfile=settings.tls_key,
         # asyncio accepts as many connections at once, and another process may have more time.
         backlog=1,
     )
