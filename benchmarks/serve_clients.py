@@ -51,16 +51,23 @@ def ask(
     clients: int,
     seconds: float,
     at: Callable[[float], None] = lambda share: None,
+    patience: float = _ALONE,
 ) -> Tally:
     """Let clients ask for some seconds, each over a connection of its own.
 
-    at  called about twice a second, with the share of the time that has passed
+    at        called about twice a second, with the share of the time that has passed
+    patience  seconds without an answer after which a client gives up
     """
-    return asyncio.run(_ask(port, requests, clients, seconds, at))
+    return asyncio.run(_ask(port, requests, clients, seconds, at, patience))
 
 
 async def _ask(
-    port: int, requests: Sequence[bytes], clients: int, seconds: float, at: Callable[[float], None]
+    port: int,
+    requests: Sequence[bytes],
+    clients: int,
+    seconds: float,
+    at: Callable[[float], None],
+    patience: float,
 ) -> Tally:
     tally = Tally()
     begin = time.perf_counter()
@@ -73,7 +80,10 @@ async def _ask(
     looking = asyncio.create_task(look())
     step = max(1, len(requests) // clients)
     await asyncio.gather(
-        *(_client(port, requests, i * step, begin + seconds, tally) for i in range(clients))
+        *(
+            _client(port, requests, i * step, begin + seconds, tally, patience)
+            for i in range(clients)
+        )
     )
     tally.taken = time.perf_counter() - begin
     looking.cancel()
@@ -81,7 +91,7 @@ async def _ask(
 
 
 async def _client(
-    port: int, requests: Sequence[bytes], first: int, until: float, tally: Tally
+    port: int, requests: Sequence[bytes], first: int, until: float, tally: Tally, patience: float
 ) -> None:
     reader = writer = None
     while (begin := time.perf_counter()) < until:
@@ -89,7 +99,7 @@ async def _client(
             if reader is None or writer is None:
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(requests[first % len(requests)])
-            async with asyncio.timeout(_ALONE):
+            async with asyncio.timeout(patience):
                 status, size = await _answer(reader)
         except (OSError, asyncio.IncompleteReadError, TimeoutError, ValueError) as error:
             tally.errors.append(f"{type(error).__name__}: {error}")

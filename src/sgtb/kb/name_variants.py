@@ -6,11 +6,12 @@ A knowledge base keeps them as names of a source of their own, which counts less
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sgtb.core.byte_cache import ByteCache
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.layout import MAX_KEY
 from sgtb.text.normalization import name_table, normal_name
@@ -282,9 +283,10 @@ def _spelling(name: str) -> Sequence[str]:
     return variants
 
 
-@lru_cache(maxsize=1 << 14)
-def _has_two_spellings(word: str) -> bool:
-    return _SPELT.search(word.lower()) is not None
+_has_two_spellings: Callable[[str], bool]
+_has_two_spellings = ByteCache(
+    "spellings", 2 << 20, lambda word: _SPELT.search(word.lower()) is not None
+).__getitem__
 
 
 def _respelt(pairs: Iterable[tuple[str, str]]) -> tuple[re.Pattern[str], dict[str, str]]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.byte_cache import ByteCache
 from sgtb.core.dtypes import Doubles, Ints, Longs
 from sgtb.core.records import NIL
 from sgtb.core.sparse_matrix import Scalar
@@ -19,7 +20,7 @@ from sgtb.native import rank_reasons
 
 NEGLIGIBLE = 1e-12
 """Smaller reasons are left out as rounding errors."""
-_REMEMBERED = 1 << 16
+_BUDGET = 16 << 20
 
 
 class Cards:
@@ -27,21 +28,21 @@ class Cards:
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
-        self._known: dict[int, Card] = {}
+        self._known: ByteCache[int, Card] = ByteCache("cards", _BUDGET)
 
     def forget(self) -> None:
         """Clear the cache."""
-        self._known = {}
+        self._known = ByteCache("cards", _BUDGET)
 
     def of(self, numbers: Ints | Longs) -> list[Card]:
         """Return the cards of some entities."""
         known, wanted = self._known, numbers.tolist()
         new = [number for number in wanted if number not in known]
         if new:
-            if len(known) + len(new) > _REMEMBERED:
-                self._known = known = {}
+            if known.is_full:
+                self._known = known = ByteCache("cards", _BUDGET)
                 new = wanted
-            known.update(zip(new, self._read(np.array(new, np.int64)), strict=True))
+            known.keep(zip(new, self._read(np.array(new, np.int64)), strict=True))
         return [known[number] for number in wanted]
 
     def _read(self, numbers: Longs) -> Iterator[Card]:

@@ -2,11 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic.json_schema import models_json_schema
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -17,6 +19,7 @@ from sgtb.core.errors import MissingExtraError, RequestError
 from sgtb.serving import page_assets as page
 from sgtb.serving import protocols
 from sgtb.serving import routes as api
+from sgtb.serving.access import AccessGuard
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import ServeError, failure_response, response_of
 from sgtb.serving.middleware import BodyReader, ResponseGuard
@@ -49,17 +52,32 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
         app.include_router(router)
     app.include_router(page.router())
     _handle_errors(app)
+    app.openapi = partial(_openapi, app)  # type: ignore[method-assign]
     # The middleware added last sees a request first.
-    app.add_middleware(BodyReader, settings=settings)
+    app.add_middleware(BodyReader, engine=engine, settings=settings)
+    if settings.tokens is not None or settings.rate_limit is not None:
+        app.add_middleware(AccessGuard, tokens=settings.tokens, rate=settings.rate_limit)
     if settings.allow_origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=settings.allow_origins, allow_methods=["GET", "POST"],
-            allow_headers=["content-type"],
+            allow_headers=["content-type", "authorization"],
         )  # fmt: skip
     app.add_middleware(
         ResponseGuard, metrics=engine.metrics, cross_origin=bool(settings.allow_origins)
     )
     return app
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document, with the bodies that `json_bodies` parses."""
+    if app.openapi_schema is None:
+        document = FastAPI.openapi(app)
+        _, bodies = models_json_schema(
+            [(body, "validation") for body in api.BODIES], ref_template=api.REFERENCE
+        )
+        document["components"]["schemas"] |= bodies["$defs"]
+    assert app.openapi_schema is not None
+    return app.openapi_schema
 
 
 def _handle_errors(app: FastAPI) -> None:

@@ -129,12 +129,7 @@ class Engine:
     async def link_many(self, queries: Sequence[LinkQuery]) -> list[LinkedDocument]:
         """Link several texts; raises the first error."""
         settings = self.settings
-        if len(queries) > settings.max_batch:
-            raise TooManyError(
-                f"{len(queries):,} documents are more than the limit of {settings.max_batch:,} "
-                "in a request",
-                settings.max_batch,
-            )
+        check_size(len(queries), settings)
         for request, options in queries:
             self._check(request, options)
         jobs = [_Job(request, options, Future()) for request, options in queries]
@@ -143,15 +138,17 @@ class Engine:
             async with asyncio.timeout(settings.request_seconds):
                 return [await asyncio.wrap_future(job.done) for job in jobs]
         except TimeoutError:
-            self.metrics.too_late.inc()
-            raise TooLateError(
-                f"not linked within the limit of {settings.request_seconds:g} seconds",
-                settings.request_seconds,
-                self._retry_after(),
-            ) from None
+            raise self.too_late() from None
         finally:
             for job in jobs:
                 job.done.cancel()  # of no use any more
+
+    def too_late(self) -> TooLateError:
+        """Count a request that exceeds its time limit, and return the error."""
+        self.metrics.too_late.inc()
+        seconds = self.settings.request_seconds
+        message = f"not answered within the limit of {seconds:g} seconds"
+        return TooLateError(message, seconds, self._retry_after())
 
     def _check(self, request: Request, options: Options) -> None:
         """Raise if a request exceeds a limit."""
@@ -265,6 +262,15 @@ def check_length(text: str, most: int, what: str = "") -> None:
             f"a text of {len(text):,} characters is longer than the limit of {most:,}{what}; "
             "link its parts one by one",
             most,
+        )
+
+
+def check_size(documents: int, settings: ServeSettings) -> None:
+    """Raise if a request has too many documents."""
+    most = settings.max_batch
+    if documents > most:
+        raise TooManyError(
+            f"{documents:,} documents are more than the limit of {most:,} in a request", most
         )
 
 

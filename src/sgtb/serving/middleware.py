@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sgtb.serving.error_responses import INTERNAL, failure_response
+from sgtb.serving.engine import Engine
+from sgtb.serving.error_responses import INTERNAL, failure_response, response_of
 from sgtb.serving.service_metrics import Metrics
 from sgtb.serving.service_settings import ServeSettings
 
@@ -70,16 +71,21 @@ class ResponseGuard:
 class BodyReader:
     """Reads the whole body before a request is handled, within limits of size and time.
 
-    Cancels a request whose client has disconnected.
+    Cancels a request whose time is over or whose client has disconnected.
     """
 
-    def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
-        self.app, self.settings = app, settings
+    def __init__(self, app: ASGIApp, engine: Engine, settings: ServeSettings) -> None:
+        self.app, self.engine, self.settings = app, engine, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body and handle the request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
+            return
+        if _has_two_lengths(scope):
+            message = "the request has more than one length"
+            response = failure_response(400, "bad_request", message, None, {"connection": "close"})
+            await response(scope, receive, send)
             return
         seconds, limit = self.settings.body_seconds, self.settings.max_body_bytes
         try:
@@ -125,7 +131,12 @@ class BodyReader:
 
         watching = asyncio.create_task(watch())
         try:
-            await self.app(scope, buffered, noted)
+            async with asyncio.timeout(self.settings.request_seconds):
+                await self.app(scope, buffered, noted)
+        except TimeoutError:
+            if answered:
+                raise
+            await response_of(self.engine.too_late())(scope, receive, send)
         except asyncio.CancelledError:
             if not disconnected:
                 raise
@@ -136,6 +147,12 @@ class BodyReader:
 
 class _TooLongError(Exception):
     pass
+
+
+def _has_two_lengths(scope: Scope) -> bool:
+    """Whether a request has both a length and chunks, which a proxy may see otherwise."""
+    names = {name for name, _ in scope["headers"]}
+    return b"content-length" in names and b"transfer-encoding" in names
 
 
 async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:

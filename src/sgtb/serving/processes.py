@@ -1,8 +1,8 @@
 """Server processes that share a port, and their parent, which restarts those that die.
 
-Each process has its own listening socket on the same address, and the system distributes the
-connections. Signals go to the parent: it forwards SIGHUP, and on SIGTERM or Ctrl-C it lets all
-processes finish.
+All processes accept connections from one listening socket. The parent keeps it open: connections
+that no process has accepted wait until one is free or started again. Signals go to the parent: it
+forwards SIGHUP, and on SIGTERM or Ctrl-C it lets all processes finish.
 """
 
 import logging
@@ -20,9 +20,16 @@ from multiprocessing.connection import Connection, wait
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sgtb.core.errors import SettingsError, SgtbError
+from sgtb.core.errors import SgtbError
 from sgtb.serving.linker_source import LinkerSource
-from sgtb.serving.listener import listen_on, set_up_log, url_of
+from sgtb.serving.listener import (
+    check_tls,
+    fit_connections,
+    listen_on,
+    set_up_log,
+    url_of,
+    warn_if_exposed,
+)
 from sgtb.serving.service_settings import ServeSettings
 
 log = logging.getLogger("sgtb.serving")
@@ -50,10 +57,12 @@ class Work:
 class _Worker:
     """A server process, with a pipe that reports that it is ready or why it failed."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, listener: socket.socket) -> None:
         self.started = time.monotonic()
         self._pipe, sender = _spawn.Pipe(duplex=False)
-        self.process = _spawn.Process(target=_serve, args=(work, sender), name="sgtb serve")
+        self.process = _spawn.Process(
+            target=_serve, args=(work, listener, sender), name="sgtb serve"
+        )
         with _signals_blocked():  # until the process has its handlers
             self.process.start()
         sender.close()
@@ -90,12 +99,14 @@ def run(work: Work, count: int, ready: Callable[[str], None]) -> None:
     count  number of processes; one is served by the calling process itself
     ready  called with the address when connections are accepted
     """
-    if count > 1 and not hasattr(socket, "SO_REUSEPORT"):
-        raise SettingsError("this system cannot share a port; serve with one process")
-    listener = listen_on(work.host, work.port, shared=count > 1)
-    work = replace(work, port=listener.getsockname()[1])  # port 0 stands for any
-    address = url_of(work.host, work.port)
     set_up_log(work.log_requests)
+    settings = fit_connections(work.settings)
+    check_tls(settings)
+    warn_if_exposed(work.host, settings)
+    work = replace(work, settings=settings)
+    listener = listen_on(work.host, work.port)
+    secure = settings.tls_certificate is not None
+    address = url_of(work.host, listener.getsockname()[1], secure)  # port 0 stands for any
     if count == 1:
         from sgtb.serving.engine import Engine
         from sgtb.serving.server import run_server
@@ -103,11 +114,13 @@ def run(work: Work, count: int, ready: Callable[[str], None]) -> None:
         engine = Engine(work.source.load, work.settings)
         run_server(engine, work.settings, listener, lambda: ready(address))
         return
-    with listener, _metrics_directory():  # this listener only reserves the port
-        _run_processes(work, count, lambda: ready(address))
+    with listener, _metrics_directory():
+        _run_processes(work, listener, count, lambda: ready(address))
 
 
-def _run_processes(work: Work, count: int, ready: Callable[[], None]) -> None:
+def _run_processes(
+    work: Work, listener: socket.socket, count: int, ready: Callable[[], None]
+) -> None:
     """Start the processes and supervise them."""
     signals: list[int] = []
     workers: list[_Worker] = []
@@ -116,15 +129,16 @@ def _run_processes(work: Work, count: int, ready: Callable[[], None]) -> None:
     try:
         # The first one alone, so that an error is reported once.
         for i in range(count):
-            workers.append(_Worker(work))
+            workers.append(_Worker(work, listener))
             if i == 0 and not workers[0].wait_until_ready(lambda: _is_over(signals)):
                 return
         for worker in workers[1:]:
             if not worker.wait_until_ready(lambda: _is_over(signals)):
                 return
         ready()
-        _supervise(workers, signals, work)
+        _supervise(workers, signals, work, listener)
     finally:
+        listener.close()  # no further connections
         for worker in workers:
             worker.send(signal.SIGTERM)
         for worker in workers:
@@ -133,7 +147,9 @@ def _run_processes(work: Work, count: int, ready: Callable[[], None]) -> None:
             signal.signal(sign, handler)
 
 
-def _supervise(workers: list[_Worker], signals: list[int], work: Work) -> None:
+def _supervise(
+    workers: list[_Worker], signals: list[int], work: Work, listener: socket.socket
+) -> None:
     """Forward signals and restart dead processes until SIGTERM or SIGINT arrives."""
     from prometheus_client.multiprocess import mark_process_dead
 
@@ -150,14 +166,14 @@ def _supervise(workers: list[_Worker], signals: list[int], work: Work) -> None:
                 log.error("a server process ended: %s; restarting it", error)
                 mark_process_dead(worker.process.pid)  # type: ignore[no-untyped-call]
                 time.sleep(max(0.0, worker.started + _RESTART_SECONDS - time.monotonic()))
-                workers[i] = _Worker(work)
+                workers[i] = _Worker(work, listener)
 
 
 def _is_over(signals: Sequence[int]) -> bool:
     return signal.SIGTERM in signals or signal.SIGINT in signals
 
 
-def _serve(work: Work, pipe: "Connection[str | None, Any]") -> None:
+def _serve(work: Work, listener: socket.socket, pipe: "Connection[str | None, Any]") -> None:
     """Serve in a process of its own."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP, signal.SIGTERM})
@@ -168,7 +184,6 @@ def _serve(work: Work, pipe: "Connection[str | None, Any]") -> None:
     set_up_log(work.log_requests)
     try:
         engine = Engine(work.source.load, work.settings)
-        listener: socket.socket = listen_on(work.host, work.port, shared=True)
         run_server(engine, work.settings, listener, lambda: pipe.send(None))
     except (SgtbError, OSError, MemoryError) as error:
         with suppress(OSError):  # the parent may be gone

@@ -2,11 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 import sgtb
@@ -16,6 +15,7 @@ from sgtb.linking.nil_candidate import REASON_LABELS
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import NotFoundError, OverloadedError
 from sgtb.serving.example_texts import example_texts
+from sgtb.serving.json_bodies import body_of
 from sgtb.serving.schemas import (
     BatchBody,
     BatchResponse,
@@ -33,6 +33,8 @@ from sgtb.serving.service_settings import ServeSettings
 DEFAULT_SHOWN = 50
 """Names and links of an entity returned by default."""
 MAX_SHOWN = 1_000
+BODIES = (LinkBody, BatchBody)
+REFERENCE = "#/components/schemas/{model}"
 _MAX_INLINE = 200
 """Links serialised on the event loop; more would delay other requests."""
 _JSON_TEXT, _JSON_ASCII = (
@@ -61,37 +63,36 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-class JsonRoute(APIRoute):
-    """A route that reads every body as JSON: `curl -d` declares its body as a form."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler."""
-        handle = super().get_route_handler()
-
-        async def handle_json(request: Request) -> Response:
-            others = [one for one in request.scope["headers"] if one[0] != b"content-type"]
-            headers = [*others, (b"content-type", b"application/json")]
-            return await handle(Request({**request.scope, "headers": headers}, request.receive))
-
-        return handle_json
+def _takes(body: type[BaseModel]) -> dict[str, Any]:
+    """Return the description of a request body for the OpenAPI document."""
+    schema = {"$ref": REFERENCE.format(model=body.__name__)}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 def router(engine: Engine, settings: ServeSettings) -> APIRouter:
     """Return the routes."""
-    api = APIRouter(route_class=JsonRoute)
+    api = APIRouter()
     linking = refusals(400, 408, 413, 503)
 
-    @api.post("/api/link", response_model=LinkResponse, responses=linking, tags=["link"])
-    async def link(body: LinkBody) -> Response:
+    @api.post(
+        "/api/link", response_model=LinkResponse, responses=linking, tags=["link"],
+        openapi_extra=_takes(LinkBody),
+    )  # fmt: skip
+    async def link(request: Request) -> Response:
         """Link the names in a text, detected or given as spans."""
         begin = time.perf_counter()
+        body = await body_of(request, LinkBody, settings)
         document = await engine.link(*body.query())
         return await _json_of([document], lambda: {**document.to_dict(text=False), **_since(begin)})
 
-    @api.post("/api/link/batch", response_model=BatchResponse, responses=linking, tags=["link"])
-    async def link_batch(body: BatchBody) -> Response:
+    @api.post(
+        "/api/link/batch", response_model=BatchResponse, responses=linking, tags=["link"],
+        openapi_extra=_takes(BatchBody),
+    )  # fmt: skip
+    async def link_batch(request: Request) -> Response:
         """Link several texts, each by itself."""
         begin = time.perf_counter()
+        body = await body_of(request, BatchBody, settings)
         documents = await engine.link_many([document.query() for document in body.documents])
         return await _json_of(
             documents,

@@ -35,7 +35,8 @@ class SpanBody(RequestBody):
     end: Annotated[Offset, Field(description="code point after its last")]
     fixed: Annotated[Id | None, Field(description="id of the entity, if known")] = None
     candidates: Annotated[
-        list[Id] | None, Field(description="ids of the candidates; null: looked up by name")
+        Annotated[list[Id], Field(fail_fast=True)] | None,
+        Field(description="ids of the candidates; null: looked up by name"),
     ] = None
 
     def span(self) -> Span:
@@ -65,9 +66,12 @@ class LinkBody(RequestBody):
         }
     )
     text: Annotated[str, Field(description="plain text; offsets count its code points")]
-    spans: Annotated[list[SpanBody] | None, Field(description="mentions; null: detected")] = None
+    spans: Annotated[
+        Annotated[list[SpanBody], Field(fail_fast=True)] | None,
+        Field(description="mentions; null: detected"),
+    ] = None
     fixed: Annotated[
-        list[FixedBody] | None,
+        Annotated[list[FixedBody], Field(fail_fast=True)] | None,
         Field(description="mentions linked by the caller; they replace overlapping mentions"),
     ] = None  # fmt: skip
     candidates: Annotated[Count, Field(description="candidates returned per mention")] = 5
@@ -101,7 +105,7 @@ class BatchBody(RequestBody):
             "examples": [{"documents": [{"id": "a", "text": JORDAN}, {"id": "b", "text": ""}]}]
         }
     )
-    documents: list[LinkBody]
+    documents: Annotated[list[LinkBody], Field(fail_fast=True)]
 
 
 class AlternativeModel(BaseModel):

@@ -1,20 +1,26 @@
 """The server of one process: serves until a signal ends it; SIGHUP reloads."""
 
 import asyncio
+import errno
 import logging
 import signal
 import socket
+import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import uvicorn
 
 from sgtb.serving.app import create_app
 from sgtb.serving.engine import Engine
-from sgtb.serving.http_connection import Connection
+from sgtb.serving.http_connection import Connection, timed
 from sgtb.serving.service_settings import ServeSettings
 
-BACKLOG = 1024
+_BACKLOG = 1024
+_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_LOG_SECONDS = 10.0
+"""Least time between two messages about a lack of descriptors or memory."""
 _GRACE = 5
 """Seconds beyond its limit that a request may take at shutdown."""
 log = logging.getLogger("sgtb.serving")
@@ -41,15 +47,19 @@ def run_server(
 def config_of(engine: Engine, settings: ServeSettings) -> uvicorn.Config:
     """Return the configuration of uvicorn for an engine."""
     return uvicorn.Config(
-        create_app(engine, settings),
+        timed(create_app(engine, settings)),  # type: ignore[arg-type]
         http=partial(Connection, settings=settings),  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         log_config=None,
         server_header=False,
-        timeout_keep_alive=max(1, round(settings.idle_seconds)),
+        timeout_keep_alive=2 + round(settings.idle_seconds),  # the connection's own limit is first
+        h11_max_incomplete_event_size=2 * settings.max_head_bytes,  # likewise
         timeout_graceful_shutdown=round(settings.request_seconds) + _GRACE,
-        backlog=BACKLOG,
+        ssl_certfile=settings.tls_certificate,
+        ssl_keyfile=settings.tls_key,
+        # asyncio accepts as many connections at once, and another process may have more time.
+        backlog=1,
     )
 
 
@@ -63,6 +73,9 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_BACKLOG)
+        asyncio.get_running_loop().set_exception_handler(_ResourceLog())
         if hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
         self._ready()
@@ -81,6 +94,21 @@ class _Server(uvicorn.Server):
                 await asyncio.to_thread(self._engine.reload)
         finally:
             self._reloading = False
+
+
+class _ResourceLog:
+    """Handler of exceptions of the event loop: one line in a while where resources are lacking."""
+
+    def __init__(self) -> None:
+        self._last = -_LOG_SECONDS
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in _RESOURCES:
+            loop.default_exception_handler(context)
+        elif time.monotonic() - self._last >= _LOG_SECONDS:
+            self._last = time.monotonic()
+            log.error("cannot accept connections: %s; raise the limit (ulimit)", error.strerror)
 
 
 def _ignore_hangup() -> None:

@@ -6,6 +6,7 @@ be set before prometheus_client is imported.
 """
 
 import os
+import time
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -17,6 +18,8 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.multiprocess import MultiProcessCollector
+
+from sgtb.core.byte_cache import cache_usage
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -55,6 +58,15 @@ class Metrics:
         self.failed_reloads = self._counter("reloads_failed", "Reloads that failed.")
         self.waiting = self._gauge("waiting_documents", "Documents in the queue.")
         self.ready = self._gauge("ready_processes", "Processes ready to link.")
+        self._cache_bytes = Gauge(
+            "sgtb_cache_bytes", "Estimated size of caches.", ("cache",), registry=registry,
+            multiprocess_mode="livesum",
+        )  # fmt: skip
+        self._cache_budget = Gauge(
+            "sgtb_cache_budget_bytes", "Budget of caches.", ("cache",), registry=registry,
+            multiprocess_mode="livesum",
+        )  # fmt: skip
+        self._next_look = 0.0
         self.entities = self._gauge("kb_entities", "Entities of the knowledge base.", "livemax")
         self.generation = self._gauge("kb_generation", "Changes since it was built.", "livemax")
 
@@ -73,6 +85,16 @@ class Metrics:
         """Count a batch of documents that were linked together."""
         self._batch_documents.observe(documents)
         self._linking_seconds.inc(seconds)
+        self.look_at_caches()
+
+    def look_at_caches(self) -> None:
+        """Record the sizes of the caches, at most once a second."""
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + 1.0
+            for name, (used, budget) in cache_usage().items():
+                self._cache_bytes.labels(name).set(used)
+                self._cache_budget.labels(name).set(budget)
 
     def text(self) -> bytes:
         """Return the metrics of all processes in the text format of Prometheus."""

@@ -1,8 +1,12 @@
 """Limits and other settings of the service."""
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 from sgtb.core.errors import SettingsError
+
+if TYPE_CHECKING:  # the command line must start fast
+    from sgtb.serving.access import AccessTokens
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,10 @@ class ServeSettings:
     entity_prefix           prefix of entity IRIs in the protocols that have IRIs; None: that of the
                             knowledge base
     allow_origins           web origins whose pages may call the service
+    rate_limit              requests per second of a client and process; None: any number
+    tokens                  access tokens; None: everybody may use the service
+    tls_certificate         file of the certificate chain; None: no TLS
+    tls_key                 file of its private key
     """
 
     max_body_bytes: int = 1_000_000
@@ -48,6 +56,10 @@ class ServeSettings:
     threads: int = 1
     entity_prefix: str | None = None
     allow_origins: tuple[str, ...] = ()
+    rate_limit: float | None = None
+    tokens: "AccessTokens | None" = None
+    tls_certificate: str | None = None
+    tls_key: str | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -63,6 +75,12 @@ class ServeSettings:
                 f"max_batch is {self.max_batch}, but the queue holds {self.queue} documents: "
                 "a full batch would never be accepted; raise queue"
             )
+        if self.rate_limit is not None and not 0 < self.rate_limit < 1e6:
+            raise SettingsError(
+                f"rate_limit must be a number of requests above 0, not {self.rate_limit!r}"
+            )
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise SettingsError("TLS needs both a certificate and a key")
         for origin in self.allow_origins:
             if origin != "*" and not origin.startswith(("http://", "https://")):
                 raise SettingsError(

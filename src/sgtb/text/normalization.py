@@ -2,10 +2,13 @@
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
+
+from sgtb.core.byte_cache import ByteCache
 
 _WORD = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"[0-9]")
@@ -21,8 +24,7 @@ STOP_WORDS = frozenset(
 """Words without topical content."""
 
 
-@lru_cache(maxsize=1 << 15)
-def normal_words(text: str) -> tuple[str, ...]:
+def _normal_words(text: str) -> tuple[str, ...]:
     """Return the words of a text: no case, no diacritics, no punctuation, no possessive.
 
     Full stops and apostrophes do not separate words: "U.S." is one word.
@@ -37,10 +39,17 @@ def normal_words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(plain.translate(_SILENT).lower()))
 
 
-@lru_cache(maxsize=1 << 14)
-def normal_phrase(text: str) -> str:
+normal_words: Callable[[str], tuple[str, ...]]
+normal_words = ByteCache("normal words", 8 << 20, _normal_words).__getitem__
+
+
+def _normal_phrase(text: str) -> str:
     """Return the words of a text, as `normal_words` has them, with single spaces."""
     return " ".join(normal_words(text))
+
+
+normal_phrase: Callable[[str], str]
+normal_phrase = ByteCache("normal phrases", 4 << 20, _normal_phrase).__getitem__
 
 
 def has_digit(text: str) -> bool:
@@ -48,8 +57,7 @@ def has_digit(text: str) -> bool:
     return bool(_DIGIT.search(text)) if text.isascii() else any(map(str.isdigit, text))
 
 
-@lru_cache(maxsize=1 << 14)
-def normal_name(text: str) -> str:
+def _normal_name(text: str) -> str:
     """Return the normal form of a name: its words with single spaces.
 
     A knowledge base counts and looks up names in this form, in any script: without case,
@@ -69,7 +77,11 @@ def _any_name(text: str) -> str:
     shown = unicodedata.normalize("NFKC", text).casefold()
     kept = " ".join("".join(c for c in shown if c.isprintable()).split())
     # Case folding can turn a Greek mark into a letter; then there are words after all.
-    return kept if kept == text else normal_name(kept)
+    return kept if kept == text else _normal_name(kept)
+
+
+normal_name: Callable[[str], str]
+normal_name = ByteCache("normal names", 4 << 20, _normal_name).__getitem__
 
 
 def title_key(title: str) -> str:
@@ -99,14 +111,6 @@ _MODIFYING = (
 _JOINING = frozenset(".'’‘ʼʻ`´·")
 
 
-class _Folded(dict[int, str | None]):
-    """Translation table of characters in names, filled on first use."""
-
-    def __missing__(self, code: int) -> str | None:
-        self[code] = folded = _fold(chr(code), unicodedata.category(chr(code)))
-        return folded
-
-
 def _fold(char: str, category: str) -> str | None:
     """Return the replacement of a character; None: removed."""
     if char in _JOINING or category == "Cf" or "\u02b0" <= char <= "\u02ff":
@@ -124,7 +128,10 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", folded)
 
 
-_FOLDED = _Folded()
+# Translation table of characters in names, filled on first use.
+_FOLDED: ByteCache[int, str | None] = ByteCache(
+    "folded characters", 4 << 20, lambda code: _fold(chr(code), unicodedata.category(chr(code)))
+)
 _PLAIN_CODES = (0, 0x590, 0x1E00, 0x20D0)
 """Ranges of Latin, Greek and Cyrillic letters, Armenian, and punctuation: what replaces one of
 their characters does not depend on its neighbours."""

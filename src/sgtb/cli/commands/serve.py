@@ -67,6 +67,24 @@ def serve(
             "for any; may be given several times. Default: its own only.",
         ),
     ] = None,
+    token_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Access tokens, one a line, for all areas or after the areas they open: api, "
+            "protocols, page, metrics. Default: no tokens.",
+        ),
+    ] = None,
+    tls_certificate: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Certificate chain (PEM), for HTTPS.")
+    ] = None,
+    tls_key: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Private key of the certificate (PEM).")
+    ] = None,
+    rate_limit: Annotated[
+        float | None,
+        _limit("Requests per second of a client. Default: any number.", min=0.001),
+    ] = None,
     entity_prefix: Annotated[
         str | None,
         typer.Option(
@@ -95,8 +113,9 @@ def serve(
       sgtb serve --host 0.0.0.0 --port 80
     """  # fmt: skip
     check_pair(model, kb)
-    for name in ("fastapi", "uvicorn", "httptools", "prometheus_client"):
+    for name in ("fastapi", "uvicorn", "prometheus_client"):
         import_extra(name, "serve", "the service needs")
+    from sgtb.serving.access import AccessTokens
     from sgtb.serving.linker_source import LinkerSource
     from sgtb.serving.processes import Work, run
 
@@ -110,6 +129,10 @@ def serve(
         max_connections=max_connections,
         queue=queue,
         allow_origins=tuple(allow_origin or ()),
+        rate_limit=rate_limit,
+        tokens=None if token_file is None else AccessTokens.read(token_file),
+        tls_certificate=tls_certificate,
+        tls_key=tls_key,
         entity_prefix=entity_prefix,
     )
     mentions = MentionSettings(capitals=not any_case, min_link_probability=min_link_probability)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sgtb.core.byte_cache import ByteCache
 from sgtb.core.dtypes import Bools, Floats, Ints, Longs
 from sgtb.core.errors import RequestError, SettingsError
 from sgtb.core.records import Document
@@ -48,10 +49,8 @@ from sgtb.linking.links import Found
 from sgtb.text.normalization import normal_name
 
 _PERSON = TYPES.index("PER")
-_CACHE_SIZE = 1 << 18
-"""Size limit of the cache of numbers."""
-_WEAK_CACHE_SIZE = 1 << 13
-"""Weak names whose candidates are kept."""
+_ID_BUDGET, _WEAK_BUDGET = 16 << 20, 16 << 20
+"""Bytes of the caches of ids and of candidates of weak names."""
 _SHARED: tuple[Found, ...] = ("longer name", "abbreviation", "acronym")
 """Ways in which a mention takes the candidates of another name."""
 _READ = 1 << 12
@@ -130,8 +129,8 @@ class CandidateFinder:
 
     def forget(self) -> None:
         """Clear the caches."""
-        self._numbers: dict[str, int] = {}
-        self._weak_cache: dict[str, MatchedLists] = {}
+        self._numbers: ByteCache[str, int] = ByteCache("ids", _ID_BUDGET)
+        self._weak_cache: ByteCache[str, MatchedLists] = ByteCache("weak names", _WEAK_BUDGET)
         self._weak = WeakNames(
             self._kb, self.trained, fuzzy=self.settings.fuzzy,
             containing=self.settings.containing, top=self.settings.top,
@@ -252,14 +251,14 @@ class CandidateFinder:
     ) -> dict[str, int]:
         """Add the ids of some lists to the cache of numbers and return it."""
         ids, known = dict.fromkeys(chain.from_iterable(lists)), self._numbers
-        if len(known) + len(ids) > _CACHE_SIZE:
-            self._numbers = known = {}
+        if known.is_full:
+            self._numbers = known = ByteCache("ids", _ID_BUDGET)
         new = [id_ for id_ in ids if id_ not in known]
         found = dict(zip(new, self._kb.numbers(new), strict=True))
         for id_, number in found.items():
             if number is None:
                 raise _unknown(id_, documents, self._kb)
-            known[id_] = number
+        known.keep((id_, number) for id_, number in found.items() if number is not None)
         return known
 
     def _weak_rows(
@@ -300,10 +299,10 @@ class CandidateFinder:
         cache = self._weak_cache
         new = [name for name in names if name not in cache]
         if new:
-            if len(cache) + len(new) > _WEAK_CACHE_SIZE:
-                self._weak_cache = cache = {}
+            if cache.is_full:
+                self._weak_cache = cache = ByteCache("weak names", _WEAK_BUDGET)
                 new = list(names)
-            cache.update(zip(new, self._find_weak(new, None, NOTHING), strict=True))
+            cache.keep(zip(new, self._find_weak(new, None, NOTHING), strict=True))
         return [cache[name] for name in names]
 
     def _find_weak(

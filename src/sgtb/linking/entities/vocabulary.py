@@ -4,9 +4,8 @@ A token is referred to by its number, its kind.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntFlag, auto
-from functools import lru_cache
 from itertools import accumulate
 from struct import Struct, pack
 from threading import Lock
@@ -16,6 +15,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.byte_cache import ByteCache
 from sgtb.core.dtypes import Bytes, Floats, Ints
 from sgtb.core.ragged import GrowingArray, Ragged
 from sgtb.text.normalization import STOP_WORDS, has_digit, normal_phrase, normal_words
@@ -24,9 +24,6 @@ from sgtb.text.normalization import STOP_WORDS, has_digit, normal_phrase, normal
 
 
 Hashes = npt.NDArray[np.uint32]
-
-_NAMES, _TOPICS = 1 << 14, 1 << 10
-"""Sizes of the caches."""
 
 TABLES, LENGTHS = 5, 5
 """Distinct values in clues: share of numbers in a sentence, in quarters; words of a name."""
@@ -52,9 +49,13 @@ class NameClues(NamedTuple):
     words: bytes  # hashes
 
 
-@lru_cache(maxsize=_NAMES)
 def name_clues(text: str, tokens: tuple[str, ...]) -> NameClues:
     """Return the clues of a mention, given its tokens."""
+    return _NAME_CLUES[text, tokens]
+
+
+def _new_name_clues(key: tuple[str, tuple[str, ...]]) -> NameClues:
+    text, tokens = key
     name = normal_phrase(text)
     words = [token.lower() for token in tokens]
     first, last = (words[0], words[-1]) if words else ("", "")
@@ -65,6 +66,9 @@ def name_clues(text: str, tokens: tuple[str, ...]) -> NameClues:
     ending, shape = clue(f"ending:{name[-3:]}"), clue(f"shape:{_shape(text)}")
     looks = _LOOKS.pack(text.isupper(), min(len(words), LENGTHS - 1), ending, shape)
     return NameClues(name, looks, pack(f"={len(clues)}I", *map(clue, clues)))
+
+
+_NAME_CLUES = ByteCache("name clues", 8 << 20, _new_name_clues)
 
 
 def _shape(text: str) -> str:
@@ -83,8 +87,7 @@ _ASCII_SHAPES = {code: _shape_of(chr(code)) for code in range(128)}
 TOPIC_CLUES = 27
 
 
-@lru_cache(maxsize=_TOPICS)
-def topic_clues(topic: str) -> bytes:
+def _topic_clues(topic: str) -> bytes:
     """Return the packed clues of a document's topic, alone and combined; "": no topic."""
     own = f"topic:{topic}"
     clues = (
@@ -97,13 +100,17 @@ def topic_clues(topic: str) -> bytes:
     return pack(f"={TOPIC_CLUES}I", *map(clue, clues))
 
 
+topic_clues: Callable[[str], bytes]
+topic_clues = ByteCache("topic clues", 1 << 20, _topic_clues).__getitem__
+
+
 UNKNOWN = -1
 """Number of an unknown word."""
 OUTSIDE = 0
 """Kind of the padding around sentences."""
 
-_TOKENS, _BYTES = 1 << 16, 1 << 20
-"""Limits of the cache, about 20 MB."""
+_TOKEN_BUDGET = 12 << 20
+"""Bytes of tokens and their kinds; words and columns take about as much again."""
 
 
 class Mark(IntFlag):
@@ -177,7 +184,7 @@ class Vocabulary:
             return _kinds(texts, tokens.kind), tokens.columns
         except KeyError:
             with self._guard:
-                if len(tokens.kind) >= _TOKENS or tokens.near.size >= _BYTES:
+                if tokens.kind.is_full:
                     self._known = tokens = _KnownTokens()
                 tokens.add(texts, *self._lexicon)
             return _kinds(texts, tokens.kind), tokens.columns
@@ -191,7 +198,7 @@ class _KnownTokens:
     """Tokens in columns that only grow at the end, so slices stay valid."""
 
     def __init__(self) -> None:
-        self.kind: dict[str, int] = {}
+        self.kind: ByteCache[str, int] = ByteCache("tokens", _TOKEN_BUDGET)
         self._place: dict[str, int] = {}
         self.near, self._near_end = GrowingArray(np.uint8), GrowingArray(np.int64)
         self._words, self._words_end = GrowingArray(np.int32), GrowingArray(np.int64)
@@ -220,7 +227,7 @@ class _KnownTokens:
         first = self._marks.size
         self._append(spelt)
         # Last, since other threads read it first.
-        self.kind.update(zip(new, range(first, self._marks.size), strict=True))
+        self.kind.keep(zip(new, range(first, self._marks.size), strict=True))
 
     def _append(self, spelt: Sequence["_Spelling"]) -> None:
         near = [one.near for one in spelt]

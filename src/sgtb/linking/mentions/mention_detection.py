@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import compress, pairwise
 from operator import not_
 
+from sgtb.core.byte_cache import ByteCache
 from sgtb.core.errors import RequestError
 from sgtb.core.records import Mention, Tokens
 from sgtb.kb import KnowledgeBase
@@ -28,8 +29,8 @@ from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import normal_name
 from sgtb.text.tokenization import touched_tokens
 
-_REMEMBERED = 1 << 16
-"""How many strings a finder knows the answer for before it starts anew: some 10 MB."""
+_BUDGET = 12 << 20
+"""Bytes of names that a finder knows the answer for before it starts anew."""
 VARIANT_PROBABILITY = 0.1
 """The link probability of names that are only variants, where it was not counted."""
 _SMALL_CANDIDATES = 8
@@ -56,8 +57,10 @@ class NameFinder:
     def forget(self) -> None:
         """Look up everything again; done by itself when the knowledge base was refreshed."""
         self._state = self.kb.state
-        self._known: dict[str, float | None] = {}
-        self._small: dict[str, bool] = {}
+        self._known: ByteCache[str, float | None] = ByteCache("link probabilities", _BUDGET)
+        self._small: ByteCache[str, bool] = ByteCache(
+            "lower-case names", _BUDGET, self._look_up_small
+        )
 
     def find(
         self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]
@@ -117,7 +120,7 @@ class NameFinder:
         ranges = search.small_ranges()
         names = search.texts_of(ranges)
         usable = [
-            probability is not None and not probability < RARE and self._is_written_small(name)
+            probability is not None and not probability < RARE and self._small[name]
             for name, probability in zip(names, self._probabilities(names), strict=True)
         ]
         used = {i for first, last in taken for i in range(first, last + 1)}
@@ -128,20 +131,12 @@ class NameFinder:
                 found.append((first, last))
         return found
 
-    def _is_written_small(self, name: str) -> bool:
+    def _look_up_small(self, name: str) -> bool:
         """Whether an entity is called so: by its title, or with several words by any name.
 
         Titles begin with a capital: of one with lower-case words only after it, the first word is
         one, too ("Yellow fever"); a single word must be listed in lower case as well.
         """
-        known = self._small
-        if len(known) > _REMEMBERED:
-            self._small = known = {}
-        if name not in known:
-            known[name] = self._look_up_small(name)
-        return known[name]
-
-    def _look_up_small(self, name: str) -> bool:
         several = " " in name
         for number in self.kb.candidate_lists([name], _SMALL_CANDIDATES).entity.tolist():
             title = self.kb.title_of(number)
@@ -178,13 +173,13 @@ class NameFinder:
     def _probabilities(self, names: Sequence[str]) -> list[float | None]:
         """Return the link probability of each usable name; NaN: not counted; None: not usable."""
         known = self._known  # this very one: another thread may forget meanwhile
-        if len(known) > _REMEMBERED:
-            self._known = known = {}
+        if known.is_full:
+            self._known = known = ByteCache("link probabilities", _BUDGET)
         new = [*{*names}.difference(known)]
         if new:
             heads = self.kb.name_heads(new)
             counts = zip(new, *(column.tolist() for column in heads), strict=True)
-            known.update((name, self._usable(name, *head)) for name, *head in counts)
+            known.keep([(name, self._usable(name, *head)) for name, *head in counts])
         return [known[name] for name in names]
 
     def _usable(

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.adagrad import AdaGrad
+from sgtb.core.byte_cache import ByteCache
 from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
 from sgtb.core.ragged import Ragged
 from sgtb.core.records import Mention
@@ -94,17 +95,17 @@ class RuleMentions(NamedTuple):
         return out
 
 
-class TokenHashes(dict[str, tuple[int, int, int, int]]):
-    """The hashes of word, pattern, start and ending of every token met."""
+class TokenHashes(ByteCache[str, tuple[int, ...]]):
+    """Cache of the hashes of word, pattern, start and ending of tokens."""
 
-    def __missing__(self, text: str) -> tuple[int, int, int, int]:
-        lower = text.lower()
-        parts = (lower, _pattern(text), lower[:3], lower[-3:])
-        found = tuple(crc32(part.encode("utf-8", "surrogatepass")) for part in parts)
-        if len(self) >= 1 << 17:
-            self.clear()
-        self[text] = found  # type: ignore[assignment]
-        return found  # type: ignore[return-value]
+    def __init__(self) -> None:
+        super().__init__("token hashes", 16 << 20, _token_hashes)
+
+
+def _token_hashes(text: str) -> tuple[int, ...]:
+    lower = text.lower()
+    parts = (lower, _pattern(text), lower[:3], lower[-3:])
+    return tuple(crc32(part.encode("utf-8", "surrogatepass")) for part in parts)
 
 
 def _pattern(text: str) -> str:

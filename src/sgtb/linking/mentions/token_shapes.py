@@ -3,6 +3,7 @@
 import re
 import unicodedata
 
+from sgtb.core.byte_cache import ByteCache
 from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import STOP_WORDS
 
@@ -124,19 +125,13 @@ _LISTS = (
 )
 _SMALL_LISTS = ((w.LINK, _LINK), (w.PARTICLE, _PARTICLE), (w.OF, frozenset(("of",))))
 _ADJECTIVE = re.compile(r"[-–](?:backed|based|born|bound|controlled|held|led|owned|run|style)$")
-_LONGEST = 100
 
 
-class Shapes(dict[str, int]):
-    """The shape of every token met; starts anew when there are too many."""
+class Shapes(ByteCache[str, int]):
+    """Cache of the shapes of tokens."""
 
-    def __missing__(self, text: str) -> int:
-        found = shape_of(text)
-        if len(text) <= _LONGEST:
-            if len(self) >= 1 << 18:
-                self.clear()
-            self[text] = found
-        return found
+    def __init__(self) -> None:
+        super().__init__("token shapes", 12 << 20, shape_of)
 
 
 def shape_of(text: str) -> int:

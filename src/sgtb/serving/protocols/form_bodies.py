@@ -5,6 +5,7 @@ services they were made for accept.
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -56,7 +57,7 @@ def is_form(request: Request) -> bool:
 def json_object(text: str) -> dict[str, Any]:
     """Parse a JSON object."""
     try:
-        return _object(json.loads(text, parse_constant=_no_number))
+        return _object(json.loads(text, parse_constant=_no_number, parse_float=_finite))
     except (ValueError, RecursionError) as error:
         raise RequestError(f"the body is not JSON: {_why(error)}") from None
 
@@ -121,6 +122,13 @@ def _object(value: Any) -> dict[str, Any]:
 
 def _no_number(name: str) -> None:
     raise ValueError(f"{name} is not a number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits:.40} is not a number of double precision")
+    return value
 
 
 def _plain(text: str) -> str:

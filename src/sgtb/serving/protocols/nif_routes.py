@@ -1,6 +1,7 @@
 """The NIF route, as GERBIL and ELEVANT use it: Turtle in, Turtle out."""
 
 import asyncio
+from threading import Event
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request, Response
@@ -39,7 +40,7 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         The body is read as Turtle, whatever its content type.
         """
         text = await text_of(request)
-        contexts = await to_thread.run_sync(read_contexts, text, limit, limiter=parser_limit)
+        contexts = await read(text)
         if len(contexts) > settings.max_batch:
             raise TooManyError(
                 f"{len(contexts):,} contexts are more than the limit of {settings.max_batch:,}",
@@ -49,6 +50,17 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         prefix = prefix_of(engine.linker.kb, settings.entity_prefix)
         body = await to_thread.run_sync(turtle, linked, prefix)
         return Response(body, media_type=_response_type(request))
+
+    async def read(text: str) -> list[Context]:
+        """Parse a document; stop when the time of the request is over or its client has left."""
+        stopped = Event()
+        try:
+            return await to_thread.run_sync(
+                read_contexts, text, limit, stopped.is_set, limiter=parser_limit,
+                abandon_on_cancel=True,
+            )  # fmt: skip
+        finally:
+            stopped.set()
 
     async def link_context(context: Context) -> LinkedContext:
         spans = [span for _, span in context.mentions]

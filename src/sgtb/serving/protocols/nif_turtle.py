@@ -5,7 +5,7 @@ is a sentence, a word or the like: GERBIL marks the mentions of a benchmark as s
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -71,12 +71,15 @@ def wants_turtle(request: Request) -> bool:
     return bool(places) and (json < 0 or min(places) < json)
 
 
-def read_contexts(text: str, limit: int) -> list[Context]:
+def read_contexts(
+    text: str, limit: int, stopped: Callable[[], bool] = lambda: False
+) -> list[Context]:
     """Read the contexts of a Turtle document, in order.
 
-    limit  maximum number of statements
+    limit    maximum number of statements
+    stopped  whether nobody waits for the result any more
     """
-    values = _values(text, limit)
+    values = _values(text, limit, stopped)
     mentions: dict[str, list[tuple[str, Span]]] = {
         iri: [] for iri, properties in values.items() if NIF + "isString" in properties
     }
@@ -177,7 +180,7 @@ def _index(values: Mapping[str, Mapping[str, list[str]]], iri: str, key: str) ->
     return int(value)
 
 
-def _values(text: str, limit: int) -> dict[str, dict[str, list[str]]]:
+def _values(text: str, limit: int, stopped: Callable[[], bool]) -> dict[str, dict[str, list[str]]]:
     """Return the values of a document by subject and predicate, in order."""
     values: dict[str, dict[str, list[str]]] = {}
     left = limit
@@ -185,6 +188,8 @@ def _values(text: str, limit: int) -> dict[str, dict[str, list[str]]]:
     def add(subject: str, predicate: str, value: str) -> None:
         nonlocal left
         left -= 1
+        if stopped():
+            raise RequestError("the request has ended")
         if left < 0:
             raise TooManyError(
                 f"the document has more statements than the limit of {limit:,}", limit

@@ -1,13 +1,16 @@
 """The protocol of REL, the Radboud Entity Linker: `{"text", "spans"}` in, a list of lists out."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Link, Span
 from sgtb.serving.engine import Engine, check_number
+from sgtb.serving.json_bodies import MAX_INLINE
 from sgtb.serving.link_requests import Options
 from sgtb.serving.protocols.form_bodies import json_object, text_of
 from sgtb.serving.protocols.request_spans import given_span, link_text
@@ -26,8 +29,9 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
 
     async def link(request: Request) -> Response:
         """Link a text, or its given mentions."""
-        body = json_object(await text_of(request))
-        text, spans = _text(body), _spans(body, settings)
+        given = await text_of(request)
+        read = partial(_read, given, settings)
+        text, spans = read() if len(given) <= MAX_INLINE else await run_in_threadpool(read)
         links = await link_text(engine, text, spans or None, _OPTIONS)
         rows = [_row(link, given=bool(spans)) for link in links if link.entity is not None]
         return json_response(rows)
@@ -41,6 +45,11 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         return json_response(_UP)
 
     return routes
+
+
+def _read(given: str, settings: ServeSettings) -> tuple[str, list[Span]]:
+    body = json_object(given)
+    return _text(body), _spans(body, settings)
 
 
 def _text(body: Mapping[str, Any]) -> str:
