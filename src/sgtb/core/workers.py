@@ -77,13 +77,13 @@ class _ProcessPool:
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
-        self._pool = worker_pool(workers)
+        self.executor = worker_pool(workers)
 
     def submit(self, function: Callable[[T], R], item: T, /) -> "Future[R]":
-        return submit(self._pool, function, item)
+        return submit(self.executor, function, item)
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self.executor.shutdown(wait=True, cancel_futures=True)
 
 
 def _drain_start_data() -> None:
@@ -99,7 +99,7 @@ def _drain_start_data() -> None:
         pass
 
 
-def pool_error(pool: ProcessPoolExecutor, otherwise: str) -> SgtbError:
+def pool_error(pool: ProcessPoolExecutor | None, otherwise: str) -> SgtbError:
     """Return the error of a broken pool: a missing guard, or what the caller says."""
     processes = getattr(pool, "_processes", None) or {}
     if not any(process.exitcode == _NO_GUARD for process in list(processes.values())):
@@ -151,7 +151,8 @@ def _pooled(
         while pending:
             yield pending.popleft().result()
     except BrokenProcessPool:
-        raise pool_error(pool, "a worker process ended, perhaps out of memory") from None
+        executor = pool.executor if isinstance(pool, _ProcessPool) else None
+        raise pool_error(executor, "a worker process ended, perhaps out of memory") from None
     finally:
         for task in pending:
             task.cancel()

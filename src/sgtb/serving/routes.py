@@ -14,8 +14,8 @@ from sgtb.linking.links import LinkedDocument
 from sgtb.linking.nil_candidate import REASON_LABELS
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import NotFoundError, OverloadedError
-from sgtb.serving.example_texts import example_texts
 from sgtb.serving.json_bodies import body_of
+from sgtb.serving.page_assets import example_texts
 from sgtb.serving.schemas import (
     BatchBody,
     BatchResponse,
