@@ -179,6 +179,9 @@ def wned(
     kb: KbName = MERGED,
     plans: Plans = ALL_PLANS,
     seeds: Seeds = 1,
+    links_only: Annotated[
+        bool, typer.Option("--links-only", help="Train only with the links of held-out pages.")
+    ] = False,
     out: Out = None,
     cache: KbCache = None,
     as_json: AsJson = False,
@@ -201,7 +204,8 @@ def wned(
         place = named_kb(kb, data, cache or default_cache(), stages, tell)
         with KnowledgeBase.open(place) as opened:
             watch = _trees_as_stage(stages)
-            result = wned_run.run_wned(data, opened, chosen, seeds, stages, watch, tell)
+            kinds = (wned_run.WITH_LINKS,) if links_only else (wned_run.AIDA, wned_run.WITH_LINKS)
+            result = wned_run.run_wned(data, opened, chosen, seeds, stages, watch, tell, kinds)
     record = wned_report.as_json(result, Path(kb).name, peak_bytes())
     if out is not None:
         wned_report.write_report(record, out)

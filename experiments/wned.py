@@ -5,7 +5,7 @@ titles that the knowledge base lacks stay in, and count as wrong where all gold 
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,6 +96,7 @@ def run_wned(
     progress: Progress | None = None,
     watch: Watch = unwatched,
     say: Say = silent,
+    kinds: Collection[str] = (AIDA, WITH_LINKS),
 ) -> WnedResult:
     """Train every plan with every seed on each kind of training documents, and test on all sets."""
     if n_seeds < 1:
@@ -106,6 +107,7 @@ def run_wned(
     runs = [
         run_training(kb, training, sets, plans, seed, progress, watch, say)
         for training in trainings(data, kb, aida, progress)
+        if training.name in kinds
         for seed in range(n_seeds)
     ]
     info = kb.info()

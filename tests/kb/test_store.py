@@ -186,6 +186,16 @@ def test_spellings_stay_countable(kb):
     assert kb.spellings_of(number) == (Spelling("JORDAN", 0, 2), Spelling("Jordan", 0, 1))
 
 
+def test_exact_spellings(tmp_path):
+    world = random_world(Random(1), 40)
+    with KnowledgeBase.open(build(tmp_path, world.records())) as kb:
+        texts = {s.text for n in range(len(kb.rows)) for s in kb.spellings_of(n)}
+        texts |= {text[:-1] for text in texts} | {text[1:] for text in texts} | {"", "x" * 300}
+        for number in range(len(kb.rows)):
+            own = {spelling.text for spelling in kb.spellings_of(number)}
+            assert {text for text in texts if kb.has_spelling(number, text)} == own
+
+
 def test_an_entity_card(kb):
     card = kb.entity("Q10")
     assert (card.title, card.description, card.type) == ("Michael Jordan", "a player", "PER")

@@ -74,6 +74,7 @@ class Scripted:
 
 def test_ties_go_by_score_then_by_entity():
     problems = SimpleNamespace(
+        mention_offsets=np.array([0, 4], np.int32),
         candidate_offsets=np.array([0, 4, 6, 7, 9], np.int32),
         entity=np.array([9, 5, 7, 3, 2, 1, 0, 4, 6], np.int32),
     )
@@ -95,7 +96,9 @@ def test_ties_go_by_score_then_by_entity():
 
 def test_nothing_to_decide():
     problems = SimpleNamespace(
-        candidate_offsets=np.zeros(1, np.int32), entity=np.zeros(0, np.int32)
+        mention_offsets=np.zeros(1, np.int32),
+        candidate_offsets=np.zeros(1, np.int32),
+        entity=np.zeros(0, np.int32),
     )
     decided = decide(problems, Scripted([], [], []), np.zeros(0, np.int32), reasons=False)
     assert len(decided.runner_up) == len(decided.order) == 0
@@ -109,6 +112,7 @@ def test_what_was_not_searched_comes_last():
         entity=np.arange(8, dtype=np.int32), n_candidates=8,
     )  # fmt: skip
     some = SimpleNamespace(
+        mention_offsets=np.array([0, 2], np.int32),
         candidate_offsets=np.array([0, 2, 4], np.int32),
         entity=np.array([1, 4, 5, 6], np.int32),
     )

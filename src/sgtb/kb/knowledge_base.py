@@ -236,6 +236,12 @@ class KnowledgeBase:
             raise self._damaged("text", f"a name of entity number {number} has no source")
         return found
 
+    def has_spelling(self, number: int, text: str) -> bool:
+        """Return whether an entity number has a name in exactly this spelling."""
+        # Its size precedes it, which cannot be a part of a name.
+        data = text.encode()
+        return bool(data) and len(data).to_bytes(2, "little") + data in self._bytes(number, 3)
+
     def entity(self, id: str) -> Entity:
         """Return an entity; raise a KeyError if there is none of that id."""
         with self._guard:

@@ -115,5 +115,7 @@ def test_impossible_weights(change):
 def test_plain_data_and_back():
     confidence = Confidence(tuple(map(float, range(9))))
     assert Confidence.from_dict(confidence.to_dict()) == confidence
+    old = Confidence.from_dict({"link": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    assert old.link == (1.0, 2.0, 3.0, 4.0, 5.0, 0.0, 0.0, 0.0, 0.0)
     with pytest.raises(TypeError):
         Confidence.from_dict({**confidence.to_dict(), "kind": ()})

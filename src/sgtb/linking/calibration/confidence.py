@@ -146,8 +146,17 @@ class Confidence:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> "Confidence":
-        """Return the confidence from plain data; unknown keys are errors."""
-        return cls(**{name: tuple(weights) for name, weights in given.items()})
+        """Return the confidence from plain data; unknown keys are errors.
+
+        Models of earlier releases have no signs of others.
+        """
+        old = len(SIGNS) - len(_NO_OTHERS)
+        return cls(
+            **{
+                name: (*weights, *(_NO_OTHERS if len(weights) == old else ()))
+                for name, weights in given.items()
+            }
+        )
 
 
 def share_out(

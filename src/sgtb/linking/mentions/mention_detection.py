@@ -142,8 +142,7 @@ class NameFinder:
             title = self.kb.title_of(number)
             if several and title[1:] == name[1:]:
                 return True
-            listed = (spelling.text == name for spelling in self.kb.spellings_of(number))
-            if (several or title.lower() == name) and any(listed):
+            if (several or title.lower() == name) and self.kb.has_spelling(number, name):
                 return True
         return False
 
