@@ -61,6 +61,7 @@ def _local(workers: int, distributed: Any) -> Iterator["Client"]:
     settings = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.worker.daemon": False,  # workers may start processes
+        "distributed.worker.profile.enabled": False,  # it interrupts them every 10 ms
     }
     with (
         dask.config.set(settings),
