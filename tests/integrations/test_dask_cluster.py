@@ -9,6 +9,13 @@ from sgtb.integrations import dask_cluster
 from sgtb.integrations.dask_cluster import connect
 
 
+def test_a_local_cluster_has_the_workers_that_were_asked_for():
+    with connect("local:1") as client:
+        client.wait_for_workers(1)
+        assert list(client.nthreads().values()) == [1]
+        assert client.submit(sum, [1, 2]).result() == 3
+
+
 def test_specs_that_are_no_cluster_are_refused(tmp_path):
     with pytest.raises(SettingsError, match="local:0: from 1 to 1024 workers"), connect("local:0"):
         pass

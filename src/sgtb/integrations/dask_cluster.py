@@ -66,7 +66,7 @@ def _local(workers: int, distributed: Any) -> Iterator["Client"]:
     with (
         dask.config.set(settings),
         distributed.LocalCluster(
-            workers,
+            n_workers=workers,
             threads_per_worker=1,
             memory_limit=0,
             dashboard_address="127.0.0.1:0",
