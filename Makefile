@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-models fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
+.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-models fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick bench-batch bench-batch-quick test-faults clean
 
 setup: $(VENV)/.ready
 
@@ -117,6 +117,10 @@ fuzz-wikitext: $(VENV)/.tools
 	mkdir -p build/fuzz/corpus
 	build/fuzz/wikitext_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=4096 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/ -dict=tests/fuzz/wikitext.dict build/fuzz/corpus tests/fuzz/wikitext_seeds
 
+# Each fault of a linking job at ten moments; `make test` has two.
+test-faults: setup
+	SGTB_FAULT_MOMENTS=10 $(BIN)/python -m pytest tests/jobs/test_faults.py tests/jobs/test_network.py
+
 # A wheel made of the source distribution, tried in an environment that has nothing else.
 check-wheel: setup
 	rm -rf build/wheel
@@ -185,6 +189,12 @@ bench-linker: setup
 
 bench-linker-quick: setup
 	$(BIN)/python -m benchmarks.linker --quick
+
+bench-batch: setup
+	$(BIN)/python -m benchmarks.batch
+
+bench-batch-quick: setup
+	$(BIN)/python -m benchmarks.batch --quick
 
 bench-spacy: setup
 	$(BIN)/python -m benchmarks.spacy_component

@@ -42,9 +42,11 @@ def write_lines(path: Path, count: int, others: Mapping[int, bytes] | None = Non
     return path
 
 
-def run_here(job: Path, *inputs: Path, engine=None, part_bytes: int = PART_BYTES) -> JobCounts:
+def run_here(
+    job: Path, *inputs: Path, engine=None, spec=None, part_bytes: int = PART_BYTES
+) -> JobCounts:
     """Run a job from this process."""
-    begun = LinkJob.begin(job, [str(path) for path in inputs], linker_spec(), part_bytes)
+    begun = LinkJob.begin(job, [str(path) for path in inputs], spec or linker_spec(), part_bytes)
     if engine is not None:
         return begun.run(engine)
     with ProcessEngine(1) as own:

@@ -61,11 +61,12 @@ def _local(workers: int, distributed: Any) -> Iterator["Client"]:
     settings = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.worker.daemon": False,  # workers may start processes
+        "distributed.worker.profile.enabled": False,  # it interrupts them every 10 ms
     }
     with (
         dask.config.set(settings),
         distributed.LocalCluster(
-            workers,
+            n_workers=workers,
             threads_per_worker=1,
             memory_limit=0,
             dashboard_address="127.0.0.1:0",

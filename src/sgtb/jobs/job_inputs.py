@@ -7,8 +7,10 @@ is compared whenever the part is read.
 import codecs
 import hashlib
 import io
+import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
@@ -183,7 +185,16 @@ def _line_item(line: bytes, id: str, row: int) -> Item:
     except UnicodeDecodeError as error:
         return Item(id, row, None, f"line {row}: byte {error.start:,} is not UTF-8")
     except RequestError as error:
+        with suppress(ValueError, RecursionError):
+            id = _given_id(json.loads(line), id)
         return Item(id, row, None, str(error))
+
+
+def _given_id(fields: Any, id: str) -> str:
+    """Return the id that a document without request gives, or else the default."""
+    given = fields.get("id") if isinstance(fields, dict) else None
+    plain = isinstance(given, str | int) and str(given).isprintable()  # so without surrogates
+    return str(given) if plain else id
 
 
 def _item(request: Request, row: int) -> Item:
@@ -306,7 +317,7 @@ def table_items(table: Any, name: str, first: int) -> Iterator[Item]:
         except UnicodeDecodeError as error:
             yield Item(id, row, None, f"row {row}: byte {error.start:,} is not UTF-8")
         except RequestError as error:
-            yield Item(id, row, None, str(error))
+            yield Item(_given_id(text, id), row, None, str(error))
 
 
 def _values(column: Any) -> list[Any]:

@@ -1,0 +1,81 @@
+"""The unit of work: plain data in, plain data out, with the links that a linker gives."""
+
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from sgtb.jobs.job_inputs import cut
+from sgtb.jobs.link_part import link_frame, link_part
+from sgtb.jobs.link_table import LINKS
+from sgtb.jobs.worker_linker import linker_spec
+from sgtb.linking.linker import Linker
+from tests.helpers.job_runs import TEXTS, write_lines
+
+
+@pytest.fixture(scope="module")
+def spec():
+    return linker_spec()
+
+
+@pytest.fixture
+def part(tmp_path):
+    path = write_lines(tmp_path / "in.jsonl", 8, {4: b"{"})
+    return next(cut([str(path)])).to_dict()
+
+
+def rows_of(linker, count):
+    """Return the rows of documents, made from objects instead of columns."""
+    for i in range(count):
+        links = linker.link(TEXTS[i % len(TEXTS)]).links
+        if not links:
+            nothing = dict.fromkeys(LINKS.names, None)
+            yield {**nothing, "document": f"d{i}"}
+        for link in links:
+            yield {
+                "document": f"d{i}", "start": link.start, "end": link.end, "text": link.text,
+                "entity": link.entity, "confidence": link.confidence,
+                "alternatives": [
+                    {"entity": one.entity, "probability": one.probability}
+                    for one in link.candidates
+                ],
+            }  # fmt: skip
+
+
+def test_a_part_has_the_links_of_the_linker(spec, part):
+    outcome = link_part(json.loads(json.dumps(spec)), part, part["input"])
+    table = pq.read_table(io.BytesIO(outcome["data"]))
+    assert table.schema == LINKS
+    with Linker.starter() as linker:
+        assert table.to_pylist() == list(rows_of(linker, 8))
+    record = outcome["record"]
+    assert (record["documents"], record["rows"]) == (8, table.num_rows)
+    assert record["links"] == table.num_rows - 2
+    assert [one[:3] for one in record["rejected"]] == [[f"{part['input']}:5", part["input"], 5]]
+    json.dumps(record)
+
+
+def test_isolation_does_not_change_the_bytes(spec, part):
+    assert link_part(spec, part, part["input"], True) == link_part(spec, part, part["input"])
+
+
+def test_what_is_missing_is_reported(spec, part, monkeypatch, tmp_path):
+    assert link_part(spec, part, "/nowhere") == {"missing": "input"}
+    monkeypatch.setenv("SGTB_CACHE", str(tmp_path))
+    other = {**spec, "kb": "another", "paths": ["/nowhere", "/nowhere"]}
+    assert link_part(other, part, part["input"]) == {"missing": "linker"}
+    other = {**spec, "version": "0"}
+    assert "install the same" in link_part(other, part, part["input"])["error"]
+
+
+def test_a_frame_has_the_links_of_a_part(spec, part):
+    import pandas as pd
+
+    frame = pd.DataFrame({"id": ["a", "b", "c"], "text": [TEXTS[0], None, TEXTS[2]]})
+    found = link_frame(spec, frame)
+    assert list(found.columns) == [*LINKS.names, "rejected"]
+    assert found["document"].tolist() == ["a", "a", "c", "b"]
+    assert found["rejected"].isna().tolist() == [True, True, True, False]
+    with Linker.starter() as linker:
+        assert found["entity"].tolist()[:2] == [link.entity for link in linker.link(TEXTS[0]).links]
