@@ -21,10 +21,11 @@ from sgtb.kb.name_variants import (
     RULES,
     VARIANT,
     VariantRules,
+    _kernel,
     other_forms,
     place_names,
 )
-from sgtb.text.normalization import normal_name
+from sgtb.text.normalization import name_table, normal_name
 from tests.helpers.kb_worlds import build, write_lines
 
 CASES = {
@@ -217,6 +218,28 @@ def test_names_of_all_scripts_have_variants_that_can_be_stored():
             other_forms(normal_name(name))
     assert len(categories) > 20
     assert made > 10_000
+
+
+def test_the_kernel_makes_the_variants_of_the_rules():
+    random, slow = Random(23), 0
+    words = (
+        "the The of and & St. Saint mt, County CITY Republic City University Institute Dr. Jr. II "
+        "iii X v 3 20 van der O'Neil 'Bob' \"Big Al\" (band) [x] Grey Colours COLOUR programme "
+        "realise organisations tyres - A-B x-y, Inc. Ltd Co. Café Émile Šibenik Łódź “q” Москва "
+        "boxes classes analyses analysis Cities party J. K. United York metropolitan-area metred "
+        "paediatric centre Holdings , ' \" ( ) ] ’s – _x a America ÉCOLE ŠŽ"
+    ).split(" ")
+    for _ in range(6000):
+        names = [
+            random_name(random) if random.random() < 0.1 else " ".join(random.choices(words, k=k))
+            for k in random.choices(range(1, 7), k=random.randint(1, 3))
+        ]
+        type_ = random.choice(("", "PER", "ORG", "LOC", "MISC", "gene"))
+        found = _kernel().make(name_table(), names, type_, 256, MAX_VARIANTS)
+        slow += found is None
+        assert found in (None, DEFAULT_RULES.slow_variants(names, type_)), (names, type_)
+    assert slow < 2000
+    assert _kernel().make(name_table(), ["Ann Bob Cid"] * 3, "PER", 1, 1) == ["Cid"]
 
 
 @pytest.mark.parametrize(

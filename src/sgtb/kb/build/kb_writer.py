@@ -294,7 +294,7 @@ class KbWriter:
         rows = self._all_rows()
         return value_packer(
             np.frombuffer(rows.data, np.uint8),
-            _RowFields(*(ROW.fields[name][1] for name in _RowFields._fields[:-1]), ROW.itemsize),
+            row_fields(),
             text,
             np.array(source_weights(self.sources)),
             self._variant,
@@ -352,6 +352,12 @@ class _RowFields(NamedTuple):
     id_size: int
     popularity: int
     size: int
+
+
+def row_fields() -> _RowFields:
+    """Return where kernels find the fields of a row."""
+    offsets = {name: place[1] for name, place in (ROW.fields or {}).items()}
+    return _RowFields(offsets["text_at"], offsets["id_size"], offsets["popularity"], ROW.itemsize)
 
 
 def _pack_any(id: str, spellings: Sequence[Spelling], number: int) -> _PackedNames:
