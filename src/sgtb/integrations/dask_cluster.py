@@ -13,7 +13,7 @@ from sgtb.core.errors import SettingsError, SgtbError, import_extra
 if TYPE_CHECKING:
     from distributed import Client
 
-ALLOWED_FAILURES = 5
+ALLOWED_FAILURES = 20
 """Deaths of a worker that a task of a local cluster survives. Dask counts a death against every
 task of the worker, guilty or not, and gives up after three."""
 CONNECT_SECONDS = 30
@@ -61,6 +61,7 @@ def _local(workers: int, distributed: Any) -> Iterator["Client"]:
     settings = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.worker.daemon": False,  # workers may start processes
+        "distributed.worker.profile.enabled": False,  # it interrupts them every 10 ms
     }
     with (
         dask.config.set(settings),
