@@ -1,5 +1,6 @@
 """Training documents from files or a dump, and the options of training commands."""
 
+import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -198,8 +199,13 @@ def fit_on(cluster: str | None) -> Iterator["Fit"]:
     from sgtb.integrations.dask_cluster import connect
     from sgtb.integrations.dask_training import fit
 
-    with connect(cluster) as client:
-        yield partial(fit, client)
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # Dask logs the loss of a worker with tracebacks
+    try:
+        with connect(cluster) as client:
+            yield partial(fit, client)
+    finally:
+        logging.disable(before)
 
 
 def check_output(*paths: Path | None) -> None:

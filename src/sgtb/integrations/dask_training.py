@@ -11,6 +11,7 @@ The sums are exact, so a model does not depend on the number of workers: it has 
 """
 
 import os
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -52,6 +53,7 @@ _COLUMNS = 8
 """Features whose bins are chosen at once; workers sort their values."""
 _MOST_LOSSES = 10
 """Losses of workers in a row, without a new tree, before training ends."""
+_POLL_SECONDS = 0.2
 _WORKER_SECONDS = 120
 """Longest time without any worker."""
 
@@ -285,12 +287,13 @@ class ClusterSource:
             self._begin()
 
     def _addresses(self) -> list[str]:
-        try:
-            if not self._client.nthreads():
-                self._client.wait_for_workers(1, timeout=_WORKER_SECONDS)
-            return sorted(self._client.nthreads())
-        except TimeoutError:
-            raise SgtbError(f"the cluster has had no worker for {_WORKER_SECONDS} s") from None
+        """Return the running workers, as soon as there is one."""
+        end = time.monotonic() + _WORKER_SECONDS
+        while not (found := self._client.run_on_scheduler(_running)):
+            if time.monotonic() > end:
+                raise SgtbError(f"the cluster has had no worker for {_WORKER_SECONDS} s")
+            time.sleep(_POLL_SECONDS)
+        return list(found)
 
     def _hold(self, addresses: Iterator[str]) -> None:
         settings, references = settings_to_json(self.settings), {}
@@ -342,32 +345,40 @@ class ClusterSource:
         return {a: r for a, r in zip(left, results, strict=True) if r is not None}
 
     def _submit(self, address: str, function: Callable[..., Any], *args: Any) -> Any:
-        # A task of a lost worker is done by another one, which has no documents, and returns None.
-        # Pinned to its worker alone it would never end.
-        return self._client.submit(
-            function, *args, workers=[address], allow_other_workers=True, pure=False
-        )
+        return self._client.submit(function, *args, workers=[address], pure=False)
 
     def _finish(self, futures: Mapping[str, Any]) -> dict[str, Any]:
         """Wait for tasks; return those done, without those that were lost with their workers."""
+        left = dict(futures)
         with self._scheduler_there():
-            self._distributed.wait(list(futures.values()))
-            failed = {a: f.exception() for a, f in futures.items() if f.status == "error"}
+            while not all(future.done() for future in left.values()):
+                try:
+                    self._distributed.wait(list(left.values()), timeout=_POLL_SECONDS)
+                except TimeoutError:  # Dask does not end the tasks of a worker that is gone
+                    running = self._client.run_on_scheduler(_running)
+                    left = {a: f for a, f in left.items() if f.done() or a in running}
+            failed = {a: f.exception() for a, f in left.items() if f.status == "error"}
         for error in failed.values():
             if not isinstance(error, self._distributed.KilledWorker):
                 raise error or SgtbError("a task of the cluster failed")
-        return {a: f for a, f in futures.items() if a not in failed}
+        return {a: f for a, f in left.items() if a not in failed}
 
     @contextmanager
     def _scheduler_there(self) -> Iterator[None]:
         """Name the reason why tasks were cancelled."""
         try:
             yield
-        except CancelledError:
+        except (CancelledError, OSError):
             raise SgtbError(
                 "the scheduler of the cluster is gone. With a checkpoint, the same command "
                 "continues on another one"
             ) from None
+
+
+def _running(dask_scheduler: Any) -> list[str]:
+    """Return the addresses of the workers that take tasks; executed by the scheduler."""
+    workers = dask_scheduler.workers.values()
+    return sorted(worker.address for worker in workers if worker.status.name == "running")
 
 
 class _ClusterRows(NamedTuple):

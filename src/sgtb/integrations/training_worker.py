@@ -1,14 +1,13 @@
 """Training worker: the documents that one worker of a cluster trains on.
 
 A WorkerDocuments is the result of a Dask task: Dask keeps it on its worker, and releases it with
-the client. `answer` finds it by its token and calls one of its methods. After the loss of a worker
-its tasks are done by others, which do not have its documents: there `answer` returns None.
+the client. `answer` finds it by its token and calls one of its methods.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary, finalize
 
 import numpy as np
@@ -34,8 +33,9 @@ from sgtb.core.errors import SgtbError
 from sgtb.core.settings import from_dict
 from sgtb.core.thread_pool import ThreadPool
 
-_MOST_MEMORY = 0.75
-"""Largest share of the memory limit of a worker in use. Dask pauses a worker at 80 %."""
+_MOST_MEMORY = 0.65
+"""Largest share of the memory limit of a worker in use once its documents are there. Dask moves
+results to disk at 70 %, and pauses a worker at 80 %."""
 
 _NO_VALUES = np.zeros(0, np.float32)
 
@@ -124,11 +124,13 @@ class WorkerDocuments:
         self._rows: list[PointRows] = []
         self.n_parts = 0
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("training documents stay on their worker")
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        # Dask moves the results of a worker that it retires. Documents are loaded again instead.
+        return type(None), ()
 
     def load(self, parts: tuple[tuple[Any, ...], ...]) -> list[PartRecord]:
         """Load parts: number, whether it is dev, file or arrays, number of pair features."""
+        self._columns = {}
         return [self._load(*part) for part in parts]
 
     def _load(
