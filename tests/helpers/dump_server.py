@@ -19,6 +19,7 @@ class DumpServer(ThreadingHTTPServer):
 
     cuts      bytes after which the next responses for a file name end, one entry each
     errors    statuses of the next responses for a file name, one entry each
+    unlimited names of files whose responses state no length
     ranges    whether it answers requests for ranges
     flowing   cleared to hold responses for parts after their first half
     requests  paths and ranges that were requested
@@ -31,10 +32,14 @@ class DumpServer(ThreadingHTTPServer):
         self.files: dict[str, bytes] = {}
         self.cuts: dict[str, list[int]] = {}
         self.errors: dict[str, list[int]] = {}
+        self.unlimited: set[str] = set()
         self.ranges = True
         self.flowing = threading.Event()
         self.flowing.set()
         self.requests: list[tuple[str, str | None]] = []
+
+    def handle_error(self, *_: object) -> None:
+        """Ignore clients that break off."""
 
     @property
     def url(self) -> str:
@@ -99,7 +104,10 @@ class _Handler(BaseHTTPRequestHandler):
         self, status: int, data: bytes, headers: Mapping[str, str] = {}, cut: int | None = None
     ) -> None:
         self.send_response(status)
-        for key, value in {"Content-Length": str(len(data)), **headers}.items():
+        self.close_connection = self.path.rpartition("/")[2] in self.server.unlimited
+        if not self.close_connection:
+            self.send_header("Content-Length", str(len(data)))
+        for key, value in headers.items():
             self.send_header(key, value)
         self.end_headers()
         half = len(data) // 2

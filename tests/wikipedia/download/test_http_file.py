@@ -99,6 +99,23 @@ def test_a_shorter_file_at_the_server(server, file, tmp_path):
         download(replace(file, size=len(DATA) + 1), tmp_path, 9)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full, a disk that is full")
+def test_a_full_disk_is_not_tried_again(server, file, tmp_path):
+    (tmp_path / f"{NAME}.part").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        download(file, tmp_path, 9)
+    assert server.requested(NAME) == [None]
+
+
+def test_a_file_that_does_not_end(server, file, tmp_path):
+    """A response without a length, longer than listed."""
+    server.unlimited.add(NAME)
+    with pytest.raises(DownloadError, match="longer than the 1,000 bytes listed"):
+        download(replace(file, size=1000), tmp_path, 9)
+    assert (tmp_path / f"{NAME}.part").stat().st_size <= 1000
+    assert download(file, tmp_path, 1).read_bytes() == DATA
+
+
 def test_no_server(tmp_path):
     with dump_server() as server:
         url = server.url
