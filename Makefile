@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-models fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick bench-batch bench-batch-quick test-faults clean
+.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-models fuzz-files kill-commands fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick bench-batch bench-batch-quick test-faults clean
 
 setup: $(VENV)/.ready
 
@@ -108,6 +108,14 @@ test-sanitized: $(SANITIZED)/.ready
 
 fuzz-models: $(SANITIZED)/.ready
 	$(SANITIZED_PYTHON) -m tests.fuzz.model_files --seconds $(FUZZ_SECONDS)
+	$(SANITIZED_PYTHON) -m tests.fuzz.damaged_files --mutations 2000
+
+# Mutations of everything that reads files, and commands killed at random moments; `make test` has short ones.
+fuzz-files: setup
+	$(BIN)/python -m tests.fuzz.damaged_files --mutations 20000
+
+kill-commands: setup
+	$(BIN)/python -m tests.fuzz.killed_commands --moments 100
 
 HAS_FUZZER := echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' | clang++ -fsanitize=fuzzer -x c++ - -o /dev/null 2>/dev/null
 

@@ -96,7 +96,7 @@ def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         while raw := stream.readline(limits.line + 1):
             number += 1
             if len(raw) > limits.line:
-                raise CorpusError(f"{path}, line {number}: too long; {limits.advice('line')} bytes")
+                raise CorpusError(f"{path}, line {number}: too long; {limits.advice('line')}")
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 

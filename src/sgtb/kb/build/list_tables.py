@@ -74,7 +74,7 @@ def csv_rows(file: BinaryIO) -> Iterator[Row]:
 def _limited(lines: Iterator[str], limits: FileLimits) -> Iterator[str]:
     for line in lines:
         if len(line) > limits.line:
-            raise csv.Error(f"a line too long; {limits.advice('line')} characters")
+            raise csv.Error(f"a line too long; {limits.advice('line')}")
         yield line
 
 
