@@ -146,7 +146,6 @@ def test_options_become_settings(run, opened):
     [
         ((), "give a text"),
         (("x", "--model", __file__), "--model needs --kb"),
-        (("x", "--kb", "."), "--kb needs --model"),
         (("x", "--lines", "--jsonl"), "only one of"),
         (("-", "-"), "can be read only once"),
         (("x", "--html", "-", "--json"), "write the page to a file"),
