@@ -54,13 +54,12 @@ def load(
     fuzzy       whether names that are not listed get candidates of similarly spelt names
     beam_width  hypotheses kept by the search
     """
-    given = {
+    given: dict[str, Any] = {
         "candidates": candidates, "reasons": reasons, "nil": nil, "fuzzy": fuzzy,
         "beam_width": beam_width,
     }  # fmt: skip
     stated = {name: value for name, value in given.items() if value is not None}
-    changed: Any = replace(settings or LinkerSettings(), **stated)
-    return Linker(model, kb, changed)
+    return Linker(model, kb, replace(settings or LinkerSettings(), **stated))
 
 
 def build_kb(
