@@ -92,7 +92,7 @@ def test_nothing_found_is_no_failure(run):
         result = run("link", text)
         assert (result.stdout, result.stderr) == ("", "no mentions found\n")
         result = run("link", text, "--json", "--quiet")
-        assert json.loads(result.stdout) == {"links": []}
+        assert json.loads(result.stdout) == {"text": text, "links": []}
         assert result.stderr == ""
 
 

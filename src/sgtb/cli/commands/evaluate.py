@@ -148,7 +148,7 @@ def evaluate(
     \b
     Examples:
       sgtb evaluate test.jsonl --model my.model --kb my.kb
-      sgtb evaluate test.jsonl --model a.model --model b.model --kb my.kb --baselines
+      sgtb evaluate test.jsonl --model a.model --model b.model --kb my.kb
       sgtb evaluate test.jsonl --model my.model --kb my.kb --errors mistakes.html
       sgtb evaluate test.jsonl --model my.model --kb my.kb --from-text
       sgtb evaluate wned.tar.xz --model my.model --kb my.kb --jobs 2 --json
