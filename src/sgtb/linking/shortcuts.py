@@ -15,8 +15,9 @@ from sgtb.core.errors import CorpusError, EntityListError, KnowledgeBaseError, S
 from sgtb.core.records import Document
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
-from sgtb.linking.linker import STARTER, KbSourcePath, Linker, ModelSource
+from sgtb.linking.linker import KbSourcePath, Linker, ModelSource
 from sgtb.linking.links import LinkedDocument
+from sgtb.starter import STARTER
 
 if TYPE_CHECKING:
     from sgtb.linking.training.linker_training import LinkerTraining

@@ -10,7 +10,6 @@ import typer
 
 from sgtb.cli.linker_options import (
     MIN_LINK_PROBABILITY,
-    STARTER,
     AnyCase,
     Fuzzy,
     Kb,
@@ -27,6 +26,7 @@ from sgtb.cli.train_input import FormatName
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import SettingsError
 from sgtb.core.files import replacing
+from sgtb.starter import STARTER
 
 if TYPE_CHECKING:
     from sgtb.core.records import Document
