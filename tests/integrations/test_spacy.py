@@ -133,7 +133,6 @@ def test_what_is_not_sure_enough_is_nil(ruled):
         ({"nil": 2}, SettingsError, "nil"),
         ({"candidates": 0}, SettingsError, "candidates must be"),
         ({"batch_size": 0}, SettingsError, "batch_size must be from 1 up, not 0"),
-        ({"kb": "x"}, SettingsError, "x needs a model"),
         ({"candidate": 3}, ValueError, "candidate"),
         ({"reasons": "often"}, ValueError, "reasons"),
     ],

@@ -255,8 +255,8 @@ def test_what_cannot_be_loaded_is_named(place, tmp_path):
 
 
 def test_a_source_is_a_pair(tmp_path):
-    for model, kb in ((None, tmp_path), (tmp_path / "model", None)):
-        with pytest.raises(SettingsError, match="without both"):
-            LinkerSource(model, kb)
-    with LinkerSource().load() as linker:
-        assert isinstance(linker, Linker)
+    with pytest.raises(SettingsError, match="without both"):
+        LinkerSource(tmp_path / "model", None)
+    for source in (LinkerSource(), LinkerSource("starter"), LinkerSource(None, KB)):
+        with source.load() as linker:
+            assert isinstance(linker, Linker)

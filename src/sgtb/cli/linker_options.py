@@ -9,15 +9,13 @@ import typer
 
 from sgtb.cli.importing import imported
 from sgtb.linking.mentions.mention_settings import MentionSettings
+from sgtb.starter import STARTER
 
 if TYPE_CHECKING:
     from sgtb.cli.views.link_view import Describe
     from sgtb.kb.knowledge_base import KnowledgeBase
     from sgtb.linking.link_options import LinkerSettings
     from sgtb.linking.linker import Linker
-
-STARTER = "starter"
-"""Name of the bundled model, with its knowledge base unless another is given."""
 
 
 def existing_model(value: Any) -> Any:

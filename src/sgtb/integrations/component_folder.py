@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import srsly
 
-from sgtb.core.errors import ModelFileError, SettingsError
+from sgtb.core.errors import ModelFileError
 from sgtb.core.files import write_whole
 
 if TYPE_CHECKING:
@@ -30,16 +30,12 @@ _RECORD, _LINKER = "component.json", "linker"
 class ComponentSource:
     """Where the linker of a component is loaded from.
 
-    model  a model file, or a folder of `Linker.save_pretrained`; None: the starter
-    kb     a knowledge base; None: that of the folder
+    model  a model file, or a folder of `Linker.save_pretrained`; None: that of the starter
+    kb     a knowledge base; None: that of the folder, or of the starter
     """
 
     model: Path | None = None
     kb: Path | None = None
-
-    def __post_init__(self) -> None:
-        if self.model is None and self.kb is not None:
-            raise SettingsError(f"the knowledge base {self.kb} needs a model: set `model`, too")
 
     def open(self, settings: "LinkerSettings") -> "Linker":
         """Load the linker."""

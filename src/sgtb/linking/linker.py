@@ -15,12 +15,11 @@ from sgtb.linking.links import LinkedDocument
 from sgtb.linking.mentions.chunks import Chunk
 from sgtb.linking.pipeline import LinkPipeline
 from sgtb.linking.request_forms import Linkable, check_many
+from sgtb.starter import KB, MODEL, STARTER
 
 if TYPE_CHECKING:
     from sgtb.linking.parallel import WorkerPool
 
-STARTER = "starter"
-"""Name of the model and knowledge base of the package."""
 ModelSource = str | os.PathLike[str] | LinkerModel
 KbSourcePath = str | os.PathLike[str] | KnowledgeBase
 
@@ -193,8 +192,6 @@ def _loaded(
 ) -> tuple[LinkerModel, KnowledgeBase]:
     """Return the model and the knowledge base of the arguments of a linker."""
     if model is None or model == STARTER or str(model) == STARTER:
-        from sgtb.starter import KB, MODEL
-
         model, kb = MODEL, KB if kb is None else kb
     elif not isinstance(model, LinkerModel) and not os.path.exists(model):
         raise ModelFileError(f"{model}: no such file or folder; {STARTER!r} is the bundled model")

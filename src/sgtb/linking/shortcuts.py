@@ -15,8 +15,9 @@ from sgtb.core.errors import CorpusError, EntityListError, KnowledgeBaseError, S
 from sgtb.core.records import Document
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
-from sgtb.linking.linker import STARTER, KbSourcePath, Linker, ModelSource
+from sgtb.linking.linker import KbSourcePath, Linker, ModelSource
 from sgtb.linking.links import LinkedDocument
+from sgtb.starter import STARTER
 
 if TYPE_CHECKING:
     from sgtb.linking.training.linker_training import LinkerTraining
@@ -54,13 +55,12 @@ def load(
     fuzzy       whether names that are not listed get candidates of similarly spelt names
     beam_width  hypotheses kept by the search
     """
-    given = {
+    given: dict[str, Any] = {
         "candidates": candidates, "reasons": reasons, "nil": nil, "fuzzy": fuzzy,
         "beam_width": beam_width,
     }  # fmt: skip
     stated = {name: value for name, value in given.items() if value is not None}
-    changed: Any = replace(settings or LinkerSettings(), **stated)
-    return Linker(model, kb, changed)
+    return Linker(model, kb, replace(settings or LinkerSettings(), **stated))
 
 
 def build_kb(

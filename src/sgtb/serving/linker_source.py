@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sgtb.core.errors import SettingsError
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.mention_settings import MentionSettings
+from sgtb.starter import STARTER
 
 if TYPE_CHECKING:  # the parent of server processes does not import the linker
     from sgtb.linking.linker import Linker
@@ -19,7 +20,7 @@ _WARM_UP_ENTITIES = 4
 class LinkerSource:
     """A model and a knowledge base on disk; the starter if both are None.
 
-    model       a model file, or a folder of `sgtb pack`
+    model       a model file, or a folder of `sgtb pack`; None: that of the starter
     kb          a knowledge base; None: that of the packed folder
     mentions    settings of mention detection
     fuzzy       whether unknown names are matched to similar ones; None: as in training
@@ -31,9 +32,8 @@ class LinkerSource:
     fuzzy: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.model is None and self.kb is not None:
-            raise SettingsError("a knowledge base needs a model; without both it is the starter")
-        if self.model is not None and self.kb is None and not os.path.isdir(self.model):
+        named = self.model is None or str(self.model) == STARTER
+        if not named and self.kb is None and not os.path.isdir(str(self.model)):
             raise SettingsError("a model needs a knowledge base; without both it is the starter")
 
     def load(self) -> "Linker":

@@ -92,7 +92,7 @@ def test_nothing_found_is_no_failure(run):
         result = run("link", text)
         assert (result.stdout, result.stderr) == ("", "no mentions found\n")
         result = run("link", text, "--json", "--quiet")
-        assert json.loads(result.stdout) == {"links": []}
+        assert json.loads(result.stdout) == {"text": text, "links": []}
         assert result.stderr == ""
 
 
@@ -146,7 +146,6 @@ def test_options_become_settings(run, opened):
     [
         ((), "give a text"),
         (("x", "--model", __file__), "--model needs --kb"),
-        (("x", "--kb", "."), "--kb needs --model"),
         (("x", "--lines", "--jsonl"), "only one of"),
         (("-", "-"), "can be read only once"),
         (("x", "--html", "-", "--json"), "write the page to a file"),

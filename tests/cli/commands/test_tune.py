@@ -1,6 +1,7 @@
 """`sgtb tune`: trials within a budget, a table, the best model; started again, it goes on."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -42,7 +43,9 @@ def tiny():
 def test_a_search_goes_on_where_it_was_stopped(given, tmp_path):
     first = run(*given, "--trials", 2)
     assert "trial 1: bsg, beam 4, depth 3, η 0.1: " in first.stderr
-    assert "training with the best of 2 trials" in first.stderr
+    assert "training with " in first.stderr
+    assert "95 % interval of the accuracy" in first.stdout
+    assert re.search(r"\d+\.\d% \(\d+-\d+\)", first.stdout), "accuracy with its interval"
     lines = [line.split() for line in first.stdout.splitlines()]
     assert [line[0] for line in lines if line and line[0] in "12"] == ["1", "2"]
     assert sum("*" in line for line in lines) == 1
@@ -51,7 +54,10 @@ def test_a_search_goes_on_where_it_was_stopped(given, tmp_path):
     told = json.loads(run(*given, "--trials", 3, "--json", "--quiet").stdout)
     assert len(told["trials"]) == 3
     assert told["state"] == str(tmp_path / "m.trials.jsonl")
-    best = min(told["trials"], key=lambda t: (-t["right"], t["log_loss"], t["n_trees"]))
+    outcomes = [
+        tuning.Outcome(**{**one, "trial": tuning.Trial(**one["trial"])}) for one in told["trials"]
+    ]
+    best = told["trials"][outcomes.index(tuning.simplest_of(outcomes))]
     assert told["plan"] == best["trial"]["plan"]
     model = LinkerModel.load(tmp_path / "m")
     assert model.forest.plan.name == best["trial"]["plan"]

@@ -19,6 +19,7 @@ from sgtb.linking.training.tuning import (
     best_of,
     fingerprint,
     next_trial,
+    simplest_of,
     tune_linker,
 )
 from tests.helpers.trained_linkers import QUICK
@@ -111,6 +112,18 @@ def test_the_best_is_right_most_often_then_surest_then_smallest():
     assert best_of([outcome(a, 5), outcome(b, 5)]).trial == a
     with pytest.raises(ProblemsError, match="no trial"):
         best_of([])
+
+
+def test_of_trials_that_dev_cannot_tell_apart_the_simplest_is_kept():
+    small, large = Trial("bs", 2, 2, 0.1), Trial("bibsg", 2, 3, 0.1)
+    worse, best = outcome(small, 88), outcome(large, 90)  # a standard error is 3 points
+    far = outcome(FIRST, 80)
+    assert simplest_of([far, best, worse]) is worse
+    assert simplest_of([outcome(FIRST, 88), best, worse]).trial is FIRST, "needs no tuning"
+    assert simplest_of([far, best, outcome(small, 86)]) is best
+    assert best_of([far, best, worse]) is best
+    low, high = best.interval
+    assert low < 0.9 < high
 
 
 def test_every_other_trial_looks_around_the_best():

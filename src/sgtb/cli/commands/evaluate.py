@@ -12,7 +12,6 @@ import typer
 from sgtb.cli.document_errors import OnError, handler_for, print_skipped
 from sgtb.cli.linker_options import (
     MIN_LINK_PROBABILITY,
-    STARTER,
     AnyCase,
     Fuzzy,
     Kb,
@@ -29,6 +28,7 @@ from sgtb.cli.train_input import FormatName
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import SettingsError
 from sgtb.core.files import replacing
+from sgtb.starter import STARTER
 
 if TYPE_CHECKING:
     from sgtb.core.records import Document
@@ -151,7 +151,7 @@ def evaluate(
     \b
     Examples:
       sgtb evaluate test.jsonl --model my.model --kb my.kb
-      sgtb evaluate test.jsonl --model a.model --model b.model --kb my.kb --baselines
+      sgtb evaluate test.jsonl --model a.model --model b.model --kb my.kb
       sgtb evaluate test.jsonl --model my.model --kb my.kb --errors mistakes.html
       sgtb evaluate test.jsonl --model my.model --kb my.kb --from-text
       sgtb evaluate wned.tar.xz --model my.model --kb my.kb --jobs 2 --json

@@ -45,7 +45,7 @@ def pack(
 
     \b
     Example:
-      sgtb pack --model news.model --kb simple --evaluation scores.json news-linker
+      sgtb pack my-linker --model my.model --kb my.kb --evaluation scores.json
     """  # fmt: skip
     measured = None if evaluation is None else _read(evaluation)
     from sgtb.linking.linker import Linker

@@ -84,7 +84,7 @@ def tune(
 
     \b
     Examples:
-      sgtb tune --kb my.kb --train train.jsonl --dev dev.jsonl -o my.model --budget 10m
+      sgtb tune --kb my.kb --train train.jsonl -o my.model --budget 10m
       sgtb tune --kb my.kb --train train.jsonl -o my.model --trials 20
     """  # fmt: skip
     begin = time.perf_counter()
