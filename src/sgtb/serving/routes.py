@@ -14,7 +14,6 @@ from sgtb.linking.links import LinkedDocument
 from sgtb.linking.nil_candidate import REASON_LABELS
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import NotFoundError, OverloadedError
-from sgtb.serving.json_bodies import body_of
 from sgtb.serving.schemas import (
     BatchBody,
     BatchResponse,
@@ -25,6 +24,7 @@ from sgtb.serving.schemas import (
     LinkBody,
     LinkResponse,
     StatusResponse,
+    body_of,
 )
 from sgtb.serving.service_metrics import CONTENT_TYPE
 from sgtb.serving.service_settings import ServeSettings
