@@ -224,7 +224,7 @@ def test_killed_workers_lose_only_what_they_hold(tmp_path):
         assert kills == [1, 1, 2]
         assert tally.errors == lost, "no connection is refused"
         assert len(lost) <= 16 * 3
-        assert len(tally.seconds) > 100
+        assert len(tally.seconds) > 16
         assert ready.count(False) <= 4, "at most the one that a killed process held"
         wait_until(lambda: len(service.workers()) == 2)
 

@@ -294,10 +294,12 @@ def test_a_head_without_end_is_refused(start):
     assert service.get() == 200
 
 
-def test_what_is_no_http_is_refused(small):
+def test_what_is_no_http_is_refused_in_json(small):
     with connected(small.port) as connection:
         connection.sendall(b"\x16\x03\x01 hello?\r\n\r\n")
-        assert received(connection).startswith(b"HTTP/1.1 400 ")
+        head, _, body = received(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["error"]["code"] == "bad_request"
 
 
 def test_who_takes_no_answer_is_hung_up_on(start):

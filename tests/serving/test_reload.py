@@ -54,7 +54,7 @@ def entities_of(port):
 
 def metrics_of(port):
     text = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=20).text
-    lines = [line.split() for line in text.splitlines() if line[0] != "#"]
+    lines = [line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#"]
     return {name: float(value) for name, value in lines}
 
 

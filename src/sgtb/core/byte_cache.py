@@ -17,8 +17,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 _ENTRY = 100
 """Bytes of an entry in the table of a dictionary."""
-_SHARE = 16
-"""A value that takes more than this part of the budget is not kept."""
+_LONGEST = 4096
+"""Bytes of the largest entry that is kept: few long names are met twice."""
 _numbers = count()
 _all: "WeakValueDictionary[int, ByteCache[object, object]]" = WeakValueDictionary()
 
@@ -42,7 +42,7 @@ class ByteCache(dict[K, V], Generic[K, V]):
             raise KeyError(key)
         value = self._compute(key)
         size = _size((key, value))
-        if size <= self.budget // _SHARE:
+        if size <= _LONGEST:
             with self._guard:
                 if self.bytes + size > self.budget:
                     self.clear()
@@ -56,12 +56,16 @@ class ByteCache(dict[K, V], Generic[K, V]):
         """Whether the budget is used up."""
         return self.bytes > self.budget
 
-    def keep(self, entries: Iterable[tuple[K, V]]) -> None:
-        """Add entries, even beyond the budget; replace a cache that is full by a new one."""
+    def keep(self, entries: Iterable[tuple[K, V]], longest: int = _LONGEST) -> None:
+        """Add entries, even beyond the budget; replace a cache that is full by a new one.
+
+        longest  bytes of the largest entry that is kept
+        """
         with self._guard:
             for key, value in entries:
-                if key not in self:
-                    self.bytes += _size((key, value))
+                size = _size((key, value))
+                if size <= longest and key not in self:
+                    self.bytes += size
                     self[key] = value
 
     def clear(self) -> None:

@@ -42,7 +42,8 @@ class Cards:
             if known.is_full:
                 self._known = known = ByteCache("cards", _BUDGET)
                 new = wanted
-            known.keep(zip(new, self._read(np.array(new, np.int64)), strict=True))
+            read = zip(new, self._read(np.array(new, np.int64)), strict=True)
+            known.keep(read, longest=_BUDGET)
         return [known[number] for number in wanted]
 
     def _read(self, numbers: Longs) -> Iterator[Card]:

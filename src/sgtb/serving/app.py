@@ -69,7 +69,7 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI document, with the bodies that `json_bodies` parses."""
+    """Return the OpenAPI document, with the bodies that are parsed by `body_of`."""
     if app.openapi_schema is None:
         document = FastAPI.openapi(app)
         _, bodies = models_json_schema(

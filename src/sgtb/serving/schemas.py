@@ -1,12 +1,25 @@
-"""Request bodies and responses of the API, as the OpenAPI document shows them."""
+"""Request bodies and responses of the API, as the OpenAPI document shows them.
 
-from typing import Annotated, Any
+The numbers of items of a body are checked before its content.
+"""
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+import json
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request as HttpRequest
+
+from sgtb.core.errors import RequestError
 from sgtb.linking.links import Request, Span
+from sgtb.serving.engine import check_number, check_size
 from sgtb.serving.link_requests import FixedLink, Options
+from sgtb.serving.service_settings import ServeSettings
 
+MAX_INLINE = 20_000
+"""Bytes of a body that are parsed on the event loop; more would delay other requests."""
 _WIDEST_BEAM = 64
 """The time of a search grows with the width of its beam."""
 JORDAN = "Jordan scored, Pippen passed, and the Bulls beat Utah again."
@@ -106,6 +119,49 @@ class BatchBody(RequestBody):
         }
     )
     documents: Annotated[list[LinkBody], Field(fail_fast=True)]
+
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+async def body_of(request: HttpRequest, model: type[Body], settings: ServeSettings) -> Body:
+    """Return the body of a request."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        # Pages of other origins can send anything else without being allowed to.
+        raise RequestError(f"the Content-Type is {kind!r:.60}; it must be application/json")
+    data = await request.body()
+    parse = partial(parse_body, data, model, settings)
+    return parse() if len(data) <= MAX_INLINE else await run_in_threadpool(parse)
+
+
+def parse_body(data: bytes, model: type[Body], settings: ServeSettings) -> Body:
+    """Parse and validate a body."""
+    try:
+        record = json.loads(data)
+    except RecursionError:
+        raise RequestError("the body is nested too deeply") from None
+    except ValueError as error:
+        raise RequestError(f"the body is not JSON: {error!s:.100}") from None
+    _check_items(record, settings)
+    try:
+        return model.model_validate(record)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_url=False, include_input=False)) from None
+
+
+def _check_items(record: Any, settings: ServeSettings) -> None:
+    """Raise if lists of a body have too many items."""
+    if not isinstance(record, dict):
+        return
+    documents = record.get("documents", [record])
+    if not isinstance(documents, list):
+        return
+    check_size(len(documents), settings)
+    for document in documents:
+        if isinstance(document, dict):
+            given = [document.get(key) for key in ("spans", "fixed")]
+            check_number(sum(len(one) for one in given if isinstance(one, list)), settings)
 
 
 class AlternativeModel(BaseModel):

@@ -14,7 +14,7 @@ import uvicorn
 
 from sgtb.serving.app import create_app
 from sgtb.serving.engine import Engine
-from sgtb.serving.http_connection import Connection, timed
+from sgtb.serving.http_connection import Connection
 from sgtb.serving.service_settings import ServeSettings
 
 _BACKLOG = 1024
@@ -47,14 +47,12 @@ def run_server(
 def config_of(engine: Engine, settings: ServeSettings) -> uvicorn.Config:
     """Return the configuration of uvicorn for an engine."""
     return uvicorn.Config(
-        timed(create_app(engine, settings)),  # type: ignore[arg-type]
+        create_app(engine, settings),
         http=partial(Connection, settings=settings),  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         log_config=None,
         server_header=False,
-        timeout_keep_alive=2 + round(settings.idle_seconds),  # the connection's own limit is first
-        h11_max_incomplete_event_size=2 * settings.max_head_bytes,  # likewise
         timeout_graceful_shutdown=round(settings.request_seconds) + _GRACE,
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,

@@ -113,7 +113,7 @@ def serve(
       sgtb serve --host 0.0.0.0 --port 80
     """  # fmt: skip
     check_pair(model, kb)
-    for name in ("fastapi", "uvicorn", "prometheus_client"):
+    for name in ("fastapi", "uvicorn", "httptools", "prometheus_client"):
         import_extra(name, "serve", "the service needs")
     from sgtb.serving.access import AccessTokens
     from sgtb.serving.linker_source import LinkerSource

@@ -49,8 +49,8 @@ from sgtb.linking.links import Found
 from sgtb.text.normalization import normal_name
 
 _PERSON = TYPES.index("PER")
-_ID_BUDGET, _WEAK_BUDGET = 16 << 20, 16 << 20
-"""Bytes of the caches of ids and of candidates of weak names."""
+_ID_BUDGET, _WEAK_BUDGET, _WEAK_LONGEST = 16 << 20, 16 << 20, 64 << 10
+"""Bytes of the caches of ids and of candidates of weak names, and of one weak name."""
 _SHARED: tuple[Found, ...] = ("longer name", "abbreviation", "acronym")
 """Ways in which a mention takes the candidates of another name."""
 _READ = 1 << 12
@@ -258,7 +258,8 @@ class CandidateFinder:
         for id_, number in found.items():
             if number is None:
                 raise _unknown(id_, documents, self._kb)
-        known.keep((id_, number) for id_, number in found.items() if number is not None)
+        numbers = ((id_, number) for id_, number in found.items() if number is not None)
+        known.keep(numbers, longest=_ID_BUDGET)
         return known
 
     def _weak_rows(
@@ -297,13 +298,12 @@ class CandidateFinder:
     def _weak_lists(self, names: Sequence[str]) -> list[MatchedLists]:
         """Return the candidates of weak names, from the cache where possible."""
         cache = self._weak_cache
+        if cache.is_full:
+            self._weak_cache = cache = ByteCache("weak names", _WEAK_BUDGET)
         new = [name for name in names if name not in cache]
-        if new:
-            if cache.is_full:
-                self._weak_cache = cache = ByteCache("weak names", _WEAK_BUDGET)
-                new = list(names)
-            cache.keep(zip(new, self._find_weak(new, None, NOTHING), strict=True))
-        return [cache[name] for name in names]
+        read = dict(zip(new, self._find_weak(new, None, NOTHING) if new else (), strict=True))
+        cache.keep(read.items(), longest=_WEAK_LONGEST)
+        return [read[name] if name in read else cache[name] for name in names]
 
     def _find_weak(
         self, names: Sequence[str], own: Mapping[tuple[str, int], int] | None, hidden: Hidden

@@ -227,7 +227,8 @@ class _KnownTokens:
         first = self._marks.size
         self._append(spelt)
         # Last, since other threads read it first.
-        self.kind.keep(zip(new, range(first, self._marks.size), strict=True))
+        kinds = zip(new, range(first, self._marks.size), strict=True)
+        self.kind.keep(kinds, longest=_TOKEN_BUDGET)
 
     def _append(self, spelt: Sequence["_Spelling"]) -> None:
         near = [one.near for one in spelt]

@@ -174,12 +174,14 @@ class NameFinder:
         known = self._known  # this very one: another thread may forget meanwhile
         if known.is_full:
             self._known = known = ByteCache("link probabilities", _BUDGET)
-        new = [*{*names}.difference(known)]
-        if new:
-            heads = self.kb.name_heads(new)
-            counts = zip(new, *(column.tolist() for column in heads), strict=True)
-            known.keep([(name, self._usable(name, *head)) for name, *head in counts])
-        return [known[name] for name in names]
+        new = [name for name in {*names} if name not in known]
+        if not new:
+            return [known[name] for name in names]
+        heads = self.kb.name_heads(new)
+        counts = zip(new, *(column.tolist() for column in heads), strict=True)
+        read = {name: self._usable(name, *head) for name, *head in counts}
+        known.keep(read.items())
+        return [read[name] if name in read else known[name] for name in names]
 
     def _usable(
         self, name: str, known: bool, linked: int, pages: int, variant: bool

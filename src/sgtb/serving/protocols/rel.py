@@ -10,11 +10,11 @@ from starlette.concurrency import run_in_threadpool
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Link, Span
 from sgtb.serving.engine import Engine, check_number
-from sgtb.serving.json_bodies import MAX_INLINE
 from sgtb.serving.link_requests import Options
 from sgtb.serving.protocols.form_bodies import json_object, text_of
 from sgtb.serving.protocols.request_spans import given_span, link_text
 from sgtb.serving.routes import json_response
+from sgtb.serving.schemas import MAX_INLINE
 from sgtb.serving.service_settings import ServeSettings
 
 _PATHS = ("/", "/ne", "/api", "/api/", "/api/ne")

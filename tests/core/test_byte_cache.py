@@ -1,0 +1,112 @@
+"""Caches that count bytes: budgets hold for long and for many keys, and results do not change."""
+
+import gc
+import pickle
+import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from sgtb.core.byte_cache import ByteCache, cache_usage
+from sgtb.linking.entities.vocabulary import name_clues, topic_clues
+from sgtb.linking.linker import Linker
+from sgtb.linking.links import Request, Span
+from sgtb.linking.mentions.mention_tagger import TokenHashes
+from sgtb.linking.mentions.token_shapes import Shapes
+from sgtb.text.normalization import normal_name, normal_phrase, normal_words
+
+
+def test_values_are_computed_once_and_the_budget_holds():
+    computed = []
+
+    def double(key: str) -> str:
+        computed.append(key)
+        return key * 2
+
+    cache = ByteCache("doubles", 20_000, double)
+    assert [cache["a"], cache["a"], cache["b"]] == ["aa", "aa", "bb"]
+    assert computed == ["a", "b"]
+    for i in range(1_000):
+        assert cache[f"key {i}"] == f"key {i}" * 2
+        assert 0 < cache.bytes <= cache.budget
+        assert cache.bytes == sum(_size(key, value) for key, value in cache.items())
+    assert cache_usage()["doubles"] == (cache.bytes, 20_000)
+    cache.clear()
+    assert cache.bytes == 0
+
+
+def _size(key: str, value: str) -> int:
+    return 100 + sys.getsizeof(key) + sys.getsizeof(value)
+
+
+def test_long_entries_are_not_kept():
+    cache = ByteCache("long", 1 << 20, str.upper)
+    assert cache["🎉" * 100_000] == "🎉" * 100_000
+    assert (len(cache), cache.bytes) == (0, 0)
+    cache.keep([("x" * 100_000, "")])
+    assert len(cache) == 0
+    cache.keep([("x" * 100_000, "")], longest=1 << 20)
+    assert cache.bytes > 100_000
+
+
+def test_entries_that_are_kept_fill_the_cache():
+    cache: ByteCache[int, np.ndarray] = ByteCache("arrays", 5_000)
+    with pytest.raises(KeyError):
+        cache[0]
+    base = np.zeros(1_000, np.int8)
+    for i in range(4):
+        cache.keep([(i, base[i:])])  # a view counts with what it shows
+    assert not cache.is_full
+    cache.keep([(4, base)])
+    cache.keep([(4, base)])
+    assert cache.is_full
+    assert len(cache) == 5
+
+
+def test_caches_are_pickled_empty_and_forgotten_with_their_owners():
+    shapes = Shapes()
+    assert shapes["Utah"] == pickle.loads(pickle.dumps(shapes))["Utah"]
+    assert len(pickle.loads(pickle.dumps(shapes))) == 0
+    cache = ByteCache("short-lived", 1_000, str.upper)
+    assert cache["a"] == "A"
+    del cache
+    gc.collect()
+    assert "short-lived" not in cache_usage()
+
+
+def test_threads_share_a_cache():
+    cache = ByteCache("shared", 5_000, str.upper)
+    words = [f"w{i % 97}" for i in range(5_000)]
+
+    def read(seed: int) -> bool:
+        own = random.Random(seed).sample(words, len(words))
+        return [cache[word] for word in own] == [word.upper() for word in own]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(read, range(4)))
+    assert cache.bytes == sum(_size(key, value) for key, value in cache.items())
+
+
+def test_no_cache_of_the_linker_exceeds_its_budget():
+    """Long spans of characters beyond U+FFFF, and many words that no other text has."""
+    shapes, hashes = Shapes(), TokenHashes()
+    with Linker.starter() as linker:
+        for i in range(3):
+            text = "".join(chr(0x1F300 + (7 * i + j) % 700) for j in range(30_000))
+            linker.link(Request(text, (Span(i, 29_900),)))
+            words = " ".join(f"Wort{i}x{j}" for j in range(4_000))
+            linker.link(words)
+            for word in words.split():
+                shapes[word], hashes[word], normal_name(word)
+        usage = cache_usage()
+    for text in ("🎉" * 50_000, "x y " * 50_000):
+        for function in (normal_words, normal_phrase, normal_name, topic_clues):
+            function(text)
+        name_clues(text, tuple(text.split()))
+    for name, (used, budget) in {**usage, **cache_usage()}.items():
+        # What is added at once may exceed it, until the next text.
+        assert used <= budget + 2_000_000, name
+    assert sum(budget for _, budget in usage.values()) < 200e6
+    assert {"normal words", "tokens", "token shapes", "weak names"} <= set(usage)
