@@ -14,13 +14,7 @@ from sgtb.linking.links import LinkedDocument
 from sgtb.linking.nil_candidate import REASON_LABELS
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import NotFoundError, OverloadedError
-<<<<<<< HEAD
-from sgtb.serving.json_bodies import body_of
 from sgtb.serving.page_assets import example_texts
-||||||| 4837850
-from sgtb.serving.json_bodies import body_of
-=======
->>>>>>> serve
 from sgtb.serving.schemas import (
     BatchBody,
     BatchResponse,
