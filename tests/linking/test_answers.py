@@ -292,14 +292,16 @@ def test_a_document_is_linked_like_its_text_with_the_same_spans(linker_of, unsee
 
 
 def test_reasons_compare_with_nil_only_where_it_outweighs_the_other_entities():
-    offsets = np.array([0, 4, 8, 10], np.int64)
-    order = np.array([0, 3, 1, 2, 0, 3, 1, 2, 0, 1], np.int64)
-    runner_up = np.array([3, 3, 1], np.int64)  # NIL, the last candidate, in all three
+    # NIL, the last candidate, is second in all four; the last mention has no other entity.
+    offsets = np.array([0, 4, 8, 12, 14], np.int64)
+    order = np.array([0, 3, 1, 2] * 3 + [0, 1], np.int64)
+    runner_up = np.array([3, 3, 3, 1], np.int64)
+    rows = ([0.4, 0.2, 0.15, 0.25], [0.5, 0.05, 0.05, 0.4], [0.8, 0.04, 0.01, 0.15], [0.9, 0.1])
     judged = Judged(
-        entity=np.zeros(3, np.int32),
-        chose_nil=np.zeros(3, np.bool_),
-        probability=np.array([0.9, 0.03, 0.03, 0.04, 0.5, 0.05, 0.05, 0.4, 0.9, 0.1]),
-        link=np.array([0.9, 0.5, 0.9]),
-        nil=np.array([0.04, 0.4, 0.1]),
+        entity=np.zeros(4, np.int32),
+        chose_nil=np.zeros(4, np.bool_),
+        probability=np.concatenate(rows),
+        link=np.array([row[0] for row in rows]),
+        nil=np.array([row[-1] for row in rows]),
     )
-    assert runner_ups_before_nil(runner_up, judged, order, offsets).tolist() == [1, 3, 1]
+    assert runner_ups_before_nil(runner_up, judged, order, offsets).tolist() == [1, 3, 1, 1]

@@ -26,6 +26,8 @@ from sgtb.native import merge_orders, order_candidates
 MARGIN = 4.0
 """Candidates that score this much less, odds of 1 to 55, are not followed into later decisions.
 Reasons stay exact."""
+LIKELY_NIL = 0.25
+"""Probability from which reasons may compare a link with NIL instead of another entity."""
 NO_RUNNER_UP, NIL_RUNNER_UP = -1, -2
 
 
@@ -174,11 +176,12 @@ def decide(
 
 
 def runner_ups_before_nil(runner_up: Longs, judged: Judged, order: Longs, offsets: Longs) -> Longs:
-    """Replace NIL by the best other entity where the other entities together are likelier."""
+    """Replace NIL by the best other entity where NIL is unlikely, or the others are likelier."""
     size, first = np.diff(offsets), order[offsets[:-1]]
     second, entity = runner_up == size - 1, ~judged.chose_nil & (first == judged.entity)
     others = 1.0 - judged.link - judged.nil
-    replaced = np.flatnonzero(second & entity & (size > 2) & (others > judged.nil))
+    unlikely = judged.nil < np.maximum(others, LIKELY_NIL)
+    replaced = np.flatnonzero(second & entity & (size > 2) & unlikely)
     changed = runner_up.copy()
     changed[replaced] = order[offsets[replaced] + 2]
     return changed
