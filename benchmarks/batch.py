@@ -2,6 +2,7 @@
 
     python -m benchmarks.batch                  50,000 documents, by processes and on Dask
     python -m benchmarks.batch --quick          2,000 documents
+    python -m benchmarks.batch --documents 0    only the work of a part, in one process
     python -m benchmarks.batch --json FILE      also one JSON object
 
 Documents are passages of generated texts and, where $SGTB_DATA has it, of AIDA-CoNLL, linked with
@@ -33,7 +34,11 @@ from benchmarks.dump_repeated import data_folder
 from benchmarks.linker_texts import written
 from sgtb.core.errors import CorpusError
 from sgtb.formats.codecs.aida_conll import read_aida
+from sgtb.jobs.job_inputs import cut
+from sgtb.jobs.link_part import link_part
+from sgtb.jobs.worker_linker import linker_spec, worker_linker
 from sgtb.kb import KnowledgeBase
+from sgtb.linking.links import Request
 from sgtb.starter import KB
 
 PASSAGE = 250
@@ -99,6 +104,37 @@ def _cut(text: str) -> Iterator[str]:
             passage = ""
 
 
+def part_overhead(documents: int = 1000, turns: int = 4) -> float:
+    """Return the processor time of `link_part` beside `Linker.pipe`, by turns in this process."""
+    spec, seconds = linker_spec(), {"pipe": 0.0, "part": 0.0}
+    linker = worker_linker(spec)
+    assert linker is not None
+    with tempfile.TemporaryDirectory(prefix="sgtb-batch-") as folder:
+        lines = write_documents(Path(folder) / "documents.jsonl", documents)
+        part = next(cut([str(lines)], 1 << 30)).to_dict()
+        for turn in range(turns + 1):
+            for name in seconds:
+                begin = time.process_time()
+                if name == "part":
+                    link_part(spec, part, str(lines))
+                else:
+                    with open(lines) as file:
+                        requests = (Request(r["text"], id=r["id"]) for r in map(json.loads, file))
+                        for _ in linker.pipe(requests):
+                            pass
+                if turn:  # the first fills caches
+                    seconds[name] += time.process_time() - begin
+    return seconds["part"] / seconds["pipe"] - 1
+
+
+def write_documents(path: Path, count: int) -> Path:
+    """Write passages as JSON Lines."""
+    with open(path, "w") as file:
+        for i, text in enumerate(islice(passages(count), count)):
+            file.write(json.dumps({"id": f"d{i}", "text": text}) + "\n")
+    return path
+
+
 def run(name: str, command: list[str], job: Path | None) -> BatchRun:
     """Run a command, and measure its processes until the last one ends."""
     begin = time.perf_counter()
@@ -151,14 +187,14 @@ def main(
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE")] = None,
 ) -> None:
     """Measure linking jobs."""
+    print(f"the work of a part beside Linker.pipe, in one process: {part_overhead():+.1%}")
+    if documents == 0:
+        return
     count = 2_000 if quick else documents
     runs = []
     with tempfile.TemporaryDirectory(prefix="sgtb-batch-") as name:
         folder = Path(name)
-        lines = folder / "documents.jsonl"
-        with open(lines, "w") as file:
-            for i, text in enumerate(islice(passages(count), count)):
-                file.write(json.dumps({"id": f"d{i}", "text": text}) + "\n")
+        lines = write_documents(folder / "documents.jsonl", count)
         for engine in ("pipe", "processes", "local:1", "local:2", "local:4", "pipe again"):
             job = None if engine.startswith("pipe") else folder / engine.replace(":", "-")
             command = [_PIPE, str(lines)]

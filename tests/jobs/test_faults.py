@@ -25,7 +25,7 @@ from tests.helpers.job_runs import (
     write_lines,
 )
 
-PARTS = 14
+PARTS = 11
 
 
 @pytest.mark.parametrize("moment", moments(PARTS))

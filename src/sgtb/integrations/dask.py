@@ -3,8 +3,9 @@
 import os
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any
 
 from sgtb.core.errors import RequestError, SgtbError, import_extra
@@ -48,11 +49,14 @@ class DaskEngine:
 
     def slots(self) -> int:
         """Return the number of tasks, which follows the number of workers."""
-        return TASKS_PER_THREAD * max(sum(map(int, self._client.nthreads().values())), 1)
+        with _connected():
+            threads = sum(map(int, self._client.nthreads().values()))
+        return TASKS_PER_THREAD * max(threads, 1)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Start a task."""
-        return self._client.submit(function, *arguments, pure=False)
+        with _connected():
+            return self._client.submit(function, *arguments, pure=False)
 
     def wait(self, futures: Collection[Any]) -> list[Any]:
         """Return the futures that are done."""
@@ -84,12 +88,14 @@ class DaskEngine:
 
     def send_linker(self, spec: LinkerSpec) -> None:
         """Send a linker to the hosts whose workers lack its files: to one worker of each."""
-        send_linker(self._client, spec)
+        with _connected():
+            send_linker(self._client, spec)
 
 
 def send_linker(client: Any, spec: LinkerSpec) -> None:
     """Send a linker to the hosts whose workers lack its files; raise if they still lack them."""
-    client.wait_for_workers(1)
+    while not client.nthreads():
+        time.sleep(0.2)
     for last in (False, False, True):
         found = client.run(has_linker, spec, on_error="return")
         lacking = [worker for worker, has in found.items() if has is False]
@@ -119,6 +125,15 @@ def _send(client: Any, spec: LinkerSpec, worker: str) -> None:
 def _host(worker: str) -> str:
     """Return the host of an address such as tcp://10.0.0.1:1234."""
     return worker.rpartition("://")[2].rpartition(":")[0]
+
+
+@contextmanager
+def _connected() -> Iterator[None]:
+    """Turn errors of the connection into one that says what to do."""
+    try:
+        yield
+    except (OSError, CancelledError):
+        raise _no_scheduler() from None
 
 
 def _no_scheduler() -> SgtbError:

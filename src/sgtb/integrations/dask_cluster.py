@@ -42,7 +42,8 @@ def connect(spec: str) -> Iterator["Client"]:
     except (OSError, ValueError, TimeoutError) as error:
         raise SgtbError(
             f"--cluster {spec}: no scheduler answers within {CONNECT_SECONDS} seconds ({error}); "
-            "start one with `dask scheduler`, and workers with `dask worker`"
+            "start one with `dask scheduler` and workers with `dask worker`, then run the same "
+            "command again"
         ) from None
     with client:
         yield client
