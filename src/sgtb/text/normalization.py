@@ -124,7 +124,9 @@ def name_table() -> Any:
     """Return the table of characters with which kernels make the normal form of names."""
     from sgtb.native import name_forms
 
-    chars = [chr(c) for first, end in (_PLAIN_CODES[:2], _PLAIN_CODES[2:]) for c in range(first, end)]
+    chars = [
+        chr(c) for first, end in (_PLAIN_CODES[:2], _PLAIN_CODES[2:]) for c in range(first, end)
+    ]
     folded = [_folded(char).encode() for char in chars]
     offsets = np.cumsum([0, *map(len, folded)], dtype=np.int32)
     words = np.array([char.isalnum() or char == "_" for char in chars])

@@ -357,7 +357,13 @@ class EntityList:
 
 
 def _plain_entity(
-    line: int, keys: int, id: str, name: str, aliases: tuple[Alias, ...], description: str, *rest: Any
+    line: int,
+    keys: int,
+    id: str,
+    name: str,
+    aliases: tuple[Alias, ...],
+    description: str,
+    *rest: Any,
 ) -> EntityLine:
     """Return the record of a line that a kernel has read."""
     type_, popularity, links, in_links, out_links = rest

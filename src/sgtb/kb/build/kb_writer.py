@@ -367,15 +367,11 @@ def _pack_any(id: str, spellings: Sequence[Spelling], number: int) -> _PackedNam
         raise KnowledgeBaseError(
             f"entity {id!r}: a name has 1 to {MAX_KEY} bytes in its normal form"
         )
-    records = [
-        name_record(name, number, source, count) for (name, source), count in names.items()
-    ]
+    records = [name_record(name, number, source, count) for (name, source), count in names.items()]
     return packed, len(spellings), run_of(records)
 
 
-def _pack_text(
-    id: str, title: str, description: str, spellings: bytes
-) -> tuple[bytes, list[int]]:
+def _pack_text(id: str, title: str, description: str, spellings: bytes) -> tuple[bytes, list[int]]:
     """Return an entity's bytes for text.bin, and the sizes of their parts."""
     parts = (id.encode(), title.encode(), description.encode(), spellings)
     if not is_id(id):

@@ -74,9 +74,7 @@ def read_dumps(
     sums: Counter[str] = Counter()
     dropped: list[DroppedPage] = []
     dropped_count = unusable = chunks = 0
-    for outcome in map_chunks(
-        dumps, function, settings.workers, _CHUNK, settings.strict, pool
-    ):
+    for outcome in map_chunks(dumps, function, settings.workers, _CHUNK, settings.strict, pool):
         shards = outcome.result
         shards.rename(folder, outcome.number)
         chunks = outcome.number + 1
