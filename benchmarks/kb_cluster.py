@@ -1,8 +1,8 @@
 """Builds on a Dask cluster against a build in one process: the same bytes, and how long it took.
 
-python -m benchmarks.kb_cluster               schools-2007 in $SGTB_DATA, and a generated dump of 1 GB
-python -m benchmarks.kb_cluster --mb 20       a smaller generated one
-python -m benchmarks.kb_cluster --only real   one of them: real, generated
+    python -m benchmarks.kb_cluster               schools-2007 of $SGTB_DATA, and 1 GB generated
+    python -m benchmarks.kb_cluster --mb 20       a smaller generated one
+    python -m benchmarks.kb_cluster --only real   one of them: real, generated
 """
 
 import hashlib
