@@ -3,6 +3,8 @@
     python -m benchmarks.kb_cluster               schools-2007 of $SGTB_DATA, and 1 GB generated
     python -m benchmarks.kb_cluster --mb 20       a smaller generated one
     python -m benchmarks.kb_cluster --only real   one of them: real, generated
+
+The exit code is 1 if the bytes of a dump's builds differ.
 """
 
 import hashlib
