@@ -4,6 +4,7 @@ python -m benchmarks.wiki_probe TASK WORD ...
 """
 
 import json
+import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +36,7 @@ def build(
     )
     extract("'''A''' is [[b]].", frozenset())  # makes its tables
     stages: dict[str, float] = {}
+    processor = time.process_time()
     begin = last = time.perf_counter()
 
     def note(stage: str, done: int, total: int) -> None:
@@ -47,8 +49,11 @@ def build(
     report = build_wiki([Path(path)], Path(place), settings, note)
     end = time.perf_counter()
     stages["finishing"] = end - last
+    workers_used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "seconds": end - begin,
+        "processor_seconds": time.process_time() - processor,
+        "worker_processor_seconds": workers_used.ru_utime + workers_used.ru_stime,
         "stages": stages,
         "entities": report.entities,
         "articles": report.pages.articles,
@@ -79,7 +84,7 @@ def extraction(path: str) -> dict[str, Any]:
                 links += len(extract(page.text, dump.site.hidden).links)
         extracting += time.perf_counter() - middle
         reading += middle - begin
-        xml += len(chunk.text or b"")
+        xml += len(chunk.text or b"") or chunk.position - chunk.start
         pages += len(found)
     return {
         "xml_bytes": xml, "pages": pages, "links": links,

@@ -32,7 +32,7 @@ class Spelling(NamedTuple):
     times: int
 
 
-def merged(spellings: Iterable[Spelling]) -> tuple[Spelling, ...]:
+def merged(spellings: Iterable[tuple[str, int, int]]) -> tuple[Spelling, ...]:
     """Return distinct spellings with summed counts, in order of text and source."""
     counts: dict[tuple[str, int], int] = {}
     for text, source, count in spellings:
@@ -95,11 +95,19 @@ def priors(counts: Mapping[int, Sequence[int]], weights: Sequence[float]) -> dic
         return dict.fromkeys(counts, 1.0)
     totals = [sum(row[s] for row in counts.values()) for s in range(len(weights))]
     known = [s for s in range(len(weights)) if totals[s]]
-    total = sum(weights[s] for s in known)
+    total = _sum(weights[s] for s in known)
     return {
-        entity: sum(weights[s] * (row[s] / totals[s]) for s in known) / total
+        entity: _sum(weights[s] * (row[s] / totals[s]) for s in known) / total
         for entity, row in counts.items()
     }
+
+
+def _sum(values: Iterable[float]) -> float:
+    """Add from left to right, as the kernel does; `sum` compensates since Python 3.12."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
 def pack_name(

@@ -12,8 +12,8 @@ namespace sgtb {
 
 namespace {
 
-using Text = std::u32string;
-using View = std::u32string_view;
+using Text = std::u16string;  // all plain characters fit, and short words need no allocation
+using View = std::u16string_view;
 using Words = std::vector<View>;
 
 constexpr std::size_t MAX_KEY = 500;
@@ -22,16 +22,16 @@ constexpr std::size_t MAX_KEY = 500;
 
 // Whether the functions below know a character: those of ASCII, Latin letters that have one upper
 // and one lower form, and a few marks.
-bool is_plain(char32_t c) {
+bool is_plain(char16_t c) {
     if (c < 0x80) return c >= 0x20 && c < 0x7F;
     if (c < 0x100) return c >= 0xC0 && c != 0xD7 && c != 0xDF && c != 0xF7 && c != 0xFF;
     if (c < 0x17F) return c != 0x130 && c != 0x131 && c != 0x138 && c != 0x149 && c != 0x178;
     return c == 0x2013 || c == 0x2014 || c == 0x2019;
 }
 
-bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
+bool is_digit(char16_t c) { return c >= '0' && c <= '9'; }
 
-bool is_upper(char32_t c) {
+bool is_upper(char16_t c) {
     if (c < 0x80) return c >= 'A' && c <= 'Z';
     if (c < 0x100) return c < 0xDF;
     if (c >= 0x17F) return false;
@@ -39,36 +39,38 @@ bool is_upper(char32_t c) {
     return (c % 2 == 1) == odd;
 }
 
-bool is_letter(char32_t c) {
+bool is_letter(char16_t c) {
     if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     return c < 0x17F;
 }
 
-bool is_word(char32_t c) { return is_letter(c) || is_digit(c) || c == '_'; }
+bool is_word(char16_t c) { return is_letter(c) || is_digit(c) || c == '_'; }
 
-char32_t lower(char32_t c) { return !is_upper(c) ? c : c + (c < 0x100 ? 0x20 : 1); }
+char16_t lower(char16_t c) {
+    return !is_upper(c) ? c : static_cast<char16_t>(c + (c < 0x100 ? 0x20 : 1));
+}
 
-char32_t upper(char32_t c) {
+char16_t upper(char16_t c) {
     if (!is_letter(c) || is_upper(c)) return c;
-    return c - (c < 0x100 ? 0x20 : 1);
+    return static_cast<char16_t>(c - (c < 0x100 ? 0x20 : 1));
 }
 
 Text lower(View text) {
     Text out(text);
-    for (char32_t& c : out) c = lower(c);
+    for (char16_t& c : out) c = lower(c);
     return out;
 }
 
 Text upper(View text) {
     Text out(text);
-    for (char32_t& c : out) c = upper(c);
+    for (char16_t& c : out) c = upper(c);
     return out;
 }
 
 // As str.isupper: there is a letter, and all are capitals.
 bool all_upper(View text) {
     bool some = false;
-    for (const char32_t c : text) {
+    for (const char16_t c : text) {
         if (is_letter(c) && !is_upper(c)) return false;
         some |= is_upper(c);
     }
@@ -76,12 +78,12 @@ bool all_upper(View text) {
 }
 
 bool all_letters(View text) {
-    for (const char32_t c : text)
+    for (const char16_t c : text)
         if (!is_letter(c)) return false;
     return !text.empty();
 }
 
-bool has(View text, char32_t c) { return text.find(c) != text.npos; }
+bool has(View text, char16_t c) { return text.find(c) != text.npos; }
 
 View stripped(View text, View marks) {
     const std::size_t begin = text.find_first_not_of(marks);
@@ -89,14 +91,14 @@ View stripped(View text, View marks) {
     return text.substr(begin, text.find_last_not_of(marks) + 1 - begin);
 }
 
-Text bare(View word) { return lower(stripped(word, U".,")); }
+Text bare(View word) { return lower(stripped(word, u".,")); }
 
 Words split(View text) {
     Words words;
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t begin = text.find_first_not_of(U' ', at);
+        const std::size_t begin = text.find_first_not_of(u' ', at);
         if (begin == text.npos) break;
-        at = std::min(text.find(U' ', begin), text.size());
+        at = std::min(text.find(u' ', begin), text.size());
         words.push_back(text.substr(begin, at - begin));
     }
     return words;
@@ -105,7 +107,7 @@ Words split(View text) {
 Text joined(const Words& words, std::size_t begin, std::size_t end) {
     Text out;
     for (std::size_t i = begin; i < end; ++i) {
-        if (i > begin) out += U' ';
+        if (i > begin) out += u' ';
         out += words[i];
     }
     return out;
@@ -124,24 +126,27 @@ Text replaced(View text, View part, View other) {
     }
 }
 
-Text decoded(std::string_view text) {
-    Text out;
+// Decode UTF-8; false: some characters are not plain.
+bool decode(std::string_view text, Text& out) {
+    out.reserve(text.size());
     for (std::size_t i = 0; i < text.size();) {
         const auto first = static_cast<uint8_t>(text[i]);
-        const std::size_t size = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-        char32_t c = size == 1 ? first : first & (0x7F >> size);
+        const std::size_t size = first < 0x80 ? 1 : first < 0xE0 ? 2 : 3;
+        if (first >= 0xF0) return false;
+        auto c = static_cast<char16_t>(size == 1 ? first : first & (0x7F >> size));
         for (std::size_t k = 1; k < size && i + k < text.size(); ++k)
-            c = c << 6 | (static_cast<uint8_t>(text[i + k]) & 0x3F);
+            c = static_cast<char16_t>(c << 6 | (static_cast<uint8_t>(text[i + k]) & 0x3F));
+        if (!is_plain(c)) return false;
         out += c;
         i += size;
     }
-    return out;
+    return true;
 }
 
 // UTF-8 of plain characters.
 std::string encoded(View text) {
     std::string out;
-    for (const char32_t c : text) {
+    for (const char16_t c : text) {
         if (c < 0x80) {
             out += static_cast<char>(c);
         } else {
@@ -161,8 +166,10 @@ std::string encoded(View text) {
 
 Text text_of(nb::handle text) {
     std::string_view utf8;
-    if (!utf8_of(text.ptr(), utf8)) Path{"words"}.fail("texts are needed");
-    return decoded(utf8);
+    Text out;
+    if (!utf8_of(text.ptr(), utf8) || !decode(utf8, out))
+        Path{"words"}.fail("texts of Latin letters are needed");
+    return out;
 }
 
 using WordSet = std::unordered_set<Text>;
@@ -201,8 +208,8 @@ public:
           saints_(map_of(maps["saints"])), places_(places) {
         for (nb::handle pair : spelt) {
             const Text one = text_of(pair[0]), two = text_of(pair[1]);
-            spellings_[0].push_back(respelling(one, two));
-            spellings_[1].push_back(respelling(two, one));
+            add_respelling(spellings_[0], one, two);
+            add_respelling(spellings_[1], two, one);
         }
     }
 
@@ -250,9 +257,16 @@ private:
 
     static const std::array<Rule, 17> RULES;
 
-    static Respelling respelling(const Text& part, const Text& other) {
-        return {Text(stripped(part, U"|-")), Text(stripped(other, U"|-")), part.front() == U'|',
-                part.front() == U'-', part.back() == U'|'};
+    // Parts of words by their first letter, in the order of the rules.
+    using Respellings = std::array<std::vector<Respelling>, 26>;
+
+    static void add_respelling(Respellings& table, const Text& part, const Text& other) {
+        const View plain = stripped(part, u"|-");
+        if (plain.empty() || plain[0] < u'a' || plain[0] > u'z')
+            Path{"spelt"}.fail("a part of a word begins with a small letter");
+        table[plain[0] - u'a'].push_back({Text(plain), Text(stripped(other, u"|-")),
+                                          part.front() == u'|', part.front() == u'-',
+                                          part.back() == u'|'});
     }
 
     bool read_names(nb::handle names, std::vector<Text>& base, std::size_t most) {
@@ -261,17 +275,14 @@ private:
             std::string normal;
             if (!utf8_of(name.ptr(), utf8) || !forms_->append(utf8, normal)) return false;
             known_.insert(std::move(normal));
-            Text text = decoded(utf8);
-            if (!made_.insert(text).second || !has_latin(text) || base.size() == most) continue;
-            for (const char32_t c : text)
-                if (!is_plain(c)) return false;
-            base.push_back(std::move(text));
+            if (!made_.emplace(utf8).second || !has_latin(utf8) || base.size() == most) continue;
+            if (!decode(utf8, base.emplace_back())) return false;
         }
         return true;
     }
 
-    static bool has_latin(View text) {
-        const auto latin = [](char32_t c) { return c < 0x80 && is_letter(c); };
+    static bool has_latin(std::string_view text) {
+        const auto latin = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
         for (std::size_t i = 1; i < text.size(); ++i)
             if (latin(text[i - 1]) && latin(text[i])) return true;
         return false;
@@ -279,10 +290,10 @@ private:
 
     // Add a variant if it is new; false: it is for Python.
     bool add(Text variant) {
-        if (found_.size() >= max_variants_ || !made_.insert(variant).second) return true;
+        if (found_.size() >= max_variants_ || !made_.insert(encoded(variant)).second) return true;
         const Words words = split(variant);
         const Text whole = joined(words, 0, words.size());
-        const View text = stripped(whole, U" ,");
+        const View text = stripped(whole, u" ,");
         if (text.size() < 2) return true;
         std::string normal;
         if (!forms_->append(encoded(text), normal)) return false;
@@ -305,13 +316,13 @@ private:
     // ---- rules, in the order of that module
 
     void without_brackets(View name) {
-        if (!has(name, U'(') && !has(name, U'[')) return;
+        if (!has(name, u'(') && !has(name, u'[')) return;
         Text out;
         for (std::size_t i = 0; i < name.size();) {
-            const std::size_t open = std::min(name.find_first_not_of(U' ', i), name.size());
-            if (open < name.size() && (name[open] == U'(' || name[open] == U'[')) {
-                const std::size_t close = name.find_first_of(U"()[]", open + 1);
-                if (close != name.npos && (name[close] == U')' || name[close] == U']')) {
+            const std::size_t open = std::min(name.find_first_not_of(u' ', i), name.size());
+            if (open < name.size() && (name[open] == u'(' || name[open] == u'[')) {
+                const std::size_t close = name.find_first_of(u"()[]", open + 1);
+                if (close != name.npos && (name[close] == u')' || name[close] == u']')) {
                     i = close + 1;
                     continue;
                 }
@@ -322,7 +333,7 @@ private:
     }
 
     void without_article(View name) {
-        if (lower(name.substr(0, 4)) == U"the ") yield(Text(name.substr(4)));
+        if (lower(name.substr(0, 4)) == u"the ") yield(Text(name.substr(4)));
     }
 
     void without_ends(View name, const WordSet& first, const WordSet& last) {
@@ -338,11 +349,11 @@ private:
     void without_legal_form(View name) { without_ends(name, {}, legal_); }
 
     void turned(View name) {
-        if (!has(name, U',')) return;
+        if (!has(name, u',')) return;
         Words parts;
         for (std::size_t at = 0; at <= name.size();) {
-            const std::size_t end = std::min(name.find(U',', at), name.size());
-            parts.push_back(stripped(name.substr(at, end - at), U" "));
+            const std::size_t end = std::min(name.find(u',', at), name.size());
+            parts.push_back(stripped(name.substr(at, end - at), u" "));
             if (parts.back().empty()) return;
             at = end + 1;
         }
@@ -353,51 +364,51 @@ private:
     }
 
     void before_comma(View name) {
-        if (has(name, U',')) yield(Text(name.substr(0, name.find(U','))));
+        if (has(name, u',')) yield(Text(name.substr(0, name.find(u','))));
     }
 
     void person(View name) {
         const Words words = split(name);
-        if (words.size() < 2 || has(name, U',')) return;
+        if (words.size() < 2 || has(name, u',')) return;
         for (const View word : words)
             if (!is_letter(word[0])) return;
         const Text first = bare(words.front());
-        if (titles_.count(first) || first == U"the" || generations_.count(bare(words.back())))
+        if (titles_.count(first) || first == u"the" || generations_.count(bare(words.back())))
             return;
         for (const View word : words)
-            if (word == U"of" || word == U"the") return yield(Text(words[0]));
+            if (word == u"of" || word == u"the") return yield(Text(words[0]));
         const std::size_t last = words.size() - 1;
         std::size_t begin = last;
         while (begin > 1 && particles_.count(lower(words[begin - 1]))) --begin;
         const Text surname = joined(words, begin, words.size());
         yield(surname);
         if (begin < last) yield(Text(words[last]));
-        const auto initial = [&](std::size_t i) { return Text{words[i][0], U'.'}; };
-        if (stripped(words[0], U".").size() > 1) {
+        const auto initial = [&](std::size_t i) { return Text{words[i][0], u'.'}; };
+        if (stripped(words[0], u".").size() > 1) {
             yield(Text(words[0]));
             yield(joined({initial(0), surname}));
         }
         if (begin < 2) return;
         yield(joined({words[0], surname}));
-        for (const View space : {View(U" "), View(U"")}) {
+        for (const View space : {View(u" "), View(u"")}) {
             Text out = initial(0);
             for (std::size_t i = 1; i < begin; ++i) out.append(space).append(initial(i));
-            yield(out + U" " + surname);
+            yield(out + u" " + surname);
         }
         Text out(words[0]);
-        for (std::size_t i = 1; i < begin; ++i) out.append(U" ").append(initial(i));
-        yield(out + U" " + surname);
+        for (std::size_t i = 1; i < begin; ++i) out.append(u" ").append(initial(i));
+        yield(out + u" " + surname);
     }
 
     void without_quotes(View name) {
-        const auto quote = [](char32_t c) { return c == U'"' || c == U'\''; };
+        const auto quote = [](char16_t c) { return c == u'"' || c == u'\''; };
         for (std::size_t i = 0; i < name.size();) {
-            const std::size_t open = std::min(name.find_first_not_of(U' ', i), name.size());
+            const std::size_t open = std::min(name.find_first_not_of(u' ', i), name.size());
             const std::size_t close = open < name.size() && quote(name[open])
-                                          ? name.find_first_of(U"\"'", open + 1)
+                                          ? name.find_first_of(u"\"'", open + 1)
                                           : name.npos;
             const std::size_t next =
-                close == name.npos ? name.npos : name.find_first_not_of(U' ', close + 1);
+                close == name.npos ? name.npos : name.find_first_not_of(u' ', close + 1);
             const std::size_t size = close - open - 1;
             if (next == name.npos || (open > 0 && is_word(name[open - 1])) || size < 2 ||
                 size > 40 || is_word(name[close + 1])) {
@@ -406,7 +417,7 @@ private:
             }
             const View inner = name.substr(open + 1, size);
             const Text whole = joined({name.substr(0, i), name.substr(next)});
-            const Text rest(stripped(whole, U" "));
+            const Text rest(stripped(whole, u" "));
             yield(rest);
             yield(Text(inner));
             yield(joined({inner, split(rest).back()}));
@@ -415,11 +426,11 @@ private:
     }
 
     void place(View name) {
-        const std::size_t space = name.rfind(U' ');
+        const std::size_t space = name.rfind(u' ');
         if (space != name.npos && space > 0 && is_kind(name.substr(space + 1)))
             yield(Text(name.substr(0, space)));
         kind_first(name);
-        const std::size_t head = name.find(U' ');
+        const std::size_t head = name.find(u' ');
         if (head != name.npos && head + 1 < name.size())
             if (const auto saint = saints_.find(bare(name.substr(0, head)));
                 saint != saints_.end())
@@ -434,47 +445,47 @@ private:
     bool is_kind(View word) const { return kinds_.count(lower(word)) != 0; }
 
     void kind_first(View name) {
-        if (lower(name.substr(0, 4)) == U"the ") name.remove_prefix(4);
-        const std::size_t end = name.find(U' ');
+        if (lower(name.substr(0, 4)) == u"the ") name.remove_prefix(4);
+        const std::size_t end = name.find(u' ');
         if (end == name.npos) return;
         const View word = name.substr(0, end);
         const Text small = lower(word);
-        if (!is_kind(word) && small != U"republic" && small != U"kingdom" &&
-            small != U"commonwealth")
+        if (!is_kind(word) && small != u"republic" && small != u"kingdom" &&
+            small != u"commonwealth")
             return;
-        const std::size_t begin = lower(name.substr(end, 4)) == U" of " && name.size() > end + 4
+        const std::size_t begin = lower(name.substr(end, 4)) == u" of " && name.size() > end + 4
                                       ? end + 4
                                       : end + 1;
         if (begin < name.size()) yield(Text(name.substr(begin)));
     }
 
     void university(View name) {
-        const std::size_t of = name.find(U" of "), space = name.rfind(U' ');
+        const std::size_t of = name.find(u" of "), space = name.rfind(u' ');
         bool same = false;
         if (of != name.npos && institutions_.count(Text(name.substr(0, of)))) {
             View rest = name.substr(of + 4);
-            if (rest.starts_with(U"the ")) rest.remove_prefix(4);
+            if (rest.starts_with(u"the ")) rest.remove_prefix(4);
             yield(joined({rest, name.substr(0, of)}));
             same = space != name.npos && name.substr(space + 1) == name.substr(0, of);
         }
         if (space != name.npos && space > 0 && !same &&
             institutions_.count(Text(name.substr(space + 1))))
-            yield(joined({name.substr(space + 1), U"of", name.substr(0, space)}));
+            yield(joined({name.substr(space + 1), u"of", name.substr(0, space)}));
     }
 
     void ampersand(View name) {
-        if (has(name, U'&'))
-            yield(replaced(name, U"&", U" and "));
-        else if (name.find(U" and ") != name.npos)
-            yield(replaced(name, U" and ", U" & "));
+        if (has(name, u'&'))
+            yield(replaced(name, u"&", u" and "));
+        else if (name.find(u" and ") != name.npos)
+            yield(replaced(name, u" and ", u" & "));
     }
 
     void of(View name) {
-        const std::size_t first = name.find(U" of ");
-        if (first == name.npos || has(name, U',')) return;
+        const std::size_t first = name.find(u" of ");
+        if (first == name.npos || has(name, u',')) return;
         View rest = name.substr(first + 4);
-        if (rest.starts_with(U"the ")) rest.remove_prefix(4);
-        if (rest.find(U" of ") == rest.npos) yield(joined({rest, name.substr(0, first)}));
+        if (rest.starts_with(u"the ")) rest.remove_prefix(4);
+        if (rest.find(u" of ") == rest.npos) yield(joined({rest, name.substr(0, first)}));
     }
 
     void numeral(View name) {
@@ -483,7 +494,7 @@ private:
         for (std::size_t i = 0; i < words.size(); ++i) {
             const Text word(words[i]);
             if (!numerals_.count(word) ||
-                (i == 0 && (word == U"I" || word == U"V" || word == U"X")))
+                (i == 0 && (word == u"I" || word == u"V" || word == u"X")))
                 continue;
             const auto arabic = arabic_.find(word);
             const Text other = upper(arabic != arabic_.end() ? arabic->second
@@ -495,7 +506,7 @@ private:
     }
 
     void hyphen(View name) {
-        if (has(name, U'-')) yield(replaced(name, U"-", U""));
+        if (has(name, u'-')) yield(replaced(name, u"-", u""));
     }
 
     void spelling(View name) {
@@ -515,16 +526,16 @@ private:
         }
     }
 
-    static const Respelling* respelt_at(const std::vector<Respelling>& table, View text,
-                                        std::size_t i) {
+    static const Respelling* respelt_at(const Respellings& table, View text, std::size_t i) {
         const auto word_at = [&](std::size_t at) { return at < text.size() && is_word(text[at]); };
-        for (const Respelling& one : table) {
-            if (one.part.front() != text[i] || !text.substr(i).starts_with(one.part)) continue;
+        if (text[i] < u'a' || text[i] > u'z') return nullptr;
+        for (const Respelling& one : table[text[i] - u'a']) {
+            if (!text.substr(i).starts_with(one.part)) continue;
             if (one.begins && i > 0 && word_at(i - 1)) continue;
             if (one.middle && !(i >= 3 && word_at(i - 1) && word_at(i - 2) && word_at(i - 3)))
                 continue;
             const std::size_t end = i + one.part.size();
-            const bool mark = end < text.size() && (text[end] == U's' || text[end] == U'd');
+            const bool mark = end < text.size() && (text[end] == u's' || text[end] == u'd');
             if (one.ends && word_at(end) && !(mark && !word_at(end + 1))) continue;
             return &one;
         }
@@ -542,9 +553,9 @@ private:
     }
 
     void number(View name) {
-        const std::size_t space = name.rfind(U' ');
+        const std::size_t space = name.rfind(u' ');
         const View last = space == name.npos ? name : name.substr(space + 1);
-        if (last.size() < 4 || !all_letters(last) || all_upper(last) || has(name, U',')) return;
+        if (last.size() < 4 || !all_letters(last) || all_upper(last) || has(name, u',')) return;
         const auto ends = [&](std::initializer_list<View> endings) {
             for (const View ending : endings)
                 if (name.ends_with(ending)) return true;
@@ -553,36 +564,36 @@ private:
         const auto cut = [&](std::size_t n, View end) {
             yield(Text(name.substr(0, name.size() - n)).append(end));
         };
-        if (ends({U"ies"})) {
-            cut(3, U"y");
-        } else if (ends({U"sses", U"uses", U"xes", U"ches", U"shes"})) {
-            cut(2, U"");
-            cut(1, U"");
-        } else if (ends({U"ses"})) {
-            cut(2, U"is");
-            cut(1, U"");
-        } else if (ends({U"sis"})) {
-            cut(2, U"es");
-        } else if (ends({U"s"}) && !ends({U"ss", U"us", U"is"})) {
-            cut(1, U"");
-        } else if (ends({U"y"}) && !has(U"aeiou", name[name.size() - 2])) {
-            cut(1, U"ies");
-        } else if (ends({U"ss", U"us", U"x", U"ch", U"sh"})) {
-            cut(0, U"es");
-        } else if (!ends({U"s"})) {
-            cut(0, U"s");
+        if (ends({u"ies"})) {
+            cut(3, u"y");
+        } else if (ends({u"sses", u"uses", u"xes", u"ches", u"shes"})) {
+            cut(2, u"");
+            cut(1, u"");
+        } else if (ends({u"ses"})) {
+            cut(2, u"is");
+            cut(1, u"");
+        } else if (ends({u"sis"})) {
+            cut(2, u"es");
+        } else if (ends({u"s"}) && !ends({u"ss", u"us", u"is"})) {
+            cut(1, u"");
+        } else if (ends({u"y"}) && !has(u"aeiou", name[name.size() - 2])) {
+            cut(1, u"ies");
+        } else if (ends({u"ss", u"us", u"x", u"ch", u"sh"})) {
+            cut(0, u"es");
+        } else if (!ends({u"s"})) {
+            cut(0, u"s");
         }
     }
 
     void acronym(View name) {
-        if (std::count(name.begin(), name.end(), U' ') < 2 || has(name, U',')) return;
+        if (std::count(name.begin(), name.end(), u' ') < 2 || has(name, u',')) return;
         Words words, large;
         for (std::size_t i = 0; i < name.size();) {
             if (!is_letter(name[i])) {
                 ++i;
                 continue;
             }
-            const std::size_t end = std::min(name.find_first_of(U" -", i), name.size());
+            const std::size_t end = std::min(name.find_first_of(u" -", i), name.size());
             words.push_back(name.substr(i, end - i));
             if (!small_.count(lower(words.back()))) large.push_back(words.back());
             i = end;
@@ -606,12 +617,11 @@ private:
     WordSet small_, particles_, titles_, generations_, legal_, numerals_, kinds_, institutions_;
     WordMap roman_, arabic_, saints_;
     nb::dict places_;
-    std::vector<Respelling> spellings_[2];
+    Respellings spellings_[2];
     const NameForms* forms_ = nullptr;
     std::size_t max_variants_ = 0;
     std::vector<Text> variants_, found_;
-    WordSet made_;
-    std::unordered_set<std::string> known_;
+    std::unordered_set<std::string> made_, known_;
 };
 
 const std::array<VariantMaker::Rule, 17> VariantMaker::RULES = {{

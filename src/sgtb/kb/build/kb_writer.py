@@ -53,7 +53,7 @@ from sgtb.native import distinct_names, pack_names, value_packer
 from sgtb.text.normalization import name_table
 
 _NAME_TAIL = struct.Struct(">IBI")
-_ROW = struct.Struct("<3q9ifi2BH")  # as ROW
+_ROW = struct.Struct("<3q9ifi2BH")  # the fields of ROW
 _BATCH = 20_000
 _NO_BUILD = bytes(16)
 _SIZES = ("id_size", "title_size", "description_size", "spellings_size")
@@ -124,23 +124,23 @@ class KbWriter:
         stated_out: int = -1,
     ) -> None:
         """Write the next entity; a spelling without a normal form is an error."""
-        number, named = self._count, list(spellings)
+        number = self._count
+        named: list[tuple[str, int, int]] = list(spellings)
         if self._variants is not None:
-            distinct = sorted({one.text for one in named})
+            distinct = sorted({text for text, _, _ in named})
             made = self._variants.variants([title, *distinct], type)
-            named += [Spelling(name, self._variant, 1) for name in made]
+            named += [(name, self._variant, 1) for name in made]
         packed: _PackedNames = pack_names(name_table(), named, number) or _pack_any(
             id, merged(named), number
         )
         spelled, count, records = packed
-        text, row = _pack_text(id, title, description, spelled)
-        row |= {
-            "text_at": self._text_at, "stated_in": stated_in, "stated_out": stated_out,
-            "popularity": popularity, "type": _coarse_number(type),
-            "own_type": self._own_types.number(type),
-        }  # fmt: skip
+        text, sizes = _pack_text(id, title, description, spelled)
+        row = _ROW.pack(
+            self._text_at, 0, 0, *sizes, 0, 0, stated_out, stated_in, 0, popularity, -1,
+            _coarse_number(type), 1, self._own_types.number(type),
+        )  # fmt: skip
         self._files["text"].write(text)
-        self._files["entities"].write(_ROW.pack(*row.values()))
+        self._files["entities"].write(row)
         self._names.extend(records)
         self._ids.add(id.encode() + b"\0" + NUMBER.pack(number))
         self._text_at += len(text)
@@ -371,20 +371,19 @@ def _pack_any(id: str, spellings: Sequence[Spelling], number: int) -> _PackedNam
     return packed, len(spellings), run_of(records)
 
 
-def _pack_text(
-    id: str, title: str, description: str, spellings: bytes
-) -> tuple[bytes, dict[str, Any]]:
-    """Return an entity's bytes for text.bin, and its row with their sizes."""
+def _pack_text(id: str, title: str, description: str, spellings: bytes) -> tuple[bytes, list[int]]:
+    """Return an entity's bytes for text.bin, and the sizes of their parts."""
     parts = (id.encode(), title.encode(), description.encode(), spellings)
     if not is_id(id):
         raise KnowledgeBaseError(
             f"id {id[:40]!r}: an id has 1 to {MAX_KEY} bytes and no control characters"
         )
-    if max(map(len, parts)) > MAX_TEXT:
+    sizes = [*map(len, parts)]
+    if max(sizes) > MAX_TEXT:
         raise KnowledgeBaseError(
             f"entity {id!r}: title, description and names may have {MAX_TEXT:,} bytes each"
         )
-    return b"".join(parts), {**_NEW_ROW, **dict(zip(_SIZES, map(len, parts), strict=True))}
+    return b"".join(parts), sizes
 
 
 def pack_entity(
@@ -396,8 +395,9 @@ def pack_entity(
     spellings: Sequence[Spelling],
 ) -> tuple[bytes, npt.NDArray[np.void]]:
     """Return an entity's bytes for text.bin and its row without offsets."""
-    text, row = _pack_text(id, title, description, pack_spellings(spellings))
-    row |= {"popularity": popularity, "type": _coarse_number(type)}
+    text, sizes = _pack_text(id, title, description, pack_spellings(spellings))
+    values = {"popularity": popularity, "type": _coarse_number(type)}
+    row = _NEW_ROW | dict(zip(_SIZES, sizes, strict=True)) | values
     return text, np.array(tuple(row.values()), ROW)
 
 

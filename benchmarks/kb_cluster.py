@@ -1,0 +1,78 @@
+"""Builds on a Dask cluster against a build in one process: the same bytes, and how long it took.
+
+    python -m benchmarks.kb_cluster               schools-2007 of $SGTB_DATA, and 1 GB generated
+    python -m benchmarks.kb_cluster --mb 20       a smaller generated one
+    python -m benchmarks.kb_cluster --only real   one of them: real, generated
+
+The exit code is 1 if the bytes of a dump's builds differ.
+"""
+
+import hashlib
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmarks.dump_generated import DumpShape, write_dump
+from benchmarks.dump_repeated import real_dump
+from sgtb.integrations.dask_cluster import connect
+from sgtb.integrations.dask_pool import DaskPool
+from sgtb.kb.kb_folder import data_folder
+from sgtb.wikipedia.build.dump_build import build_wiki
+
+CLUSTERS = ("", "local:2", "local:4")
+"""Builds that are compared; "": one process."""
+
+
+def digest_of_folder(place: Path) -> str:
+    """Return a digest of all files of a knowledge base, except for LMDB's lock."""
+    digest = hashlib.sha256()
+    for path in sorted(data_folder(place).iterdir()):
+        if not path.name.endswith("-lock"):
+            digest.update(path.name.encode())
+            with open(path, "rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def compare(dump: Path, folder: Path) -> bool:
+    """Build from a dump in one process and on clusters; return whether all bytes are equal."""
+    digests = set()
+    for spec in CLUSTERS:
+        with ExitStack() as stack:
+            pool = DaskPool(stack.enter_context(connect(spec))) if spec else None
+            begin = time.perf_counter()
+            report = build_wiki([dump], folder / "kb", pool=pool)
+            seconds = time.perf_counter() - begin
+        digests.add(digest := digest_of_folder(folder / "kb"))
+        print(
+            f"{dump.name:24} {spec or 'one process':12} {seconds:8.1f} s  {digest[:16]}  "
+            f"{report.entities:,} entities, {report.names.names:,} names",
+            flush=True,
+        )
+    return len(digests) == 1
+
+
+def main(
+    mb: Annotated[int, typer.Option(min=1, help="MB of XML of the generated dump.")] = 1000,
+    only: Annotated[str, typer.Option(help="real or generated.")] = "",
+) -> None:
+    """Compare builds on clusters with one process."""
+    equal = []
+    with tempfile.TemporaryDirectory(prefix="sgtb-bench-") as name:
+        folder = Path(name)
+        if only != "generated" and (source := real_dump()) is not None:
+            equal.append(compare(source, folder))
+        if only != "real":
+            path = folder / "generated.xml"
+            write_dump(path, DumpShape(mb * 1_000_000))
+            equal.append(compare(path, folder))
+    sys.exit(not all(equal))
+
+
+if __name__ == "__main__":
+    typer.run(main)
