@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -69,10 +70,10 @@ def _has_documents() -> bool:
 
 def test_documents_are_released_with_the_training(cluster):
     fit(cluster, small(n_trees=1), TRAIN)
-    for _ in range(100):
-        if not _workers_with_documents(cluster):
-            return
-    pytest.fail("a worker still has documents")
+    end = time.monotonic() + 60
+    while _workers_with_documents(cluster):
+        assert time.monotonic() < end, "a worker still has documents"
+        time.sleep(0.1)
 
 
 def test_many_bins_drawn_features_and_deep_trees(cluster, tmp_path):

@@ -127,6 +127,33 @@ def test_parts_that_do_not_fit_are_not_joined():
 
 
 @pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("seed", range(4))
+def test_compacted_problems_are_the_same_without_unused_rows(seed, source):
+    whole = random_problems(np.random.default_rng(seed), n_documents=5, source=source)
+    for documents in (whole, whole[1:2], whole[3:], whole[:0]):
+        compacted = documents.compacted()
+        assert_equal(compacted, documents)
+        again = Problems.from_tensors(compacted.tensors(), compacted.n_pair)
+        assert_equal(again, documents)
+        assert again.digest() == compacted.digest()
+        if isinstance(compacted.pairs, TablePairs):
+            assert compacted.pairs.table.n_rows == len(np.unique(documents.pairs.row))
+
+
+def test_digests_differ_where_documents_do():
+    whole = random_problems(np.random.default_rng(0), source="table")
+    others = [
+        whole[1:],
+        replace(whole, gold=np.full_like(whole.gold, -1)),
+        replace(whole, local=np.nextafter(whole.local, np.float32(9))),
+        replace(whole, local=whole.local[:, :1].copy()),
+    ]
+    assert len({problems.digest() for problems in (whole, *others)}) == 5
+    without = [replace(whole, pairs=BlockPairs(np.zeros(0, np.float32), 0)) for _ in range(2)]
+    assert without[0].digest() == without[1].digest() != whole.digest()
+
+
+@pytest.mark.parametrize("source", SOURCES)
 def test_saved_problems_come_back(tmp_path, source):
     p = random_problems(np.random.default_rng(4), source=source)
     p.save(tmp_path / "p")

@@ -72,6 +72,14 @@ def test_the_same_options_give_the_same_bytes(files, tmp_path):
     assert made[0] == made[1] != made[2]
 
 
+def test_a_cluster_gives_the_bytes_of_one_process(files, tmp_path):
+    pytest.importorskip("distributed")
+    given = ("train", "--kb", KB, "--train", files / "train.jsonl", "-q", *SMALL)
+    for name, cluster in (("alone", ()), ("together", ("--cluster", "local:2"))):
+        run(*given, "-o", tmp_path / name, *cluster)
+    assert (tmp_path / "together").read_bytes() == (tmp_path / "alone").read_bytes()
+
+
 def test_figures_as_json(files, tmp_path):
     result = run(
         "train", "--kb", KB, "--train", files / "train.jsonl", "--dev", files / "dev.jsonl",
