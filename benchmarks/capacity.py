@@ -1,6 +1,6 @@
 """Costs of large jobs: measured on small ones, fitted, compared with larger ones, and written.
 
-python -m benchmarks.capacity [--out FILE] [--quick]
+python -m benchmarks.capacity [--out FILE] [--only build|list] [--quick]
 
 All times are processor times, so that other work on the machine disturbs little. Costs are fitted
 to the smaller runs; the runs that the errors are stated for are larger, and have more workers.
@@ -76,9 +76,11 @@ class Check:
 class Measurement:
     """The runs in a folder, and the costs that follow from them."""
 
-    def __init__(self, folder: Path, extent: CapacityExtent) -> None:
+    def __init__(
+        self, folder: Path, extent: CapacityExtent, known: dict[str, float] | None = None
+    ) -> None:
         self._folder, self._extent = folder, extent
-        self._costs: dict[str, float] = {}
+        self._costs = dict(known or {})
         self._xml = 0.0
         self._model, self._kb = folder / "model", folder / "kb"
         self._dump, self._texts = folder / "dump.xml.bz2", folder / "texts.json"
@@ -87,14 +89,20 @@ class Measurement:
         """Return the fitted costs."""
         return Costs.of(self._costs)
 
-    def run(self) -> list[Check]:
-        """Make all runs; return those that were predicted."""
-        checks = [self._build(), self._train(), *self._link(), self._list()]
+    def run(self, only: str | None = None) -> list[Check]:
+        """Make all runs, or only those of builds or of lists; return those that were predicted."""
+        if only is not None:
+            checks = [{"build": self._build, "list": self._list}[only]()]
+        else:
+            checks = [self._build(), self._train(), self._link(), self._list()]
+            self._ship()
+        return [Check(name, seen, self._predicted(name)) for name, seen in checks]
+
+    def _ship(self) -> None:
         path = self._folder / "shipped"
         path.write_bytes(bytes(self._extent.shipped))
         shipped = ask("capacity_probe.ship", path, self._folder / "copy")
         self._costs["ship_gb"] = shipped["seconds"] / (shipped["bytes"] / GB)
-        return [Check(name, seen, self._predicted(name)) for name, seen in checks]
 
     def _build(self) -> tuple[str, float]:
         """Fit builds; the largest has two workers."""
@@ -105,8 +113,9 @@ class Measurement:
             shutil.rmtree(self._kb, ignore_errors=True)
             workers = 2 if size == sizes[-1] else 1
             say(f"building from {xml / MB:,.0f} MB of XML, {workers} workers ...")
-            run = ask("capacity_probe.build", self._dump, self._kb, workers)
-            runs.append(run | {"xml": xml, "packed": packed})
+            run, peak = watch("capacity_probe.build", self._dump, self._kb, workers)
+            memory = peak.anon_mb / peak.processes
+            runs.append(run | {"xml": xml, "packed": packed, "memory": memory})
         *fitted, last = runs
         x = [run["xml"] / MB for run in fitted]
         self._costs |= {
@@ -115,7 +124,7 @@ class Measurement:
             "packed_share": last["packed"] / last["xml"],
             "kb_share": _kb_share(ask("kb_probe.sizes", self._kb)),
             "work_share": last["work_bytes"] / last["xml"],
-            "build_mb": ask("capacity_probe.bare")["anon_mb"],
+            "build_mb": last["memory"],
         }
         self._xml = last["xml"]
         return f"build, {last['xml'] / MB:,.0f} MB of XML, 2 workers", last["seconds"]
@@ -135,7 +144,7 @@ class Measurement:
         }
         return f"train, {last['pages']} pages", last["seconds"] + last["links"]
 
-    def _link(self) -> list[tuple[str, float]]:
+    def _link(self) -> tuple[str, float]:
         n = self._extent.documents
 
         def run(documents: int, length: int, jobs: int) -> Any:
@@ -155,7 +164,7 @@ class Measurement:
             "worker_mb": runs[-1]["anon_mb"],
         }
         more = run(4 * n, 1_000, 2)
-        return [(f"link, {4 * n:,} documents of 1,000 characters, 2 workers", more["seconds"])]
+        return f"link, {4 * n:,} documents of 1,000 characters, 2 workers", more["seconds"]
 
     def _list(self) -> tuple[str, float]:
         runs = []
@@ -245,16 +254,21 @@ def say(line: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--only", choices=("build", "list"), help="update these costs of FILE")
     parser.add_argument("--quick", action="store_true", help="small runs, to try it")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = Measurement(Path(folder), QUICK if options.quick else CapacityExtent())
-        checks = found.run()
+        known = json.loads(options.out.read_text()) if options.only else {"checks": [], "costs": {}}
+        extent = QUICK if options.quick else CapacityExtent()
+        found = Measurement(Path(folder), extent, known["costs"])
+        checks = found.run(options.only)
         costs = found.costs()
+    new = [rounded({**asdict(check), "error": check.error}) for check in checks]
+    kept = [check for check in known["checks"] if not check["run"].startswith(f"{options.only},")]
     record = {
         "machine": machine(),
         "costs": rounded(asdict(costs)),
-        "checks": [rounded({**asdict(check), "error": check.error}) for check in checks],
+        "checks": sorted([*kept, *new], key=lambda check: str(check["run"])),
     }
     options.out.write_text(json.dumps(record, indent=1) + "\n")
     for check in checks:

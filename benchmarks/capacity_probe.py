@@ -143,15 +143,8 @@ def ship(source: str, target: str) -> dict[str, Any]:
     return {"seconds": processor_seconds() - begin, "bytes": Path(target).stat().st_size}
 
 
-def bare() -> dict[str, Any]:
-    """Import what a process of a build imports."""
-    import sgtb.wikipedia.build.dump_build  # noqa: F401
-
-    return {"anon_mb": resident().anon_mb}
-
-
 _TASKS: dict[str, Callable[..., dict[str, Any]]] = {
-    task.__name__: task for task in (bare, build, entity_list, link, ship, start, train)
+    task.__name__: task for task in (build, entity_list, link, ship, start, train)
 }
 
 if __name__ == "__main__":

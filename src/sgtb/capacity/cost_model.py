@@ -38,7 +38,7 @@ class Costs:
     list_memory      bytes of memory per entity of a list
     worker_start     s until a worker can link
     worker_mb        MB of memory of a worker that links, without its knowledge base
-    build_mb         MB of memory of a process that builds
+    build_mb         MB of memory of a process that builds, besides its allowance
     ship_gb          s per GB that is copied and verified
     """
 
