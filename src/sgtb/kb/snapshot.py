@@ -98,10 +98,12 @@ def _maps(
     columns: dict[str, npt.NDArray[Any]], state: State
 ) -> tuple[tuple[str, mmap.mmap, bytes], ...]:
     build = bytes.fromhex(state.build)
+    mapped: dict[str, Any] = {
+        name: column.base for name, column in columns.items() if isinstance(column.base, np.memmap)
+    }
     return tuple(
-        (name, column.base._mmap, pack_header(name, item_size(name, state.dimensions), build))
-        for name, column in columns.items()
-        if isinstance(column.base, np.memmap)
+        (name, base._mmap, pack_header(name, item_size(name, state.dimensions), build))
+        for name, base in mapped.items()
     )
 
 
