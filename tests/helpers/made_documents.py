@@ -4,7 +4,7 @@ import string
 
 from hypothesis import strategies as st
 
-from sgtb.core.errors import CorpusError
+from sgtb.core.errors import CorpusError, SgtbError
 from sgtb.core.records import NIL, Document
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.error_handler import ErrorHandler
@@ -55,7 +55,7 @@ def annotations(draw: st.DrawFn, text: str) -> list[Annotation]:
 class Ignored(ErrorHandler):
     """Leaves out mentions that touch no token."""
 
-    def error(self, error: CorpusError) -> None:
+    def error(self, error: SgtbError) -> None:
         pass
 
 

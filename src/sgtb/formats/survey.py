@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sgtb.core.errors import CorpusError
+from sgtb.core.errors import CorpusError, SgtbError
 from sgtb.core.records import NIL, Document
 from sgtb.formats.annotated import overlapping
 from sgtb.formats.corpus_source import shown
@@ -107,7 +107,7 @@ class _Surveyor(ErrorHandler):
     def problems(self, kind: str) -> ProblemList:
         return ProblemList(self.counts[kind], tuple(self._listed[kind]))
 
-    def error(self, error: CorpusError) -> None:
+    def error(self, error: SgtbError) -> None:
         self._note("unreadable", str(error))
 
     def repair(self, error: CorpusError) -> None:

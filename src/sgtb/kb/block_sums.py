@@ -144,6 +144,8 @@ def _read(folder: Path) -> Sums | None:
         record = json.loads(text)
         if record["block"] != BLOCK:
             raise ValueError("block")
+        if not set(record["files"]) <= set(_names()):
+            raise ValueError("files")
         files = record["files"].items()
         return {name: (int(size), bytes.fromhex(data)) for name, (size, data) in files}
     except FileNotFoundError:

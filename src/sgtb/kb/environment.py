@@ -126,14 +126,14 @@ class Environment:
         """Return the allocated size of the file in bytes."""
         return int((self.lmdb.info()["last_pgno"] + 1) * self.lmdb.stat()["psize"])
 
-    def check_length(self) -> None:
+    def check_length(self, needed: int) -> None:
         """Raise if the file was truncated while it is open; another one may have its path."""
         try:
             status = os.stat(self.path)
         except OSError:
             return
         if (status.st_dev, status.st_ino) == self._inode:
-            _check_length(self.path, self.size())
+            _check_length(self.path, needed)
 
     def state(self, transaction: lmdb.Transaction) -> State:
         """Return the state of a transaction."""

@@ -26,6 +26,8 @@ class Snapshot(NamedTuple):
 
     columns  arrays by name; rows changed since the build are patched in memory
     patched  whether there are such rows
+    mapped   name, map and header of each column that is not empty
+    size     bytes of names.mdb
     """
 
     folder: Path
@@ -35,25 +37,22 @@ class Snapshot(NamedTuple):
     columns: dict[str, npt.NDArray[Any]]
     fuzzy: FuzzyIndex
     patched: bool
+    mapped: tuple[tuple[str, mmap.mmap, bytes], ...]
+    size: int
 
     def check_files(self) -> None:
         """Raise if a file was truncated or overwritten since it was mapped.
 
         To touch a page that a file no longer has would kill the process.
         """
-        for name, column in self.columns.items():
-            mapped = column.base
-            if not isinstance(mapped, np.memmap):
-                continue
-            file: mmap.mmap = mapped._mmap  # type: ignore[attr-defined]
-            path, build = column_path(self.folder, name), bytes.fromhex(self.state.build)
+        for name, file, header in self.mapped:
             if file.size() < len(file):
+                path = column_path(self.folder, name)
                 raise damaged(path, "it was truncated while it is open")
-            if file[: HEADER.size] != pack_header(
-                name, item_size(name, self.state.dimensions), build
-            ):
+            if file[: HEADER.size] != header:
+                path = column_path(self.folder, name)
                 raise damaged(path, "it was overwritten while it is open")
-        self.tables.check_length()
+        self.tables.check_length(self.size)
 
     def release_pages(self) -> None:
         """Release the memory-mapped pages of all files.
@@ -89,7 +88,23 @@ def open_snapshot(folder: Path, known: Environment | None, generation: int) -> S
             path = column_path(folder, f"fuzzy_{wrong}")
             raise damaged(path, "its length does not fit the fuzzy index")
         undo.pop_all()
-    return Snapshot(folder, state, tables, transaction, columns, fuzzy, patched)
+    return Snapshot(
+        folder, state, tables, transaction, columns, fuzzy, patched, _maps(columns, state),
+        tables.size(),
+    )  # fmt: skip
+
+
+def _maps(
+    columns: dict[str, npt.NDArray[Any]], state: State
+) -> tuple[tuple[str, mmap.mmap, bytes], ...]:
+    build = bytes.fromhex(state.build)
+    mapped: dict[str, Any] = {
+        name: column.base for name, column in columns.items() if isinstance(column.base, np.memmap)
+    }
+    return tuple(
+        (name, base._mmap, pack_header(name, item_size(name, state.dimensions), build))
+        for name, base in mapped.items()
+    )
 
 
 def damaged(path: Path, problem: str) -> KnowledgeBaseError:

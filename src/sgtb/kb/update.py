@@ -133,15 +133,25 @@ def _changing(path: Path) -> Iterator["_Change"]:
         folder = data_folder(path)  # a build may have replaced it meanwhile
         with KnowledgeBase(path) as kb, acquired(folder) as environment:
             appender = Appender(folder, kb.state.columns, kb.dimensions)
-            sums = SumsUpdate(folder)
             try:
-                with environment.lmdb.begin(write=True) as transaction, appender.closing():
+                with (
+                    _renewed_sums(folder),
+                    environment.lmdb.begin(write=True) as transaction,
+                    appender.closing(),
+                ):
                     yield _Change(kb, environment, appender, transaction)
             except (lmdb.Error, OSError) as error:
                 raise write_error(path, error) from None
-            finally:
-                with suppress(OSError):  # without sums, the folder is opened unchecked
-                    sums.finish()
+
+
+@contextmanager
+def _renewed_sums(folder: Path) -> Iterator[None]:
+    sums = SumsUpdate(folder)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # without sums, the folder is opened unchecked
+            sums.finish()
 
 
 class _Change:
