@@ -159,8 +159,7 @@ def test_training_takes_records_and_gives_a_linker(kb, tmp_path):
     again = sgtb.train(str(kb.path), file, seed=3)
     assert exact(again(TEXT)) == exact(linker(TEXT))
     # What it says, corrected or not, can be trained on.
-    with sgtb.load(kb=kb) as starter:
-        linked = list(starter.pipe([one["text"] for one in DOCUMENTS]))
+    linked = list(sgtb.load(kb=kb).pipe([one["text"] for one in DOCUMENTS]))
     third = sgtb.train(kb, linked, dev=DOCUMENTS[:4], without=["coherence"])
     assert "coherence" in third.model.without
 

@@ -1,10 +1,11 @@
 """Links in the forms of other tools: data frames, HTML, displaCy and spaCy spans."""
 
 from html import escape
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, TypedDict
 
-from sgtb.core.errors import RequestError, import_extra
+from sgtb.core.errors import MissingExtraError, RequestError, import_extra
 from sgtb.core.records import NIL
 from sgtb.linking.links import Link, LinkedDocument
 
@@ -43,10 +44,13 @@ def link_frame(document: LinkedDocument, library: FrameLibrary | None) -> Any:
     rows = {name: [getattr(link, name) for link in document.links] for name in COLUMNS}
     if library is None:
         library = "polars" if find_spec("pandas") is None and find_spec("polars") else "pandas"
-    extra = {"pandas": "frame", "polars": "frame"}.get(library)
-    if extra is None:
+    if library == "pandas":
+        return import_extra("pandas", "frame", "a data frame needs").DataFrame(rows)
+    if library != "polars":
         raise RequestError(f"a data frame of {library!r}; there are 'pandas' and 'polars'")
-    return import_extra(library, extra, "a data frame needs").DataFrame(rows)
+    if find_spec("polars") is None:
+        raise MissingExtraError("a data frame of polars needs the package polars: install it")
+    return import_module("polars").DataFrame(rows)
 
 
 def displacy_input(document: LinkedDocument) -> Displacy:

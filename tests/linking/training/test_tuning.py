@@ -124,6 +124,10 @@ def test_of_trials_that_dev_cannot_tell_apart_the_simplest_is_kept():
     assert best_of([far, best, worse]) is best
     low, high = best.interval
     assert low < 0.9 < high
+    few = [Outcome(trial, n, 12, 1.0, 5, 1.0) for trial, n in ((FIRST, 9), (large, 12))]
+    assert simplest_of(few) is few[0], "12 mentions: the intervals overlap"
+    clear = [Outcome(trial, n, 12, 1.0, 5, 1.0) for trial, n in ((FIRST, 2), (large, 12))]
+    assert simplest_of(clear) is clear[1]
 
 
 def test_every_other_trial_looks_around_the_best():

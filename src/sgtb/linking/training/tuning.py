@@ -24,7 +24,7 @@ from sgtb.boosting.search.beam import PLANS, PlanName, SearchPlan
 from sgtb.boosting.trainer import accuracy_of
 from sgtb.boosting.training_progress import TrainingProgress
 from sgtb.core.errors import ProblemsError, SettingsError
-from sgtb.core.intervals import wilson_interval
+from sgtb.core.intervals import FEW_MENTIONS, wilson_interval
 from sgtb.linking.training.linker_training import LinkerTraining, Prepared
 from sgtb.linking.training.trial_file import TrialFile
 
@@ -186,12 +186,17 @@ def best_of(outcomes: Sequence[Outcome]) -> Outcome:
 def simplest_of(outcomes: Sequence[Outcome]) -> Outcome:
     """Return the simplest trial that dev cannot tell from the best one.
 
-    These are within one standard error of its accuracy. The first trial, with the settings that
-    were given, counts as the simplest: it needs no tuning.
+    These are within one standard error of its accuracy; with few mentions, those whose intervals
+    overlap. The first trial, with the settings that were given, counts as the simplest: it needs
+    no tuning.
     """
     best = best_of(outcomes)
-    error = math.sqrt(best.accuracy * (1 - best.accuracy) / max(best.asked, 1))
-    equal = [one for one in outcomes if one.accuracy >= best.accuracy - error]
+    share = (best.right + 2) / (best.asked + 4)  # not 1, where all are right
+    error = math.sqrt(share * (1 - share) / (best.asked + 4))
+    if best.asked < FEW_MENTIONS:
+        equal = [one for one in outcomes if one.interval[1] >= best.interval[0]]
+    else:
+        equal = [one for one in outcomes if one.accuracy >= best.accuracy - error]
     return outcomes[0] if outcomes[0] in equal else min(equal, key=lambda one: one.complexity)
 
 
