@@ -117,6 +117,17 @@ fuzz-wikitext: $(VENV)/.tools
 	mkdir -p build/fuzz/corpus
 	build/fuzz/wikitext_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=4096 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/ -dict=tests/fuzz/wikitext.dict build/fuzz/corpus tests/fuzz/wikitext_seeds
 
+# Random requests to a service, and its memory over time; and so many to the API and each protocol.
+SOAK_SECONDS  ?= 600
+FUZZ_REQUESTS ?= 10000
+
+test-soak: setup
+	$(BIN)/python -m tests.fuzz.service_requests --seconds $(SOAK_SECONDS)
+
+fuzz-service: setup
+	$(BIN)/python -m tests.fuzz.service_requests --requests $(FUZZ_REQUESTS)
+	SCHEMA_EXAMPLES=$$(($(FUZZ_REQUESTS) / 8)) $(BIN)/python -m pytest -q tests/serving/test_schema.py
+
 # A wheel made of the source distribution, tried in an environment that has nothing else.
 check-wheel: setup
 	rm -rf build/wheel
@@ -189,6 +200,10 @@ bench-spacy: setup
 
 bench-serve: setup
 	$(BIN)/python -m benchmarks.serve
+
+# Good clients alone and beside 500 slow ones.
+bench-serve-slow: setup
+	$(BIN)/python -m benchmarks.serve --slow 500
 
 bench-serve-quick: setup
 	$(BIN)/python -m benchmarks.serve --quick

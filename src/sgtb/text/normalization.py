@@ -36,7 +36,7 @@ def _normal_words(text: str) -> tuple[str, ...]:
 
 
 normal_words: Callable[[str], tuple[str, ...]]
-normal_words = ByteCache("normal words", 8 << 20, _normal_words).__getitem__
+normal_words = ByteCache("normal words", 4 << 20, _normal_words).__getitem__
 
 
 def _normal_phrase(text: str) -> str:
@@ -45,7 +45,7 @@ def _normal_phrase(text: str) -> str:
 
 
 normal_phrase: Callable[[str], str]
-normal_phrase = ByteCache("normal phrases", 4 << 20, _normal_phrase).__getitem__
+normal_phrase = ByteCache("normal phrases", 2 << 20, _normal_phrase).__getitem__
 
 
 def has_digit(text: str) -> bool:
@@ -76,7 +76,7 @@ def _normal_name(text: str) -> str:
 
 
 normal_name: Callable[[str], str]
-normal_name = ByteCache("normal names", 4 << 20, _normal_name).__getitem__
+normal_name = ByteCache("normal names", 2 << 20, _normal_name).__getitem__
 
 
 _NAME_POSSESSIVE = re.compile(r"['’](?:(?<=\w.)|(?<=\w .))[sS]\b")
@@ -109,7 +109,7 @@ def _fold(char: str, category: str) -> str | None:
 
 # Translation table of characters in names, filled on first use.
 _FOLDED: ByteCache[int, str | None] = ByteCache(
-    "folded characters", 4 << 20, lambda code: _fold(chr(code), unicodedata.category(chr(code)))
+    "folded characters", 2 << 20, lambda code: _fold(chr(code), unicodedata.category(chr(code)))
 )
 _ASCII = bytes(ord(_fold(chr(c), unicodedata.category(chr(c))) or " ") for c in range(128)).ljust(
     256
