@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-models fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick clean
+.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-models fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-slow bench-serve-quick test-soak fuzz-service clean
 
 setup: $(VENV)/.ready
 

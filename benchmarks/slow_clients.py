@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from benchmarks.serve_clients import post_of
 
-_LONG = post_of("/api/link", {"text": "Jordan met Pippen in Utah. " * 100, "candidates": 50})
+_LONG = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 10
 _HALF = post_of("/api/link", {"text": "x" * 1_000})[:-500]
 KINDS = ("silent", "half head", "byte by byte", "half body", "no reader")
 
