@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export SGTB_DATA ?= ../shared/data
 
-.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-models fuzz-files kill-commands fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-quick bench-batch bench-batch-quick test-faults clean
+.PHONY: setup demo test coverage test-lowest test-sanitized fuzz-models fuzz-files kill-commands fuzz-wikitext check-wheel docs site starter table2 bench bench-quick bench-versions baseline-env digests bench-kb bench-kb-quick bench-linker bench-linker-quick bench-spacy bench-serve bench-serve-slow bench-serve-quick bench-batch bench-batch-quick test-faults test-soak fuzz-service clean
 
 setup: $(VENV)/.ready
 
@@ -129,6 +129,17 @@ fuzz-wikitext: $(VENV)/.tools
 test-faults: setup
 	SGTB_FAULT_MOMENTS=10 $(BIN)/python -m pytest tests/jobs/test_faults.py tests/jobs/test_network.py
 
+# Random requests to a service, and its memory over time; and so many to the API and each protocol.
+SOAK_SECONDS  ?= 600
+FUZZ_REQUESTS ?= 10000
+
+test-soak: setup
+	$(BIN)/python -m tests.fuzz.service_requests --seconds $(SOAK_SECONDS)
+
+fuzz-service: setup
+	$(BIN)/python -m tests.fuzz.service_requests --requests $(FUZZ_REQUESTS)
+	SCHEMA_EXAMPLES=$$(($(FUZZ_REQUESTS) / 8)) $(BIN)/python -m pytest -q tests/serving/test_schema.py
+
 # A wheel made of the source distribution, tried in an environment that has nothing else.
 check-wheel: setup
 	rm -rf build/wheel
@@ -209,6 +220,10 @@ bench-spacy: setup
 
 bench-serve: setup
 	$(BIN)/python -m benchmarks.serve
+
+# Good clients alone and beside 500 slow ones.
+bench-serve-slow: setup
+	$(BIN)/python -m benchmarks.serve --slow 500
 
 bench-serve-quick: setup
 	$(BIN)/python -m benchmarks.serve --quick

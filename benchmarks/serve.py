@@ -3,6 +3,7 @@
     python -m benchmarks.serve                         a table
     python -m benchmarks.serve --json FILE             also one JSON object
     python -m benchmarks.serve --quick                 a few seconds of each
+    python -m benchmarks.serve --slow 500              good clients alone, and beside slow ones
     python -m benchmarks.serve --model FILE --kb DIR   a linker of one's own in the place of that
                                                        for PPRforNED
 
@@ -37,6 +38,7 @@ from benchmarks.linker_aida import aida_subjects
 from benchmarks.linker_texts import written
 from benchmarks.measure import rounded, seconds_of
 from benchmarks.serve_clients import ask, post_of
+from benchmarks.slow_clients import slow_clients
 from experiments.aida_data import AidaData, default_cache
 from experiments.starter_data import read_starter
 from sgtb.core.errors import CorpusError
@@ -45,6 +47,9 @@ from sgtb.linking.linker import Linker
 
 MB = 1e6
 _START = 180.0
+_TURNS = 3
+_GOOD = 16
+"""Clients beside slow ones."""
 _talk = Console(stderr=True, highlight=False)
 _BEGIN = time.perf_counter()
 
@@ -144,6 +149,27 @@ def _measure(subject: Subject, extent: Extent, workers: Sequence[int]) -> dict[s
             "first_errors": tally.errors[:5],
             "memory_mb": at_thirds(memory),
         }
+    return result
+
+
+def beside_slow(extent: Extent, slow: int, good: int) -> dict[str, Any]:
+    """Return what good clients reach alone and beside slow ones, by turns."""
+    requests = [post_of("/api/link", {"text": text}) for text in starter_texts(extent.texts)]
+    runs: dict[str, list[dict[str, float]]] = {"alone": [], "beside": []}
+    with serving(["--max-connections", str(2 * (slow + good))]) as (port, _):
+        ask(port, requests, good, extent.before)
+        for turn in range(_TURNS):
+            _say(f"{good} clients alone, then beside {slow} slow ones: turn {turn + 1} ...")
+            runs["alone"].append(ask(port, requests, good, extent.seconds).to_dict())
+            with slow_clients(port, slow):
+                runs["beside"].append(ask(port, requests, good, extent.seconds).to_dict())
+    rates = {
+        name: sum(run["requests"] for run in some) / (_TURNS * extent.seconds)
+        for name, some in runs.items()
+    }
+    result: dict[str, Any] = rounded(
+        {"slow": slow, "good": good, **runs, "share": rates["beside"] / rates["alone"]}
+    )
     return result
 
 
@@ -294,10 +320,16 @@ def main(
         Path | None,
         typer.Option("--folder", help="Keep models here.", show_default="~/.cache/sgtb"),
     ] = None,
+    slow: Annotated[
+        int, typer.Option(help="Only measure clients beside so many slow ones, of five kinds.")
+    ] = 0,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
     """Measure the service."""
     extent = QUICK if quick else FULL
+    if slow:
+        print(json.dumps(beside_slow(extent, slow, _GOOD), indent=2))
+        return
     place = (cache or default_cache()).resolve()
     place.mkdir(parents=True, exist_ok=True)
     own = None

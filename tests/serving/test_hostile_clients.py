@@ -172,6 +172,14 @@ def test_numbers_beyond_all_bounds(service, number):
         assert answer.status_code in (200, 422), (body, answer.text)
 
 
+def test_lone_surrogates_in_nif(service):
+    head = "@prefix nif: <http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#> ."
+    mention = '<http://x/#m> nif:referenceContext <http://x/#c> ; nif:beginIndex "0" ;'
+    body = f'{head} <http://x/#c> nif:isString "\\ud800tah" . {mention} nif:endIndex "4" .'
+    answer = httpx.post(url(service, "/nif"), content=body.encode(), timeout=20)
+    assert answer.status_code == 200
+
+
 # Memory
 
 

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.service_requests import FuzzResult, send
+
 PATHS = [
     "/", "/api", "/rest/annotate", "/rest/candidates", "/rest/disambiguate", "/nif",
     "/disambiguate", "/segmentation",
@@ -63,3 +65,13 @@ def test_objects_of_any_shape_are_answered(client, path, query):
 @given(body=st.binary(max_size=60), path=st.sampled_from(PATHS))
 def test_bytes_are_answered(client, body, path):
     check(client.post(path, content=body))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_requests_of_each_grammar_are_answered(address, seed):
+    """A few of the requests of `make fuzz-service` and `make test-soak`."""
+    result = FuzzResult()
+    port = int(address.rpartition(":")[2])
+    send(port, seed, lambda count: count < 60, result)
+    assert result.mistakes == []
+    assert {path for path, status in result.statuses if status == 200} >= {"/", "/nif", "/api/link"}

@@ -1,5 +1,6 @@
 """The OpenAPI document: what it allows is answered as it says, and what it forbids is refused."""
 
+import os
 from typing import Any
 
 import schemathesis
@@ -26,7 +27,12 @@ def may_make_no_sense(body: Any) -> bool:
 
 
 @schema.parametrize()
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=int(os.environ.get("SCHEMA_EXAMPLES", "25")),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
 def test_whatever_is_asked_is_answered_as_told(case, address):
     answer = case.call(base_url=address)
     case.validate_response(answer, excluded_checks=[positive_data_acceptance])

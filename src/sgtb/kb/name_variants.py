@@ -285,7 +285,7 @@ def _spelling(name: str) -> Sequence[str]:
 
 _has_two_spellings: Callable[[str], bool]
 _has_two_spellings = ByteCache(
-    "spellings", 2 << 20, lambda word: _SPELT.search(word.lower()) is not None
+    "spellings", 1 << 20, lambda word: _SPELT.search(word.lower()) is not None
 ).__getitem__
 
 

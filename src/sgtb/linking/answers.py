@@ -20,7 +20,7 @@ from sgtb.native import rank_reasons
 
 NEGLIGIBLE = 1e-12
 """Smaller reasons are left out as rounding errors."""
-_BUDGET = 16 << 20
+_BUDGET = 8 << 20
 
 
 class Cards:

@@ -1,7 +1,6 @@
 """Access tokens and rate limits of the service."""
 
 import base64
-import binascii
 import hmac
 import math
 import os
@@ -162,7 +161,7 @@ def _token_of(authorization: str) -> str:
         return value.strip() if kind.lower() == "bearer" else ""
     try:
         return base64.b64decode(value.strip(), validate=True).decode().partition(":")[2]
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return ""
 
 

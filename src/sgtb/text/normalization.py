@@ -40,7 +40,7 @@ def _normal_words(text: str) -> tuple[str, ...]:
 
 
 normal_words: Callable[[str], tuple[str, ...]]
-normal_words = ByteCache("normal words", 8 << 20, _normal_words).__getitem__
+normal_words = ByteCache("normal words", 4 << 20, _normal_words).__getitem__
 
 
 def _normal_phrase(text: str) -> str:
@@ -49,7 +49,7 @@ def _normal_phrase(text: str) -> str:
 
 
 normal_phrase: Callable[[str], str]
-normal_phrase = ByteCache("normal phrases", 4 << 20, _normal_phrase).__getitem__
+normal_phrase = ByteCache("normal phrases", 2 << 20, _normal_phrase).__getitem__
 
 
 def has_digit(text: str) -> bool:
@@ -81,7 +81,7 @@ def _any_name(text: str) -> str:
 
 
 normal_name: Callable[[str], str]
-normal_name = ByteCache("normal names", 4 << 20, _normal_name).__getitem__
+normal_name = ByteCache("normal names", 2 << 20, _normal_name).__getitem__
 
 
 def title_key(title: str) -> str:
@@ -130,7 +130,7 @@ def _folded(text: str) -> str:
 
 # Translation table of characters in names, filled on first use.
 _FOLDED: ByteCache[int, str | None] = ByteCache(
-    "folded characters", 4 << 20, lambda code: _fold(chr(code), unicodedata.category(chr(code)))
+    "folded characters", 2 << 20, lambda code: _fold(chr(code), unicodedata.category(chr(code)))
 )
 _PLAIN_CODES = (0, 0x590, 0x1E00, 0x20D0)
 """Ranges of Latin, Greek and Cyrillic letters, Armenian, and punctuation: what replaces one of

@@ -49,7 +49,7 @@ from sgtb.linking.links import Found
 from sgtb.text.normalization import normal_name
 
 _PERSON = TYPES.index("PER")
-_ID_BUDGET, _WEAK_BUDGET, _WEAK_LONGEST = 16 << 20, 16 << 20, 64 << 10
+_ID_BUDGET, _WEAK_BUDGET, _WEAK_LONGEST = 4 << 20, 8 << 20, 64 << 10
 """Bytes of the caches of ids and of candidates of weak names, and of one weak name."""
 _SHARED: tuple[Found, ...] = ("longer name", "abbreviation", "acronym")
 """Ways in which a mention takes the candidates of another name."""

@@ -68,7 +68,7 @@ def _new_name_clues(key: tuple[str, tuple[str, ...]]) -> NameClues:
     return NameClues(name, looks, pack(f"={len(clues)}I", *map(clue, clues)))
 
 
-_NAME_CLUES = ByteCache("name clues", 8 << 20, _new_name_clues)
+_NAME_CLUES = ByteCache("name clues", 4 << 20, _new_name_clues)
 
 
 def _shape(text: str) -> str:
@@ -109,7 +109,7 @@ UNKNOWN = -1
 OUTSIDE = 0
 """Kind of the padding around sentences."""
 
-_TOKEN_BUDGET = 12 << 20
+_TOKEN_BUDGET = 6 << 20
 """Bytes of tokens and their kinds; words and columns take about as much again."""
 
 

@@ -29,7 +29,7 @@ from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import normal_name
 from sgtb.text.tokenization import touched_tokens
 
-_BUDGET = 12 << 20
+_BUDGET = 6 << 20
 """Bytes of names that a finder knows the answer for before it starts anew."""
 VARIANT_PROBABILITY = 0.1
 """The link probability of names that are only variants, where it was not counted."""

@@ -99,7 +99,7 @@ class TokenHashes(ByteCache[str, tuple[int, ...]]):
     """Cache of the hashes of word, pattern, start and ending of tokens."""
 
     def __init__(self) -> None:
-        super().__init__("token hashes", 16 << 20, _token_hashes)
+        super().__init__("token hashes", 6 << 20, _token_hashes)
 
 
 def _token_hashes(text: str) -> tuple[int, ...]:

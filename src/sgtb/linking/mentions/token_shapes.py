@@ -131,7 +131,7 @@ class Shapes(ByteCache[str, int]):
     """Cache of the shapes of tokens."""
 
     def __init__(self) -> None:
-        super().__init__("token shapes", 12 << 20, shape_of)
+        super().__init__("token shapes", 6 << 20, shape_of)
 
 
 def shape_of(text: str) -> int:

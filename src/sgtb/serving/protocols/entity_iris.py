@@ -61,4 +61,4 @@ def wikidata_item(id: str) -> bool:
 
 
 def _named(name: str) -> str:
-    return quote(name.replace(" ", "_"), safe=_SAFE)
+    return quote(name.replace(" ", "_"), safe=_SAFE, errors="replace")  # lone surrogates
