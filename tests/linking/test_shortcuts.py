@@ -69,8 +69,9 @@ def test_load_gives_the_starter_with_settings_as_keywords():
         sgtb.load(candidates=0)
 
 
-@pytest.mark.parametrize("model", [MODEL, str(MODEL), LinkerModel.load(MODEL)], ids=repr)
-def test_a_linker_takes_paths_or_objects(model):
+@pytest.mark.parametrize("given", [Path, str, LinkerModel.load])
+def test_a_linker_takes_paths_or_objects(given):
+    model = given(MODEL)
     opened = sgtb.KnowledgeBase.open(KB)
     with sgtb.load() as starter:
         expected = exact(starter(TEXT))
