@@ -4,24 +4,21 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor, CancelledError
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sgtb.core.errors import SettingsError, import_extra
-
-if TYPE_CHECKING:
-    from distributed import Client, Future
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 class DaskPool:
-    """A pool of the workers of a cluster.
+    """A pool of the workers of a cluster, by the client of `dask_cluster.connect`.
 
     Dask executes a task again on another worker if its worker ends.
     """
 
-    def __init__(self, client: "Client") -> None:
+    def __init__(self, client: Any) -> None:
         self._client = client
         distributed = import_extra("distributed", "dask", "a cluster needs")
         self._lost = (distributed.KilledWorker, CancelledError)
@@ -29,7 +26,8 @@ class DaskPool:
     @property
     def workers(self) -> int:
         """Number of tasks that are executed at a time."""
-        return max(sum(self._client.nthreads().values()), 1)
+        threads: dict[str, int] = self._client.nthreads()
+        return max(sum(threads.values()), 1)
 
     def submit(self, function: Callable[[T], R], item: T, /) -> "DaskTask[R]":
         """Begin a call on a worker."""
@@ -50,7 +48,7 @@ class DaskPool:
 class DaskTask(Generic[R]):
     """A call on a worker."""
 
-    def __init__(self, future: "Future", lost: tuple[type[BaseException], ...]) -> None:
+    def __init__(self, future: Any, lost: tuple[type[BaseException], ...]) -> None:
         self._future, self._lost = future, lost
 
     def result(self) -> R:
