@@ -23,7 +23,7 @@ from sgtb.kb.build.pprforned_build import build_pprforned
 from sgtb.kb.export import export_lines
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.request_forms import Linkable
+from sgtb.linking.links import Linkable
 from sgtb.linking.training.linker_training import LinkerTraining, Prepared, fit_linker, prepare
 from sgtb.linking.training.nil_selection import NilSetting
 from sgtb.starter import ENTITIES, KB, MODEL

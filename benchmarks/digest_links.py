@@ -14,12 +14,11 @@ from sgtb.linking.candidates.candidate_lookup import CandidateFinder
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.links import Link
+from sgtb.linking.links import Link, Linkable
 from sgtb.linking.mentions.chunks import split_into_chunks
 from sgtb.linking.parallel import BATCH
 from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.problem_packing import Layout
-from sgtb.linking.request_forms import Linkable
 
 Digests = Iterator[tuple[str, str]]
 """Names and digests."""

@@ -17,7 +17,7 @@ from sgtb.core.records import Document
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.request_forms import Linkable
+from sgtb.linking.links import Linkable
 
 CANDIDATES = 5
 

@@ -12,10 +12,10 @@ from benchmarks.linker_speed import Subject, exhaust
 from sgtb.boosting.data.problems import with_dense_pairs
 from sgtb.linking.decisions import Decisions, decide, with_unsearched
 from sgtb.linking.linker import Linker
+from sgtb.linking.links import Linkable
 from sgtb.linking.mentions.chunks import split_into_chunks
 from sgtb.linking.parallel import BATCH
 from sgtb.linking.problem_packing import shortlisted
-from sgtb.linking.request_forms import Linkable
 
 
 def stages(subject: Subject) -> dict[str, float]:

@@ -19,6 +19,7 @@ from sgtb.integrations.spacy import ComponentSettings, SgtbLinker, make_linker, 
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
+from sgtb.starter import MODEL
 from tests.helpers.exact import exact
 from tests.integrations.conftest import TEXT
 
@@ -145,8 +146,8 @@ def test_config_that_makes_no_sense(ruled, config, error, complaint):
 @pytest.mark.parametrize(
     ("config", "complaint"),
     [
-        ({"model": "nowhere.model", "kb": "nowhere"}, r"nowhere.model: No such file"),
-        ({"model": "nowhere.model"}, "needs a knowledge base"),
+        ({"model": "nowhere.model", "kb": "nowhere"}, r"nowhere.model: no such file or folder"),
+        ({"model": str(MODEL)}, "needs a knowledge base"),
     ],
 )
 def test_a_model_that_is_missing_is_named(ruled, config, complaint):

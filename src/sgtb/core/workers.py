@@ -6,6 +6,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -18,6 +19,8 @@ from sgtb.core.errors import MainGuardError, SgtbError
 
 _NO_GUARD = 77
 """Exit code of a worker whose main script starts workers when it is imported."""
+_EXIT_SECONDS = 5.0
+"""Time that processes of a broken pool have to end."""
 _QUIET_SECONDS = 1.0
 """Time without start data after which all of them are read."""
 P = ParamSpec("P")
@@ -101,8 +104,11 @@ def _drain_start_data() -> None:
 
 def pool_error(pool: ProcessPoolExecutor | None, otherwise: str) -> SgtbError:
     """Return the error of a broken pool: a missing guard, or what the caller says."""
-    processes = getattr(pool, "_processes", None) or {}
-    if not any(process.exitcode == _NO_GUARD for process in list(processes.values())):
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    deadline = time.monotonic() + _EXIT_SECONDS
+    while any(one.exitcode is None for one in processes) and time.monotonic() < deadline:
+        time.sleep(0.01)  # another thread collects them, too
+    if not any(process.exitcode == _NO_GUARD for process in processes):
         return SgtbError(otherwise)
     before = sys.excepthook
 

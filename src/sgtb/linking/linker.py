@@ -11,10 +11,9 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.entities.entity_source import KbSource
 from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.links import LinkedDocument
+from sgtb.linking.links import Linkable, LinkedDocument, check_many
 from sgtb.linking.mentions.chunks import Chunk
 from sgtb.linking.pipeline import LinkPipeline
-from sgtb.linking.request_forms import Linkable, check_many
 from sgtb.starter import KB, MODEL, STARTER
 
 if TYPE_CHECKING:

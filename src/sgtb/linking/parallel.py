@@ -13,8 +13,7 @@ from sgtb.core.errors import SgtbError
 from sgtb.core.records import Document, UnannotatedDocument
 from sgtb.core.workers import pool_error, submit, worker_pool
 from sgtb.linking.link_options import LinkOptions
-from sgtb.linking.links import LinkedDocument
-from sgtb.linking.request_forms import Linkable, as_request
+from sgtb.linking.links import Linkable, LinkedDocument, as_request
 
 BATCH = 64
 """Documents linked together."""

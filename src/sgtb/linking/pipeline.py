@@ -31,7 +31,7 @@ from sgtb.linking.features.schema import Schema
 from sgtb.linking.features.segmentation import segmented
 from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.links import LinkColumns, LinkedDocument, joined, linked
+from sgtb.linking.links import Linkable, LinkColumns, LinkedDocument, as_request, joined, linked
 from sgtb.linking.mentions.chunks import (
     Chunk,
     chunk_from_document,
@@ -41,7 +41,6 @@ from sgtb.linking.mentions.chunks import (
 from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil, nil_rows, score_column
 from sgtb.linking.problem_packing import Layout, Shortlist, pack, pair_table, shortlisted
-from sgtb.linking.request_forms import Linkable, as_request
 
 MENTIONS = 2_000
 """Mentions searched at a time, or slightly more; bounds the memory of long texts."""
