@@ -42,7 +42,8 @@ def connect(spec: str) -> Iterator["Client"]:
     except (OSError, ValueError, TimeoutError) as error:
         raise SgtbError(
             f"--cluster {spec}: no scheduler answers within {CONNECT_SECONDS} seconds ({error}); "
-            "start one with `dask scheduler`, and workers with `dask worker`"
+            "start one with `dask scheduler` and workers with `dask worker`, then run the same "
+            "command again"
         ) from None
     with client:
         yield client
@@ -66,7 +67,7 @@ def _local(workers: int, distributed: Any) -> Iterator["Client"]:
     with (
         dask.config.set(settings),
         distributed.LocalCluster(
-            workers,
+            n_workers=workers,
             threads_per_worker=1,
             memory_limit=0,
             dashboard_address="127.0.0.1:0",
