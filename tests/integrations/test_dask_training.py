@@ -233,7 +233,7 @@ def test_documents_beyond_the_memory_of_one_worker_train_on_four(tmp_path):
     learner = small("local", n_trees=2, max_bins=8)
     limits = {"memory_limit": "640MB", "threads_per_worker": 1, "dashboard_address": None}
     with (
-        distributed.LocalCluster(1, **limits) as workers,
+        distributed.LocalCluster(n_workers=1, **limits) as workers,
         distributed.Client(workers) as client,
     ):
         with pytest.raises(SgtbError, match=r"the documents do not fit: worker tcp.* of its limit"):
