@@ -233,11 +233,15 @@ def test_documents_beyond_the_memory_of_one_worker_train_on_four(tmp_path):
     learner = small("local", n_trees=2, max_bins=8)
     limits = {"memory_limit": "640MB", "threads_per_worker": 1, "dashboard_address": None}
     with (
-        distributed.LocalCluster(n_workers=1, **limits) as workers,
-        distributed.Client(workers) as client,
+        distributed.LocalCluster(n_workers=1, **limits) as one,
+        distributed.Client(one) as client,
+        pytest.raises(SgtbError, match=r"the documents do not fit: worker tcp.* of its limit"),
     ):
-        with pytest.raises(SgtbError, match=r"the documents do not fit: worker tcp.* of its limit"):
-            fit(client, learner, problems)
-        together = fit(scaled(client, 4), learner, problems)
+        fit(client, learner, problems)
+    with (
+        distributed.LocalCluster(n_workers=4, **limits) as four,
+        distributed.Client(four) as client,
+    ):
+        together = fit(client, learner, problems)
     alone = small("local", n_trees=2, max_bins=8).fit(problems)
     assert model_bytes(together, tmp_path) == model_bytes(alone, tmp_path)
