@@ -47,7 +47,7 @@ _PART_BYTES = 1 << 22
 _PARTS = 64
 """Documents in memory are divided into parts of about this many bytes, or this many parts. Parts do
 not depend on the workers: a checkpoint serves any number of them."""
-_MESSAGE_BYTES = 1 << 24
+_MESSAGE_BYTES = 1 << 23
 """Documents on their way to a worker at once."""
 _COLUMNS = 8
 """Features whose bins are chosen at once; workers sort their values."""
