@@ -65,6 +65,7 @@ def digests(linker: Path) -> dict[str, str]:
 
 def test_files_at_hand_give_a_working_linker(at_hand):
     with Linker.from_pretrained(at_hand / "linker") as linker:
+        assert linker.model.mention_tagger is None, "links do not show what a mention is"
         title = linker.kb.id_of(0)
         assert linker(f"It is said that {title} was seen again.").links
     card = (at_hand / "linker" / "README.md").read_text()
