@@ -35,9 +35,9 @@ def test_counts_by_hand():
 
 
 def test_most_answers_are_right():
-    """What was reached; the aim is 90 % right, and 97 % of the confident links."""
+    """90 % right is the aim and reached; of the confident links, 97 % is the aim."""
     with Linker.starter() as linker:
         every = score_kinds(linker, unseen_texts())[-1]
-    assert every.right / every.gold > 0.86
+    assert every.right / every.gold >= 0.9
     n_confident, n_right = every.confident
     assert n_right / n_confident > 0.95
