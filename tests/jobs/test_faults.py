@@ -65,7 +65,7 @@ def test_killed_scheduler(lines, reference, ids, tmp_path, moment):
             assert scheduler.poll() is None
         with _process("dask", "worker", "--no-dashboard", "--memory-limit", "0", file=file):
             client = start_command(job, lines, cluster=str(file))
-            wait_for_parts(job, moment, client)
+            wait_for_parts(job, max(moment, 1), client)  # it has connected
             scheduler.kill()
             _, errors = client.communicate()
     if moment < PARTS - 1:
