@@ -148,8 +148,9 @@ def _small_disk(folder, size):
         subprocess.run(["umount", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("kilobytes", [4 * (8 + 3 * moment) for moment in moments(8)])
+@pytest.mark.parametrize("kilobytes", [8 * moment + 8 for moment in moments(PARTS)])
 def test_full_disk(lines, reference, ids, tmp_path, kilobytes):
+    """A part takes 8 kB of such a disk: a page for its data, one for its sidecar."""
     with _small_disk(tmp_path / "disk", f"{kilobytes}k") as disk:
         job = disk / "job"
         client = start_command(job, lines)
