@@ -125,7 +125,7 @@ fuzz-wikitext: $(VENV)/.tools
 	mkdir -p build/fuzz/corpus
 	build/fuzz/wikitext_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=4096 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/ -dict=tests/fuzz/wikitext.dict build/fuzz/corpus tests/fuzz/wikitext_seeds
 
-# Each fault of a linking job at ten moments; `make test` has two.
+# Each fault of a linking job at ten moments; `make test` has one.
 test-faults: setup
 	SGTB_FAULT_MOMENTS=10 $(BIN)/python -m pytest tests/jobs/test_faults.py tests/jobs/test_network.py
 

@@ -23,12 +23,12 @@ TEXTS = (
     "Jordan passed, Pippen scored, and the Bulls beat Utah again.",
 )
 PART_BYTES = 1_000
-FULL = int(os.environ.get("SGTB_FAULT_MOMENTS", "2"))
+FULL = int(os.environ.get("SGTB_FAULT_MOMENTS", "1"))
 
 
 def moments(parts: int) -> list[int]:
     """Return numbers of finished parts at which a fault is injected."""
-    return sorted({round(i * (parts - 1) / max(FULL - 1, 1)) for i in range(FULL)})
+    return sorted({int((i + 0.5) * (parts - 1) / FULL) for i in range(FULL)})
 
 
 def write_lines(path: Path, count: int, others: Mapping[int, bytes] | None = None) -> Path:

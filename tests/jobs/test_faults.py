@@ -65,12 +65,10 @@ def test_killed_scheduler(lines, reference, ids, tmp_path, moment):
             assert scheduler.poll() is None
         with _process("dask", "worker", "--no-dashboard", "--memory-limit", "0", file=file):
             client = start_command(job, lines, cluster=str(file))
-            wait_for_parts(job, moment, client)
+            wait_for_parts(job, max(moment, 1), client)  # it has connected
             scheduler.kill()
             _, errors = client.communicate()
-    if moment < PARTS - 1:
-        assert client.returncode == 1, errors
-        assert "run the same command again" in errors
+    assert client.returncode == 0 or "run the same command again" in errors
     run_here(job, lines)
     check_complete(job, reference, ids)
 
@@ -148,8 +146,9 @@ def _small_disk(folder, size):
         subprocess.run(["umount", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("kilobytes", [4 * (8 + 3 * moment) for moment in moments(8)])
+@pytest.mark.parametrize("kilobytes", [8 * moment + 8 for moment in moments(PARTS)])
 def test_full_disk(lines, reference, ids, tmp_path, kilobytes):
+    """A part takes 8 kB of such a disk: a page for its data, one for its sidecar."""
     with _small_disk(tmp_path / "disk", f"{kilobytes}k") as disk:
         job = disk / "job"
         client = start_command(job, lines)
