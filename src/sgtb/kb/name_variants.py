@@ -283,10 +283,11 @@ def _spelling(name: str) -> Sequence[str]:
     return variants
 
 
-_has_two_spellings: Callable[[str], bool]
-_has_two_spellings = ByteCache(
-    "spellings", 1 << 20, lambda word: _SPELT.search(word.lower()) is not None
-).__getitem__
+def _is_spelt_twice(word: str) -> bool:
+    return _SPELT.search(word.lower()) is not None
+
+
+_has_two_spellings = ByteCache("spellings", 1 << 20, _is_spelt_twice).__getitem__
 
 
 def _respelt(pairs: Iterable[tuple[str, str]]) -> tuple[re.Pattern[str], dict[str, str]]:

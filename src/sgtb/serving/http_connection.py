@@ -30,7 +30,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._settings = settings
         self._timer: asyncio.TimerHandle | None = None
-        self._in_head, self._head_bytes, self._began = True, 0, False
+        self._in_head, self._head_bytes, self._began, self._is_first = True, 0, False, True
         self._ignores_head = self._is_broken = False
 
     # The transport
@@ -84,7 +84,7 @@ class Connection(HttpToolsProtocol):
         """Start a request head."""
         if self._ignores_head:
             return
-        if self.cycle is not None:  # the first head may arrive in many parts
+        if not self._is_first:  # the first head is counted from its first byte
             self._began, self._head_bytes = True, 0
         self._in_head = True
         super().on_message_begin()
@@ -104,7 +104,7 @@ class Connection(HttpToolsProtocol):
         if self._ignores_head:
             self._ignores_head = False
             return
-        self._in_head = False
+        self._in_head = self._is_first = False
         self._stop_timer()
         super().on_headers_complete()
 
@@ -167,14 +167,14 @@ class Connection(HttpToolsProtocol):
             self._watch(self._settings.write_seconds)
         elif left or self.transport.is_closing():
             self.transport.abort()
-        elif self.cycle is None and self._head_bytes:
+        elif self._is_first and self._head_bytes:
             seconds = self._settings.idle_seconds
             self._refuse(
                 HTTPStatus.REQUEST_TIMEOUT, "too_slow",
                 f"the head of the request did not arrive within the limit of {seconds:g} seconds",
                 seconds,
             )  # fmt: skip
-        elif self.cycle is None or self.cycle.response_complete:
+        elif self._is_first or self.cycle.response_complete:
             self.transport.abort()
 
     def _refuse(

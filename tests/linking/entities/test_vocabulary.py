@@ -60,12 +60,12 @@ def test_what_was_read_stays_while_more_is_met():
 
 
 def test_it_begins_anew_before_it_is_too_large(monkeypatch):
-    monkeypatch.setattr(module, "_TOKENS", 50)
+    monkeypatch.setattr(module, "_TOKEN_BUDGET", 8_000)
     vocabulary, fresh = Vocabulary(NUMBER, WEIGHT), Vocabulary(NUMBER, WEIGHT)
     for i in range(40):
         texts = [f"Word{i}", "Orlan", f"word{i}-{i + 1}", str(i)]
         assert data_of(vocabulary, texts) == data_of(fresh, texts)
-        assert len(vocabulary._known.kind) <= 50 + len(texts)
+        assert vocabulary._known.kind.bytes <= 8_000 + 200 * len(texts)
 
 
 def test_threads_share_it():

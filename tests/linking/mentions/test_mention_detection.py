@@ -367,7 +367,7 @@ def test_what_was_looked_up_is_remembered_until_the_names_change(tmp_path, monke
 
 
 def test_a_finder_that_remembers_little_finds_the_same_in_threads(kb, monkeypatch):
-    monkeypatch.setattr(mentions, "_REMEMBERED", 3)
+    monkeypatch.setattr(mentions, "_BUDGET", 500)
     finder = NameFinder(kb)
     text = " ".join(f"He saw {name} there." for name in NAMES)
     expected, wrong = found(NameFinder(kb), text), []

@@ -4,6 +4,7 @@ A token is referred to by its number, its kind.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntFlag, auto
 from itertools import accumulate
@@ -228,7 +229,7 @@ class _KnownTokens:
         self._append(spelt)
         # Last, since other threads read it first.
         kinds = zip(new, range(first, self._marks.size), strict=True)
-        self.kind.keep(kinds, longest=_TOKEN_BUDGET)
+        self.kind.keep(kinds, longest=sys.maxsize)
 
     def _append(self, spelt: Sequence["_Spelling"]) -> None:
         near = [one.near for one in spelt]
