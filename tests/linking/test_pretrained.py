@@ -203,6 +203,7 @@ def test_if_the_last_rename_fails_the_old_one_comes_back(linker_of, own, tmp_pat
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_one(linker, own, tmp_path, exchanges):
     """Steps are all calls that change names; the next run removes what is left."""
+    linker.save_pretrained(own)  # its card has the name of the folder
     before, target = unlocked(own), own
     moments, missing = [], 0
     for step in range(1, 30):
