@@ -95,19 +95,19 @@ class DecisionPolicy:
         """Return the ranker's scores of all candidates: f4[C]."""
         return None if self.score_column is None else problems.local[:, self.score_column]
 
-    def judge(self, problems: Problems, probability: Doubles, choice: Ints, free: Bools) -> Judged:
+    def judge(
+        self, probability: Doubles, offsets: Longs, choice: Ints, score: Floats | None, free: Bools
+    ) -> Judged:
         """Calibrate the probabilities of a search.
 
         probability  f8[C]    of the search
+        offsets      i8[M+1]  of each mention's candidates
         choice       i4[M]    of the search, counted within the mention
+        score        f4[C]    from `scores`
         free         b1[M]    False for fixed mentions, which are certain
         """
-        with_nil, score = self.nil_is_a_candidate, self.scores(problems)
-        offsets, documents = (
-            array.astype(np.int64)
-            for array in (problems.candidate_offsets, problems.mention_offsets)
-        )
-        entity, signs = searched(probability, offsets, documents, choice, score, with_nil)
+        with_nil = self.nil_is_a_candidate
+        entity, signs = searched(probability, offsets, choice, score, with_nil)
         outcomes = certain(free, self.confidence.outcomes(signs, with_nil))
         shared = share_out(probability, offsets, entity, outcomes, with_nil)
         chose_nil = np.asarray(with_nil & (choice == np.diff(offsets) - 1), np.bool_)
@@ -158,7 +158,8 @@ def decide(
     other = system.counterfactuals(problems, decoding, clamp, MARGIN)
     offsets = problems.candidate_offsets.astype(np.int64)
     choice, free = decoding.choices, clamp < 0
-    judged = policy.judge(problems, other.probability, choice, free)
+    score = policy.scores(problems)
+    judged = policy.judge(other.probability, offsets, choice, score, free)
     order = np.zeros(len(judged.probability), np.int64)
     order_candidates(offsets, judged.probability, other.score, problems.entity, order)
     runner_up = _runner_ups(order, offsets, choice)

@@ -585,8 +585,19 @@ private:
         }
     }
 
+    // A comma, a bracket, an initial between words, or a list.
+    static bool no_acronym(View name) {
+        if (name.find_first_of(u",([") != View::npos) return true;
+        if (name.starts_with(u"List of ") || name.starts_with(u"Lists of ")) return true;
+        for (std::size_t i = 0; i + 3 < name.size(); ++i)
+            if (name[i] == u' ' && name[i + 1] >= u'A' && name[i + 1] <= u'Z' &&
+                name[i + 2] == u'.' && name[i + 3] == u' ')
+                return true;
+        return false;
+    }
+
     void acronym(View name) {
-        if (std::count(name.begin(), name.end(), u' ') < 2 || has(name, u',')) return;
+        if (std::count(name.begin(), name.end(), u' ') < 2 || no_acronym(name)) return;
         Words words, large;
         for (std::size_t i = 0; i < name.size();) {
             if (!is_letter(name[i])) {

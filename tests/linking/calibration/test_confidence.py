@@ -1,7 +1,6 @@
 """Confidence: signs of a search, probabilities that stay such, and impossible weights."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -49,20 +48,14 @@ def test_signs_agree_with_their_twin(seed, nil):
     rng = np.random.default_rng(seed)
     p, offsets, choice = some_mentions(rng, 60, nil)
     score = rng.normal(size=len(p)).astype(np.float32) * 5
-    documents = np.array([0, 0, 1, 20, 60])
-    found = searched(p, offsets, documents, choice, score, nil)
+    found = searched(p, offsets, choice, score, nil)
     assert found.signs.shape == (60, len(SIGNS))
     for m in range(60):
         own = slice(offsets[m], offsets[m + 1])
         entity, signs = signs_of(p[own], choice[m], score[own], nil)
         assert found.entity[m] == entity
-        assert found.signs[m, :5].tolist() == pytest.approx(signs)
-    for m in range(60):
-        first, last = next((a, b) for a, b in pairwise(documents.tolist()) if a <= m < b)
-        others = [found.signs[i, 1:5] for i in range(first, last) if i != m]
-        mean = sum(others, np.zeros(4)) / (len(others) + 4)
-        np.testing.assert_allclose(found.signs[m, 5:], mean, atol=1e-12)
-    assert not searched(p, offsets, documents, choice, None, nil).signs[:, 4::4].any()
+        assert found.signs[m].tolist() == pytest.approx(signs)
+    assert not searched(p, offsets, choice, None, nil).signs[:, -1].any()
 
 
 @pytest.mark.parametrize("nil", [False, True])
@@ -70,7 +63,7 @@ def test_signs_agree_with_their_twin(seed, nil):
 def test_others_share_what_is_left(seed, nil):
     rng = np.random.default_rng(seed)
     p, offsets, choice = some_mentions(rng, 50, nil)
-    entity, signs = searched(p, offsets, np.array([0, 20, 50]), choice, None, nil)
+    entity, signs = searched(p, offsets, choice, None, nil)
     outcomes = Confidence().outcomes(signs, nil)
     np.testing.assert_allclose(outcomes.sum(axis=1), 1)
     assert nil or not outcomes[:, NIL_OUTCOME].any()
@@ -92,9 +85,7 @@ def test_others_share_what_is_left(seed, nil):
 
 def test_a_single_candidate_depends_on_the_evidence():
     p, offsets, choice = np.ones(2), np.array([0, 1, 2]), np.zeros(2, np.int32)
-    _, signs = searched(
-        p, offsets, np.array([0, 1, 2]), choice, np.array([-6.0, 6.0], np.float32), False
-    )
+    _, signs = searched(p, offsets, choice, np.array([-6.0, 6.0], np.float32), False)
     low, high = Confidence().outcomes(signs, False)[:, LINK]
     assert 0.5 < low < high < 1
 
@@ -104,18 +95,14 @@ def test_what_is_fixed_is_certain():
     assert found.tolist() == [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]
 
 
-@pytest.mark.parametrize(
-    "change", [{"link": (1.0,)}, {"nil": (math.nan,) * 9}, {"link": "abcdefghi"}]
-)
+@pytest.mark.parametrize("change", [{"link": (1.0,)}, {"nil": (math.nan,) * 5}, {"link": "abcde"}])
 def test_impossible_weights(change):
-    with pytest.raises(SettingsError, match="must be 9 numbers"):
+    with pytest.raises(SettingsError, match="must be 5 numbers"):
         Confidence(**change)
 
 
 def test_plain_data_and_back():
-    confidence = Confidence(tuple(map(float, range(9))))
+    confidence = Confidence((1.0, 2.0, 3.0, 4.0, 5.0))
     assert Confidence.from_dict(confidence.to_dict()) == confidence
-    old = Confidence.from_dict({"link": [1.0, 2.0, 3.0, 4.0, 5.0]})
-    assert old.link == (1.0, 2.0, 3.0, 4.0, 5.0, 0.0, 0.0, 0.0, 0.0)
     with pytest.raises(TypeError):
         Confidence.from_dict({**confidence.to_dict(), "kind": ()})

@@ -6,10 +6,7 @@ import pytest
 from sgtb.linking.calibration.confidence import LINK, NIL_OUTCOME, OTHER, SIGNS, Confidence, NilRule
 from sgtb.linking.training.calibrator import NOTHING_SEEN, Observed, calibrate, fit_confidence
 
-TRUE = Confidence(
-    (0.8, 1.6, 0.2, -0.5, 0.1, 0.3, 0.0, 0.2, 0.0),
-    (-0.4, 1.2, -1.4, 1.0, -0.1, 0.0, -0.3, 0.1, 0.2),
-)
+TRUE = Confidence((0.8, 1.6, 0.2, -0.5, 0.1), (-0.4, 1.2, -1.4, 1.0, -0.1))
 RULE = NilRule("candidate")
 LOST = 0.02
 
@@ -22,7 +19,7 @@ def observations(n, seed=0, with_nil=True, true=TRUE):
     signs[:, 3] = rng.random(n) < 0.2
     probability = true.outcomes(signs, with_nil).cumsum(axis=1)
     outcome = (rng.random(n)[:, None] > probability).sum(axis=1)
-    return Observed(signs, outcome.astype(np.int64), np.ones(n))
+    return Observed(signs, outcome.astype(np.int64))
 
 
 @pytest.mark.parametrize("with_nil", [False, True])
@@ -45,18 +42,9 @@ def test_few_observations_stay_near_the_default():
     assert measured.to_dict()["precision"] is measured.to_dict()["log_loss"] is None
 
 
-def test_a_weight_is_a_number_of_observations():
-    seen = observations(300)
-    twice = Observed(*(np.concatenate([column, column[:100]]) for column in seen))
-    weighted = seen._replace(weight=np.repeat([2.0, 1.0], [100, 200]))
-    np.testing.assert_allclose(
-        fit_confidence(weighted, True).link, fit_confidence(twice, True).link, atol=1e-5
-    )
-
-
 def test_separable_observations_stay_finite():
     seen = observations(50)
-    perfect = seen._replace(outcome=np.where(seen.signs[:, 1] > 0, LINK, OTHER))
+    perfect = Observed(seen.signs, np.where(seen.signs[:, 1] > 0, LINK, OTHER))
     assert np.abs(fit_confidence(perfect, True).link).max() < 10
 
 

@@ -15,11 +15,9 @@ from sgtb.core.dtypes import Bools, Doubles, Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.sparse_matrix import group_max, group_sum, spread
 
-_OWN_SIGNS = ("lead", "lead over NIL", "NIL chosen", "ranker score")
-SIGNS = ("constant", *_OWN_SIGNS, *(f"{sign} of others" for sign in _OWN_SIGNS))
+SIGNS = ("constant", "lead", "lead over NIL", "NIL chosen", "ranker score")
 """A 1; the difference of the best entity's log probability to that of the next entity, and to that
-of NIL; whether the search chose NIL; the ranker's score of the best entity; and the means of these
-over the other mentions of the document: a knowledge base fits one text better than another."""
+of NIL; whether the search chose NIL; the ranker's score of the best entity."""
 LINK, NIL_OUTCOME, OTHER = range(3)
 """Outcomes: the best entity, NIL, another entity."""
 _LEAST = 1e-9
@@ -27,10 +25,7 @@ _LEAST = 1e-9
 _STEEP = 4.0
 """Leads saturate at this, softly: beyond, more of it says nothing about another domain."""
 _STEEP_SCORE = 8.0
-_ABSENT = 4
-"""Mentions with signs of 0 that are added to the others of a document: few others say little."""
 _LARGEST_WEIGHT = 1e3
-_NO_OTHERS = (0.0,) * len(_OWN_SIGNS)
 
 
 def is_number(value: object) -> bool:
@@ -56,18 +51,12 @@ class Searched(NamedTuple):
 
 
 def searched(
-    probability: Doubles,
-    offsets: Longs,
-    documents: Longs,
-    choice: Ints,
-    score: Floats | None,
-    with_nil: bool,
+    probability: Doubles, offsets: Longs, choice: Ints, score: Floats | None, with_nil: bool
 ) -> Searched:
     """Return the best entities and their signs.
 
     probability  f8[C]    of the search
     offsets      i8[M+1]  of each mention's candidates; with NIL, it is the last
-    documents    i8[D+1]  of each document's mentions
     choice       i4[M]    of the search, counted within the mention
     score        f4[C]    of the ranker; None: there is none
     """
@@ -83,20 +72,15 @@ def searched(
     entities[first + entity] = -np.inf
     lead = own - group_max(entities, offsets)  # infinite for a single entity
     over_nil = own - log[offsets[1:] - 1] if with_nil else np.zeros(len(sizes))
-    own_signs = [
-        _saturated(lead, _STEEP), _saturated(over_nil, _STEEP), nil.astype(np.float64),
-        np.zeros(len(sizes)) if score is None
-        else _saturated(score[first + entity].astype(np.float64), _STEEP_SCORE),
-    ]  # fmt: skip
-    of_others = (_mean_of_others(sign, documents) for sign in own_signs)
-    signs = np.stack([np.ones(len(sizes)), *own_signs, *of_others], axis=1)
+    signs = np.stack(
+        [
+            np.ones(len(sizes)), _saturated(lead, _STEEP), _saturated(over_nil, _STEEP), nil,
+            np.zeros(len(sizes)) if score is None
+            else _saturated(score[first + entity].astype(np.float64), _STEEP_SCORE),
+        ],
+        axis=1,
+    )  # fmt: skip
     return Searched(entity.astype(np.int32), signs)
-
-
-def _mean_of_others(sign: Doubles, documents: Longs) -> Doubles:
-    """Return the mean over the other mentions of each one's document, and some of 0."""
-    others = spread(group_sum(sign, documents), documents) - sign
-    return np.asarray(others / (spread(np.diff(documents), documents) - 1 + _ABSENT), np.float64)
 
 
 def _saturated(value: Doubles, limit: float) -> Doubles:
@@ -117,11 +101,11 @@ class Confidence:
     """Weights of the signs for a right link and for NIL; those of another entity are 0.
 
     The defaults are those of the corpora at hand with half the slopes: less confidence than any of
-    them allows. Signs of others have none.
+    them allows.
     """
 
-    link: tuple[float, ...] = (0.5, 1.0, 0.0, -0.25, 0.05, *_NO_OTHERS)
-    nil: tuple[float, ...] = (-0.25, 1.0, -0.75, 0.5, 0.0, *_NO_OTHERS)
+    link: tuple[float, ...] = (0.5, 1.0, 0.0, -0.25, 0.05)
+    nil: tuple[float, ...] = (-0.25, 1.0, -0.75, 0.5, 0.0)
 
     def __post_init__(self) -> None:
         for name, weights in asdict(self).items():
@@ -146,17 +130,8 @@ class Confidence:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> "Confidence":
-        """Return the confidence from plain data; unknown keys are errors.
-
-        Models of earlier releases have no signs of others.
-        """
-        old = len(SIGNS) - len(_NO_OTHERS)
-        return cls(
-            **{
-                name: (*weights, *(_NO_OTHERS if len(weights) == old else ()))
-                for name, weights in given.items()
-            }
-        )
+        """Return the confidence from plain data; unknown keys are errors."""
+        return cls(**{name: tuple(weights) for name, weights in given.items()})
 
 
 def share_out(

@@ -58,9 +58,7 @@ class NameFinder:
         """Look up everything again; done by itself when the knowledge base was refreshed."""
         self._state = self.kb.state
         self._known: ByteCache[str, float | None] = ByteCache("link probabilities", _BUDGET)
-        self._small: ByteCache[str, bool] = ByteCache(
-            "lower-case names", _BUDGET, self._look_up_small
-        )
+        self._small: ByteCache[str, bool] = ByteCache("lower-case names", _BUDGET)
 
     def find(
         self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]
@@ -120,7 +118,7 @@ class NameFinder:
         ranges = search.small_ranges()
         names = search.texts_of(ranges)
         usable = [
-            probability is not None and not probability < RARE and self._small[name]
+            probability is not None and not probability < RARE and self._is_small(name)
             for name, probability in zip(names, self._probabilities(names), strict=True)
         ]
         used = {i for first, last in taken for i in range(first, last + 1)}
@@ -129,6 +127,17 @@ class NameFinder:
             if used.isdisjoint(range(first, last + 1)):
                 used.update(range(first, last + 1))
                 found.append((first, last))
+        return found
+
+    def _is_small(self, name: str) -> bool:
+        """Look up a name in lower case, once."""
+        small = self._small  # this very one: another thread may forget meanwhile
+        found = small.get(name)
+        if found is None:
+            if small.is_full:
+                self._small = small = ByteCache("lower-case names", _BUDGET)
+            found = self._look_up_small(name)
+            small.keep([(name, found)])
         return found
 
     def _look_up_small(self, name: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
-from sgtb.core.dtypes import Doubles, Longs
+from sgtb.core.dtypes import Bools, Doubles, Longs
 from sgtb.linking.calibration.confidence import (
     LINK,
     NIL_OUTCOME,
@@ -40,41 +40,37 @@ class Observed(NamedTuple):
 
     signs    f8[K, len(SIGNS)]
     outcome  i8[K]  LINK, NIL_OUTCOME or OTHER
-    weight   f8[K]  in the fit of confidence
     """
 
     signs: Doubles
     outcome: Longs
-    weight: Doubles
 
 
-NOTHING_SEEN = Observed(np.zeros((0, len(SIGNS))), np.zeros(0, np.int64), np.zeros(0))
+NOTHING_SEEN = Observed(np.zeros((0, len(SIGNS))), np.zeros(0, np.int64))
 
 
 def observe(
     system: StructuredGradientBoosting,
     problems: Problems,
-    weight: Doubles,
+    annotated: Bools,
     score_column: int | None,
     with_nil: bool,
 ) -> Observed:
     """Decide documents without calibration.
 
-    weight        f8[M]  of the mentions; 0: not observed
+    annotated     b1[M]  the mentions to observe
     score_column  of the ranker's score
     with_nil      whether the last candidate of every mention is NIL
     """
     decoding = system.decode(problems)
     probability = system.counterfactuals(problems, decoding, margin=MARGIN).probability
     offsets = problems.candidate_offsets.astype(np.int64)
-    documents = problems.mention_offsets.astype(np.int64)
     score = None if score_column is None else problems.local[:, score_column]
-    entity, signs = searched(probability, offsets, documents, decoding.choices, score, with_nil)
+    entity, signs = searched(probability, offsets, decoding.choices, score, with_nil)
     outcome = np.where(problems.gold == entity, LINK, OTHER)
     if with_nil:
         outcome[problems.gold == np.diff(offsets) - 1] = NIL_OUTCOME
-    seen = weight > 0
-    return Observed(signs[seen], outcome[seen].astype(np.int64), weight[seen])
+    return Observed(signs[annotated], outcome[annotated].astype(np.int64))
 
 
 def fit_confidence(seen: Observed, with_nil: bool) -> Confidence:
@@ -113,20 +109,19 @@ def _labels(weights: Doubles, seen: Observed) -> Longs:
 def _loss(weights: Doubles, default: Doubles, seen: Observed) -> float:
     own = _probabilities(weights, seen.signs)[np.arange(len(seen.signs)), _labels(weights, seen)]
     return float(
-        _PRIOR * ((weights - default) ** 2).sum() / 2
-        - (seen.weight * np.log(np.maximum(own, 1e-300))).sum()
+        _PRIOR * ((weights - default) ** 2).sum() / 2 - np.log(np.maximum(own, 1e-300)).sum()
     )
 
 
 def _newton_step(weights: Doubles, default: Doubles, seen: Observed) -> Doubles:
     n, width = weights.shape
     found = _probabilities(weights, seen.signs)
-    error = seen.weight[:, None] * (found - np.eye(n + 1)[_labels(weights, seen)])
+    error = found - np.eye(n + 1)[_labels(weights, seen)]
     slope = error[:, :n].T @ seen.signs + _PRIOR * (weights - default)
     curvature = np.zeros((n, width, n, width))
     for a in range(n):
         for b in range(n):
-            mass = seen.weight * found[:, a] * ((a == b) - found[:, b])
+            mass = found[:, a] * ((a == b) - found[:, b])
             curvature[a, :, b] = seen.signs.T @ (seen.signs * mass[:, None])
     matrix = curvature.reshape(n * width, n * width) + _PRIOR * np.eye(n * width)
     return np.asarray(np.linalg.solve(matrix, slope.ravel()).reshape(n, width), np.float64)

@@ -48,9 +48,6 @@ from sgtb.linking.training.nil_selection import (
 from sgtb.linking.training.renderings import renderings_of
 from sgtb.text.word_vectors import WordVectors
 
-HIDDEN_WEIGHT = 2.0
-"""Weight in calibration of renderings with hidden entities: other texts lack more than the training
-documents. Chosen by left-out domains."""
 Fit = Callable[..., StructuredGradientBoosting]
 """`StructuredGradientBoosting.fit`, or a function with its arguments and its result."""
 AssignFolds = Callable[[Sequence[Document], int, int], Ints]
@@ -364,11 +361,8 @@ def _calibrated(
     if (others.gold >= 0).any():
         half = replace(settings.training, n_trees=n_trees)
         second = fit(StructuredGradientBoosting(settings.plan, settings.trees, half), others)
-        with_nil = prepared.nil == "candidate"
-        segment = np.where(np.arange(len(left_out)) < prepared.train.n_own, 1.0, HIDDEN_WEIGHT)
-        sizes = np.diff(train.mention_offsets)
-        weight = prepared.train.known * (np.repeat(segment, sizes) if with_nil else 1.0)
-        seen = observe(second, own, weight[np.repeat(left_out, sizes)], column, with_nil)
+        known = prepared.train.known[np.repeat(left_out, np.diff(train.mention_offsets))]
+        seen = observe(second, own, known, column, prepared.nil == "candidate")
     held = () if prepared.dev is None else (prepared.dev,)
     outside = np.concatenate([one.no_candidates for one in (prepared.train, *held)])
     rule = NilRule(prepared.nil, no_candidates=nil_share(outside))
