@@ -139,7 +139,7 @@ class Measurement:
         line = fit_line([run["pages"] for run in fitted], [run["seconds"] for run in fitted])
         self._costs |= {
             "train_start": max(line.intercept, 0.0),
-            "train_page": line.slope,
+            "train_page": max(line.slope, 0.0),
             "links_mb": statistics.mean(run["links"] for run in fitted) / (self._xml / MB),
         }
         return f"train, {last['pages']} pages", last["seconds"] + last["links"]
@@ -158,7 +158,7 @@ class Measurement:
         starts = [ask("capacity_probe.start", self._model, self._kb)["seconds"] for _ in range(3)]
         self._costs |= {
             "link_document": max(line.intercept, 0.0),
-            "link_kb": line.slope,
+            "link_kb": max(line.slope, 0.0),
             "result_kb": runs[0]["bytes"] / n / kilos[0],
             "worker_start": statistics.median(starts),
             "worker_mb": runs[-1]["anon_mb"],

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import capacity
 from benchmarks.capacity import QUICK, Measurement
-from sgtb.capacity.cost_model import Costs
+from sgtb.capacity.cost_model import Costs, measured
 
 
 @pytest.mark.slow
@@ -25,3 +25,15 @@ def test_costs_of_very_small_runs(tmp_path, monkeypatch):
     assert isinstance(costs, Costs)
     assert 0.05 < costs.packed_share < 0.6
     json.dumps(costs.__dict__)
+
+
+def test_longer_documents_that_took_less_time_give_no_negative_cost(tmp_path, monkeypatch):
+    def answer(task, *words):
+        seconds = 1.0 if task.endswith("start") else 1000.0 / words[-2]
+        return {"seconds": seconds, "bytes": 100, "anon_mb": 10.0}
+
+    monkeypatch.setattr(capacity, "ask", answer)
+    found = Measurement(tmp_path, QUICK, measured()["costs"])
+    found._link()
+    assert found.costs().link_kb == 0.0
+    assert found.costs().link_document > 0.0

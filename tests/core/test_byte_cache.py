@@ -1,8 +1,10 @@
 """Caches that count bytes: budgets hold for long and for many keys, and results do not change."""
 
 import gc
+import json
 import pickle
 import random
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -108,5 +110,19 @@ def test_no_cache_of_the_linker_exceeds_its_budget():
     for name, (used, budget) in {**usage, **cache_usage()}.items():
         # What is added at once may exceed it, until the next text.
         assert used <= budget + 2_000_000, name
-    assert sum(budget for _, budget in usage.values()) < 80e6
+
+
+def test_the_budgets_of_a_linker():
+    """In a process of its own: caches of other tests would be added up."""
+    code = (
+        "import json\n"
+        "from sgtb.core.byte_cache import cache_usage\n"
+        "from sgtb.linking.linker import Linker\n"
+        "with Linker.starter() as linker:\n"
+        "    linker.link('Jordan passed to Pippen.')\n"
+        "    print(json.dumps(cache_usage()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    usage = json.loads(done.stdout)
+    assert sum(budget for _, budget in usage.values()) < 68e6
     assert {"normal words", "tokens", "token shapes", "weak names"} <= set(usage)

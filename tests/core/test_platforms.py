@@ -10,7 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 import sgtb
+from sgtb.core.errors import SettingsError
 from sgtb.core.files import write_whole
+from sgtb.serving.linker_source import LinkerSource
+from sgtb.serving.processes import Work, run
+from sgtb.serving.service_settings import ServeSettings
 
 ROOT = Path(sgtb.__file__).parent
 LACKING = {
@@ -19,9 +23,9 @@ LACKING = {
 }  # fmt: skip
 """Names that not every system has."""
 GUARDED = {
-    # Several processes are refused by `run` where sockets cannot be shared.
-    "serving.processes": 'not hasattr(socket, "SO_REUSEPORT")',
-    "serving.listener": "if shared:",
+    # Several processes are refused by `run` where they cannot be signalled.
+    "serving.processes": 'not hasattr(signal, "SIGHUP")',
+    "serving.listener": "except ImportError",
     "kb.snapshot": 'hasattr(mmap, "MADV_DONTNEED")',
 }
 
@@ -51,7 +55,14 @@ def test_what_a_system_may_lack_is_guarded():
                 assert any(one in source for one in guards), f"{module} uses {name} unguarded"
             else:
                 assert guard in source, module
-    assert {"SIGHUP", "SO_REUSEPORT", "fcntl"} <= found
+    assert {"SIGHUP", "pthread_sigmask", "resource", "fcntl"} <= found
+
+
+def test_several_processes_are_refused_without_their_signals(monkeypatch):
+    monkeypatch.delattr("signal.SIGHUP", raising=False)
+    work = Work(LinkerSource(), ServeSettings(), "127.0.0.1", 0)
+    with pytest.raises(SettingsError, match="serve with one process"):
+        run(work, 2, pytest.fail)
 
 
 def test_the_map_of_a_knowledge_base_is_smaller_on_windows():

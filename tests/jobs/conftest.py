@@ -28,9 +28,13 @@ def ids():
     return [f"d{i}" for i in range(DOCUMENTS)]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster():
-    """A local cluster of one worker; its processes have faults."""
+    """A local cluster of one worker; its processes have faults.
+
+    Workers that are restarted need the environment, too, so it lasts as long as the cluster; tests
+    outside this folder must not see it.
+    """
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         for key, value in faulty(SGTB_TEST_DELAY="0.05").items():

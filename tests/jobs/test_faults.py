@@ -126,7 +126,8 @@ def test_file_size_limit(lines, reference, ids, tmp_path, moment):
     command = [sys.executable, "-c", script, "link", "--batch", str(lines), "-o", str(job)]
     command += ["--part-size", "0.001"]
     result = subprocess.run(command, capture_output=True, text=True)
-    assert (result.returncode, result.stderr) == (1, "sgtb: File too large\n")
+    part = job / f"part-{moment:05}.parquet"
+    assert (result.returncode, result.stderr) == (1, f"sgtb: {part}: File too large\n")
     assert not list(job.glob(".*"))
     run_here(job, lines)
     check_complete(job, reference, ids)

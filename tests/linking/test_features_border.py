@@ -12,13 +12,13 @@ from experiments.folds import topic_folds
 from sgtb import native
 from sgtb.core import ragged, sparse_matrix
 from sgtb.linking.candidates import candidate_table
-from sgtb.linking.features import contexts, feature_matrix, token_table
+from sgtb.linking.features import contexts, feature_matrix
 from sgtb.linking.features.groups import priors, similarity, surface
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
     candidate_table, contexts, feature_matrix, native, priors, similarity, sparse_matrix,
-    surface, token_table,
+    surface,
 )  # fmt: skip
 KERNELS = {
     "compare_names": "candidate_offsets entity name full_name names length titles whole_title out",

@@ -34,7 +34,7 @@ from sgtb.linking.linker import Linker
 from sgtb.linking.mentions.chunks import chunk_from_document
 from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.problem_packing import Layout, pack, pair_table
-from sgtb.linking.training.linker_training import LinkerTraining, train_linker
+from sgtb.linking.training.linker_training import LinkerTraining, fit_linker, prepare
 from tests.helpers.kb_worlds import write_lines
 from tests.helpers.linking_builders import (
     PLACES,
@@ -369,7 +369,7 @@ QUICK = LinkerTraining(
 )  # fmt: skip
 
 
-def test_a_linker_asks_what_training_would_have_packed(worked, monkeypatch, tmp_path):
+def test_a_linker_asks_what_training_would_have_packed(worked, tmp_path):
     """The dev problems of training, and those of a linker that was saved and loaded."""
     packed = []
     fit = StructuredGradientBoosting.fit
@@ -378,10 +378,9 @@ def test_a_linker_asks_what_training_would_have_packed(worked, monkeypatch, tmp_
         packed.append((train, dev))
         return fit(self, train, dev, **options)
 
-    monkeypatch.setattr(StructuredGradientBoosting, "fit", spy)
     kb = worked.pipeline.kb
-    words = worked.setting.words
-    train_linker(kb, worked.train, worked.dev, QUICK, words=words).save(tmp_path / "model")
+    prepared = prepare(kb, worked.train, worked.dev, QUICK, words=worked.setting.words)
+    fit_linker(prepared, QUICK, fit=spy).save(tmp_path / "model")
     (_, dev), (_, nothing) = packed  # the second forest is that of the confidence
     assert nothing is None
     linker = Linker.load(tmp_path / "model", kb)

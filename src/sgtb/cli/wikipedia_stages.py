@@ -9,7 +9,7 @@ from sgtb.cli.train_input import TrainingOptions, from_links, say
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import DumpError, import_extra
 from sgtb.core.files import write_whole
-from sgtb.wikipedia.download.job_folder import JobFolder
+from sgtb.wikipedia.download.wiki_job import WikiJob
 
 _BYTES_PER_ARTICLE = 5_000
 """Compressed bytes per article, rather too many: more pages are held out than needed."""
@@ -35,7 +35,7 @@ def share_for(pages: int, packed: int) -> float:
     return round(min(max(2 * pages / articles, _MIN_SHARE), _MAX_SHARE), 4)
 
 
-def run_stage(stage: str, job: JobFolder, options: StageOptions) -> None:
+def run_stage(stage: str, job: WikiJob, options: StageOptions) -> None:
     """Run a stage to its end."""
     say(f"{stage} ...", options.quiet)
     {"build": _build, "train": _train, "evaluate": _evaluate, "pack": _pack}[stage](job, options)
@@ -46,7 +46,7 @@ def check_packages() -> None:
     import_extra("duckdb", "wiki", "building from a dump needs")
 
 
-def summary(job: JobFolder) -> dict[str, Any]:
+def summary(job: WikiJob) -> dict[str, Any]:
     """Return what a finished job has made."""
     config = json.loads((job.linker / "config.json").read_bytes())
     measured = json.loads(job.evaluation.read_bytes())
@@ -63,7 +63,7 @@ def summary(job: JobFolder) -> dict[str, Any]:
     }
 
 
-def _build(job: JobFolder, options: StageOptions) -> None:
+def _build(job: WikiJob, options: StageOptions) -> None:
     from sgtb.wikipedia.build.build_settings import WikiSettings
     from sgtb.wikipedia.build.dump_build import build_wiki
     from sgtb.wikipedia.build.hold_out import HoldOut
@@ -83,7 +83,7 @@ def _build(job: JobFolder, options: StageOptions) -> None:
     )
 
 
-def _train(job: JobFolder, options: StageOptions) -> None:
+def _train(job: WikiJob, options: StageOptions) -> None:
     from sgtb.cli.commands.train import grow, prepare_given
     from sgtb.formats.registry import write_documents
     from sgtb.kb.knowledge_base import KnowledgeBase
@@ -112,7 +112,7 @@ def _train(job: JobFolder, options: StageOptions) -> None:
     job.checkpoint.unlink(missing_ok=True)
 
 
-def _evaluate(job: JobFolder, options: StageOptions) -> None:
+def _evaluate(job: WikiJob, options: StageOptions) -> None:
     from sgtb.evaluation.linkers import data_sets, evaluate_linkers
     from sgtb.evaluation.linkers.systems import baselines_of
     from sgtb.linking.linker import Linker
@@ -125,7 +125,7 @@ def _evaluate(job: JobFolder, options: StageOptions) -> None:
     write_whole(job.evaluation, (json.dumps(found.to_dict()) + "\n").encode())
 
 
-def _pack(job: JobFolder, options: StageOptions) -> None:
+def _pack(job: WikiJob, options: StageOptions) -> None:
     from sgtb.linking.linker import Linker
 
     for leftover in job.path.glob(f".{job.linker.name}.*"):  # of a killed run

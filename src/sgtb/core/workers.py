@@ -132,7 +132,8 @@ def ordered_results(
     """Apply a function to items in worker processes, and yield its results in order.
 
     Two items per worker are held at a time. With one worker, this process does the work. Closing
-    the generator ends the workers even if an error keeps the caller's frame alive.
+    the generator ends the workers even if an error keeps the caller's frame alive. A worker that
+    ends raises BrokenExecutor.
 
     pool  used instead of own processes; it stays open
     """
@@ -158,7 +159,10 @@ def _pooled(
             yield pending.popleft().result()
     except BrokenProcessPool:
         executor = pool.executor if isinstance(pool, _ProcessPool) else None
-        raise pool_error(executor, "a worker process ended, perhaps out of memory") from None
+        error = pool_error(executor, "")
+        if isinstance(error, MainGuardError):
+            raise error from None
+        raise  # callers know what was being done
     finally:
         for task in pending:
             task.cancel()

@@ -67,7 +67,7 @@ class DaskEngine:
             return list(distributed.wait(list(futures), 1, return_when="FIRST_COMPLETED").done)
         except TimeoutError:
             return []
-        except CancelledError:
+        except (OSError, CancelledError):
             raise _no_scheduler() from None
 
     def result(self, future: Any) -> Any:
@@ -76,7 +76,7 @@ class DaskEngine:
             return future.result(timeout=RESULT_SECONDS)
         except distributed.KilledWorker as error:
             raise WorkerLostError(str(error)) from None
-        except CancelledError:
+        except (distributed.comm.CommClosedError, CancelledError):
             raise _no_scheduler() from None
 
     def _replace_workers(self) -> None:

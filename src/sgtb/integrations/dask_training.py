@@ -156,14 +156,18 @@ class ClusterSource:
         self._records: dict[int, PartRecord] = {}
         self._tree: Tree | None = None
         self._begun = False
-        self._retried(lambda: None)
-        self._check_documents()
+        try:
+            self._retried(lambda: None)
+            self._check_documents()
+        except BaseException:
+            self._release(list(self._holders))
+            raise
 
     def __enter__(self) -> "ClusterSource":
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._holders.clear()  # Dask releases what nothing refers to
+        self._release(list(self._holders))
 
     def digests(self) -> tuple[list[str], list[str]]:
         """Return digests of the training documents and of dev, part by part."""
@@ -256,12 +260,21 @@ class ClusterSource:
                 self._place()
                 return work()
             except WorkersLostError as lost:
-                for address in lost.addresses:
-                    self._holders.pop(address, None)
+                self._release(lost.addresses)
         raise SgtbError(
             f"workers were lost {_MOST_LOSSES} times in a row; see their logs, and give them more "
             "memory if it ran out. With a checkpoint, the same command continues"
         )
+
+    def _release(self, addresses: Sequence[str]) -> None:
+        """Release the documents of workers.
+
+        Without waiting until nothing refers to them: a time-out of Dask leaves references in
+        cycles, and the garbage collector may not run for long.
+        """
+        for address in addresses:
+            if (holder := self._holders.pop(address, None)) is not None:
+                holder.reference.release()
 
     def _place(self) -> None:
         """Load the parts that no worker has, the largest first, where least is loaded."""
@@ -339,9 +352,13 @@ class ClusterSource:
             own = self._holders[address]
             call = own.token, len(own.parts), method, *args
             futures[address] = self._submit(address, answer, *call)
-        left = self._finish(futures)
-        with self._scheduler_there():
-            results = self._client.gather(list(left.values()))
+        try:
+            left = self._finish(futures)
+            with self._scheduler_there():
+                results = self._client.gather(list(left.values()))
+        finally:
+            for future in futures.values():
+                future.release()
         return {a: r for a, r in zip(left, results, strict=True) if r is not None}
 
     def _submit(self, address: str, function: Callable[..., Any], *args: Any) -> Any:

@@ -12,7 +12,7 @@ from sgtb.jobs.job_folder import JobFolder
 from sgtb.jobs.job_inputs import PART_BYTES, Part, cut, read_part
 from sgtb.jobs.link_part import Outcome, link_part
 from sgtb.jobs.link_table import Rejection, rejected_table, to_parquet
-from sgtb.jobs.process_engine import Engine, WorkerLostError
+from sgtb.jobs.process_engine import PartEngine, WorkerLostError
 from sgtb.jobs.worker_linker import LinkerSpec, digests
 
 MOST_LOSSES = 10
@@ -79,7 +79,7 @@ class LinkJob:
         counts = JobCounts(sum(part.rows for part in parts), len(parts))
         return cls(folder, parts, spec, counts)
 
-    def run(self, engine: Engine, report: Report = lambda _: None) -> JobCounts:
+    def run(self, engine: PartEngine, report: Report = lambda _: None) -> JobCounts:
         """Link all parts that are not done, and finish the job.
 
         report  called after each part, and every second
@@ -118,7 +118,7 @@ class LinkJob:
 class _Run:
     """One pass over the parts that are left."""
 
-    def __init__(self, job: LinkJob, engine: Engine, report: Report) -> None:
+    def __init__(self, job: LinkJob, engine: PartEngine, report: Report) -> None:
         self._job, self._engine, self._report = job, engine, report
         self._running: dict[Any, int] = {}
         self._losses: Counter[int] = Counter()

@@ -13,7 +13,7 @@ class WorkerLostError(SgtbError):
     """The worker of a task died."""
 
 
-class Engine(Protocol):
+class PartEngine(Protocol):
     """Runs functions in worker processes that may die at any time."""
 
     def slots(self) -> int:

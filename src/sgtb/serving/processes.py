@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sgtb.core.errors import SgtbError
+from sgtb.core.errors import SettingsError, SgtbError
 from sgtb.serving.linker_source import LinkerSource
 from sgtb.serving.listener import (
     check_tls,
@@ -99,6 +99,10 @@ def run(work: Work, count: int, ready: Callable[[str], None]) -> None:
     count  number of processes; one is served by the calling process itself
     ready  called with the address when connections are accepted
     """
+    if count > 1 and not hasattr(signal, "SIGHUP"):  # nor signal masks: Windows
+        raise SettingsError(
+            "this system lacks the signals of several processes; serve with one process"
+        )
     set_up_log(work.log_requests)
     settings = fit_connections(work.settings)
     check_tls(settings)

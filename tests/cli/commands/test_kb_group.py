@@ -156,7 +156,9 @@ def test_check_finds_damage(kb):
     assert "checksum" in run("kb", "check", kb, fails=True)
     result = CliRunner().invoke(app, ["kb", "check", str(kb), "--json"])
     assert result.exit_code == 1
-    assert json.loads(result.stdout)["ok"] is False
+    report = json.loads(result.stdout)
+    assert report["ok"] is False
+    assert [str(text) in problem for problem in report["problems"]] == [True]
 
 
 def test_export_builds_the_same(tmp_path, kb):

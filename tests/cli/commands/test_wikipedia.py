@@ -143,7 +143,7 @@ def test_faults_and_kills_at_every_stage_end_in_the_same_linker(server, at_hand,
     Process(server, folder).kill_when((folder / "model.checkpoint").exists)
     built = (folder / "kb" / "kb.json").stat().st_mtime_ns
     Process(server, folder).kill_when((folder / "model.safetensors").exists)
-    Process(server, folder).kill_when(lambda: any(folder.glob(".linker.new-*")))
+    Process(server, folder).kill_when(lambda: any(folder.glob(".linker.*")))
     requests = len(server.requests)
     assert f"{folder}/linker: " in Process(server, folder).output(0)
 

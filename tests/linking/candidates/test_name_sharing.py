@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from sgtb.linking.candidates.name_sharing import is_acronym, longer_names, written_out
+from sgtb.linking.candidates.weak_names import is_acronym, longer_names, written_out
 from sgtb.text.acronyms import spells
 from sgtb.text.normalization import normal_name
 from tests.helpers.linking_builders import document

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgtb.linking.entities.vocabulary import UNKNOWN, WORD
-from sgtb.linking.features.token_table import TextWords
+from sgtb.linking.features.contexts import TextWords
 
 
 def vocabulary_of(numbers, weights):

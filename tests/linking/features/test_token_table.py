@@ -5,7 +5,7 @@ import pytest
 
 from sgtb.core.records import Document, Mention, Token
 from sgtb.linking.entities.vocabulary import Vocabulary
-from sgtb.linking.features.token_table import Names, TokenTable, topic_of
+from sgtb.linking.features.contexts import Names, TokenTable, topic_of
 from tests.helpers.linking_builders import document
 
 

@@ -168,7 +168,7 @@ def test_documents_that_do_not_hold_together(change, complaint):
         (Request("Paris", iter(())), "the spans of a request are"),
         (Request("Paris", {0: 5}), "the spans of a request are"),
         (Request("Paris", (None,)), "a span of a request is None"),
-        (Request("Paris", ((0, 5),)), r"a span of a request is \(0, 5\)"),
+        (Request("Paris", ((0, 5, 5),)), r"a span of a request is \(0, 5, 5\)"),
         (Request("Paris", (Span(0, 5, 7),)), "names the entity 7"),
         (Request("Paris", (Span(0, 5, candidates="Paris"),)), "the candidates of a span are"),
         (Request("Paris", (Span(0, 5, candidates=(None,)),)), "names the entity None"),

@@ -24,6 +24,7 @@ from sgtb.core.files import replacing
 from sgtb.kb import update as changes
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.build.merge_build import merge_kbs
+from sgtb.kb.check import CheckReport
 from sgtb.kb.check import check as check_all
 from sgtb.kb.export import export_lines
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
@@ -181,8 +182,13 @@ def check(kb: Kb, as_json: AsJson = False, quiet: Quiet = False) -> None:
 
     Example: sgtb kb check companies
     """
-    with StageProgress(quiet or as_json) as progress:
-        report = check_all(kb, progress)
+    try:
+        with StageProgress(quiet or as_json) as progress:
+            report = check_all(kb, progress)
+    except KnowledgeBaseError as error:  # so damaged that it cannot be opened
+        if not as_json:
+            raise
+        report = CheckReport((str(error),), entities=0, names=0, links=0)
     if as_json:
         print(json.dumps({"ok": report.ok, **asdict(report)}))
     elif report.ok:

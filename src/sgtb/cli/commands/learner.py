@@ -96,7 +96,7 @@ def train(
       sgtb learner train train.problems -o bsg.model --dev dev.problems
       sgtb learner train train.problems -o bibsg.model --plan bibsg
       sgtb learner train train.problems -o bsg.model --checkpoint state
-      sgtb learner train part1.problems part2.problems -o bsg.model --cluster local:2
+      sgtb learner train 1.problems 2.problems -o bsg.model --cluster local:2
     """
     check_output(output, checkpoint)
     model = StructuredGradientBoosting(

@@ -9,7 +9,7 @@ from sgtb.capacity.cost_model import GB, Cluster, Costs, measured
 from sgtb.capacity.workloads import ENGLISH_XML, WORKLOADS, Workload
 from sgtb.cli.linker_options import AsJson, print_json
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _WORKERS = (1, 4, 16, 64, 256)
 
 

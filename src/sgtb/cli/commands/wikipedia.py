@@ -29,9 +29,9 @@ from sgtb.wikipedia.download.dump_catalogue import (
     wiki_of,
 )
 from sgtb.wikipedia.download.http_file import ATTEMPTS
-from sgtb.wikipedia.download.job_folder import JobFolder, JobSettings, exclusive
+from sgtb.wikipedia.download.wiki_job import WikiJob, WikiJobSettings, exclusive
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
@@ -139,7 +139,7 @@ def wikipedia(
     given = {
         "pages": pages, "hold_out": hold_out, "red_links": red_links, "dump_dir": place or None
     }  # fmt: skip
-    job = JobFolder.read(folder)
+    job = WikiJob.read(folder)
     if job is not None:
         job.check(wiki, given)
     else:
@@ -149,13 +149,13 @@ def wikipedia(
             else find_files(language, dump_dir)
         )
         wanted = PAGES if pages is None else pages
-        settings = JobSettings(
+        settings = WikiJobSettings(
             dump_dir=place,
             pages=wanted,
             hold_out=share_for(wanted, dump.size) if hold_out is None else hold_out,
             red_links=red_links or 0,
         )
-        job = JobFolder(folder, dump, settings)
+        job = WikiJob(folder, dump, settings)
     options = StageOptions(workers or os.cpu_count() or 1, memory, threads, quiet)
     if job.remaining():
         _announce(job, options, mirror, yes)
@@ -172,7 +172,7 @@ def wikipedia(
     )
 
 
-def _announce(job: JobFolder, options: StageOptions, mirror: str, yes: bool) -> None:
+def _announce(job: WikiJob, options: StageOptions, mirror: str, yes: bool) -> None:
     """Say what the remaining stages take, and ask."""
     cluster = Cluster(workers=options.workers, cores=options.workers, memory=options.memory)
     costs = Costs.of(measured()["costs"])
@@ -192,7 +192,7 @@ def _announce(job: JobFolder, options: StageOptions, mirror: str, yes: bool) -> 
         raise SgtbError("not confirmed; nothing was downloaded or written. --yes does not ask")
 
 
-def _run(job: JobFolder, options: StageOptions, mirror: str, attempts: int) -> None:
+def _run(job: WikiJob, options: StageOptions, mirror: str, attempts: int) -> None:
     job.path.mkdir(parents=True, exist_ok=True)
     with exclusive(job.path):
         job.save()

@@ -10,7 +10,7 @@ from sgtb.cli.views.train_view import number_table
 
 if TYPE_CHECKING:
     from sgtb.capacity.cost_model import Estimate
-    from sgtb.wikipedia.download.job_folder import JobFolder
+    from sgtb.wikipedia.download.wiki_job import WikiJob
 
 
 def print_plan(
@@ -38,7 +38,7 @@ def print_plan(
         )
 
 
-def job_lines(job: "JobFolder", source: str, estimate: "Estimate", free: int) -> Iterator[str]:
+def job_lines(job: "WikiJob", source: str, estimate: "Estimate", free: int) -> Iterator[str]:
     """Yield what the remaining stages of a job take."""
     remaining = job.remaining()
     workers = estimate.cluster.workers

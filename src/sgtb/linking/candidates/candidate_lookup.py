@@ -38,13 +38,14 @@ from sgtb.linking.candidates.candidate_table import (
     runs,
     strongest,
 )
-from sgtb.linking.candidates.name_sharing import (
+from sgtb.linking.candidates.weak_names import (
+    TrainedNames,
+    WeakNames,
     abbreviations,
     longer_names,
     written_in_full,
     written_out,
 )
-from sgtb.linking.candidates.weak_names import TrainedNames, WeakNames
 from sgtb.linking.links import Found
 from sgtb.text.normalization import normal_name
 

@@ -23,7 +23,7 @@ from sgtb.core.sparse_matrix import group_of, share, unit
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.features.token_table import TextWords, TokenTable
+from sgtb.linking.features.contexts import TextWords, TokenTable
 
 REACH = 100
 """Tokens on either side that cohesion looks at."""

@@ -31,6 +31,8 @@ from sgtb.text.tokenization import touched_tokens
 
 _BUDGET = 6 << 20
 """Bytes of names that a finder knows the answer for before it starts anew."""
+_SMALL_BUDGET = 2 << 20
+"""The same for names in lower case."""
 VARIANT_PROBABILITY = 0.1
 """The link probability of names that are only variants, where it was not counted."""
 _SMALL_CANDIDATES = 8
@@ -58,7 +60,7 @@ class NameFinder:
         """Look up everything again; done by itself when the knowledge base was refreshed."""
         self._state = self.kb.state
         self._known: ByteCache[str, float | None] = ByteCache("link probabilities", _BUDGET)
-        self._small: ByteCache[str, bool] = ByteCache("lower-case names", _BUDGET)
+        self._small: ByteCache[str, bool] = ByteCache("lower-case names", _SMALL_BUDGET)
 
     def find(
         self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]
@@ -135,7 +137,7 @@ class NameFinder:
         found = small.get(name)
         if found is None:
             if small.is_full:
-                self._small = small = ByteCache("lower-case names", _BUDGET)
+                self._small = small = ByteCache("lower-case names", _SMALL_BUDGET)
             found = self._look_up_small(name)
             small.keep([(name, found)])
         return found

@@ -5,26 +5,26 @@ import pytest
 from sgtb.core.errors import SettingsError, SgtbError
 from sgtb.wikipedia.download.dump_catalogue import WikiDump
 from sgtb.wikipedia.download.http_file import RemoteFile
-from sgtb.wikipedia.download.job_folder import RESULTS, JobFolder, JobSettings, exclusive
+from sgtb.wikipedia.download.wiki_job import RESULTS, WikiJob, WikiJobSettings, exclusive
 
 FILES = tuple(RemoteFile("", name, 10, "0" * 40) for name in ("one.bz2", "two.bz2"))
 
 
 @pytest.fixture
 def job(tmp_path):
-    settings = JobSettings(dump_dir="", pages=800, hold_out=0.05)
-    job = JobFolder(tmp_path / "job", WikiDump("simplewiki", "20260101", FILES), settings)
+    settings = WikiJobSettings(dump_dir="", pages=800, hold_out=0.05)
+    job = WikiJob(tmp_path / "job", WikiDump("simplewiki", "20260101", FILES), settings)
     job.save()
     return job
 
 
 def test_another_run_finds_the_same_dump_and_settings(job):
-    again = JobFolder.read(job.path)
+    again = WikiJob.read(job.path)
     assert (again.dump, again.settings) == (job.dump, job.settings)
     again.check("simplewiki", {"pages": 800, "hold_out": None})
     with pytest.raises(SettingsError, match=r"begun with hold-out 0\.05, not 0\.1"):
         again.check("simplewiki", {"hold_out": 0.1})
-    assert JobFolder.read(job.path / "none") is None
+    assert WikiJob.read(job.path / "none") is None
 
 
 def test_stages_remain_after_the_last_result(job):
@@ -61,7 +61,7 @@ def test_missing_bytes_count_parts(job):
 def test_a_damaged_state_is_an_error(job, state):
     (job.path / "state.json").write_text(state)
     with pytest.raises(SgtbError, match=r"state\.json: not the state of a job"):
-        JobFolder.read(job.path)
+        WikiJob.read(job.path)
 
 
 def test_one_process_at_a_time(tmp_path):

@@ -38,7 +38,7 @@ RESULTS = {
 
 
 @dataclass(frozen=True)
-class JobSettings:
+class WikiJobSettings:
     """What a job makes; the same settings give the same linker.
 
     dump_dir  folder of files at hand; "": they are downloaded
@@ -52,17 +52,17 @@ class JobSettings:
     red_links: int = 0
 
 
-class JobFolder:
+class WikiJob:
     """A folder, its dump and its settings."""
 
-    def __init__(self, path: Path, dump: WikiDump, settings: JobSettings) -> None:
+    def __init__(self, path: Path, dump: WikiDump, settings: WikiJobSettings) -> None:
         self.path, self.dump, self.settings = path, dump, settings
         self.kb, self.model = path / "kb", path / "model.safetensors"
         self.checkpoint, self.test = path / "model.checkpoint", path / "test.jsonl"
         self.evaluation, self.linker = path / "evaluation.json", path / "linker"
 
     @classmethod
-    def read(cls, path: Path) -> "JobFolder | None":
+    def read(cls, path: Path) -> "WikiJob | None":
         """Read the state of an earlier run; None: there is none."""
         file = path / _STATE
         try:
@@ -71,7 +71,7 @@ class JobFolder:
                 raise ValueError(f"format {state['format']!r}")
             files = tuple(RemoteFile(url="", **one) for one in state["files"])
             dump = WikiDump(state["wiki"], state["date"], files)
-            return cls(path, dump, JobSettings(**state["settings"]))
+            return cls(path, dump, WikiJobSettings(**state["settings"]))
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError, RecursionError) as error:
