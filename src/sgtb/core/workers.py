@@ -118,7 +118,7 @@ def pool_error(pool: ProcessPoolExecutor | None, otherwise: str) -> SgtbError:
         else:
             before(kind, error, traceback)
 
-    sys.excepthook = print_line  # one line instead of a traceback, if nobody handles it
+    sys.excepthook = print_line  # one line instead of a traceback, if it is not handled
     script = getattr(sys.modules.get("__main__"), "__file__", None) or "the script"
     return MainGuardError(
         f"{script}: worker processes import it; put its calls under "

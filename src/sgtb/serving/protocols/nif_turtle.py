@@ -77,7 +77,7 @@ def read_contexts(
     """Read the contexts of a Turtle document, in order.
 
     limit    maximum number of statements
-    stopped  whether nobody waits for the result any more
+    stopped  whether the result is no longer needed
     """
     values = _values(text, limit, stopped)
     mentions: dict[str, list[tuple[str, Span]]] = {
