@@ -147,6 +147,17 @@ def test_unreadable_inputs_are_refused(tmp_path, data, message):
     assert str(path) in str(error.value)
 
 
+def test_damaged_pages_are_refused(tmp_path, table):
+    path = tmp_path / "in.parquet"
+    pq.write_table(table, path, compression="snappy")
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[:4] + bytes(footer - 4) + data[footer:])
+    with pytest.raises(JobError, match="in.parquet: damaged Parquet: ") as error:
+        list(items(path, 10**9))
+    assert "\n" not in str(error.value)
+
+
 def test_folders_and_tables_without_text_are_refused(tmp_path):
     with pytest.raises(JobError, match="a folder; name the files in it"):
         list(cut([str(tmp_path)]))
