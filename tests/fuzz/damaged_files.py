@@ -237,6 +237,7 @@ def _closing(linker: Linker) -> Linker:
 def run(target: Target, cases: range, seed: int) -> Counter[str]:
     """Run cases in children; return the outcomes. A child that dies is a finding."""
     outcomes: Counter[str] = Counter()
+    whole = {path: path.read_bytes() for path in target.files}
     first = cases.start
     while first < cases.stop:
         read, write = os.pipe()
@@ -244,7 +245,7 @@ def run(target: Target, cases: range, seed: int) -> Counter[str]:
         if child == 0:
             os.close(read)
             with open(write, "w", buffering=1) as pipe:
-                _cases(target, range(first, cases.stop), seed, pipe)
+                _cases(target, whole, range(first, cases.stop), seed, pipe)
             os._exit(0)
         os.close(write)
         with open(read) as pipe:
@@ -260,12 +261,13 @@ def run(target: Target, cases: range, seed: int) -> Counter[str]:
             print(f"{target.name}, case {first}: the process ended with {code}", flush=True)
             outcomes["wrong"] += 1
             first += 1
+            for path, data in whole.items():  # which it did not restore
+                path.write_bytes(data)
     return outcomes
 
 
-def _cases(target: Target, cases: range, seed: int, pipe: Any) -> None:
+def _cases(target: Target, whole: dict[Path, bytes], cases: range, seed: int, pipe: Any) -> None:
     warnings.simplefilter("ignore")
-    whole = {path: path.read_bytes() for path in target.files}
     target.use()  # what is imported on the way is not theirs
     for case in cases:
         rng = np.random.default_rng((seed, case))

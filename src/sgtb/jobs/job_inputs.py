@@ -227,6 +227,7 @@ def _cut_rows(name: str, file: BinaryIO, part_bytes: int) -> Iterator[Part]:
     names = metadata.schema.to_arrow_schema().names
     if "text" not in names:
         raise JobError(f'{name}: no column "text"; it has {", ".join(names)}')
+    _check_columns(metadata)
     begin, row = 0, 1
     for group in range(metadata.num_row_groups):
         start, stop = _range(metadata, begin)[0], _range(metadata, group)[1]
@@ -296,6 +297,31 @@ class _Shifted(io.RawIOBase):
         buffer[: len(found)] = found
         self._at += len(found)
         return len(found)
+
+
+class _NotReadError(Exception):
+    pass
+
+
+class _Unread(_Shifted):
+    """A file of any size of which nothing but its footer is read."""
+
+    @property
+    def _end(self) -> int:
+        return 1 << 62
+
+    def readinto(self, buffer: Any) -> int:
+        raise _NotReadError
+
+
+def _check_columns(metadata: Any) -> None:
+    """Raise for damaged columns of a footer, with which `row_group(i).column(j)` aborts.
+
+    Arrow looks at all of them before it reads.
+    """
+    source = pa.PythonFile(_Unread(memoryview(b""), 0), mode="r")
+    with suppress(_NotReadError, StopIteration):
+        next(pq.ParquetFile(source, metadata=metadata, pre_buffer=True).iter_batches(1))
 
 
 def _row_items(part: Part, data: bytes) -> Iterator[Item]:
