@@ -98,6 +98,18 @@ def test_entities_of_one_title_are_told_apart(capsys, monkeypatch):
     assert "(a chemist)" not in shown(alone, capsys, {"E1": "a chemist"}.get)
 
 
+def test_an_explanation_tells_entities_of_one_title_apart(tmp_path):
+    names = tmp_path / "towns.csv"
+    head, river = "id,name,type,popularity,description,links", "R,River,LOC,1,a river,T1|T2"
+    towns = "T1,Milltown,LOC,9,,R\nT2,Milltown,LOC,1,,R"
+    names.write_text(f"{head}\n{towns}\n{river}\n", "utf-8")
+    run("kb", "build", "list", names, "-o", tmp_path / "kb")
+    told = run("explain", "Milltown is by River.", "Milltown", "--kb", tmp_path / "kb").stdout
+    assert "Milltown: Milltown (T1), confidence" in told
+    assert "Milltown (T1) leads Milltown (T2) by" in told
+    assert told.count("Milltown (T2)") == 2, "in the table of candidates, too"
+
+
 def test_the_table_shows_nil_where_it_is_likelier_than_the_next(capsys):
     others = (Alternative("E1", "A", "PER", 0.6, 0.5), Alternative("E2", "B", "PER", 0.1, 0.5))
     link = Link(0, 1, "A", "E1", "A", "PER", 0.6, "exact", others, nil=0.3)
