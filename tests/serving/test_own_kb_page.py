@@ -161,3 +161,13 @@ def test_the_documentation_needs_no_other_host(visits, home, tmp_path):
     answer = httpx.post(f"{home}api/link", json=body)
     assert answer.status_code == 200
     page.screenshot(path=artifact(tmp_path, "docs.png"))
+
+
+def test_protocols_name_entities_by_the_prefix_of_the_knowledge_base(home):
+    fields = {"text": TEXT, "confidence": "0"}
+    answer = httpx.get(
+        f"{home}rest/annotate", params=fields, headers={"Accept": "application/json"}
+    )
+    addresses = [one["@URI"] for one in answer.json()["Resources"]]
+    assert "urn:sgtb:entity:R7" in addresses
+    assert all(address.startswith("urn:sgtb:entity:") for address in addresses)
