@@ -108,7 +108,7 @@ class Environment:
             raise KnowledgeBaseError(f"{path}: cannot be opened: {error.strerror}") from None
         try:
             _check_length(path, self.size())  # before a page is touched
-            self._inode = key_of(path.parent)[1:]
+            self.inode = key_of(path.parent)[1:]
             self.ids, self.names, self.words, self.rows = (
                 self.lmdb.open_db(name, create=False) for name in _DATABASES
             )
@@ -125,15 +125,6 @@ class Environment:
     def size(self) -> int:
         """Return the allocated size of the file in bytes."""
         return int((self.lmdb.info()["last_pgno"] + 1) * self.lmdb.stat()["psize"])
-
-    def check_length(self, needed: int) -> None:
-        """Raise if the file was truncated while it is open; another one may have its path."""
-        try:
-            status = os.stat(self.path)
-        except OSError:
-            return
-        if (status.st_dev, status.st_ino) == self._inode:
-            _check_length(self.path, needed)
 
     def state(self, transaction: lmdb.Transaction) -> State:
         """Return the state of a transaction."""
