@@ -7,7 +7,8 @@ import typer
 
 from sgtb.capacity.cost_model import GB, Cluster, Costs, measured
 from sgtb.capacity.workloads import ENGLISH_XML, WORKLOADS, Workload
-from sgtb.cli.linker_options import AsJson, print_json
+from sgtb.cli import options
+from sgtb.cli.linker_options import print_json
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _WORKERS = (1, 4, 16, 64, 256)
@@ -55,7 +56,7 @@ def plan(
     download: Annotated[
         float, typer.Option(min=0.001, metavar="MB/S", help="Download from a dump server.")
     ] = Cluster.download,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Predict hours, core-hours, disk and memory of a large job.
 

@@ -9,7 +9,8 @@ import typer
 
 from sgtb.capacity.cost_model import Cluster, Costs, measured, wikipedia_cost
 from sgtb.capacity.workloads import PAGES
-from sgtb.cli.linker_options import AsJson, Quiet, print_json
+from sgtb.cli import options
+from sgtb.cli.linker_options import print_json
 from sgtb.cli.train_input import say
 from sgtb.cli.views.plan_view import job_lines
 from sgtb.cli.views.progress_views import StageProgress
@@ -109,9 +110,7 @@ def wikipedia(
             help="Processes for reading dumps.",
         ),
     ] = None,
-    memory: Annotated[
-        int, typer.Option(min=256, help="Memory of the build in MB, besides that of the programs.")
-    ] = 1024,
+    memory: options.Memory = 1024,
     threads: Annotated[
         int | None, typer.Option(min=1, show_default="number of cores", help="Training threads.")
     ] = None,
@@ -119,8 +118,8 @@ def wikipedia(
         int,
         typer.Option(min=1, help="Attempts in a row without a new byte before a download fails."),
     ] = ATTEMPTS,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Make a linker of a Wikipedia: download a dump, build, train, evaluate, pack.
 

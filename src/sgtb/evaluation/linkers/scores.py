@@ -126,7 +126,7 @@ class SetScores(Generic[S]):
     mentions   all of them
     known      those whose gold the knowledge base has
     unknown    those whose gold is an entity that it lacks
-    nil        those whose annotation says that nothing is meant
+    nil        those annotated as NIL
     systems    scores by the name of the system, in the order in which they were given
     """
 
