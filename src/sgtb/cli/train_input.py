@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sgtb.cli.views.progress_views import counted
 from sgtb.core.errors import ModelFileError, ProblemsError
 from sgtb.core.intervals import FEW_MENTIONS, wilson_interval
 from sgtb.core.records import Document
@@ -162,8 +163,8 @@ def _warn_of_few(n: int, quiet: bool) -> None:
     if 0 < n < FEW_MENTIONS:
         low, high = wilson_interval(round(0.9 * n), n)
         say(
-            f"warning: dev has {n} mention{'' if n == 1 else 's'} with a known entity, too few to "
-            f"choose by: 90 % right may be {low:.0%} to {high:.0%}; the simpler settings are kept",
+            f"warning: dev has {counted(n, 'mention')} with a known entity, too few to choose by: "
+            f"90 % right may be {low:.0%} to {high:.0%}; the simpler settings are kept",
             quiet,
         )
 
