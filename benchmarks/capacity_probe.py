@@ -72,8 +72,7 @@ def build(dump: str, place: str, workers: str) -> dict[str, Any]:
 def train(dump: str, place: str, pages: str, model: str, texts: str) -> dict[str, Any]:
     """Read held-out pages, and train a linker on their links; write the texts of some."""
     from sgtb.cli.commands.train import grow, prepare_given
-    from sgtb.cli.train_input import from_links
-    from sgtb.cli.train_options import TrainingOptions
+    from sgtb.cli.train_input import TrainingOptions, from_links
     from sgtb.core.progress import silent
     from sgtb.kb.knowledge_base import KnowledgeBase
 

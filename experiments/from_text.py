@@ -17,8 +17,7 @@ from experiments.aida_data import Say, silent
 from experiments.kb_cache import LIST_CODE, cached_kb, fingerprint
 from experiments.starter_data import read_starter
 from sgtb.cli.commands.train import grow, prepare_given
-from sgtb.cli.train_input import from_files
-from sgtb.cli.train_options import TrainingOptions
+from sgtb.cli.train_input import TrainingOptions, from_files
 from sgtb.core.errors import CorpusError, ModelFileError
 from sgtb.core.progress import Progress
 from sgtb.evaluation.linkers import (

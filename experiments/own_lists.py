@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.aida_data import Say, silent
 from experiments.from_text import CACHE, SYSTEM, TextTest, open_linker
-from sgtb.cli.train_options import TrainingOptions
+from sgtb.cli.train_input import TrainingOptions
 from sgtb.core.files import write_whole
 from sgtb.core.progress import Progress
 from sgtb.evaluation.linkers import SetScores, SystemScores, data_sets, evaluate_linkers

@@ -1,10 +1,10 @@
-"""Training documents from files or a dump, and what training commands print about them."""
+"""Training documents from files or a dump, and the settings of training commands."""
 
 import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from sgtb.formats.registry import read_documents
 
 if TYPE_CHECKING:
     from sgtb.kb.knowledge_base import KnowledgeBase
-    from sgtb.linking.training.linker_training import Fit
+    from sgtb.linking.training.linker_training import Fit, LinkerTraining
     from sgtb.linking.training.training_data import TrainingData
     from sgtb.text.word_vectors import WordVectors
 
@@ -38,6 +38,50 @@ class TrainingInput:
     dev: "TrainingData"
     origin: dict[str, Any]
     test: tuple[Document, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """Options of training; None: chosen by the size of the data."""
+
+    plan: str = "bsg"
+    beam: int = 4
+    depth: int | None = None
+    eta: float | None = None
+    trees: int | None = None
+    min_leaf: int | None = None
+    folds: int | None = None
+    without: tuple[str, ...] = ()
+    nil_rule: str = "auto"
+    nil_precision: float | None = None
+    hidden: float | None = None
+    fuzzy: bool | None = None
+    seed: int = 0
+    threads: int | None = None
+
+    def settings(self, given: TrainingInput) -> "LinkerTraining":
+        """Return the settings for the data."""
+        from sgtb.boosting.search.beam import SearchPlan
+        from sgtb.linking.training.training_data import settings_for
+
+        n_dev = given.dev.n_known
+        base = settings_for(given.train.n_known, len(given.train.documents), n_dev)
+        trees = _stated(depth=self.depth, learning_rate=self.eta, min_leaf=self.min_leaf)
+        own = _stated(
+            folds=self.folds, nil_precision=self.nil_precision, hidden=self.hidden, fuzzy=self.fuzzy
+        )
+        return replace(
+            base,
+            plan=SearchPlan(self.plan, self.beam),  # type: ignore[arg-type]  # checked by SearchPlan
+            trees=replace(base.trees, **trees),
+            training=replace(
+                base.training, threads=self.threads, seed=self.seed, **_stated(n_trees=self.trees)
+            ),
+            without=self.without,
+            nil=self.nil_rule,  # type: ignore[arg-type]  # checked by LinkerTraining
+            seed=self.seed,
+            **own,
+        )
 
 
 @contextmanager
@@ -191,3 +235,7 @@ def _with_counts(
         "mentions": {"train": train.n_mentions, "dev": dev.n_mentions},
         "knowledge base": kb.state.fingerprint,
     }
+
+
+def _stated(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

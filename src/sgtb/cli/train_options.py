@@ -1,16 +1,11 @@
-"""Options of training commands and of annotated documents, and the settings they choose."""
+"""Options of training commands and of annotated documents."""
 
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from sgtb.formats.registry import FORMATS
-
-if TYPE_CHECKING:
-    from sgtb.cli.train_input import TrainingInput
-    from sgtb.linking.training.linker_training import LinkerTraining
 
 
 def checked_format(name: str | None) -> str | None:
@@ -111,51 +106,3 @@ Cluster = Annotated[
         "scheduler file. The result is the same.",
     ),
 ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """Options of training; None: chosen by the size of the data."""
-
-    plan: str = "bsg"
-    beam: int = 4
-    depth: int | None = None
-    eta: float | None = None
-    trees: int | None = None
-    min_leaf: int | None = None
-    folds: int | None = None
-    without: tuple[str, ...] = ()
-    nil_rule: str = "auto"
-    nil_precision: float | None = None
-    hidden: float | None = None
-    fuzzy: bool | None = None
-    seed: int = 0
-    threads: int | None = None
-
-    def settings(self, given: "TrainingInput") -> "LinkerTraining":
-        """Return the settings for the data."""
-        from sgtb.boosting.search.beam import SearchPlan
-        from sgtb.linking.training.training_data import settings_for
-
-        n_dev = given.dev.n_known
-        base = settings_for(given.train.n_known, len(given.train.documents), n_dev)
-        trees = _stated(depth=self.depth, learning_rate=self.eta, min_leaf=self.min_leaf)
-        own = _stated(
-            folds=self.folds, nil_precision=self.nil_precision, hidden=self.hidden, fuzzy=self.fuzzy
-        )
-        return replace(
-            base,
-            plan=SearchPlan(self.plan, self.beam),  # type: ignore[arg-type]  # checked by SearchPlan
-            trees=replace(base.trees, **trees),
-            training=replace(
-                base.training, threads=self.threads, seed=self.seed, **_stated(n_trees=self.trees)
-            ),
-            without=self.without,
-            nil=self.nil_rule,  # type: ignore[arg-type]  # checked by LinkerTraining
-            seed=self.seed,
-            **own,
-        )
-
-
-def _stated(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}

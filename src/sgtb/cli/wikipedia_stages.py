@@ -5,8 +5,7 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sgtb.cli.train_input import from_links, say
-from sgtb.cli.train_options import TrainingOptions
+from sgtb.cli.train_input import TrainingOptions, from_links, say
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import DumpError, import_extra
 from sgtb.core.files import write_whole

@@ -13,6 +13,7 @@ from sgtb.cli.document_errors import handler_for, print_skipped
 from sgtb.cli.linker_options import print_json
 from sgtb.cli.train_input import (
     TrainingInput,
+    TrainingOptions,
     check_output,
     fit_on,
     from_files,
@@ -141,7 +142,7 @@ def train(
     begin = time.perf_counter()
     _check_options(kb, train, from_dump, build_kb, write_test)
     check_output(output, checkpoint, write_test, page)
-    wanted = train_options.TrainingOptions(
+    wanted = TrainingOptions(
         plan=plan, beam=beam, depth=depth, eta=eta, trees=trees, min_leaf=min_leaf, folds=folds,
         without=tuple(without or ()), nil_rule=nil_rule, nil_precision=nil_precision,
         hidden=hidden, fuzzy=fuzzy, seed=seed, threads=threads,

@@ -12,7 +12,7 @@ from sgtb.cli import options, train_options
 from sgtb.cli.commands.train import grow, prepare_given, report
 from sgtb.cli.document_errors import handler_for, print_skipped
 from sgtb.cli.linker_options import print_json
-from sgtb.cli.train_input import check_output, from_files, say
+from sgtb.cli.train_input import TrainingOptions, check_output, from_files, say
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.cli.views.train_view import choice_line, outcome_line, print_model, print_trials
 
@@ -77,7 +77,7 @@ def tune(
     seconds = seconds_of(budget)
     state = output.with_name(f"{output.name}.trials.jsonl") if state is None else state
     check_output(output, state)
-    wanted = train_options.TrainingOptions(
+    wanted = TrainingOptions(
         min_leaf=min_leaf, folds=folds, without=tuple(without or ()), nil_precision=nil_precision,
         seed=seed, threads=threads,
     )  # fmt: skip
