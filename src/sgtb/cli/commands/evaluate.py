@@ -19,7 +19,7 @@ from sgtb.starter import STARTER
 
 if TYPE_CHECKING:
     from sgtb.core.records import Document
-    from sgtb.evaluation.linkers import EndToEndScores, Evaluation, SystemScores
+    from sgtb.evaluation.linkers import Evaluation, SystemScores
     from sgtb.linking.link_options import LinkerSettings
     from sgtb.linking.linker import Linker
 
@@ -139,19 +139,12 @@ def evaluate(
         first = next(iter(linkers.values()))
         evaluated = EvaluationSettings(samples=samples)
         added = baselines_of(first.kb) if baselines else ()
-        if from_text:
-            with StageProgress(quiet) as progress, _finished(as_json, _print_end_to_end):
-                texts = evaluate_end_to_end(
-                    linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress
-                )
-            _print_end_to_end(texts, as_json)
-            return
-        with StageProgress(quiet) as progress, _finished(as_json, _print_scores):
-            found = evaluate_linkers(
-                linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress
-            )
-        _print_scores(found, as_json)
-        _draw(found, figure, nil_figure)
+        run: Callable[..., Any] = evaluate_end_to_end if from_text else evaluate_linkers
+        with StageProgress(quiet) as progress, _finished(as_json, from_text):
+            found = run(linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress)
+        _print_scores(found, as_json, from_text)
+        if not from_text:
+            _draw(found, figure, nil_figure)
         if errors is not None:
             _write_errors(errors, linkers, sets, found, max_errors, jobs)
     finally:
@@ -168,7 +161,7 @@ def _refuse(why: str, given: "Mapping[str, object]") -> None:
 
 
 @contextmanager
-def _finished(as_json: bool, show: "Callable[[Evaluation[Any], bool], None]") -> Iterator[None]:
+def _finished(as_json: bool, from_text: bool) -> Iterator[None]:
     """Print the scores on the other data sets if one cannot be read to its end."""
     from sgtb.evaluation.linkers import IncompleteEvaluationError
 
@@ -176,26 +169,21 @@ def _finished(as_json: bool, show: "Callable[[Evaluation[Any], bool], None]") ->
         yield
     except IncompleteEvaluationError as error:
         if error.finished.sets:
-            show(error.finished, as_json)
+            _print_scores(error.finished, as_json, from_text)
         raise
 
 
-def _print_scores(found: "Evaluation[SystemScores]", as_json: bool) -> None:
+def _print_scores(found: "Evaluation[Any]", as_json: bool, from_text: bool) -> None:
     if as_json:
         print_json(found.to_dict())
+    elif from_text:
+        from sgtb.cli.views.end_to_end_view import print_end_to_end
+
+        print_end_to_end(found)
     else:
         from sgtb.cli.views.evaluate_view import print_evaluation
 
         print_evaluation(found)
-
-
-def _print_end_to_end(found: "Evaluation[EndToEndScores]", as_json: bool) -> None:
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        from sgtb.cli.views.end_to_end_view import print_end_to_end
-
-        print_end_to_end(found)
 
 
 def _open(models: list[Path], kb: Path | None, settings: "LinkerSettings") -> dict[str, "Linker"]:

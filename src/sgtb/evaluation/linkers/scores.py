@@ -198,7 +198,7 @@ def complete(found: Evaluation[S], failed: Mapping[str, CorpusError]) -> Evaluat
 
 
 def number(value: float) -> float | None:
-    """Return a number as plain data has it: six decimals, None for what is none."""
+    """Return a number with six decimals for plain data; None if it is not finite."""
     return round(float(value), 6) if math.isfinite(value) else None
 
 
