@@ -21,17 +21,17 @@ def existing_model(value: Any) -> Any:
     return value
 
 
-def new_file(metavar: str, help: str, *names: str) -> Any:
+def output_file(metavar: str, help: str, *names: str) -> Any:
     """Return the option of a file to write."""
     return typer.Option(*names, metavar=metavar, dir_okay=False, help=help)
 
 
-def old_file(metavar: str | None, help: str, *names: str) -> Any:
+def input_file(metavar: str | None, help: str, *names: str) -> Any:
     """Return the option of a file, or of several files, to read."""
     return typer.Option(*names, metavar=metavar, exists=True, dir_okay=False, help=help)
 
 
-def read_file(metavar: str, help: str) -> Any:
+def input_argument(metavar: str, help: str) -> Any:
     """Return the argument of a file, or of several files, to read."""
     return typer.Argument(metavar=metavar, exists=True, dir_okay=False, help=help)
 
@@ -105,7 +105,7 @@ Out = Annotated[
 ]  # fmt: skip
 ListFile = Annotated[
     Path,
-    read_file("FILE", "JSON Lines, CSV or Excel; plain or compressed (gzip, bzip2, xz)."),
+    input_argument("FILE", "JSON Lines, CSV or Excel; plain or compressed (gzip, bzip2, xz)."),
 ]
 Sheet = Annotated[
     str | None,
@@ -116,7 +116,7 @@ SkipLinks = Annotated[
 ]
 Variants = Annotated[
     Path | None,
-    old_file(
+    input_file(
         "FILE",
         "Own rules for variants of names: type or *, pattern and replacement, separated by tabs.",
     ),

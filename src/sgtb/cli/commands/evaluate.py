@@ -73,18 +73,18 @@ def evaluate(
     jobs: options.Processes = 1,
     errors: Annotated[
         Path | None,
-        options.new_file("FILE.html", "Write an HTML page of the errors with reasons."),
+        options.output_file("FILE.html", "Write an HTML page of the errors with reasons."),
     ] = None,
     max_errors: Annotated[
         int,
         typer.Option(metavar="N", min=1, help="Errors on that page per model and data set."),
     ] = 500,
     figure: Annotated[
-        Path | None, options.new_file("FILE.png", "Plot the calibration of confidences.")
+        Path | None, options.output_file("FILE.png", "Plot the calibration of confidences.")
     ] = None,
     nil_figure: Annotated[
         Path | None,
-        options.new_file("FILE.png", "Plot precision and recall of NIL over thresholds."),
+        options.output_file("FILE.png", "Plot precision and recall of NIL over thresholds."),
     ] = None,
     samples: Annotated[
         int, typer.Option(metavar="N", min=39, help="Bootstrap samples per interval.")

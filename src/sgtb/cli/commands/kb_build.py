@@ -104,20 +104,20 @@ def build_from_pprforned(
 def build_from_wiki(
     dumps: Annotated[
         list[Path],
-        options.read_file("DUMP…", "XML dumps: plain, gzip, bzip2 or multistream bzip2."),
+        options.input_argument("DUMP…", "XML dumps: plain, gzip, bzip2 or multistream bzip2."),
     ],
     out: options.Out,
     workers: options.Workers = 1,
     memory: options.Memory = 1024,
     pageviews: Annotated[
-        list[Path] | None, options.old_file(None, "Wikimedia page views, for popularity.")
+        list[Path] | None, options.input_file(None, "Wikimedia page views, for popularity.")
     ] = None,
     types: Annotated[
-        Path | None, options.old_file(None, "Types, tab-separated: title, PER|ORG|LOC|MISC.")
+        Path | None, options.input_file(None, "Types, tab-separated: title, PER|ORG|LOC|MISC.")
     ] = None,
     prior: Annotated[
         list[Path] | None,
-        options.old_file(None, "Further names, tab-separated: name, title, count."),
+        options.input_file(None, "Further names, tab-separated: name, title, count."),
     ] = None,
     vectors: Annotated[
         str, typer.Option(metavar="none|train|FILE", help="Word and entity vectors.")
@@ -180,7 +180,7 @@ def build_from_wiki(
 def build_from_pages(
     files: Annotated[
         list[Path],
-        options.read_file("FILE…", "JSON Lines, plain or packed with gzip, bzip2 or xz."),
+        options.input_argument("FILE…", "JSON Lines, plain or packed with gzip, bzip2 or xz."),
     ],
     out: options.Out,
     ids: Annotated[

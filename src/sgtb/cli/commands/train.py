@@ -46,7 +46,7 @@ def train(
     dev: train_options.DevFiles = None,
     from_dump: Annotated[
         list[Path] | None,
-        options.old_file(
+        options.input_file(
             "DUMP",
             "Train on the links of a Wikipedia dump instead of annotated documents.",
             "--from-links",
@@ -81,7 +81,7 @@ def train(
     workers: Annotated[int, typer.Option(min=1, max=256, help="Processes for reading dumps.")] = 1,
     write_test: Annotated[
         Path | None,
-        options.new_file(
+        options.output_file(
             "FILE",
             "With --from-links: write the test pages as JSON Lines, for `sgtb evaluate`.",
         ),
@@ -111,14 +111,14 @@ def train(
     threads: train_options.Threads = None,
     checkpoint: Annotated[
         Path | None,
-        options.new_file(
+        options.output_file(
             "FILE", "Save progress in this file; an interrupted training continues from it."
         ),
     ] = None,
     cluster: train_options.Cluster = None,
     page: Annotated[
         Path | None,
-        options.new_file(
+        options.output_file(
             "FILE.html",
             "Write a self-contained page: curves, calibration, importance of feature groups and "
             "the worst dev documents.",
