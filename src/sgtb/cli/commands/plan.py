@@ -26,7 +26,7 @@ def plan(
     ] = None,
     xml_gb: Annotated[
         float | None,
-        typer.Option("--xml-gb", min=0.0, help="A dump of this many GB of XML, by `wikipedia`."),
+        typer.Option(min=0.0, help="A dump of this many GB of XML, by `wikipedia`."),
     ] = None,
     entities: Annotated[
         int | None, typer.Option(min=1, help="A list of entities, by `kb build list`.")
@@ -36,7 +36,6 @@ def plan(
     kb_xml_gb: Annotated[
         float,
         typer.Option(
-            "--kb-xml-gb",
             min=0.0,
             help="GB of XML that the knowledge base for linking is made of.",
         ),

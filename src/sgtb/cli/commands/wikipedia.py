@@ -57,16 +57,14 @@ def wikipedia(
         ),
     ] = None,
     mirror: Annotated[
-        str, typer.Option("--mirror", metavar="URL", help="Base address of a dump server.")
+        str, typer.Option(metavar="URL", help="Base address of a dump server.")
     ] = MIRROR,
     dump_dir: Annotated[
         Path | None,
         typer.Option(
-            "--dump-dir",
             metavar="DIR",
             exists=True,
             file_okay=False,
-            show_default=False,
             help="Use the dump files in this folder; nothing is downloaded.",
         ),
     ] = None,
@@ -74,7 +72,6 @@ def wikipedia(
     pages: Annotated[
         int | None,
         typer.Option(
-            "--pages",
             min=3,
             show_default=str(PAGES),
             help="Maximum number of held-out pages for training and testing.",
@@ -83,7 +80,6 @@ def wikipedia(
     hold_out: Annotated[
         float | None,
         typer.Option(
-            "--hold-out",
             metavar="SHARE",
             min=0.001,
             max=0.9,
@@ -94,7 +90,6 @@ def wikipedia(
     red_links: Annotated[
         int | None,
         typer.Option(
-            "--red-links",
             min=0,
             show_default="0",
             help="Titles without a page become entities if this many pages link them; 0: never.",
@@ -103,7 +98,6 @@ def wikipedia(
     workers: Annotated[
         int | None,
         typer.Option(
-            "--workers",
             min=1,
             max=256,
             show_default="number of cores",
