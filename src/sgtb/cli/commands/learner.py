@@ -46,10 +46,6 @@ CheckEvery = Annotated[int, typer.Option(help="Trees between two evaluations.")]
 Patience = Annotated[
     int | None, typer.Option(help="Stop after this many evaluations without a better dev accuracy.")
 ]
-Threads = Annotated[
-    int | None,
-    typer.Option(help="Number of threads. Default: all cores. The result does not depend on it."),
-]
 ModelFile = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
 ProblemsFile = Annotated[Path, typer.Argument(help="A problems file.", show_default=False)]
 
@@ -79,7 +75,7 @@ def train(
     seed: Annotated[int, typer.Option(help="Random seed.")] = _TRAINING.seed,
     check_every: CheckEvery = _TRAINING.check_every,
     patience: Patience = _TRAINING.patience,
-    threads: Threads = None,
+    threads: train_options.Threads = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Save progress in this file; an interrupted training continues from it."),
