@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgtb.cli.views.progress_views import counted
+from sgtb.cli.views.progress_views import StageProgress, counted
 from sgtb.core.errors import ModelFileError, ProblemsError
 from sgtb.core.intervals import FEW_MENTIONS, wilson_interval
 from sgtb.core.records import Document
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sgtb.linking.training.linker_training import Fit, LinkerTraining
     from sgtb.linking.training.training_data import TrainingData
     from sgtb.text.word_vectors import WordVectors
+    from sgtb.wikipedia.build.build_settings import WikiSettings
 
 
 _MAX_NAMED = 5
@@ -150,6 +151,21 @@ def from_files(
         "dev": [path.name for path in dev] if dev else dev_origin,
     }
     return print_counts(TrainingInput(given[0], given[1], _with_counts(origin, given, kb)), quiet)
+
+
+def build_held_out(
+    dumps: Sequence[Path], place: Path, settings: "WikiSettings", quiet: bool
+) -> None:
+    """Build a knowledge base from dumps, of which some pages are held out for training."""
+    from sgtb.wikipedia.build.dump_build import build_wiki
+
+    with StageProgress(quiet) as progress:
+        built = build_wiki(dumps, place, settings, progress)
+    say(
+        f"{place}: {built.entities:,} entities, {built.names.names:,} names, "
+        f"{built.entity_links:,} links; {built.held_out:,} pages held out",
+        quiet,
+    )
 
 
 def from_links(

@@ -14,6 +14,7 @@ from sgtb.cli.linker_options import print_json
 from sgtb.cli.train_input import (
     TrainingInput,
     TrainingOptions,
+    build_held_out,
     check_output,
     fit_on,
     from_files,
@@ -150,7 +151,12 @@ def train(
     from sgtb.kb.knowledge_base import KnowledgeBase
 
     if from_dump and build_kb is not None:
-        _build(from_dump, build_kb, hold_out, red_links, workers, quiet)
+        from sgtb.wikipedia.build.build_settings import WikiSettings
+        from sgtb.wikipedia.build.hold_out import HoldOut
+
+        held_out = HoldOut(hold_out)
+        build = WikiSettings(workers=workers, red_links=red_links, hold_out=held_out)
+        build_held_out(from_dump, build_kb, build, quiet)
     place = build_kb if kb is None else kb
     assert place is not None, "see _check_options"
     with KnowledgeBase.open(place) as opened:
@@ -276,23 +282,6 @@ def _check_options(
         raise typer.BadParameter("give --kb; with --from-links, --kb or --build-kb")
     if not from_dump and (build_kb is not None or write_test is not None):
         raise typer.BadParameter("--build-kb and --write-test need --from-links")
-
-
-def _build(
-    dumps: list[Path], place: Path, hold_out: float, red_links: int, workers: int, quiet: bool
-) -> None:
-    from sgtb.wikipedia.build.build_settings import WikiSettings
-    from sgtb.wikipedia.build.dump_build import build_wiki
-    from sgtb.wikipedia.build.hold_out import HoldOut
-
-    settings = WikiSettings(workers=workers, red_links=red_links, hold_out=HoldOut(hold_out))
-    with StageProgress(quiet) as progress:
-        built = build_wiki(dumps, place, settings, progress)
-    say(
-        f"{place}: {built.entities:,} entities, {built.names.names:,} names, "
-        f"{built.entity_links:,} links; {built.held_out:,} pages held out",
-        quiet,
-    )
 
 
 def _advise(given: TrainingInput, red_links: int, quiet: bool) -> None:
