@@ -95,7 +95,10 @@ class State:
 
 
 class Environment:
-    """An open names.mdb with its databases."""
+    """An open names.mdb with its databases.
+
+    inode  device and number of the file
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -234,11 +237,15 @@ def _reserve_lock(path: Path) -> None:
 
 def _check_length(path: Path, needed: int) -> None:
     """Refuse a truncated file: access to missing pages would kill the process."""
-    if path.stat().st_size < needed:
-        raise KnowledgeBaseError(
-            f"{path}: truncated: {path.stat().st_size:,} bytes instead of {needed:,}; build the "
-            "knowledge base again"
-        )
+    if (size := path.stat().st_size) < needed:
+        raise truncated(path, size, needed)
+
+
+def truncated(path: Path, size: int, needed: int) -> KnowledgeBaseError:
+    """Return the error of a file that lacks its end."""
+    return KnowledgeBaseError(
+        f"{path}: truncated: {size:,} bytes instead of {needed:,}; build the knowledge base again"
+    )
 
 
 def _unreadable(path: Path, error: lmdb.Error) -> KnowledgeBaseError:

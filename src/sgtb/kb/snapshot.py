@@ -17,7 +17,7 @@ from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import environment
 from sgtb.kb.block_sums import check_sums
 from sgtb.kb.columns import column_path, map_column, pack_header
-from sgtb.kb.environment import Environment, State
+from sgtb.kb.environment import Environment, State, truncated
 from sgtb.kb.fuzzy_index import FuzzyIndex
 from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, HEADER, PATCH, ROW, item_size
@@ -25,7 +25,6 @@ from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, HEADER, PATCH, ROW, item_size
 _MAPS = Path("/proc/self/maps")
 _ATTEMPTS = 10
 """Attempts, as builds may replace the data while they are opened."""
-_TRUNCATED = "it was truncated while it is open"
 
 
 class Snapshot(NamedTuple):
@@ -54,7 +53,8 @@ class Snapshot(NamedTuple):
         """
         for name, file, header in self.mapped:
             if file.size() < len(file):
-                raise damaged(column_path(self.folder, name), _TRUNCATED)
+                path = column_path(self.folder, name)
+                raise damaged(path, "it was truncated while it is open")
             if file[: HEADER.size] != header:
                 path = column_path(self.folder, name)
                 raise damaged(path, "it was overwritten while it is open")
@@ -62,10 +62,9 @@ class Snapshot(NamedTuple):
         try:
             status = os.stat(path)
         except OSError:
-            return
-        # Another file may have its path.
-        if (status.st_dev, status.st_ino) == self.tables.inode and status.st_size < self.size:
-            raise damaged(path, _TRUNCATED)
+            return  # the file is open, though its path is gone
+        if status.st_size < self.size and (status.st_dev, status.st_ino) == self.tables.inode:
+            raise truncated(path, status.st_size, self.size)
 
     def release_pages(self) -> None:
         """Release the memory-mapped pages of all files.
