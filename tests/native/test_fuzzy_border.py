@@ -142,7 +142,8 @@ def build_arguments():
     return SimpleNamespace(
         names=SimpleNamespace(text=index.text, offsets=index.offsets),
         first=0, last=len(NAMES), weight=index.weight, starts=index.starts,
-        next=index.starts[:-1].copy(), postings=np.zeros_like(index.postings), norm=np.zeros_like(index.norm),
+        next=index.starts[:-1].copy(), postings=np.zeros_like(index.postings),
+        norm=np.zeros_like(index.norm),
     )  # fmt: skip
 
 

@@ -38,23 +38,24 @@ nb::list tuples_of(const std::vector<Span>& spans) {
     return out;
 }
 
-// Call `add` with each line of at most `max_line` bytes; it returns whether the line is plain and
-// continues the batch that `begin` has begun.
-template <class Begin, class Add>
-std::vector<Span> read_spans(Bytes block, int64_t max_line, Begin begin, Add add) {
+// Divide a block into spans, each with a batch. `add` adds a line to a batch if it is plain; lines
+// of more than `max_line` bytes are for Python.
+template <class Batch, class Add>
+std::vector<Span> read_spans(Bytes block, int64_t max_line, std::vector<Batch>& batches, Add add) {
     std::vector<Span> spans;
-    bool open = false;
+    bool open = false;  // the last span has plain lines
     const char* const data = reinterpret_cast<const char*>(block.data());
     for (int64_t at = 0; at < block.size();) {
         const void* found = std::memchr(data + at, '\n', block.size() - at);
         const int64_t end = found ? static_cast<const char*>(found) - data + 1 : block.size();
-        const std::string_view line(data + at, end - at);
-        if (!open) begin();
-        const bool plain = end - at <= max_line && add(line);
-        if (plain && open) {
+        if (!open) batches.emplace_back();
+        const bool plain =
+            end - at <= max_line && add(std::string_view(data + at, end - at), batches.back());
+        if (open && plain) {
             spans.back().end = end;
             ++spans.back().lines;
         } else {
+            if (open) batches.emplace_back();
             spans.push_back({at, end, plain});
         }
         open = plain;
@@ -100,15 +101,10 @@ ScannedBlock* scan_entity_lines(const NameForms* forms, Bytes block, int64_t max
     auto out = std::make_unique<ScannedBlock>();
     PlainLine line;
     out->spans = read_spans(
-        block, max_line, [&] { out->batches.emplace_back(); },
-        [&](std::string_view text) {
-            if (!read_plain_line(*forms, text, line)) {
-                if (!out->batches.back().ids.empty()) out->batches.emplace_back();
-                return false;
-            }
-            out->batches.back().ids.emplace_back(line.id);
-            for (const PlainAlias& alias : line.aliases)
-                out->batches.back().sources.number(alias.source);
+        block, max_line, out->batches, [&](std::string_view text, ScannedBatch& batch) {
+            if (!read_plain_line(*forms, text, line)) return false;
+            batch.ids.emplace_back(line.id);
+            for (const PlainAlias& alias : line.aliases) batch.sources.number(alias.source);
             return true;
         });
     return out.release();
@@ -199,7 +195,7 @@ struct PackedBatch {
     std::string names;  // records of names, a run
     std::string ids;    // records of ids, a run
     Vocabulary types;   // names of types as written
-    std::vector<int32_t> sizes;             // [entities, 4] of the parts of the text
+    std::vector<int32_t> sizes;  // [entities, 4] of the parts of the text
     std::vector<float> popularity;
     std::vector<int32_t> type, in_links, out_links, n_links;
     std::vector<int32_t> links;  // of all entities, ascending
@@ -239,18 +235,15 @@ struct Packing {
 
 class BlockPacker {
 public:
-    explicit BlockPacker(const Packing& packing)
-        : packing_(packing), maker_(packing.maker ? std::make_unique<VariantMaker>(*packing.maker) : nullptr) {}
+    explicit BlockPacker(const Packing& packing) : packing_(packing) {
+        if (packing.maker) maker_ = std::make_unique<VariantMaker>(*packing.maker);
+    }
 
     PackedBlock* pack(Bytes block, int64_t max_line) {
         auto out = std::make_unique<PackedBlock>();
         out->spans = read_spans(
-            block, max_line, [&] { out->batches.emplace_back(); },
-            [&](std::string_view text) {
-                if (add(text, out->batches.back())) return true;
-                if (!out->batches.back().n_links.empty()) out->batches.emplace_back();
-                return false;
-            });
+            block, max_line, out->batches,
+            [&](std::string_view text, PackedBatch& batch) { return add(text, batch); });
         return out.release();
     }
 

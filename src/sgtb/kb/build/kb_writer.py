@@ -148,9 +148,7 @@ class KbWriter:
         self._aliases += count
         self._count += 1
 
-    def packing(
-        self, numbers: Any, sources: Mapping[str, int], named: bool, skips: bool
-    ) -> Any:
+    def packing(self, numbers: Any, sources: Mapping[str, int], named: bool, skips: bool) -> Any:
         """Return what the kernel needs that packs lines of a list for `add_batch`.
 
         numbers  of all entities

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress, silent
+from sgtb.kb.build.entity_batch import EntityBatch
 from sgtb.kb.build.entity_fields import GIVEN, MAX_SOURCES, shown
 from sgtb.kb.build.entity_lines import (
     EntityLine,
@@ -25,7 +26,6 @@ from sgtb.kb.build.entity_lines import (
     PairLine,
     WordLine,
 )  # fmt: skip
-from sgtb.kb.build.entity_batch import EntityBatch
 from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.environment import State
 from sgtb.kb.kb_folder import building
