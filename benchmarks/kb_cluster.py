@@ -1,4 +1,4 @@
-"""Builds by processes and on Dask clusters: the same bytes as in one process, and how long it took.
+"""Builds by processes and on Dask clusters compared with a build in one process: bytes and time.
 
     python -m benchmarks.kb_cluster                  schools-2007 of $SGTB_DATA, and 1 GB generated
     python -m benchmarks.kb_cluster --mb 20          a smaller generated one
