@@ -122,13 +122,17 @@ class FuzzyIndex(NamedTuple):
             postings = np.zeros(size, np.uint32) if room is None else room(size)
             norm = np.zeros(n, np.float32)
             index = cls(*names, starts.astype(np.uint32), postings, weight, norm)
-            # Within a bucket, the names of a range are after those of earlier ones.
-            before = np.cumsum(counts, axis=0, dtype=np.uint32) - counts + index.starts[:-1]
+            # Within a bucket, the names of a range are after those of earlier ones. Counts become
+            # the places where the names of a range begin.
+            place = index.starts[:-1].copy()
+            for own in counts:
+                place += own
+                np.subtract(place, own, out=own)
             pool.run(
                 fill_name_index,
                 [
                     (names, *range_, weight, index.starts, next_, postings, norm)
-                    for range_, next_ in zip(ranges, before, strict=True)
+                    for range_, next_ in zip(ranges, counts, strict=True)
                 ],
             )
         return index

@@ -216,7 +216,7 @@ nb::object batch_of(const PackedBlock& block, std::size_t span) {
 
 // What the lines of a list are packed with. Read by several threads.
 //
-// maker    makes variants; none: there are none
+// maker    makes variants, by a copy in each thread; none: there are none
 // numbers  of all entities
 // sources  numbers of sources by name; "": of names without a source
 // coarse   coarse types by the names of types in lower case
@@ -224,7 +224,7 @@ nb::object batch_of(const PackedBlock& block, std::size_t span) {
 // skips    whether links to unknown ids are left out; else such a line is for Python
 struct Packing {
     const NameForms* forms;
-    const VariantMaker* maker;
+    std::unique_ptr<const VariantMaker> maker;
     const EntityNumbers* numbers;
     std::unordered_map<std::string, uint32_t> sources;
     std::unordered_map<std::string, std::string> coarse;
@@ -360,7 +360,7 @@ Packing* make_packing(const NameForms& forms, const VariantMaker* maker,
     check_value(variant, -1, 256, "variant");
     auto out = std::make_unique<Packing>();
     out->forms = &forms;
-    out->maker = maker;
+    if (maker) out->maker = std::make_unique<VariantMaker>(*maker);  // others use and change it
     out->numbers = &numbers;
     for (auto [name, number] : sources) {
         const int64_t source = nb::cast<int64_t>(number);
@@ -394,8 +394,8 @@ void bind_entity_batches(nb::module_& module) {
         .def_prop_ro("spans", [](const PackedBlock& block) { return tuples_of(block.spans); })
         .def("batch", &batch_of);
     nb::class_<Packing>(module, "Packing");
-    module.def("packing", &make_packing, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
-               nb::keep_alive<0, 3>(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
+    module.def("packing", &make_packing, nb::keep_alive<0, 1>(), nb::keep_alive<0, 3>(),
+               nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
                nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
                nb::rv_policy::take_ownership);
     SGTB_BIND(pack_entity_lines, packing, block, max_line);
