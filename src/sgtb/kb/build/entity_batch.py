@@ -1,6 +1,6 @@
 """EntityBatch: consecutive entities of a list, packed by a kernel for the columns."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,16 +44,16 @@ class EntityBatch(NamedTuple):
     links: Ints
 
     @classmethod
-    def of(cls, *fields: object) -> "EntityBatch":
+    def of(cls, *fields: Any) -> "EntityBatch":
         """Return a batch of the fields that a kernel returns, with arrays as bytes."""
         *plain, sizes, popularity, type, stated_in, stated_out, n_links, links = fields
         ints = (type, stated_in, stated_out, n_links, links)
-        return cls(
-            *plain,
+        arrays = [
             np.frombuffer(sizes, np.int32).reshape(-1, len(SIZES)),
             np.frombuffer(popularity, np.float32),
             *(np.frombuffer(values, np.int32) for values in ints),
-        )  # type: ignore[call-overload, arg-type]
+        ]
+        return cls._make([*plain, *arrays])
 
     def rows(
         self, text_at: int, types: npt.NDArray[np.uint8], own_types: npt.NDArray[np.uint16]
