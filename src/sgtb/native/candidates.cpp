@@ -64,45 +64,45 @@ public:
     // rows      of entities, `row_size` bytes each
     // text_at   where in a row the position of its text is; from `id_size` on, the sizes of the
     //           id and of the title, which begin that text
+    // sources   counts of a candidate
     CandidateReader(Buffers& buffers, Bytes rows, int64_t row_size, int64_t text_at,
-                    int64_t id_size, Bytes text)
+                    int64_t id_size, Bytes text, int64_t sources)
         : rows_(rows), text_(text), row_size_(row_size), text_at_(text_at), id_size_(id_size),
-          buffers_(std::move(buffers)) {
+          sources_(sources), buffers_(std::move(buffers)) {
         check_value(row_size, 16, 1 << 20, "row_size");
         check_value(text_at, 0, row_size - 7, "text_at");
         check_value(id_size, 0, row_size - 7, "id_size");
+        check_value(sources, 0, 1 << 20, "sources");
     }
 
     // At most `limit` candidates of a name as (id, number, title, prior, counts), each of `type`,
     // a kind of tuple: its instances are allocated and filled, half the time of calling it.
-    nb::object read(nb::handle value, int64_t limit, int64_t sources, nb::handle type) const {
+    nb::object read(nb::handle value, int64_t limit, nb::handle type) const {
         if (!PyType_Check(type.ptr()) ||
             !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()), &PyTuple_Type))
             Path{"type"}.fail("a kind of tuple is needed");
-        check_value(sources, 0, 1 << 20, "sources");
         Py_buffer buffer;
         if (PyObject_GetBuffer(value.ptr(), &buffer, PyBUF_SIMPLE) != 0) throw nb::python_error();
         const Released released{buffer};
-        const int64_t width = 8 + 4 * sources, rest = buffer.len - 8;
+        const int64_t size = 4 * sources_, width = 8 + size, rest = buffer.len - 8;
         if (rest < 0 || rest % width) fail("names", "a value fits no number of candidates");
         const int64_t stored = rest / width, n = std::clamp<int64_t>(limit, 0, stored);
-        const auto* pair = static_cast<const uint8_t*>(buffer.buf) + 8;
-        const auto* count = pair + 8 * stored;
+        const auto* pairs = static_cast<const uint8_t*>(buffer.buf) + 8;
+        prefetch(pairs, n);
         auto* kind = reinterpret_cast<PyTypeObject*>(type.ptr());
         const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(kind, Py_tp_alloc));
-        nb::object found = owned(PyTuple_New(n));
-        for (int64_t i = 0; i < n; ++i, pair += 8) {
+        nb::object found = owned(PyTuple_New(n)), counts;
+        for (int64_t i = 0; i < n; ++i) {
             nb::object record = owned(allocate(kind, 5));
-            const uint32_t number = load<uint32_t>(pair);
+            const uint32_t number = load<uint32_t>(pairs + 8 * i);
             put_names(record, number);
             put(record, 1, PyLong_FromUnsignedLong(number));
-            put(record, 3, PyFloat_FromDouble(load<float>(pair + 4)));
-            nb::object counts = owned(PyTuple_New(sources));
-            for (int64_t s = 0; s < sources; ++s, count += 4)
-                put(counts, s, PyLong_FromUnsignedLong(load<uint32_t>(count)));
+            put(record, 3, PyFloat_FromDouble(load<float>(pairs + 8 * i + 4)));
+            const auto* count = pairs + 8 * stored + size * i;
+            // Names that were not counted have the same counts for most candidates.
+            if (i == 0 || std::memcmp(count, count - size, size) != 0) counts = counts_of(count);
+            put(record, 4, nb::object(counts).release().ptr());
             // Neither can be part of a cycle; the collector would look at each of them.
-            PyObject_GC_UnTrack(counts.ptr());
-            put(record, 4, counts.release().ptr());
             PyObject_GC_UnTrack(record.ptr());
             put(found, i, record.release().ptr());
         }
@@ -114,6 +114,28 @@ private:
         Py_buffer& buffer;
         ~Released() { PyBuffer_Release(&buffer); }
     };
+
+    // Load the rows of candidates and then their texts, which are far apart, all at a time.
+    void prefetch(const uint8_t* pairs, int64_t n) const {
+        const int64_t rows = rows_.size() / row_size_;
+        for (int64_t i = 0; i < n; ++i)
+            if (const int64_t number = load<uint32_t>(pairs + 8 * i); number < rows)
+                __builtin_prefetch(rows_.data() + number * row_size_ + text_at_);
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t number = load<uint32_t>(pairs + 8 * i);
+            if (number >= rows) continue;
+            const int64_t at = load<int64_t>(rows_.data() + number * row_size_ + text_at_);
+            if (at >= 0 && at < text_.size()) __builtin_prefetch(text_.data() + at);
+        }
+    }
+
+    nb::object counts_of(const uint8_t* count) const {
+        nb::object counts = owned(PyTuple_New(sources_));
+        for (int64_t s = 0; s < sources_; ++s)
+            put(counts, s, PyLong_FromUnsignedLong(load<uint32_t>(count + 4 * s)));
+        PyObject_GC_UnTrack(counts.ptr());
+        return counts;
+    }
 
     void put_names(const nb::object& record, int64_t number) const {
         check_value(number, 0, rows_.size() / row_size_, "names");
@@ -129,13 +151,14 @@ private:
     }
 
     Bytes rows_, text_;
-    int64_t row_size_, text_at_, id_size_;
+    int64_t row_size_, text_at_, id_size_, sources_;
     Buffers buffers_;
 };
 
 CandidateReader* make_candidate_reader(Buffers& buffers, Bytes rows, int64_t row_size,
-                                       int64_t text_at, int64_t id_size, Bytes text) {
-    return new CandidateReader(buffers, rows, row_size, text_at, id_size, text);
+                                       int64_t text_at, int64_t id_size, Bytes text,
+                                       int64_t sources) {
+    return new CandidateReader(buffers, rows, row_size, text_at, id_size, text, sources);
 }
 
 }  // namespace
@@ -145,7 +168,7 @@ void bind_candidates(nb::module_& module) {
               only_variant);
     nb::class_<CandidateReader>(module, "CandidateReader").def("read", &CandidateReader::read);
     SGTB_BIND_AS("candidate_reader", make_candidate_reader, rows, row_size, text_at, id_size,
-                 text);
+                 text, sources);
 }
 
 }  // namespace sgtb
