@@ -19,6 +19,7 @@ _ENTRY = 100
 """Bytes of an entry in the table of a dictionary."""
 _LONGEST = 4096
 """Bytes of the largest entry that is kept: few long names are met twice."""
+_PLAIN = frozenset((str, int, float, bool, type(None)))
 _numbers = count()
 _all: "WeakValueDictionary[int, ByteCache[object, object]]" = WeakValueDictionary()
 
@@ -41,7 +42,7 @@ class ByteCache(dict[K, V], Generic[K, V]):
         if self._compute is None:
             raise KeyError(key)
         value = self._compute(key)
-        size = _size((key, value))
+        size = _size(key, value)
         if size <= _LONGEST:
             with self._guard:
                 if self.bytes + size > self.budget:
@@ -63,7 +64,7 @@ class ByteCache(dict[K, V], Generic[K, V]):
         """
         with self._guard:
             for key, value in entries:
-                size = _size((key, value))
+                size = _size(key, value)
                 if size <= longest and key not in self:
                     self.bytes += size
                     self[key] = value
@@ -86,12 +87,14 @@ def cache_usage() -> dict[str, tuple[int, int]]:
     return usage
 
 
-def _size(entry: tuple[object, object]) -> int:
-    return _ENTRY + sum(map(_bytes, entry))
+def _size(key: object, value: object) -> int:
+    return _ENTRY + _bytes(key) + _bytes(value)
 
 
 def _bytes(value: object) -> int:
     size = sys.getsizeof(value)
+    if type(value) in _PLAIN:  # most are
+        return size
     if isinstance(value, tuple):
-        return size + sum(map(_bytes, value))
+        return size + sum([_bytes(item) for item in value])
     return size + (value.nbytes if isinstance(value, np.ndarray) and not value.flags.owndata else 0)

@@ -348,9 +348,10 @@ class KnowledgeBase:
         # The first candidate is hardly ever one by a variant if others are not.
         variant[values.stored > 0] = self._candidates_of(values).variant
         some = np.flatnonzero(variant)
-        lists = self.candidate_lists([names[i] for i in some.tolist()], _ALL)
-        listed = np.repeat(some, np.diff(lists.offsets))[~lists.variant]
-        variant[listed] = False
+        if len(some):
+            lists = self.candidate_lists([names[i] for i in some.tolist()], _ALL)
+            listed = np.repeat(some, np.diff(lists.offsets))[~lists.variant]
+            variant[listed] = False
         return NameHeads(known, linked, pages, variant)
 
     def name_value(self, name: str) -> NameValue | None:
