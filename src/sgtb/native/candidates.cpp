@@ -1,7 +1,6 @@
 // Candidates of names as a knowledge base stores them: as arrays, and as Python records.
 //
 // The value of a name is two numbers, then (entity, prior) per candidate, then counts by source.
-#include <bit>
 #include <cstring>
 
 #include "bind.hpp"
@@ -11,42 +10,52 @@ namespace sgtb {
 
 namespace {
 
-// Write the candidates of names, and whether only the source `variant` counts them.
-//
-// words   entity and prior of each candidate, and counts by source
-// starts  where the candidates of each name begin; `counts`, where their counts begin
-void read_candidates(Array<const uint32_t> words, Longs starts, Longs counts, int64_t sources,
-                     int64_t variant, Longs offsets, Array<int32_t> entity, Array<float> prior,
-                     Array<bool> only_variant) {
-    check_value(sources, 0, int64_t{1} << 20, "sources");
-    check_equal(counts.size(), starts.size(), "counts");
-    check_offsets(offsets, starts.size(), entity.size(), "offsets");
-    SGTB_CHECK_LENGTHS(entity.size(), prior, only_variant);
-    for (int64_t i = 0; i < starts.size(); ++i) {
-        const int64_t n = offsets[i + 1] - offsets[i];
-        if (n == 0) continue;
-        check_value(starts[i], 0, words.size() - 2 * n + 1, "starts");
-        check_value(counts[i], 0, words.size() - sources * n + 1, "counts");
-        for (int64_t j = 0; j < n; ++j) {
-            const int64_t c = offsets[i] + j;
-            entity[c] = static_cast<int32_t>(words[starts[i] + 2 * j]);
-            prior[c] = std::bit_cast<float>(words[starts[i] + 2 * j + 1]);
-            bool listed = variant < 0;
-            for (int64_t s = 0; s < sources; ++s)
-                listed |= s != variant && words[counts[i] + sources * j + s] != 0;
-            only_variant[c] = !listed;
-        }
-    }
-}
-
-// ---- one name, as records
-
 template <class T>
 T load(const uint8_t* at) {
     T value;
     std::memcpy(&value, at, sizeof(T));
     return value;
 }
+
+// Read the values of names; an empty one is that of an unknown name.
+//
+// sources       counts per candidate; `variant`: the source of variants, -1: none
+// offsets       of the candidates of each name: all that it has, or the first ones
+// heads         the two numbers of each name; 0 of an unknown one
+// only_variant  whether no other source counts a candidate
+void read_candidates(std::vector<Bytes> values, int64_t sources, int64_t variant,
+                     Array<uint32_t, 2> heads, Longs offsets, Array<int32_t> entity,
+                     Array<float> prior, Array<bool> only_variant) {
+    const auto n_names = static_cast<int64_t>(values.size());
+    check_value(sources, 0, int64_t{1} << 20, "sources");
+    check_shape(heads, {2, n_names}, "heads");
+    check_offsets(offsets, n_names, entity.size(), "offsets");
+    SGTB_CHECK_LENGTHS(entity.size(), prior, only_variant);
+    const int64_t width = 8 + 4 * sources;
+    for (int64_t i = 0; i < n_names; ++i) {
+        const Bytes value = values[i];
+        const int64_t rest = value.size() - 8, n = offsets[i + 1] - offsets[i];
+        if (value.size() && (rest < 0 || rest % width))
+            fail("values", "one fits no number of candidates");
+        const int64_t stored = value.size() ? rest / width : 0;
+        check_value(n, 0, stored + 1, "offsets");
+        for (int64_t j = 0; j < 2; ++j)
+            heads(j, i) = value.size() ? load<uint32_t>(value.data() + 4 * j) : 0;
+        for (int64_t j = 0; j < n; ++j) {
+            const int64_t c = offsets[i] + j;
+            const uint8_t* const pair = value.data() + 8 + 8 * j;
+            const uint8_t* const counts = value.data() + 8 + 8 * stored + 4 * sources * j;
+            entity[c] = load<int32_t>(pair);
+            prior[c] = load<float>(pair + 4);
+            bool listed = variant < 0;
+            for (int64_t s = 0; s < sources; ++s)
+                listed |= s != variant && load<uint32_t>(counts + 4 * s) != 0;
+            only_variant[c] = !listed;
+        }
+    }
+}
+
+// ---- one name, as records
 
 // Give a new object to a new tuple.
 void put(const nb::object& tuple, Py_ssize_t i, PyObject* item) {
@@ -164,7 +173,7 @@ CandidateReader* make_candidate_reader(Buffers& buffers, Bytes rows, int64_t row
 }  // namespace
 
 void bind_candidates(nb::module_& module) {
-    SGTB_BIND(read_candidates, words, starts, counts, sources, variant, offsets, entity, prior,
+    SGTB_BIND(read_candidates, values, sources, variant, heads, offsets, entity, prior,
               only_variant);
     nb::class_<CandidateReader>(module, "CandidateReader").def("read", &CandidateReader::read);
     SGTB_BIND_AS("candidate_reader", make_candidate_reader, rows, row_size, text_at, id_size,
