@@ -179,6 +179,7 @@ class Title(NamedTuple):
 
     words      of the name, in normal form
     all_words  of the whole title
+    has_digit  whether the whole title has one
     """
 
     text: str
@@ -186,16 +187,17 @@ class Title(NamedTuple):
     brackets: str
     words: tuple[str, ...]
     all_words: tuple[str, ...]
+    has_digit: bool
 
     @classmethod
     def of(cls, text: str) -> "Title":
         """Split a title into name and brackets."""
         found = _BRACKETS.search(text) if ")" in text else None
-        words = normal_words(text)
+        words, digit = normal_words(text), has_digit(text)
         if not found:
-            return cls(text, text, "", words, words)
+            return cls(text, text, "", words, words, digit)
         name = text[: found.start()]
-        return cls(text, name, found[1], normal_words(name), words)
+        return cls(text, name, found[1], normal_words(name), words, digit)
 
 
 def _kinds(title: Title) -> Sequence[str]:
@@ -209,7 +211,7 @@ def _kinds(title: Title) -> Sequence[str]:
         kinds -= STOP_WORDS
     if "," in name:
         kinds |= {_PLACE}
-    if has_digit(name) and _YEAR.search(name):
+    if title.has_digit and _YEAR.search(name):
         kinds |= {_EDITION}
     return sorted(kinds)
 
@@ -236,7 +238,7 @@ def _worded(bag: SparseMatrix, lexicon: Lexicon) -> Floats:
 def _shape(titles: Sequence[Title]) -> Floats:
     return np.array(
         [
-            (bool(one.brackets), "," in one.text, has_digit(one.text), len(one.all_words))
+            (bool(one.brackets), "," in one.text, one.has_digit, len(one.all_words))
             for one in titles
         ],
         np.float32,
