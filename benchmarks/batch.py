@@ -7,7 +7,7 @@
 
 Documents are passages of generated texts and, where $SGTB_DATA has it, of AIDA-CoNLL, linked with
 the starter. Processor time is that of all processes of a run: client, scheduler and workers. Each
-process is started anew; `Linker.pipe` is measured first and last.
+process is a fresh one; `Linker.pipe` is measured first and last.
 """
 
 import hashlib
@@ -75,7 +75,7 @@ class BatchRun:
 
 
 def passages(count: int) -> Iterator[str]:
-    """Yield passages of generated and of real texts by turns."""
+    """Yield passages of generated and of real texts alternately."""
     with KnowledgeBase.open(KB) as kb:
         generated = chain.from_iterable(
             _cut(document.text) for document in written(kb, 4 * count + 100)
@@ -105,7 +105,7 @@ def _cut(text: str) -> Iterator[str]:
 
 
 def part_overhead(documents: int = 1000, turns: int = 4) -> float:
-    """Return the processor time of `link_part` beside `Linker.pipe`, by turns in this process."""
+    """Return the processor time of `link_part` and of `Linker.pipe`, measured alternately here."""
     spec, seconds = linker_spec(), {"pipe": 0.0, "part": 0.0}
     linker = worker_linker(spec)
     assert linker is not None
@@ -162,7 +162,7 @@ def run(name: str, command: list[str], job: Path | None) -> BatchRun:
 
 
 def _sample(pid: int, samples: list[tuple[float, float]], ended: threading.Event) -> None:
-    """Note the own memory of a process and of all its children, twice a second."""
+    """Sample the own memory of a process and of all its children, twice a second."""
     with suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
         while not ended.wait(0.5):
