@@ -174,6 +174,12 @@ def kind_clue(kind: str) -> int:
     return crc32(f"kind:{kind}".encode())
 
 
+def split_title(title: str) -> tuple[str, str]:
+    """Split a title into name and brackets."""
+    found = _BRACKETS.search(title) if ")" in title else None
+    return (title[: found.start()], found[1]) if found else (title, "")
+
+
 class Title(NamedTuple):
     """A title in its parts.
 
@@ -191,13 +197,11 @@ class Title(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "Title":
-        """Split a title into name and brackets."""
-        found = _BRACKETS.search(text) if ")" in text else None
-        words, digit = normal_words(text), has_digit(text)
-        if not found:
-            return cls(text, text, "", words, words, digit)
-        name = text[: found.start()]
-        return cls(text, name, found[1], normal_words(name), words, digit)
+        """Split a title and its words."""
+        name, brackets = split_title(text)
+        words = normal_words(text)
+        own = words if name == text else normal_words(name)
+        return cls(text, name, brackets, own, words, has_digit(text))
 
 
 def _kinds(title: Title) -> Sequence[str]:
