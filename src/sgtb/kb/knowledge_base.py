@@ -164,8 +164,9 @@ class KnowledgeBase:
     @property
     def size(self) -> int:
         """The size of its files in bytes, without checksums."""
-        with self._reading() as (tables, _):
-            return tables.size() + columns_size(self.state.columns, self.state.dimensions)
+        with self._reading():
+            columns = columns_size(self.state.columns, self.state.dimensions)
+            return self._snapshot.size + columns
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of all entities in the order of their numbers."""

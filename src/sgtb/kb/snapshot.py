@@ -2,6 +2,7 @@
 
 import ctypes
 import mmap
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import environment
 from sgtb.kb.block_sums import check_sums
 from sgtb.kb.columns import column_path, map_column, pack_header
-from sgtb.kb.environment import Environment, State
+from sgtb.kb.environment import Environment, State, truncated
 from sgtb.kb.fuzzy_index import FuzzyIndex
 from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, HEADER, PATCH, ROW, item_size
 
@@ -52,7 +53,13 @@ class Snapshot(NamedTuple):
             if file[: HEADER.size] != header:
                 path = column_path(self.folder, name)
                 raise damaged(path, "it was overwritten while it is open")
-        self.tables.check_length(self.size)
+        path = self.tables.path
+        try:
+            status = os.stat(path)
+        except OSError:
+            return  # the file is open, though its path is gone
+        if status.st_size < self.size and (status.st_dev, status.st_ino) == self.tables.inode:
+            raise truncated(path, status.st_size, self.size)
 
     def release_pages(self) -> None:
         """Release the memory-mapped pages of all files.
