@@ -4,9 +4,9 @@ A hit costs what a dictionary access costs. Bytes are estimated: an entry counts
 value and its share of the table.
 """
 
-import sys
 from collections.abc import Callable, Iterable
 from itertools import count
+from sys import getsizeof
 from threading import Lock
 from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
@@ -88,13 +88,15 @@ def cache_usage() -> dict[str, tuple[int, int]]:
 
 
 def _size(key: object, value: object) -> int:
-    return _ENTRY + _bytes(key) + _bytes(value)
-
-
-def _bytes(value: object) -> int:
-    size = sys.getsizeof(value)
-    if type(value) in _PLAIN:  # most are
+    size = _ENTRY + getsizeof(key) + getsizeof(value)
+    if type(key) in _PLAIN and type(value) in _PLAIN:
         return size
+    return size + _inner(key) + _inner(value)
+
+
+def _inner(value: object) -> int:
+    """Return the bytes of the items of a tuple, or of an array that is a view."""
     if isinstance(value, tuple):
-        return size + sum([_bytes(item) for item in value])
-    return size + (value.nbytes if isinstance(value, np.ndarray) and not value.flags.owndata else 0)
+        nested = [item for item in value if type(item) not in _PLAIN]
+        return sum(map(getsizeof, value)) + sum(map(_inner, nested))
+    return value.nbytes if isinstance(value, np.ndarray) and not value.flags.owndata else 0
