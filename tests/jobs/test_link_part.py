@@ -2,6 +2,7 @@
 
 import io
 import json
+import tracemalloc
 
 import pyarrow.parquet as pq
 import pytest
@@ -54,6 +55,20 @@ def test_a_part_has_the_links_of_the_linker(spec, part):
     assert record["links"] == table.num_rows - 2
     assert [one[:3] for one in record["rejected"]] == [[f"{part['input']}:5", part["input"], 5]]
     json.dumps(record)
+
+
+def test_links_of_a_part_are_not_held_as_objects(spec, tmp_path):
+    """Memory grows with the texts of a part and the columns of its links, not with objects."""
+    linked_bytes = []
+    for count in (100, 900):
+        path = write_lines(tmp_path / f"{count}.jsonl", count)
+        part = next(cut([str(path)])).to_dict()
+        link_part(spec, part, str(path))  # fills caches
+        tracemalloc.start()
+        link_part(spec, part, str(path))
+        linked_bytes.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert linked_bytes[1] - linked_bytes[0] < 800 * 1_500
 
 
 def test_isolation_does_not_change_the_bytes(spec, part):
