@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
 from sgtb.core.errors import SgtbError
+from sgtb.core.files import lock
 from sgtb.jobs.isolation import without_killers
 from sgtb.jobs.job_folder import sha256
 from sgtb.jobs.job_inputs import Item, Part, items_of, table_items
@@ -28,7 +29,7 @@ def link_part(
 
     source    path or URL of its input, or its bytes
     isolated  whether to look for documents that kill their process first; also done where a
-              process of this host began the part and did not end it
+              process of this host died with the part
     """
     try:
         linker = worker_linker(spec)
@@ -36,8 +37,8 @@ def link_part(
             return {"missing": "linker"}
         own = Part(**part)
         items = list(items_of(own, source, linker.settings.max_characters))
-        with _marked(spec, part) as begun_before:
-            if isolated or begun_before:
+        with _marked(spec, part) as died:
+            if isolated or died:
                 items = without_killers(spec, items)
             found = _tabulated(linker, items, own.input)
     except FileNotFoundError:
@@ -55,15 +56,21 @@ def link_part(
 
 @contextmanager
 def _marked(spec: LinkerSpec, part: Mapping[str, Any]) -> Iterator[bool]:
-    """Mark a part as begun on this host while it is linked; yield whether it was before."""
+    """Mark a part as begun on this host while it is linked; yield whether a process died with it.
+
+    The process that links it holds a lock on the mark: another one may link the same documents.
+    """
     digest = sha256(json.dumps([digests(spec), part], sort_keys=True).encode())[:32]
     marker = cache_folder(spec).with_name(f"begun-{digest}")
-    begun = marker.exists()
-    marker.touch()
+    begun, first = marker.exists(), False
     try:
-        yield begun
+        with open(marker, "ab") as file:
+            first = lock(file.fileno())
+            yield begun and first
     finally:  # not reached by a process that dies
-        marker.unlink(missing_ok=True)
+        if first:
+            with suppress(PermissionError):  # on Windows, while another process has it open
+                marker.unlink(missing_ok=True)
 
 
 def link_items(
