@@ -8,7 +8,7 @@
 
 Documents are passages of generated texts and, where $SGTB_DATA has it, of AIDA-CoNLL, linked with
 the starter. Processor time is that of all processes of a run: client, scheduler and workers. Each
-process is started anew. The start is a run of its own, with one document: interpreters, cluster,
+process is a fresh one. The start is a run of its own, with one document: interpreters, cluster,
 linker, and the end of all processes.
 
 Memory is watched from the moment when half of the parts are written until a worker has no part
@@ -84,7 +84,7 @@ class BatchRun:
 
 
 def passages(count: int) -> Iterator[str]:
-    """Yield passages of generated and of real texts by turns."""
+    """Yield passages of generated and of real texts alternately."""
     with KnowledgeBase.open(KB) as kb:
         generated = chain.from_iterable(
             _cut(document.text) for document in written(kb, 4 * count + 100)
@@ -114,7 +114,7 @@ def _cut(text: str) -> Iterator[str]:
 
 
 def part_overhead(documents: int = 1000, turns: int = 4) -> float:
-    """Return the processor time of `link_part` beside `Linker.pipe`, by turns in this process."""
+    """Return the processor time of `link_part` and of `Linker.pipe`, measured alternately here."""
     spec, seconds = linker_spec(), {"pipe": 0.0, "part": 0.0}
     linker = worker_linker(spec)
     assert linker is not None
@@ -199,7 +199,7 @@ def _run(engine: str, folder: Path, documents: str) -> BatchRun:
 
 
 def _sample(pid: int, samples: list[tuple[float, float]], ended: threading.Event) -> None:
-    """Note the own memory of a process and of all its children, twice a second."""
+    """Sample the own memory of a process and of all its children, twice a second."""
     with suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
         while not ended.wait(0.5):

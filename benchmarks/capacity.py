@@ -2,7 +2,7 @@
 
 python -m benchmarks.capacity [--out FILE] [--only build|list] [--quick]
 
-All times are processor times, so that other work on the machine disturbs little. Costs are fitted
+All times are processor times, which other work on the machine affects little. Costs are fitted
 to the smaller runs; the runs that the errors are stated for are larger, and have more workers.
 """
 
@@ -221,7 +221,7 @@ class Measurement:
 def _kb_share(sizes: dict[str, Any]) -> float:
     """Return bytes of a knowledge base per byte of XML, for the English Wikipedia.
 
-    The dumps at hand have few redirects and few links that lead to other pages of them. So bytes
+    The available dumps have few redirects and few links to their own pages. Therefore bytes
     of one entity and one alias are measured, and multiplied by the numbers of `kb_sizing`.
     """
     english = next(world for world in WORLDS if world.name == "English Wikipedia")

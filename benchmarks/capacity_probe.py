@@ -26,7 +26,7 @@ def processor_seconds() -> float:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the bytes of all files that are there now."""
+    """Return the bytes of all existing files."""
     total = 0
     for path in folder.rglob("*"):
         try:
@@ -37,7 +37,7 @@ def folder_bytes(folder: Path) -> int:
 
 
 def build(dump: str, place: str, workers: str) -> dict[str, Any]:
-    """Build from a dump; with one worker, reading and counting are told apart."""
+    """Build from a dump; with one worker, reading and counting are timed separately."""
     from sgtb.wikipedia.build.build_settings import WikiSettings
     from sgtb.wikipedia.build.dump_build import build_wiki
     from sgtb.wikipedia.build.hold_out import HoldOut

@@ -1,4 +1,4 @@
-"""The child: what runs in a fresh process, and answers in JSON. `benchmarks.fresh` starts it.
+"""Measurements that run in a fresh process and print JSON. `benchmarks.fresh` starts them.
 
 The learner is imported inside functions, because importing it is part of a cold start.
 """
@@ -25,7 +25,7 @@ def _train(plan: Any, n_trees: int, shape: str, n_documents: list[int]) -> dict[
 
     corpus = generate(CorpusShape(**_SHAPES[shape]))
     warm = TrainingSettings(n_trees=1, threads=CORES)
-    # Room is made before the first tree: one tree on all documents takes as much as hundreds.
+    # Memory is allocated before the first tree: one tree takes as much as hundreds.
     StructuredGradientBoosting(plan, training=warm).fit(corpus if n_documents else corpus[:4])
     parts = [corpus.take(choose_sample(corpus, n).documents) for n in n_documents] or [corpus]
     settings = TrainingSettings(n_trees=n_trees, threads=CORES)
@@ -68,10 +68,10 @@ def _cold(model_path: str, document_path: str) -> dict[str, float]:
 
 
 def peak_mb() -> float:
-    """Return the most memory this process has had.
+    """Return the peak memory of this process.
 
-    Linux lets a child begin with its parent's ru_maxrss, which would be the benchmark's own;
-    VmHWM starts anew with the program.
+    On Linux, a child inherits its parent's ru_maxrss, here that of the benchmark;
+    VmHWM is reset when the program starts.
     """
     try:
         for line in Path("/proc/self/status").read_text().splitlines():

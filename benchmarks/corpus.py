@@ -1,11 +1,11 @@
-"""The corpora's benchmark: how fast formats are read and written, and in how much memory.
+"""Benchmark of corpora: speed and memory of reading and writing formats.
 
     python -m benchmarks.corpus                 a generated JSONL of 200 MB, and one of 20 MB
     python -m benchmarks.corpus --json          one JSON object on standard output
     python -m benchmarks.corpus --mb 20         another size; the smaller one is a tenth
 
-Each work runs in a process of its own, whose peak of resident memory is told. Memory that grows
-with the file would show: the two sizes stand beside each other.
+Each task runs in a separate process, whose peak of resident memory is reported. The two sizes
+show whether memory grows with the file.
 """
 
 import json
@@ -33,12 +33,12 @@ from sgtb.formats.survey import survey
 
 _SENTENCE = "{} went from {} to Orlan, where {} and others sat by the river all day. "
 _BYTES_A_DOCUMENT = 4590
-"""Of what `documents` yields, as JSONL; close enough to tell how many make a size."""
+"""Approximate size of a document of `documents` as JSONL."""
 _WORKS = ("read", "check", "zelda")
 
 
 def documents(count: int) -> Iterator[Document]:
-    """Yield invented documents of 40 sentences with 20 mentions."""
+    """Yield generated documents of 40 sentences with 20 mentions."""
     random = Random(1)
     for number in range(count):
         text, annotations = "", []
@@ -55,7 +55,7 @@ def documents(count: int) -> Iterator[Document]:
 
 
 def work(kind: str, path: Path) -> dict[str, Any]:
-    """Read a file, or do more with it; return time and memory of this process."""
+    """Read, check or convert a file; return time and memory of this process."""
     idle = peak_mb()
     begin = time.perf_counter()
     if kind == "read":

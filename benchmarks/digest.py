@@ -13,7 +13,7 @@ class Digest:
     """An incremental digest.
 
     Arrays enter with dtype, shape and bytes, floats with their eight bytes, so that a difference
-    in the last bit or in the sign of a zero shows. Sequences enter with their length and
+    in the last bit or in the sign of a zero changes it. Sequences enter with their length and
     dataclasses with the values of their fields; no two different values give the same bytes.
     """
 

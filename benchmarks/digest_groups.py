@@ -42,7 +42,7 @@ BUILT_FROM = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.b
 
 
 class Subjects:
-    """What the groups are about; made when first needed, and shared by the groups of a run."""
+    """Data and models of the groups, computed on first use and shared by the groups of a run."""
 
     def __init__(self, options: Options, say: Callable[[str], None]) -> None:
         self.options, self.say = options, say
@@ -84,7 +84,7 @@ class Subjects:
         return self._models[key]
 
     def given(self, way: str, split: str) -> list[Document]:
-        """Return the documents of a split as a linker is given them."""
+        """Return the documents of a split as input of a linker."""
         return [*map(WAYS[way].given, self.aida.documents(split))]
 
     def _settings(self, way: str, plan: PlanName, nil: NilSetting) -> LinkerTraining:
@@ -127,7 +127,7 @@ def wiki_kb(subjects: Subjects) -> Digests:
 
 
 def starter_group(subjects: Subjects) -> Digests:
-    """The starter: its knowledge base and model, made anew, and what the shipped ones answer."""
+    """The starter: its knowledge base and model, rebuilt, and the answers of the shipped ones."""
     options = subjects.options
     place = options.folder / "starter"
     build_list(ENTITIES, place)

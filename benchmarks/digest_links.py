@@ -28,10 +28,10 @@ CANDIDATES = 100
 
 @dataclass(frozen=True)
 class Options:
-    """What must not change any digest.
+    """Options that must not change any digest.
 
     threads  of the learner; also processes of the linker and of the dump reader
-    cache    whether training scores only new trees where it met a partial sequence before
+    cache    whether training uses the prefix cache
     folder   for files that the groups write
     """
 
@@ -50,7 +50,7 @@ def model_bytes(model: LinkerModel, folder: Path) -> bytes:
 def feature_digests(
     name: str, model: LinkerModel, kb: KnowledgeBase, documents: Sequence[Linkable]
 ) -> Digests:
-    """Digest the candidates and features that a model sees, and the packed problems."""
+    """Digest the candidates and features of a model, and the packed problems."""
     pipeline = Pipeline(kb, model.background, model.schema, CandidateFinder(kb, model.candidates))
     linker = Linker(model, kb)  # not closed: it would close the knowledge base
     candidates, features, problems = Digest(), Digest(), Digest()

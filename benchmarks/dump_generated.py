@@ -2,7 +2,7 @@
 
 Pages have an infobox, paragraphs with links, references, a table, lists and categories; one in
 five is a redirect. Links lead to titles by a Zipf law, whether their page is in the dump or not.
-A page is filled into one of many prepared texts, so that the disk is what limits the writing.
+Pages are made from prepared texts, so that the disk limits the speed of writing.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ _PER_REDIRECT = 5
 
 @dataclass(frozen=True)
 class DumpShape:
-    """What a dump is like; `size` in bytes of XML, the page's in characters."""
+    """Shape of a dump; `size` in bytes of XML, that of a page in characters."""
 
     size: int
     titles: int = 200_000
@@ -112,14 +112,14 @@ def _titles(count: int) -> list[str]:
 
 
 def _link(number: int, title: str) -> str:
-    """Return a link as one would write it: with its own text in one case of three."""
+    """Return a link in wiki markup: with another text in one case of three."""
     if number % 3 == 0:
         return f"[[{title}|{title.split()[0]}]]"
     return f"[[{title}]]s" if number % 7 == 0 else f"[[{title}]]"
 
 
 def _prepared(draw: np.random.Generator, size: int) -> str:
-    """Return the text of a page as it stands in XML, %s where links go."""
+    """Return the text of a page as in XML, with %s in place of links."""
     words = made_up_words(5000)
 
     def sentence(links: int) -> str:

@@ -1,4 +1,4 @@
-"""A repeated dump: the largest real one at hand, its pages again and again under new titles."""
+"""A repeated dump: the pages of the largest real one, repeated under new titles."""
 
 import bz2
 import os
@@ -9,12 +9,12 @@ _TITLE = re.compile(rb"<title>(.*?)</title>")
 
 
 def data_folder() -> Path:
-    """Return where real data lie, if there are any."""
+    """Return the folder of real data, if there is one."""
     return (Path(__file__).parent.parent / os.environ.get("SGTB_DATA", "../shared/data")).resolve()
 
 
 def real_dump() -> Path | None:
-    """Return the largest of the dumps at hand; None where there is none."""
+    """Return the largest available dump; None without any."""
     dumps = sorted((data_folder() / "dumps").glob("*.bz2"), key=lambda path: path.stat().st_size)
     return dumps[-1] if dumps else None
 

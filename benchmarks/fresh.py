@@ -1,6 +1,6 @@
-"""A fresh process: what can be measured in one only, peak memory and a cold start.
+"""Measurements that need a fresh process: peak memory and cold start.
 
-This is the parent's side; what runs in the process itself is `benchmarks.child`.
+This is the parent's side; `benchmarks.child` runs in the process itself.
 """
 
 import json
@@ -22,7 +22,7 @@ class Training:
     """A training on a generated corpus.
 
     If only parts of it were trained on, `seconds` come from a line through their times against
-    their candidates; the peak is that of the whole corpus all the same, but of one tree.
+    their candidates; the peak is that of the whole corpus with one tree.
     """
 
     seconds: float
@@ -87,7 +87,7 @@ def large_document(model: Path, document: Path) -> LargeDocument:
 
 
 def cold_start(model: Path, document: Path, repeats: int) -> ColdStart:
-    """Load and predict with a process of its own, every time, after a first one."""
+    """Load and predict in a fresh process each time, after a first one."""
     _ask("cold", str(model), str(document))
     inside, whole = [], []
     for _ in range(repeats):

@@ -1,11 +1,11 @@
-"""A generated corpus: documents that look like news to the learner, from a seed.
+"""A generated corpus: documents with the statistics of news, from a seed.
 
-It serves tests and benchmarks where no real corpus may be shipped. A world of entities has
+It replaces real corpora, which may not be shipped, in tests and benchmarks. Entities have
 overlapping topics, each with a competing topic: countries and their football teams. A document is
 about one or two topics. The candidates of a mention share a name: the right one, mostly of the
 document's topic, often one of the competing topic, and unrelated ones. So a document read wrongly
-throughout is as coherent as one read rightly. Only the local evidence tells them apart, and it is
-weak at any one mention: early local decisions go wrong and stay wrong.
+throughout is as coherent as one read rightly. Only local evidence distinguishes them, and it is
+weak at any one mention, so early local decisions are often wrong.
 
 `python -m benchmarks.generated_corpus -o train.problems` writes one part as a problems file.
 """
@@ -30,7 +30,7 @@ _RIVAL = 1
 
 @dataclass(frozen=True)
 class CorpusShape:
-    """How large and how hard a generated corpus is; by default as AIDA's training part.
+    """Size and difficulty of a generated corpus; by default as AIDA's training part.
 
     n_documents, mean_mentions, max_mentions     lengths have a long tail, as news have
     mean_candidates, max_candidates              per mention
@@ -38,14 +38,14 @@ class CorpusShape:
     n_local                                      local features: the useful ones, then noise
     dimensions                                   widths of the vector spaces, a pair feature each
     n_relations                                  link relations, a pair feature each
-    n_entities, n_topics                         the world that all documents speak of
+    n_entities, n_topics                         shared by all documents
 
-    local_noise           blurs the context similarities: more makes `local` worse
-    coherence             how alike entities of a topic are: more makes joint plans better
+    local_noise           noise of the context similarities: more makes `local` worse
+    coherence             similarity of entities of a topic: more makes joint plans better
     coherent_distractors  share of mentions that also have a reading in the rival topic
-    off_topic             share of mentions whose entity has nothing to do with the topics
-    clear                 share of mentions that the prior all but decides
-    repeated              share of mentions that take up an earlier one
+    off_topic             share of mentions whose entity is unrelated to the topics
+    clear                 share of mentions that the prior nearly decides
+    repeated              share of mentions that repeat an earlier one
     fog                   local_noise is this many times stronger in a third of each document
     """
 
@@ -82,7 +82,7 @@ class CorpusShape:
 
     @classmethod
     def huge_document(cls) -> "CorpusShape":
-        """One document of 1,000 mentions and 30 candidates: all its pairs fit nowhere."""
+        """One document of 1,000 mentions and 30 candidates: its pairs do not fit into memory."""
         return cls(n_documents=1, fixed_mentions=1000, fixed_candidates=30)
 
     @property
@@ -148,7 +148,7 @@ class _Topics(NamedTuple):
     offsets: Longs
 
     def rival(self, topics: Longs) -> Longs:
-        """The topics whose names sound the same."""
+        """The competing topics."""
         n = len(self.offsets) - 1
         return (topics + n // 2) % n
 
@@ -160,7 +160,7 @@ class _Topics(NamedTuple):
 
 
 class _World(NamedTuple):
-    """What all documents share. Rows are numbered at random: a row number tells nothing."""
+    """What all documents share. Rows are numbered at random."""
 
     table: PairTable
     topics: _Topics
@@ -169,7 +169,7 @@ class _World(NamedTuple):
 
 
 class _Names(NamedTuple):
-    """Mentions with their candidates in a matrix: the right one, its rival, then strangers."""
+    """Mentions with their candidates in a matrix: the right one, its rival, then unrelated ones."""
 
     rows: Longs  # [M, W]
     sizes: Longs  # [M] the columns in use
@@ -209,7 +209,7 @@ def _world(rng: np.random.Generator, shape: CorpusShape) -> _World:
 def _vectors(
     rng: np.random.Generator, shape: CorpusShape, first: Longs, second: Longs, width: int
 ) -> Floats:
-    """Unit vectors that lean towards the centres of their topics."""
+    """Unit vectors near the centres of their topics."""
     centre = rng.standard_normal((shape.n_topics, width))
     lean = centre[first] + np.where(first != second, 0.7, 0.0)[:, None] * centre[second]
     vectors = shape.coherence * lean + rng.standard_normal(lean.shape)
@@ -231,7 +231,7 @@ def _problems(rng: np.random.Generator, shape: CorpusShape, world: _World, n: in
     document = np.repeat(np.arange(n), lengths)
     names = _names(rng, shape, world, lengths)
     found = _shuffled(rng, names)
-    # Number the entities of a document in the order of their rows, as `Problems` wants it.
+    # Number the entities of a document in the order of their rows, as `Problems` requires.
     keys, entity = np.unique(
         document[found.mention] * shape.n_entities + found.row, return_inverse=True
     )
@@ -275,7 +275,7 @@ def _names(rng: np.random.Generator, shape: CorpusShape, world: _World, lengths:
     foggy = np.abs((place + 0.5) / lengths[document] - middle) < 1 / 6
     blur = shape.local_noise * np.where(foggy, shape.fog, 1.0)
 
-    # A mention that takes up an earlier one has its name, hence its candidates and prior.
+    # A mention that repeats an earlier one has its name, hence its candidates and prior.
     again = (place > 0) & (rng.random(n) < shape.repeated)
     source = np.arange(n) - again * (1 + (rng.random(n) * place).astype(np.int64))
     while again[source].any():
@@ -292,7 +292,7 @@ def _readings(
     n = len(topics)
     about = topics[np.arange(n), (rng.random(n) < 0.35).astype(np.int64)]
     drawn = rng.integers(shape.n_topics, size=(n, width))
-    # Some of the others fit the document too, and do not let coherence alone decide.
+    # Some of the others fit the document too, so that coherence alone does not decide.
     near = rng.random((n, width)) < 0.015
     drawn[near] = np.broadcast_to(about[:, None], near.shape)[near]
     on_topic = rng.random(n) >= shape.off_topic
@@ -350,7 +350,7 @@ def _local(
         return clean + blur * rng.standard_normal(n)
 
     columns: list[npt.NDArray[Any]] = [found.prior, *(blurred(signal) for _ in range(3))]
-    for _ in range(2):  # two values that say nothing alone: their signs agree for the right one
+    for _ in range(2):  # two values without information alone: their signs agree for the right one
         first, second = rng.standard_normal(n), rng.standard_normal(n)
         agree = rng.random(n) < np.where(right, 0.7, 0.5)
         columns += [first, np.copysign(second, np.where(agree, first, -first))]

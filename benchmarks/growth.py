@@ -1,4 +1,4 @@
-"""Growth: how training and decoding time grow with every size of the problem."""
+"""Growth of training and decoding time with every size of the problem."""
 
 import statistics
 from collections.abc import Callable
@@ -27,10 +27,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to spend on the curves.
+    """Extent of the measurements.
 
-    documents, n_trees  where these are not what varies
-    most_mentions       of a document, where that varies
+    documents, n_trees  where these do not vary
+    most_mentions       of a document, where these vary
     """
 
     documents: int
@@ -117,20 +117,20 @@ def _axes(effort: Effort) -> list[_Axis]:
 
     few = corpus[: n // 2]
     mentions = tuple(effort.most_mentions // k for k in (16, 8, 4, 2, 1))
-    # The first trees meet everything for the first time: curves begin well after them.
+    # The first trees find an empty cache: curves begin well after them.
     n_trees = (3 * trees, 6 * trees, 12 * trees, 24 * trees)
     return [
         _Axis("documents", (n, 2 * n, 4 * n, 8 * n), lambda size: Case(corpus[:size], trees)),
         _Axis("trees", n_trees, lambda size: Case(few, size)),
         _Axis("mentions", mentions, lambda size: Case(fixed(size, 11), trees)),
-        # Sixteen candidates are worked on at a time: fewer take as long as sixteen.
+        # Sixteen candidates are processed at a time: fewer take as long as sixteen.
         _Axis("candidates", (4, 8, 16, 32, 64), lambda size: Case(fixed(20, size), trees)),
         _Axis("beam", (1, 2, 4, 8, 16), lambda size: Case(usual, trees, size)),
     ]
 
 
 def _curve(axis: _Axis, repeats: int) -> Curve:
-    """Go through the sizes again and again, so that a disturbance hits all of them alike."""
+    """Measure all sizes in rounds, so that disturbances affect all of them."""
     cases = [axis.case(size) for size in axis.sizes]
     rounds = [[_time(case) for case in cases] for _ in range(repeats)]
     train, decode = (
@@ -151,7 +151,7 @@ def _time(case: Case) -> tuple[float, float]:
         boosting = progress.seconds
 
     model.fit(case.problems, callbacks=[listen])
-    model.predict(case.problems[:1])  # the model is made ready for use at its first
+    model.predict(case.problems[:1])  # the first use prepares the model
     return boosting, statistics.median(
         seconds_of(lambda: model.predict(case.problems)) for _ in range(3)
     )

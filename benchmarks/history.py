@@ -19,7 +19,7 @@ from benchmarks.probes import ROOT
 
 HISTORY = ROOT / "benchmarks" / "history.jsonl"
 KIND = ("cpus", "architecture", "system", "kernels")
-"""What makes two machines comparable."""
+"""Keys that make two machines comparable."""
 
 
 def record_of(figures: Mapping[str, float]) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def record_of(figures: Mapping[str, float]) -> dict[str, Any]:
 
 
 def last_of_kind(path: Path, kind: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the last line of the same kind of machine; None where there is none."""
+    """Return the last line of the same kind of machine; None without any."""
     if not path.exists():
         return None
     lines = path.read_text("utf-8").splitlines()

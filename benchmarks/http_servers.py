@@ -78,7 +78,7 @@ def compare(seconds: float, turns: int) -> None:
 
 
 def kill_workers() -> None:
-    """Kill a worker of granian twice, four seconds apart, and print what clients met with."""
+    """Kill a worker of granian twice, four seconds apart, and print the clients' results."""
     requests = [post_of("/api/link", {"text": text}) for text in starter_texts(100)]
     server = _start("granian", 18_100, "--workers", "2")
     time.sleep(10)

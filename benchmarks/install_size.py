@@ -1,4 +1,4 @@
-"""Install size: the files of a distribution and of all that it requires."""
+"""Install size: the files of a distribution and of its requirements."""
 
 import re
 from importlib.metadata import Distribution, PackageNotFoundError, distribution

@@ -1,4 +1,4 @@
-"""The knowledge base's benchmark: look-ups against SQLite, builds, memory, sizes on disk.
+"""Benchmark of the knowledge base: look-ups compared with SQLite, builds, memory, sizes on disk.
 
     python -m benchmarks.kb                   tables
     python -m benchmarks.kb --json FILE       also one JSON object
@@ -7,7 +7,7 @@
     python -m benchmarks.kb --baseline PYTHON also the look-ups of another version
 
 PYTHON is CHECKOUT/.venv/bin/python of that version. It builds a knowledge base from the same list,
-and looks up the same names by turns.
+and looks up the same names alternately.
 
 Everything is generated, or made of the real dumps in $SGTB_DATA, and measured in this one run.
 """
@@ -42,7 +42,7 @@ _BEGIN = time.perf_counter()
 
 
 class Part(StrEnum):
-    """What can be measured alone."""
+    """Parts that can be measured alone."""
 
     lookups = "lookups"
     build = "build"
@@ -52,7 +52,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class Extent:
-    """How much to measure."""
+    """Extent of the measurements."""
 
     quick: bool
     lookups: LookupExtent
@@ -106,7 +106,7 @@ def _say(what: str) -> None:
 
 @contextmanager
 def _working_folder(given: Path | None) -> Iterator[Path]:
-    """Give a folder to work in; one that was given is kept, with the generated list in it."""
+    """Yield a working folder; a given one is kept, with the generated list in it."""
     if given is not None:
         given.mkdir(parents=True, exist_ok=True)
         yield given.resolve()
@@ -146,7 +146,7 @@ def main(
         result = measure(extent, parts, place)
     if json_file is not None:
         json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    width = None if sys.stdout.isatty() else 130  # what is not a terminal does not say
+    width = None if sys.stdout.isatty() else 130  # only a terminal has a width
     print_tables(result, Console(width=width), markdown)
 
 

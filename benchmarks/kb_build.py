@@ -1,4 +1,4 @@
-"""Wiki builds measured: extraction against mwparserfromhell, whole builds, memory, vectors."""
+"""Wiki builds: extraction compared with mwparserfromhell, whole builds, memory, vectors."""
 
 import bz2
 import shutil
@@ -19,10 +19,10 @@ _MEMORY = 1 << 30
 
 @dataclass(frozen=True)
 class BuildExtent:
-    """How much to measure.
+    """Extent of the measurements.
 
     dump           bytes of XML that are extracted and built from
-    rival_seconds  how long mwparserfromhell may take
+    rival_seconds  time limit of mwparserfromhell
     memory_dumps   bytes of XML, of the two dumps that memory is compared on
     vectors_dump   bytes of XML that vectors are trained on
     """
@@ -65,7 +65,7 @@ def measure_build(extent: BuildExtent, folder: Path, say: Say) -> dict[str, Any]
 
 
 def measure_memory(extent: BuildExtent, folder: Path, say: Say) -> dict[str, Any]:
-    """Build from two dumps with the least allowance; say what the processes held."""
+    """Build from two dumps with the smallest memory budget; return the memory of the processes."""
     runs = []
     for size in extent.memory_dumps:
         path = folder / "generated.xml"
@@ -110,7 +110,7 @@ def _build(
 
 
 def _dump(path: Path, size: int, say: Say) -> str:
-    """Write a dump, and return what it is made of."""
+    """Write a dump, and return a description of its source."""
     source = real_dump()
     if source is None:
         say("no dumps in $SGTB_DATA; generating one ...")

@@ -1,4 +1,4 @@
-"""Changes: twelve entities added, changed and removed, again and again, beside an open reader."""
+"""Changes: twelve entities added, changed and removed repeatedly, beside an open reader."""
 
 import json
 import statistics
@@ -20,7 +20,7 @@ _NEW = 12
 
 
 def time_changes(place: Path, folder: Path) -> dict[str, float]:
-    """Return the median seconds of each change, of the processor's, and of a reader's refresh."""
+    """Return the median seconds and processor seconds of each change, and of a reader's refresh."""
     rng = np.random.default_rng(2)
     kb = KnowledgeBase.open(place)
     seconds: dict[str, list[float]] = {}

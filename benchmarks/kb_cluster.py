@@ -1,4 +1,4 @@
-"""Builds on a Dask cluster against a build in one process: the same bytes, and how long it took.
+"""Builds on a Dask cluster compared with a build in one process: bytes and time.
 
     python -m benchmarks.kb_cluster               schools-2007 of $SGTB_DATA, and 1 GB generated
     python -m benchmarks.kb_cluster --mb 20       a smaller generated one

@@ -1,4 +1,4 @@
-"""A generated list of entities: as many as asked for, with names shared the way real ones are.
+"""A generated list of entities of any length, with names shared like real ones.
 
 Names follow a Zipf-Mandelbrot law: of a million entities the commonest name has several
 hundred, most names have one. A few famous entities have most of the links and of the counts.
@@ -24,7 +24,7 @@ _SYLLABLES = (
 _FOREIGN = str.maketrans({"a": "á", "e": "é", "o": "ö", "u": "ü", "i": "í"})
 _FOREIGN_SHARE = 20  # one word in so many has letters outside ASCII, as in the English Wikipedia
 _CHUNK = 50_000
-_FLAT = 200.0  # flattens the head of the Zipf law: nobody shares a name with a tenth of the world
+_FLAT = 200.0  # flattens the head of the Zipf law: no name is shared by a tenth of the entities
 _LINES = {
     "PER": "{} player and coach from {}, of the {} team",
     "LOC": "town in the district of {} in {}, on the river {}",
@@ -37,7 +37,7 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ListShape:
-    """How large a list is; the number of vectors' dimensions is 0 where it has none."""
+    """Size of a list; `dimensions` is 0 without vectors."""
 
     entities: int = 1_000_000
     links: int = 5
@@ -46,7 +46,7 @@ class ListShape:
 
     @property
     def file_name(self) -> str:
-        """A name for the file that changes with what is in it."""
+        """A file name that depends on the content."""
         return f"entities-{self.entities}-{self.links}-{self.dimensions}-{self.seed}.jsonl"
 
 

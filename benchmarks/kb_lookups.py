@@ -1,4 +1,4 @@
-"""Look-ups: a large knowledge base built from a list, opened, asked, shared and changed."""
+"""Look-ups: a large knowledge base built from a list, opened, queried, shared and changed."""
 
 import json
 import os
@@ -18,12 +18,12 @@ from benchmarks.resident import proportional, proportional_files
 
 @dataclass(frozen=True)
 class LookupExtent:
-    """How much to measure.
+    """Extent of the measurements.
 
     opens     processes that open the knowledge base
     batches   of 1,000 names that are looked up
-    turns     in which we and SQLite look them up
-    baseline  interpreter of another version that looks up the same names by turns; "": none
+    turns     in which sgtb and SQLite look them up
+    baseline  interpreter of another version that looks up the same names alternately; "": none
     """
 
     shape: ListShape
@@ -79,7 +79,7 @@ def measure_lookups(
 def generated_list(
     shape: ListShape, folder: Path, say: Callable[[str], None]
 ) -> tuple[Path, float]:
-    """Return a generated list and the seconds it took; one from an earlier run is taken."""
+    """Return a generated list and the seconds it took; one from an earlier run is reused."""
     path = folder / shape.file_name
     if path.exists():
         return path, 0.0
@@ -91,7 +91,7 @@ def generated_list(
 
 
 def two_processes(place: Path, names: Path) -> dict[str, float] | None:
-    """Let two processes look up the same names; None where the system does not tell pages."""
+    """Let two processes look up the same names; None if the system does not report pages."""
     with ExitStack() as stack:
         pids = [stack.enter_context(holding("kb_probe.hold", place, names)) for _ in range(2)]
         try:
@@ -110,7 +110,7 @@ def two_processes(place: Path, names: Path) -> dict[str, float] | None:
 
 
 def evict(*paths: Path) -> bool:
-    """Ask the system to drop files from its page cache; False where it takes no such advice."""
+    """Drop files from the page cache; False if the system does not support it."""
     if not hasattr(os, "posix_fadvise"):
         return False
     for path in paths:
@@ -161,7 +161,7 @@ class _Baseline:
 def _all(
     place: Path, file: Path, names: Path, turns: int, baseline: _Baseline | None
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]:
-    """Look names up with all by turns, so that load on the machine affects all."""
+    """Look names up with all systems alternately, so that load on the machine affects all."""
     ours, theirs, earlier = [], [], []
     for _ in range(turns):
         ours.append(ask("kb_probe.lookups", place, names))

@@ -1,8 +1,8 @@
-"""The probe: what is measured in a fresh process, answered in JSON. `benchmarks.probes` starts it.
+"""The probe: measurements in a fresh process, printed as JSON. `benchmarks.probes` starts it.
 
     python -m benchmarks.kb_probe TASK WORD ...
 
-Nothing is imported here that a reader of a knowledge base would not import.
+Imports only what a reader of a knowledge base imports.
 """
 
 import hashlib
@@ -24,15 +24,15 @@ from sgtb.kb.name_variants import DEFAULT_RULES, VARIANT
 from sgtb.text.normalization import normal_name
 
 UNKNOWN_SHARE = 10
-"""One name in so many of the mixed ones is not in the knowledge base."""
+"""One in this many mixed names is not in the knowledge base."""
 _SINGLES = 2  # batches that are also looked up name by name
 SIMILAR = 8
-"""Similar names that are searched for a name."""
+"""Number of similar names searched per name."""
 FUZZY_BATCHES = 2
 
 
 def bare() -> dict[str, Any]:
-    """Import what the other tasks import, and do nothing."""
+    """Import what the other tasks import, and nothing else."""
     return {"memory": _memory()}
 
 
@@ -59,7 +59,7 @@ def build_pprforned(archive: str, place: str) -> dict[str, Any]:
 
 
 def sizes(place: str) -> dict[str, Any]:
-    """Count what is in a knowledge base, and the bytes that it takes, by what they are for."""
+    """Return counts of a knowledge base, and its bytes by purpose."""
     from sgtb.kb.environment import acquired
     from sgtb.kb.kb_folder import data_folder
     from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, HEADER
@@ -100,7 +100,7 @@ def sizes(place: str) -> dict[str, Any]:
 def draw(place: str, path: str, batches: str) -> dict[str, Any]:
     """Choose batches of 1,000 names to look up, as they are written, and store them.
 
-    known      any listed name, each as likely
+    known      listed names, uniformly
     mixed      the same, one in ten unknown
     mentioned  a listed name of any entity: names of many entities are more likely
     crowded    listed names of 30 entities or more
@@ -218,7 +218,7 @@ def similar(place: str, path: str) -> dict[str, Any]:
 
 
 def cold(place: str, path: str) -> dict[str, Any]:
-    """Look 1,000 names up once, after the files were thrown out of the page cache."""
+    """Look 1,000 names up once, after the files were dropped from the page cache."""
     kb = KnowledgeBase.open(place)
     batch = _batches(path)["known"][0]
     return {"seconds": seconds_of(lambda: kb.candidate_lists(batch)), "memory": _memory()}
@@ -234,7 +234,7 @@ def cold_sqlite(file: str, path: str) -> dict[str, Any]:
 
 
 def reader(place: str, path: str) -> dict[str, Any]:
-    """Open a knowledge base, look 1,000 names up in both ways, say how much memory that takes."""
+    """Open a knowledge base, look 1,000 names up in both ways, and return the memory."""
     batch = _batches(path)["known"][0]
     before = _memory()
     kb = KnowledgeBase.open(place)
@@ -246,7 +246,7 @@ def reader(place: str, path: str) -> dict[str, Any]:
 
 
 def hold(place: str, path: str) -> dict[str, Any]:
-    """Look up all batches; the process then lives until its stdin is closed."""
+    """Look up all batches; the process then runs until its stdin is closed."""
     global _held
     _held = KnowledgeBase.open(place)
     for batch in _batches(path)["known"]:
@@ -265,7 +265,7 @@ def fill(place: str, file: str) -> dict[str, Any]:
 
 
 def changes(place: str, folder: str) -> dict[str, Any]:
-    """Add, change and remove twelve entities, again and again, beside a reader."""
+    """Add, change and remove twelve entities repeatedly, beside a reader."""
     from benchmarks.kb_changes import time_changes
 
     return time_changes(Path(place), Path(folder))
@@ -303,11 +303,10 @@ def _batches(path: str) -> dict[str, list[list[str]]]:
 def _timed(
     kinds: dict[str, list[list[str]]], ways: dict[str, Callable[[list[str]], object]]
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Return for every kind of names and way to look them up the microseconds a name.
+    """Return the microseconds per name, by kind of names and way to look them up.
 
-    All are measured in turn, three times; what counts are the second and the third. The
-    processor's own clock goes on only while this process runs: it tells what the time would be if
-    the machine had nothing else to do.
+    All are measured in turn, three times; the second and the third count. Processor time
+    excludes other work on the machine.
     """
     wall: dict[tuple[str, str, int], list[float]] = {}
     processor: dict[tuple[str, str, int], list[float]] = {}
@@ -339,7 +338,7 @@ def _flat(lists: Sequence[Sequence[tuple[int, float]]]) -> tuple[Any, Any, Any]:
 
 
 def _digest(answers: Any) -> str:
-    """Return a name for answers, the same for the same entities and priors."""
+    """Return a digest of entities and priors."""
     digest = hashlib.blake2b(digest_size=8)
     for offsets, entity, prior, *_ in answers:
         digest.update(np.asarray(offsets, "<i8").tobytes())

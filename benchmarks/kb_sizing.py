@@ -1,4 +1,4 @@
-"""Sizing: bytes on disk of each thing in a knowledge base, measured; of whole wikis, computed."""
+"""Sizing: measured bytes on disk per item of a knowledge base; computed bytes of whole wikis."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -14,13 +14,13 @@ DIMENSIONS = 100
 KINDS = ("entities", "aliases", "links", "pairs", "vectors")
 
 LIST, WIKI = "generated list", "articles of a wiki"
-"""Knowledge bases whose bytes are computed with."""
+"""Knowledge bases whose bytes per item are used."""
 _SMALL_WIKI = 12_000_000
 
 
 @dataclass(frozen=True)
 class World:
-    """A knowledge base that is not here: what it would hold, and which bytes to compute with.
+    """A knowledge base that is not available: its contents, and the bytes per item to use.
 
     A pair takes an item in the lists of both entities.
     """
@@ -54,7 +54,7 @@ WORLDS = (
 
 
 def unit_bytes(sizes: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the bytes of one of each kind; None where there are none."""
+    """Return the bytes per item of each kind; None without items."""
     return {
         kind: sizes["bytes"][kind] / sizes[kind] if sizes[kind] else None for kind in KINDS
     }  # fmt: skip
@@ -63,9 +63,9 @@ def unit_bytes(sizes: Mapping[str, Any]) -> dict[str, float | None]:
 def measured_units(
     known: Mapping[str, Mapping[str, Any]], folder: Path, say: Callable[[str], None], quick: bool
 ) -> dict[str, dict[str, float | None]]:
-    """Return the bytes of one of each kind, in knowledge bases measured before and here.
+    """Return the bytes per item of each kind, in knowledge bases measured before and here.
 
-    known  sizes by name, as `kb_probe.sizes` tells them
+    known  sizes by name, as `kb_probe.sizes` returns them
     quick  leave out PPRforNED
     """
     found = dict(known)
@@ -91,7 +91,7 @@ def measured_units(
 def computed(
     units: Mapping[str, Mapping[str, float | None]],
 ) -> list[dict[str, Any]]:
-    """Return what whole wikis would take, computed from the bytes of one of each kind."""
+    """Return the size of whole wikis, computed from the bytes per item."""
     rows = []
     for world in WORLDS:
         unit = units[world.like]

@@ -1,4 +1,4 @@
-"""The tables of the knowledge base's benchmark: numbers for people, beside what they should be."""
+"""The tables of the knowledge base benchmark: figures with their targets."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ _SIMILAR = {
 
 
 def print_tables(result: Mapping[str, Any], console: Console, markdown: bool) -> None:
-    """Print a table for every part that was measured, then how it was measured."""
+    """Print a table for every measured part, then notes on the measurement."""
     style = box.MARKDOWN if markdown else None
     for part, lines_of, notes_of in (
         ("lookups", lookup_lines, lookup_notes),
@@ -134,7 +134,7 @@ def _similar_lines(similar: Mapping[str, Any]) -> list[Line]:
 
 
 def _baseline_lines(result: Mapping[str, Any]) -> list[Line]:
-    """Return the ratios to another version, in processor time; variants it does not have."""
+    """Return the ratios to another version, in processor time, without variants."""
     if result["baseline"] is None:
         return []
     ours, baseline = result["lookups"], result["baseline"]
@@ -158,7 +158,7 @@ def _baseline_lines(result: Mapping[str, Any]) -> list[Line]:
 
 
 def lookup_notes(result: Mapping[str, Any]) -> list[str]:
-    """Return what has to be said of look-ups."""
+    """Return notes on look-ups."""
     sizes, ours = result["sizes"], result["lookups"]
     widths = ", ".join(f"{name}: {ours[kind]['candidates']:.1f}" for kind, name in _NAMES.items())
     return [
@@ -203,7 +203,7 @@ def build_lines(result: Mapping[str, Any]) -> list[Line]:
 
 
 def build_notes(result: Mapping[str, Any]) -> list[str]:
-    """Return what has to be said of builds."""
+    """Return notes on builds."""
     rival, one = result["rival"], result["builds"]["1"]
     return [
         f"The dump: {result['origin']}; {one['articles']:,} articles, {one['redirects']:,} "
@@ -238,7 +238,7 @@ def memory_lines(result: Mapping[str, Any]) -> list[Line]:
 
 
 def memory_notes(result: Mapping[str, Any]) -> list[str]:
-    """Return what has to be said of memory."""
+    """Return notes on memory."""
     run = result["runs"][-1]
     return [
         f"Two workers and the process that counts, {run['peak']['processes']} processes at most, "
@@ -264,7 +264,7 @@ def vector_lines(result: Mapping[str, Any]) -> list[Line]:
 
 
 def vector_notes(result: Mapping[str, Any]) -> list[str]:
-    """Return what has to be said of vectors."""
+    """Return notes on vectors."""
     return [f"The dump: {result['origin']}. Training uses one core: the result is the same always."]
 
 

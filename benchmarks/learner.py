@@ -1,4 +1,4 @@
-"""The learner's benchmark: ours against the naive twin and LightGBM, growth, memory.
+"""Benchmark of the learner: compared with the naive twin and LightGBM; growth, memory.
 
     python -m benchmarks.learner            a table
     python -m benchmarks.learner --json     one JSON object
@@ -41,7 +41,7 @@ _BEGIN = time.perf_counter()
 
 @dataclass(frozen=True)
 class Extent:
-    """How much to measure.
+    """Extent of the measurements.
 
     corpus_share     part of the corpus that the comparison with the twin is made on
     naive_documents  documents, and epochs, of the twin's sample
@@ -187,7 +187,7 @@ def _fresh_processes(
 
 
 def _rank(key: str) -> int:
-    """Put plain numbers first, what they were worked out from after."""
+    """Put plain numbers first, then what they were computed from."""
     details = ("train_comparison", "decode_comparison", "tree", "growth", "fresh_trainings")
     return 1 + details.index(key) if key in details else 0
 

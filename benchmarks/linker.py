@@ -1,4 +1,4 @@
-"""The linker's benchmark: documents a second, latency, stages, memory, a cold start.
+"""Benchmark of the linker: documents per second, latency, stages, memory, cold start.
 
     python -m benchmarks.linker                   tables
     python -m benchmarks.linker --json FILE       also one JSON object
@@ -6,7 +6,7 @@
     python -m benchmarks.linker --only latency    one part: see Part
 
 AIDA-CoNLL is read from $SGTB_DATA; without it only memory and a cold start are measured. Models and
-knowledge bases are kept in a folder: the first run takes longer, by minutes, for it makes them.
+knowledge bases are cached in a folder: the first run takes minutes longer.
 """
 
 import json
@@ -37,7 +37,7 @@ _BEGIN = time.perf_counter()
 
 
 class Part(StrEnum):
-    """What can be measured alone."""
+    """Parts that can be measured alone."""
 
     spans = "spans"
     texts = "texts"
@@ -52,7 +52,7 @@ OF_AIDA = (Part.spans, Part.texts, Part.latency, Part.stages)
 
 @dataclass(frozen=True)
 class Extent:
-    """How much to measure.
+    """Extent of the measurements.
 
     train   documents of AIDA that models are trained on; None: all
     test    documents that are linked; None: all
@@ -150,7 +150,7 @@ def main(
     result = measure(QUICK if quick else FULL, [only] if only else list(Part), place)
     if json_file is not None:
         json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    width = None if sys.stdout.isatty() else 130  # what is not a terminal does not say
+    width = None if sys.stdout.isatty() else 130  # only a terminal has a width
     print_tables(result, Console(width=width), markdown)
 
 

@@ -1,4 +1,4 @@
-"""What the linker's benchmark links: AIDA's test documents, with models trained on its train."""
+"""Data of the linker benchmark: AIDA's test documents, and models trained on its train."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ _OTHERS = 3
 
 @dataclass(frozen=True)
 class AidaSubjects:
-    """Linkers to measure: with gold spans and listed candidates, and with nothing but text."""
+    """Linkers to measure: with gold spans and listed candidates, and from plain text."""
 
     spans: Subject
     texts: Subject
@@ -50,7 +50,7 @@ def aida_subjects(
 
 
 def fewer_documents(data: AidaData, train: int) -> AidaData:
-    """Return AIDA with fewer documents to train on, and none that choose the number of trees."""
+    """Return AIDA with fewer training documents and without dev."""
     fewer = {"train": data.documents("train")[:train], "dev": ()}
     candidates = {split: listed_candidates(texts, data.entities) for split, texts in fewer.items()}
     return replace(

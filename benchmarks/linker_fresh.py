@@ -1,4 +1,4 @@
-"""What a linker takes in a process of its own: memory with a large knowledge base, a cold start."""
+"""A linker in a fresh process: memory with a large knowledge base, cold start."""
 
 import statistics
 import subprocess
@@ -23,10 +23,10 @@ TEXT = "Jordan won six rings with the Bulls."
 
 @dataclass(frozen=True)
 class FreshExtent:
-    """How much to measure.
+    """Extent of the measurements.
 
     train   generated documents that the linker of the generated knowledge base is trained on
-    linked  generated documents that are linked before memory is looked at
+    linked  generated documents that are linked before memory is measured
     starts  whole processes of `sgtb link`
     """
 
@@ -60,7 +60,7 @@ def measure_memory(extent: FreshExtent, folder: Path, say: Say) -> dict[str, Any
 
 
 def measure_cold(extent: FreshExtent, say: Say) -> dict[str, Any] | None:
-    """Start `sgtb link TEXT` again and again, after a first one. None: there is no starter."""
+    """Start `sgtb link TEXT` repeatedly, after a first one. None without the starter."""
     if not _starter(say):
         return None
     say("starting sgtb link ...")
@@ -78,7 +78,7 @@ def measure_cold(extent: FreshExtent, say: Say) -> dict[str, Any] | None:
 def command_seconds(
     *words: str, python: str = sys.executable, env: Mapping[str, str] | None = None
 ) -> float:
-    """Return how long a command of `sgtb` takes, from the start of its process to the end.
+    """Return the seconds of a command of `sgtb`, from the start of its process to the end.
 
     python  the interpreter, of this environment or of another
     env     environment variables that are set
@@ -89,7 +89,7 @@ def command_seconds(
 
 
 def _generated_kb(shape: ListShape, folder: Path, say: Say) -> Path:
-    """Return a generated knowledge base; one from an earlier run is taken."""
+    """Return a generated knowledge base; one from an earlier run is reused."""
     place = folder / f"generated-{shape.entities}"
     try:
         with KnowledgeBase.open(place) as kb:

@@ -1,4 +1,4 @@
-"""The linker's probe: what is measured in a fresh process. `benchmarks.probes` starts it.
+"""The probe of the linker: measurements in a fresh process. `benchmarks.probes` starts it.
 
 python -m benchmarks.linker_probe TASK WORD ...
 """
@@ -51,7 +51,7 @@ def starter_texts(documents: str, path: str) -> dict[str, Any]:
 
 
 def memory(place: str, model: str, path: str) -> dict[str, Any]:
-    """Link texts with a knowledge base; say what the process then has in memory."""
+    """Link texts with a knowledge base; return the memory of the process afterwards."""
     from sgtb.linking.linker import Linker
 
     texts = json.loads(Path(path).read_text("utf-8"))
@@ -114,7 +114,7 @@ def first_link(text: str) -> dict[str, Any]:
 
 
 def install_size() -> dict[str, Any]:
-    """Add up the files of the package and of all that it requires, in MB."""
+    """Return the size of the package and its requirements, in MB."""
     from benchmarks.install_size import sizes
 
     found = sizes("sgtb")

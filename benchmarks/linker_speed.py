@@ -1,4 +1,4 @@
-"""A linker's speed: documents a second, and how long one document takes.
+"""Speed of a linker: documents per second, and latency of one document.
 
 Other versions of the package run this module, too: it uses the linker's public interface only.
 """
@@ -24,9 +24,9 @@ CANDIDATES = 5
 
 @dataclass(frozen=True)
 class Subject:
-    """A model, its knowledge base, and what to link.
+    """A model, its knowledge base, and documents.
 
-    documents  what is measured
+    documents  measured ones
     others     of the same kind, linked before measuring starts
     """
 
@@ -36,7 +36,7 @@ class Subject:
     others: Sequence[Linkable]
 
     def linker(self, reasons: bool = False) -> Linker:
-        """Return a linker that has linked other documents, and none of these."""
+        """Return a linker that has linked the other documents, but none of these."""
         settings = LinkerSettings(candidates=CANDIDATES, reasons=reasons)
         linker = Linker.load(self.model, self.kb, settings)
         for document in self.others:
@@ -45,10 +45,10 @@ class Subject:
 
 
 def throughput(subject: Subject, jobs: int, passes: int, reasons: bool = False) -> dict[str, Any]:
-    """Link all documents again and again.
+    """Link all documents repeatedly.
 
-    The first pass reads the entities' facts from the knowledge base, and with several jobs it
-    starts the processes; the others find them made.
+    The first pass reads the entities' facts from the knowledge base and, with several jobs,
+    starts the processes.
     """
     with subject.linker(reasons) as linker:
         first = seconds_of(lambda: exhaust(linker, subject.documents, jobs))
@@ -67,20 +67,20 @@ def throughput(subject: Subject, jobs: int, passes: int, reasons: bool = False) 
         "passes": passes,
         "first_docs_per_second": n / first,
         "docs_per_second": n / seconds,
-        # Other programs take time from the clock on the wall, not from the processor's.
+        # Other programs affect wall time, not processor time.
         "processor_ms": 1e3 * used / n if jobs == 1 else None,
     }
 
 
 def exhaust(linker: Linker, documents: Sequence[Linkable], jobs: int) -> None:
-    """Read every answer: links are made when they are asked for."""
+    """Read every link: they are created on access."""
     for linked in linker.pipe(documents, jobs):
         for link in linked.links:
             _ = link.entity, link.confidence
 
 
 def latency(linker: Linker, document: Linkable, calls: int) -> dict[str, float]:
-    """Link one document again and again, by itself."""
+    """Link a single document repeatedly."""
     links = linker.link(document).links
     taken, used = [], []
     for _ in range(calls):

@@ -1,4 +1,4 @@
-"""What the stages of a linker take, each done by itself."""
+"""Time of the stages of a linker, each run separately."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,9 +19,9 @@ from sgtb.linking.problem_packing import shortlisted
 
 
 def stages(subject: Subject) -> dict[str, float]:
-    """Return the milliseconds of the processor that each stage takes a document, all warm.
+    """Return the processor milliseconds per document of each stage, with warm caches.
 
-    This takes a linker apart: what it does in one go is done here step by step.
+    The steps of the linker are run one by one.
     """
     total: dict[str, float] = {}
     with subject.linker(reasons=True) as linker:
@@ -34,7 +34,7 @@ def stages(subject: Subject) -> dict[str, float]:
 
 
 def apart(taken: Mapping[str, float]) -> dict[str, float]:
-    """Return stages that do not overlap: what a step does alone, without the steps within it."""
+    """Return stages that do not overlap: the time of a step without the steps within it."""
     return {
         "tokens, mentions": taken["chunk"],
         "candidates": taken["find"],
@@ -42,7 +42,7 @@ def apart(taken: Mapping[str, float]) -> dict[str, float]:
         "features": taken["table"],
         "learned features": taken["featurizer"],
         "packing": taken["shortlist"] + taken["pack"],
-        # Done by itself, the search puts features on bins; the whole decision finds them there.
+        # Run separately, the search bins features; the whole decision finds them binned.
         "search": taken["decode"],
         "counterfactuals": taken["counterfactuals"],
         "links": taken["links"],

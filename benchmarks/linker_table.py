@@ -1,4 +1,4 @@
-"""The tables of the linker's benchmark: numbers for people, beside what they should be."""
+"""The tables of the linker benchmark: figures with their targets."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -16,7 +16,7 @@ Lines = Callable[[Mapping[str, Any]], list[Line]]
 
 
 def print_tables(result: Mapping[str, Any], console: Console, markdown: bool) -> None:
-    """Print a table for every part that was measured, then how it was measured."""
+    """Print a table for every measured part, then notes on the measurement."""
     parts: tuple[tuple[str, str, Lines], ...] = (
         ("spans", "gold spans, listed candidates", partial(run_lines, jobs=2, wanted=500)),
         ("texts", "plain text, names looked up", partial(run_lines, jobs=1, wanted=100)),
@@ -34,7 +34,7 @@ def print_tables(result: Mapping[str, Any], console: Console, markdown: bool) ->
 
 
 def run_lines(result: Mapping[str, Any], jobs: int, wanted: int) -> list[Line]:
-    """Return the lines about documents a second; so many are wanted of so many processes."""
+    """Return the lines about documents per second, with targets by number of processes."""
     lines = []
     for run in result.values():
         processes = "one process" if run["jobs"] == 1 else f"{run['jobs']} processes"
@@ -66,7 +66,7 @@ def latency_lines(result: Mapping[str, Any]) -> list[Line]:
 
 
 def stage_lines(result: Mapping[str, Any]) -> list[Line]:
-    """Return the lines about stages: milliseconds a document, and their shares."""
+    """Return the lines about stages: milliseconds per document, and their shares."""
     lines = []
     for way, name in (("spans", "gold spans"), ("texts", "plain text")):
         taken = result[way]
@@ -116,7 +116,7 @@ def cold_lines(result: Mapping[str, Any]) -> list[Line]:
 
 
 def notes_of(result: Mapping[str, Any]) -> list[str]:
-    """Return what has to be said of how the numbers came about."""
+    """Return notes on the measurement."""
     notes = []
     load = result["machine"]["load_at_start"]
     if load is not None and load > 1:

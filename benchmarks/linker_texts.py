@@ -1,6 +1,6 @@
 """Generated documents about the entities of a knowledge base: names in plain sentences, with gold.
 
-A document is about an entity and those it is linked with, and those that these are linked with.
+A document is about an entity, its linked entities, and those linked to them.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _WORDS = (
     "Nobody knew what had become of ", " when the talks began, a day after the visit to ",
     "It was said on Monday that ", " would agree to the plan if there was a word from ",
 )  # fmt: skip
-"""What stands before each name; every second one ends its sentence."""
+"""Text before each name; every second one ends its sentence."""
 
 
 def written(kb: KnowledgeBase, count: int, seed: int = 0) -> Iterator[Document]:
@@ -32,7 +32,7 @@ def written(kb: KnowledgeBase, count: int, seed: int = 0) -> Iterator[Document]:
 
 
 def _about(kb: KnowledgeBase, root: int, draw: np.random.Generator) -> list[int]:
-    """Return an entity and others around it."""
+    """Return an entity and its neighbours."""
     near = kb.link_lists(np.array([root], np.int32)).data
     further = kb.link_lists(near.astype(np.int32)).data
     around = list(dict.fromkeys([root, *near.tolist(), *further.tolist()]))

@@ -10,7 +10,7 @@ from sgtb.native import BUILD
 
 
 def machine(**more: Any) -> dict[str, Any]:
-    """Return what a run was measured on."""
+    """Return a description of the machine."""
     return {
         "cpus": os.cpu_count(),
         "architecture": platform.machine(),
@@ -23,5 +23,5 @@ def machine(**more: Any) -> dict[str, Any]:
 
 
 def load() -> float | None:
-    """Return the load of the machine; None where it is not known."""
+    """Return the load of the machine; None if unknown."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else None

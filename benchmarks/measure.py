@@ -1,4 +1,4 @@
-"""Measuring: timings, the lines and powers fitted through them, processes side by side."""
+"""Measuring: timings, fitted lines and powers, parallel processes."""
 
 import multiprocessing
 import statistics
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 CORES = 2
-"""What both sides of every comparison may use."""
+"""Cores of both sides of every comparison."""
 
 Result = TypeVar("Result")
 
@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
 
 def seconds_of(work: Callable[[], object]) -> float:
-    """Return how long `work` takes by the clock on the wall."""
+    """Return the wall time of `work`."""
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
@@ -58,7 +58,7 @@ def interpolated_total(x: Sequence[int], y: Sequence[float], first: int, last: i
 
 
 def side_by_side(work: Callable[[int], Result]) -> list[Result]:
-    """Run work(0), work(1), ... at once, a forked process each, and return what they return."""
+    """Run work(0), work(1), ... at once, each in a forked process, and return their results."""
     context = multiprocessing.get_context("fork")
     barrier = context.Barrier(CORES)
     pipes, workers = [], []
@@ -83,7 +83,7 @@ def _answer(work: Callable[[int], Any], i: int, barrier: Barrier, pipe: Connecti
 
 
 def rounded(value: Any) -> Any:
-    """Return records with their floats cut to four digits: more would feign precision."""
+    """Return records with their floats rounded to four digits."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, dict):

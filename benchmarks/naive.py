@@ -1,8 +1,8 @@
-"""Naive twin: the learner written down as the paper has it, one row at a time.
+"""Naive twin: the learner as the paper describes it, one row at a time.
 
-Plain lists, tuples and dicts, scikit-learn's trees, nothing clever. The tests hold the fast
-kernels against it and `make bench` measures it as the baseline, so it is meant to be read
-beside the paper (Yang, Irsoy and Rahman, NAACL 2018), not to be fast.
+Plain lists, tuples and dicts, and scikit-learn's trees. The tests compare the fast
+kernels with it, and `make bench` measures it as the baseline. It is meant to be read
+with the paper (Yang, Irsoy and Rahman, NAACL 2018), not to be fast.
 
     documents_of   Problems, pulled apart            collect    the points of one document
     row_of         φ(x, y_t, y_1:t-1)                fit_tree   h_m, from points
@@ -10,7 +10,7 @@ beside the paper (Yang, Irsoy and Rahman, NAACL 2018), not to be fast.
                                                      naive_fit  all of it, epoch after epoch
 
 Sums are written as loops: since Python 3.12 `sum` of floats compensates for rounding, and the
-twin would add up other numbers than the kernels do.
+sums would differ from those of the kernels.
 """
 
 import math
@@ -247,7 +247,7 @@ def bidirectional_search(
     """Algorithm 1: yield round, walk and beams of every pass.
 
     S(y_T:t), the score of the other direction, is that of its best sequence ending in y_t,
-    which the pass before has left behind. The very first pass has none.
+    computed by the pass before. The first pass has none.
     """
     outside: Outside | None = None
     for r in range(forward.plan.rounds):
@@ -272,7 +272,7 @@ def collect(
 def collect_with(
     document: NaiveDocument, plan: SearchPlan, factor: Factor, last_round_only: bool = False
 ) -> list[Point]:
-    """As `collect`, but rows and scores come from `factor`, which may remember them."""
+    """As `collect`, but rows and scores come from `factor`, which may cache them."""
     forward = _training_walk(document, plan, FORWARD)
     if plan.name == "local":
         return _local_points(forward, factor)
@@ -323,7 +323,7 @@ def _beam_points(walk: Walk, beams: list[list[Hypothesis]]) -> list[Point]:
 def _update_points(walk: Walk, factor: Factor) -> list[Point]:
     """Early update and LaSO (section 3.1): gradients when gold leaves the beam, or after T.
 
-    Early update ends there. LaSO goes on from the gold prefix alone.
+    Early update ends there. LaSO continues from the gold prefix alone.
     """
     points, beam, first = [], [START], 0
     last = len(walk.mentions) - 1
@@ -367,9 +367,9 @@ def score_row(
 ) -> float:
     """F = Σ η h_m(φ) (equation 7), for one row.
 
-    Asks scikit-learn's compiled tree directly. `DecisionTreeRegressor.predict` would validate
-    its input first, which takes many times as long for a single row: the baseline that is
-    measured is kinder to itself than its API.
+    Calls scikit-learn's compiled tree directly. `DecisionTreeRegressor.predict` would validate
+    its input first, which takes many times as long for a single row: the choice favours the
+    twin.
     """
     return _add_trees(0.0, trees, np.array([row], np.float32), learning_rate)
 
@@ -383,8 +383,8 @@ def _add_trees(F: float, trees: Iterable[DecisionTreeRegressor], x: Any, eta: fl
 class Memory:
     """Rows and scores of one document, kept between epochs: only new trees are added.
 
-    The paper's source calls it "partial structure score caching". What an epoch did not ask
-    for is forgotten after the next `turn`, so that memory does not grow with every tree.
+    The paper's source calls it "partial structure score caching". Entries that an epoch did not
+    use are dropped after the next `turn`, so that memory does not grow with every tree.
     """
 
     def __init__(self, trees: list[DecisionTreeRegressor], learning_rate: float) -> None:
@@ -397,7 +397,7 @@ class Memory:
         self.before, self.now = self.now, {}
 
     def factor(self, walk: Walk, prefix: Choices, candidate: int) -> tuple[Row, float]:
-        """Return the row and F, from the last epoch's where they are known."""
+        """Return the row and F, from the last epoch where available."""
         key = (walk.direction, walk.mentions[len(prefix)], prefix, candidate)
         entry = self.now.get(key) or self.before.get(key)
         if entry is None:
@@ -468,8 +468,8 @@ def _work(
     pipe: Connection,
     other_end: Connection,
 ) -> None:
-    """A process: receive new trees, send back (rows, residuals) per document, until hung up on."""
-    other_end.close()  # a fork has a copy of it, and would wait for itself to hang up
+    """A process: receive new trees, send back (rows, residuals) per document."""
+    other_end.close()  # a fork has a copy of it, and would wait for itself to close it
     trees: list[DecisionTreeRegressor] = []
     memories = [Memory(trees, eta) for _ in documents]
     fresh = _fresh(lambda row: score_row(trees, row, eta))
@@ -567,7 +567,7 @@ def _decode_local(walk: Walk, factor: Factor) -> Decoded:
 
 
 def _fresh(score: Score) -> Factor:
-    """Make every row and score anew whenever asked."""
+    """Compute every row and score on each call."""
 
     def factor(walk: Walk, prefix: Choices, candidate: int) -> tuple[Row, float]:
         row = row_of(walk, prefix, candidate)

@@ -1,13 +1,13 @@
-"""Naive timing: what the naive twin would take, from a sample of documents and epochs.
+"""Naive timing: the time of the naive twin, from a sample of documents and epochs.
 
 The twin is too slow to be run to the end. Its work in an epoch is a number of rows, each made
-once and asked of every tree so far, so an epoch with m trees takes a + b·m, and documents
-add up. The trees are those our learner grew, given to scikit-learn node by node: the twin is
-measured on the very beams it would have had, and its decisions can be compared with ours.
+once and passed to every tree so far, so an epoch with m trees takes a + b·m, and documents
+add up. The trees are those of the learner, given to scikit-learn node by node: the twin is
+measured on the beams it would have had, and its decisions can be compared with the learner's.
 
-Wherever there was a choice it was made in the twin's favour: pair features are looked up
-once before the clock starts, its processes are taken to be perfectly balanced, sending rows
-between them is free, and scikit-learn fits its trees to values binned beforehand.
+All choices favour the twin: pair features are looked up before the measurement, its
+processes are assumed to be perfectly balanced, sending rows between them takes no time, and
+scikit-learn fits its trees to values binned beforehand.
 """
 
 import time
@@ -46,7 +46,7 @@ from sgtb.core.dtypes import Bytes, Doubles, Ints
 
 @dataclass(frozen=True)
 class NaiveTraining:
-    """The twin's training time, and all that it was worked out from (seconds).
+    """The twin's training time, and what it was computed from (seconds).
 
     Per epoch sampled: both processes' time on their halves of the sample, averaged.
     """
@@ -76,7 +76,7 @@ class NaiveTraining:
 class NaiveDecoding:
     """The twin's decoding time; `agreement` is the share of choices that are also ours.
 
-    It may fall a little short of 1: numpy adds up the terms of a dot product in another order
+    It may be slightly below 1: numpy adds up the terms of a dot product in another order
     than our kernel, and a similarity that differs in its last bit may cross a threshold.
     """
 
@@ -93,7 +93,7 @@ class NaiveDecoding:
 
 @dataclass(frozen=True)
 class Task:
-    """What the twin is measured on: the corpus, the forest that we trained on it, the plan."""
+    """Input of the measurement: the corpus, the forest trained on it, the plan."""
 
     problems: Problems
     forest: Forest
@@ -119,7 +119,7 @@ def time_naive_twin(
     sample = choose_sample(problems, task.sampled_documents)
     trees = sklearn_trees(task.forest, problems.n_local + 2 * problems.n_pair)
     documents = documents_of(problems.take(sample.documents))
-    # As the twin deals them out: by size, in turn.
+    # As the twin distributes them: by size, in turn.
     by_size = sorted(range(len(documents)), key=lambda d: -len(documents[d].local))
     shares = [by_size[i::CORES] for i in range(CORES)]
     both = side_by_side(lambda i: _measure([documents[d] for d in shares[i]], task, trees))
@@ -158,9 +158,9 @@ def remembering_total(
     n_trees: int,
     tree_fit: float,
 ) -> float:
-    """Return the time of all epochs with known rows remembered.
+    """Return the time of all epochs with cached rows.
 
-    Epoch 0 has none to remember and takes `first`, the time of the first plain epoch measured.
+    Epoch 0 has none and takes `first`, the time of the first plain epoch measured.
     """
     later = interpolated_total(epochs, seconds, 1, n_trees - 1)
     return scale * (first + later) + n_trees * tree_fit
@@ -199,7 +199,7 @@ def _measure(
 ) -> _Timings:
     plain, remembering = [], []
     for m in task.epochs:
-        # The epoch before, off the clock: it fills the memories and looks the pairs up.
+        # The epoch before, not measured: it fills the caches and looks the pairs up.
         known = trees[: m - 1]
         memories = [Memory(known, 1.0) for _ in documents]
         _remember(documents, task.plan, memories)

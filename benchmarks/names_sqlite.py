@@ -1,4 +1,4 @@
-"""Names in SQLite: the rival of the name look-up, filled with the same names and tuned fairly.
+"""Names in SQLite: the alternative to the name look-up, with the same names, tuned.
 
 One table without row ids, ordered by name and rank, so that a name's candidates lie side by
 side; another for ids and titles. Opened read-only, immutable and memory-mapped.
@@ -31,7 +31,7 @@ _MANY = (
 
 @dataclass(frozen=True)
 class Filled:
-    """What was filled in, and how large the file got with names alone, and with titles."""
+    """Numbers of rows, and the size of the file with names alone, and with titles."""
 
     rows: int
     names_bytes: int
@@ -72,7 +72,7 @@ def _rows(kb: KnowledgeBase) -> Iterator[tuple[str, int, int, float]]:
 
 
 class SqliteNames:
-    """The rival, open for reading."""
+    """The SQLite file, open for reading."""
 
     def __init__(self, path: Path) -> None:
         self._connection = sqlite3.connect(
@@ -87,7 +87,7 @@ class SqliteNames:
         return [execute(_ONE, (normal_name(name), k)).fetchall() for name in names]
 
     def in_one_query(self, names: Sequence[str], k: int = TOP) -> Rows:
-        """Look up many names with a single query that is given all of them."""
+        """Look up many names with a single query."""
         keys = json.dumps([normal_name(name) for name in names])
         return self._connection.execute(_MANY, (keys, k)).fetchall()
 

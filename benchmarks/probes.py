@@ -1,6 +1,6 @@
-"""Probes: fresh processes that measure one thing and answer in JSON. This is the parent's side.
+"""Probes: fresh processes that measure one thing and print JSON. This is the parent's side.
 
-What runs in them are the tasks of `benchmarks.kb_probe`, `benchmarks.linker_probe` and
+They run the tasks of `benchmarks.kb_probe`, `benchmarks.linker_probe` and
 `benchmarks.wiki_probe`.
 """
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Peak:
-    """The most memory that a probe and its children had at one time, in MB; see `TreeWatch`."""
+    """The peak memory of a probe and its children together, in MB; see `TreeWatch`."""
 
     rss_mb: float
     anon_mb: float
@@ -55,7 +55,7 @@ def environment_of(python: str) -> dict[str, str]:
 
 
 def ask(task: str, *words: object, python: str = sys.executable) -> Any:
-    """Run a probe, undisturbed, and return its answer.
+    """Run a probe and return its answer.
 
     python  the interpreter, of this environment or of another
     """
@@ -77,7 +77,7 @@ def watch(task: str, *words: object, python: str = sys.executable) -> tuple[Any,
 
 @contextmanager
 def holding(task: str, *words: object) -> Iterator[int]:
-    """Run a probe up to its answer, and keep it alive; gives its process id."""
+    """Run a probe up to its answer, and keep it alive; yields its process id."""
     with tempfile.TemporaryFile("w+") as talk:
         probe = _start(talk, task, *words)
         assert probe.stdout is not None

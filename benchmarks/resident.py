@@ -1,4 +1,4 @@
-"""Resident memory: of a process and its kinds of pages, of processes that share, of a tree."""
+"""Resident memory: of a process by kind of pages, of processes that share, of a process tree."""
 
 import threading
 import time
@@ -10,12 +10,12 @@ import psutil
 
 MB = 1e6
 INTERVAL = 0.05
-"""Seconds between two looks at a tree of processes."""
+"""Seconds between two samples of a process tree."""
 
 
 @dataclass(frozen=True)
 class Resident:
-    """MB of a process that are in memory, and how many of them are its own or pages of files."""
+    """Resident MB of a process: all, its own, and pages of files."""
 
     rss_mb: float
     anon_mb: float
@@ -31,12 +31,12 @@ class Shared:
 
     @property
     def shared_mb(self) -> float:
-        """What they would need more if they did not share."""
+        """MB saved by sharing."""
         return self.rss_mb - self.pss_mb
 
 
 def resident(pid: int | None = None) -> Resident:
-    """Return what a process has in memory now."""
+    """Return the resident memory of a process."""
     try:
         fields = _fields(Path(f"/proc/{pid or 'self'}/status").read_text())
         return Resident(fields["VmRSS"], fields["RssAnon"], fields["RssFile"])
@@ -68,7 +68,7 @@ def proportional_files(pid: int, folder: Path) -> Shared:
 
 
 class TreeWatch:
-    """Watches a process and its descendants: the most they had at one time.
+    """Peak memory of a process and its descendants together.
 
     rss_mb   all pages, those that several of them share as often as they are mapped
     anon_mb  without pages of files, which the system may drop when memory is short

@@ -1,4 +1,4 @@
-"""A sample: a few documents that stand for a corpus."""
+"""A sample: a few documents that represent a corpus."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sgtb.core.dtypes import Longs
 
 @dataclass(frozen=True)
 class Sample:
-    """Documents that stand for all, and how much more there is of everything in the whole.
+    """Sampled documents, and the factors from the sample to the whole corpus.
 
     scale          candidates of the corpus / candidates of the sample
     history_scale  the same of (candidate, earlier mention) pairs, the work of pooling
@@ -25,7 +25,7 @@ class Sample:
 def choose_sample(problems: Problems, n: int) -> Sample:
     """Sort the documents by candidates and take every k-th, from the most typical start on.
 
-    Most typical: scaled up, its candidates and its history pairs are nearest to the corpus'.
+    Most typical: its scaled numbers of candidates and history pairs are nearest to the corpus.
     """
     sizes = np.diff(problems.candidate_offsets).astype(np.int64)
     firsts = problems.mention_offsets[:-1]

@@ -1,15 +1,15 @@
-"""The service's benchmark: many clients on this machine, beside the bare linker in the same run.
+"""Benchmark of the service: many clients on this machine, and the bare linker in the same run.
 
     python -m benchmarks.serve                         a table
     python -m benchmarks.serve --json FILE             also one JSON object
     python -m benchmarks.serve --quick                 a few seconds of each
-    python -m benchmarks.serve --slow 500              good clients alone, and beside slow ones
+    python -m benchmarks.serve --slow 500              regular clients alone, and beside slow ones
     python -m benchmarks.serve --model FILE --kb DIR   a linker of one's own in the place of that
                                                        for PPRforNED
 
-64 clients ask for 30 seconds, each again as soon as it was answered: with the starter, and with
-PPRforNED's knowledge base and AIDA's test documents where $SGTB_DATA has them. Server and clients
-share the machine. The linker for PPRforNED is kept in a folder: the first run trains it.
+64 clients send requests for 30 seconds, one after the other: to the starter, and to
+PPRforNED's knowledge base with AIDA's test documents where $SGTB_DATA has them. Server and clients
+share the machine. The linker for PPRforNED is cached in a folder: the first run trains it.
 """
 
 import json
@@ -56,10 +56,10 @@ _BEGIN = time.perf_counter()
 
 @dataclass(frozen=True)
 class Extent:
-    """How much to measure.
+    """Extent of the measurements.
 
-    seconds  of asking, after a while that nobody counts
-    texts    that are asked about, in turns
+    seconds  of requests, after a warm-up
+    texts    of the requests, in turn
     train    documents that the linker for PPRforNED is trained on; None: all
     """
 
@@ -91,7 +91,7 @@ class Subject:
         return Linker.load(self.model, self.kb)
 
     def options(self) -> list[str]:
-        """Return the options of `sgtb serve` that ask for it."""
+        """Return the options of `sgtb serve` for it."""
         return [] if self.model is None else ["--model", str(self.model), "--kb", str(self.kb)]
 
 
@@ -153,7 +153,7 @@ def _measure(subject: Subject, extent: Extent, workers: Sequence[int]) -> dict[s
 
 
 def beside_slow(extent: Extent, slow: int, good: int) -> dict[str, Any]:
-    """Return what good clients reach alone and beside slow ones, by turns."""
+    """Return the figures of regular clients alone and beside slow ones, alternately."""
     requests = [post_of("/api/link", {"text": text}) for text in starter_texts(extent.texts)]
     runs: dict[str, list[dict[str, float]]] = {"alone": [], "beside": []}
     with serving(["--max-connections", str(2 * (slow + good))]) as (port, _):
@@ -178,7 +178,7 @@ def _note(memory: list[tuple[float, float]], process: psutil.Process, share: flo
 
 
 def bare(linker: Linker, texts: Sequence[str], jobs: int) -> dict[str, float]:
-    """Return what the linker does by itself: in batches, and a text at a time."""
+    """Return the speed of the linker itself: in batches, and text by text."""
 
     def exhaust() -> None:
         for _ in linker.pipe(texts, jobs):
@@ -188,7 +188,7 @@ def bare(linker: Linker, texts: Sequence[str], jobs: int) -> dict[str, float]:
     used = time.process_time()
     result = {"docs_per_second": len(texts) / seconds_of(exhaust)}
     if jobs == 1:
-        # Other programs take time from the clock on the wall, not from the processor's.
+        # Other programs affect wall time, not processor time.
         result["processor_ms"] = 1e3 * (time.process_time() - used) / len(texts)
         some = texts[: max(1, len(texts) // 4)]
         taken = seconds_of(lambda: [linker.link(text) for text in some])
@@ -198,7 +198,7 @@ def bare(linker: Linker, texts: Sequence[str], jobs: int) -> dict[str, float]:
 
 @contextmanager
 def serving(options: Sequence[str]) -> Iterator[tuple[int, psutil.Process]]:
-    """Run `sgtb serve`; give its port and process, and end it as a system would."""
+    """Run `sgtb serve`; yield its port and process, and end it with SIGTERM."""
     command = [sys.executable, "-c", "from sgtb.cli.main import app; app()", "serve"]
     server = subprocess.Popen(
         [*command, "--port", "0", *options], stderr=subprocess.PIPE, text=True
@@ -233,7 +233,7 @@ def tree_mb(process: psutil.Process) -> float:
 
 
 def tree_seconds(process: psutil.Process) -> float:
-    """Return the processor's time that a process and its children have used so far."""
+    """Return the processor time of a process and its children so far."""
     times = [one.cpu_times() for one in (process, *process.children(recursive=True))]
     return float(sum(time.user + time.system for time in times))
 
@@ -270,7 +270,7 @@ def _texts_for(model: Path, kb: Path, extent: Extent) -> list[str]:
 
 
 def table_of(result: dict[str, Any], markdown: bool = False) -> Table:
-    """Return a table for people."""
+    """Return the table."""
     title = f"{result['clients']} clients, {result['seconds']:g} s each"
     table = Table(title=title, box=box.MARKDOWN if markdown else box.HEAVY_HEAD)
     table.add_column("", no_wrap=True)

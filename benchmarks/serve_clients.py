@@ -1,4 +1,4 @@
-"""Clients of a service: many at once, each asking again as soon as it was answered."""
+"""Concurrent clients of a service; each sends its next request when it has an answer."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ _ALONE = 20.0
 
 @dataclass
 class Tally:
-    """What clients met with: the seconds of every answer, and what went wrong."""
+    """Results of clients: the seconds of every answer, and errors."""
 
     seconds: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -53,7 +53,7 @@ def ask(
     at: Callable[[float], None] = lambda share: None,
     patience: float = _ALONE,
 ) -> Tally:
-    """Let clients ask for some seconds, each over a connection of its own.
+    """Run clients for some seconds, each with its own connection.
 
     at        called about twice a second, with the share of the time that has passed
     patience  seconds without an answer after which a client gives up

@@ -1,4 +1,4 @@
-"""Slow clients of a service, of five kinds, in a process of their own.
+"""Slow clients of a service, of five kinds, in a separate process.
 
 Silent ones, half a head, a head byte by byte, half a body, and a long response that is not read.
 A connection that the service closes is opened again.

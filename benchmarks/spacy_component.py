@@ -1,12 +1,12 @@
-"""The spaCy component's benchmark: its speed beside that of the bare linker, all in one run.
+"""Benchmark of the spaCy component: its speed beside that of the bare linker, in one run.
 
     python -m benchmarks.spacy_component                a table
     python -m benchmarks.spacy_component --json FILE    also one JSON object
-    python -m benchmarks.spacy_component --quick        on less
+    python -m benchmarks.spacy_component --quick        fewer documents
 
 Names are found by spaCy's small English pipeline where it is installed, or else by a ruler of the
-starter's names. The bare linker is given the very names that were found. Rounds of all take turns,
-so that what else the machine does falls on all of them.
+starter's names. The bare linker is given the same names. Rounds of all alternate, so that load on
+the machine affects all of them.
 """
 
 import json
@@ -42,7 +42,7 @@ _talk = Console(stderr=True, highlight=False)
 
 @dataclass(frozen=True)
 class Extent:
-    """How much to measure: documents, rounds over them."""
+    """Extent of the measurements: documents, rounds over them."""
 
     quick: bool
     documents: int
@@ -50,7 +50,7 @@ class Extent:
 
 
 class Timing(NamedTuple):
-    """Seconds: by the clock on the wall, and of this process's processor."""
+    """Seconds: wall time and processor time of this process."""
 
     wall: float
     used: float
@@ -67,7 +67,7 @@ def texts(count: int) -> list[str]:
 
 
 def pipeline() -> tuple[str, Language]:
-    """Return a pipeline that finds names, and what it is called."""
+    """Return a pipeline that finds names, and its name."""
     for name in REAL:
         if spacy.util.is_package(name):
             return name, spacy.load(name, exclude=_UNUSED)
@@ -120,7 +120,7 @@ def measure(extent: Extent) -> dict[str, Any]:
 
 
 def ratios(wall: dict[str, float], used: dict[str, float]) -> dict[str, float]:
-    """Return what is beside what: processor time within a process, else the clock on the wall."""
+    """Return ratios: of processor time within a process, otherwise of wall time."""
     result = {
         "component beside linker": used["component"] / used["linker"],
         "component beside linker, reasons": used["component, reasons"] / used["linker, reasons"],
@@ -132,7 +132,7 @@ def ratios(wall: dict[str, float], used: dict[str, float]) -> dict[str, float]:
 
 
 def _in_turns(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, Timing]:
-    """Time each several times, after a round that nobody counts."""
+    """Time each several times, after a warm-up round."""
     taken: dict[str, list[Timing]] = {key: [] for key in works}
     begin = time.perf_counter()
     for i in range(rounds + 1):
@@ -146,7 +146,7 @@ def _in_turns(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[st
 
 
 def _request(component: SgtbLinker, doc: Doc) -> Request:
-    """Return what the component will ask of its linker."""
+    """Return the requests of the component to its linker."""
     ignored = component.settings.labels_ignore
     places = (
         trimmed(doc.text, ent.start_char, ent.end_char)
@@ -162,7 +162,7 @@ def _exhaust(nlp: Language, given: Sequence[str], **options: Any) -> None:
 
 
 def table_of(record: dict[str, Any]) -> Table:
-    """Return a table for people."""
+    """Return the table."""
     title = f"{record['documents']:,} documents, {record['mentions']:,} mentions by {{}}"
     table = Table(title=title.format(record["names_by"]))
     table.add_column("ms a document")

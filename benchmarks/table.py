@@ -1,4 +1,4 @@
-"""The table: the benchmark's numbers for people, beside what they should be."""
+"""The table of the benchmark: figures with their targets."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from rich.table import Table
 
 
 class Line(NamedTuple):
-    """A number, and the limit it has to keep to, if any."""
+    """A number, and its target, if any."""
 
     label: str
     value: float
@@ -18,7 +18,7 @@ class Line(NamedTuple):
 
 
 def print_table(result: dict[str, Any], console: Console) -> None:
-    """Print everything that a reader would ask for first, then how it was measured."""
+    """Print the table, then notes on the measurement."""
     title = "sgtb learner, quick run" if result["quick"] else "sgtb learner"
     table = Table("measured", title=title)
     table.add_column("value", justify="right")
@@ -58,7 +58,7 @@ def lines_of(result: dict[str, Any]) -> list[Line]:
 
 
 def notes_of(result: dict[str, Any]) -> list[str]:
-    """Return what has to be said of how the numbers came about."""
+    """Return notes on the measurement."""
     naive, tree = result["train_comparison"]["naive"], result["tree"]
     decoding = result["decode_comparison"]["naive"]
     notes = [

@@ -1,4 +1,4 @@
-"""The call path of `Linker.link`: the modules of sgtb that one text goes through.
+"""The call path of `Linker.link`: the modules of sgtb that process one text.
 
 `python -m benchmarks.trace_link` prints them by folder, folders and modules in the order of their
 first call. docs/design/architecture.md shows the output. Imports are not counted: everything is

@@ -1,4 +1,4 @@
-"""Trees: growing one of ours and one of LightGBM's from the same rows and residuals."""
+"""Trees: growing a tree with sgtb and with LightGBM from the same rows and residuals."""
 
 import statistics
 import time
@@ -34,7 +34,7 @@ class Rows(NamedTuple):
     n_bins: Ints
 
     def source(self, pool: ThreadPool) -> PointRows:
-        """Return what a tree is grown from."""
+        """Return the input of a tree."""
         return PointRows(self.x, self.residuals, len(self.n_bins), pool)
 
 
@@ -64,7 +64,7 @@ class TreeTimes:
 
 
 def collected_rows(problems: Problems, plan: SearchPlan, n_trees: int) -> Rows:
-    """Train for so many trees and return the rows of the epoch that comes next."""
+    """Train some trees and return the rows of the next epoch."""
     settings = TreeSettings()
     with ThreadPool(CORES) as pool:
         binner = choose_bins(problems, plan, settings.max_bins)
@@ -78,7 +78,7 @@ def collected_rows(problems: Problems, plan: SearchPlan, n_trees: int) -> Rows:
 
 
 def compare(rows: Rows, batches: int) -> TreeTimes:
-    """Grow the same tree again and again, ours and theirs in turn."""
+    """Grow the same tree repeatedly, with both in turn."""
     settings = TreeSettings()
     raw = rows.x[:, : len(rows.n_bins)].astype(np.float32)
     boosters = {
@@ -127,7 +127,7 @@ def _booster(
     }  # fmt: skip
     data = lightgbm.Dataset(raw, residuals, params=parameters)
     booster = lightgbm.Booster(parameters, data.construct())
-    booster.update()  # what it does only once should not count
+    booster.update()  # warm-up: one-time work is not counted
     return booster.rollback_one_iter()
 
 
@@ -139,7 +139,7 @@ def _ours(rows: Rows, settings: TreeSettings, pool: ThreadPool) -> list[float]:
 
 
 def _theirs(booster: lightgbm.Booster) -> list[float]:
-    """Time updates; each is taken back, so that the next has the same residuals to fit."""
+    """Time updates; each is rolled back, so that the next has the same residuals to fit."""
     _settle()
     times = []
     for _ in range(_BATCH):
@@ -149,5 +149,5 @@ def _theirs(booster: lightgbm.Booster) -> list[float]:
 
 
 def _settle() -> None:
-    """Let the other side's threads, which spin for a while after their work, go to sleep."""
+    """Wait until LightGBM's threads, which spin for a while after their work, sleep."""
     time.sleep(0.02)

@@ -1,15 +1,15 @@
-"""Two versions of the package, measured by turns in one run.
+"""Two versions of the package, measured alternately in one run.
 
     SGTB_BASELINE_PYTHON=PYTHON python -m benchmarks.versions     a table
     ... --json FILE                                               also one JSON object
-    ... --quick                                                   on less
+    ... --quick                                                   smaller
     ... --only training                                           one part: see Part
 
 PYTHON is CHECKOUT/.venv/bin/python of another version, which runs the benchmarks of
-its own checkout; `make baseline-env` makes one. Every figure is measured in a new process, of this
-version and of the other in turn, so that load on the machine affects both. Without another version
-there are no ratios. benchmarks/versions.json is the record that the documentation shows: this
-version, and the last one with just-in-time compilation (1aca5d3).
+its own checkout; `make baseline-env` creates one. Every figure is measured in a new process, of
+this version and of the other in turn, so that load on the machine affects both. Without another
+version there are no ratios. benchmarks/versions.json is the record that the documentation shows:
+this version, and the last one with just-in-time compilation (1aca5d3).
 """
 
 import json
@@ -45,7 +45,7 @@ Figures = dict[str, float]
 
 
 class Part(StrEnum):
-    """What can be measured alone."""
+    """Parts that can be measured alone."""
 
     training = "training"
     linking = "linking"
@@ -59,7 +59,7 @@ ONCE = (Part.installing,)
 
 @dataclass(frozen=True)
 class Extent:
-    """How much to measure.
+    """Extent of the measurements.
 
     rounds       processes of each version, for each figure
     trees        of bsg; bibsg grows twice as many
@@ -137,7 +137,7 @@ def linking_figures(runs: Mapping[str, Mapping[str, float]]) -> Figures:
         "spans_first": spans["first_docs_per_second"],
         "text": text["docs_per_second"],
         "text_first": text["first_docs_per_second"],
-        # A difference of times by the clock would tell more of other programs.
+        # Differences of wall times would depend more on other programs.
         "reasons_ms": reasons["processor_ms"] - text["processor_ms"],
     }
 
@@ -200,7 +200,7 @@ def medians(figures: list[Figures]) -> Figures:
 
 
 def ratio(row: Row, ours: float, others: float) -> float:
-    """Return how many times better this version is."""
+    """Return the ratio of the two versions, above 1 if this one is better."""
     return ours / others if row.more else others / ours
 
 
@@ -238,7 +238,7 @@ def markdown_of(result: Mapping[str, Any], keys: Collection[str] = ()) -> str:
 
 
 def notes_of(result: Mapping[str, Any]) -> list[str]:
-    """Return how the figures came about."""
+    """Return notes on the measurement."""
     return [
         f"Medians of {result['rounds']} processes of each version, by turns. Ratio: how many times "
         "better this version is.",

@@ -1,4 +1,4 @@
-"""The wiki probe: extraction and builds from dumps, in a fresh process, answered in JSON.
+"""The wiki probe: extraction and builds from dumps, in a fresh process, printed as JSON.
 
 python -m benchmarks.wiki_probe TASK WORD ...
 """
@@ -20,7 +20,7 @@ from sgtb.wikipedia.wikitext.markup import extract
 
 
 def bare() -> dict[str, Any]:
-    """Import what a build's processes import, extract one page, and do nothing."""
+    """Import what a build's processes import, and extract one page."""
     from benchmarks.resident import resident
 
     extract("'''A''' is [[b]].", frozenset())
@@ -30,7 +30,7 @@ def bare() -> dict[str, Any]:
 def build(
     path: str, place: str, workers: str, memory: str, vectors: str, red_links: str
 ) -> dict[str, Any]:
-    """Build a knowledge base from a dump; say which stages took how long."""
+    """Build a knowledge base from a dump; return the seconds of its stages."""
     settings = WikiSettings(
         workers=int(workers), memory=int(memory), vectors=vectors, red_links=int(red_links)
     )
@@ -40,7 +40,7 @@ def build(
     begin = last = time.perf_counter()
 
     def note(stage: str, done: int, total: int) -> None:
-        # A stage reports what it has done: the time since the last report was its own.
+        # A stage reports its progress: the time since the last report belongs to it.
         nonlocal last
         now = time.perf_counter()
         stages[stage] = stages.get(stage, 0.0) + now - last

@@ -37,7 +37,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 def feature_table() -> str:
     """Return the feature groups as a Markdown table."""
     rows = [f"| `{group.key}` | {group.label} | {group.about} |" for group in GROUPS]
-    return "\n".join(["| group | label | what it holds |", "|---|---|---|", *rows])
+    return "\n".join(["| group | label | content |", "|---|---|---|", *rows])
 
 
 def _site_links(markdown: str, source: str) -> str:

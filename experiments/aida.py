@@ -116,7 +116,7 @@ def unwatched(title: str) -> AbstractContextManager[None]:
 
 
 def checked_plans(names: Sequence[str]) -> tuple[PlanName, ...]:
-    """Return the plans named, or raise with those there are."""
+    """Return the named plans; an unknown name is an error that lists all."""
     for name in names:
         if name not in PLANS:
             raise SettingsError(f"there is no plan {name!r}; there are {', '.join(PLANS)}")

@@ -1,8 +1,8 @@
 """The linker on AIDA-CoNLL, compared with the path of the experiment `aida`.
 
 `python -m experiments aida` packs features of tables in memory. A linker reads a knowledge base and
-a model file. Both should decide alike. A second run looks up candidates by name in the knowledge
-base instead of using the lists of the documents.
+a model file. Both should give the same decisions. A second run looks up candidates by name in the
+knowledge base instead of using the lists of the documents.
 """
 
 import time
@@ -44,7 +44,7 @@ KNOWS = (
 def with_lists(document: Document) -> Document:
     """Return a document whose linked mentions have the candidates that PPRforNED lists for them.
 
-    The others stay in the text, without candidates.
+    The others have no candidates.
     """
     return replace(
         document,
@@ -61,7 +61,7 @@ def without_lists(document: Document) -> Document:
 
 
 class Way(NamedTuple):
-    """How mentions get their candidates: what documents are given as, and the most to keep."""
+    """How mentions get their candidates: preparation of documents, and the maximum number."""
 
     given: Callable[[Document], Document]
     top: int
@@ -69,7 +69,7 @@ class Way(NamedTuple):
 
 WAYS: Mapping[str, Way] = {"listed": Way(with_lists, TOP), "by name": Way(without_lists, 100)}
 """From the lists of their document, or looked up. PPRforNED does not say how often a name means an
-entity, so names cannot be cut to the likeliest 30: looked up, a mention has all there are."""
+entity, so candidates cannot be cut to the likeliest 30: looked up, a mention has all of them."""
 
 
 class Trial(NamedTuple):
@@ -128,9 +128,9 @@ class LinkerResult:
 
 
 def settings_of(way: str, trial: Trial, nil: NilSetting = "never") -> LinkerTraining:
-    """Return the settings of the AIDA experiment, as a linker is trained with them.
+    """Return the settings of the AIDA experiment for a linker.
 
-    The paper's systems always link, and so do these, unless another NIL rule is asked for.
+    The paper's systems always link, and so do these, unless another NIL rule is given.
     """
     chosen = aida.estimator(*trial).get_params(deep=False)
     return LinkerTraining(

@@ -1,4 +1,4 @@
-"""The report of the linker on AIDA-CoNLL: plain data, and the table that people read."""
+"""The report of the linker on AIDA-CoNLL: plain data and table."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -67,7 +67,7 @@ def rows(record: dict[str, Any]) -> Rows:
 
 
 def notes(record: dict[str, Any]) -> tuple[str, ...]:
-    """Return what must be read with the table."""
+    """Return notes on the table."""
     kb, difference = record["kb"], record["difference"]
     return (
         f"Plan {record['plan']}, seed {record['seed']}. test, dev: in-KB accuracy in percent; "

@@ -227,7 +227,7 @@ def peer(
     """Compare with spaCy's trainable entity_linker: same candidates, priors and documents.
 
     Both are trained on AIDA-CoNLL and link the given mentions of AIDA-test and WNED's sets, each in
-    a process of its own: accuracy, training time, linking speed and peak memory.
+    a separate process: accuracy, training time, linking speed and peak memory.
 
     \b
     Examples:
@@ -262,8 +262,8 @@ def linker(
 ) -> None:
     """Train linkers on AIDA-CoNLL and link its test set, compared with the experiment `aida`.
 
-    With the candidates of PPRforNED both should decide alike. Stated separately: candidates looked
-    up by name in the knowledge base. It and the models are kept in the cache.
+    With the candidates of PPRforNED both should give the same decisions. Candidates looked up by
+    name in the knowledge base are reported separately. It and the models are cached.
 
     \b
     Examples:
@@ -392,7 +392,7 @@ def generalise(
 def sample(data: Data, plans: Plans = "local,bsg,bibsg", as_json: AsJson = False) -> None:
     """Train and test on the paper's own features of 40 documents: a test of their format.
 
-    The first 30 documents train, the last 10 test. They are too few to tell plans apart.
+    The first 30 documents train, the last 10 test. They are too few to distinguish plans.
 
     \b
     Examples:
@@ -408,7 +408,7 @@ def sample(data: Data, plans: Plans = "local,bsg,bibsg", as_json: AsJson = False
 def starter(
     plans: Plans = "local,bs,bsg,bibsg", as_json: AsJson = False, quiet: Quiet = False
 ) -> None:
-    """Measure the starter that comes with sgtb, next to other plans and untrained baselines.
+    """Measure the starter next to other plans and untrained baselines.
 
     The starter is a small knowledge base of shared names, with a linker trained on texts about it.
     Its test texts and contrast pairs are not used in training.
@@ -475,7 +475,7 @@ def hidden(
     """Remove a fifth of the gold entities of test documents from the knowledge base.
 
     For AIDA-CoNLL, with the knowledge base of PPRforNED and candidates by name, and for the
-    starter: precision and recall of NIL, and what becomes of the other mentions.
+    starter: precision and recall of NIL, and accuracy on the other mentions.
 
     \b
     Examples:
@@ -566,7 +566,7 @@ def pages(
     """Build a knowledge base from plain pages, and measure its recall by name on WNED's sets.
 
     Mentions count if their page is in the knowledge base; at most 30 candidates of a name are
-    looked at.
+    used.
 
     \b
     Examples:

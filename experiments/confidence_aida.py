@@ -40,7 +40,7 @@ from sgtb.linking.training.gold import align_gold, unknown_as_nil
 TESTED = ("dev", "test")
 LISTED, CANDIDATE, PRECISE = "listed", "by name, candidate", "by name, precise"
 PRECISION = 0.95
-"""The precision of links on dev wanted of PRECISE, otherwise CANDIDATE."""
+"""Target precision of links on dev of the system PRECISE, which is otherwise CANDIDATE."""
 
 Pairs = Sequence[tuple[Mention, Link]]
 
@@ -54,7 +54,7 @@ class SplitScores:
     scores         of all annotated mentions
     decided        of those with candidates: the others are NIL without any decision
     in_kb, always  accuracy on linked mentions, and the same if every mention were linked
-    curve          by threshold; None where nothing is NIL
+    curve          by threshold; None without NIL
     """
 
     before: Calibration
@@ -114,7 +114,7 @@ def run_confidence(
 
 
 def _precise(model: LinkerModel, kb: KnowledgeBase, dev: Sequence[Document]) -> LinkerModel:
-    """Return a model that links only what is right in PRECISION of the cases on dev."""
+    """Return a model whose links have a precision of PRECISION on dev."""
     pairs = [(m, link) for m, link in _pairs(dev, _linked(model, kb, dev)) if link.entity]
     right = np.array([link.entity == m.gold for m, link in pairs], np.bool_)
     threshold = choose_threshold(np.array([link.confidence for _, link in pairs]), right, PRECISION)

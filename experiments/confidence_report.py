@@ -1,4 +1,4 @@
-"""The report of confidence on AIDA-CoNLL: plain data, the tables that people read, and figures."""
+"""The report of confidence on AIDA-CoNLL: plain data, tables and figures."""
 
 import json
 from collections.abc import Iterator
@@ -97,7 +97,7 @@ def confidence_rows(record: dict[str, Any]) -> Rows:
 
 
 def nil_rows(record: dict[str, Any]) -> Rows:
-    """Yield what becomes of NIL, over the mentions with candidates, under NIL_HEADINGS."""
+    """Yield scores of NIL over the mentions with candidates, under NIL_HEADINGS."""
     for name in (CANDIDATE, PRECISE):
         for split in TESTED:
             found = record["systems"][name][split]
@@ -112,7 +112,7 @@ def nil_rows(record: dict[str, Any]) -> Rows:
 
 
 def notes(record: dict[str, Any]) -> tuple[str, ...]:
-    """Return what must be read with the tables."""
+    """Return notes on the tables."""
     test = record["systems"][CANDIDATE]["test"]
     nil, rest = test["all_mentions"]["nil"], test["mentions_decided"]["nil"]
     rule = record["systems"][PRECISE]["nil"]

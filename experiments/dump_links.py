@@ -1,8 +1,8 @@
 """Links of a dump as training data: linkers and baselines on held-out pages.
 
 Some pages of a dump are held out of its knowledge base. A linker is trained on the links of some of
-them and tested on the links of others. Baselines get the same candidates. Each turn holds out other
-pages, so that with all turns every page is tested once.
+them and tested on the links of others. Baselines get the same candidates. Each turn is a fold with
+other held-out pages; all turns together test every page once.
 """
 
 import time

@@ -1,7 +1,7 @@
-"""Folds: training documents dealt out so that documents of one topic stay together.
+"""Folds of training documents; documents of one topic are in the same fold.
 
-Cross-fitted features should look on training documents as they will look on new ones. New
-documents bring new topics. A fold that shares its topic with the others would hide that.
+Cross-fitted features of training documents should be distributed as those of new documents, which
+have new topics. A fold that shares a topic with the others would not show that.
 """
 
 import re
@@ -18,11 +18,11 @@ _HEAD = 60
 """Tokens in which an agency report gives its date."""
 
 _BROAD = frozenset(["SOCCER"])
-"""Topics too large for one fold; the next word of the headline tells them apart."""
+"""Topics too large for one fold, which are split by the next word of the headline."""
 
 
 def topic_of(document: Document) -> tuple[str, ...]:
-    """Return what a document belongs with: its headline's topic, else the day it was written.
+    """Return the group of a document: its headline's topic, otherwise its date.
 
     Agency headlines name a topic before a dash ("TENNIS - …", "NBA BASKETBALL - …").
     """

@@ -48,7 +48,7 @@ LEAK = (
 
 @dataclass(frozen=True)
 class TextTest:
-    """Test documents, and what their linker is made of.
+    """Test documents, and the sources of their linker.
 
     entities  PPRforNED's archive, or a list of entities
     dev       empty: the split dev of the training files

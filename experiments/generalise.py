@@ -1,8 +1,8 @@
 """Generalisation: accuracy on left-out domains, and on other renderings of the same texts.
 
 AIDA-CoNLL's train and dev have three domains that share few names and no layout: soccer, other
-sport, and news. Each is left out in turn. Settings are compared by the mean; AIDA-test takes no
-part. The renderings of AIDA-test are linked with the system of the experiment `aida`.
+sport, and news. Each is left out in turn. Settings are compared by the mean; AIDA-test is not
+used for that. The renderings of AIDA-test are linked with the system of the experiment `aida`.
 """
 
 import time
@@ -29,12 +29,12 @@ from sgtb.linking.training.renderings import RENDERINGS, renderings_of
 N_TREES = 150
 DOMAINS = ("soccer", "other sport", "news")
 BASELINE = "in-links"
-"""The candidate with the most in-links, nothing learned."""
+"""Baseline: the candidate with the most in-links."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A way to train: feature groups left out, and whether documents are rendered anew."""
+    """Training settings: feature groups left out, and whether other renderings are used."""
 
     without: tuple[str, ...] = ()
     renderings: bool = True
@@ -90,7 +90,7 @@ def run_renderings(
 
 @dataclass(frozen=True)
 class _Trained:
-    """A trained system with all that it needs to link documents."""
+    """A trained system with its features."""
 
     system: StructuredGradientBoosting
     featurizer: Featurizer

@@ -1,4 +1,4 @@
-"""Hidden entities: a linker whose knowledge base lacks some of the entities that texts are about.
+"""Hidden entities: a linker whose knowledge base lacks some of the gold entities.
 
 A share of the gold entities of the test documents is drawn and removed from a copy of the knowledge
 base, with their names and links. Their mentions are NIL then. The model is the same: it was trained
@@ -97,8 +97,8 @@ def run(
 ) -> dict[str, Any]:
     """Test the linker of AIDA-CoNLL and that of the starter; return plain data.
 
-    left_out  test linkers of news on sports and the other way round instead; AIDA-test and the
-              starter take no part
+    left_out  test linkers of news on sports and vice versa instead; AIDA-test and the starter
+              are not used
     """
     begin = time.perf_counter()
     scores = (
@@ -263,7 +263,7 @@ def rows(record: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def notes(record: dict[str, Any]) -> tuple[str, ...]:
-    """Return what must be read with the table."""
+    """Return notes on the table."""
     return (
         f"Plan {record['plan']}, seed {record['seed']}. Shares in percent. P, R, F1: of NIL over "
         "all mentions. decided: F1 of NIL for those that still have candidates. before, after: "

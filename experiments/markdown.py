@@ -10,7 +10,7 @@ _BLANK = {"", "-", "–", "—", "nan"}
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a Markdown table, padded so that its source can be read too.
 
-    Cells are written as `str` writes them. Columns of numbers are set to the right.
+    Cells are converted by `str`. Columns of numbers are right-aligned.
     """
     cells = [[_cell(item) for item in row] for row in rows]
     for i, row in enumerate(cells):

@@ -1,4 +1,4 @@
-"""NameTable: the entities that a name may stand for, gathered without looking at any gold."""
+"""NameTable: the entities of each name, collected without gold."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,15 +15,15 @@ Ids = frozenset[str]
 class NameTable:
     """The ids of entities by the normal form of a name.
 
-    A name stands for what was a candidate of that name in any of some documents, and for the
-    entities with that title, brackets aside.
+    The entities of a name are its candidates in any of some documents, and the entities with that
+    title, without brackets.
     """
 
     ids: Mapping[str, Ids]
 
     @classmethod
     def build(cls, documents: Iterable[Document], entities: EntityTable) -> "NameTable":
-        """Gather names from the candidates that documents bring along, and from titles."""
+        """Collect names from the candidates of documents, and from titles."""
         ids: dict[str, set[str]] = {}
         for document in documents:
             for mention in document.mentions:
@@ -31,15 +31,15 @@ class NameTable:
         for id_, title in zip(entities.ids, entities.titles, strict=True):
             for name in (split_title(title)[0], title):
                 ids.setdefault(normal_phrase(name), set()).add(id_)
-        # What is all punctuation has no name: it would stand for everything else of that kind.
+        # Names of punctuation only have an empty normal form.
         return cls({name: frozenset(known) for name, known in ids.items() if name and known})
 
     def listed(self, document: Document) -> Document:
-        """Return the document with candidates for every mention, none where nothing is known.
+        """Return the document with candidates for every mention, none for unknown names.
 
-        A name that stands for nothing by itself takes the candidates of the longest mention that
-        contains it as words: "Meck" those of "Anna Meck". That is the paper's heuristic for
-        persons. Who is one is not asked: a name that has candidates of its own keeps to them.
+        An unknown name gets the candidates of the longest mention that contains it as words: "Meck"
+        those of "Anna Meck". This is the paper's heuristic for persons, applied to all unknown
+        names.
         """
         names = [normal_phrase(mention.text) for mention in document.mentions]
         full = sorted(  # by words, most first; sorting leaves equals in the document's order

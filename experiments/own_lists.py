@@ -42,7 +42,7 @@ def run_own_lists(
 ) -> dict[str, dict[str, Any]]:
     """Return, per test, the mentions with a known entity, and recall and accuracy over all of them.
 
-    Every plan is trained; dev chooses one. NIL is never answered, nor trained.
+    Every plan is trained; dev chooses one. NIL is not used.
     """
     cache.mkdir(parents=True, exist_ok=True)
     results = {}

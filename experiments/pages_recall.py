@@ -1,6 +1,6 @@
 """Recall of candidates in a knowledge base from plain pages: WNED's sets and AIDA-CoNLL's train.
 
-Counted are mentions whose gold title is a page of the knowledge base. By name: the gold entity is
+Mentions count if their gold title is a page of the knowledge base. By name: the gold entity is
 among the candidates of the mention's own name. In context: among those that the linker looks up,
 which also uses other mentions of the document.
 """

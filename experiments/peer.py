@@ -1,7 +1,7 @@
 """The peer experiment: sgtb and spaCy's trainable `entity_linker` with the same candidates.
 
 Both are trained on AIDA-train with the same knowledge base, candidates, priors and descriptions,
-and link given spans. Each runs in a process of its own, so that peaks of memory can be compared.
+and link given spans. Each runs in a separate process, so that peaks of memory can be compared.
 """
 
 import math
@@ -45,7 +45,7 @@ Sets = Mapping[str, Sequence[Document]]
 
 @dataclass(frozen=True)
 class PeerSettings:
-    """What both systems are given.
+    """Input of both systems.
 
     epochs  of spaCy; the best on dev is kept
     """

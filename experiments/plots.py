@@ -1,7 +1,7 @@
 """Plots of training and ablation, as PNG files: plain data in, the same bytes out every time.
 
-Shares go in as shares of one, as the metrics give them; the pictures show them in percent.
-Needs matplotlib, which `pip install sgtb[plot]` brings.
+Shares are given from 0 to 1, as by the metrics; the figures show percent.
+Requires matplotlib: `pip install sgtb[plot]`.
 """
 
 import math
@@ -52,10 +52,10 @@ def training_curves(curves: Mapping[str, Sequence[Check]], path: str | os.PathLi
 def ablation(
     bars: Sequence[tuple[str, float, float]], reference: float, path: str | os.PathLike[str]
 ) -> None:
-    """Draw what removing each group of features does to accuracy on dev, the worst loss on top.
+    """Draw the effect of removing each group of features on dev accuracy, the largest loss on top.
 
     bars       per group its name, the change of accuracy without it, and half the width of the
-               change's interval: 0.002 stands for ± 0.2 points
+               change's interval: 0.002 is ± 0.2 points
     reference  the accuracy with all features
     """
     if not bars:
@@ -105,7 +105,7 @@ class _Series:
 
     @property
     def end(self) -> tuple[int, float] | None:
-        """The point at which the label is due."""
+        """The point of the label."""
         points = self.dev or self.train
         return points[-1] if points else None
 
@@ -148,7 +148,7 @@ def _label_ends(axes: "Axes", series: Sequence[_Series]) -> None:
 def _spread(heights: Sequence[float], gap: float) -> list[float]:
     """Move heights as little as possible, in squares, so that any two are a gap apart."""
     order = sorted(range(len(heights)), key=lambda i: heights[i])
-    # With the gaps taken out, what is left must not fall: neighbours that do are averaged.
+    # Without the gaps, heights must not decrease: neighbours that do are averaged.
     blocks: list[tuple[float, int]] = []
     for rank, i in enumerate(order):
         mean, n = heights[i] - rank * gap, 1
@@ -164,7 +164,7 @@ def _spread(heights: Sequence[float], gap: float) -> list[float]:
 
 
 def _key(axes: "Axes") -> None:
-    """Add a legend of the kinds of line, in grey: colours stand for systems."""
+    """Add a legend of the kinds of line, in grey: colours denote systems."""
     from matplotlib.lines import Line2D
 
     kinds = [
@@ -176,6 +176,6 @@ def _key(axes: "Axes") -> None:
 
 
 def _signed(points: float) -> str:
-    """Return points with their sign, a true minus; what rounds to nothing has none."""
+    """Return points with their sign, a true minus; zero has none."""
     text = f"{points:+.2f}".replace("-", "−")
     return "0.00" if text in ("+0.00", "−0.00") else text

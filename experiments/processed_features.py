@@ -1,4 +1,4 @@
-"""Processed features: the local features of the paper's experiments, as its authors kept them.
+"""Processed features: the local features of the paper's experiments, in its authors' format.
 
 A line is the JSON of one document: `[[[mention, [first, stop], gold], [[[id, label], features],
 …]], …]`, label 1 for the gold.
@@ -25,10 +25,10 @@ PROCESSED_FEATURES = (
 )
 """The columns of the features.
 
-The file does not name them. The order of the groups is known, and within groups it was found from
-the values: which names and pages have which type, which similarities depend on nothing but the
+The file does not name them. The order of the groups is known, and within groups it was inferred
+from the values: which names and pages have which type, which similarities depend on nothing but the
 mention's text and the candidate. What remains unknown is numbered: which priors, which month's page
-views and which embeddings they are.
+views and which embeddings.
 """
 
 _ID = re.compile(r"[1-9][0-9]{0,17}")
@@ -99,10 +99,10 @@ def _read_mention(source: SourceFile, n: int, value: object) -> ProcessedMention
         if id_ in features:
             raise source.error(n, f"{shown(text)}: candidate {id_} is there twice")
         features[id_] = numbers
-    # The order of the file is left behind: it may have come about with a view to the gold.
+    # The order of the file is not used: it may depend on the gold.
     candidates = tuple(sorted(features, key=int))
     array = np.empty((len(candidates), len(PROCESSED_FEATURES)), np.float32)
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is found below
+    with np.errstate(over="ignore"):  # too large numbers become infinite, and are detected below
         for i, id_ in enumerate(candidates):
             array[i] = features[id_]
     if not np.isfinite(array).all():

@@ -1,7 +1,7 @@
-"""The sample: forty documents with the paper's own features, to train and test on in seconds.
+"""The sample: forty documents with the paper's own features, for training and testing in seconds.
 
-It is a test of the format, and of the learner on features that are not ours. Forty documents are
-too few to tell plans apart.
+It tests the format, and the learner with other features. Forty documents are too few to
+distinguish plans.
 """
 
 import time
@@ -69,8 +69,8 @@ def read_sample(folder: Path) -> tuple[ProcessedDocument, ...]:
 def pack_processed(documents: Sequence[ProcessedDocument]) -> Problems:
     """Return the problems of documents: their 19 local features, and one of pairs.
 
-    The file has no pair features. The one given here, whether two candidates are the same entity,
-    shows a plan that a name was decided before.
+    The file has no pair features. The one added here is whether two candidates are the same
+    entity.
     """
     ids = {id_ for document in documents for m in document.mentions for id_ in m.candidates}
     # Numbers of pages in ascending order, so that ties go to the lower.
@@ -120,7 +120,7 @@ def by_prior(problems: Problems) -> Ints:
 
 
 def _accuracy(problems: Problems, choices: Ints) -> Accuracy:
-    """Count, document by document, what was chosen right; a gold not there counts as wrong."""
+    """Count right choices per document; a missing gold counts as wrong."""
     document = group_of(problems.mention_offsets)
     right = (choices == problems.gold) & (problems.gold >= 0)
     n = problems.n_documents

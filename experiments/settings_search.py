@@ -1,8 +1,8 @@
 """The search for settings: cross-validation over AIDA's train and dev, whole topics held out.
 
-Train and dev were written in the same days of August 1996, test in December. What memorises
-train does well on dev and not on test. Held-out topics are the nearest thing to another month:
-settings are chosen by them, and test takes no part.
+Train and dev were written on the same days of August 1996, test in December. A system that
+memorises train does well on dev, but not on test. Held-out topics are the best available
+substitute for another month: settings are chosen on them, and test is not used.
 """
 
 import time
@@ -29,7 +29,7 @@ OUTER_FOLDS = 4
 
 @dataclass(frozen=True)
 class Trial:
-    """A way to train."""
+    """Training settings."""
 
     plan: PlanName = "bsg"
     trees: TreeSettings = TREES
@@ -53,12 +53,12 @@ TRIALS: Mapping[str, Trial] = {
     "bibsg": Trial(plan="bibsg"),
     "local": Trial(plan="local"),
 }
-"""What was tried before settings were fixed, each a change of one thing."""
+"""Trials before settings were fixed, each with one change."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The accuracy on each fold that took no part in training, and on all of them."""
+    """The accuracy on each held-out fold, and on all of them."""
 
     name: str
     folds: tuple[float, ...]
@@ -107,7 +107,7 @@ class TopicFolds:
             )
 
     def run(self, name: str, trial: Trial) -> Outcome:
-        """Train on all folds but one, in turn, and look at the one."""
+        """Train on all folds but one, in turn, and test on that one."""
         begin = time.perf_counter()
         without = {*trial.without, *left_out(trial.plan)}
         accuracies, sizes = [], []

@@ -24,7 +24,7 @@ DROPOUT = 0.2
 SENTENCES = 1
 """Sentences before and after that of the mention."""
 _KEY = "mention_candidates"
-"""Where a Doc keeps its candidates: by first token, pairs of entity and prior."""
+"""Key of a Doc's candidates: by first token, pairs of entity and prior."""
 
 Listed = Mapping[int, Sequence[tuple[str, float]]]
 

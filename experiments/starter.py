@@ -153,7 +153,7 @@ def run_starter(plans: Sequence[PlanName] = PLANS, watch: Watch = unwatched) -> 
 def write_fewer_links(path: Path, target: Path, kept: float, seed: int) -> None:
     """Write a list of entities with a share of its linked pairs, drawn at random.
 
-    Most pairs are linked both ways: both links stay, or both go.
+    Most pairs are linked both ways: both links are kept or removed together.
     """
     entities = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     pairs = sorted({_pair(e["id"], other) for e in entities for other in e.get("links", ())})

@@ -1,4 +1,4 @@
-"""Starter data: the documents and contrast pairs that come with the package, as documents."""
+"""Starter data: the documents and contrast pairs that ship with the package."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _MARK = re.compile(r"\[\[([^|\]]+)(?:\|([^\]]+))?\]\]")
 
 
 class ContrastPair(NamedTuple):
-    """A name, and two texts in which it means two things."""
+    """A name, and two texts in which it means different entities."""
 
     name: str
     one: Document

@@ -1,4 +1,4 @@
-"""The report of the starter experiment: the rows of its table, and what must be read with them."""
+"""The report of the starter experiment: the rows of its table, and notes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ NOTHING = "–"
 
 
 def rows(record: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield what each system gets right, under HEADINGS; the shipped one has a star."""
+    """Yield the scores of each system, under HEADINGS; the shipped one has a star."""
     for name, system in record["systems"].items():
         star = " *" if name == record["shipped"] else ""
         shares = (system[key] for key in ("mentions", "ambiguous", "names", "pairs"))
@@ -22,7 +22,7 @@ def rows(record: dict[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def notes(record: dict[str, Any]) -> tuple[str, ...]:
-    """Return what must be read with the table."""
+    """Return notes on the table."""
     test, contrast = record["test"], record["contrast"]
     return (
         f"all, ambiguous: right of the {test['mentions']} mentions of {test['documents']} test "

@@ -1,7 +1,7 @@
 """Unseen texts: sixty texts of twelve kinds, linked by the starter from plain text.
 
 They were written before the starter's entities and texts for these kinds, by their titles in an
-encyclopedia, and are used in no choice. A name whose entity the starter lacks is NIL.
+encyclopedia, and are not used for any choice. A name whose entity the starter lacks is NIL.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ CONFIDENT = 0.9
 class KindScores:
     """Counts of a kind of text.
 
-    right      gold mentions that a link to their entity touches, or no link where that is right
+    right      gold mentions that overlap a link to their entity, or NIL ones without a link
     gold       all gold mentions
-    spurious   links that touch no gold mention
+    spurious   links that overlap no gold mention
     links      all links, and how many of them are right; then those above CONFIDENT
     """
 

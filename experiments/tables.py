@@ -145,7 +145,7 @@ def show_own_lists(results: dict[str, dict[str, Any]]) -> None:
 
 
 def show_confidence(record: dict[str, Any]) -> None:
-    """Print how reliable confidences are, and precision and recall of NIL."""
+    """Print the calibration of confidence, and precision and recall of NIL."""
     print_table(
         "Confidence, AIDA-test",
         confidence_report.CONFIDENCE_HEADINGS,
@@ -156,7 +156,7 @@ def show_confidence(record: dict[str, Any]) -> None:
 
 
 def show_hidden(record: dict[str, Any]) -> None:
-    """Print what a linker does if its knowledge base lacks entities."""
+    """Print the scores of a linker whose knowledge base lacks entities."""
     print_table(
         "A fifth of the gold entities removed from the knowledge base",
         hidden_entities.HEADINGS, hidden_entities.rows(record), narrow=False,

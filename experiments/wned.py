@@ -1,7 +1,7 @@
 """The WNED experiment: linkers trained on AIDA-CoNLL, tested on five sets from other domains.
 
 Mentions are given; candidates are looked up by name, as `sgtb train` and `sgtb evaluate` do. Gold
-titles that the knowledge base lacks stay in, and count as wrong where all gold counts.
+titles that the knowledge base lacks are kept, and count as wrong where all gold counts.
 """
 
 import time
@@ -36,7 +36,7 @@ from sgtb.wikipedia.build.link_documents import held_out_of, read_link_documents
 AIDA, WITH_LINKS = "AIDA", "AIDA and links"
 AIDA_TEST = "AIDA test"
 _INTERVAL_SAMPLES = 40
-"""The fewest possible: the report has no intervals."""
+"""The minimum: the report has no intervals."""
 
 
 @dataclass(frozen=True)

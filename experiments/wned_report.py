@@ -150,7 +150,7 @@ def _paper() -> dict[str, dict[str, float]]:
 
 
 def coverage_rows(record: dict[str, Any], training: str) -> Rows:
-    """Yield what can be right, set by set, under COVERAGE_HEADINGS."""
+    """Yield coverage and recall per set, under COVERAGE_HEADINGS."""
     for name, row in record["trainings"][training]["coverage"].items():
         counts = (f"{row[key]:,}" for key in ("documents", "mentions"))
         yield name, *counts, *(_number(row[key]) for key in ("in_kb", "recall", "ambiguous"))
@@ -171,7 +171,7 @@ def figure_rows(record: dict[str, Any], training: str, metric: str) -> Rows:
 
 
 def notes(record: dict[str, Any]) -> tuple[str, ...]:
-    """Return what must be read with the tables."""
+    """Return notes on the tables."""
     kb = record["kb"]
     trees = "; ".join(
         f"{name}: " + ", ".join(f"{p} {'/'.join(map(str, n))}" for p, n in one["trees"].items())

@@ -1,4 +1,4 @@
-"""The decision picture: mentions, their candidates, and what the chosen ones say for each other.
+"""The decision picture: mentions, their candidates, and the support between the chosen ones.
 
 `python -m tools.decision_picture` draws EXAMPLE as the starter decides it.
 """
@@ -18,13 +18,13 @@ EXAMPLE = (
     "In the Iliad, Homer forgot nothing: not Troy, not Achilles, not Helen."
 )
 LEAST = 0.1
-"""What adds less to a lead has no line."""
+"""Minimum contribution of a line."""
 OTHERS = 3
 """Candidates shown below the chosen one."""
 
 # All sizes are in units of the drawing, which is scaled to the page.
 _EDGE, _COLUMN, _GAP, _COLUMNS = 24, 128, 8, 5
-"""Of columns the width, the gap between them, and how many there is room for at least."""
+"""Width of columns, gap between them, and their minimum number."""
 _TEXT_TOP, _TEXT_LINE, _LETTER = 44, 26, 9.5
 _ARC_BASE, _ARC_STEP = 30, 22
 _PORT = 11
@@ -57,7 +57,7 @@ text { font-family: system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-se
 
 
 class Arc(NamedTuple):
-    """What two chosen candidates add to each other's leads, both ways together."""
+    """Sum of the contributions of two chosen candidates to each other's leads."""
 
     left: int
     right: int

@@ -1,4 +1,4 @@
-"""The outputs of the notebook, made anew: `python -m tools.notebook_outputs`."""
+"""Refresh the outputs of the notebook: `python -m tools.notebook_outputs`."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ NOTEBOOK = Path(__file__).parents[1] / "docs" / "guide" / "notebook.ipynb"
 
 
 def refresh() -> None:
-    """Execute the notebook in place, and drop what differs from run to run."""
+    """Execute the notebook in place, and remove outputs that differ between runs."""
     command = ["nbconvert", "--execute", "--inplace", "--to", "notebook", str(NOTEBOOK)]
     subprocess.run([sys.executable, "-m", "jupyter", *command], check=True)
     notebook = json.loads(NOTEBOOK.read_text("utf-8"))
