@@ -31,6 +31,8 @@ def link_part(
     isolated  whether to look for documents that kill their process first; also done where a
               process of this host died with the part
     """
+    # malloc keeps buffers for the next part; Arrow's allocator returns them and takes them anew.
+    pa.set_memory_pool(pa.system_memory_pool())
     try:
         linker = worker_linker(spec)
         if linker is None:
