@@ -17,6 +17,7 @@ from experiments.aida import Watch, unwatched
 from experiments.aida_data import AidaData, Say, silent
 from experiments.aida_linker import WAYS, Trial, kept_model
 from experiments.linker_cache import LinkerCache
+from sgtb.core.dtypes import Doubles
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.evaluation import (
     Calibration,
@@ -51,6 +52,8 @@ class SplitScores:
 
     before, after  calibration on mentions with candidates, with the default confidence and with
                    the fitted one
+    floor          expected calibration error of answers that are right as often as the fitted
+                   confidence says: what the number of mentions alone costs
     scores         of all annotated mentions
     decided        of those with candidates: the others are NIL without any decision
     in_kb, always  accuracy on linked mentions, and the same if every mention were linked
@@ -59,6 +62,7 @@ class SplitScores:
 
     before: Calibration
     after: Calibration
+    floor: float
     scores: NilScores
     decided: NilScores
     in_kb: float
@@ -140,6 +144,7 @@ def score_split(
     return SplitScores(
         before=_calibration(_pairs(documents, raw)),
         after=_calibration(pairs),
+        floor=error_floor(np.array([link.confidence for _, link in pairs if link.candidates])),
         scores=scores,
         decided=decided,
         in_kb=share(scores.links.right, scores.links.gold),
@@ -177,6 +182,13 @@ def _best(link: Link) -> tuple[str | None, float]:
     entity = link.runner_up if link.entity is None else link.entity
     sure = [other.probability for other in link.candidates if other.entity == entity]
     return entity, sure[0] if sure else -1.0
+
+
+def error_floor(confidence: Doubles, samples: int = 200) -> float:
+    """Return the mean calibration error of simulated answers that are right as often as said."""
+    rng = np.random.default_rng(0)
+    right = rng.random((samples, len(confidence))) < confidence
+    return float(np.mean([calibration(confidence, one).ece for one in right]))
 
 
 def _calibration(pairs: Pairs) -> Calibration:

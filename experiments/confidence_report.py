@@ -24,7 +24,7 @@ from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability
 
 Rows = Iterator[tuple[str, ...]]
 
-CONFIDENCE_HEADINGS = ("texts", "mentions", "NIL", "right", "ECE default", "ECE", "log loss")
+CONFIDENCE_HEADINGS = ("texts", "mentions", "NIL", "right", "ECE default", "ECE", "floor")
 NIL_HEADINGS = (
     "NIL", "split", "all right", "in KB", "lost", "links right", "NIL P", "NIL R", "NIL F1",
 )  # fmt: skip
@@ -58,6 +58,7 @@ def _split_scores(split: SplitScores) -> dict[str, Any]:
         "right": _percent(split.after.accuracy),
         "ece_before": round(split.before.ece, 4),
         "ece": round(split.after.ece, 4),
+        "ece_floor": round(split.floor, 4),
         "log_loss_before": round(split.before.log_loss, 4),
         "log_loss": round(split.after.log_loss, 4),
         "in_kb_accuracy": _percent(split.in_kb),
@@ -92,7 +93,7 @@ def confidence_rows(record: dict[str, Any]) -> Rows:
         yield (
             name, f"{test['mentions_with_candidates']:,}",
             f"{test['mentions_decided']['nil']['gold']:,}", _two(test["right"]),
-            f"{test['ece_before']:.3f}", f"{test['ece']:.3f}", f"{test['log_loss']:.3f}",
+            f"{test['ece_before']:.3f}", f"{test['ece']:.3f}", f"{test['ece_floor']:.3f}",
         )  # fmt: skip
 
 
@@ -120,6 +121,7 @@ def notes(record: dict[str, Any]) -> tuple[str, ...]:
         f"Plan {record['plan']}, seed {record['seed']}. Trained on train, calibrated on dev and "
         "left-out topics of train. All shares in percent, of mentions that have candidates; ECE "
         "with 10 bins of equal width. default: the confidence of a linker without observations. "
+        "floor: the ECE to be expected of as many answers that are right as often as said. "
         "lost: points of in-KB accuracy that linking every name would have more. Sets of other "
         "domains are linked by name, NIL as a candidate; what the knowledge base lacks is NIL.",
         f"{LISTED}: the paper's setting, linked mentions with PPRforNED's lists. Their gold is "

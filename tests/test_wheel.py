@@ -27,14 +27,18 @@ def wheel() -> Path:
     return Path(os.environ["SGTB_WHEEL"]).resolve(strict=True)
 
 
+def install(folder: Path, requirement: str) -> None:
+    command = [folder / "python", "-m", "pip", "install", "--quiet", "--only-binary=:all:"]
+    subprocess.run([*command, requirement], check=True)
+
+
 @pytest.fixture(scope="module")
 def bin_folder(wheel, tmp_path_factory) -> Path:
     """The commands of an environment that has the wheel and what it requires, nothing else."""
     place = tmp_path_factory.mktemp("wheel") / "environment"
     venv.create(place, with_pip=True)
     folder = place / ("Scripts" if os.name == "nt" else "bin")
-    command = [folder / "python", "-m", "pip", "install", "--quiet", "--only-binary=:all:", wheel]
-    subprocess.run(command, check=True)
+    install(folder, str(wheel))
     for parent in place.parents[:3]:  # pytest's own are closed to others
         parent.chmod(parent.stat().st_mode | 0o055)
     return folder
@@ -128,3 +132,15 @@ def test_the_source_distribution_can_be_built(wheel):
     sources = {f"src/sgtb/native/{p.name}" for p in (REPOSITORY / "src/sgtb/native").glob("*pp")}
     assert sources
     assert names >= wanted | sources
+
+
+def test_data_frames_need_the_extra_and_work_with_it(bin_folder, wheel):
+    code = "import sgtb; print(sgtb.load('starter')('Jordan met Pippen.').to_frame())"
+    call = [bin_folder / "python", "-c", code]
+    lacking = subprocess.run(call, cwd="/", capture_output=True, text=True)
+    assert lacking.returncode == 1
+    assert lacking.stderr.endswith("needs the package pandas: pip install 'sgtb[frame]'\n")
+    install(bin_folder, f"{wheel}[frame]")
+    printed = subprocess.run(call, cwd="/", capture_output=True, text=True, check=True).stdout
+    assert printed.split()[:4] == ["start", "end", "text", "entity"]
+    assert "[2 rows x 9 columns]" in printed

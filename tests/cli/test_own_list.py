@@ -9,7 +9,7 @@ from sgtb.cli.main import app
 from sgtb.cli.views.link_view import print_links
 from sgtb.formats.registry import read_documents
 from sgtb.linking.links import Alternative, Link, LinkedDocument
-from sgtb.starter import KB
+from sgtb.starter import KB, MODEL
 from tests.helpers.first_hour import write_data
 
 TEXT = "Berg kept goal for United."
@@ -75,8 +75,8 @@ def test_linked_text_can_be_corrected_and_trained_on(place):
     assert run("corpus", "check", linked).exit_code == 0
 
 
-def shown(document, capsys, describe=lambda id: "", reasons=False):
-    print_links(document, reasons, heading=False, describe=describe)
+def shown(document, capsys, *describe):
+    print_links(document, False, False, *describe)
     return capsys.readouterr().out
 
 
@@ -96,6 +96,20 @@ def test_entities_of_one_title_are_told_apart(capsys, monkeypatch):
         "Berg", (Link(0, 4, "Berg", "E1", "Berg", "PER", 1, "exact", others[::2]),)
     )
     assert "(a chemist)" not in shown(alone, capsys, {"E1": "a chemist"}.get)
+
+
+def test_an_explanation_tells_entities_of_one_title_apart(tmp_path):
+    names = tmp_path / "towns.csv"
+    head, river = "id,name,type,popularity,description,links", "R,River,LOC,1,a river,T1|T2"
+    towns = "T1,Milltown,LOC,9,,R\nT2,Milltown,LOC,1,,R"
+    names.write_text(f"{head}\n{towns}\n{river}\n", "utf-8")
+    run("kb", "build", "list", names, "-o", tmp_path / "kb")
+    linker = ("--model", MODEL, "--kb", tmp_path / "kb")
+    assert "Milltown (T1)" in run("link", "Milltown is by River.", *linker).stdout
+    told = run("explain", "Milltown is by River.", "Milltown", *linker).stdout
+    assert "Milltown: Milltown (T1), confidence" in told
+    assert "Milltown (T1) leads Milltown (T2) by" in told
+    assert told.count("Milltown (T2)") == 2, "in the table of candidates, too"
 
 
 def test_the_table_shows_nil_where_it_is_likelier_than_the_next(capsys):

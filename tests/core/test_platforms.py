@@ -110,7 +110,7 @@ def test_an_open_file_is_replaced_as_a_whole(tmp_path):
 
 NO_GUARD = """
 import sgtb
-linker = sgtb.load("starter")
+linker = sgtb.Linker.starter()
 print([len(d.links) for d in linker.pipe(["Jordan met Pippen."] * 3, jobs=2)])
 """
 

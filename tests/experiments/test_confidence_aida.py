@@ -14,6 +14,7 @@ from experiments.confidence_aida import (
     PRECISE,
     ConfidenceResult,
     System,
+    error_floor,
     score_split,
 )
 from experiments.starter_data import read_starter
@@ -92,6 +93,13 @@ def test_everything_is_counted_as_one_would_by_hand(model, kb, documents, judged
     right = [(link.entity or NIL) == m.gold for m, link in decided]
     assert judged.after.accuracy == np.mean(right)
     assert judged.curve.in_kb[0] == pytest.approx(judged.always)
+
+
+def test_few_answers_have_an_error_even_if_confidence_is_exact(judged):
+    assert 0 < judged.floor < 0.2
+    # One bin: the mean absolute difference of a share of 100 answers to its expectation.
+    assert error_floor(np.full(100, 0.5)) == pytest.approx(0.5 * np.sqrt(2 / np.pi / 100), rel=0.15)
+    assert error_floor(np.full(10_000, 0.5)) < 0.006
 
 
 @pytest.fixture(scope="module")

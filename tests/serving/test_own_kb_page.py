@@ -93,10 +93,12 @@ def test_entities_of_the_same_title_are_told_apart(visits, tmp_path, width, sche
 
 
 def test_none_of_these_stands_where_its_probability_puts_it(visits):
-    page = visits().go(TEXT)
+    page = visits().go(f"{TEXT} Milltown won against Milltown.")
+    above = 0
     for place in range(page.locator(".m").count()):
         page.locator(".m").nth(place).click()
         expect(page.locator(".choice").first).to_be_visible()
+        above += "None of these" not in page.locator(".choice").last.text_content()
         numbers = [
             0.5 if text == "<1 %" else 99.5 if text == ">99 %" else float(text.split()[0])
             for text in page.locator(".choice .number").all_text_contents()
@@ -104,6 +106,33 @@ def test_none_of_these_stands_where_its_probability_puts_it(visits):
         ]
         assert numbers == sorted(numbers, reverse=True)
         page.keyboard.press("Escape")
+    assert above, "NIL is likelier than the last candidate of a name"
+
+
+def test_a_change_between_entities_of_one_title_shows_what_changed(visits):
+    visit = visits()
+    page = visit.go(TEXT)
+    ids = []
+
+    def change_second(route):
+        answer = route.fetch()
+        body = answer.json()
+        link = [one for one in body["links"] if one["text"] == "Milltown"][1]
+        other = next(one["entity"] for one in link["candidates"] if one["entity"] != link["entity"])
+        ids.extend((link["entity"], other))
+        link["entity"] = other
+        route.fulfill(response=answer, json=body)
+
+    visit.mention("Milltown").click()
+    page.route("**/api/link", change_second, times=1)
+    page.locator(".choice[aria-pressed=false]", has_text="Milltown").first.click()
+    expect(page.locator("#changes")).to_contain_text("1 correction; 1 other name changed")
+    before, after = ids
+    expect(page.locator("#changes li")).to_have_text(
+        [f"Milltown Milltown ({before}) → Milltown ({after})"]
+    )
+    # Names whose probabilities changed, but not their entities, are not marked.
+    expect(page.locator(".m.changed")).to_have_count(1)
 
 
 def test_lines_run_beside_the_words(visits, tmp_path):
@@ -132,3 +161,13 @@ def test_the_documentation_needs_no_other_host(visits, home, tmp_path):
     answer = httpx.post(f"{home}api/link", json=body)
     assert answer.status_code == 200
     page.screenshot(path=artifact(tmp_path, "docs.png"))
+
+
+def test_protocols_name_entities_by_the_prefix_of_the_knowledge_base(home):
+    fields = {"text": TEXT, "confidence": "0"}
+    answer = httpx.get(
+        f"{home}rest/annotate", params=fields, headers={"Accept": "application/json"}
+    )
+    addresses = [one["@URI"] for one in answer.json()["Resources"]]
+    assert "urn:sgtb:entity:R7" in addresses
+    assert all(address.startswith("urn:sgtb:entity:") for address in addresses)

@@ -1,33 +1,13 @@
-"""Bad documents: the option --on-error, and the list of those that were skipped."""
+"""Bad documents: the handler of --on-error, and the list of those that were skipped."""
 
 import sys
 from itertools import islice
-from typing import Annotated
-
-import typer
 
 from sgtb.core.errors import SgtbError
 from sgtb.formats.error_handler import ErrorHandler
 
-_CHOICES = ("stop", "skip")
 _LISTED = 20
 """Errors that are listed; all are counted."""
-
-
-def _checked(choice: str) -> str:
-    if choice not in _CHOICES:
-        raise typer.BadParameter(f"{choice!r} is none of {', '.join(_CHOICES)}")
-    return choice
-
-
-OnError = Annotated[
-    str,
-    typer.Option(
-        "--on-error", metavar="stop|skip", callback=_checked,
-        help="What to do with a mention, line or document that cannot be read: stop, or skip, "
-        "count and list it.",
-    ),
-]  # fmt: skip
 
 
 class SkippedDocuments(ErrorHandler):

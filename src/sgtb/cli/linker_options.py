@@ -1,9 +1,9 @@
-"""Options of commands that use a linker, and the linker they select."""
+"""The linker that the options of a command select, and its output as JSON."""
 
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -16,62 +16,6 @@ if TYPE_CHECKING:
     from sgtb.kb.knowledge_base import KnowledgeBase
     from sgtb.linking.link_options import LinkerSettings
     from sgtb.linking.linker import Linker
-
-
-def existing_model(value: Any) -> Any:
-    """Return the value of --model, one path or several; raises a usage error if one is missing."""
-    for path in value if isinstance(value, list) else [value]:
-        if path is not None and str(path) != STARTER and not path.exists():
-            raise typer.BadParameter(
-                f"{path}: no such file or folder; `{STARTER}` is the bundled model"
-            )
-    return value
-
-
-Model = Annotated[
-    Path | None,
-    typer.Option(
-        "--model", metavar="FILE|DIR|starter", callback=existing_model,
-        help="A model file (with --kb), a folder of `sgtb pack`, or `starter`, the bundled one. "
-        "Default: starter.",
-    ),
-]  # fmt: skip
-Kb = Annotated[
-    Path | None,
-    typer.Option(
-        "--kb", metavar="DIR", exists=True, file_okay=False,
-        help="Folder of the knowledge base. Without --model, the starter's model links to it.",
-    ),
-]  # fmt: skip
-AsText = Annotated[
-    bool, typer.Option("--text", help="Read arguments as text, even if files have these names.")
-]
-Fuzzy = Annotated[
-    bool | None,
-    typer.Option(
-        "--fuzzy/--no-fuzzy", help="Match unknown names to similar ones; by default as in training."
-    ),
-]
-AnyCase = Annotated[
-    bool, typer.Option("--any-case", help="Also detect names without capital letters.")
-]
-MinLinkProbability = Annotated[
-    float,
-    typer.Option(
-        "--min-link-probability", metavar="SHARE", min=0.0, max=1.0,
-        help="Minimum share of a name's occurrences that are links, for detection.",
-    ),
-]  # fmt: skip
-Nil = Annotated[
-    float | None,
-    typer.Option(
-        "--nil", metavar="CONFIDENCE", min=0.0, max=1.0,
-        help="Minimum confidence of a link; 0 links all names. Default: decided by the model.",
-    ),
-]  # fmt: skip
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-MIN_LINK_PROBABILITY = MentionSettings().min_link_probability
 
 
 def check_pair(model: Path | None, kb: Path | None, quiet: bool = False) -> None:

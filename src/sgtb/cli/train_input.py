@@ -1,129 +1,28 @@
-"""Training documents from files or a dump, and the options of training commands."""
+"""Training documents from files or a dump, and the settings of training commands."""
 
 import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from sgtb.cli.views.progress_views import StageProgress, counted
 from sgtb.core.errors import ModelFileError, ProblemsError
 from sgtb.core.intervals import FEW_MENTIONS, wilson_interval
 from sgtb.core.records import Document
 from sgtb.formats.error_handler import ErrorHandler
-from sgtb.formats.registry import FORMATS, read_documents
+from sgtb.formats.registry import read_documents
 
 if TYPE_CHECKING:
     from sgtb.kb.knowledge_base import KnowledgeBase
     from sgtb.linking.training.linker_training import Fit, LinkerTraining
     from sgtb.linking.training.training_data import TrainingData
     from sgtb.text.word_vectors import WordVectors
+    from sgtb.wikipedia.build.build_settings import WikiSettings
 
-
-def checked_format(name: str | None) -> str | None:
-    """Return the name of a format; raises a usage error for an unknown one."""
-    if name is not None and name not in FORMATS:
-        raise typer.BadParameter(f"{name!r} is none of {', '.join(FORMATS)}")
-    return name
-
-
-KbFolder = Annotated[
-    Path,
-    typer.Option(
-        "--kb", metavar="DIR", exists=True, file_okay=False, show_default=False,
-        help="Folder of the knowledge base.",
-    ),
-]  # fmt: skip
-TrainFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="FILE", exists=True,
-        help="Annotated documents to train on; may be given several times.",
-    ),
-]  # fmt: skip
-DevFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="FILE", exists=True,
-        help="Annotated documents for model selection. Default: a fifth of the training documents.",
-    ),
-]  # fmt: skip
-Output = Annotated[
-    Path,
-    typer.Option("--output", "-o", metavar="MODEL", help="The file to write.", show_default=False),
-]
-FormatName = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FORMAT", callback=checked_format,
-        help=f"Format of the documents: {', '.join(FORMATS)}. Default: detected from the content.",
-    ),
-]  # fmt: skip
-Plan = Annotated[str, typer.Option(help="Search plan: local, bs, laso, bsg or bibsg.")]
-Beam = Annotated[int, typer.Option(min=1, help="Beam width.")]
-Depth = Annotated[int | None, typer.Option(show_default="by size", help="Depth of the trees.")]
-Eta = Annotated[
-    float | None,
-    typer.Option("--eta", "--learning-rate", show_default="by size", help="Learning rate η."),
-]
-Trees = Annotated[int | None, typer.Option(show_default="by size", help="Maximum number of trees.")]
-MinLeaf = Annotated[
-    int | None, typer.Option(show_default="by size", help="Minimum rows of a leaf.")
-]
-Folds = Annotated[
-    int | None,
-    typer.Option(
-        show_default="8, or as many as documents",
-        help="Folds of the training documents for learned features.",
-    ),
-]
-Without = Annotated[
-    list[str] | None,
-    typer.Option(metavar="GROUP", help="Feature group to leave out; may be given several times."),
-]
-Vectors = Annotated[
-    str, typer.Option(metavar="none|glove|FILE", help="Word vectors for text similarity.")
-]
-NilRuleName = Annotated[
-    str,
-    typer.Option(
-        metavar="auto|never|candidate",
-        help="When mentions with candidates are NIL: never, or where NIL, a candidate of the "
-        "search, is likelier than the best entity. auto: that, if enough mentions are NIL.",
-    ),
-]  # fmt: skip
-NilPrecision = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SHARE", min=0.0, max=1.0,
-        help="Target precision of links on left-out documents; less confident links become NIL.",
-    ),
-]  # fmt: skip
-Hidden = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SHARE", min=0.0, max=1.0, show_default="by the size of the data",
-        help="Share of the entities of each training document that are hidden from it, to learn "
-        "NIL from.",
-    ),
-]  # fmt: skip
-Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
-Threads = Annotated[
-    int | None,
-    typer.Option(help="Number of threads. Default: all cores. The result does not depend on it."),
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SPEC", show_default=False,
-        help="Train the trees on a Dask cluster: local:N (N processes here), tcp://HOST:PORT or a "
-        "scheduler file. The result is the same.",
-    ),
-]  # fmt: skip
 
 _MAX_NAMED = 5
 
@@ -165,8 +64,6 @@ class TrainingOptions:
 
     def settings(self, given: TrainingInput) -> "LinkerTraining":
         """Return the settings for the data."""
-        from dataclasses import replace
-
         from sgtb.boosting.search.beam import SearchPlan
         from sgtb.linking.training.training_data import settings_for
 
@@ -259,6 +156,21 @@ def from_files(
     return print_counts(TrainingInput(given[0], given[1], _with_counts(origin, given, kb)), quiet)
 
 
+def build_held_out(
+    dumps: Sequence[Path], place: Path, settings: "WikiSettings", quiet: bool
+) -> None:
+    """Build a knowledge base from dumps, of which some pages are held out for training."""
+    from sgtb.wikipedia.build.dump_build import build_wiki
+
+    with StageProgress(quiet) as progress:
+        built = build_wiki(dumps, place, settings, progress)
+    say(
+        f"{place}: {built.entities:,} entities, {built.names.names:,} names, "
+        f"{built.entity_links:,} links; {built.held_out:,} pages held out",
+        quiet,
+    )
+
+
 def from_links(
     kb: "KnowledgeBase", dumps: Sequence[Path], most: int, workers: int, quiet: bool, progress: Any
 ) -> TrainingInput:
@@ -315,8 +227,8 @@ def _warn_of_few(n: int, quiet: bool) -> None:
     if 0 < n < FEW_MENTIONS:
         low, high = wilson_interval(round(0.9 * n), n)
         say(
-            f"warning: dev has {n} mention{'' if n == 1 else 's'} with a known entity, too few to "
-            f"choose by: 90 % right may be {low:.0%} to {high:.0%}; the simpler settings are kept",
+            f"warning: dev has {counted(n, 'mention')} with a known entity, too few to choose by: "
+            f"90 % right may be {low:.0%} to {high:.0%}; the simpler settings are kept",
             quiet,
         )
 

@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Any
 
-from sgtb.cli.train_input import TrainingOptions, from_links, say
+from sgtb.cli.train_input import TrainingOptions, build_held_out, from_links, say
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import DumpError, import_extra
 from sgtb.core.files import write_whole
@@ -65,7 +65,6 @@ def summary(job: WikiJob) -> dict[str, Any]:
 
 def _build(job: WikiJob, options: StageOptions) -> None:
     from sgtb.wikipedia.build.build_settings import WikiSettings
-    from sgtb.wikipedia.build.dump_build import build_wiki
     from sgtb.wikipedia.build.hold_out import HoldOut
 
     settings = WikiSettings(
@@ -74,13 +73,7 @@ def _build(job: WikiJob, options: StageOptions) -> None:
         red_links=job.settings.red_links,
         hold_out=HoldOut(job.settings.hold_out),
     )
-    with StageProgress(options.quiet) as progress:
-        built = build_wiki(job.dumps, job.kb, settings, progress)
-    say(
-        f"{job.kb}: {built.entities:,} entities, {built.names.names:,} names, "
-        f"{built.entity_links:,} links; {built.held_out:,} pages held out",
-        options.quiet,
-    )
+    build_held_out(job.dumps, job.kb, settings, options.quiet)
 
 
 def _train(job: WikiJob, options: StageOptions) -> None:

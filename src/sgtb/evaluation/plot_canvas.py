@@ -51,7 +51,7 @@ def plain(value: float) -> str:
 def figure_file(height: float, path: str | os.PathLike[str]) -> Iterator["Figure"]:
     """Give a figure to draw on, and write it when all is drawn.
 
-    Inside, matplotlib looks as `_LOOK` says, whatever settings the user has.
+    `_LOOK` replaces the matplotlib settings of the user meanwhile.
     """
     try:
         from matplotlib import style

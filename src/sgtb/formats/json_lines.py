@@ -30,6 +30,10 @@ class JsonLine(NamedTuple):
         """Return an error with file and line."""
         return CorpusError(f"{self.file}, line {self.number}: {message}")
 
+    def error_in(self, part: str) -> Callable[[str], CorpusError]:
+        """Return the function that makes errors of a part of the object."""
+        return lambda message: self.error(f"{part}: {message}")
+
     def text(self, key: str) -> str:
         """Return a field that must be an encodable string."""
         return checked_text(self.fields, key, self.error)

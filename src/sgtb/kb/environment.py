@@ -95,7 +95,10 @@ class State:
 
 
 class Environment:
-    """An open names.mdb with its databases."""
+    """An open names.mdb with its databases.
+
+    inode  device and number of the file
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -108,7 +111,7 @@ class Environment:
             raise KnowledgeBaseError(f"{path}: cannot be opened: {error.strerror}") from None
         try:
             _check_length(path, self.size())  # before a page is touched
-            self._inode = key_of(path.parent)[1:]
+            self.inode = key_of(path.parent)[1:]
             self.ids, self.names, self.words, self.rows = (
                 self.lmdb.open_db(name, create=False) for name in _DATABASES
             )
@@ -125,15 +128,6 @@ class Environment:
     def size(self) -> int:
         """Return the allocated size of the file in bytes."""
         return int((self.lmdb.info()["last_pgno"] + 1) * self.lmdb.stat()["psize"])
-
-    def check_length(self, needed: int) -> None:
-        """Raise if the file was truncated while it is open; another one may have its path."""
-        try:
-            status = os.stat(self.path)
-        except OSError:
-            return
-        if (status.st_dev, status.st_ino) == self._inode:
-            _check_length(self.path, needed)
 
     def state(self, transaction: lmdb.Transaction) -> State:
         """Return the state of a transaction."""
@@ -243,11 +237,15 @@ def _reserve_lock(path: Path) -> None:
 
 def _check_length(path: Path, needed: int) -> None:
     """Refuse a truncated file: access to missing pages would kill the process."""
-    if path.stat().st_size < needed:
-        raise KnowledgeBaseError(
-            f"{path}: truncated: {path.stat().st_size:,} bytes instead of {needed:,}; build the "
-            "knowledge base again"
-        )
+    if (size := path.stat().st_size) < needed:
+        raise truncated(path, size, needed)
+
+
+def truncated(path: Path, size: int, needed: int) -> KnowledgeBaseError:
+    """Return the error of a file that lacks its end."""
+    return KnowledgeBaseError(
+        f"{path}: truncated: {size:,} bytes instead of {needed:,}; build the knowledge base again"
+    )
 
 
 def _unreadable(path: Path, error: lmdb.Error) -> KnowledgeBaseError:

@@ -1,20 +1,15 @@
 """KnowledgeBase: a memory-mapped knowledge base, open for reading."""
 
-import os
 import struct
-import threading
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import lmdb
 import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.ragged import Ragged, Texts, sliced
-from sgtb.kb import environment
 from sgtb.kb.columns import column_path, columns_size
 from sgtb.kb.entity import (
     TYPES,
@@ -25,9 +20,7 @@ from sgtb.kb.entity import (
     NameHeads,
     SimilarNames,
 )
-from sgtb.kb.environment import Environment, State
 from sgtb.kb.fuzzy_index import FuzzyIndex, NameTexts, first_names, most_similar
-from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.layout import (
     CANDIDATE,
     FORMAT,
@@ -41,15 +34,13 @@ from sgtb.kb.layout import (
 )
 from sgtb.kb.name_index import NameValue, Spelling, unpack_name, unpack_spellings
 from sgtb.kb.name_variants import VARIANT
-from sgtb.kb.snapshot import damaged, open_snapshot
+from sgtb.kb.snapshot import Snapshot, SnapshotOwner, damaged
 from sgtb.native import candidate_reader, read_candidates
 from sgtb.text.normalization import normal_name
 
 TOP = 30
 """Default limit of candidates per name, as in the paper."""
 _ALL = 1 << 40
-_ATTEMPTS = 10
-"""Attempts, as builds may replace the data while they are opened."""
 _HEAD = NAME_PAGES.size
 _PAIR = CANDIDATE.itemsize
 # Position of an entity's text in its row: one offset, and four consecutive sizes.
@@ -58,21 +49,6 @@ _TEXT_SIZES = struct.Struct("<4i")
 _TEXT_PARTS = ("id_size", "title_size", "description_size", "spellings_size")
 _TEXT_AT_OFFSET = ROW.fields["text_at"][1]  # type: ignore[index]
 _TEXT_SIZES_OFFSET = ROW.fields["id_size"][1]  # type: ignore[index]
-
-
-class _Process:
-    """The process id; asking the system for it takes a tenth of the time of a look-up."""
-
-    def __init__(self) -> None:
-        self.set_pid()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.set_pid)
-
-    def set_pid(self) -> None:
-        self.pid = os.getpid()
-
-
-_process = _Process()
 
 
 class _NameValues(NamedTuple):
@@ -89,7 +65,7 @@ class _NameValues(NamedTuple):
     stored: Longs
 
 
-class KnowledgeBase:
+class KnowledgeBase(SnapshotOwner):
     """Snapshot of a knowledge base when it was opened or last refreshed.
 
     Entities have a number, used in arrays, and a permanent id. Writers do not affect the
@@ -100,58 +76,23 @@ class KnowledgeBase:
     rows    ROW per entity by number, including removed ones (`alive` is 0); see `layout.py`
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self._guard = threading.RLock()
+    def _use(self, snapshot: Snapshot) -> None:
+        columns = snapshot.columns
+        self.rows, self.text = columns["entities"], columns["text"]
+        self.link_targets, self.near_items = columns["links"], columns["near"]
+        self.vector_rows, self.word_rows = columns["vectors"], columns["words"]
+        self.fuzzy = snapshot.fuzzy
         self._fresh: FuzzyIndex | None = None
-        self._environment: Environment | None = None
-        self._transaction: lmdb.Transaction[memoryview]
-        self.state: State
-        self._open_newest()
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "KnowledgeBase":
-        """Open the knowledge base in a folder."""
-        return cls(path)
-
-    def close(self) -> None:
-        """Close names.mdb; returned arrays stay valid."""
-        with self._guard:
-            if self._environment is not None:
-                if self._pid == os.getpid():
-                    self._transaction.abort()
-                environment.release(self._environment)
-                self._environment = None
-
-    def __enter__(self) -> "KnowledgeBase":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_environment", None) is not None:
-            self.close()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return KnowledgeBase, (self.path,)  # worker processes open it again
+        self._row_bytes, self._text_bytes = _memory(self.rows), _memory(self.text)
+        self._candidate_reader = candidate_reader(
+            self._row_bytes, ROW.itemsize, _TEXT_AT_OFFSET, _TEXT_SIZES_OFFSET, self._text_bytes
+        )
 
     def __len__(self) -> int:
         return self.state.entities
 
     def __repr__(self) -> str:
         return f"KnowledgeBase({str(self.path)!r}, {len(self):,} entities)"
-
-    def refresh(self) -> bool:
-        """Move to the newest state; return whether it differs.
-
-        After an error the snapshot is unchanged.
-        """
-        with self._guard:
-            self._opened()
-            before = self.state.build, self.state.generation
-            self._open_newest()
-            return (self.state.build, self.state.generation) != before
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -467,73 +408,6 @@ class KnowledgeBase:
                 "origin": dict(state.origin),
             }
 
-    def release(self) -> None:
-        """Release memory-mapped pages, which otherwise count as memory of the process.
-
-        They are read again when needed.
-        """
-        with self._reading():
-            self._snapshot.release_pages()
-
-    def check_files(self) -> None:
-        """Raise if an open file was truncated or overwritten, before access kills the process.
-
-        The linker calls it for every batch; look-ups do not.
-        """
-        with self._reading():
-            self._snapshot.check_files()
-
-    def tables(self) -> tuple[Environment, "lmdb.Transaction[memoryview]"]:
-        """Return the tables of names.mdb and the transaction of the snapshot, for checks."""
-        with self._reading() as found:
-            return found
-
-    def _open_newest(self) -> None:
-        """Open the newest state; on failure keep the snapshot."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            folder = data_folder(self.path)
-            try:
-                self._open_data(folder)
-                return
-            except (KnowledgeBaseError, OSError):
-                # A build may have replaced the data since the pointer was read.
-                if attempt == _ATTEMPTS or data_folder(self.path) == folder:
-                    raise
-
-    def _open_data(self, folder: Path) -> None:
-        generation = self.state.generation if self._environment else 0
-        snapshot = open_snapshot(folder, self._environment, generation)
-        if snapshot is None:
-            return
-        self.close()
-        self._snapshot, self._pid = snapshot, os.getpid()
-        self.folder, self.state = folder, snapshot.state
-        self._environment, self._transaction = snapshot.tables, snapshot.transaction
-        columns = snapshot.columns
-        self.rows, self.text = columns["entities"], columns["text"]
-        self.link_targets, self.near_items = columns["links"], columns["near"]
-        self.vector_rows, self.word_rows = columns["vectors"], columns["words"]
-        self.fuzzy, self._fresh = snapshot.fuzzy, None
-        self._row_bytes, self._text_bytes = _memory(self.rows), _memory(self.text)
-        self._candidate_reader = candidate_reader(
-            self._row_bytes, ROW.itemsize, _TEXT_AT_OFFSET, _TEXT_SIZES_OFFSET, self._text_bytes
-        )
-
-    def _opened(self) -> Environment:
-        if self._environment is None:
-            raise KnowledgeBaseError(f"{self.path}: this knowledge base was closed; open it again")
-        return self._environment
-
-    def _reading(self) -> "_Reading":
-        return _Reading(self)
-
-    def _newest(self) -> "tuple[Environment, lmdb.Transaction[memoryview]]":
-        """Return the tables and the transaction that all look-ups share."""
-        self._opened()
-        if self._pid != _process.pid:
-            self._open_newest()
-        return self._opened(), self._transaction
-
     def _name_values(self, names: Sequence[str], k: int) -> "_NameValues":
         """Return the stored values of names, with at most k candidates each."""
         with self._reading() as (tables, transaction):
@@ -610,42 +484,6 @@ class KnowledgeBase:
             starts.min() >= 0 and counts.min() >= 0 and (starts + counts).max() <= size
         ):
             raise self._damaged("entities", "an entity is outside of another column")
-
-    def _damaged(self, column: str, problem: str) -> KnowledgeBaseError:
-        return damaged(column_path(self.folder, column), problem)
-
-
-class _Reading:
-    """Locks the snapshot; gives its tables and transaction.
-
-    A class, because a generator's context manager takes a quarter of the time of a look-up.
-    """
-
-    __slots__ = ("_kb",)
-
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self._kb = kb
-
-    def __enter__(self) -> "tuple[Environment, lmdb.Transaction[memoryview]]":
-        kb = self._kb
-        kb._guard.acquire()
-        tables = kb._environment
-        if tables is not None and kb._pid == _process.pid:
-            return tables, kb._transaction
-        try:
-            return kb._newest()
-        except BaseException:
-            kb._guard.release()
-            raise
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        kb = self._kb
-        try:
-            if error is not None and isinstance(error, lmdb.Error | struct.error):
-                path = kb._opened().path
-                raise damaged(path, str(error)) from None
-        finally:
-            kb._guard.release()
 
 
 def _text_position(rows: memoryview, number: int) -> tuple[int, tuple[int, int, int, int]]:

@@ -1,10 +1,13 @@
-"""Snapshot: the tables, the transaction and the mapped columns of one state."""
+"""Snapshot: the tables, the transaction and the mapped columns of one state, and their owner."""
 
 import ctypes
 import mmap
+import os
+import struct
+import threading
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import lmdb
 import numpy as np
@@ -14,11 +17,14 @@ from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import environment
 from sgtb.kb.block_sums import check_sums
 from sgtb.kb.columns import column_path, map_column, pack_header
-from sgtb.kb.environment import Environment, State
+from sgtb.kb.environment import Environment, State, truncated
 from sgtb.kb.fuzzy_index import FuzzyIndex
+from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, HEADER, PATCH, ROW, item_size
 
 _MAPS = Path("/proc/self/maps")
+_ATTEMPTS = 10
+"""Attempts, as builds may replace the data while they are opened."""
 
 
 class Snapshot(NamedTuple):
@@ -52,7 +58,13 @@ class Snapshot(NamedTuple):
             if file[: HEADER.size] != header:
                 path = column_path(self.folder, name)
                 raise damaged(path, "it was overwritten while it is open")
-        self.tables.check_length(self.size)
+        path = self.tables.path
+        try:
+            status = os.stat(path)
+        except OSError:
+            return  # the file is open, though its path is gone
+        if status.st_size < self.size and (status.st_dev, status.st_ino) == self.tables.inode:
+            raise truncated(path, status.st_size, self.size)
 
     def release_pages(self) -> None:
         """Release the memory-mapped pages of all files.
@@ -64,6 +76,171 @@ class Snapshot(NamedTuple):
             if name != "entities" or not self.patched:  # changed rows are in memory only
                 _release_array(column)
         _release_file(self.tables.path)
+
+
+class _Process:
+    """The process id; asking the system for it takes a tenth of the time of a look-up."""
+
+    def __init__(self) -> None:
+        self.set_pid()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.set_pid)
+
+    def set_pid(self) -> None:
+        self.pid = os.getpid()
+
+
+process = _Process()
+
+
+class SnapshotOwner:
+    """Owner of the newest snapshot of a knowledge base: opens, locks, refreshes and closes it.
+
+    A forked child opens the newest state before its first look-up.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._guard = threading.RLock()
+        self._environment: Environment | None = None
+        self._transaction: lmdb.Transaction[memoryview]
+        self.state: State
+        self._open_newest()
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Open the knowledge base in a folder."""
+        return cls(path)
+
+    def close(self) -> None:
+        """Close names.mdb; returned arrays stay valid."""
+        with self._guard:
+            if self._environment is not None:
+                if self._pid == os.getpid():
+                    self._transaction.abort()
+                environment.release(self._environment)
+                self._environment = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_environment", None) is not None:
+            self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path,)  # worker processes open it again
+
+    def refresh(self) -> bool:
+        """Move to the newest state; return whether it differs.
+
+        After an error the snapshot is unchanged.
+        """
+        with self._guard:
+            self._opened()
+            before = self.state.build, self.state.generation
+            self._open_newest()
+            return (self.state.build, self.state.generation) != before
+
+    def release(self) -> None:
+        """Release memory-mapped pages, which otherwise count as memory of the process.
+
+        They are read again when needed.
+        """
+        with self._reading():
+            self._snapshot.release_pages()
+
+    def check_files(self) -> None:
+        """Raise if an open file was truncated or overwritten, before access kills the process.
+
+        The linker calls it for every batch; look-ups do not.
+        """
+        with self._reading():
+            self._snapshot.check_files()
+
+    def tables(self) -> tuple[Environment, "lmdb.Transaction[memoryview]"]:
+        """Return the tables of names.mdb and the transaction of the snapshot, for checks."""
+        with self._reading() as found:
+            return found
+
+    def _open_newest(self) -> None:
+        """Open the newest state; on failure keep the snapshot."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            folder = data_folder(self.path)
+            try:
+                self._open_data(folder)
+                return
+            except (KnowledgeBaseError, OSError):
+                # A build may have replaced the data since the pointer was read.
+                if attempt == _ATTEMPTS or data_folder(self.path) == folder:
+                    raise
+
+    def _open_data(self, folder: Path) -> None:
+        generation = self.state.generation if self._environment else 0
+        snapshot = open_snapshot(folder, self._environment, generation)
+        if snapshot is None:
+            return
+        self.close()
+        self._snapshot, self._pid = snapshot, os.getpid()
+        self.folder, self.state = folder, snapshot.state
+        self._environment, self._transaction = snapshot.tables, snapshot.transaction
+        self._use(snapshot)
+
+    def _use(self, snapshot: Snapshot) -> None:
+        """Prepare look-ups in a new snapshot."""
+
+    def _opened(self) -> Environment:
+        if self._environment is None:
+            raise KnowledgeBaseError(f"{self.path}: this knowledge base was closed; open it again")
+        return self._environment
+
+    def _reading(self) -> "_Reading":
+        return _Reading(self)
+
+    def _newest(self) -> "tuple[Environment, lmdb.Transaction[memoryview]]":
+        """Return the tables and the transaction that all look-ups share."""
+        self._opened()
+        if self._pid != process.pid:
+            self._open_newest()
+        return self._opened(), self._transaction
+
+    def _damaged(self, column: str, problem: str) -> KnowledgeBaseError:
+        return damaged(column_path(self.folder, column), problem)
+
+
+class _Reading:
+    """Locks the snapshot; gives its tables and transaction.
+
+    A class, because a generator's context manager takes a quarter of the time of a look-up.
+    """
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner: SnapshotOwner) -> None:
+        self._owner = owner
+
+    def __enter__(self) -> "tuple[Environment, lmdb.Transaction[memoryview]]":
+        owner = self._owner
+        owner._guard.acquire()
+        tables = owner._environment
+        if tables is not None and owner._pid == process.pid:
+            return tables, owner._transaction
+        try:
+            return owner._newest()
+        except BaseException:
+            owner._guard.release()
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        owner = self._owner
+        try:
+            if error is not None and isinstance(error, lmdb.Error | struct.error):
+                raise damaged(owner._opened().path, str(error)) from None
+        finally:
+            owner._guard.release()
 
 
 def open_snapshot(folder: Path, known: Environment | None, generation: int) -> Snapshot | None:

@@ -44,6 +44,7 @@ def test_a_search_goes_on_where_it_was_stopped(given, tmp_path):
     first = run(*given, "--trials", 2)
     assert "trial 1: bsg, beam 4, depth 3, η 0.1: " in first.stderr
     assert "training with " in first.stderr
+    assert re.search(r"warning: dev has \d+ mentions .*, too few to choose by", first.stderr)
     assert "95 % interval of the accuracy" in first.stdout
     assert re.search(r"\d+\.\d% \(\d+-\d+\)", first.stdout), "accuracy with its interval"
     lines = [line.split() for line in first.stdout.splitlines()]

@@ -4,7 +4,7 @@ import pytest
 
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.kb import KnowledgeBase
-from sgtb.linking.training.gold import GoldFinder, align_gold, known_gold, titles_in
+from sgtb.linking.training.gold import GoldFinder, align_gold, titles_in
 from sgtb.linking.training.gold_audit import LISTED, GoldAudit
 from sgtb.text.tokenization import tokenize
 from tests.helpers.kb_worlds import build
@@ -73,9 +73,6 @@ def test_gold_is_found_by_id_or_by_title(kb, gold, title, found):
     given = document(("Vessa", gold, title), ("x", NIL, None), ("y", None, None))
     (aligned,) = align_gold(kb, [given])
     assert [mention.gold for mention in aligned.mentions] == [found or gold, NIL, None]
-    assert known_gold(kb, aligned.mentions[0]) == (found is not None)
-    assert not known_gold(kb, aligned.mentions[1])
-    assert not known_gold(kb, aligned.mentions[2])
     assert aligned.mentions[0].title == title
 
 

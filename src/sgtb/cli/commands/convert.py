@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from sgtb.cli.document_errors import OnError, handler_for, print_skipped
-from sgtb.cli.linker_options import AsJson, Quiet, print_json
-from sgtb.cli.train_input import checked_format
+from sgtb.cli import options
+from sgtb.cli.document_errors import handler_for, print_skipped
+from sgtb.cli.linker_options import print_json
+from sgtb.cli.train_options import checked_format
 from sgtb.cli.views.progress_views import DocumentCounter
 from sgtb.formats.conversion import Conversion
 from sgtb.formats.conversion import convert as convert_file
@@ -43,9 +44,9 @@ def convert(
             help="Format of OUT. Default: by its suffix.",
         ),
     ] = None,
-    on_error: OnError = "stop",
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    on_error: options.OnError = "stop",
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
     """Convert annotated documents to another format, and say what is lost.
 

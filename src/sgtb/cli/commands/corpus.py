@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from sgtb.cli import train_options
 from sgtb.cli.linker_options import print_json
-from sgtb.cli.train_input import FormatName
 from sgtb.cli.views.corpus_view import print_check
 from sgtb.formats.survey import survey
 from sgtb.kb.knowledge_base import KnowledgeBase
@@ -36,7 +36,7 @@ def check(
             help="A knowledge base to check entities and candidates against.",
         ),
     ] = None,
-    format: FormatName = None,
+    format: train_options.FormatName = None,
     most: Annotated[int, typer.Option(min=0, help="Problems of each kind to print.")] = 5,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per file.")

@@ -9,22 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sgtb.cli.document_errors import OnError, handler_for, print_skipped
-from sgtb.cli.linker_options import (
-    MIN_LINK_PROBABILITY,
-    AnyCase,
-    Fuzzy,
-    Kb,
-    MinLinkProbability,
-    Nil,
-    check_pair,
-    describer,
-    existing_model,
-    linker_settings,
-    open_linker,
-    print_json,
-)
-from sgtb.cli.train_input import FormatName
+from sgtb.cli import options, train_options
+from sgtb.cli.document_errors import handler_for, print_skipped
+from sgtb.cli.linker_options import check_pair, describer, linker_settings, open_linker, print_json
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import SettingsError
 from sgtb.core.files import replacing
@@ -32,7 +19,7 @@ from sgtb.starter import STARTER
 
 if TYPE_CHECKING:
     from sgtb.core.records import Document
-    from sgtb.evaluation.linkers import EndToEndScores, Evaluation, SystemScores
+    from sgtb.evaluation.linkers import Evaluation, SystemScores
     from sgtb.linking.link_options import LinkerSettings
     from sgtb.linking.linker import Linker
 
@@ -46,34 +33,26 @@ def evaluate(
         typer.Argument(
             metavar="DATA…",
             exists=True,
-            show_default=False,
             help="Files or folders of annotated documents, each a data set.",
         ),
     ],
     model: Annotated[
         list[Path] | None,
         typer.Option(
-            "--model",
             metavar="FILE|DIR|starter",
-            callback=existing_model,
-            show_default=False,
+            callback=options.existing_model,
             help="A model file (with --kb), a folder of `sgtb pack`, or `starter`; several are "
             "compared. Default: starter.",
         ),
     ] = None,
-    kb: Kb = None,
-    format: FormatName = None,
-    on_error: OnError = "stop",
+    kb: options.Kb = None,
+    format: train_options.FormatName = None,
+    on_error: options.OnError = "stop",
     split: Annotated[
         str | None,
-        typer.Option(
-            "--split",
-            metavar="SPLIT",
-            show_default=False,
-            help="Only documents of this split: train, dev or test.",
-        ),
+        typer.Option(metavar="SPLIT", help="Only documents of this split: train, dev or test."),
     ] = None,
-    nil: Nil = None,
+    nil: options.Nil = None,
     from_text: Annotated[
         bool,
         typer.Option(
@@ -81,9 +60,9 @@ def evaluate(
             help="Link the plain texts, mention detection included, and print where gold is lost.",
         ),
     ] = False,
-    fuzzy: Fuzzy = None,
-    any_case: AnyCase = False,
-    min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
+    fuzzy: options.Fuzzy = None,
+    any_case: options.AnyCase = False,
+    min_link_probability: options.MinLinkProbability = options.MIN_LINK_PROBABILITY,
     baselines: Annotated[
         bool,
         typer.Option(
@@ -91,54 +70,27 @@ def evaluate(
             help="Add baselines: the best candidate by name prior, in-links and popularity.",
         ),
     ] = False,
-    jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", min=1, max=256, help="Number of processes.")
-    ] = 1,
+    jobs: options.Processes = 1,
     errors: Annotated[
         Path | None,
-        typer.Option(
-            "--errors",
-            metavar="FILE.html",
-            dir_okay=False,
-            show_default=False,
-            help="Write an HTML page of the errors with reasons.",
-        ),
+        options.output_file("FILE.html", "Write an HTML page of the errors with reasons."),
     ] = None,
     max_errors: Annotated[
         int,
-        typer.Option(
-            "--max-errors",
-            metavar="N",
-            min=1,
-            help="Errors on that page per model and data set.",
-        ),
+        typer.Option(metavar="N", min=1, help="Errors on that page per model and data set."),
     ] = 500,
     figure: Annotated[
-        Path | None,
-        typer.Option(
-            "--figure",
-            metavar="FILE.png",
-            dir_okay=False,
-            show_default=False,
-            help="Plot the calibration of confidences.",
-        ),
+        Path | None, options.output_file("FILE.png", "Plot the calibration of confidences.")
     ] = None,
     nil_figure: Annotated[
         Path | None,
-        typer.Option(
-            "--nil-figure",
-            metavar="FILE.png",
-            dir_okay=False,
-            show_default=False,
-            help="Plot precision and recall of NIL over thresholds.",
-        ),
+        options.output_file("FILE.png", "Plot precision and recall of NIL over thresholds."),
     ] = None,
     samples: Annotated[
-        int,
-        typer.Option("--samples", metavar="N", min=39, help="Bootstrap samples per interval."),
+        int, typer.Option(metavar="N", min=39, help="Bootstrap samples per interval.")
     ] = 2_000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Measure how often a linker is right, on annotated documents.
 
@@ -166,7 +118,7 @@ def evaluate(
             "--errors": errors, "--figure": figure, "--nil-figure": nil_figure,
         })  # fmt: skip
     else:
-        detection = min_link_probability != MIN_LINK_PROBABILITY
+        detection = min_link_probability != options.MIN_LINK_PROBABILITY
         _refuse("needs --from-text", {
             "--any-case": any_case, "--min-link-probability": detection,
         })  # fmt: skip
@@ -187,19 +139,12 @@ def evaluate(
         first = next(iter(linkers.values()))
         evaluated = EvaluationSettings(samples=samples)
         added = baselines_of(first.kb) if baselines else ()
-        if from_text:
-            with StageProgress(quiet) as progress, _finished(as_json, _print_end_to_end):
-                texts = evaluate_end_to_end(
-                    linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress
-                )
-            _print_end_to_end(texts, as_json)
-            return
-        with StageProgress(quiet) as progress, _finished(as_json, _print_scores):
-            found = evaluate_linkers(
-                linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress
-            )
-        _print_scores(found, as_json)
-        _draw(found, figure, nil_figure)
+        run: Callable[..., Any] = evaluate_end_to_end if from_text else evaluate_linkers
+        with StageProgress(quiet) as progress, _finished(as_json, from_text):
+            found = run(linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress)
+        _print_scores(found, as_json, from_text)
+        if not from_text:
+            _draw(found, figure, nil_figure)
         if errors is not None:
             _write_errors(errors, linkers, sets, found, max_errors, jobs)
     finally:
@@ -216,7 +161,7 @@ def _refuse(why: str, given: "Mapping[str, object]") -> None:
 
 
 @contextmanager
-def _finished(as_json: bool, show: "Callable[[Evaluation[Any], bool], None]") -> Iterator[None]:
+def _finished(as_json: bool, from_text: bool) -> Iterator[None]:
     """Print the scores on the other data sets if one cannot be read to its end."""
     from sgtb.evaluation.linkers import IncompleteEvaluationError
 
@@ -224,26 +169,21 @@ def _finished(as_json: bool, show: "Callable[[Evaluation[Any], bool], None]") ->
         yield
     except IncompleteEvaluationError as error:
         if error.finished.sets:
-            show(error.finished, as_json)
+            _print_scores(error.finished, as_json, from_text)
         raise
 
 
-def _print_scores(found: "Evaluation[SystemScores]", as_json: bool) -> None:
+def _print_scores(found: "Evaluation[Any]", as_json: bool, from_text: bool) -> None:
     if as_json:
         print_json(found.to_dict())
+    elif from_text:
+        from sgtb.cli.views.end_to_end_view import print_end_to_end
+
+        print_end_to_end(found)
     else:
         from sgtb.cli.views.evaluate_view import print_evaluation
 
         print_evaluation(found)
-
-
-def _print_end_to_end(found: "Evaluation[EndToEndScores]", as_json: bool) -> None:
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        from sgtb.cli.views.end_to_end_view import print_end_to_end
-
-        print_end_to_end(found)
 
 
 def _open(models: list[Path], kb: Path | None, settings: "LinkerSettings") -> dict[str, "Linker"]:

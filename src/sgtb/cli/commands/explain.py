@@ -4,22 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
+from sgtb.cli import options
 from sgtb.cli.link_input import read_requests, sources_of, texts_of
-from sgtb.cli.linker_options import (
-    MIN_LINK_PROBABILITY,
-    AnyCase,
-    AsJson,
-    AsText,
-    Fuzzy,
-    Kb,
-    MinLinkProbability,
-    Model,
-    Nil,
-    check_pair,
-    linker_settings,
-    open_linker,
-    print_json,
-)
+from sgtb.cli.linker_options import check_pair, linker_settings, open_linker, print_json
 from sgtb.cli.views.explain_view import print_explanation
 from sgtb.cli.views.link_view import printable
 from sgtb.core.errors import RequestError
@@ -43,20 +30,19 @@ def explain(
     at: Annotated[
         int | None,
         typer.Option(
-            metavar="CHARACTER",
-            min=0,
+            metavar="CHARACTER", min=0,
             help="Character offset of the mention, if it occurs several times.",
         ),
     ] = None,
-    model: Model = None,
-    kb: Kb = None,
-    as_text: AsText = False,
-    fuzzy: Fuzzy = None,
-    any_case: AnyCase = False,
-    min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
-    nil: Nil = None,
-    as_json: AsJson = False,
-) -> None:
+    model: options.Model = None,
+    kb: options.Kb = None,
+    as_text: options.AsText = False,
+    fuzzy: options.Fuzzy = None,
+    any_case: options.AnyCase = False,
+    min_link_probability: options.MinLinkProbability = options.MIN_LINK_PROBABILITY,
+    nil: options.Nil = None,
+    as_json: options.AsJson = False,
+) -> None:  # fmt: skip
     """Show why one name was linked as it was: all candidates and reasons.
 
     Reasons compare the chosen candidate with the runner-up; their values add up to the difference

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sgtb.cli.linker_options import AsJson, Quiet
+from sgtb.cli import options
 from sgtb.cli.views.kb_view import print_built, print_pages, print_wiki
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import SettingsError
@@ -19,51 +19,17 @@ from sgtb.wikipedia.build.hold_out import HoldOut
 
 build = typer.Typer(no_args_is_help=True, help="Build a knowledge base.", rich_markup_mode=None)
 
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", "-o", metavar="KB",
-        help="Folder to write; an existing knowledge base is replaced at the end.",
-    ),
-]  # fmt: skip
-ListFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        exists=True,
-        dir_okay=False,
-        help="JSON Lines, CSV or Excel; plain or compressed (gzip, bzip2, xz).",
-    ),
-]
-Sheet = Annotated[
-    str | None,
-    typer.Option("--sheet", metavar="NAME", help="Sheet of an Excel file. Default: the first."),
-]
-Variants = Annotated[
-    Path | None,
-    typer.Option(
-        "--variants", metavar="FILE", exists=True, dir_okay=False,
-        help="Own rules for variants of names: type or *, pattern and replacement, separated by "
-        "tabs.",
-    ),
-]  # fmt: skip
-NoVariants = Annotated[bool, typer.Option("--no-variants", help="Make no variants of names.")]
-SkipLinks = Annotated[
-    bool,
-    typer.Option("--skip-unknown-links", help="Ignore links to unknown ids."),
-]
-
 
 @build.command("list")
 def build_from_list(
-    file: ListFile,
-    out: Out,
-    sheet: Sheet = None,
-    skip_unknown_links: SkipLinks = False,
-    variants: Variants = None,
-    no_variants: NoVariants = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    file: options.ListFile,
+    out: options.Out,
+    sheet: options.Sheet = None,
+    skip_unknown_links: options.SkipLinks = False,
+    variants: options.Variants = None,
+    no_variants: options.NoVariants = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Build from a list of entities: JSON Lines, CSV or Excel.
 
@@ -90,13 +56,13 @@ def _same_as_list(name: str) -> None:
         f"Example: sgtb kb build {name} companies.{name} -o companies",
     )
     def command(
-        file: ListFile,
-        out: Out,
-        skip_unknown_links: SkipLinks = False,
-        variants: Variants = None,
-        no_variants: NoVariants = False,
-        as_json: AsJson = False,
-        quiet: Quiet = False,
+        file: options.ListFile,
+        out: options.Out,
+        skip_unknown_links: options.SkipLinks = False,
+        variants: options.Variants = None,
+        no_variants: options.NoVariants = False,
+        as_json: options.AsJson = False,
+        quiet: options.Quiet = False,
     ) -> None:
         build_from_list(file, out, None, skip_unknown_links, variants, no_variants, as_json, quiet)
 
@@ -111,14 +77,14 @@ def build_from_pprforned(
         Path,
         typer.Argument(metavar="DIR", exists=True, help="Folder or archive of PPRforNED."),
     ],
-    out: Out,
+    out: options.Out,
     titles_only: Annotated[
         bool, typer.Option("--titles-only", help="Take no names from the documents.")
     ] = False,
-    variants: Variants = None,
-    no_variants: NoVariants = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    variants: options.Variants = None,
+    no_variants: options.NoVariants = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Build from PPRforNED: 36,545 Wikipedia entities with links and popularity.
 
@@ -138,42 +104,25 @@ def build_from_pprforned(
 def build_from_wiki(
     dumps: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DUMP…",
-            exists=True,
-            dir_okay=False,
-            help="XML dumps: plain, gzip, bzip2 or multistream bzip2.",
-        ),
+        options.input_argument("DUMP…", "XML dumps: plain, gzip, bzip2 or multistream bzip2."),
     ],
-    out: Out,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Number of processes.")] = 1,
-    memory: Annotated[
-        int, typer.Option(min=256, help="Memory of the build in MB, besides that of the programs.")
-    ] = 1024,
+    out: options.Out,
+    workers: options.Workers = 1,
+    memory: options.Memory = 1024,
     pageviews: Annotated[
-        list[Path] | None,
-        typer.Option(exists=True, dir_okay=False, help="Wikimedia page views, for popularity."),
+        list[Path] | None, options.input_file(None, "Wikimedia page views, for popularity.")
     ] = None,
     types: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True, dir_okay=False, help="Types, tab-separated: title, PER|ORG|LOC|MISC."
-        ),
+        Path | None, options.input_file(None, "Types, tab-separated: title, PER|ORG|LOC|MISC.")
     ] = None,
     prior: Annotated[
         list[Path] | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="Further names, tab-separated: name, title, count.",
-        ),
+        options.input_file(None, "Further names, tab-separated: name, title, count."),
     ] = None,
     vectors: Annotated[
         str, typer.Option(metavar="none|train|FILE", help="Word and entity vectors.")
     ] = "none",
-    dimensions: Annotated[
-        int, typer.Option(min=1, max=4096, help="Dimensions of trained vectors.")
-    ] = 100,
+    dimensions: options.Dimensions = 100,
     red_links: Annotated[
         int,
         typer.Option(
@@ -199,8 +148,8 @@ def build_from_wiki(
             help="Dask cluster that reads the dumps instead of processes here.",
         ),
     ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Build from Wikipedia dumps of any language edition.
 
@@ -231,14 +180,9 @@ def build_from_wiki(
 def build_from_pages(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE…",
-            exists=True,
-            dir_okay=False,
-            help="JSON Lines, plain or packed with gzip, bzip2 or xz.",
-        ),
+        options.input_argument("FILE…", "JSON Lines, plain or packed with gzip, bzip2 or xz."),
     ],
-    out: Out,
+    out: options.Out,
     ids: Annotated[
         str,
         typer.Option(
@@ -247,21 +191,17 @@ def build_from_pages(
             "auto: id, but title if one id has two titles.",
         ),
     ] = "auto",
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Number of processes.")] = 1,
-    memory: Annotated[
-        int, typer.Option(min=256, help="Memory of the build in MB, besides that of the programs.")
-    ] = 1024,
+    workers: options.Workers = 1,
+    memory: options.Memory = 1024,
     vectors: Annotated[
         bool, typer.Option("--vectors", help="Train vectors of words and entities.")
     ] = False,
-    dimensions: Annotated[
-        int, typer.Option(min=1, max=4096, help="Dimensions of trained vectors.")
-    ] = 100,
+    dimensions: options.Dimensions = 100,
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail on the first unreadable line.")
     ] = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Build from plain pages, one JSON object per line: id, title, text.
 

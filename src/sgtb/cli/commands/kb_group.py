@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sgtb.cli.commands.kb_build import ListFile, Out, Sheet, SkipLinks, build
-from sgtb.cli.linker_options import AsJson, Quiet
+from sgtb.cli import options
+from sgtb.cli.commands.kb_build import build
 from sgtb.cli.views.kb_view import (
     print_candidates,
     print_card,
@@ -46,12 +46,12 @@ def merge(
         list[Path],
         typer.Argument(metavar="KB KB…", exists=True, file_okay=False, help="Knowledge bases."),
     ],
-    out: Out,
+    out: options.Out,
     by: Annotated[
         str, typer.Option(metavar="id|title", help="What makes two entities one.")
     ] = "id",
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Join knowledge bases into a new one.
 
@@ -67,35 +67,33 @@ def merge(
 @app.command()
 def add(
     kb: Kb,
-    file: ListFile,
-    sheet: Sheet = None,
-    skip_unknown_links: SkipLinks = False,
-    as_json: AsJson = False,
+    file: options.ListFile,
+    sheet: options.Sheet = None,
+    skip_unknown_links: options.SkipLinks = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Add the entities of a list.
 
     Example: sgtb kb add companies new.jsonl
     """
     entities = EntityList(file, sheet=sheet)
-    report = changes.add(kb, entities, skip_unknown_links=skip_unknown_links)
-    print_changed(report, as_json)
+    print_changed(changes.add(kb, entities, skip_unknown_links=skip_unknown_links), as_json)
 
 
 @app.command()
 def update(
     kb: Kb,
-    file: ListFile,
-    sheet: Sheet = None,
-    skip_unknown_links: SkipLinks = False,
-    as_json: AsJson = False,
+    file: options.ListFile,
+    sheet: options.Sheet = None,
+    skip_unknown_links: options.SkipLinks = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Change entities; keys that a record leaves out keep their values.
 
     Example: sgtb kb update companies changed.jsonl
     """
     entities = EntityList(file, partial=True, sheet=sheet)
-    report = changes.update(kb, entities, skip_unknown_links=skip_unknown_links)
-    print_changed(report, as_json)
+    print_changed(changes.update(kb, entities, skip_unknown_links=skip_unknown_links), as_json)
 
 
 @app.command()
@@ -108,7 +106,7 @@ def remove(
         ),
     ] = None,
     ids: Annotated[list[str] | None, typer.Option("--id", help="An id to remove.")] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Remove entities, their names, and the links to them.
 
@@ -121,7 +119,7 @@ def remove(
 
 
 @app.command()
-def info(kb: Kb, as_json: AsJson = False) -> None:
+def info(kb: Kb, as_json: options.AsJson = False) -> None:
     """Show the counts of a knowledge base.
 
     Example: sgtb kb info companies
@@ -139,7 +137,7 @@ def show(
     kb: Kb,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name, or the id of an entity.")],
     k: Annotated[int, typer.Option("-k", min=1, help="Number of candidates.")] = TOP,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show which entities a name may mean, or one entity.
 
@@ -177,7 +175,7 @@ def show(
 
 
 @app.command()
-def check(kb: Kb, as_json: AsJson = False, quiet: Quiet = False) -> None:
+def check(kb: Kb, as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
     """Check that a knowledge base is complete and undamaged.
 
     Example: sgtb kb check companies
@@ -210,8 +208,8 @@ def export(
             "--out", "-o", metavar="FILE", help="File to write. Default: standard output."
         ),
     ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Export a knowledge base as JSON Lines, from which it can be rebuilt.
 

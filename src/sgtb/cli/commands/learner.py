@@ -21,8 +21,9 @@ from sgtb.boosting import (
 from sgtb.boosting.model_file import Model
 from sgtb.boosting.search.beam import PlanName
 from sgtb.boosting.trainer import accuracy_of
-from sgtb.cli.linker_options import AsJson, Quiet, print_json
-from sgtb.cli.train_input import Cluster, check_output, fit_on
+from sgtb.cli import options, train_options
+from sgtb.cli.linker_options import print_json
+from sgtb.cli.train_input import check_output, fit_on
 from sgtb.cli.views.train_view import number_table
 
 app = typer.Typer(
@@ -44,10 +45,6 @@ MinLeaf = Annotated[int, typer.Option(help="Minimum rows of a leaf.")]
 CheckEvery = Annotated[int, typer.Option(help="Trees between two evaluations.")]
 Patience = Annotated[
     int | None, typer.Option(help="Stop after this many evaluations without a better dev accuracy.")
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(help="Number of threads. Default: all cores. The result does not depend on it."),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
 ProblemsFile = Annotated[Path, typer.Argument(help="A problems file.", show_default=False)]
@@ -78,13 +75,13 @@ def train(
     seed: Annotated[int, typer.Option(help="Random seed.")] = _TRAINING.seed,
     check_every: CheckEvery = _TRAINING.check_every,
     patience: Patience = _TRAINING.patience,
-    threads: Threads = None,
+    threads: train_options.Threads = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Save progress in this file; an interrupted training continues from it."),
     ] = None,
-    cluster: Cluster = None,
-    quiet: Quiet = False,
+    cluster: train_options.Cluster = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Train the learner on a file of choices and features.
 
@@ -119,7 +116,7 @@ def train(
 
 
 @app.command()
-def predict(model: ModelFile, problems: ProblemsFile, as_json: AsJson = False) -> None:
+def predict(model: ModelFile, problems: ProblemsFile, as_json: options.AsJson = False) -> None:
     """Apply a trained learner to a file of choices and features.
 
     Prints the accuracy if the file has gold choices. With --json also every choice, an index within
@@ -147,7 +144,7 @@ def predict(model: ModelFile, problems: ProblemsFile, as_json: AsJson = False) -
 
 
 @app.command()
-def info(model: ModelFile, as_json: AsJson = False) -> None:
+def info(model: ModelFile, as_json: options.AsJson = False) -> None:
     """Show the contents of a model file.
 
     \b

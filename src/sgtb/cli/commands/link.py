@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from sgtb.cli.document_errors import OnError, handler_for, print_skipped
+from sgtb.cli import options
+from sgtb.cli.document_errors import handler_for, print_skipped
 from sgtb.cli.link_batch import BatchOptions, link_batch
 from sgtb.cli.link_input import (
     STANDARD_INPUT,
@@ -21,21 +22,7 @@ from sgtb.cli.link_input import (
     sources_of,
     texts_of,
 )
-from sgtb.cli.linker_options import (
-    MIN_LINK_PROBABILITY,
-    AnyCase,
-    AsText,
-    Fuzzy,
-    Kb,
-    MinLinkProbability,
-    Model,
-    Nil,
-    check_pair,
-    describer,
-    linker_settings,
-    open_linker,
-    print_json,
-)
+from sgtb.cli.linker_options import check_pair, describer, linker_settings, open_linker, print_json
 from sgtb.cli.views.link_page import page_parts
 from sgtb.cli.views.link_view import print_links
 from sgtb.cli.views.progress_views import DocumentCounter
@@ -64,8 +51,8 @@ def link(
             "- is standard input. A .jsonl file has one document per line.",
         ),
     ] = None,
-    model: Model = None,
-    kb: Kb = None,
+    model: options.Model = None,
+    kb: options.Kb = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per document and line.")
     ] = False,
@@ -77,7 +64,7 @@ def link(
     jsonl: Annotated[
         bool, typer.Option("--jsonl", help="Read inputs as JSON Lines, whatever their names.")
     ] = False,
-    as_text: AsText = False,
+    as_text: options.AsText = False,
     reasons: Annotated[
         bool | None,
         typer.Option(
@@ -88,18 +75,16 @@ def link(
     candidates: Annotated[
         int, typer.Option(metavar="N", min=1, help="Candidates per mention.")
     ] = 5,
-    jobs: Annotated[
-        int, typer.Option(metavar="N", min=1, max=256, help="Number of processes.")
-    ] = 1,
-    fuzzy: Fuzzy = None,
+    jobs: options.Processes = 1,
+    fuzzy: options.Fuzzy = None,
     spacy: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="Detect mentions with a spaCy pipeline."),
     ] = None,
-    min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
-    any_case: AnyCase = False,
-    nil: Nil = None,
-    on_error: OnError = "stop",
+    min_link_probability: options.MinLinkProbability = options.MIN_LINK_PROBABILITY,
+    any_case: options.AnyCase = False,
+    nil: options.Nil = None,
+    on_error: options.OnError = "stop",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print links only.")] = False,
     batch: Annotated[
         bool,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sgtb.cli.options import input_file
 from sgtb.core.errors import SgtbError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -17,21 +18,13 @@ def pack(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The folder to write: a new or a packed one.")
     ],
-    model: Annotated[
-        Path, typer.Option(metavar="FILE", exists=True, dir_okay=False, help="The model.")
-    ],
+    model: Annotated[Path, input_file("FILE", "The model.")],
     kb: Annotated[
         Path,
         typer.Option(metavar="DIR", exists=True, file_okay=False, help="Its knowledge base."),
     ],
     evaluation: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="Output of `sgtb evaluate --json` for the model card.",
-        ),
+        Path | None, input_file("FILE", "Output of `sgtb evaluate --json` for the model card.")
     ] = None,
     with_kb: Annotated[
         bool,

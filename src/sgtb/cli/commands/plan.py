@@ -7,7 +7,8 @@ import typer
 
 from sgtb.capacity.cost_model import GB, Cluster, Costs, measured
 from sgtb.capacity.workloads import ENGLISH_XML, WORKLOADS, Workload
-from sgtb.cli.linker_options import AsJson, print_json
+from sgtb.cli import options
+from sgtb.cli.linker_options import print_json
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _WORKERS = (1, 4, 16, 64, 256)
@@ -25,7 +26,7 @@ def plan(
     ] = None,
     xml_gb: Annotated[
         float | None,
-        typer.Option("--xml-gb", min=0.0, help="A dump of this many GB of XML, by `wikipedia`."),
+        typer.Option(min=0.0, help="A dump of this many GB of XML, by `wikipedia`."),
     ] = None,
     entities: Annotated[
         int | None, typer.Option(min=1, help="A list of entities, by `kb build list`.")
@@ -35,7 +36,6 @@ def plan(
     kb_xml_gb: Annotated[
         float,
         typer.Option(
-            "--kb-xml-gb",
             min=0.0,
             help="GB of XML that the knowledge base for linking is made of.",
         ),
@@ -55,7 +55,7 @@ def plan(
     download: Annotated[
         float, typer.Option(min=0.001, metavar="MB/S", help="Download from a dump server.")
     ] = Cluster.download,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Predict hours, core-hours, disk and memory of a large job.
 

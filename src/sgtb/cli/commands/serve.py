@@ -5,15 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sgtb.cli.linker_options import (
-    MIN_LINK_PROBABILITY,
-    AnyCase,
-    Fuzzy,
-    Kb,
-    MinLinkProbability,
-    Model,
-    check_pair,
-)
+from sgtb.cli import options
+from sgtb.cli.linker_options import check_pair
 from sgtb.core.errors import import_extra
 from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.serving.service_settings import ServeSettings
@@ -28,8 +21,8 @@ def _limit(help: str, metavar: str = "N", min: float = 1, max: float | None = No
 
 @app.command()
 def serve(
-    model: Model = None,
-    kb: Kb = None,
+    model: options.Model = None,
+    kb: options.Kb = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 for all addresses of the machine.")
     ] = "127.0.0.1",
@@ -93,9 +86,9 @@ def serve(
             "a knowledge base of Wikipedia, otherwise urn:sgtb:entity:.",
         ),
     ] = DEFAULT.entity_prefix,
-    fuzzy: Fuzzy = None,
-    any_case: AnyCase = False,
-    min_link_probability: MinLinkProbability = MIN_LINK_PROBABILITY,
+    fuzzy: options.Fuzzy = None,
+    any_case: options.AnyCase = False,
+    min_link_probability: options.MinLinkProbability = options.MIN_LINK_PROBABILITY,
     log_requests: Annotated[
         bool, typer.Option("--log-requests", help="Log every request.")
     ] = False,

@@ -8,30 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sgtb.cli.document_errors import OnError, handler_for, print_skipped
-from sgtb.cli.linker_options import AsJson, Quiet, print_json
+from sgtb.cli import options, train_options
+from sgtb.cli.document_errors import handler_for, print_skipped
+from sgtb.cli.linker_options import print_json
 from sgtb.cli.train_input import (
-    Beam,
-    Cluster,
-    Depth,
-    DevFiles,
-    Eta,
-    Folds,
-    FormatName,
-    Hidden,
-    MinLeaf,
-    NilPrecision,
-    NilRuleName,
-    Output,
-    Plan,
-    Seed,
-    Threads,
-    TrainFiles,
     TrainingInput,
     TrainingOptions,
-    Trees,
-    Vectors,
-    Without,
+    build_held_out,
     check_output,
     fit_on,
     from_files,
@@ -58,44 +41,28 @@ _FEW_LINKS = 200
 
 @app.command()
 def train(
-    output: Output,
-    kb: Annotated[
-        Path | None,
-        typer.Option(
-            "--kb",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            show_default=False,
-            help="Folder of the knowledge base.",
-        ),
-    ] = None,
-    train: TrainFiles = None,
-    dev: DevFiles = None,
+    output: train_options.Output,
+    kb: train_options.OptionalKbFolder = None,
+    train: train_options.TrainFiles = None,
+    dev: train_options.DevFiles = None,
     from_dump: Annotated[
         list[Path] | None,
-        typer.Option(
+        options.input_file(
+            "DUMP",
+            "Train on the links of a Wikipedia dump instead of annotated documents.",
             "--from-links",
-            metavar="DUMP",
-            exists=True,
-            dir_okay=False,
-            show_default=False,
-            help="Train on the links of a Wikipedia dump instead of annotated documents.",
         ),
     ] = None,
     build_kb: Annotated[
         Path | None,
         typer.Option(
-            "--build-kb",
             metavar="DIR",
-            show_default=False,
             help="With --from-links: first build the knowledge base in this folder.",
         ),
     ] = None,
     hold_out: Annotated[
         float,
         typer.Option(
-            "--hold-out",
             min=0.01,
             max=0.9,
             help="With --build-kb: share of pages held out for training and testing.",
@@ -104,78 +71,63 @@ def train(
     red_links: Annotated[
         int,
         typer.Option(
-            "--red-links",
             min=0,
             help="With --build-kb: titles without a page become entities if this many pages link "
             "them; 0: never.",
         ),
     ] = 0,
     pages: Annotated[
-        int, typer.Option("--pages", min=3, help="With --from-links: maximum number of pages.")
+        int, typer.Option(min=3, help="With --from-links: maximum number of pages.")
     ] = 800,
-    workers: Annotated[
-        int,
-        typer.Option("--workers", min=1, max=256, help="Processes for reading dumps."),
-    ] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes for reading dumps.")] = 1,
     write_test: Annotated[
         Path | None,
-        typer.Option(
-            "--write-test",
-            metavar="FILE",
-            dir_okay=False,
-            show_default=False,
-            help="With --from-links: write the test pages as JSON Lines, for `sgtb evaluate`.",
+        options.output_file(
+            "FILE",
+            "With --from-links: write the test pages as JSON Lines, for `sgtb evaluate`.",
         ),
     ] = None,
-    format: FormatName = None,
-    on_error: OnError = "stop",
-    plan: Plan = "bsg",
-    beam: Beam = 4,
-    depth: Depth = None,
-    eta: Eta = None,
-    trees: Trees = None,
-    min_leaf: MinLeaf = None,
-    folds: Folds = None,
-    without: Without = None,
-    vectors: Vectors = "none",
-    nil_rule: NilRuleName = "auto",
-    nil_precision: NilPrecision = None,
-    hidden: Hidden = None,
+    format: train_options.FormatName = None,
+    on_error: options.OnError = "stop",
+    plan: train_options.Plan = "bsg",
+    beam: train_options.Beam = 4,
+    depth: train_options.Depth = None,
+    eta: train_options.Eta = None,
+    trees: train_options.Trees = None,
+    min_leaf: train_options.MinLeaf = None,
+    folds: train_options.Folds = None,
+    without: train_options.Without = None,
+    vectors: train_options.Vectors = "none",
+    nil_rule: train_options.NilRuleName = "auto",
+    nil_precision: train_options.NilPrecision = None,
+    hidden: train_options.Hidden = None,
     fuzzy: Annotated[
         bool | None,
         typer.Option(
-            "--fuzzy/--no-fuzzy",
-            show_default=False,
             help="Search similar names for names that the knowledge base lacks. Default: if that "
             "finds more of the annotated entities.",
         ),
     ] = None,
-    seed: Seed = 0,
-    threads: Threads = None,
+    seed: train_options.Seed = 0,
+    threads: train_options.Threads = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="FILE",
-            dir_okay=False,
-            show_default=False,
-            help="Save progress in this file; an interrupted training continues from it.",
+        options.output_file(
+            "FILE", "Save progress in this file; an interrupted training continues from it."
         ),
     ] = None,
-    cluster: Cluster = None,
+    cluster: train_options.Cluster = None,
     page: Annotated[
         Path | None,
-        typer.Option(
+        options.output_file(
+            "FILE.html",
+            "Write a self-contained page: curves, calibration, importance of feature groups and "
+            "the worst dev documents.",
             "--report",
-            metavar="FILE.html",
-            dir_okay=False,
-            show_default=False,
-            help="Write a self-contained page: curves, calibration, importance of feature groups "
-            "and the worst dev documents.",
         ),
     ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Learn from annotated documents which entity a name means.
 
@@ -191,7 +143,7 @@ def train(
     begin = time.perf_counter()
     _check_options(kb, train, from_dump, build_kb, write_test)
     check_output(output, checkpoint, write_test, page)
-    options = TrainingOptions(
+    wanted = TrainingOptions(
         plan=plan, beam=beam, depth=depth, eta=eta, trees=trees, min_leaf=min_leaf, folds=folds,
         without=tuple(without or ()), nil_rule=nil_rule, nil_precision=nil_precision,
         hidden=hidden, fuzzy=fuzzy, seed=seed, threads=threads,
@@ -199,7 +151,12 @@ def train(
     from sgtb.kb.knowledge_base import KnowledgeBase
 
     if from_dump and build_kb is not None:
-        _build(from_dump, build_kb, hold_out, red_links, workers, quiet)
+        from sgtb.wikipedia.build.build_settings import WikiSettings
+        from sgtb.wikipedia.build.hold_out import HoldOut
+
+        held_out = HoldOut(hold_out)
+        build = WikiSettings(workers=workers, red_links=red_links, hold_out=held_out)
+        build_held_out(from_dump, build_kb, build, quiet)
     place = build_kb if kb is None else kb
     assert place is not None, "see _check_options"
     with KnowledgeBase.open(place) as opened:
@@ -213,7 +170,7 @@ def train(
             print_skipped(handler)
         if write_test is not None:
             _write_test(given, write_test, quiet)
-        settings = options.settings(given)
+        settings = wanted.settings(given)
         prepared = prepare_given(opened, given, settings, vectors, quiet)
         curve = Curve()
         model = grow(prepared, settings, given, checkpoint, quiet, cluster, (curve,))
@@ -325,23 +282,6 @@ def _check_options(
         raise typer.BadParameter("give --kb; with --from-links, --kb or --build-kb")
     if not from_dump and (build_kb is not None or write_test is not None):
         raise typer.BadParameter("--build-kb and --write-test need --from-links")
-
-
-def _build(
-    dumps: list[Path], place: Path, hold_out: float, red_links: int, workers: int, quiet: bool
-) -> None:
-    from sgtb.wikipedia.build.build_settings import WikiSettings
-    from sgtb.wikipedia.build.dump_build import build_wiki
-    from sgtb.wikipedia.build.hold_out import HoldOut
-
-    settings = WikiSettings(workers=workers, red_links=red_links, hold_out=HoldOut(hold_out))
-    with StageProgress(quiet) as progress:
-        built = build_wiki(dumps, place, settings, progress)
-    say(
-        f"{place}: {built.entities:,} entities, {built.names.names:,} names, "
-        f"{built.entity_links:,} links; {built.held_out:,} pages held out",
-        quiet,
-    )
 
 
 def _advise(given: TrainingInput, red_links: int, quiet: bool) -> None:

@@ -8,27 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgtb.cli import options, train_options
 from sgtb.cli.commands.train import grow, prepare_given, report
-from sgtb.cli.document_errors import OnError, handler_for, print_skipped
-from sgtb.cli.linker_options import AsJson, Quiet, print_json
-from sgtb.cli.train_input import (
-    DevFiles,
-    Folds,
-    FormatName,
-    KbFolder,
-    MinLeaf,
-    NilPrecision,
-    Output,
-    Seed,
-    Threads,
-    TrainFiles,
-    TrainingOptions,
-    Vectors,
-    Without,
-    check_output,
-    from_files,
-    say,
-)
+from sgtb.cli.document_errors import handler_for, print_skipped
+from sgtb.cli.linker_options import print_json
+from sgtb.cli.train_input import TrainingOptions, check_output, from_files, say
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.cli.views.train_view import choice_line, outcome_line, print_model, print_trials
 
@@ -42,10 +26,10 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 @app.command()
 def tune(
-    output: Output,
-    kb: KbFolder,
-    train: TrainFiles = None,
-    dev: DevFiles = None,
+    output: train_options.Output,
+    kb: train_options.KbFolder,
+    train: train_options.TrainFiles = None,
+    dev: train_options.DevFiles = None,
     budget: Annotated[
         str,
         typer.Option(
@@ -63,17 +47,17 @@ def tune(
             help="File of finished trials; an interrupted search continues from it.",
         ),
     ] = None,
-    format: FormatName = None,
-    on_error: OnError = "stop",
-    min_leaf: MinLeaf = None,
-    folds: Folds = None,
-    without: Without = None,
-    vectors: Vectors = "none",
-    nil_precision: NilPrecision = None,
-    seed: Seed = 0,
-    threads: Threads = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    format: train_options.FormatName = None,
+    on_error: options.OnError = "stop",
+    min_leaf: train_options.MinLeaf = None,
+    folds: train_options.Folds = None,
+    without: train_options.Without = None,
+    vectors: train_options.Vectors = "none",
+    nil_precision: train_options.NilPrecision = None,
+    seed: train_options.Seed = 0,
+    threads: train_options.Threads = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Try several training settings, and keep those that link best.
 
@@ -93,7 +77,7 @@ def tune(
     seconds = seconds_of(budget)
     state = output.with_name(f"{output.name}.trials.jsonl") if state is None else state
     check_output(output, state)
-    options = TrainingOptions(
+    wanted = TrainingOptions(
         min_leaf=min_leaf, folds=folds, without=tuple(without or ()), nil_precision=nil_precision,
         seed=seed, threads=threads,
     )  # fmt: skip
@@ -105,7 +89,7 @@ def tune(
         handler = handler_for(on_error)
         given = from_files(opened, train, dev or (), format, seed, quiet, handler)
         print_skipped(handler)
-        settings = options.settings(given)
+        settings = wanted.settings(given)
         prepared = prepare_given(opened, given, settings, vectors, quiet)
         outcomes: list[Outcome] = []
         with StageProgress(quiet) as progress:

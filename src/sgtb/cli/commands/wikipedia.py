@@ -9,7 +9,8 @@ import typer
 
 from sgtb.capacity.cost_model import Cluster, Costs, measured, wikipedia_cost
 from sgtb.capacity.workloads import PAGES
-from sgtb.cli.linker_options import AsJson, Quiet, print_json
+from sgtb.cli import options
+from sgtb.cli.linker_options import print_json
 from sgtb.cli.train_input import say
 from sgtb.cli.views.plan_view import job_lines
 from sgtb.cli.views.progress_views import StageProgress
@@ -56,16 +57,14 @@ def wikipedia(
         ),
     ] = None,
     mirror: Annotated[
-        str, typer.Option("--mirror", metavar="URL", help="Base address of a dump server.")
+        str, typer.Option(metavar="URL", help="Base address of a dump server.")
     ] = MIRROR,
     dump_dir: Annotated[
         Path | None,
         typer.Option(
-            "--dump-dir",
             metavar="DIR",
             exists=True,
             file_okay=False,
-            show_default=False,
             help="Use the dump files in this folder; nothing is downloaded.",
         ),
     ] = None,
@@ -73,7 +72,6 @@ def wikipedia(
     pages: Annotated[
         int | None,
         typer.Option(
-            "--pages",
             min=3,
             show_default=str(PAGES),
             help="Maximum number of held-out pages for training and testing.",
@@ -82,7 +80,6 @@ def wikipedia(
     hold_out: Annotated[
         float | None,
         typer.Option(
-            "--hold-out",
             metavar="SHARE",
             min=0.001,
             max=0.9,
@@ -93,7 +90,6 @@ def wikipedia(
     red_links: Annotated[
         int | None,
         typer.Option(
-            "--red-links",
             min=0,
             show_default="0",
             help="Titles without a page become entities if this many pages link them; 0: never.",
@@ -102,16 +98,13 @@ def wikipedia(
     workers: Annotated[
         int | None,
         typer.Option(
-            "--workers",
             min=1,
             max=256,
             show_default="number of cores",
             help="Processes for reading dumps.",
         ),
     ] = None,
-    memory: Annotated[
-        int, typer.Option(min=256, help="Memory of the build in MB, besides that of the programs.")
-    ] = 1024,
+    memory: options.Memory = 1024,
     threads: Annotated[
         int | None, typer.Option(min=1, show_default="number of cores", help="Training threads.")
     ] = None,
@@ -119,8 +112,8 @@ def wikipedia(
         int,
         typer.Option(min=1, help="Attempts in a row without a new byte before a download fails."),
     ] = ATTEMPTS,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Make a linker of a Wikipedia: download a dump, build, train, evaluate, pack.
 

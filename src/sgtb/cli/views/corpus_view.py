@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.table import Table
 
+from sgtb.cli.views.progress_views import counted
 from sgtb.formats.survey import ProblemList, Survey
 from sgtb.linking.training.gold_audit import GoldReport, UnknownEntity
 
@@ -77,7 +78,7 @@ def _print_unknown(console: Console, report: GoldReport, most: int) -> None:
 
 def _unknown(entity: UnknownEntity) -> str:
     title = "" if entity.title in (None, entity.gold) else f" ({entity.title})"
-    times = "1 mention" if entity.mentions == 1 else f"{entity.mentions:,} mentions"
+    times = counted(entity.mentions, "mention")
     line = f"{entity.gold}{title}, {times}"
     if not entity.suggestions:
         return line

@@ -11,6 +11,7 @@ from rich.text import Text
 from sgtb.cli.views.link_view import (
     FOUND,
     NOT_IN_KB,
+    EntityNames,
     bar,
     open_console,
     percent,
@@ -36,11 +37,12 @@ def print_explanation(document: LinkedDocument, link: Link, about: Mapping[str, 
     console = open_console()
     console.print(_context_text(document.text, link))
     console.print()
-    console.print(_answer(link))
+    names = EntityNames(document.links)
+    console.print(_answer(link, names))
     if link.candidates:
-        console.print(_candidates(link, about, console.width))
+        console.print(_candidates(link, names, about, console.width))
     if link.reasons:
-        _print_reasons(console, document, link)
+        _print_reasons(console, document, link, names)
     elif link.entity is None and link.candidates:
         console.print("No candidate has enough confidence.")
     elif link.entity is not None and not link.fixed:
@@ -73,21 +75,18 @@ def _whole_words(text: str, begin: int, start: int, end: int, stop: int) -> tupl
     return begin, stop
 
 
-def _answer(link: Link) -> Text:
+def _answer(link: Link, names: EntityNames) -> Text:
     where = f"characters {link.start} to {link.end}, found by {FOUND[link.found]}"
     if link.entity is None:
         confidence = "" if without_confidence(link) else f", confidence {percent(link.confidence)}"
         means = Text(f"{NOT_IN_KB}{confidence}")
-    elif link.fixed:
-        means = Text.assemble((printable(link.title), "bold"), ", fixed by the request")
     else:
-        means = Text.assemble(
-            (printable(link.title), "bold"), f", confidence {percent(link.confidence)}"
-        )
+        how = "fixed by the request" if link.fixed else f"confidence {percent(link.confidence)}"
+        means = Text.assemble((names.of(link.title, link.entity), "bold"), f", {how}")
     return Text.assemble((printable(link.text), "bold"), ": ", means, (f"\n{where}", "dim"))
 
 
-def _candidates(link: Link, about: Mapping[str, str], width: int) -> Table:
+def _candidates(link: Link, names: EntityNames, about: Mapping[str, str], width: int) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("probability", no_wrap=True)
     table.add_column("prior", justify="right", no_wrap=True)
@@ -101,7 +100,7 @@ def _candidates(link: Link, about: Mapping[str, str], width: int) -> Table:
             _add_nil(table, link, size)
         chosen = "bold" if other.entity == link.entity else ""
         prior = "–" if math.isnan(other.prior) else f"{other.prior:.3f}"
-        title = Text(printable(other.title), style=chosen)
+        title = Text(names.of(other.title, other.entity), style=chosen)
         description = printable(about.get(other.entity, ""))
         share = _share(other.probability, size)
         table.add_row(share, prior, title, type_text(other.type), description)
@@ -123,11 +122,13 @@ def _share(probability: float, size: int) -> Text:
     return share
 
 
-def _print_reasons(console: Console, document: LinkedDocument, link: Link) -> None:
+def _print_reasons(
+    console: Console, document: LinkedDocument, link: Link, names: EntityNames
+) -> None:
     other = runner_up(link)
-    against = "the runner-up" if other is None else printable(other.title)
+    against = "the runner-up" if other is None else names.of(other.title, other.entity)
     against = NIL if link.runner_up == NIL else against
-    answer = NIL if link.entity is None else printable(link.title)
+    answer = NIL if link.entity is None else names.of(link.title, link.entity)
     console.print(f"{answer} leads {against} by {_number(link.lead)}:")
     most = max(abs(reason.value) for reason in link.reasons) or 1.0
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
@@ -140,8 +141,8 @@ def _print_reasons(console: Console, document: LinkedDocument, link: Link) -> No
         left, right = ("", length) if reason.value >= 0 else ("█" * len(length), "")
         words = reason_text(reason)
         if reason.mention is not None and 0 <= reason.mention < len(document.links):
-            title = document.links[reason.mention].title
-            words += f" ({printable(title)})" if title else ""
+            by = document.links[reason.mention]
+            words += "" if by.entity is None else f" ({names.of(by.title, by.entity)})"
         table.add_row(signed(reason.value), Text(left, "red"), Text(right, "green"), words)
     console.print(table)
 

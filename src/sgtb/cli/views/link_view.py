@@ -56,7 +56,7 @@ def print_links(
     if heading:
         console.print(Text(printable(document.id or "(no id)"), style="bold"))
     if document.links:
-        names = _Names(document.links, describe)
+        names = EntityNames(document.links, describe)
         console.print(_table(document.links, reasons, console.width, names))
     elif heading:
         console.print("no mentions found\n")
@@ -122,10 +122,10 @@ def open_console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
-class _Names:
-    """Names of entities in a table: the title, told apart where two entities share it."""
+class EntityNames:
+    """Names of entities in a table: the title, and a description or the id where two share it."""
 
-    def __init__(self, links: Sequence[Link], describe: Describe) -> None:
+    def __init__(self, links: Sequence[Link], describe: Describe = lambda id: "") -> None:
         self._describe = describe
         ids: dict[str, set[str]] = defaultdict(set)
         for link in links:
@@ -134,13 +134,14 @@ class _Names:
         self._shared = {title for title, own in ids.items() if len(own) > 1}
 
     def of(self, title: str, id: str) -> str:
+        """Return the name of an entity."""
         if title not in self._shared:
             return printable(title)
         about = shorten(printable(self._describe(id)), _ABOUT, placeholder="…") or printable(id)
         return f"{printable(title)} ({about})"
 
 
-def _table(links: Sequence[Link], reasons: bool, width: int, names: _Names) -> Table:
+def _table(links: Sequence[Link], reasons: bool, width: int, names: EntityNames) -> Table:
     wide, narrow = width >= _WIDE, width < _NARROW
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("mention", overflow="fold")
@@ -165,7 +166,7 @@ def _table(links: Sequence[Link], reasons: bool, width: int, names: _Names) -> T
     return table
 
 
-def _entity(link: Link, names: _Names) -> Text:
+def _entity(link: Link, names: EntityNames) -> Text:
     if link.entity is None:
         return Text(NOT_IN_KB, style="dim")
     return Text(names.of(link.title, link.entity))
@@ -189,7 +190,7 @@ def _confidence(link: Link, wide: bool) -> Text:
     return text
 
 
-def _runner_up(link: Link, names: _Names) -> Text:
+def _runner_up(link: Link, names: EntityNames) -> Text:
     """Return what reasons compare with; without reasons, the likelier of NIL and the next one."""
     other = runner_up(link)
     likelier = other is None or (link.runner_up is None and link.nil > other.probability)

@@ -64,7 +64,7 @@ class DocumentCounts(NamedTuple):
 class ScoreAccumulator:
     """Counts the answers of one system to one data set.
 
-    seen  how often training meant each entity; None: nobody knows
+    seen  mentions of each entity in training; None: unknown
     """
 
     def __init__(self, seen: Mapping[str, int] | None) -> None:

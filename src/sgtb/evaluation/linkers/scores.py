@@ -126,7 +126,7 @@ class SetScores(Generic[S]):
     mentions   all of them
     known      those whose gold the knowledge base has
     unknown    those whose gold is an entity that it lacks
-    nil        those whose annotation says that nothing is meant
+    nil        those annotated as NIL
     systems    scores by the name of the system, in the order in which they were given
     """
 
@@ -198,7 +198,7 @@ def complete(found: Evaluation[S], failed: Mapping[str, CorpusError]) -> Evaluat
 
 
 def number(value: float) -> float | None:
-    """Return a number as plain data has it: six decimals, None for what is none."""
+    """Return a number with six decimals for plain data; None if it is not finite."""
     return round(float(value), 6) if math.isfinite(value) else None
 
 

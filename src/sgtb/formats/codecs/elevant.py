@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
@@ -78,8 +77,7 @@ def _document(line: JsonLine, handler: ErrorHandler) -> Document:
 
 
 def _annotation(line: JsonLine, i: int, label: Any) -> Annotation:
-    def error(message: str) -> CorpusError:
-        return line.error(f"label {i}: {message}")
+    error = line.error_in(f"label {i}")
 
     def text(key: str) -> str | None:
         return checked_text(label, key, error) if label.get(key) not in (None, "") else None

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention, Token, Tokens
 from sgtb.formats.annotated import SPLITS, Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
@@ -86,17 +85,14 @@ def document_of(fields: dict[str, Any], number: int) -> Document:
 
 def _link(line: JsonLine, i: int, fields: Any) -> Annotation:
     """Read a link; its title, type and candidates are those of the linker, not of a corrector."""
-    kept = ("start", "end", "text", "entity")
-    own = (
-        {key: fields[key] for key in kept if key in fields} if isinstance(fields, dict) else fields
-    )
-    return _annotation(line, i, own)
+    if isinstance(fields, dict):
+        kept = fields.keys() & {"start", "end", "text", "entity"}
+        fields = {key: fields[key] for key in kept}
+    return _annotation(line, i, fields)
 
 
 def _annotation(line: JsonLine, i: int, fields: Any) -> Annotation:
-    def error(message: str) -> CorpusError:
-        return line.error(f"mention {i}: {message}")
-
+    error = line.error_in(f"mention {i}")
     if not isinstance(fields, dict):
         raise error(f"not an object with start and end, but {json_shown(fields)}")
     texts = {

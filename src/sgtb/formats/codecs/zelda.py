@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
 from sgtb.formats.annotated import Annotation, annotated_document
 from sgtb.formats.capacity import Capacity
@@ -53,11 +52,8 @@ def _document(line: JsonLine, handler: ErrorHandler) -> Document:
 
 
 def _annotation(line: JsonLine, i: int, row: tuple[Any, Any, Any]) -> Annotation:
-    def error(message: str) -> CorpusError:
-        return line.error(f"mention {i}: {message}")
-
+    error = line.error_in(f"mention {i}")
     span, id_, title = row
-
     if title is not None and not isinstance(title, str):
         raise error(f'"wikipedia_titles" should be strings, not {json_shown(title)}')
     key = "wikipedia_titles"

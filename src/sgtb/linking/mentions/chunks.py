@@ -24,7 +24,7 @@ MOST = 400
 class Chunk:
     """A document, or a part of a long one.
 
-    fixed  per mention, whether the caller said what it means
+    fixed  per mention, whether the caller gave its entity
     first  the place of its first mention in the whole document
     """
 

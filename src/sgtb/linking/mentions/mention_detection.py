@@ -30,7 +30,7 @@ from sgtb.text.normalization import normal_name
 from sgtb.text.tokenization import touched_tokens
 
 _BUDGET = 6 << 20
-"""Bytes of names that a finder knows the answer for before it starts anew."""
+"""Size limit of the cache of looked-up names in bytes; it is emptied when full."""
 _SMALL_BUDGET = 2 << 20
 """The same for names in lower case."""
 VARIANT_PROBABILITY = 0.1
@@ -43,7 +43,7 @@ _SEEN = re.compile(r"[^\s\ufeff\u200b]")  # as `tokenize` sees it
 
 
 class NameFinder:
-    """Finds the names of a knowledge base in texts, and remembers what it looked up."""
+    """Finds the names of a knowledge base in texts, with a cache of look-ups."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ def _tag_name(text: str, tokens: Tokens, mark: int) -> str:
 
 
 def _is_number(normal: str) -> bool:
-    """Whether a name says nothing but how many or which: "7 4", "1990s"."""
+    """Whether a name consists of numbers only: "7 4", "1990s"."""
     return all(
         _ORDINAL.fullmatch(word) or not any(c.isalpha() for c in word) for word in normal.split()
     )

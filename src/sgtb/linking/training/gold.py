@@ -25,11 +25,6 @@ def align_gold(kb: KnowledgeBase, documents: Iterable[Document]) -> Iterator[Doc
         yield replace(document, mentions=mentions)
 
 
-def known_gold(kb: KnowledgeBase, mention: Mention) -> bool:
-    """Return whether the gold of a mention is the id of an entity."""
-    return mention.gold is not None and mention.in_kb and kb.number(mention.gold) is not None
-
-
 def unknown_as_nil(kb: KnowledgeBase, documents: Iterable[Document]) -> list[Document]:
     """Replace gold that is not in the knowledge base by NIL."""
 
