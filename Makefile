@@ -76,7 +76,7 @@ test-lowest:
 # without it, in `make test`. The core is installed into an environment of its own, which has all
 # else from the other.
 SANITIZED       := build/sanitized
-SANITIZED_TESTS := tests/native tests/kb/test_check.py tests/kb/test_damage.py tests/kb/test_fuzzy_index.py \
+SANITIZED_TESTS := tests/native tests/kb/build/test_list_build.py tests/kb/test_check.py tests/kb/test_damage.py tests/kb/test_fuzzy_index.py \
 	tests/boosting/data tests/boosting/explain tests/boosting/search tests/boosting/trees \
 	tests/boosting/test_explanation_border.py tests/boosting/test_local_masks.py tests/boosting/test_model_file.py \
 	tests/boosting/test_naive.py tests/boosting/test_probabilities.py tests/boosting/test_search.py \

@@ -1,8 +1,9 @@
-"""Builds on a Dask cluster compared with a build in one process: bytes and time.
+"""Builds by processes and on Dask clusters compared with a build in one process: bytes and time.
 
-    python -m benchmarks.kb_cluster               schools-2007 of $SGTB_DATA, and 1 GB generated
-    python -m benchmarks.kb_cluster --mb 20       a smaller generated one
-    python -m benchmarks.kb_cluster --only real   one of them: real, generated
+    python -m benchmarks.kb_cluster                  schools-2007 of $SGTB_DATA, and 1 GB generated
+    python -m benchmarks.kb_cluster --mb 20          a smaller generated one
+    python -m benchmarks.kb_cluster --only real      one of them: real, generated
+    python -m benchmarks.kb_cluster --builds 1,2,4   some of the builds that are compared
 
 The exit code is 1 if the bytes of a dump's builds differ.
 """
@@ -22,10 +23,10 @@ from benchmarks.dump_repeated import real_dump
 from sgtb.integrations.dask_cluster import connect
 from sgtb.integrations.dask_pool import DaskPool
 from sgtb.kb.kb_folder import data_folder
-from sgtb.wikipedia.build.dump_build import build_wiki
+from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
 
-CLUSTERS = ("", "local:2", "local:4")
-"""Builds that are compared; "": one process."""
+BUILDS = "1,2,4,local:2,local:4"
+"""Builds that are compared: by so many processes, or on such a Dask cluster."""
 
 
 def digest_of_folder(place: Path) -> str:
@@ -39,18 +40,22 @@ def digest_of_folder(place: Path) -> str:
     return digest.hexdigest()
 
 
-def compare(dump: Path, folder: Path) -> bool:
-    """Build from a dump in one process and on clusters; return whether all bytes are equal."""
+def compare(dump: Path, folder: Path, builds: list[str]) -> bool:
+    """Build from a dump in several ways; return whether all bytes are equal."""
     digests = set()
-    for spec in CLUSTERS:
+    for build in builds:
         with ExitStack() as stack:
-            pool = DaskPool(stack.enter_context(connect(spec))) if spec else None
+            settings, pool = WikiSettings(), None
+            if build.isdigit():
+                settings = WikiSettings(workers=int(build))
+            else:
+                pool = DaskPool(stack.enter_context(connect(build)))
             begin = time.perf_counter()
-            report = build_wiki([dump], folder / "kb", pool=pool)
+            report = build_wiki([dump], folder / "kb", settings, pool=pool)
             seconds = time.perf_counter() - begin
         digests.add(digest := digest_of_folder(folder / "kb"))
         print(
-            f"{dump.name:24} {spec or 'one process':12} {seconds:8.1f} s  {digest[:16]}  "
+            f"{dump.name:24} {build:12} {seconds:8.1f} s  {digest[:16]}  "
             f"{report.entities:,} entities, {report.names.names:,} names",
             flush=True,
         )
@@ -60,17 +65,18 @@ def compare(dump: Path, folder: Path) -> bool:
 def main(
     mb: Annotated[int, typer.Option(min=1, help="MB of XML of the generated dump.")] = 1000,
     only: Annotated[str, typer.Option(help="real or generated.")] = "",
+    builds: Annotated[str, typer.Option(help="Numbers of processes, and Dask clusters.")] = BUILDS,
 ) -> None:
-    """Compare builds on clusters with one process."""
+    """Compare builds by several processes and on clusters."""
     equal = []
     with tempfile.TemporaryDirectory(prefix="sgtb-bench-") as name:
         folder = Path(name)
         if only != "generated" and (source := real_dump()) is not None:
-            equal.append(compare(source, folder))
+            equal.append(compare(source, folder, builds.split(",")))
         if only != "real":
             path = folder / "generated.xml"
             write_dump(path, DumpShape(mb * 1_000_000))
-            equal.append(compare(path, folder))
+            equal.append(compare(path, folder, builds.split(",")))
     sys.exit(not all(equal))
 
 

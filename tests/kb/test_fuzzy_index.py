@@ -64,6 +64,18 @@ def test_names_in_several_blocks_are_found():
     assert [index.name(number) for number in found.name[:, 0]] == some
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_make_the_same_index(monkeypatch, threads):
+    monkeypatch.setattr(fuzzy_index, "MAX_POSTINGS", 40)  # of some tokens
+    names = random_names(Random(5), 400)
+    wanted = index_of(names)
+    monkeypatch.setattr(fuzzy_index, "_FEW", 0)
+    monkeypatch.setattr(fuzzy_index, "cores", lambda: threads)
+    for ours, theirs in zip(index_of(names), wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        assert ours.dtype == theirs.dtype
+
+
 def test_limits_hold(monkeypatch):
     names = [f"anna {i:03d}" for i in range(300)]
     index = index_of(names)

@@ -141,8 +141,9 @@ def build_arguments():
     index = index_of(NAMES)
     return SimpleNamespace(
         names=SimpleNamespace(text=index.text, offsets=index.offsets),
-        weight=index.weight, starts=index.starts,
-        postings=np.zeros_like(index.postings), norm=np.zeros_like(index.norm),
+        first=0, last=len(NAMES), weight=index.weight, starts=index.starts,
+        next=index.starts[:-1].copy(), postings=np.zeros_like(index.postings),
+        norm=np.zeros_like(index.norm),
     )  # fmt: skip
 
 
@@ -158,7 +159,10 @@ def build_arguments():
         ("starts", lambda a: a[:-1], "starts"),
         ("starts", lambda a: a[:0], "starts"),
         ("starts", lambda a: a[::-1].copy(), "starts"),
-        ("starts", lambda a: changed(a, slice(1, -1), a[-1]), "starts"),
+        ("next", lambda a: a[:-1], "next"),
+        ("first", -1, "first"),
+        ("first", len(NAMES) + 1, "first"),
+        ("last", len(NAMES) + 1, "last"),
         ("postings", lambda a: a[:-1], "starts"),
         ("norm", lambda a: a[:-1], "norm"),
     ],
@@ -175,16 +179,17 @@ def test_numbers_of_buckets_are_powers_of_two():
     names = NameTexts.of([b"obama"])
     for n in (0, 3, 1000):
         with pytest.raises(ValueError, match=r"^counts: its length is no power of two$"):
-            count_name_tokens(names, np.zeros(n, np.uint32))
+            count_name_tokens(names, 0, 1, np.zeros(n, np.uint32))
     arguments = build_arguments()
     starts = arguments.starts
     arguments.weight, arguments.starts = (
         arguments.weight[:1000],
         changed(starts[:1001], 1000, starts[-1]),
     )
+    arguments.next = arguments.next[:1000]
     with pytest.raises(ValueError, match=r"^weight: its length is no power of two$"):
         fill_name_index(*vars(arguments).values())
     with pytest.raises(ValueError, match=r"offsets: "):
-        count_name_tokens(NameTexts(names.text, names.offsets[:0]), np.zeros(4, np.uint32))
+        count_name_tokens(NameTexts(names.text, names.offsets[:0]), 0, 0, np.zeros(4, np.uint32))
     with pytest.raises(ValueError, match=r"offsets: "):
-        count_name_tokens(NameTexts(names.text[:2], names.offsets), np.zeros(4, np.uint32))
+        count_name_tokens(NameTexts(names.text[:2], names.offsets), 0, 1, np.zeros(4, np.uint32))

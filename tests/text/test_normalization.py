@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgtb.text.normalization import STOP_WORDS, has_digit, normal_name, normal_phrase, normal_words
+from sgtb.text.normalization import (
+    STOP_WORDS,
+    has_digit,
+    normal_lines,
+    normal_name,
+    normal_phrase,
+    normal_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -108,3 +115,9 @@ def test_no_letter_is_a_digit():
     """A word of letters only is no number, in small letters either."""
     letters = [chr(i) for i in range(0x110000) if chr(i).isalpha()]
     assert not any(has_digit(letter.lower()) for letter in letters)
+
+
+@given(st.text(st.characters() | st.sampled_from("ab' .\n’sSÄ!東\u0345\ud800"), max_size=40))
+def test_lines_have_the_forms_of_names(text):
+    wanted = "".join(f"{normal_name(line)}\n" for line in text.split("\n"))
+    assert normal_lines(text) == wanted

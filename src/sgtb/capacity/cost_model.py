@@ -33,7 +33,7 @@ class Costs:
     link_document    s per document, whatever its length
     link_kb          s per 1,000 characters of a document
     result_kb        bytes of links per 1,000 characters, as JSON Lines
-    list_entity      s per entity of a list, in one process
+    list_entity      s per entity of a list, of all threads together
     list_bytes       bytes of a knowledge base per entity of a list
     list_memory      bytes of memory per entity of a list
     worker_start     s until a worker can link
@@ -177,7 +177,7 @@ def wikipedia_cost(costs: Costs, packed: float, pages: int, cluster: Cluster) ->
 
 
 def list_cost(costs: Costs, entities: float, cluster: Cluster) -> Estimate:
-    """Estimate `sgtb kb build list`, which uses one process."""
+    """Estimate `sgtb kb build list`, which uses one process; as if it had one thread."""
     stage = StageCost("build", entities * costs.list_entity)
     disk, memory = 2 * entities * costs.list_bytes, entities * costs.list_memory
     return Estimate(cluster, (stage,), disk, memory + costs.build_mb * MB)

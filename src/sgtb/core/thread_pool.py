@@ -21,7 +21,7 @@ class ThreadPool:
             raise SettingsError(
                 f"threads is {n_threads}; it must be at least 1, or None for all cores"
             )
-        self.n_threads = n_threads or _cores()
+        self.n_threads = n_threads or cores()
         # Two plain queues: handing a task to an executor takes several times as long, and the
         # tasks of a tree take less than a millisecond.
         self._inbox: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -82,6 +82,7 @@ class ThreadPool:
         return [np.ascontiguousarray(order[i::n]) for i in range(n)]
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return the number of cores of the process."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
     return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
 from multiprocessing import current_process, get_context, parent_process
@@ -97,6 +97,23 @@ class TaskPool(Protocol):
 
     def submit(self, function: Callable[[T], R], item: T, /) -> Task[R]:
         """Begin a call."""
+
+
+class ThreadTasks(ThreadPoolExecutor):
+    """Threads of this process as a pool, for kernels, which release the GIL."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self.workers = workers
+
+
+def ahead(items: Iterator[T]) -> Generator[T, None, None]:
+    """Yield items, the next one of which a thread makes meanwhile."""
+    with ThreadPoolExecutor(1) as pool:
+        pending: Future[T | None] = pool.submit(next, items, None)
+        while (item := pending.result()) is not None:
+            pending = pool.submit(next, items, None)
+            yield item
 
 
 class _ProcessPool:

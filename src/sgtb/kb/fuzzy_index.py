@@ -5,12 +5,14 @@ small index of the same kind, made in memory.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.thread_pool import ThreadPool, cores
 from sgtb.kb.entity import SimilarNames
 
 Numbers = npt.NDArray[np.uint32]
@@ -26,6 +28,10 @@ COMPARED = 128
 """Names per search that are compared in detail."""
 _BITS = (10, 22)
 """Limits of the number of buckets, as a power of two."""
+_MAX_THREADS = 4
+"""Threads of a build; each has a count per bucket."""
+_FEW = 10_000
+"""Names that one thread indexes."""
 _SCALE = 8
 """Steps of a weight per factor of two in the frequency of a token."""
 
@@ -98,18 +104,37 @@ class FuzzyIndex(NamedTuple):
 
         n = len(names.offsets) - 1
         bits = min(max(n.bit_length() + 1, _BITS[0]), _BITS[1])
-        counts = np.zeros(1 << bits if weight is None else len(weight), np.uint32)
-        count_name_tokens(names, counts)
-        if weight is None:
-            rarity = np.log2((n + 1) / np.maximum(counts, 1))
-            weight = np.clip(np.round(_SCALE * rarity), 1, 255).astype(np.uint8)
-        kept = np.where(counts <= MAX_POSTINGS, counts, 0)
-        starts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
-        size = int(starts[-1])
-        postings = np.zeros(size, np.uint32) if room is None else room(size)
-        norm = np.zeros(n, np.float32)
-        index = cls(*names, starts.astype(np.uint32), postings, weight, norm)
-        fill_name_index(names, weight, index.starts, postings, norm)
+        buckets = 1 << bits if weight is None else len(weight)
+        with ThreadPool(min(cores(), _MAX_THREADS) if n > _FEW else 1) as pool:
+            ranges = [*pairwise(n * i // pool.n_threads for i in range(pool.n_threads + 1))]
+            counts = np.zeros((len(ranges), buckets), np.uint32)
+            pool.run(
+                count_name_tokens,
+                [(names, *range_, own) for range_, own in zip(ranges, counts, strict=True)],
+            )
+            total = counts.sum(axis=0, dtype=np.uint32)
+            if weight is None:
+                rarity = np.log2((n + 1) / np.maximum(total, 1))
+                weight = np.clip(np.round(_SCALE * rarity), 1, 255).astype(np.uint8)
+            counts[:, total > MAX_POSTINGS] = 0
+            starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0, dtype=np.int64))])
+            size = int(starts[-1])
+            postings = np.zeros(size, np.uint32) if room is None else room(size)
+            norm = np.zeros(n, np.float32)
+            index = cls(*names, starts.astype(np.uint32), postings, weight, norm)
+            # Within a bucket, the names of a range are after those of earlier ones. Counts become
+            # the places where the names of a range begin.
+            place = index.starts[:-1].copy()
+            for own in counts:
+                place += own
+                np.subtract(place, own, out=own)
+            pool.run(
+                fill_name_index,
+                [
+                    (names, *range_, weight, index.starts, next_, postings, norm)
+                    for range_, next_ in zip(ranges, counts, strict=True)
+                ],
+            )
         return index
 
     @property

@@ -23,7 +23,7 @@ WEIGHT = 0.1
 """Weight of that source in the prior; other sources have 1."""
 MAX_VARIANTS = 64
 """Variants of one entity."""
-_MAX_NAMES = 256
+MAX_NAMES = 256
 """Names of one entity from which variants are made."""
 
 Make = Callable[[str], Iterable[str]]
@@ -423,16 +423,21 @@ class VariantRules:
     def variants(self, names: Sequence[str], type: str) -> list[str]:
         """Return the variants of an entity's names that are not among them, in a fixed order."""
         found: list[str] | None = None
-        if not self.own:
-            found = _kernel().make(name_table(), names, type, _MAX_NAMES, MAX_VARIANTS)
+        if (maker := self.kernel) is not None:
+            found = maker.make(name_table(), names, type, MAX_NAMES, MAX_VARIANTS)
         return self.slow_variants(names, type) if found is None else found
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel of these rules; None: they are for Python."""
+        return None if self.own else _kernel()
 
     def slow_variants(self, names: Sequence[str], type: str) -> list[str]:
         """Return the same for any rules, and for names in any script."""
         known = {normal_name(name) for name in names}
         made = set(names)
         found: list[str] = []
-        base = [name for name in dict.fromkeys(names) if _LATIN.search(name)][:_MAX_NAMES]
+        base = [name for name in dict.fromkeys(names) if _LATIN.search(name)][:MAX_NAMES]
         for rule in self._rules.get(type, self._rules[""]):
             first = len(found)
             for variant in chain.from_iterable(map(rule.make, base)):

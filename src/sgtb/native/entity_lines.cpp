@@ -2,11 +2,11 @@
 //
 // A line with anything unusual is for Python, which reads all valid lines the same way and names
 // the errors of the others.
+#include "entity_lines.hpp"
+
 #include <charconv>
-#include <cmath>
 
 #include "check.hpp"
-#include "name_forms.hpp"
 
 namespace sgtb {
 
@@ -18,20 +18,36 @@ constexpr int64_t MAX_COUNT = 0xFFFFFFFF;
 // Thrown for a line that Python reads.
 struct Unusual {};
 
-// A string of Python; its text must be valid UTF-8.
-nb::object string_of(std::string_view text) {
-    PyObject* made = PyUnicode_DecodeUTF8(text.data(), text.size(), nullptr);
-    if (!made) {
-        PyErr_Clear();
-        throw Unusual{};
+// Whether a text is UTF-8 as Python decodes it: no surrogates, no longer forms than needed.
+bool is_utf8(std::string_view text) {
+    const auto byte = [&](std::size_t i) -> uint32_t {
+        return i < text.size() ? static_cast<uint8_t>(text[i]) : 0;
+    };
+    for (std::size_t i = 0; i < text.size();) {
+        const uint32_t first = byte(i);
+        if (first < 0x80) {
+            ++i;
+            continue;
+        }
+        const std::size_t size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+        if (first < 0xC2 || first > 0xF4) return false;
+        for (std::size_t k = 1; k < size; ++k)
+            if ((byte(i + k) & 0xC0) != 0x80) return false;
+        const uint32_t second = byte(i + 1);
+        if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) ||
+            (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90))
+            return false;
+        i += size;
     }
-    return nb::steal(made);
+    return true;
 }
 
 // A cursor in a line of JSON.
 class Cursor {
 public:
-    explicit Cursor(std::string_view line) : line_(line) {}
+    // unescaped  keeps the strings with escapes
+    Cursor(std::string_view line, std::deque<std::string>& unescaped)
+        : line_(line), unescaped_(unescaped) {}
 
     // Skip spaces, and the character if it is next.
     bool take(char wanted) {
@@ -54,25 +70,25 @@ public:
 
     bool at_end() { return peek() == '\0' && at_ == line_.size(); }
 
-    // A string; valid until the next one with an escape is read.
+    // A string, as valid as the line and what keeps strings with escapes.
     std::string_view string() {
         need('"');
         const std::size_t begin = at_;
         while (at_ < line_.size() && line_[at_] != '"' && line_[at_] != '\\' && !control()) ++at_;
         if (at_ < line_.size() && line_[at_] == '"')
             return line_.substr(begin, at_++ - begin);
-        unescaped_.assign(line_.substr(begin, at_ - begin));
+        std::string& out = unescaped_.emplace_back(line_.substr(begin, at_ - begin));
         while (at_ < line_.size() && line_[at_] != '"') {
             if (control()) throw Unusual{};
             if (line_[at_] == '\\') {
                 ++at_;
-                read_escape();
+                read_escape(out);
             } else {
-                unescaped_ += line_[at_++];
+                out += line_[at_++];
             }
         }
         need('"');
-        return unescaped_;
+        return out;
     }
 
     // A number of JSON.
@@ -105,14 +121,14 @@ private:
         return at_ - begin;
     }
 
-    void read_escape() {
+    void read_escape(std::string& out) {
         if (at_ >= line_.size()) throw Unusual{};
         const char kind = line_[at_++];
         constexpr std::string_view escapes = "\"\\/bfnrt", meant = "\"\\/\b\f\n\r\t";
         if (kind != 'u') {
             const std::size_t found = escapes.find(kind);
             if (found == escapes.npos) throw Unusual{};
-            unescaped_ += meant[found];
+            out += meant[found];
             return;
         }
         uint32_t code = hexadecimal();
@@ -123,7 +139,7 @@ private:
             if (low < 0xDC00 || low >= 0xE000) throw Unusual{};
             code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
         }
-        put_utf8(code);
+        put_utf8(out, code);
     }
 
     uint32_t hexadecimal() {
@@ -136,8 +152,8 @@ private:
         return code;
     }
 
-    void put_utf8(uint32_t code) {
-        const auto put = [&](uint32_t byte) { unescaped_ += static_cast<char>(byte); };
+    static void put_utf8(std::string& out, uint32_t code) {
+        const auto put = [&](uint32_t byte) { out += static_cast<char>(byte); };
         if (code < 0x80) return put(code);
         if (code < 0x800) {
             put(0xC0 | code >> 6);
@@ -155,7 +171,7 @@ private:
 
     std::string_view line_;
     std::size_t at_ = 0;
-    std::string unescaped_;
+    std::deque<std::string>& unescaped_;
 };
 
 // Whether a text has no control characters, and no spaces but single ones between words. Spaces
@@ -186,25 +202,22 @@ bool is_plain_label(std::string_view text) {
 
 class LineReader {
 public:
-    LineReader(const NameForms& forms, std::string_view line) : forms_(forms), json_(line) {}
+    LineReader(const NameForms& forms, std::string_view line, PlainLine& out)
+        : forms_(forms), out_(out), json_(line, out.unescaped) {}
 
-    // (keys, id, name, aliases, description, type, popularity, links, in_links, out_links); keys
-    // is a set of bits in the order of KEYS.
-    nb::object read() {
+    void read() {
         json_.need('{');
         do {
             const std::string_view key = json_.string();
             int64_t k = 0;
             while (k < N_KEYS && KEYS[k] != key) ++k;
-            if (k == N_KEYS || keys_ >> k & 1) throw Unusual{};
-            keys_ |= int64_t{1} << k;
+            if (k == N_KEYS || out_.keys >> k & 1) throw Unusual{};
+            out_.keys |= int64_t{1} << k;
             json_.need(':');
             read_value(k);
         } while (json_.take(','));
         json_.need('}');
-        if (!json_.at_end() || (keys_ & 3) != 3) throw Unusual{};
-        return nb::make_tuple(keys_, id_, name_, aliases_, description_, type_, popularity_, links_,
-                              in_links_, out_links_);
+        if (!json_.at_end() || (out_.keys & 3) != 3) throw Unusual{};
     }
 
 private:
@@ -215,87 +228,82 @@ private:
 
     void read_value(int64_t key) {
         switch (key) {
-            case 0: id_ = read_id(); break;
-            case 1: name_ = read_name(); break;
-            case 2: aliases_ = read_list([&] { return read_alias(); }); break;
-            case 3: description_ = read_text(); break;
-            case 4: type_ = read_label(); break;
-            case 5: popularity_ = nb::float_(read_popularity()); break;
-            case 6: links_ = read_list([&] { return string_of(json_.string()); }); break;
-            case 7: in_links_ = nb::int_(read_count(0, MAX_COUNT >> 1)); break;
-            default: out_links_ = nb::int_(read_count(0, MAX_COUNT >> 1));
+            case 0: out_.id = read_text(MAX_KEY); break;
+            case 1: out_.name = read_name(); break;
+            case 2: read_list([&] { out_.aliases.push_back(read_alias()); }); break;
+            case 3: out_.description = read_text(MAX_SPELLING); break;
+            case 4: out_.type = read_label(); break;
+            case 5: out_.popularity = read_popularity(); break;
+            case 6: read_list([&] { out_.links.push_back(read_utf8()); }); break;
+            case 7: out_.in_links = read_count(0, MAX_COUNT >> 1); break;
+            default: out_.out_links = read_count(0, MAX_COUNT >> 1);
         }
     }
 
-    nb::object read_id() {
-        const std::string_view id = json_.string();
-        // Not quite the rule of ids, which may have spaces of Unicode.
-        if (!is_clean(id) || id.size() > MAX_KEY) throw Unusual{};
-        return string_of(id);
+    std::string_view read_utf8() {
+        const std::string_view text = json_.string();
+        if (!is_utf8(text)) throw Unusual{};
+        return text;
     }
 
-    nb::object read_name() {
-        const std::string_view name = json_.string();
-        if (!is_clean(name) || name.size() > MAX_SPELLING) throw Unusual{};
-        nb::object made = string_of(name);  // which finds invalid UTF-8
+    // An id, a name or a description. Not quite the rule of ids, which may have spaces of Unicode.
+    std::string_view read_text(std::size_t most) {
+        const std::string_view text = read_utf8();
+        if (!is_clean(text) || text.size() > most) throw Unusual{};
+        return text;
+    }
+
+    std::string_view read_name() {
+        const std::string_view name = read_text(MAX_SPELLING);
         normal_.clear();
         if (!forms_.append(name, normal_) || normal_.size() > MAX_KEY) throw Unusual{};
-        return made;
+        return name;
     }
 
-    nb::object read_text() {
-        const std::string_view text = json_.string();
-        if (!is_clean(text) || text.size() > MAX_SPELLING) throw Unusual{};
-        return string_of(text);
-    }
-
-    nb::object read_label() {
+    std::string_view read_label() {
         const std::string_view label = json_.string();
         if (!is_clean(label) || !is_plain_label(label)) throw Unusual{};
-        return string_of(label);
+        return label;
     }
 
     template <class Read>
-    nb::object read_list(Read read) {
+    void read_list(Read read) {
         json_.need('[');
-        nb::list items;
-        if (!json_.take(']')) {
-            do items.append(read());
-            while (json_.take(','));
-            json_.need(']');
-        }
-        return nb::tuple(items);
+        if (json_.take(']')) return;
+        do read();
+        while (json_.take(','));
+        json_.need(']');
     }
 
-    // Name, source ("": not stated) and count.
-    nb::object read_alias() {
-        if (json_.peek() == '"') return nb::make_tuple(read_name(), "", 1);
-        nb::object name, source;
-        int64_t count = 0;
+    PlainAlias read_alias() {
+        if (json_.peek() == '"') return {read_name(), {}, 1};
+        PlainAlias alias{{}, {}, 0};
         json_.need('{');
         do {
             const std::string_view key = json_.string();
             const bool is_name = key == "name", is_source = key == "source";
-            const bool again = is_name ? name.is_valid() : is_source ? source.is_valid() : count;
+            const bool again = is_name     ? !alias.name.empty()
+                               : is_source ? !alias.source.empty()
+                                           : alias.count != 0;
             if (again || !(is_name || is_source || key == "count")) throw Unusual{};
             json_.need(':');
             if (is_name)
-                name = read_name();
+                alias.name = read_name();
             else if (is_source)
-                source = read_source();
+                alias.source = read_source();
             else
-                count = read_count(1, MAX_COUNT);
+                alias.count = read_count(1, MAX_COUNT);
         } while (json_.take(','));
         json_.need('}');
-        if (!name.is_valid()) throw Unusual{};
-        return nb::make_tuple(name, source.is_valid() ? source : nb::str(""),
-                              count ? count : 1);
+        if (alias.name.empty()) throw Unusual{};
+        alias.count = std::max<int64_t>(alias.count, 1);
+        return alias;
     }
 
-    nb::object read_source() {
+    std::string_view read_source() {
         const std::string_view source = json_.string();
         if (!is_plain_label(source)) throw Unusual{};
-        return string_of(source);
+        return source;
     }
 
     double read_popularity() {
@@ -326,27 +334,41 @@ private:
     }
 
     const NameForms& forms_;
+    PlainLine& out_;
     Cursor json_;
     std::string normal_;
-    int64_t keys_ = 0;
-    nb::object id_, name_, aliases_ = nb::tuple(), description_ = nb::str(""), type_ = nb::str("");
-    nb::object popularity_ = nb::float_(std::nan("")), links_ = nb::tuple();
-    nb::object in_links_ = nb::int_(-1), out_links_ = nb::int_(-1);
 };
 
-// Read a line of an entity list; None: it is for Python.
+nb::str string_of(std::string_view text) { return nb::str(text.data(), text.size()); }
+
+// Read a line of an entity list: (keys, id, name, aliases, description, type, popularity, links,
+// in_links, out_links). None: it is for Python.
 nb::object read_entity_line(const NameForms& forms, nb::handle line) {
     char* data = nullptr;
     Py_ssize_t size = 0;
     if (PyBytes_AsStringAndSize(line.ptr(), &data, &size) != 0) throw nb::python_error();
-    try {
-        return LineReader(forms, {data, static_cast<std::size_t>(size)}).read();
-    } catch (const Unusual&) {
-        return nb::none();
-    }
+    PlainLine plain;
+    if (!read_plain_line(forms, {data, static_cast<std::size_t>(size)}, plain)) return nb::none();
+    nb::list aliases, links;
+    for (const PlainAlias& one : plain.aliases)
+        aliases.append(nb::make_tuple(string_of(one.name), string_of(one.source), one.count));
+    for (const std::string_view id : plain.links) links.append(string_of(id));
+    return nb::make_tuple(plain.keys, string_of(plain.id), string_of(plain.name),
+                          nb::tuple(aliases), string_of(plain.description), string_of(plain.type),
+                          plain.popularity, nb::tuple(links), plain.in_links, plain.out_links);
 }
 
 }  // namespace
+
+bool read_plain_line(const NameForms& forms, std::string_view text, PlainLine& out) {
+    out = {};
+    try {
+        LineReader(forms, text, out).read();
+        return true;
+    } catch (const Unusual&) {
+        return false;
+    }
+}
 
 void bind_entity_lines(nb::module_& module) {
     module.def("read_entity_line", &read_entity_line);

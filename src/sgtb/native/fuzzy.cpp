@@ -135,30 +135,37 @@ private:
     uint64_t mask_;
 };
 
-// Count the names with a token in each bucket.
-void count_name_tokens(const NameTexts& names, Array<uint32_t> counts) {
+// Count the names from first to last - 1 with a token in each bucket.
+void count_name_tokens(const NameTexts& names, int64_t first, int64_t last,
+                       Array<uint32_t> counts) {
     check_at_least(names.offsets.size(), 1, "offsets");
+    check_value(first, 0, last + 1, "first");
+    check_value(last, 0, names.size() + 1, "last");
     const Buckets buckets(counts.size(), "counts");
     NameTokens tokens;
     Interrupt interrupt;
-    for (int64_t i = 0; i < names.size(); ++i) {
+    for (int64_t i = first; i < last; ++i) {
         if (i % 4096 == 0) interrupt.check();
         tokens.read(names.name(i));
         for (const uint64_t token : tokens.all) ++counts[buckets.of(token)];
     }
 }
 
-// List the names of each bucket that has room for them, and compute the norms of names.
-void fill_name_index(const NameTexts& names, Bytes weight, Numbers starts,
-                     Array<uint32_t> postings, Array<float> norm) {
+// List the names from first to last - 1 in each bucket that has room for them, from the places
+// `next` on, which moves behind them, and compute the norms of names.
+void fill_name_index(const NameTexts& names, int64_t first, int64_t last, Bytes weight,
+                     Numbers starts, Array<uint32_t> next, Array<uint32_t> postings,
+                     Array<float> norm) {
     check_at_least(names.offsets.size(), 1, "offsets");
+    check_value(first, 0, last + 1, "first");
+    check_value(last, 0, names.size() + 1, "last");
     check_offsets(starts, weight.size(), postings.size(), "starts");
+    check_equal(next.size(), weight.size(), "next");
     check_equal(norm.size(), names.size(), "norm");
     const Buckets buckets(weight.size(), "weight");
-    std::vector<uint32_t> next(starts.begin(), starts.end() - 1);
     NameTokens tokens;
     Interrupt interrupt;
-    for (int64_t i = 0; i < names.size(); ++i) {
+    for (int64_t i = first; i < last; ++i) {
         if (i % 4096 == 0) interrupt.check();
         tokens.read(names.name(i));
         int64_t squares = 0;
@@ -170,8 +177,6 @@ void fill_name_index(const NameTexts& names, Bytes weight, Numbers starts,
         }
         norm[i] = static_cast<float>(std::sqrt(static_cast<double>(squares)));
     }
-    for (int64_t bucket = 0; bucket < weight.size(); ++bucket)
-        if (next[bucket] != starts[bucket + 1]) fail("starts", "has room for names that are not there");
 }
 
 // The first characters of a name.
@@ -520,8 +525,8 @@ void search_names(const NameIndex& index, const NameTexts& queries, const Search
 }  // namespace
 
 void bind_fuzzy(nb::module_& module) {
-    SGTB_BIND(count_name_tokens, names, counts);
-    SGTB_BIND(fill_name_index, names, weight, starts, postings, norm);
+    SGTB_BIND(count_name_tokens, names, first, last, counts);
+    SGTB_BIND(fill_name_index, names, first, last, weight, starts, next, postings, norm);
     SGTB_BIND(search_names, index, queries, limits, containing, found);
 }
 

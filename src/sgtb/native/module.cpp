@@ -19,6 +19,7 @@ void bind_wikitext(nanobind::module_&);
 void bind_name_forms(nanobind::module_&);
 void bind_name_records(nanobind::module_&);
 void bind_entity_lines(nanobind::module_&);
+void bind_entity_batches(nanobind::module_&);
 void bind_name_variants(nanobind::module_&);
 
 // Whether there is a build for x86-64-v3 and this processor can run it.
@@ -53,6 +54,7 @@ NB_MODULE(SGTB_MODULE, module) {
     sgtb::bind_name_forms(module);
     sgtb::bind_name_records(module);
     sgtb::bind_entity_lines(module);
+    sgtb::bind_entity_batches(module);
     sgtb::bind_name_variants(module);
     module.def("supports_v3", &sgtb::supports_v3);
 }

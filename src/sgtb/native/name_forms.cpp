@@ -116,10 +116,34 @@ nb::object normal_form(const NameForms& forms, nb::handle name) {
     return nb::steal(PyUnicode_DecodeUTF8(out.data(), out.size(), nullptr));
 }
 
+// The normal forms of the lines of a text, each with a line end. `other` makes the normal form of a
+// line for Python. None: the text has lone surrogates.
+nb::object normal_lines(const NameForms& forms, nb::handle given, nb::handle other) {
+    std::string_view text;
+    if (!utf8_of(given.ptr(), text)) return nb::none();
+    std::string out;
+    out.reserve(text.size() + 1);
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        const std::string_view line = text.substr(at, end - at);
+        if (!forms.append(line, out)) {
+            nb::object form = other(nb::str(line.data(), line.size()));
+            std::string_view made;
+            if (!utf8_of(form.ptr(), made)) Path{"other"}.fail("must return a text");
+            out += made;
+        }
+        out += '\n';
+        at = end + 1;
+    }
+    return nb::str(out.data(), out.size());
+}
+
 }  // namespace
 
 void bind_name_forms(nb::module_& module) {
-    nb::class_<NameForms>(module, "NameForms").def("normal", &normal_form);
+    nb::class_<NameForms>(module, "NameForms")
+        .def("normal", &normal_form)
+        .def("normal_lines", &normal_lines);
     SGTB_BIND_AS("name_forms", make_name_forms, codes, offsets, text, words);
 }
 

@@ -2,12 +2,13 @@
 //
 // A record is a name in normal form, a zero byte, and entity, source and count, so that records
 // sort by name, entity and source. A run is a sequence of records, each after its size.
+#include "name_records.hpp"
+
 #include <cstring>
 #include <memory>
 #include <queue>
 
 #include "check.hpp"
-#include "name_forms.hpp"
 
 namespace sgtb {
 
@@ -54,17 +55,14 @@ nb::object bytes_of(std::string_view text) {
     return owned(PyBytes_FromStringAndSize(text.data(), text.size()));
 }
 
+// Call a function without the GIL.
+template <class Function>
+auto released(Function function) {
+    nb::gil_scoped_release without;
+    return function();
+}
+
 // ---- spellings of one entity
-
-struct Counted {
-    std::string_view text;
-    uint32_t source;
-    uint64_t count;
-
-    bool same_name(const Counted& other) const {
-        return source == other.source && text == other.text;
-    }
-};
 
 void sort_by_name(std::vector<Counted>& items) {
     std::sort(items.begin(), items.end(), [](const Counted& a, const Counted& b) {
@@ -142,17 +140,10 @@ bool make_records(const NameForms& forms, const std::vector<Counted>& spellings,
 nb::object pack_names(const NameForms& forms, nb::handle spellings, int64_t entity) {
     check_value(entity, 0, int64_t{1} << 32, "entity");
     std::vector<Counted> items;
-    if (!read_spellings(spellings.ptr(), items)) return nb::none();
-    sort_by_name(items);
-    merge_counts(items);
     std::string packed, records;
-    for (const Counted& one : items) {
-        packed += static_cast<char>(one.source);
-        put_raw(packed, static_cast<uint32_t>(one.count));
-        put_raw(packed, static_cast<uint16_t>(one.text.size()));
-        packed += one.text;
-    }
-    if (!make_records(forms, items, static_cast<uint32_t>(entity), records)) return nb::none();
+    if (!read_spellings(spellings.ptr(), items) ||
+        !pack_spellings(forms, items, static_cast<uint32_t>(entity), packed, records))
+        return nb::none();
     return nb::make_tuple(bytes_of(packed), items.size(), bytes_of(records));
 }
 
@@ -211,9 +202,14 @@ public:
     // About `size` bytes of the next records, as a run. Empty: no more. Records that differ only
     // in their last `tail` bytes are not split.
     nb::object next(int64_t size, int64_t tail) {
+        check_value(tail, 0, 1 << 20, "tail");
+        return bytes_of(released([&] { return merged(size, tail); }));
+    }
+
+private:
+    std::string merged(int64_t size, int64_t tail) {
         std::string out;
         std::string_view before;
-        check_value(tail, 0, 1 << 20, "tail");
         while (!heads_.empty()) {
             const Head head = heads_.top();
             const std::size_t rest = std::min<std::size_t>(head.record.size(), tail);
@@ -224,10 +220,9 @@ public:
             heads_.pop();
             advance(head.run);
         }
-        return bytes_of(out);
+        return out;
     }
 
-private:
     struct Head {
         std::string_view record;
         std::size_t run;
@@ -307,24 +302,47 @@ public:
     nb::object pack(nb::handle run) {
         Buffers buffers;
         const Bytes records = bytes_view(run, buffers);
-        nb::object items = owned(PyList_New(0));
-        std::string listed, ends;
-        for (int64_t at = 0; at < records.size();) {
-            const std::string_view name = read_name(records, at);
+        const Packed packed = released([&] { return pack_all(records); });
+        nb::object items = owned(PyList_New(packed.ends.size() / 2));
+        std::size_t begin = 0;
+        const auto next = [&](std::size_t i) {
+            const std::string_view text(packed.bytes.data() + begin, packed.ends[i] - begin);
+            begin = packed.ends[i];
+            return bytes_of(text).release().ptr();
+        };
+        for (std::size_t i = 0; i < packed.ends.size(); i += 2) {
             nb::object item = owned(PyTuple_New(2));
-            PyTuple_SetItem(item.ptr(), 0, bytes_of(name).release().ptr());
-            PyTuple_SetItem(item.ptr(), 1, bytes_of(value()).release().ptr());
+            PyTuple_SetItem(item.ptr(), 0, next(i));
+            PyTuple_SetItem(item.ptr(), 1, next(i + 1));
             PyObject_GC_UnTrack(item.ptr());
-            if (PyList_Append(items.ptr(), item.ptr()) != 0) throw nb::python_error();
-            if (is_listed()) {
-                listed += name;
-                put_raw(ends, listed_end_ += static_cast<int64_t>(name.size()));
-            }
+            PyList_SetItem(items.ptr(), i / 2, item.release().ptr());
         }
-        return nb::make_tuple(items, bytes_of(listed), bytes_of(ends));
+        return nb::make_tuple(items, bytes_of(packed.listed), bytes_of(packed.listed_ends));
     }
 
 private:
+    struct Packed {
+        std::string bytes;              // names and values by turns
+        std::vector<std::size_t> ends;  // of each
+        std::string listed, listed_ends;
+    };
+
+    Packed pack_all(Bytes records) {
+        Packed out;
+        for (int64_t at = 0; at < records.size();) {
+            const std::string_view name = read_name(records, at);
+            out.bytes += name;
+            out.ends.push_back(out.bytes.size());
+            put_value(out.bytes);
+            out.ends.push_back(out.bytes.size());
+            if (is_listed()) {
+                out.listed += name;
+                put_raw(out.listed_ends, listed_end_ += static_cast<int64_t>(name.size()));
+            }
+        }
+        return out;
+    }
+
     // Read all records of a name: `entities_`, and `counts_` by entity and source.
     std::string_view read_name(Bytes records, int64_t& at) {
         entities_.clear();
@@ -347,15 +365,13 @@ private:
         return name;
     }
 
-    std::string value() {
+    void put_value(std::string& out) {
         const std::size_t n = entities_.size(), sources = weights_.size();
         set_priors();
         std::vector<std::size_t> order(n);
         for (std::size_t i = 0; i < n; ++i) order[i] = i;
         std::sort(order.begin(), order.end(),
                   [&](std::size_t a, std::size_t b) { return comes_first(a, b); });
-        std::string out;
-        out.reserve(8 + n * (8 + 4 * sources));
         for (int64_t column = 0; column < 2; ++column)
             put_raw(out, pages_.size() ? page_count(column) : uint32_t{0});
         ++done_;
@@ -366,7 +382,6 @@ private:
         for (const std::size_t i : order)
             for (std::size_t s = 0; s < sources; ++s)
                 put_raw(out, static_cast<uint32_t>(std::min(counts_[i * sources + s], MAX_COUNT)));
-        return out;
     }
 
     uint32_t page_count(int64_t column) const {
@@ -445,6 +460,19 @@ ValuePacker* make_value_packer(Buffers& buffers, Bytes rows, RowFields fields, B
 }
 
 }  // namespace
+
+bool pack_spellings(const NameForms& forms, std::vector<Counted>& spellings, uint32_t entity,
+                    std::string& packed, std::string& records) {
+    sort_by_name(spellings);
+    merge_counts(spellings);
+    for (const Counted& one : spellings) {
+        packed += static_cast<char>(one.source);
+        put_raw(packed, static_cast<uint32_t>(one.count));
+        put_raw(packed, static_cast<uint16_t>(one.text.size()));
+        packed += one.text;
+    }
+    return make_records(forms, spellings, entity, records);
+}
 
 void bind_name_records(nb::module_& module) {
     module.def("pack_names", &pack_names);

@@ -1,12 +1,13 @@
 // Name variants by the rules of name_variants.py, for names of Latin letters.
 //
 // That module describes the rules, has the words they use, and makes the variants of other names.
+#include "name_variants.hpp"
+
 #include <array>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "check.hpp"
-#include "name_forms.hpp"
 
 namespace sgtb {
 
@@ -193,19 +194,23 @@ struct Respelling {
     bool begins, middle, ends;
 };
 
-class VariantMaker {
+}  // namespace
+
+class VariantMaker::Rules {
 public:
-    // words   sets of words by name
-    // maps    other words of a word, by name
-    // spelt   British and American parts of words
-    // places  other names of places by normal name
-    VariantMaker(nb::dict words, nb::dict maps, nb::handle spelt, nb::dict places)
+    Rules(nb::dict words, nb::dict maps, nb::handle spelt, nb::dict places)
         : small_(set_of(words["small"])), particles_(set_of(words["particles"])),
           titles_(set_of(words["titles"])), generations_(set_of(words["generations"])),
           legal_(set_of(words["legal"])), numerals_(set_of(words["numerals"])),
           kinds_(set_of(words["kinds"])), institutions_(set_of(words["institutions"])),
           roman_(map_of(maps["roman"])), arabic_(map_of(maps["arabic"])),
-          saints_(map_of(maps["saints"])), places_(places) {
+          saints_(map_of(maps["saints"])) {
+        for (auto [name, others] : places) {
+            std::string_view normal;
+            if (!utf8_of(name.ptr(), normal)) Path{"places"}.fail("names are needed");
+            for (nb::handle other : others)
+                places_[std::string(normal)].push_back(text_of(other));
+        }
         for (nb::handle pair : spelt) {
             const Text one = text_of(pair[0]), two = text_of(pair[1]);
             add_respelling(spellings_[0], one, two);
@@ -213,16 +218,16 @@ public:
         }
     }
 
-    // The variants of an entity's names; None: some names are for Python.
-    nb::object make(const NameForms& forms, nb::handle names, std::string_view type,
-                    int64_t max_names, int64_t max_variants) {
+    // Find the variants of an entity's names; false: some names are for Python.
+    bool make(const NameForms& forms, const std::vector<std::string_view>& names,
+              std::string_view type, const VariantLimits& limits) {
         forms_ = &forms;
         found_.clear();
         made_.clear();
         known_.clear();
         std::vector<Text> base;
-        max_variants_ = static_cast<std::size_t>(max_variants);
-        if (!read_names(names, base, static_cast<std::size_t>(max_names))) return nb::none();
+        max_variants_ = limits.variants;
+        if (!read_names(names, base, limits.names)) return false;
         const int kind = kind_of(type);
         for (const auto& rule : RULES) {
             if (!(rule.kinds >> kind & 1)) continue;
@@ -231,18 +236,20 @@ public:
                 variants_.clear();
                 (this->*rule.make)(name);
                 for (Text& variant : variants_)
-                    if (!add(std::move(variant))) return nb::none();
-                if (found_.size() >= max_variants_) return as_list();
+                    if (!add(std::move(variant))) return false;
+                if (found_.size() >= max_variants_) return true;
             }
             if (rule.first) base.insert(base.end(), found_.begin() + first, found_.end());
         }
-        return as_list();
+        return true;
     }
+
+    const std::vector<Text>& found() const { return found_; }
 
 private:
     struct Rule {
         int kinds;  // bits of kind_of
-        void (VariantMaker::*make)(View);
+        void (Rules::*make)(View);
         bool first;
     };
 
@@ -269,11 +276,11 @@ private:
                                           part.back() == u'|'});
     }
 
-    bool read_names(nb::handle names, std::vector<Text>& base, std::size_t most) {
-        for (nb::handle name : names) {
-            std::string_view utf8;
+    bool read_names(const std::vector<std::string_view>& names, std::vector<Text>& base,
+                    std::size_t most) {
+        for (const std::string_view utf8 : names) {
             std::string normal;
-            if (!utf8_of(name.ptr(), utf8) || !forms_->append(utf8, normal)) return false;
+            if (!forms_->append(utf8, normal)) return false;
             known_.insert(std::move(normal));
             if (!made_.emplace(utf8).second || !has_latin(utf8) || base.size() == most) continue;
             if (!decode(utf8, base.emplace_back())) return false;
@@ -300,15 +307,6 @@ private:
         if (normal.size() > 1 && normal.size() <= MAX_KEY && known_.insert(normal).second)
             found_.emplace_back(text);
         return true;
-    }
-
-    nb::object as_list() const {
-        nb::list out;
-        for (const Text& one : found_) {
-            const std::string utf8 = encoded(one);
-            out.append(nb::str(utf8.data(), utf8.size()));
-        }
-        return out;
     }
 
     void yield(Text variant) { variants_.push_back(std::move(variant)); }
@@ -437,9 +435,8 @@ private:
                 yield(joined({saint->second, name.substr(head + 1)}));
         std::string normal;
         if (!forms_->append(encoded(name), normal)) return;  // then `read_names` has failed
-        nb::object key = nb::str(normal.data(), normal.size());
-        if (PyObject* others = PyDict_GetItemWithError(places_.ptr(), key.ptr()))
-            for (nb::handle other : nb::borrow(others)) yield(text_of(other));
+        if (const auto others = places_.find(normal); others != places_.end())
+            for (const Text& other : others->second) yield(other);
     }
 
     bool is_kind(View word) const { return kinds_.count(lower(word)) != 0; }
@@ -627,7 +624,7 @@ private:
 
     WordSet small_, particles_, titles_, generations_, legal_, numerals_, kinds_, institutions_;
     WordMap roman_, arabic_, saints_;
-    nb::dict places_;
+    std::unordered_map<std::string, std::vector<Text>> places_;
     Respellings spellings_[2];
     const NameForms* forms_ = nullptr;
     std::size_t max_variants_ = 0;
@@ -635,33 +632,61 @@ private:
     std::unordered_set<std::string> made_, known_;
 };
 
-const std::array<VariantMaker::Rule, 17> VariantMaker::RULES = {{
-    {ANY, &VariantMaker::without_brackets, true},
-    {NONE | PER | MISC, &VariantMaker::turned, true},
-    {LOC | ORG, &VariantMaker::before_comma, true},
-    {ANY, &VariantMaker::without_article, true},
-    {PER, &VariantMaker::without_title, true},
-    {PER, &VariantMaker::without_quotes, true},
-    {ORG, &VariantMaker::without_legal_form, true},
-    {PER, &VariantMaker::person, false},
-    {LOC, &VariantMaker::place, false},
-    {NONE | ORG, &VariantMaker::university, false},
-    {ANY, &VariantMaker::ampersand, false},
-    {NONE | MISC, &VariantMaker::of, false},
-    {ANY, &VariantMaker::numeral, false},
-    {ANY, &VariantMaker::hyphen, false},
-    {NONE | ORG | LOC | MISC, &VariantMaker::spelling, false},
-    {NONE | MISC, &VariantMaker::number, false},
-    {NONE | ORG | LOC | MISC, &VariantMaker::acronym, false},
+const std::array<VariantMaker::Rules::Rule, 17> VariantMaker::Rules::RULES = {{
+    {ANY, &Rules::without_brackets, true},
+    {NONE | PER | MISC, &Rules::turned, true},
+    {LOC | ORG, &Rules::before_comma, true},
+    {ANY, &Rules::without_article, true},
+    {PER, &Rules::without_title, true},
+    {PER, &Rules::without_quotes, true},
+    {ORG, &Rules::without_legal_form, true},
+    {PER, &Rules::person, false},
+    {LOC, &Rules::place, false},
+    {NONE | ORG, &Rules::university, false},
+    {ANY, &Rules::ampersand, false},
+    {NONE | MISC, &Rules::of, false},
+    {ANY, &Rules::numeral, false},
+    {ANY, &Rules::hyphen, false},
+    {NONE | ORG | LOC | MISC, &Rules::spelling, false},
+    {NONE | MISC, &Rules::number, false},
+    {NONE | ORG | LOC | MISC, &Rules::acronym, false},
 }};
 
-nb::object make_variants(VariantMaker& maker, const NameForms& forms, nb::handle names,
-                         nb::handle type, int64_t max_names, int64_t max_variants) {
+VariantMaker::VariantMaker(nb::dict words, nb::dict maps, nb::handle spelt, nb::dict places)
+    : rules_(std::make_unique<Rules>(words, maps, spelt, places)) {}
+
+VariantMaker::VariantMaker(const VariantMaker& other)
+    : rules_(std::make_unique<Rules>(*other.rules_)) {}
+
+VariantMaker::~VariantMaker() = default;
+
+bool VariantMaker::make(const NameForms& forms, const std::vector<std::string_view>& names,
+                        std::string_view type, const VariantLimits& limits,
+                        std::vector<std::string>& out) {
+    if (!rules_->make(forms, names, type, limits)) return false;
+    for (const Text& one : rules_->found()) out.push_back(encoded(one));
+    return true;
+}
+
+namespace {
+
+// The variants of an entity's names; None: some names are for Python.
+nb::object variants_of(VariantMaker& maker, const NameForms& forms, nb::handle names,
+                       nb::handle type, int64_t max_names, int64_t max_variants) {
     check_value(max_names, 0, int64_t{1} << 32, "max_names");
     check_value(max_variants, 1, int64_t{1} << 32, "max_variants");
     std::string_view kind;
     if (!utf8_of(type.ptr(), kind)) Path{"type"}.fail("a text is needed");
-    return maker.make(forms, names, kind, max_names, max_variants);
+    std::vector<std::string_view> given;
+    for (nb::handle name : names)
+        if (!utf8_of(name.ptr(), given.emplace_back())) return nb::none();
+    const VariantLimits limits{static_cast<std::size_t>(max_names),
+                               static_cast<std::size_t>(max_variants)};
+    std::vector<std::string> found;
+    if (!maker.make(forms, given, kind, limits, found)) return nb::none();
+    nb::list out;
+    for (const std::string& one : found) out.append(nb::str(one.data(), one.size()));
+    return out;
 }
 
 }  // namespace
@@ -669,7 +694,7 @@ nb::object make_variants(VariantMaker& maker, const NameForms& forms, nb::handle
 void bind_name_variants(nb::module_& module) {
     nb::class_<VariantMaker>(module, "VariantMaker")
         .def(nb::init<nb::dict, nb::dict, nb::handle, nb::dict>())
-        .def("make", &make_variants);
+        .def("make", &variants_of);
 }
 
 }  // namespace sgtb

@@ -84,6 +84,14 @@ normal_name: Callable[[str], str]
 normal_name = ByteCache("normal names", 2 << 20, _normal_name).__getitem__
 
 
+def normal_lines(text: str) -> str:
+    """Return the normal forms of the lines of a text, each with a line end."""
+    forms: str | None = name_table().normal_lines(text, _any_name)
+    if forms is None:
+        return "".join(f"{_any_name(line)}\n" for line in text.split("\n"))
+    return forms
+
+
 def title_key(title: str) -> str:
     """Return a key that is equal for the titles that two wikis give to one page.
 

@@ -1,6 +1,7 @@
 """Entity lists as JSON Lines, CSV or Excel, read and validated line by line."""
 
 import codecs
+import io
 import json
 import math
 import zlib
@@ -9,13 +10,15 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 
 from sgtb.core.errors import EntityListError, KnowledgeBaseError
 from sgtb.core.files import open_unpacked
 from sgtb.core.limits import FileLimits, check_items
+from sgtb.core.thread_pool import cores
+from sgtb.core.workers import ThreadTasks, ordered_results
 from sgtb.kb.build import entity_fields as fields
 from sgtb.kb.build.entity_fields import GIVEN, Alias, Fields, Vector, is_unicode, shown
 from sgtb.kb.build.list_columns import KEYS, key_of, keys_of
@@ -34,6 +37,10 @@ from sgtb.text.normalization import name_table
 MAX_ERRORS = 100
 """Reading ends after this many errors."""
 _MAX_COLUMNS = 1000
+_BLOCK = 1 << 20
+"""Bytes of lines that a kernel reads at a time."""
+_MAX_THREADS = 4
+"""Threads of a kernel; what follows it is done in one."""
 _LONG_NAME = 60
 _NOT_UTF8 = "not UTF-8; save the file as UTF-8"
 _ENTITY_KEYS = frozenset(KEYS)
@@ -96,6 +103,27 @@ class WordLine:
 
 
 Line = EntityLine | HeaderLine | NameLine | PairLine | WordLine
+
+
+class LineBatch(NamedTuple):
+    """Consecutive lines that a kernel has read, a span of a block.
+
+    first  number of the first line
+    text   of the lines
+    read   result of the kernel for the block
+    """
+
+    first: int
+    lines: int
+    text: memoryview
+    read: Any
+    span: int
+
+
+Kernel = Callable[[bytes, int], Any]
+"""Reads a block of lines with a limit of bytes per line; its result has `spans`: begin, end and
+number of lines, 0 for a line that it has not read."""
+R = TypeVar("R")
 ByteProgress = Callable[[int], None]
 """Progress callback; takes the number of bytes read."""
 
@@ -182,6 +210,23 @@ class EntityList:
 
     def read(self, progress: ByteProgress | None = None) -> Iterator[Line]:
         """Yield the lines of the file and collect errors."""
+        return self._read(self._lines, progress)
+
+    def read_batches(
+        self, kernel: Kernel, progress: ByteProgress | None = None
+    ) -> Iterator[Line | LineBatch]:
+        """Yield the same, but lines that a kernel reads in batches; it runs in threads."""
+        return self._read(partial(self._batches, kernel), progress)
+
+    def lines_of(self, batch: LineBatch) -> Iterator[Line]:
+        """Yield the lines of a batch."""
+        for number, raw in enumerate(io.BytesIO(batch.text), batch.first):
+            if (line := self._json_line(number, raw)) is not None:
+                yield line
+
+    def _read(
+        self, parts: Callable[[BinaryIO], Iterator[R]], progress: ByteProgress | None
+    ) -> Iterator[R]:
         self._columns, self._unknown = {}, set()
         try:
             with open_unpacked(self.path) as (file, position):
@@ -189,9 +234,9 @@ class EntityList:
                 self.format = list_format(self.path, cast(BufferedReader, file).peek(4096))
                 if self._sheet is not None and self.format != "xlsx":
                     raise KnowledgeBaseError(f"{self.path}: not an Excel file; leave out the sheet")
-                for count, line in enumerate(self._lines(file)):
-                    yield line
-                    if progress is not None and count % 1000 == 0:
+                for count, part in enumerate(parts(file)):
+                    yield part
+                    if progress is not None and (count % 1000 == 0 or isinstance(part, LineBatch)):
                         progress(position())
         except (EOFError, zlib.error) as error:
             raise KnowledgeBaseError(f"{self.path}: damaged: {error}") from None
@@ -209,18 +254,46 @@ class EntityList:
             found = (self._entity(line, record) for line, record in self._table_records(rows))
         yield from (line for line in found if line is not None)
 
+    def _batches(self, kernel: Kernel, file: BinaryIO) -> Iterator[Line | LineBatch]:
+        if self.format != "jsonl":
+            yield from self._lines(file)
+            return
+        limit = FileLimits.current().line
+
+        def read(block: bytes) -> tuple[memoryview, Any]:
+            return memoryview(block), kernel(block, limit)
+
+        number = 1
+        with ThreadTasks(min(cores(), _MAX_THREADS)) as pool:
+            for block, found in ordered_results(read, _blocks(file, limit), 1, pool):
+                for span, (begin, end, lines) in enumerate(found.spans):
+                    text = block[begin:end]
+                    if lines:
+                        yield LineBatch(number, lines, text, found, span)
+                    elif not self._is_short(number, text):
+                        return
+                    elif (line := self._json_line(number, _without_mark(number, text))) is not None:
+                        yield line
+                    number += lines or 1
+
     def _refuse(self, line: int, message: str, key: str = "") -> None:
         """Collect the error of a record that is left out."""
         self.complete = False
         self.collect(self.error(line, message, key))
 
     def _raw_lines(self, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-        limits = FileLimits.current()
-        for number, raw in enumerate(iter(partial(file.readline, limits.line + 1), b""), 1):
-            if len(raw) > limits.line:
-                self._refuse(number, f"too long; {limits.advice('line')}; each line is one object")
+        limit = FileLimits.current().line
+        for number, raw in enumerate(iter(partial(file.readline, limit + 1), b""), 1):
+            if not self._is_short(number, raw):
                 return
-            yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+            yield number, _without_mark(number, raw)
+
+    def _is_short(self, number: int, raw: bytes | memoryview) -> bool:
+        """Return whether a line is within the limit; if not, nothing after it is read."""
+        limits = FileLimits.current()
+        if len(raw) > limits.line:
+            self._refuse(number, f"too long; {limits.advice('line')}; each line is one object")
+        return len(raw) <= limits.line
 
     def _json_line(self, number: int, raw: bytes) -> Line | None:
         if plain := read_entity_line(name_table(), raw):
@@ -356,6 +429,17 @@ class EntityList:
         for key, message in values.errors:
             self.collect(self.error(line, message, key))
         return not values.errors
+
+
+def _blocks(file: BinaryIO, limit: int) -> Iterator[bytes]:
+    """Yield blocks of whole lines; one beyond the limit may be cut and is the last of its block."""
+    while block := file.read(_BLOCK):
+        yield block if block.endswith(b"\n") else block + file.readline(limit + 1)
+
+
+def _without_mark(number: int, raw: bytes | memoryview) -> bytes:
+    """Return a line, the first one without a byte order mark."""
+    return bytes(raw).removeprefix(codecs.BOM_UTF8) if number == 1 else bytes(raw)
 
 
 def _plain_entity(

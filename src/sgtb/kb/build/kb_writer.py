@@ -18,9 +18,11 @@ import numpy.typing as npt
 from sgtb.core.dtypes import Ints
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress, silent
+from sgtb.core.workers import ahead
 from sgtb.kb import environment
+from sgtb.kb.build.entity_batch import SIZES, EntityBatch
 from sgtb.kb.build.sorted_runs import SortedRuns, run_of
-from sgtb.kb.build.type_names import OwnTypes
+from sgtb.kb.build.type_names import COARSE_TYPES, OwnTypes, coarse_type
 from sgtb.kb.build.usable_names import is_id
 from sgtb.kb.columns import Extent, column_path, pack_header, read_extent
 from sgtb.kb.entity import TYPES
@@ -47,16 +49,15 @@ from sgtb.kb.name_index import (
     pack_spellings,
     source_weights,
 )
-from sgtb.kb.name_variants import VARIANT, VariantRules
+from sgtb.kb.name_variants import MAX_NAMES, MAX_VARIANTS, VARIANT, VariantRules
 from sgtb.kb.unit_vectors import unit_halves
-from sgtb.native import distinct_names, pack_names, value_packer
+from sgtb.native import distinct_names, pack_names, packing, value_packer
 from sgtb.text.normalization import name_table
 
 _NAME_TAIL = struct.Struct(">IBI")
 _ROW = struct.Struct("<3q9ifi2BH")  # the fields of ROW
 _BATCH = 20_000
 _NO_BUILD = bytes(16)
-_SIZES = ("id_size", "title_size", "description_size", "spellings_size")
 _NEW_ROW = {
     **dict.fromkeys(ROW.names or (), 0),
     **{"stated_out": -1, "stated_in": -1, "vector": -1, "alive": 1},
@@ -146,6 +147,41 @@ class KbWriter:
         self._text_at += len(text)
         self._aliases += count
         self._count += 1
+
+    def packing(self, numbers: Any, sources: Mapping[str, int], named: bool, skips: bool) -> Any:
+        """Return what the kernel needs that packs lines of a list for `add_batch`.
+
+        numbers  of all entities
+        sources  numbers of sources; "": of names without one
+        named    whether an entity's name is one of its spellings
+        skips    whether unknown links are left out
+        """
+        maker = None if self._variants is None else self._variants.kernel
+        if self._variants is not None and maker is None:
+            sources = {}  # of no line: all are for Python
+        return packing(
+            name_table(), maker, numbers, dict(sources), COARSE_TYPES, self._variant, MAX_NAMES,
+            MAX_VARIANTS, named, skips,
+        )  # fmt: skip
+
+    def add_batch(self, batch: EntityBatch) -> bool:
+        """Write the next entities; return False, and write none, if there are too many types."""
+        if batch.first != self._count:
+            raise ValueError(f"entity {batch.first} after {self._count} others")
+        types = [coarse_type(name) for name in batch.types]
+        try:
+            own_types = np.array([*map(self._own_types.number, types)], np.uint16)
+        except KnowledgeBaseError:
+            return False
+        coarse = np.array([*map(_coarse_number, types)], np.uint8)
+        self._files["text"].write(batch.text)
+        self._files["entities"].write(batch.rows(self._text_at, coarse, own_types).tobytes())
+        self._names.extend(batch.names)
+        self._ids.extend(batch.ids)
+        self._text_at += len(batch.text)
+        self._aliases += batch.spellings
+        self._count += len(batch.type)
+        return True
 
     def links(self, source: Ints, target: Ints) -> None:
         """Write distinct links, sorted by source and target over all calls."""
@@ -275,8 +311,8 @@ class KbWriter:
         def values() -> Iterator[tuple[bytes, bytes]]:
             nonlocal total
             packer = self._value_packer(pages)
-            for batch in self._names.batches(_NAME_TAIL.size):
-                items, listed, ends = packer.pack(batch)
+            packed = (packer.pack(batch) for batch in self._names.batches(_NAME_TAIL.size))
+            for items, listed, ends in ahead(packed):
                 self._files["fuzzy_text"].write(listed)
                 self._fuzzy_ends.frombytes(ends)
                 total += len(items)
@@ -397,7 +433,7 @@ def pack_entity(
     """Return an entity's bytes for text.bin and its row without offsets."""
     text, sizes = _pack_text(id, title, description, pack_spellings(spellings))
     values = {"popularity": popularity, "type": _coarse_number(type)}
-    row = _NEW_ROW | dict(zip(_SIZES, sizes, strict=True)) | values
+    row = _NEW_ROW | dict(zip(SIZES, sizes, strict=True)) | values
     return text, np.array(tuple(row.values()), ROW)
 
 

@@ -1,21 +1,27 @@
 """List builds: a knowledge base from a list of entities, as JSON Lines, CSV or Excel."""
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress, silent
+from sgtb.kb.build.entity_batch import EntityBatch
 from sgtb.kb.build.entity_fields import GIVEN, MAX_SOURCES, shown
 from sgtb.kb.build.entity_lines import (
     EntityLine,
     EntityList,
     HeaderLine,
+    Kernel,
+    Line,
+    LineBatch,
     NameLine,
     PairLine,
     WordLine,
@@ -25,7 +31,8 @@ from sgtb.kb.environment import State
 from sgtb.kb.kb_folder import building
 from sgtb.kb.name_index import Spelling
 from sgtb.kb.name_variants import DEFAULT_RULES, VariantRules
-from sgtb.text.normalization import normal_name
+from sgtb.native import EntityNumbers, pack_entity_lines, scan_entity_lines
+from sgtb.text.normalization import name_table, normal_name
 
 _BATCH = 4096
 
@@ -75,12 +82,17 @@ def build_list(
     progress = progress or silent
     size = file.stat().st_size if file.exists() else 0
     index = _ListIndex(entities)
-    for line in entities.read(lambda done: progress("reading", done, size)):
-        entities.attempt(index.add, line)
+    scan = partial(scan_entity_lines, name_table())
+    for part in entities.read_batches(scan, lambda done: progress("reading", done, size)):
+        if not isinstance(part, LineBatch):
+            entities.attempt(index.add, part)
+        elif not index.add_batch(part):
+            for line in entities.lines_of(part):
+                entities.attempt(index.add, line)
     links = _Links(entities, index.number, skip_unknown_links)
     if entities.failed:
         links.check()
-    if not index.number:
+    if not len(index.number):
         raise KnowledgeBaseError(f"{file}: no entity in it; add one")
     with building(path) as folder:
         writer = KbWriter(
@@ -95,10 +107,9 @@ def build_list(
             progress=progress,
         )
         with closing(writer):
-            for line in entities.read(lambda done: progress("writing", done, size)):
-                if isinstance(line, EntityLine):
-                    entities.attempt(_write_entity, writer, index, line)
-                    entities.attempt(links.add, line)
+            pack = _pack_kernel(writer, index, skip_unknown_links)
+            for part in entities.read_batches(pack, lambda done: progress("writing", done, size)):
+                _write_part(writer, index, links, part)
             entities.check()
             writer.links(*links.arrays())
             _write_pairs(writer, index)
@@ -114,7 +125,7 @@ class _ListIndex:
     """Result of the first pass: numbers, sources, dimensions, names and pairs."""
 
     file: EntityList
-    number: dict[str, int] = field(default_factory=dict)
+    number: Any = field(default_factory=EntityNumbers)
     lines: "array[int]" = field(default_factory=lambda: array("q"))
     sources: list[str] = field(default_factory=lambda: [GIVEN])
     started: bool = False
@@ -145,8 +156,21 @@ class _ListIndex:
             self._vector(line.line, line.vector)
         self.started = True
 
+    def add_batch(self, batch: LineBatch) -> bool:
+        """Add the lines of a batch; return False, and add none, if one may be an error."""
+        found = [source for source in batch.read.sources(batch.span) if source]
+        new = [source for source in found if source not in self.sources]
+        if new and (self.header or len(self.sources) + len(new) > MAX_SOURCES):
+            return False
+        if not self.number.add_span(batch.read, batch.span):
+            return False
+        self.lines.extend(range(batch.first, batch.first + batch.lines))
+        self.sources += new
+        self.started = True
+        return True
+
     def _entity(self, line: EntityLine) -> None:
-        number = self.number.setdefault(line.id, len(self.number))
+        number = self.number.add(line.id)
         if number != len(self.lines):
             raise self.file.repeated(line, self.lines[number])
         self.lines.append(line.line)
@@ -196,18 +220,25 @@ def known_links(
 class _Links:
     """Links between entities, collected entity by entity."""
 
-    def __init__(self, file: EntityList, number: Mapping[str, int], skip: bool) -> None:
+    def __init__(self, file: EntityList, number: Any, skip: bool) -> None:
         self._file, self._number, self._skip = file, number, skip
         self._source, self._target = array("i"), array("i")
         self.unknown = 0
 
     def add(self, line: EntityLine) -> None:
-        source = self._number[line.id]
+        source = self._number.get(line.id)
         known = known_links(self._file, line, self._number.get, self._skip)
         self.unknown += len(line.links) - len(known)
         targets = set(known) - {source}
         self._source.extend([source] * len(targets))
         self._target.extend(sorted(targets))
+
+    def add_batch(self, batch: EntityBatch) -> None:
+        """Add the links of a batch."""
+        owners = np.arange(batch.first, batch.first + len(batch.n_links), dtype=np.int32)
+        self._source.frombytes(np.repeat(owners, batch.n_links).tobytes())
+        self._target.frombytes(batch.links.tobytes())
+        self.unknown += batch.unknown_links
 
     def check(self) -> None:
         """Raise the errors of a list, with unknown links if no id is missing because of another."""
@@ -226,6 +257,32 @@ def spellings_of(line: EntityLine, source: Callable[[str], int], *, whole: bool)
     if not whole and line.name and all(line.name != spelling.text for spelling in found):
         found.append(Spelling(line.name, source(GIVEN), 1))
     return found
+
+
+def _pack_kernel(writer: KbWriter, index: _ListIndex, skip_unknown_links: bool) -> Kernel:
+    """Return the kernel that packs lines for a writer; it leaves lines to Python if it must."""
+    sources = {source: i for i, source in enumerate(writer.sources)}
+    if GIVEN in sources:
+        sources[""] = sources[GIVEN]
+    packing = writer.packing(index.number, sources, index.header is None, skip_unknown_links)
+    return partial(pack_entity_lines, packing)
+
+
+def _write_part(writer: KbWriter, index: _ListIndex, links: _Links, part: Line | LineBatch) -> None:
+    """Write a line or a batch of lines."""
+    lines: Iterable[Line]
+    if isinstance(part, LineBatch):
+        batch = EntityBatch.of(*part.read.batch(part.span))
+        if writer.add_batch(batch):
+            links.add_batch(batch)
+            return
+        lines = index.file.lines_of(part)
+    else:
+        lines = [part]
+    for line in lines:
+        if isinstance(line, EntityLine):
+            index.file.attempt(_write_entity, writer, index, line)
+            index.file.attempt(links.add, line)
 
 
 def _write_entity(writer: KbWriter, index: _ListIndex, line: EntityLine) -> None:
@@ -251,11 +308,11 @@ def _write_pairs(writer: KbWriter, index: _ListIndex) -> None:
     a, b, count = (np.empty(size, kind) for kind in (np.int32, np.int32, np.uint32))
     for i, pair in enumerate(index.pairs):
         for id_ in (pair.a, pair.b):
-            if id_ not in index.number:
+            if index.number.get(id_) is None:
                 index.file.collect(
                     index.file.error(pair.line, f"no entity has the id {shown(id_)}; add it")
                 )
-        a[i], b[i] = index.number.get(pair.a, 0), index.number.get(pair.b, 0)
+        a[i], b[i] = index.number.get(pair.a) or 0, index.number.get(pair.b) or 0
         count[i] = pair.count
     index.file.check()
     source, other = np.concatenate([a, b]), np.concatenate([b, a])
@@ -270,7 +327,7 @@ def _write_pairs(writer: KbWriter, index: _ListIndex) -> None:
     writer.near(source, other, np.concatenate([count, count])[order])
 
 
-def _write_vectors(writer: KbWriter, entities: EntityList, number: Mapping[str, int]) -> None:
+def _write_vectors(writer: KbWriter, entities: EntityList, number: Any) -> None:
     numbers: list[int] = []
     vectors: list[npt.NDArray[np.float32]] = []
     words: list[str] = []
@@ -287,7 +344,7 @@ def _write_vectors(writer: KbWriter, entities: EntityList, number: Mapping[str, 
 
     for line in entities:
         if isinstance(line, EntityLine) and line.vector is not None:
-            numbers.append(number[line.id])
+            numbers.append(number.get(line.id))
             vectors.append(line.vector)
         elif isinstance(line, WordLine):
             if line.word in known:

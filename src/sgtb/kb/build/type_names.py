@@ -14,12 +14,13 @@ _COMMON = {
     "continent region province county municipality settlement river lake mountain island",
     "MISC": "misc miscellaneous other",
 }
-_COARSE = {name: coarse for coarse, names in _COMMON.items() for name in names.split()}
+COARSE_TYPES = {name: coarse for coarse, names in _COMMON.items() for name in names.split()}
+"""Coarse types by the names that stand for them, in lower case."""
 
 
 def coarse_type(name: str) -> str:
     """Return the coarse type that a name in any case stands for, else the name itself."""
-    return _COARSE.get(name.casefold(), name)
+    return COARSE_TYPES.get(name.casefold(), name)
 
 
 class OwnTypes:

@@ -104,7 +104,9 @@ def _count_occurrences(
         with lock:
             db.append("occurring", {"hash": found[0], "pages": found[1]})
 
-    def work(numbers: Sequence[int]) -> None:
+    numbers = iter(range(len(shards.paths)))  # next() is atomic: an idle thread takes the next one
+
+    def work() -> None:
         nonlocal done
         counter = NamePageCounter(names, memory)
         for number in numbers:
@@ -118,8 +120,7 @@ def _count_occurrences(
         store(counter.drain())
 
     with ThreadPoolExecutor(threads) as pool:
-        numbers = range(len(shards.paths))
-        for future in [pool.submit(work, numbers[i::threads]) for i in range(threads)]:
+        for future in [pool.submit(work) for _ in range(threads)]:
             future.result()
 
 

@@ -29,7 +29,7 @@ from sgtb.kb.build.usable_names import (
     title_problem,
 )  # fmt: skip
 from sgtb.native import HIDDEN, IN_LIST
-from sgtb.text.normalization import normal_name
+from sgtb.text.normalization import normal_lines, normal_name
 from sgtb.wikipedia.build.build_report import DroppedPage
 from sgtb.wikipedia.build.hold_out import HoldOut
 from sgtb.wikipedia.build.page_counters import name_hashes
@@ -211,7 +211,7 @@ class _Rows:
     def _text(self, shown: Extract) -> None:
         """Add the text and the links of an article."""
         lines = shown.text.split("\n")
-        self.texts += [f"{normal_name(line)}\n" for line in lines]
+        self.texts.append(normal_lines(shown.text))
         aside = self._links(shown, lines)
         if aside:
             self.texts += [ASIDE, "\n", *(f"{name}\n" for name in aside)]

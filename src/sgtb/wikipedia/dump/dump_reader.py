@@ -19,7 +19,7 @@ from itertools import count, groupby
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar
+from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
 from sgtb.core.errors import DumpError
 from sgtb.core.workers import TaskPool, ordered_results
@@ -47,6 +47,7 @@ CHUNK_SIZE = 4 << 20
 _HEAD = 1 << 20  # bytes in which <mediawiki> or <page> must occur
 _READ = 1 << 18
 _MIN_RANGE = 16  # bytes of a bzip2 file per chunk
+_LAST = 8  # a chunk has at most this share of what is left of a file, down to this share of a chunk
 _MAX_GROWTH = 16  # a bzip2 chunk is split beyond this multiple of its target size
 
 _PAGE_END = b"</page>"
@@ -123,42 +124,41 @@ class Dump:
     growth: float
 
     def chunks(self, size: int = CHUNK_SIZE) -> Iterator[DumpChunk]:
-        """Yield chunks of about `size` bytes of XML."""
+        """Yield chunks of about `size` bytes of XML.
+
+        The last ones of a file on disk are smaller, so that no worker is left with a large one.
+        """
         if size < 1:
             raise ValueError(f"chunks of {size} bytes: at least 1 is needed")
-        return self._ranges(size) if self.compression == "bzip2" else self._texts(size)
+        if self.compression == "gzip":
+            return self._texts(size)
+        return self._ranges(size)
 
     def _ranges(self, size: int) -> Iterator[DumpChunk]:
-        step = max(round(size / self.growth), _MIN_RANGE)
-        for number, start in enumerate(range(0, self.size, step)):
-            end = min(start + step, self.size)
-            yield DumpChunk(
-                number=number,
-                file=str(self.path),
-                position=end,
-                start=start,
-                max_size=size * _MAX_GROWTH,
-                text=None,
-            )
+        plain = self.compression == "plain"
+        step = max(round(size / self.growth), 1 if plain else _MIN_RANGE)
+        start = 0
+        with open_file(self.path) as file:
+            for number in count():
+                if start >= self.size:
+                    return
+                last = max((self.size - start) // _LAST, step // _LAST, _MIN_RANGE)
+                end = min(start + min(step, last), self.size)
+                if plain:
+                    end = _page_end(file, end, 4 * max(size, _READ)) or self.size
+                yield DumpChunk(
+                    number=number,
+                    file=str(self.path),
+                    position=end,
+                    start=start,
+                    max_size=0 if plain else size * _MAX_GROWTH,
+                    text=None,
+                )
+                start = end
 
     def _texts(self, size: int) -> Iterator[DumpChunk]:
         """Cut after a page where possible, so that few pages have to be joined."""
         numbers = count()
-        start = 0
-        plain = self.compression == "plain"
-
-        def chunk(text: bytes, position: int) -> DumpChunk:
-            nonlocal start
-            begin, start = start, start + len(text)
-            return DumpChunk(
-                number=next(numbers),
-                file=str(self.path),
-                position=start if plain else position,
-                start=begin,
-                max_size=0,
-                text=None if plain else text,
-            )
-
         buffer = bytearray()
         for data, position in decompress(self.path, self.compression, min(size, _READ)):
             seen = max(len(buffer) - len(_PAGE_END), 0)
@@ -170,10 +170,15 @@ class Dump:
                 if len(buffer) < 4 * max(size, _READ):
                     continue
                 end = len(buffer)
-            yield chunk(bytes(buffer[:end]), position)
+            yield self._text(next(numbers), bytes(buffer[:end]), position)
             del buffer[:end]
         if buffer:
-            yield chunk(bytes(buffer), self.size)
+            yield self._text(next(numbers), bytes(buffer), self.size)
+
+    def _text(self, number: int, text: bytes, position: int) -> DumpChunk:
+        return DumpChunk(
+            number=number, file=str(self.path), position=position, start=0, max_size=0, text=text
+        )
 
 
 def open_dump(path: str | PathLike[str]) -> Dump:
@@ -195,6 +200,27 @@ def open_dump(path: str | PathLike[str]) -> Dump:
         compression=compression,
         growth=max(growth, 1.0),
     )
+
+
+def _page_end(file: BinaryIO, start: int, most: int) -> int:
+    """Return where the first page ends after `start`, or a position `most` bytes behind; 0: none.
+
+    Chunks of plain XML end there, so that few pages have to be joined.
+    """
+    before, position = b"", start
+    try:
+        file.seek(start)
+        while data := file.read(_READ):
+            found = (before + data).find(_PAGE_END)
+            if found >= 0:
+                return position - len(before) + found + len(_PAGE_END)
+            position += len(data)
+            if position - start >= most:
+                return position
+            before = data[1 - len(_PAGE_END) :]
+    except OSError as error:
+        raise unreadable(file.name, error) from None
+    return 0
 
 
 def read_chunk(chunk: DumpChunk, site: Site) -> ChunkReading:
