@@ -3,11 +3,16 @@
     python -m benchmarks.batch                  50,000 documents, by processes and on Dask
     python -m benchmarks.batch --quick          2,000 documents
     python -m benchmarks.batch --documents 0    only the work of a part, in one process
+    python -m benchmarks.batch --engine pipe --engine local:4    only these
     python -m benchmarks.batch --json FILE      also one JSON object
 
 Documents are passages of generated texts and, where $SGTB_DATA has it, of AIDA-CoNLL, linked with
 the starter. Processor time is that of all processes of a run: client, scheduler and workers. Each
-process is a fresh one; `Linker.pipe` is measured first and last.
+process is a fresh one. The start is a run of its own, with one document: interpreters, cluster,
+linker, and the end of all processes.
+
+Memory is watched from the moment when half of the parts are written until a worker has no part
+left; of `Linker.pipe`, which has no parts, in the second half of the time but the last tenth.
 """
 
 import hashlib
@@ -22,7 +27,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated
@@ -53,6 +58,8 @@ with Linker.starter() as linker, open(sys.argv[1]) as lines:
     print(sum(len(document.columns.starts) for document in linker.pipe(requests)))
 """
 _COMMAND = "from sgtb.cli.main import app; app()"
+_PART_MB = 0.5
+ENGINES = ("pipe", "processes", "local:1", "local:2", "local:4")
 
 
 @dataclass(frozen=True)
@@ -60,14 +67,16 @@ class BatchRun:
     """A run.
 
     cpu_seconds  of all its processes
+    start        processor time and time of a run with one document
     memory_mb    own memory of all its processes, median of the second half
     spread       largest distance from that median, as a share of it
-    digest       of all bytes of the output
+    digest       of all bytes of the output; "": `Linker.pipe`
     """
 
     name: str
     cpu_seconds: float
     seconds: float
+    start: tuple[float, float]
     memory_mb: float
     spread: float
     links: int
@@ -135,10 +144,26 @@ def write_documents(path: Path, count: int) -> Path:
     return path
 
 
-def run(name: str, command: list[str], job: Path | None) -> BatchRun:
-    """Run a command, and measure its processes until the last one ends."""
-    begin = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-c", *command], stdout=subprocess.PIPE, text=True)
+def measure(engine: str, folder: Path) -> BatchRun:
+    """Run an engine on one document, then on all documents of a folder."""
+    first = _run(engine, folder, "first.jsonl")
+    start = (first.cpu_seconds, first.seconds)
+    return replace(_run(engine, folder, "documents.jsonl"), start=start)
+
+
+def _run(engine: str, folder: Path, documents: str) -> BatchRun:
+    """Run an engine, and measure its processes until the last one ends."""
+    job = folder / f"{documents}-{engine}"
+    command = [_PIPE, documents]
+    if engine != "pipe":
+        command = [_COMMAND, "link", "--batch", documents, "-o", str(job), "--json", "--quiet"]
+        command += ["--part-size", str(_PART_MB)]
+        command += [] if engine == "processes" else ["--cluster", engine]
+    # Relative paths: the manifest has those of the inputs.
+    begin, clock = time.perf_counter(), time.time()
+    process = subprocess.Popen(
+        [sys.executable, "-c", *command], stdout=subprocess.PIPE, text=True, cwd=folder
+    )
     samples: list[tuple[float, float]] = []
     ended = threading.Event()
     sampler = threading.Thread(target=_sample, args=(process.pid, samples, ended))
@@ -150,15 +175,27 @@ def run(name: str, command: list[str], job: Path | None) -> BatchRun:
     ended.set()
     sampler.join()
     if process.returncode:
-        raise SystemExit(f"{name}: failed with {process.returncode}")
+        raise SystemExit(f"{engine}: failed with {process.returncode}")
     seconds = time.perf_counter() - begin
-    # Without the last tenth, in which processes end.
-    half = [mb for at, mb in samples if 0.5 < (at - begin) / seconds < 0.9] or [0.0]
+    low, high = 0.5 * seconds, 0.9 * seconds
+    links, digest = out, ""
+    if engine != "pipe":
+        written = sorted(path.stat().st_mtime - clock for path in job.glob("part-*.json"))
+        workers = int(engine.partition(":")[2] or 1)
+        low, high = written[len(written) // 2], written[max(len(written) - 1 - workers, 0)]
+        links, digest = json.loads(out)["links"], _digest(job)
+    half = [mb for at, mb in samples if low <= at - begin <= high] or [0.0]
     median = statistics.median(half)
-    spread = max(abs(mb - median) for mb in half) / median if median else 0.0
-    links = int(json.loads(out)["links"] if job else out)
-    digest = _digest(job) if job else ""
-    return BatchRun(name, usage.ru_utime + usage.ru_stime, seconds, median, spread, links, digest)
+    return BatchRun(
+        name=engine,
+        cpu_seconds=usage.ru_utime + usage.ru_stime,
+        seconds=seconds,
+        start=(0.0, 0.0),
+        memory_mb=median,
+        spread=max(abs(mb - median) for mb in half) / median if median else 0.0,
+        links=int(links),
+        digest=digest,
+    )
 
 
 def _sample(pid: int, samples: list[tuple[float, float]], ended: threading.Event) -> None:
@@ -184,41 +221,46 @@ def _digest(job: Path) -> str:
 def main(
     documents: Annotated[int, typer.Option(help="Number of documents.")] = 50_000,
     quick: Annotated[bool, typer.Option("--quick", help="2,000 documents.")] = False,
+    engine: Annotated[
+        list[str] | None, typer.Option(help="What to measure; may be repeated. Default: all.")
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE")] = None,
 ) -> None:
     """Measure linking jobs."""
-    print(f"the work of a part beside Linker.pipe, in one process: {part_overhead():+.1%}")
     if documents == 0:
+        print(f"the work of a part beside Linker.pipe, in one process: {part_overhead():+.1%}")
         return
     count = 2_000 if quick else documents
+    print(f"{count:,} documents\n{_HEAD}", flush=True)
     runs = []
-    with tempfile.TemporaryDirectory(prefix="sgtb-batch-") as name:
-        folder = Path(name)
-        lines = write_documents(folder / "documents.jsonl", count)
-        for engine in ("pipe", "processes", "local:1", "local:2", "local:4", "pipe again"):
-            job = None if engine.startswith("pipe") else folder / engine.replace(":", "-")
-            command = [_PIPE, str(lines)]
-            if job:
-                command = [_COMMAND, "link", "--batch", str(lines), "-o", str(job), "--json"]
-                command += ["--quiet", "--part-size", "1"]
-                command += [] if engine == "processes" else ["--cluster", engine]
-            runs.append(run(engine, command, job))
-            print(_line(runs[-1], runs[0]), flush=True)
-    equal = len({one.digest for one in runs if one.digest}) == 1
-    pipe = (runs[0].cpu_seconds + runs[-1].cpu_seconds) / 2
-    print(f"{count:,} documents; bytes of all jobs are {'equal' if equal else 'DIFFERENT'}")
-    for one in runs[1:-1]:
-        print(f"{one.name}: {one.cpu_seconds / pipe - 1:+.1%} processor time")
+    with tempfile.TemporaryDirectory(prefix="sgtb-batch-") as place:
+        folder = Path(place)
+        write_documents(folder / "documents.jsonl", count)
+        write_documents(folder / "first.jsonl", 1)
+        for name in engine or ENGINES:
+            runs.append(measure(name, folder))
+            print(_line(runs[-1]), flush=True)
+    equal = len({one.digest for one in runs if one.digest}) < 2
+    print(f"bytes of all jobs are {'equal' if equal else 'DIFFERENT'}")
+    for one in runs[1:] if runs[0].name == "pipe" else ():
+        more = one.cpu_seconds / runs[0].cpu_seconds - 1
+        print(f"{one.name}: {more:+.1%} processor time beside pipe")
     if json_file is not None:
         record = {"documents": count, "equal": equal, "runs": [asdict(one) for one in runs]}
         json_file.write_text(json.dumps(record, indent=1) + "\n")
     raise SystemExit(not equal)
 
 
-def _line(one: BatchRun, first: BatchRun) -> str:
+_HEAD = (
+    f"{'engine':<10}{'cpu s':>7}{'start':>6}{'wall s':>8}{'start':>6}{'MB':>6}{'spread':>8}"
+    f"{'links':>9}  digest"
+)
+
+
+def _line(one: BatchRun) -> str:
     return (
-        f"{one.name:<12}{one.cpu_seconds:8.1f} s cpu ({one.cpu_seconds / first.cpu_seconds:.2f} x)"
-        f"{one.seconds:8.1f} s{one.memory_mb:8.0f} MB ± {one.spread:.1%}  {one.links:,} links"
+        f"{one.name:<10}{one.cpu_seconds:7.1f}{one.start[0]:6.1f}{one.seconds:8.1f}"
+        f"{one.start[1]:6.1f}{one.memory_mb:6.0f}{one.spread:8.1%}{one.links:9,}  {one.digest}"
     )
 
 

@@ -125,4 +125,4 @@ def test_the_budgets_of_a_linker():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     usage = json.loads(done.stdout)
     assert sum(budget for _, budget in usage.values()) < 68e6
-    assert {"normal words", "tokens", "token shapes", "weak names"} <= set(usage)
+    assert {"normal phrases", "tokens", "token shapes", "weak names"} <= set(usage)

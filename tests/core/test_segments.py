@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sgtb.core.sparse_matrix import (
     group_max,
     group_of,
+    group_rows,
     group_sum,
     rank,
     relative,
@@ -73,3 +74,14 @@ def test_against_plain_loops(groups):
     assert rank(values, offsets).tolist() == [sum(w > v for w in g) for g in groups for v in g]
     sums = [math.exp(v) / sum(map(math.exp, g)) for g in groups for v in g]
     np.testing.assert_allclose(share(np.exp(values), offsets), sums)
+
+
+@pytest.mark.parametrize("width", [0, 1, 7])
+def test_weighted_rows_are_added_by_group_in_order(width):
+    rng = np.random.default_rng(width)
+    matrix = rng.standard_normal((6, width)).astype(np.float32)
+    rows, groups = rng.integers(0, 6, 40, np.int32), rng.integers(0, 4, 40)
+    weights = rng.standard_normal(40)
+    expected = np.zeros((5, width))
+    np.add.at(expected, groups, matrix[rows] * weights[:, None])
+    np.testing.assert_array_equal(group_rows(matrix, rows, weights, groups, 5), expected)

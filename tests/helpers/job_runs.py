@@ -23,6 +23,8 @@ TEXTS = (
     "Jordan passed, Pippen scored, and the Bulls beat Utah again.",
 )
 PART_BYTES = 1_000
+_OWN = ProcessEngine(1)
+"""Kept for all runs: a process takes seconds to start."""
 FULL = int(os.environ.get("SGTB_FAULT_MOMENTS", "1"))
 
 
@@ -47,10 +49,7 @@ def run_here(
 ) -> JobCounts:
     """Run a job from this process."""
     begun = LinkJob.begin(job, [str(path) for path in inputs], spec or linker_spec(), part_bytes)
-    if engine is not None:
-        return begun.run(engine)
-    with ProcessEngine(1) as own:
-        return begun.run(own)
+    return begun.run(engine or _OWN)
 
 
 def start_command(job: Path, *inputs: Path, cluster: str | None = None, **env: str):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -115,7 +116,8 @@ def test_file_size_limit(lines, reference, ids, tmp_path, moment):
     """A file that cannot grow is an error of the system, as a full disk is."""
     job = tmp_path / "job"
     sizes = sorted(path.stat().st_size for path in reference.glob("part-*.parquet"))
-    assert run_here(job, lines).parts == PARTS
+    assert len(sizes) == PARTS
+    shutil.copytree(reference, job)
     for path in sorted(job.glob("part-*"))[2 * moment :]:
         path.unlink()
     (job / "_SUCCESS").unlink()
@@ -124,7 +126,7 @@ def test_file_size_limit(lines, reference, ids, tmp_path, moment):
         "from sgtb.cli.main import app; app()"
     )
     command = [sys.executable, "-c", script, "link", "--batch", str(lines), "-o", str(job)]
-    command += ["--part-size", "0.001"]
+    command += ["--part-size", "0.001", "--quiet"]
     result = subprocess.run(command, capture_output=True, text=True)
     part = job / f"part-{moment:05}.parquet"
     assert (result.returncode, result.stderr) == (1, f"sgtb: {part}: File too large\n")

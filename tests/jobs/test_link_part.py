@@ -2,12 +2,15 @@
 
 import io
 import json
+import subprocess
+import sys
+import tracemalloc
 
 import pyarrow.parquet as pq
 import pytest
 
 from sgtb.jobs.job_inputs import cut
-from sgtb.jobs.link_part import link_frame, link_part
+from sgtb.jobs.link_part import _marked, link_frame, link_part
 from sgtb.jobs.link_table import LINKS
 from sgtb.jobs.worker_linker import linker_spec
 from sgtb.linking.linker import Linker
@@ -54,6 +57,35 @@ def test_a_part_has_the_links_of_the_linker(spec, part):
     assert record["links"] == table.num_rows - 2
     assert [one[:3] for one in record["rejected"]] == [[f"{part['input']}:5", part["input"], 5]]
     json.dumps(record)
+
+
+def test_links_of_a_part_are_not_held_as_objects(spec, tmp_path):
+    """Memory grows with the texts of a part and the columns of its links, not with objects."""
+    linked_bytes = []
+    for count in (100, 900):
+        path = write_lines(tmp_path / f"{count}.jsonl", count)
+        part = next(cut([str(path)])).to_dict()
+        link_part(spec, part, str(path))  # fills caches
+        tracemalloc.start()
+        link_part(spec, part, str(path))
+        linked_bytes.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert linked_bytes[1] - linked_bytes[0] < 800 * 1_500
+
+
+def test_a_part_counts_as_deadly_if_a_process_died_with_it(spec, part):
+    """Not if another process still links the same documents, as with two clients."""
+    with _marked(spec, part) as died, _marked(spec, part) as other_died:
+        assert (died, other_died) == (False, False)
+    script = (
+        "import json, os, sys; from sgtb.jobs.link_part import _marked\n"
+        "with _marked(*json.loads(sys.argv[1])): os._exit(1)"
+    )
+    assert subprocess.run([sys.executable, "-c", script, json.dumps([spec, part])]).returncode == 1
+    with _marked(spec, part) as died:
+        assert died
+    with _marked(spec, part) as died:
+        assert not died
 
 
 def test_isolation_does_not_change_the_bytes(spec, part):

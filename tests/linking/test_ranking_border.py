@@ -35,6 +35,7 @@ KERNELS = {
     "join_links": "link_offsets row degree columns offsets",
     "multiply_sparse_f4": "indptr indices data dense out",
     "multiply_sparse_f8": "indptr indices data dense out",
+    "sum_weighted_rows": "matrix rows weights groups out",
     "list_kinds": "candidate_offsets entity names kind_clues kind_words type_clue title_equal "
     "rest_words no_kind equal offsets kinds n_worded",
     "find_alike": "candidate_offsets document offsets kinds n_worded alike worded_alike",
@@ -99,6 +100,9 @@ def _run_all() -> None:
     problem_packing.pair_table(setting.facts, rows=np.arange(0, len(setting.facts), 2))
     for dtype in (np.float32, np.float64):
         SparseMatrix.of([0, 0, 1], [1, 2, 0], [1, 2, 3], (2, 3)).times(np.ones((3, 5), dtype))
+    sparse_matrix.group_rows(
+        np.ones((3, 5), np.float32), np.array([0, 1, 1, 2]), np.ones(4), np.array([0, 1, 1, 0]), 2
+    )
     features = rng.random((candidates.n_candidates, len(SCHEMA.names))).astype(np.float32) * 20 - 20
     short = problem_packing.shortlisted(candidates, features, SCHEMA, ())
     n, m = short.candidates.n_candidates, len(candidates.mentions)
@@ -165,6 +169,7 @@ ANY_LENGTH = {
     "learn_ranks.order", "learn_tags.order", "score_candidates.mentions",
     "score_candidates.weights", "random_walk.place", "tag_probabilities.weights",
     "list_kinds.kinds", "list_links.links", "multiply_sparse_f4.dense", "multiply_sparse_f8.dense",
+    "sum_weighted_rows.matrix",
     "closeness_votes.vectors", "number_words.numbers", "sum_words.columns",
     "fingerprint_names.out.words.data", "fingerprint_names.out.trigrams.data",
 }  # fmt: skip
@@ -202,7 +207,8 @@ MUCH = 1 << 30
         "compare_votes.offsets", "random_walk.nodes.offsets", "random_walk.nodes.entity",
         "random_walk.nodes.place", "random_walk.place", "random_walk.links.indices",
         "find_rows.offsets", "join_links.link_offsets", "join_links.row", "join_links.degree",
-        "multiply_sparse_f4.indptr", "multiply_sparse_f8.indices",
+        "multiply_sparse_f4.indptr", "multiply_sparse_f8.indices", "sum_weighted_rows.rows",
+        "sum_weighted_rows.groups",
         "list_kinds.candidate_offsets", "list_kinds.entity", "list_kinds.names.indptr",
         "list_kinds.kind_clues.indptr", "list_kinds.kind_words.indptr",
         "find_alike.candidate_offsets", "find_alike.offsets", "find_alike.n_worded",

@@ -31,14 +31,16 @@ _MAX_NAMED = 5
 class TrainingInput:
     """Training, dev and test documents.
 
-    origin  description of the data, kept in the model
-    test    documents not used in training
+    origin     description of the data, kept in the model
+    test       documents not used in training
+    all_names  whether the documents annotate all names
     """
 
     train: "TrainingData"
     dev: "TrainingData"
     origin: dict[str, Any]
     test: tuple[Document, ...] = field(default=())
+    all_names: bool = True
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class TrainingOptions:
             without=self.without,
             nil=self.nil_rule,  # type: ignore[arg-type]  # checked by LinkerTraining
             seed=self.seed,
+            all_names=given.all_names,
             **own,
         )
 
@@ -185,7 +188,8 @@ def from_links(
         "hold out": asdict(held_out_of(kb)),
     }
     origin = _with_counts(origin, (train, dev), kb)
-    return print_counts(TrainingInput(train, dev, origin, read.documents["test"]), quiet)
+    found = TrainingInput(train, dev, origin, read.documents["test"], all_names=False)
+    return print_counts(found, quiet)
 
 
 def word_vectors(name: str) -> "WordVectors | None":

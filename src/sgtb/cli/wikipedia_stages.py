@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sgtb.cli.train_input import TrainingOptions, build_held_out, from_links, say
@@ -80,7 +80,6 @@ def _train(job: WikiJob, options: StageOptions) -> None:
     from sgtb.cli.commands.train import grow, prepare_given
     from sgtb.formats.registry import write_documents
     from sgtb.kb.knowledge_base import KnowledgeBase
-    from sgtb.linking.training.mention_selection import MentionChoice
 
     with KnowledgeBase.open(job.kb) as kb:
         with StageProgress(options.quiet) as progress:
@@ -96,11 +95,7 @@ def _train(job: WikiJob, options: StageOptions) -> None:
             )
         write_documents(given.test, job.test, "jsonl")
         settings = TrainingOptions(threads=options.threads).settings(given)
-        # Pages link a name once: a tagger would learn to find hardly any in plain text.
-        prepared = replace(
-            prepare_given(kb, given, settings, "none", options.quiet),
-            mentions=MentionChoice(None, {"chosen": "rules", "reason": "trained on links"}),
-        )
+        prepared = prepare_given(kb, given, settings, "none", options.quiet)
         grow(prepared, settings, given, job.checkpoint, options.quiet).save(job.model)
     job.checkpoint.unlink(missing_ok=True)
 

@@ -4,9 +4,9 @@ A hit costs what a dictionary access costs. Bytes are estimated: an entry counts
 value and its share of the table.
 """
 
-import sys
 from collections.abc import Callable, Iterable
 from itertools import count
+from sys import getsizeof
 from threading import Lock
 from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
@@ -19,6 +19,7 @@ _ENTRY = 100
 """Bytes of an entry in the table of a dictionary."""
 _LONGEST = 4096
 """Bytes of the largest entry that is kept: few long names are met twice."""
+_PLAIN = frozenset((str, int, float, bool, type(None)))
 _numbers = count()
 _all: "WeakValueDictionary[int, ByteCache[object, object]]" = WeakValueDictionary()
 
@@ -41,7 +42,7 @@ class ByteCache(dict[K, V], Generic[K, V]):
         if self._compute is None:
             raise KeyError(key)
         value = self._compute(key)
-        size = _size((key, value))
+        size = _size(key, value)
         if size <= _LONGEST:
             with self._guard:
                 if self.bytes + size > self.budget:
@@ -63,7 +64,7 @@ class ByteCache(dict[K, V], Generic[K, V]):
         """
         with self._guard:
             for key, value in entries:
-                size = _size((key, value))
+                size = _size(key, value)
                 if size <= longest and key not in self:
                     self.bytes += size
                     self[key] = value
@@ -86,12 +87,16 @@ def cache_usage() -> dict[str, tuple[int, int]]:
     return usage
 
 
-def _size(entry: tuple[object, object]) -> int:
-    return _ENTRY + sum(map(_bytes, entry))
+def _size(key: object, value: object) -> int:
+    size = _ENTRY + getsizeof(key) + getsizeof(value)
+    if type(key) in _PLAIN and type(value) in _PLAIN:
+        return size
+    return size + _inner(key) + _inner(value)
 
 
-def _bytes(value: object) -> int:
-    size = sys.getsizeof(value)
+def _inner(value: object) -> int:
+    """Return the bytes of the items of a tuple, or of an array that is a view."""
     if isinstance(value, tuple):
-        return size + sum(map(_bytes, value))
-    return size + (value.nbytes if isinstance(value, np.ndarray) and not value.flags.owndata else 0)
+        nested = [item for item in value if type(item) not in _PLAIN]
+        return sum(map(getsizeof, value)) + sum(map(_inner, nested))
+    return value.nbytes if isinstance(value, np.ndarray) and not value.flags.owndata else 0

@@ -7,7 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
-from sgtb.native import count_above, multiply_sparse_f4, multiply_sparse_f8, subtract_best
+from sgtb.native import (
+    count_above,
+    multiply_sparse_f4,
+    multiply_sparse_f8,
+    subtract_best,
+    sum_weighted_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,18 @@ def group_sum(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
     """Return the sum of each group, 0 for an empty one."""
     result = np.bincount(group_of(offsets), weights=values, minlength=len(offsets) - 1)
     return np.asarray(result, np.float64)
+
+
+def group_rows(
+    matrix: Floats, rows: Ints | Longs, weights: Doubles, groups: Longs, n_groups: int
+) -> Doubles:
+    """Return the weighted sums of some rows of a matrix by group: f8[n_groups, width].
+
+    rows, weights, groups  of each item; sums are of float64, in the order of the items
+    """
+    out = np.zeros((n_groups, matrix.shape[1]))
+    sum_weighted_rows(matrix, rows.astype(np.int64), weights, groups, out)
+    return out
 
 
 def group_max(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:

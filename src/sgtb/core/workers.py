@@ -1,8 +1,6 @@
 """Worker processes: spawned, ignoring Ctrl-C, and ending with their parent."""
 
 import os
-import re
-import select
 import signal
 import sys
 import threading
@@ -11,8 +9,11 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from multiprocessing import current_process, get_context, parent_process
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from sgtb.core.errors import MainGuardError, SgtbError
@@ -21,8 +22,6 @@ _NO_GUARD = 77
 """Exit code of a worker whose main script starts workers when it is imported."""
 _EXIT_SECONDS = 5.0
 """Time that processes of a broken pool have to end."""
-_QUIET_SECONDS = 1.0
-"""Time without start data after which all of them are read."""
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,11 +38,36 @@ def worker_pool(
     if getattr(current_process(), "_inheriting", False):
         # A worker imports the main script, which has no guard and calls this again. Nothing is
         # printed here: the process that started the worker reports it once.
-        _drain_start_data()
         os._exit(_NO_GUARD)
-    return ProcessPoolExecutor(
-        workers, get_context("spawn"), initializer=_begin_work, initargs=(begin, arguments)
-    )
+    context = get_context("spawn")
+    initial = _Arguments(context, workers, arguments)
+    return ProcessPoolExecutor(workers, context, initializer=_begin_work, initargs=(begin, initial))
+
+
+class _Arguments:
+    """Arguments of any size for each process of a pool, sent by a thread.
+
+    Multiprocessing itself sends them while it starts a process, and blocks forever if they exceed
+    the buffer of its pipe and the process ends before it has read them.
+    """
+
+    def __init__(self, context: SpawnContext, processes: int, arguments: tuple[Any, ...]) -> None:
+        self._turn = context.Lock()
+        self._reader, writer = context.Pipe(duplex=False)
+        data = bytes(ForkingPickler.dumps(arguments))
+        threading.Thread(target=_send, args=(writer, data, processes), daemon=True).start()
+
+    def receive(self) -> tuple[Any, ...]:
+        """Return the arguments in a process of the pool; once per process."""
+        with self._turn:
+            received: tuple[Any, ...] = self._reader.recv()
+        return received
+
+
+def _send(writer: Connection, data: bytes, times: int) -> None:
+    with suppress(OSError), writer:  # the pool has ended
+        for _ in range(times):
+            writer.send_bytes(data)
 
 
 def submit(
@@ -104,19 +128,6 @@ class _ProcessPool:
 
     def close(self) -> None:
         self.executor.shutdown(wait=True, cancel_futures=True)
-
-
-def _drain_start_data() -> None:
-    """Read what the parent still writes to start this process, so that it does not block forever.
-
-    The parent holds both ends of the pipe and would not see this process end.
-    """
-    handle = re.search(r"pipe_handle=(\d+)", " ".join(sys.orig_argv))
-    if os.name != "posix" or handle is None:
-        return
-    pipe = int(handle[1])
-    while select.select([pipe], [], [], _QUIET_SECONDS)[0] and os.read(pipe, 1 << 20):
-        pass
 
 
 def pool_error(pool: ProcessPoolExecutor | None, otherwise: str) -> SgtbError:
@@ -202,12 +213,12 @@ def _interrupts_blocked() -> Iterator[None]:
         mask(signal.SIG_SETMASK, before)
 
 
-def _begin_work(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+def _begin_work(begin: Callable[..., None] | None, initial: _Arguments) -> None:
     """Ignore interrupts on systems without signal masks, and end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if begin is not None:
-        begin(*arguments)
+        begin(*initial.receive())
 
 
 def _end_with_parent() -> None:

@@ -62,7 +62,11 @@ def _local(workers: int, distributed: Any) -> Iterator["Client"]:
     settings = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.worker.daemon": False,  # workers may start processes
-        "distributed.worker.profile.enabled": False,  # it interrupts them every 10 ms
+        # What interrupts workers every 1, 10, 20 and 500 ms costs a tenth of their time.
+        "distributed.admin.system-monitor.gil.enabled": False,
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "1s",
+        "distributed.admin.system-monitor.interval": "5s",
     }
     with (
         dask.config.set(settings),

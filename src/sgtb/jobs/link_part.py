@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgtb.core.errors import SgtbError
+from sgtb.core.files import lock
 from sgtb.jobs.isolation import without_killers
 from sgtb.jobs.job_folder import sha256
 from sgtb.jobs.job_inputs import Item, Part, items_of, table_items
@@ -28,43 +29,50 @@ def link_part(
 
     source    path or URL of its input, or its bytes
     isolated  whether to look for documents that kill their process first; also done where a
-              process of this host began the part and did not end it
+              process of this host died with the part
     """
+    # malloc keeps buffers for the next part; Arrow's allocator returns them and takes them anew.
+    pa.set_memory_pool(pa.system_memory_pool())
     try:
         linker = worker_linker(spec)
         if linker is None:
             return {"missing": "linker"}
         own = Part(**part)
         items = list(items_of(own, source, linker.settings.max_characters))
-        with _marked(spec, part) as begun_before:
-            if isolated or begun_before:
+        with _marked(spec, part) as died:
+            if isolated or died:
                 items = without_killers(spec, items)
-            documents, rejected = _split(linker, items, own.input)
+            found = _tabulated(linker, items, own.input)
     except FileNotFoundError:
         return {"missing": "input"}
     except (SgtbError, OSError) as error:
         return {"error": f"{type(error).__name__}: {error}"}
-    table = link_table(documents)
     record = {
-        "rows": table.num_rows,
-        "documents": len(documents),
-        "links": sum(len(document.columns.starts) for document in documents),
-        "rejected": [list(one) for one in rejected],
+        "rows": found.table.num_rows,
+        "documents": found.documents,
+        "links": found.table.num_rows - found.table["start"].null_count,
+        "rejected": [list(one) for one in found.rejected],
     }
-    return {"data": to_parquet(table), "record": record}
+    return {"data": to_parquet(found.table), "record": record}
 
 
 @contextmanager
 def _marked(spec: LinkerSpec, part: Mapping[str, Any]) -> Iterator[bool]:
-    """Mark a part as begun on this host while it is linked; yield whether it was before."""
+    """Mark a part as begun on this host while it is linked; yield whether a process died with it.
+
+    The process that links it holds a lock on the mark: another one may link the same documents.
+    """
     digest = sha256(json.dumps([digests(spec), part], sort_keys=True).encode())[:32]
     marker = cache_folder(spec).with_name(f"begun-{digest}")
-    begun = marker.exists()
-    marker.touch()
+    begun, first = marker.exists(), False
     try:
-        yield begun
+        with open(marker, "ab") as file:
+            first = lock(file.fileno())
+            yield begun and first
     finally:  # not reached by a process that dies
-        marker.unlink(missing_ok=True)
+        if first:
+            with suppress(PermissionError):  # on Windows, while another process has it open
+                marker.unlink(missing_ok=True)
 
 
 def link_items(
@@ -76,17 +84,28 @@ def link_items(
         yield from zip(batch, _linked(linker, batch), strict=True)
 
 
-def _split(
-    linker: Linker, items: Iterable[Item], name: str
-) -> tuple[list[LinkedDocument], list[Rejection]]:
-    linked: list[LinkedDocument] = []
-    rejected: list[Rejection] = []
-    for item, result in link_items(linker, items):
-        if isinstance(result, LinkedDocument):
-            linked.append(result)
-        else:
-            rejected.append(Rejection(item.id, name, item.row, result))
-    return linked, rejected
+class _Tabulated(NamedTuple):
+    """The links of documents as a table, how many documents these are, and the other documents."""
+
+    table: Any
+    documents: int
+    rejected: list[Rejection]
+
+
+def _tabulated(linker: Linker, items: Iterable[Item], name: str) -> _Tabulated:
+    """Link documents; keep their links as columns, which take a tenth of the objects' memory."""
+    tables, documents, rejected = [link_table(())], 0, list[Rejection]()
+    results = link_items(linker, items)
+    while batch := list(islice(results, BATCH)):
+        linked = [result for _, result in batch if isinstance(result, LinkedDocument)]
+        tables.append(link_table(linked))
+        documents += len(linked)
+        rejected += [
+            Rejection(item.id, name, item.row, result)
+            for item, result in batch
+            if isinstance(result, str)
+        ]
+    return _Tabulated(pa.concat_tables(tables).combine_chunks(), documents, rejected)
 
 
 def link_frame(spec: LinkerSpec, frame: Any) -> Any:
@@ -101,10 +120,8 @@ def link_frame(spec: LinkerSpec, frame: Any) -> Any:
     if linker is None:
         raise SgtbError("this worker does not have the files of the linker")
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    documents, rejected = _split(linker, table_items(table, "row", 1), "")
-    found = link_table(documents).append_column(
-        "rejected", pa.nulls(sum(max(len(d.columns.starts), 1) for d in documents), pa.string())
-    )
+    links, _, rejected = _tabulated(linker, table_items(table, "row", 1), "")
+    found = links.append_column("rejected", pa.nulls(links.num_rows, pa.string()))
     nothing = {field.name: pa.nulls(len(rejected), field.type) for field in LINKS}
     nothing["document"] = pa.array([one.document for one in rejected], pa.string())
     nothing["rejected"] = pa.array([one.reason for one in rejected], pa.string())

@@ -585,6 +585,21 @@ void multiply_sparse(Longs indptr, Ints indices, Floats data, Array<const T, 2> 
     }
 }
 
+// Add weighted rows of a matrix to the rows of `out` that are their groups, in order.
+void sum_weighted_rows(Array<const float, 2> matrix, Longs rows, Doubles weights, Longs groups,
+                       Array<double, 2> out) {
+    SGTB_CHECK_LENGTHS(rows.size(), weights, groups);
+    check_range(rows, 0, matrix.shape(0), "rows");
+    check_range(groups, 0, out.shape(0), "groups");
+    check_equal(out.shape(1), matrix.shape(1), "out");
+    const int64_t width = matrix.shape(1);
+    for (int64_t i = 0; i < rows.size(); ++i) {
+        const float* const from = matrix.row(rows[i]).data();
+        double* __restrict to = out.row(groups[i]).data();
+        for (int64_t k = 0; k < width; ++k) to[k] += weights[i] * from[k];
+    }
+}
+
 }  // namespace
 
 void bind_coherence(nb::module_& module) {
@@ -595,6 +610,7 @@ void bind_coherence(nb::module_& module) {
     SGTB_BIND(find_rows, number, offsets, linked, row, degree);
     SGTB_BIND(join_links, link_offsets, row, degree, columns, offsets);
     SGTB_BIND_AS("multiply_sparse_f4", multiply_sparse<float>, indptr, indices, data, dense, out);
+    SGTB_BIND(sum_weighted_rows, matrix, rows, weights, groups, out);
     SGTB_BIND_AS("multiply_sparse_f8", multiply_sparse<double>, indptr, indices, data, dense, out);
 }
 

@@ -24,7 +24,7 @@ STOP_WORDS = frozenset(
 """Words without topical content."""
 
 
-def _normal_words(text: str) -> tuple[str, ...]:
+def normal_words(text: str) -> tuple[str, ...]:
     """Return the words of a text: no case, no diacritics, no punctuation, no possessive.
 
     Full stops and apostrophes do not separate words: "U.S." is one word.
@@ -37,10 +37,6 @@ def _normal_words(text: str) -> tuple[str, ...]:
     plain = unicodedata.normalize("NFKD", _POSSESSIVE.sub("", text))
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     return tuple(_WORD.findall(plain.translate(_SILENT).lower()))
-
-
-normal_words: Callable[[str], tuple[str, ...]]
-normal_words = ByteCache("normal words", 4 << 20, _normal_words).__getitem__
 
 
 def _normal_phrase(text: str) -> str:
@@ -57,7 +53,7 @@ def has_digit(text: str) -> bool:
     return bool(_DIGIT.search(text)) if text.isascii() else any(map(str.isdigit, text))
 
 
-def _normal_name(text: str) -> str:
+def normal_name(text: str) -> str:
     """Return the normal form of a name: its words with single spaces.
 
     A knowledge base counts and looks up names in this form, in any script: without case,
@@ -66,7 +62,7 @@ def _normal_name(text: str) -> str:
     sequence of words.
     """
     form: str | None = name_table().normal(text)
-    return _any_name(text) if form is None else form
+    return _any_names[text] if form is None else form
 
 
 def _any_name(text: str) -> str:
@@ -77,11 +73,10 @@ def _any_name(text: str) -> str:
     shown = unicodedata.normalize("NFKC", text).casefold()
     kept = " ".join("".join(c for c in shown if c.isprintable()).split())
     # Case folding can turn a Greek mark into a letter; then there are words after all.
-    return kept if kept == text else _normal_name(kept)
+    return kept if kept == text else normal_name(kept)
 
 
-normal_name: Callable[[str], str]
-normal_name = ByteCache("normal names", 2 << 20, _normal_name).__getitem__
+_any_names = ByteCache("normal names", 2 << 20, _any_name)
 
 
 def normal_lines(text: str) -> str:

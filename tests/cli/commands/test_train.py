@@ -271,6 +271,7 @@ def test_links_of_a_dump_in_one_go(tmp_path):
     origin = LinkerModel.load(model).origin
     assert origin["trained on"] == ["links of wiki.xml"]
     assert origin["hold out"] == {"share": 0.5, "turn": 0.0}
+    assert origin["mention detection"]["chosen"] == "rules"
     with KnowledgeBase.open(kb) as opened:
         assert opened.state.origin["hold_out"] == {"share": 0.5, "turn": 0.0}
     again = run(

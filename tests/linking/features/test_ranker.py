@@ -10,7 +10,7 @@ import pytest
 
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities import entity_facts as facts_module
-from sgtb.linking.entities.entity_facts import EntityFacts, split_title
+from sgtb.linking.entities.entity_facts import EntityFacts, Title
 from sgtb.linking.features.contexts import Clues, Contexts
 from sgtb.linking.features.ranker import (
     BINS,
@@ -214,7 +214,7 @@ def naive_kinds(candidates, contexts, entities, title_equal, rest_words):
     for m, name in enumerate(contexts.names):
         for c in range(offsets[m], offsets[m + 1]):
             e = candidates.entity[c]
-            kinds = sorted(facts_module._kinds(*split_title(entities.titles[e])))
+            kinds = sorted(facts_module._kinds(Title.of(entities.titles[e])))
             own = [f"kind:{kind}" for kind in kinds if kind not in name.split()] or ["no kind"]
             marks = [
                 hashed_clue(f"type:{entities.types[e]}"),

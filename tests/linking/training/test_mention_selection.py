@@ -9,8 +9,8 @@ from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.mentions.mention_settings import MentionSettings
-from sgtb.linking.training.linker_training import train_linker
-from sgtb.linking.training.mention_selection import MentionCounts, choose_mentions
+from sgtb.linking.training.linker_training import prepare, train_linker
+from sgtb.linking.training.mention_selection import RULES, MentionCounts, choose_mentions
 from tests.helpers.trained_linkers import QUICK
 
 
@@ -73,6 +73,8 @@ def test_a_clearly_better_tagger_is_stored_and_used(tmp_path, starter_kb, lower_
 
     assert right(LinkerSettings()) > 0.5
     assert right(LinkerSettings(mentions=MentionSettings(learned=False))) < 0.1
+    partly = prepare(starter_kb, train, dev, replace(QUICK, bits=14, all_names=False))
+    assert partly.mentions == RULES
 
 
 def test_unknown_mentions_are_learned_from_too(starter_kb):

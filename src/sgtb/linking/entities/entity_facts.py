@@ -31,7 +31,7 @@ from sgtb.linking.entities.background import (
 )
 from sgtb.linking.entities.entity_source import EntitySource, TableSource
 from sgtb.native import find_rows, join_links
-from sgtb.text.normalization import STOP_WORDS, has_digit, normal_phrase, normal_words
+from sgtb.text.normalization import STOP_WORDS, has_digit, normal_words
 
 # Neighbours: links among some entities, in either direction.
 
@@ -117,14 +117,13 @@ class EntityFacts:
     ) -> "EntityFacts":
         """Describe some entities of a source, by ascending number."""
         lexicon, rows = background.lexicon, source.rows(numbers)
-        titles = rows.titles.strings()
-        split = [split_title(title) for title in titles]
-        brackets = [inside for _, inside in split]
-        kinds = [_kinds(*parts) for parts in split]
+        titles = [*map(Title.of, rows.titles.strings())]
+        brackets = [title.brackets for title in titles]
+        kinds = [*map(_kinds, titles)]
         title_words = bag_matrix(lexicon, bags(lexicon, rows.titles))
         bracket_words = bag_matrix(lexicon, bags(lexicon, Texts.of(brackets)))
         kind_words = bag_matrix(lexicon, bags(lexicon, _phrases(kinds), in_normal_form=True))
-        fingerprints = name_fingerprints([normal_phrase(name) for name, _ in split])
+        fingerprints = name_fingerprints([" ".join(title.words) for title in titles])
         clues = Ragged.of(([*map(kind_clue, own)] for own in kinds), np.uint32)
         described = descriptions(rows, source, lexicon)
         worded = title_words.with_values(lexicon.rarity[title_words.indices])
@@ -134,12 +133,12 @@ class EntityFacts:
         return cls(
             numbers.astype(np.int32), rows.in_links,
             np.fromiter(map(type_clue, rows.types), np.uint32, len(rows.types)),
-            _shape(titles, brackets),
+            _shape(titles),
             np.array([*map(_type_flags, rows.types)], np.float32).reshape(-1, len(_TYPES)),
             np.log1p(rows.in_links).astype(np.float32),
             np.log1p(rows.out_links).astype(np.float32),
             popularity.astype(np.float32), np.log1p(rows.degree).astype(np.float32),
-            fingerprints, _whole_titles(fingerprints, titles, brackets),
+            fingerprints, _whole_titles(fingerprints, titles),
             title_words,
             clues,
             Ragged(clues.indptr, string_numbers(Texts.of([*chain.from_iterable(kinds)]))),
@@ -181,29 +180,51 @@ def split_title(title: str) -> tuple[str, str]:
     return (title[: found.start()], found[1]) if found else (title, "")
 
 
-def _kinds(name: str, brackets: str) -> Sequence[str]:
+class Title(NamedTuple):
+    """A title in its parts.
+
+    words      of the name, in normal form
+    all_words  of the whole title
+    has_digit  whether the whole title has one
+    """
+
+    text: str
+    name: str
+    brackets: str
+    words: tuple[str, ...]
+    all_words: tuple[str, ...]
+    has_digit: bool
+
+    @classmethod
+    def of(cls, text: str) -> "Title":
+        """Split a title and its words."""
+        name, brackets = split_title(text)
+        words = normal_words(text)
+        own = words if name == text else normal_words(name)
+        return cls(text, name, brackets, own, words, has_digit(text))
+
+
+def _kinds(title: Title) -> Sequence[str]:
     """Return the kind words of a title, by alphabet."""
-    kinds = _CLUB_WORDS.intersection(normal_words(name))
+    name, kinds = title.name, _CLUB_WORDS.intersection(title.words)
     if not name.istitle():  # no word begins with a small letter in a title in title case
         kinds = kinds.union(*(normal_words(part) for part in name.split()[1:] if part[0].islower()))
-    if brackets:
-        kinds = kinds.union(normal_words(brackets))
+    if title.brackets:
+        kinds = kinds.union(normal_words(title.brackets))
     if kinds:
         kinds -= STOP_WORDS
     if "," in name:
         kinds |= {_PLACE}
-    if has_digit(name) and _YEAR.search(name):
+    if title.has_digit and _YEAR.search(name):
         kinds |= {_EDITION}
     return sorted(kinds)
 
 
-def _whole_titles(
-    fingerprints: NameFingerprints, titles: Sequence[str], brackets: Sequence[str]
-) -> Words:
+def _whole_titles(fingerprints: NameFingerprints, titles: Sequence[Title]) -> Words:
     """Return the fingerprints of whole titles."""
     whole = fingerprints.whole.copy()
-    rows = [row for row, inside in enumerate(brackets) if inside]
-    whole[rows] = string_numbers(Texts.of([normal_phrase(titles[row]) for row in rows]))
+    rows = [row for row, title in enumerate(titles) if title.brackets]
+    whole[rows] = string_numbers(Texts.of([" ".join(titles[row].all_words) for row in rows]))
     return whole
 
 
@@ -218,11 +239,11 @@ def _worded(bag: SparseMatrix, lexicon: Lexicon) -> Floats:
     return unit(bag.times(lexicon.vectors))
 
 
-def _shape(titles: Sequence[str], brackets: Sequence[str]) -> Floats:
+def _shape(titles: Sequence[Title]) -> Floats:
     return np.array(
         [
-            (bool(inside), "," in title, has_digit(title), len(normal_words(title)))
-            for title, inside in zip(titles, brackets, strict=True)
+            (bool(one.brackets), "," in one.text, one.has_digit, len(one.all_words))
+            for one in titles
         ],
         np.float32,
     ).reshape(-1, 4)

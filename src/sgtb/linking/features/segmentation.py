@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Bools, Doubles, Longs
+from sgtb.core.ragged import sliced
 from sgtb.core.records import Document
-from sgtb.core.sparse_matrix import group_of, share, unit
+from sgtb.core.sparse_matrix import group_of, group_rows, share, spread, unit
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts
@@ -137,11 +138,13 @@ def _breaks(
 
 def _lowest(document: Document, begins: Longs, cohesion: Doubles) -> list[int]:
     """Choose the sentences that begin a segment, lowest cohesion first."""
+    empty = _after_empty_line(document, begins)
+    limit = np.where(empty, PARAGRAPH_LIMIT, LIMIT)
+    if not (cohesion < limit).any():
+        return []
     mentions, n = document.mentions, len(document.tokens)
     starts = np.array([mention.first for mention in mentions])
     inside = {t for mention in mentions for t in range(mention.first + 1, mention.stop)}
-    empty = _after_empty_line(document, begins)
-    limit = np.where(empty, PARAGRAPH_LIMIT, LIMIT)
     is_paragraph = {0: True, n: True, **dict(zip(begins.tolist(), empty.tolist(), strict=True))}
     chosen = [0, n]
     for i in np.argsort(cohesion - limit, kind="stable").tolist():
@@ -221,9 +224,8 @@ def _words(
     token = group_of(tokens.word_offsets)
     sentence = np.searchsorted(sentences.first, token, "right") - 1
     own = weight[known.place]
-    topics = unit(background.word_topics(known.number)) * weight[:, None]
-    summed = np.zeros((n, topics.shape[1]))
-    np.add.at(summed, sentence, topics[known.place])
+    topics = unit(background.word_topics(known.number))
+    summed = group_rows(topics, known.place, own, sentence, n)
 
     order = np.lexsort((token, known.place, sentences.document[sentence]))
     order = order[own[order] > 0]
@@ -250,14 +252,16 @@ def _entities(
     first: Longs,
 ) -> Doubles:
     """Return the topics of the candidates in each sentence: f8[S, W]."""
-    summed = np.zeros((n, facts.topic_vector.shape[1]))
-    offsets = candidates.candidate_offsets
-    for i, d in enumerate(chosen):
-        a, b = candidates.mention_offsets[d : d + 2]
-        rows = slice(offsets[a], offsets[b])
-        entity, own = candidates.entity[rows], offsets[a : b + 1] - offsets[a]
-        prior = share(facts.in_links[entity] + 1.0, own)
-        start = np.array([mention.first for mention in candidates.mentions[a:b]], np.int64)
-        sentence = np.searchsorted(first, start + tokens.token_offsets[i], "right") - 1
-        np.add.at(summed, sentence[group_of(own)], facts.topic_vector[entity] * prior[:, None])
-    return summed
+    documents = np.array(chosen, np.int64)
+    begins = candidates.mention_offsets.astype(np.int64)
+    offsets = candidates.candidate_offsets.astype(np.int64)
+    own = sliced(np.arange(len(offsets) - 1), begins[documents], begins[documents + 1])
+    start = np.array([candidates.mentions[m].first for m in own.data.tolist()], np.int64)
+    start += spread(tokens.token_offsets[:-1], own.indptr)
+    sentence = np.searchsorted(first, start, "right") - 1
+    rows = sliced(np.arange(offsets[-1]), offsets[own.data], offsets[own.data + 1])
+    prior = share(facts.in_links[candidates.entity] + 1.0, offsets)
+    return group_rows(
+        facts.topic_vector, candidates.entity[rows.data], prior[rows.data],
+        spread(sentence, rows.indptr), n,
+    )  # fmt: skip

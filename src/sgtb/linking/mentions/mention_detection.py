@@ -189,16 +189,15 @@ class NameFinder:
         if not new:
             return [known[name] for name in names]
         heads = self.kb.name_heads(new)
-        counts = zip(new, *(column.tolist() for column in heads), strict=True)
-        read = {name: self._usable(name, *head) for name, *head in counts}
+        read: dict[str, float | None] = dict.fromkeys(new)  # most are unknown
+        (found,) = heads.known.nonzero()
+        counts = (column[found].tolist() for column in (heads.linked, heads.pages, heads.variant))
+        for i, *head in zip(found.tolist(), *counts, strict=True):
+            read[new[i]] = self._usable(new[i], *head)
         known.keep(read.items())
         return [read[name] if name in read else known[name] for name in names]
 
-    def _usable(
-        self, name: str, known: bool, linked: int, pages: int, variant: bool
-    ) -> float | None:
-        if not known:
-            return None
+    def _usable(self, name: str, linked: int, pages: int, variant: bool) -> float | None:
         normal = normal_name(name)
         if len(normal) < self.settings.min_characters or _is_number(normal):
             return None

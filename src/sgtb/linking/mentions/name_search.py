@@ -125,17 +125,20 @@ class NameSearch:
         return [self.text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def small_ranges(self) -> Ranges:
-        """Return the ranges of one to three lower-case words that are no function words."""
-        starts, ends, n = self.tokens.starts, self.tokens.ends, len(self.shapes)
-        plain = [shape & w.PLAIN and shape & w.WORD for shape in self.shapes]
+        """Return the ranges of one to three lower-case words that are no function words.
+
+        Words are separated by one character.
+        """
+        starts = np.frombuffer(self.tokens.starts, np.int64)
+        ends = np.frombuffer(self.tokens.ends, np.int64)
+        plain = self._page.shapes & w.PLAIN > 0
+        joined = np.append(plain[:-1] & plain[1:] & (starts[1:] == ends[:-1] + 1), False)
         found: Ranges = []
-        for i in range(n):
-            last = i
-            while last < min(i + _SMALL_WORDS, n) and plain[last]:
-                found.append((i, last))
-                last += 1
-                if last < n and starts[last] != ends[last - 1] + 1:
-                    break
+        first = last = np.flatnonzero(plain)
+        for _ in range(_SMALL_WORDS):
+            found += zip(first.tolist(), last.tolist(), strict=True)
+            longer = joined[last]
+            first, last = first[longer], last[longer] + 1
         return found
 
     def texts_of(self, ranges: Ranges) -> list[str]:

@@ -38,7 +38,7 @@ from sgtb.linking.training.calibrator import NOTHING_SEEN, Calibrated, calibrate
 from sgtb.linking.training.finder_selection import trained_finder
 from sgtb.linking.training.gold import unknown_as_nil
 from sgtb.linking.training.hidden_gold import HiddenGold, hide_gold
-from sgtb.linking.training.mention_selection import MentionChoice, choose_mentions
+from sgtb.linking.training.mention_selection import RULES, MentionChoice, choose_mentions
 from sgtb.linking.training.nil_selection import (
     NilSetting,
     check_nil_settings,
@@ -75,6 +75,8 @@ class LinkerTraining:
     hidden        share of the gold entities of a document that are hidden from it, to learn NIL
                   from: in the other renderings, or in the documents if there are none; not used if
                   NIL is never the answer
+    all_names     whether the documents annotate all names; otherwise, as with the links of pages,
+                  mentions are detected by rules: a tagger would learn to leave names out
     """
 
     plan: SearchPlan = field(default_factory=lambda: SearchPlan("bsg"))
@@ -94,6 +96,7 @@ class LinkerTraining:
     nil_loss: float = 0.015
     nil_precision: float | None = None
     hidden: float = 0.1
+    all_names: bool = True
 
     def __post_init__(self) -> None:
         check_nil_settings(self.nil, self.nil_precision)
@@ -286,7 +289,9 @@ def prepare(
         computed = featurizer.features(pipeline.table(laid), reuse=True)
         held = Featured(laid, computed, dev, own.whole[laid.source], len(laid.source))
     progress("mentions", 0, 1)
-    mentions = choose_mentions(kb, train, dev, settings.bits, settings.seed)
+    mentions = RULES
+    if settings.all_names:
+        mentions = choose_mentions(kb, train, dev, settings.bits, settings.seed)
     progress("mentions", 1, 1)
     n_own = int(np.searchsorted(layout.source, parts.n_own))
     featured = Featured(layout, features, train, source, n_own)

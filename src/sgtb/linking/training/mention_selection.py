@@ -28,6 +28,10 @@ class MentionChoice:
     measured: dict[str, Any] | None = None
 
 
+RULES = MentionChoice(None, {"chosen": "rules", "reason": "incomplete annotation"})
+"""The choice for documents that annotate only a part of the names."""
+
+
 def choose_mentions(
     kb: KnowledgeBase,
     train: Sequence[Document],
@@ -45,7 +49,7 @@ def choose_mentions(
         return MentionChoice()
     rules = NameFinder(kb)
     if _completeness(rules, train) < COMPLETE:
-        return MentionChoice(None, {"chosen": "rules", "reason": "incomplete annotation"})
+        return RULES
     clues = [rules.clues(rules.apply_rules(d.text, d.tokens, d.sentences)) for d in train]
     tags = [gold_tags(len(d.tokens), d.mentions) for d in train]
     tagger = MentionTagger.train(
