@@ -3,6 +3,7 @@
     python -m benchmarks.serve                         a table
     python -m benchmarks.serve --json FILE             also one JSON object
     python -m benchmarks.serve --quick                 a few seconds of each
+    python -m benchmarks.serve --seconds 60            60 seconds of each
     python -m benchmarks.serve --slow 500              regular clients alone, and beside slow ones
     python -m benchmarks.serve --model FILE --kb DIR   a linker of one's own in the place of that
                                                        for PPRforNED
@@ -22,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -323,10 +324,12 @@ def main(
     slow: Annotated[
         int, typer.Option(help="Only measure clients beside so many slow ones, of five kinds.")
     ] = 0,
+    seconds: Annotated[float | None, typer.Option(help="Seconds of asking.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
     """Measure the service."""
     extent = QUICK if quick else FULL
+    extent = extent if seconds is None else replace(extent, seconds=seconds)
     if slow:
         print(json.dumps(beside_slow(extent, slow, _GOOD), indent=2))
         return

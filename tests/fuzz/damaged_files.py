@@ -18,19 +18,25 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from experiments.starter_data import read_starter
 from sgtb.boosting import Problems, SearchPlan, StructuredGradientBoosting
 from sgtb.core.errors import SgtbError
 from sgtb.formats.error_handler import ErrorList
 from sgtb.formats.registry import read_documents, write_documents
+from sgtb.jobs.job_inputs import cut, items_of
+from sgtb.jobs.link_job import LinkJob
+from sgtb.jobs.worker_linker import linker_spec
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.layout import COLUMNS
 from sgtb.linking.linker import Linker
@@ -86,6 +92,7 @@ def targets(folder: Path) -> Iterator[Target]:
     yield from _knowledge_bases(folder)
     if not SANITIZED:  # spaCy is not
         yield from _corpora(folder)
+    yield from _jobs(folder)
     model = folder / "linker.model"
     kb = KnowledgeBase.open(KB)
     model.write_bytes(MODEL.read_bytes())
@@ -176,6 +183,49 @@ def _corpora(folder: Path) -> Iterator[Target]:
         )  # fmt: skip
 
 
+def _jobs(folder: Path) -> Iterator[Target]:
+    given = folder / "in.parquet"
+    texts = [document.text for document in read_starter()["dev"][:12]]
+    mentions = [[{"start": 0, "end": 4}] if i % 2 else None for i in range(len(texts))]
+    ids = [str(i) for i in range(len(texts))]
+    table = pa.table({"id": ids, "text": texts, "mentions": mentions})
+    pq.write_table(table, given, row_group_size=4, compression="snappy")
+    yield Target("parquet", 0.1, [given], lambda: list(_items(given)))
+    job, inputs = folder / "job", [str(given)]
+
+    def run_job() -> None:
+        LinkJob.begin(job, inputs, linker_spec(), 1_000).run(_InThisProcess())
+
+    run_job()
+    yield Target("job", 0.02, [given, *sorted(job.iterdir())], run_job)
+
+
+def _items(path: Path) -> Iterator[object]:
+    for part in cut([str(path)], 1_000):
+        yield from items_of(part, str(path), 100_000)
+
+
+class _InThisProcess:
+    """Engine of a job without workers, whose memory could not be limited."""
+
+    def slots(self) -> int:
+        return 1
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments))
+        return future
+
+    def wait(self, futures: Collection["Future[Any]"]) -> list["Future[Any]"]:
+        return list(futures)
+
+    def result(self, future: "Future[Any]") -> Any:
+        return future.result()
+
+    def send_linker(self, spec: dict[str, Any]) -> None:
+        pass
+
+
 def _closing(linker: Linker) -> Linker:
     gc.collect()  # those of earlier cases
     return linker
@@ -187,6 +237,7 @@ def _closing(linker: Linker) -> Linker:
 def run(target: Target, cases: range, seed: int) -> Counter[str]:
     """Run cases in children; return the outcomes. A child that dies is a finding."""
     outcomes: Counter[str] = Counter()
+    whole = {path: path.read_bytes() for path in target.files}
     first = cases.start
     while first < cases.stop:
         read, write = os.pipe()
@@ -194,7 +245,7 @@ def run(target: Target, cases: range, seed: int) -> Counter[str]:
         if child == 0:
             os.close(read)
             with open(write, "w", buffering=1) as pipe:
-                _cases(target, range(first, cases.stop), seed, pipe)
+                _cases(target, whole, range(first, cases.stop), seed, pipe)
             os._exit(0)
         os.close(write)
         with open(read) as pipe:
@@ -210,12 +261,13 @@ def run(target: Target, cases: range, seed: int) -> Counter[str]:
             print(f"{target.name}, case {first}: the process ended with {code}", flush=True)
             outcomes["wrong"] += 1
             first += 1
+            for path, data in whole.items():  # which it did not restore
+                path.write_bytes(data)
     return outcomes
 
 
-def _cases(target: Target, cases: range, seed: int, pipe: Any) -> None:
+def _cases(target: Target, whole: dict[Path, bytes], cases: range, seed: int, pipe: Any) -> None:
     warnings.simplefilter("ignore")
-    whole = {path: path.read_bytes() for path in target.files}
     target.use()  # what is imported on the way is not theirs
     for case in cases:
         rng = np.random.default_rng((seed, case))

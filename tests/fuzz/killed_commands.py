@@ -142,7 +142,9 @@ def names(folder: Path) -> set[str]:
 
 
 def kill_at_moments(command: Command, folder: Path, moments: int, random: Random) -> Counter[str]:
-    """Kill a command at random moments; assert that all is whole. Return the outcomes."""
+    """Kill a command at random moments, one in each of equal parts of its time; assert that all is
+    whole. Return the outcomes.
+    """
     outcomes: Counter[str] = Counter()
     saved = folder.with_name(f"{folder.name}-saved")
     shutil.copytree(folder, saved)
@@ -152,11 +154,11 @@ def kill_at_moments(command: Command, folder: Path, moments: int, random: Random
     seconds = time.monotonic() - begin
     assert code == 0, f"{command.name} ended with {code}"
     after, expected = command.state(folder / command.output), names(folder)
-    for _ in range(moments):
+    for moment in range(moments):
         shutil.rmtree(folder)
         shutil.copytree(saved, folder)
         child = start(folder, command.arguments)
-        time.sleep(seconds * random.random())
+        time.sleep(seconds * (moment + random.random()) / moments)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         found = command.state(folder / command.output)

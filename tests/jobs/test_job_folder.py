@@ -40,6 +40,18 @@ def test_damaged_sidecars_make_parts_invalid(tmp_path, sidecar):
     assert folder.record(0) is None
 
 
+def test_a_changed_count_makes_a_part_invalid(tmp_path):
+    folder = begun(tmp_path / "job")
+    folder.write_part(0, b"data", {"rows": 3, "rejected": [["a", "in", 1, "why"]]})
+    sidecar = tmp_path / "job" / "part-00000.json"
+    for change in ((b"3", b"4"), (b'"rejected"', b'"rejecte"'), (b'"why"', b"[]")):
+        whole = sidecar.read_bytes()
+        sidecar.write_bytes(whole.replace(*change, 1))
+        assert folder.record(0) is None
+        sidecar.write_bytes(whole)
+    assert folder.record(0) is not None
+
+
 def test_the_same_manifest_continues_a_job(tmp_path):
     begun(tmp_path / "job").write_part(1, b"data", {})
     assert begun(tmp_path / "job").record(1) is not None

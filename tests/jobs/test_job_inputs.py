@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sgtb.core.errors import JobError
 from sgtb.jobs.job_inputs import cut, items_of, read_part
 from sgtb.linking.links import Request, Span
+from tests.helpers.kb_processes import forked
 
 LIMIT = 5_000_000
 
@@ -145,6 +146,36 @@ def test_unreadable_inputs_are_refused(tmp_path, data, message):
     with pytest.raises(JobError, match=message) as error:
         list(cut([str(path)]))
     assert str(path) in str(error.value)
+
+
+def test_damaged_pages_are_refused(tmp_path, table):
+    path = tmp_path / "in.parquet"
+    pq.write_table(table, path, compression="snappy")
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[:4] + bytes(footer - 4) + data[footer:])
+    with pytest.raises(JobError, match="damaged Parquet: ") as error:
+        list(items(path, 10**9))
+    assert "\n" not in str(error.value)
+
+
+def test_no_byte_of_a_footer_ends_the_process(tmp_path, table):
+    path = tmp_path / "in.parquet"
+    pq.write_table(table.slice(0, 3), path)
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+
+    def refused() -> int:
+        count = 0
+        for at in range(footer, len(data)):
+            path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+            try:
+                list(cut([str(path)]))
+            except JobError:
+                count += 1
+        return count
+
+    assert forked(refused) > 0
 
 
 def test_folders_and_tables_without_text_are_refused(tmp_path):

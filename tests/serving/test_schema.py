@@ -1,5 +1,6 @@
 """The OpenAPI document: what it allows is answered as it says, and what it forbids is refused."""
 
+import json
 import os
 from typing import Any
 
@@ -45,3 +46,9 @@ def test_the_document_names_every_route_of_the_api():
         "GET /api/candidates", "GET /api/entity/{id}", "GET /api/kb", "GET /healthz",
         "GET /metrics", "GET /readyz", "POST /api/link", "POST /api/link/batch",
     ]  # fmt: skip
+
+
+def test_all_limits_have_names_of_json_schema():
+    text = json.dumps(schema.raw_schema)
+    assert '"maximum": 64' in text
+    assert not any(f'"{name}": ' in text for name in ("le", "ge", "lt", "gt"))

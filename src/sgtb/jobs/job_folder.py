@@ -3,7 +3,7 @@
 JOB/
   manifest.json        what the job is: its parts with hashes, and digests of all that decides
   part-NNNNN.parquet   the output of a part
-  part-NNNNN.json      its sidecar: rows, hash and counts, written after the data
+  part-NNNNN.json      its sidecar: rows, hash, counts and its own hash, written after the data
   rejected.parquet     documents without output, with reasons
   _SUCCESS             counts; written last
 
@@ -52,17 +52,20 @@ class JobFolder:
         check_data  whether to compare the hash of the data
         """
         try:
-            record = json.loads(self._sidecar(part).read_bytes())
+            record = dict(json.loads(self._sidecar(part).read_bytes()))
+            if record.pop("check") != sha256(_json(record)):
+                return None
             if check_data and sha256(self.data_path(part).read_bytes()) != record["sha256"]:
                 return None
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+        except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
             return None
-        return dict(record)
+        return record
 
     def write_part(self, part: int, data: bytes, record: Mapping[str, Any]) -> None:
         """Write the output of a part, then its sidecar."""
         write_whole(self.data_path(part), data)
-        write_whole(self._sidecar(part), _json({**record, "sha256": sha256(data)}))
+        whole = {**record, "sha256": sha256(data)}
+        write_whole(self._sidecar(part), _json({**whole, "check": sha256(_json(whole))}))
 
     def finish(self, rejected: bytes, summary: Mapping[str, Any]) -> None:
         """Write the rejected documents, then the counts."""

@@ -10,7 +10,7 @@ import io
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
@@ -69,9 +69,11 @@ def cut(inputs: Sequence[str], part_bytes: int = PART_BYTES) -> Iterator[Part]:
     """Cut inputs into parts of about the same size."""
     for name in inputs:
         with open_input(name) as file:
-            kind = _kind(file, name)
-            file.seek(0)
-            yield from (_cut_rows if kind == "parquet" else _cut_lines)(name, file, part_bytes)
+            if _kind(file, name) == "parquet":
+                with _errors_of(name):
+                    yield from _cut_rows(name, file, part_bytes)
+            else:
+                yield from _cut_lines(name, file, part_bytes)
 
 
 def read_part(part: Part, place: str) -> bytes:
@@ -88,9 +90,9 @@ def items_of(part: Part, source: str | bytes, max_characters: int) -> Iterator[I
     source  path or URL of the input, or the bytes that `read_part` returned
     """
     if part.groups is not None:
-        yield from _row_items(
-            part, source if isinstance(source, bytes) else read_part(part, source)
-        )
+        data = source if isinstance(source, bytes) else read_part(part, source)
+        with _errors_of(part.input):
+            yield from _row_items(part, data)
     elif isinstance(source, bytes):
         yield from _line_items(part, io.BytesIO(source), max_characters)
     else:
@@ -209,14 +211,23 @@ def _item(request: Request, row: int) -> Item:
 # Parquet
 
 
-def _cut_rows(name: str, file: BinaryIO, part_bytes: int) -> Iterator[Part]:
+@contextmanager
+def _errors_of(name: str) -> Iterator[None]:
+    """Raise a JobError for what Arrow cannot read. Its errors may have several lines."""
     try:
-        metadata = pq.read_metadata(pa.BufferReader(_footer(file, name)))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise JobError(f"{name}: damaged Parquet: {error}") from None
+        yield
+    except JobError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        raise JobError(f"{name}: damaged Parquet: {' '.join(str(error).split())}") from None
+
+
+def _cut_rows(name: str, file: BinaryIO, part_bytes: int) -> Iterator[Part]:
+    metadata = pq.read_metadata(pa.BufferReader(_footer(file, name)))
     names = metadata.schema.to_arrow_schema().names
     if "text" not in names:
         raise JobError(f'{name}: no column "text"; it has {", ".join(names)}')
+    _check_columns(metadata)
     begin, row = 0, 1
     for group in range(metadata.num_row_groups):
         start, stop = _range(metadata, begin)[0], _range(metadata, group)[1]
@@ -286,6 +297,31 @@ class _Shifted(io.RawIOBase):
         buffer[: len(found)] = found
         self._at += len(found)
         return len(found)
+
+
+class _NotReadError(Exception):
+    pass
+
+
+class _Unread(_Shifted):
+    """A file of any size of which nothing but its footer is read."""
+
+    @property
+    def _end(self) -> int:
+        return 1 << 62
+
+    def readinto(self, buffer: Any) -> int:
+        raise _NotReadError
+
+
+def _check_columns(metadata: Any) -> None:
+    """Raise for damaged columns of a footer, with which `row_group(i).column(j)` aborts.
+
+    Arrow looks at all of them before it reads.
+    """
+    source = pa.PythonFile(_Unread(memoryview(b""), 0), mode="r")
+    with suppress(_NotReadError, StopIteration):
+        next(pq.ParquetFile(source, metadata=metadata, pre_buffer=True).iter_batches(1))
 
 
 def _row_items(part: Part, data: bytes) -> Iterator[Item]:

@@ -32,6 +32,7 @@ def _whole(value: Any) -> Any:
 
 Offset = Annotated[int, Field(strict=True, ge=0, le=2**53), BeforeValidator(_whole)]
 Count = Annotated[int, Field(strict=True, ge=1), BeforeValidator(_whole)]
+Width = Annotated[int, Field(strict=True, ge=1, le=_WIDEST_BEAM), BeforeValidator(_whole)]
 Id = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
@@ -96,10 +97,9 @@ class LinkBody(RequestBody):
               "the model"),
     ] = None  # fmt: skip
     beam_width: Annotated[
-        Count | None,
-        Field(le=_WIDEST_BEAM,
-              description="hypotheses kept by the search; null: as the model was trained with"),
-    ] = None  # fmt: skip
+        Width | None,
+        Field(description="hypotheses kept by the search; null: as the model was trained with"),
+    ] = None
     id: Annotated[str, Field(max_length=1_000, description="returned in the response")] = ""
 
     def query(self) -> tuple[Request, Options]:

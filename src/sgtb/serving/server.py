@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import logging
+import selectors
 import signal
 import socket
 import time
@@ -21,6 +22,8 @@ _BACKLOG = 1024
 _RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _LOG_SECONDS = 10.0
 """Least time between two messages about a lack of descriptors or memory."""
+_LAST_SECONDS = 0.5
+"""Time at shutdown for the requests of connections that were just accepted."""
 _GRACE = 5
 """Seconds beyond its limit that a request may take at shutdown."""
 log = logging.getLogger("sgtb.serving")
@@ -77,6 +80,21 @@ class _Server(uvicorn.Server):
         if hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
         self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept the connections that are established already, then finish all requests."""
+        with selectors.DefaultSelector() as established:
+            for listener in sockets or ():
+                established.register(listener, selectors.EVENT_READ)
+            for _ in range(_BACKLOG):  # clients may open new ones all the time
+                waiting = established.select(0)
+                await asyncio.sleep(0)  # one is accepted; the transport of the last one is made
+                if not waiting:
+                    break
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(_LAST_SECONDS)
+        await super().shutdown(sockets)
 
     def _reload(self) -> None:
         """Reload; signals that arrive meanwhile cause one further reload."""
