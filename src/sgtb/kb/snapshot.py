@@ -4,7 +4,9 @@ import ctypes
 import mmap
 import os
 import struct
+import sys
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -127,8 +129,9 @@ class SnapshotOwner:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_environment", None) is not None:
+    # Bound here: the names of modules are gone at the end of the interpreter.
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if getattr(self, "_environment", None) is not None and not is_finalizing():
             self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
