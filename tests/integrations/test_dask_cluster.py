@@ -1,6 +1,7 @@
 """Clusters: what `--cluster` may say, and what is refused."""
 
 import json
+import os
 
 import pytest
 
@@ -14,6 +15,14 @@ def test_a_local_cluster_has_the_workers_that_were_asked_for():
         client.wait_for_workers(1)
         assert list(client.nthreads().values()) == [1]
         assert client.submit(sum, [1, 2]).result() == 3
+
+
+def test_workers_do_not_return_memory_within_documents():
+    with connect("local:1") as client:
+        client.wait_for_workers(1)
+        for variables in client.run(lambda: dict(os.environ)).values():
+            assert "MALLOC_TRIM_THRESHOLD_" not in variables
+            assert variables["OMP_NUM_THREADS"] == "1"
 
 
 def test_specs_that_are_no_cluster_are_refused(tmp_path):
