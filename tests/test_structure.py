@@ -195,3 +195,12 @@ def test_no_literal_feature_columns():
     """Columns are found by name: a new feature must not move what others read."""
     wrong = [str(f) for f in FILES if _LITERAL_COLUMN.search(f.read_text())]
     assert wrong == []
+
+
+_OF_NUMPY = re.compile(r"\bnp\.(exp|expm1|log|log1p|log2|tanh|power)\(")
+
+
+def test_results_do_not_depend_on_the_instruction_set():
+    """Elementary functions of numpy do; those of `sgtb.core.sparse_matrix` do not."""
+    wrong = [module_of(file) for file in FILES if _OF_NUMPY.search(file.read_text())]
+    assert wrong == ["evaluation.reliability"], "only scores that are shown may use them"

@@ -19,7 +19,7 @@ from sgtb.serving.service_settings import ServeSettings
 ROOT = Path(sgtb.__file__).parent
 LACKING = {
     "SIGHUP", "SO_REUSEPORT", "pthread_sigmask", "fcntl", "posix_fallocate", "madvise",
-    "register_at_fork", "sched_getaffinity", "select", "resource", "geteuid",
+    "register_at_fork", "sched_getaffinity", "resource", "geteuid",
 }  # fmt: skip
 """Names that not every system has."""
 GUARDED = {

@@ -1,8 +1,12 @@
 """Sparse matrices against dense ones, and latent vectors against numpy's decomposition."""
 
+import math
+
 import numpy as np
 import pytest
 
+from sgtb import native
+from sgtb.core import sparse_matrix
 from sgtb.core.sparse_matrix import SparseMatrix, latent_directions, unit
 
 
@@ -116,3 +120,25 @@ def test_rows_get_length_one_and_zeros_stay():
     assert unit(np.zeros((2, 0))).shape == (2, 0)
     # Squares that float32 cannot hold.
     np.testing.assert_allclose(unit(np.array([[3e30, 4e30]], np.float32)), [[0.6, 0.8]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "log1p", "log2", "tanh"])
+def test_elementary_functions_are_those_of_the_c_library(name):
+    values = np.minimum(np.random.default_rng(0).lognormal(0, 3, (50, 40)), 700)
+    one = getattr(math, name)
+    expected = [[one(value) for value in row] for row in values.tolist()]
+    assert np.array_equal(getattr(sparse_matrix, name)(values), expected)
+    assert np.array_equal(getattr(sparse_matrix, name)(values.T), np.transpose(expected))
+
+
+def test_logarithms_in_single_precision_are_close():
+    values = np.random.default_rng(0).lognormal(0, 3, 1000).astype(np.float32)
+    found = sparse_matrix.log1p_float(values)
+    assert found.dtype == np.float32
+    assert np.allclose(found, np.log1p(values.astype(np.float64)), rtol=2e-7, atol=0)
+
+
+@pytest.mark.parametrize("kernel", ["exp_f8", "log_f8", "log1p_f8", "log2_f8", "tanh_f8"])
+def test_results_of_another_length_are_refused(kernel):
+    with pytest.raises(ValueError, match="out"):
+        getattr(native, kernel)(np.zeros(3), np.zeros(2))

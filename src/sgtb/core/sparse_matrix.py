@@ -1,5 +1,10 @@
-"""Sparse matrices in CSR form, their strongest latent directions, and rows of unit length."""
+"""Sparse matrices in CSR form, their strongest latent directions, and functions of arrays.
 
+The elementary functions have equal bits on all processors. Those of numpy differ where there is
+AVX-512, and so would trees that are grown on them.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -9,10 +14,16 @@ import numpy.typing as npt
 from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
 from sgtb.native import (
     count_above,
+    exp_f8,
+    log1p_f4,
+    log1p_f8,
+    log2_f8,
+    log_f8,
     multiply_sparse_f4,
     multiply_sparse_f8,
     subtract_best,
     sum_weighted_rows,
+    tanh_f8,
 )
 
 
@@ -184,3 +195,45 @@ def rank(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
     result = np.empty(len(values))
     count_above(np.asarray(values, np.float64), np.asarray(offsets, np.int64), result)
     return result
+
+
+# Elementary functions.
+
+
+def exp(values: npt.ArrayLike) -> Doubles:
+    """Return e to the power of each value."""
+    return _applied(exp_f8, values)
+
+
+def log(values: npt.ArrayLike) -> Doubles:
+    """Return natural logarithms."""
+    return _applied(log_f8, values)
+
+
+def log1p(values: npt.ArrayLike) -> Doubles:
+    """Return natural logarithms of one plus each value."""
+    return _applied(log1p_f8, values)
+
+
+def log1p_float(values: Floats) -> Floats:
+    """Return the same in single precision."""
+    out = np.empty_like(values)
+    log1p_f4(values, out)
+    return out
+
+
+def log2(values: npt.ArrayLike) -> Doubles:
+    """Return logarithms to base 2."""
+    return _applied(log2_f8, values)
+
+
+def tanh(values: npt.ArrayLike) -> Doubles:
+    """Return hyperbolic tangents."""
+    return _applied(tanh_f8, values)
+
+
+def _applied(kernel: Callable[[Doubles, Doubles], None], values: npt.ArrayLike) -> Doubles:
+    given = np.ascontiguousarray(values, np.float64)
+    out = np.empty_like(given)
+    kernel(given.reshape(-1), out.reshape(-1))
+    return out

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.sparse_matrix import log2
 from sgtb.core.thread_pool import ThreadPool, cores
 from sgtb.kb.entity import SimilarNames
 
@@ -114,7 +115,7 @@ class FuzzyIndex(NamedTuple):
             )
             total = counts.sum(axis=0, dtype=np.uint32)
             if weight is None:
-                rarity = np.log2((n + 1) / np.maximum(total, 1))
+                rarity = log2((n + 1) / np.maximum(total, 1))
                 weight = np.clip(np.round(_SCALE * rarity), 1, 255).astype(np.uint8)
             counts[:, total > MAX_POSTINGS] = 0
             starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0, dtype=np.int64))])

@@ -16,7 +16,7 @@ from sgtb.boosting.data.problems import Problems
 from sgtb.core.dtypes import Bools, Floats, Longs
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.records import NIL, Document
-from sgtb.core.sparse_matrix import group_of
+from sgtb.core.sparse_matrix import group_of, log1p
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_registry import LABELS
 from sgtb.linking.features.schema import Schema
@@ -58,7 +58,7 @@ def nil_rows(
     best, several = order[offsets[:-1]], np.diff(offsets) > 1
     lead = scores[best].copy()  # over 0 for a single candidate
     lead[several] -= scores[order[offsets[:-1][several] + 1]]
-    own = np.stack([np.ones(len(best)), lead, *np.log1p(known).T], axis=1)
+    own = np.stack([np.ones(len(best)), lead, *log1p(known).T], axis=1)
     same = features[best][:, schema.columns_without(without)]
     return np.concatenate([same, own.astype(np.float32)], axis=1)
 

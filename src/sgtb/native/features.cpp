@@ -378,6 +378,37 @@ void copy_slices(Bytes items, int64_t size, Longs starts, Longs offsets, Array<u
 
 constexpr double LOWEST = -std::numeric_limits<double>::infinity();
 
+// Elementary functions of the C library. Those of numpy depend on the instruction set.
+template <class T, class Function>
+void apply(Function function, Array<const T> values, Array<T> out) {
+    check_equal(out.size(), values.size(), "out");
+    for (int64_t i = 0; i < values.size(); ++i) out[i] = function(values[i]);
+}
+
+void exp_f8(Doubles values, Array<double> out) {
+    apply([](double x) { return std::exp(x); }, values, out);
+}
+
+void log_f8(Doubles values, Array<double> out) {
+    apply([](double x) { return std::log(x); }, values, out);
+}
+
+void log1p_f4(Floats values, Array<float> out) {
+    apply([](float x) { return std::log1p(x); }, values, out);
+}
+
+void log1p_f8(Doubles values, Array<double> out) {
+    apply([](double x) { return std::log1p(x); }, values, out);
+}
+
+void log2_f8(Doubles values, Array<double> out) {
+    apply([](double x) { return std::log2(x); }, values, out);
+}
+
+void tanh_f8(Doubles values, Array<double> out) {
+    apply([](double x) { return std::tanh(x); }, values, out);
+}
+
 // How far values are below the best of their group.
 void subtract_best(Doubles values, Longs offsets, Array<double> out) {
     check_offsets(offsets, offsets.size() - 1, values.size(), "offsets");
@@ -553,6 +584,12 @@ void bind_features(nb::module_& module) {
     SGTB_BIND(average_by_name, mention_offsets, name, values, mean);
     SGTB_BIND(number_nodes, borders, entity, n_entities, nodes);
     SGTB_BIND(copy_slices, items, size, starts, offsets, out);
+    SGTB_BIND(exp_f8, values, out);
+    SGTB_BIND(log_f8, values, out);
+    SGTB_BIND(log1p_f4, values, out);
+    SGTB_BIND(log1p_f8, values, out);
+    SGTB_BIND(log2_f8, values, out);
+    SGTB_BIND(tanh_f8, values, out);
     SGTB_BIND(subtract_best, values, offsets, out);
     SGTB_BIND(count_above, values, offsets, out);
     SGTB_BIND(compare_priors, offsets, entity, facts, odds, out);

@@ -14,6 +14,7 @@ undecided. Scores are whole numbers, so that sums do not depend on their order.
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.core.sparse_matrix import log
 from sgtb.wikipedia.build.duckdb_store import Arrays
 
 TITLE_SCORE = 400
@@ -33,7 +34,7 @@ class NameDecisions:
         pairs = np.concatenate([_keys(source, target), _keys(target, source)])
         self._pairs = np.unique(pairs)
         in_links = np.bincount(target, minlength=entities)
-        self._weight = np.round(1000 / np.log(np.e + in_links)).astype(np.int64)
+        self._weight = np.round(1000 / log(np.e + in_links)).astype(np.int64)
 
     def decide(self, meanings: Arrays, links: Arrays, own: Arrays) -> Arrays:
         """Return page, hash and number of decided names.

@@ -13,7 +13,7 @@ import numpy as np
 
 from sgtb.core.dtypes import Bools, Doubles, Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError, SettingsError
-from sgtb.core.sparse_matrix import group_max, group_sum, spread
+from sgtb.core.sparse_matrix import exp, group_max, group_sum, log, spread, tanh
 
 SIGNS = ("constant", "lead", "lead over NIL", "NIL chosen", "ranker score")
 """A 1; the difference of the best entity's log probability to that of the next entity, and to that
@@ -61,17 +61,17 @@ def searched(
     score        f4[C]    of the ranker; None: there is none
     """
     sizes, first = np.diff(offsets), offsets[:-1]
-    log = np.log(np.maximum(probability, _LEAST))
-    entities = log.copy()
+    logs = log(np.maximum(probability, _LEAST))
+    entities = logs.copy()
     nil = np.zeros(len(sizes), np.bool_)
     if with_nil:
         entities[offsets[1:] - 1] = -np.inf
         nil = np.asarray(choice == sizes - 1, np.bool_)
     entity = np.where(nil, _first_best(entities, offsets), choice)
-    own = log[first + entity]
+    own = logs[first + entity]
     entities[first + entity] = -np.inf
     lead = own - group_max(entities, offsets)  # infinite for a single entity
-    over_nil = own - log[offsets[1:] - 1] if with_nil else np.zeros(len(sizes))
+    over_nil = own - logs[offsets[1:] - 1] if with_nil else np.zeros(len(sizes))
     signs = np.stack(
         [
             np.ones(len(sizes)), _saturated(lead, _STEEP), _saturated(over_nil, _STEEP), nil,
@@ -84,7 +84,7 @@ def searched(
 
 
 def _saturated(value: Doubles, limit: float) -> Doubles:
-    return limit * np.tanh(value / limit)
+    return limit * tanh(value / limit)
 
 
 def _first_best(values: Doubles, offsets: Longs) -> Longs:
@@ -121,7 +121,7 @@ class Confidence:
         scores = np.zeros((len(signs), 3))
         scores[:, LINK] = signs @ np.array(self.link)
         scores[:, NIL_OUTCOME] = signs @ np.array(self.nil) if with_nil else -np.inf
-        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        odds = exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True), np.float64)
 
     def to_dict(self) -> dict[str, Any]:

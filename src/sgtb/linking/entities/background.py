@@ -14,7 +14,7 @@ import numpy as np
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs, Words
 from sgtb.core.ragged import Ragged, Texts
 from sgtb.core.records import Document
-from sgtb.core.sparse_matrix import SparseMatrix, latent_directions, unit
+from sgtb.core.sparse_matrix import SparseMatrix, latent_directions, log, log1p_float, unit
 from sgtb.linking.entities.entity_source import EntityRows, EntitySource
 from sgtb.linking.entities.vocabulary import Vocabulary
 from sgtb.native import fill_word_table, fingerprint_names, hash_texts, number_words, sum_words
@@ -129,14 +129,14 @@ class Lexicon:
     @cached_property
     def weight(self) -> Floats:
         """f4[V]: inverse document frequency in the training texts, 0 for stop words."""
-        weight = np.log((self.n_texts + 1) / (1 + self.texts_with))
+        weight = log((self.n_texts + 1) / (1 + self.texts_with))
         weight[[word in STOP_WORDS or _is_digit(word) for word in self.words]] = 0.0
         return np.maximum(weight, 0).astype(np.float32)
 
     @cached_property
     def rarity(self) -> Doubles:
         """f8[V]: inverse document frequency in titles."""
-        rarity: Doubles = np.log((self.n_titles + 1) / (1 + self.titles_with))
+        rarity: Doubles = log((self.n_titles + 1) / (1 + self.titles_with))
         return rarity
 
     @cached_property
@@ -200,14 +200,14 @@ def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> Sp
     neighbours, where = np.unique(rows.linked.data, return_inverse=True)
     numbers, n = neighbours.astype(np.int64), len(rows.types)
     titles, own = bags(lexicon, source.titles(numbers)), bags(lexicon, rows.descriptions)
-    modest = 1 / np.log(2 + source.degrees(numbers))
+    modest = 1 / log(2 + source.degrees(numbers))
     most = int(np.diff(titles.indptr)[where].sum()) + len(own.data)
     offsets, columns = np.empty(n + 1, np.int64), np.empty(most, np.int32)
     values = np.empty(most, np.float32)
     linked = Ragged(rows.linked.indptr, where.astype(np.int32))
     size = sum_words(linked, titles, modest, own, offsets, columns, values)
     columns, values = columns[:size].copy(), values[:size]
-    weighted = np.log1p(values) * lexicon.description_weight[columns]
+    weighted = log1p_float(values) * lexicon.description_weight[columns]
     bag = SparseMatrix(offsets, columns, values, len(lexicon.words))
     return bag.with_values(weighted).unit_rows()
 

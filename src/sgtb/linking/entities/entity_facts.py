@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sgtb.core.dtypes import Floats, Ints, Longs, Words
 from sgtb.core.entities import EntityTable
 from sgtb.core.ragged import GrowingArray, Items, Ragged, Texts, sliced
-from sgtb.core.sparse_matrix import SparseMatrix, unit
+from sgtb.core.sparse_matrix import SparseMatrix, log1p, unit
 from sgtb.linking.entities.background import (
     Background,
     Lexicon,
@@ -135,9 +135,9 @@ class EntityFacts:
             np.fromiter(map(type_clue, rows.types), np.uint32, len(rows.types)),
             _shape(titles),
             np.array([*map(_type_flags, rows.types)], np.float32).reshape(-1, len(_TYPES)),
-            np.log1p(rows.in_links).astype(np.float32),
-            np.log1p(rows.out_links).astype(np.float32),
-            popularity.astype(np.float32), np.log1p(rows.degree).astype(np.float32),
+            log1p(rows.in_links).astype(np.float32),
+            log1p(rows.out_links).astype(np.float32),
+            popularity.astype(np.float32), log1p(rows.degree).astype(np.float32),
             fingerprints, _whole_titles(fingerprints, titles),
             title_words,
             clues,

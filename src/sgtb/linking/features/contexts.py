@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sgtb.core.dtypes import Bools, Bytes, Floats, Ints, Longs, Masks
 from sgtb.core.ragged import Ragged, sliced
 from sgtb.core.records import Document
-from sgtb.core.sparse_matrix import SparseMatrix
+from sgtb.core.sparse_matrix import SparseMatrix, log
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.vocabulary import (
@@ -371,7 +371,7 @@ _BITS = _Bits(*(int(Mark[name.upper()]) for name in _Bits._fields))
 
 def _settings(tokens: TokenTable) -> _Settings:
     longest = int(np.diff(tokens.word_offsets[tokens.token_offsets]).max(initial=0))
-    damping = 1 + np.log(np.arange(1, longest + 1, dtype=np.float32))
+    damping = 1 + log(np.arange(1, longest + 1)).astype(np.float32)
     return _Settings(_BITS, _COMMON, _RARE, _MOST_WORDS, damping)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError
-from sgtb.core.sparse_matrix import relative
+from sgtb.core.sparse_matrix import exp, relative
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts, type_clue
@@ -264,7 +264,7 @@ def _joined(table: Table, scores: _Scores, reuse: bool = False) -> Floats:
     joined = table.columns if reuse else table.columns.copy()
     fill_learned(
         scores.tags, by_name, table.facts.type, candidates.entity, offsets,
-        _RankerScores(own, below, np.exp(below)), np.array(schema.learned, np.int64),
+        _RankerScores(own, below, exp(below)), np.array(schema.learned, np.int64),
         len(schema.fixed), joined,
     )  # fmt: skip
     return joined

@@ -20,7 +20,7 @@ import numpy as np
 from sgtb.core.dtypes import Bools, Doubles, Longs
 from sgtb.core.ragged import sliced
 from sgtb.core.records import Document
-from sgtb.core.sparse_matrix import group_of, group_rows, share, spread, unit
+from sgtb.core.sparse_matrix import group_of, group_rows, log, share, spread, unit
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts
@@ -218,7 +218,7 @@ def _words(
     """
     n = len(sentences.document)
     known = TextWords.of(tokens.word, tokens.kinds.word)
-    rare = np.log(background.lexicon.n_texts + 1.0)  # of unknown words, mostly names
+    rare = log(background.lexicon.n_texts + 1.0)  # of unknown words, mostly names
     weight = np.where(known.number >= 0, known.weight, rare)
     weight = np.where(known.is_stop | known.is_digit, 0.0, weight)
     token = group_of(tokens.word_offsets)

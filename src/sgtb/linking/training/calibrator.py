@@ -13,6 +13,7 @@ import numpy as np
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.core.dtypes import Bools, Doubles, Longs
+from sgtb.core.sparse_matrix import exp, log
 from sgtb.linking.calibration.confidence import (
     LINK,
     NIL_OUTCOME,
@@ -97,7 +98,7 @@ def fit_confidence(seen: Observed, with_nil: bool) -> Confidence:
 def _probabilities(weights: Doubles, signs: Doubles) -> Doubles:
     """Return the outcomes of as many rows of weights; the last one has none."""
     scores = np.concatenate([signs @ weights.T, np.zeros((len(signs), 1))], axis=1)
-    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    odds = exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True), np.float64)
 
 
@@ -108,9 +109,7 @@ def _labels(weights: Doubles, seen: Observed) -> Longs:
 
 def _loss(weights: Doubles, default: Doubles, seen: Observed) -> float:
     own = _probabilities(weights, seen.signs)[np.arange(len(seen.signs)), _labels(weights, seen)]
-    return float(
-        _PRIOR * ((weights - default) ** 2).sum() / 2 - np.log(np.maximum(own, 1e-300)).sum()
-    )
+    return float(_PRIOR * ((weights - default) ** 2).sum() / 2 - log(np.maximum(own, 1e-300)).sum())
 
 
 def _newton_step(weights: Doubles, default: Doubles, seen: Observed) -> Doubles:
@@ -184,5 +183,5 @@ def calibrate(
     return Calibrated(
         confidence, rule, n, int(np.where(given, right, outside).sum()),
         float(right[given].mean()) if given.any() else np.nan,
-        float(-np.log(own).mean()) if n else np.nan,
+        float(-log(own).mean()) if n else np.nan,
     )  # fmt: skip

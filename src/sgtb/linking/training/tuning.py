@@ -25,6 +25,7 @@ from sgtb.boosting.trainer import accuracy_of
 from sgtb.boosting.training_progress import TrainingProgress
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.intervals import FEW_MENTIONS, wilson_interval
+from sgtb.core.sparse_matrix import log
 from sgtb.linking.training.linker_training import LinkerTraining, Prepared
 from sgtb.linking.training.trial_file import TrialFile
 
@@ -292,7 +293,7 @@ class _TrialRunner:
             trial,
             round(accuracy_of(decoding.choices, dev) * dev.n_mentions),
             int((dev.gold >= 0).sum()),
-            round(float(-np.log(np.maximum(gold, 1e-15)).mean()), 6),
+            round(float(-log(np.maximum(gold, 1e-15)).mean()), 6),
             system.model.forest.n_trees,
             round(took, 3),
         )

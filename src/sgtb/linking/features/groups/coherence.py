@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sgtb.core.dtypes import Doubles, Floats
-from sgtb.core.sparse_matrix import SparseMatrix, share
+from sgtb.core.sparse_matrix import SparseMatrix, log, share
 from sgtb.linking.candidates.candidate_table import CandidateTable, Nodes
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import DESCRIBED, LINKS, WORD_VECTORS
@@ -67,7 +67,7 @@ def coherence_features(repeats: Repeats, facts: EntityFacts) -> Floats:
     walk = _walks(repeats, facts, prior)
     voted = votes(once, repeats.names, prior, facts.links, spaces)
     features = np.empty((len(walk), len(COHERENCES)), np.float32)
-    compare_votes(voted, np.log(walk + 1e-6), share(walk, offsets), offsets, features)
+    compare_votes(voted, log(walk + 1e-6), share(walk, offsets), offsets, features)
     return features
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sgtb.core.dtypes import Floats
-from sgtb.core.sparse_matrix import rank, relative
+from sgtb.core.sparse_matrix import exp, rank, relative
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import LINKS, NAME_PRIORS, POPULARITY
@@ -40,7 +40,7 @@ def popularity_features(facts: EntityFacts) -> Floats:
 def prior_features(candidates: CandidateTable, facts: EntityFacts) -> Floats:
     """Return f4[C, len(PRIORS)]; a prior is a candidate's share of its mention's total."""
     offsets, entity = candidates.candidate_offsets, candidates.entity
-    odds = np.exp(relative(facts.popularity[entity].astype(np.float64), offsets))
+    odds = exp(relative(facts.popularity[entity].astype(np.float64), offsets))
     out = np.empty((len(entity), len(PRIORS)), np.float32)
     compare_priors(offsets, entity, facts, odds, out)
     return out
