@@ -4,7 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,18 +71,21 @@ def _local(workers: int, distributed: Any) -> Iterator["Client"]:
         # again, which costs another tenth.
         "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
     }
-    with (
-        dask.config.set(settings),
-        distributed.LocalCluster(
+    with dask.config.set(settings):
+        cluster = distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             memory_limit=0,
             dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+        )
+        try:
+            with distributed.Client(cluster) as client:
+                yield client
+        finally:
+            # Raised at the very end for a worker that died, when all processes are closed.
+            with suppress(KeyError):
+                cluster.close()
 
 
 def _file(spec: str) -> str:
