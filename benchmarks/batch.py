@@ -120,7 +120,7 @@ def part_overhead(documents: int = 1000, turns: int = 4) -> float:
     assert linker is not None
     with tempfile.TemporaryDirectory(prefix="sgtb-batch-") as folder:
         lines = write_documents(Path(folder) / "documents.jsonl", documents)
-        part = next(cut([str(lines)], 1 << 30)).to_dict()
+        part = asdict(next(cut([str(lines)], 1 << 30)))
         for turn in range(turns + 1):
             for name in seconds:
                 begin = time.process_time()

@@ -26,8 +26,16 @@ from benchmarks.kb_sizing import LIST, WIKI, WORLDS, computed, unit_bytes
 from benchmarks.machine import machine
 from benchmarks.measure import fit_line, rounded
 from benchmarks.probes import ask, watch
-from sgtb.capacity.cost_model import GB, MB, Cluster, Costs, StageCost, link_cost, list_cost
-from sgtb.capacity.workloads import ENGLISH_XML
+from sgtb.capacity.cost_model import (
+    ENGLISH_XML,
+    GB,
+    MB,
+    Cluster,
+    Costs,
+    StageCost,
+    link_cost,
+    list_cost,
+)
 
 OUT = Path(sgtb.capacity.__file__).parent / "costs.json"
 _STREAM = 900_000

@@ -73,12 +73,11 @@ def train(dump: str, place: str, pages: str, model: str, texts: str) -> dict[str
     """Read held-out pages, and train a linker on their links; write the texts of some."""
     from sgtb.cli.commands.train import grow, prepare_given
     from sgtb.cli.train_input import TrainingOptions, from_links
-    from sgtb.core.progress import silent
     from sgtb.kb.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.open(place) as kb:
         begin = processor_seconds()
-        given = from_links(kb, [Path(dump)], int(pages), 1, True, silent)
+        given = from_links(kb, [Path(dump)], int(pages), 1, True)
         middle = processor_seconds()
         settings = TrainingOptions(threads=1).settings(given)
         prepared = prepare_given(kb, given, settings, "none", True)

@@ -24,8 +24,8 @@ from sgtb.kb.export import export_lines
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Linkable
+from sgtb.linking.training.calibrator import NilSetting
 from sgtb.linking.training.linker_training import LinkerTraining, Prepared, fit_linker, prepare
-from sgtb.linking.training.nil_selection import NilSetting
 from sgtb.starter import ENTITIES, KB, MODEL
 from sgtb.text.word_vectors import WordVectors
 from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki

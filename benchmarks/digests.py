@@ -5,9 +5,9 @@
     ... --only GROUP                                 one group; may be repeated
     ... --threads 1 --no-cache                       other options; the digests are the same
 
-`benchmarks/digests.json` was recorded when variants and similar names became candidates. Record and
-compare on one machine, with one version of numpy: functions such as np.exp may differ in their last
-bit between processors and versions. So compare with what the earlier version records there.
+`benchmarks/digests.json` is the last record. A change that alters results records it again, in a
+commit that says why. Record and compare with one version of numpy: its functions may differ in
+their last bit between versions.
 
 The corpora are read from $SGTB_DATA. The file holds digests only.
 """

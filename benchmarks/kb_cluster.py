@@ -20,8 +20,7 @@ import typer
 
 from benchmarks.dump_generated import DumpShape, write_dump
 from benchmarks.dump_repeated import real_dump
-from sgtb.integrations.dask_cluster import connect
-from sgtb.integrations.dask_pool import DaskPool
+from sgtb.integrations.dask_cluster import DaskPool, connect
 from sgtb.kb.kb_folder import data_folder
 from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
 

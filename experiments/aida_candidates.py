@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
-from sgtb.formats.codecs.ppr_lines import PprMention
-from sgtb.formats.codecs.pprforned import PprForNed
+from sgtb.formats.codecs.pprforned import PprForNed, PprMention
 from sgtb.formats.corpus_source import shown
 
 _MAX_WITHOUT_LIST = 1

@@ -27,8 +27,8 @@ from sgtb.linking.candidates.candidate_table import TOP, listed_candidates
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.training.calibrator import NilSetting
 from sgtb.linking.training.linker_training import LinkerTraining, train_linker
-from sgtb.linking.training.nil_selection import NilSetting
 from sgtb.text.word_vectors import WordVectors
 
 TESTED = ("dev", "test")

@@ -18,9 +18,8 @@ from experiments.confidence_aida import (
 )
 from experiments.markdown import markdown_table
 from sgtb.core.files import write_whole
-from sgtb.evaluation.metrics import PrecisionRecall
-from sgtb.evaluation.nil_scores import NilScores
-from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability
+from sgtb.evaluation.metrics import NilScores, PrecisionRecall
+from sgtb.evaluation.plots import nil_precision_recall, reliability
 
 Rows = Iterator[tuple[str, ...]]
 

@@ -12,11 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from experiments.aida import Watch, unwatched
 from sgtb.boosting.search.beam import PlanName
 from sgtb.core.errors import SettingsError
 from sgtb.core.progress import Progress, silent
-from sgtb.evaluation.linkers.link_scores import LinkTest, figures_of, score_links
+from sgtb.evaluation import Accuracy
+from sgtb.evaluation.linkers.link_scores import LinkScores, LinkTest, figures_of, score_links
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training.linker_training import fit_linker, prepare
@@ -84,8 +87,33 @@ def run_links(
     return LinksResult(
         {"hold_out": share, "turns": turns, "red_links": red_links},
         {split: held_out[split] for split in ("train", "dev", "test")},
-        LinkTest.joined(tests),
+        joined_tests(tests),
         time.perf_counter() - begin,
+    )
+
+
+def joined_tests(tests: Sequence[LinkTest]) -> LinkTest:
+    """Return several tests of different pages as one."""
+    systems = {
+        name: LinkScores(
+            _joined([test.systems[name].recalled for test in tests]),
+            _joined([test.systems[name].ambiguous for test in tests]),
+        )
+        for name in tests[0].systems
+    }
+    return LinkTest(
+        documents=sum(test.documents for test in tests),
+        mentions=sum(test.mentions for test in tests),
+        known=sum(test.known for test in tests),
+        systems=systems,
+    )
+
+
+def _joined(some: Sequence[Accuracy]) -> Accuracy:
+    return Accuracy(
+        tuple(id_ for one in some for id_ in one.documents),
+        np.concatenate([one.document_correct for one in some]),
+        np.concatenate([one.document_total for one in some]),
     )
 
 

@@ -18,13 +18,14 @@ from rich.table import Table
 from experiments.aida import estimator
 from experiments.aida_data import FOLDS, AidaData, Known, Packer, Say, silent
 from experiments.folds import topic_folds, topic_of
+from experiments.renderings import RENDERINGS
 from sgtb.boosting import StructuredGradientBoosting
 from sgtb.boosting.search.beam import PlanName
 from sgtb.core.records import Document
 from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
 from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.problem_packing import pack, pair_table
-from sgtb.linking.training.renderings import RENDERINGS, renderings_of
+from sgtb.linking.training.renderings import renderings_of
 
 N_TREES = 150
 DOMAINS = ("soccer", "other sport", "news")
@@ -44,6 +45,7 @@ SETTINGS: Mapping[str, Setting] = {
     "as chosen": Setting(),
     "no renderings": Setting(renderings=False),
     "without place": Setting(("place",)),
+    "without popularity": Setting(("popularity",)),
     "without local ranker": Setting(("ranker",)),
     "without both rankers": Setting(("ranker", "joint ranker")),
     "without coherence": Setting(("coherence",)),

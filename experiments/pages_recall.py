@@ -17,7 +17,7 @@ from rich.table import Table
 
 from sgtb.core.progress import Progress
 from sgtb.core.records import Document
-from sgtb.evaluation.page_titles import normal_title
+from sgtb.evaluation.metrics import normal_title
 from sgtb.formats.codecs.aida_conll import read_aida
 from sgtb.formats.codecs.wned_corpus import read_wned
 from sgtb.kb.check import check

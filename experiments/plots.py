@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgtb.core.errors import SettingsError
-from sgtb.evaluation.plot_canvas import COLOURS, GREY, INK, figure_file, plain
+from sgtb.evaluation.plots import COLOURS, GREY, INK, figure_file, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

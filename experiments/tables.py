@@ -14,7 +14,7 @@ from experiments import (
 from experiments.aida import PAPER, SYSTEMS
 from experiments.output import print_notes, print_table
 from experiments.settings_search import Outcome
-from sgtb.cli.views.end_to_end_view import print_end_to_end
+from sgtb.cli.views.evaluate_view import print_end_to_end
 from sgtb.cli.views.train_view import print_accuracy
 from sgtb.evaluation.linkers import EndToEndScores, Evaluation
 

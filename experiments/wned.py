@@ -20,7 +20,7 @@ from sgtb.core.records import Document, Mention
 from sgtb.evaluation.linkers import Evaluation, EvaluationSettings, evaluate_linkers
 from sgtb.evaluation.linkers.scores import SystemScores
 from sgtb.evaluation.linkers.systems import baselines_of
-from sgtb.evaluation.page_titles import normal_title
+from sgtb.evaluation.metrics import normal_title
 from sgtb.formats.codecs.aida_conll import read_aida
 from sgtb.formats.codecs.wned_corpus import read_wned
 from sgtb.kb.knowledge_base import KnowledgeBase

@@ -8,14 +8,15 @@ import pytest
 from sgtb.capacity.cost_model import (
     GB,
     MB,
+    WORKLOADS,
     Cluster,
     Costs,
+    Workload,
     link_cost,
     list_cost,
     measured,
     wikipedia_cost,
 )
-from sgtb.capacity.workloads import WORKLOADS, Workload
 from sgtb.core.errors import SettingsError
 
 COSTS = Costs(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sgtb.cli.commands import link
-from sgtb.cli.link_input import PlacedRequest, read_requests, sources_of
+from sgtb.cli.link_input import PlacedRequest, read_requests, source_of
 from sgtb.core.errors import RequestError
 from sgtb.linking.links import Request, Span
 from sgtb.linking.request_json import InputError
@@ -163,7 +163,7 @@ def test_bad_json_lines_name_file_and_line(run, tmp_path, line, words):
 def test_lines_are_read_one_at_a_time(tmp_path):
     file = tmp_path / "a.txt"
     file.write_bytes(b"one\n\xff\n")
-    requests = read_requests(sources_of([str(file)], "lines"), LIMIT)
+    requests = read_requests([source_of(str(file), "lines")], LIMIT)
     assert next(requests) == PlacedRequest(Request("one", id=f"{file}:1"), f"{file}, line 1")
     with pytest.raises(InputError, match="line 2"):
         next(requests)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgtb.evaluation.page_titles import normal_title, resolve
+from sgtb.evaluation.metrics import normal_title, resolve
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_differences_have_signs():
 
 
 REMOVALS = tuple(
-    Removal(group, 4, 0.875, Difference(value, value - 0.01, value + 0.01, 0.04, 0.95, 99))
+    Removal(group, 4, 0.875, Difference(value, value - 0.01, value + 0.01, 0.95, 99, 0.04))
     for group, value in (("name", -0.02), ("prior", 0.001))
 )
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.commands import app
-from experiments.dump_links import as_json, run_links
+from experiments.dump_links import as_json, joined_tests, run_links
 from sgtb.core.errors import SettingsError
 from sgtb.evaluation import Accuracy
 from sgtb.evaluation.linkers.link_scores import LinkScores, LinkTest, figures_of
@@ -60,7 +60,7 @@ def test_gains_are_those_over_the_better_baseline():
 
 def test_tests_are_joined():
     test = LinkTest(1, 5, 4, {"a": LinkScores(accuracy((1, 2)), accuracy((1, 1)))})
-    joined = LinkTest.joined([test, test])
+    joined = joined_tests([test, test])
     assert (joined.documents, joined.mentions, joined.known) == (2, 10, 8)
     assert (joined.systems["a"].recalled.correct, joined.systems["a"].recalled.total) == (2, 4)
 

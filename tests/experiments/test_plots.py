@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from experiments import plots
 from experiments.plots import ablation, training_curves
 from sgtb.core.errors import MissingExtraError, SettingsError
-from sgtb.evaluation import plot_canvas as canvas
+from sgtb.evaluation import plots as canvas
 
 CURVES = {
     "local": [(25, 0.7, 0.6), (50, 0.8, 0.7)],

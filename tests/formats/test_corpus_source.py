@@ -7,8 +7,14 @@ import lzma
 import pytest
 
 from sgtb.core.errors import CorpusError
-from sgtb.formats.corpus_source import SourceFile, read_members, read_source, shown
-from sgtb.formats.corpus_titles import title_of_url, unescape_title
+from sgtb.formats.corpus_source import (
+    SourceFile,
+    read_members,
+    read_source,
+    shown,
+    title_of_url,
+    unescape_title,
+)
 from tests.helpers.corpus_files import packed, write
 
 TEXT = "Räuber\nund Ritter\n" * 50

@@ -17,7 +17,6 @@ from sgtb.formats.registry import (
     format_for,
     format_of,
     read_documents,
-    write_counting,
     write_documents,
 )
 from tests.helpers.made_documents import corpora
@@ -37,7 +36,7 @@ def fitted(made: list[Document], format: str) -> list[Document]:
 
 def again(documents, path: Path, format: str) -> tuple[list[Document], Counter[str]]:
     losses: Counter[str] = Counter()
-    count = write_counting(documents, path, format, losses)
+    count = write_documents(documents, path, format, losses)
     read = list(read_documents(path, format))
     assert count == len(read)
     return read, losses

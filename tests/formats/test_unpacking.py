@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sgtb.cli.link_input import read_requests, sources_of
+from sgtb.cli.link_input import read_requests, source_of
 from sgtb.core.errors import CorpusError, KnowledgeBaseError, RequestError
 from sgtb.formats.rdf_turtle import HEAD, read_turtle
 from sgtb.formats.registry import detect_format, read_documents
@@ -98,7 +98,7 @@ def test_a_line_of_a_million_values_is_refused_before_it_is_parsed(tmp_path):
         lambda: build_list(path, tmp_path / "kb"),
         lambda: read(path, "jsonl"),
         lambda: detect_format(path) and read(path),
-        lambda: list(read_requests(sources_of([str(path)], "whole"), 2_000_000)),
+        lambda: list(read_requests([source_of(str(path), "whole")], 2_000_000)),
     ):
         message = refusal(work)
         assert "line 1: " in message

@@ -12,8 +12,7 @@ import pytest
 from benchmarks.dump_generated import DumpShape, write_dump
 from sgtb.cli.main import app
 from sgtb.core.errors import SettingsError
-from sgtb.integrations.dask_cluster import connect
-from sgtb.integrations.dask_pool import DaskPool
+from sgtb.integrations.dask_cluster import DaskPool, connect
 from sgtb.wikipedia.build.dump_build import build_wiki
 from tests.helpers.wiki_dump import digests
 

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import asdict
 
 import pyarrow.parquet as pq
 import pytest
@@ -25,7 +26,7 @@ def spec():
 @pytest.fixture
 def part(tmp_path):
     path = write_lines(tmp_path / "in.jsonl", 8, {4: b"{"})
-    return next(cut([str(path)])).to_dict()
+    return asdict(next(cut([str(path)])))
 
 
 def rows_of(linker, count):
@@ -64,7 +65,7 @@ def test_links_of_a_part_are_not_held_as_objects(spec, tmp_path):
     linked_bytes = []
     for count in (100, 900):
         path = write_lines(tmp_path / f"{count}.jsonl", count)
-        part = next(cut([str(path)])).to_dict()
+        part = asdict(next(cut([str(path)])))
         link_part(spec, part, str(path))  # fills caches
         tracemalloc.start()
         link_part(spec, part, str(path))

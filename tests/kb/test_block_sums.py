@@ -10,7 +10,7 @@ import pytest
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import KnowledgeBase, block_sums, update
-from sgtb.kb.block_sums import BLOCK, SAMPLES, SumsUpdate, check_sums
+from sgtb.kb.block_sums import BLOCK, SAMPLES, check_sums, renewed_sums
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.kb_copy import duplicate
 from sgtb.kb.layout import COLUMNS, HEADER, ROW
@@ -100,8 +100,8 @@ def test_a_change_that_fails_keeps_the_sums(place):
 
 def test_after_a_killed_change_there_are_none_until_the_next(place):
     def killed():
-        SumsUpdate(data_of(place))
-        os.kill(os.getpid(), signal.SIGKILL)
+        with renewed_sums(data_of(place)):
+            os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises((AssertionError, EOFError)):
         forked(killed)

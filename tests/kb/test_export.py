@@ -11,9 +11,9 @@ from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.check import check
+from sgtb.kb.columns import unit_halves
 from sgtb.kb.export import export_lines
 from sgtb.kb.name_index import Spelling
-from sgtb.kb.unit_vectors import unit_halves
 from tests.helpers.kb_processes import contents
 from tests.helpers.kb_worlds import assert_shows, build, random_world, write_lines
 

@@ -241,13 +241,13 @@ def test_random_damage_never_ends_the_process(place, seed):
 
 def test_the_kernel_checks_lengths():
     index = index_of(["a b", "c"])
-    queries, limits = NameTexts.of([b"a"]), fuzzy_index._SearchLimits(10, 10)
+    queries = NameTexts.of([b"a"])
     out = fuzzy_index.FoundNames(
         np.zeros(1, np.int32), np.zeros((1, 2), np.int32), np.zeros((1, 2, len(SCORES)), np.float32)
     )
-    search_names(index, queries, limits, False, out)
+    search_names(index, queries, 10, 10, False, out)
     assert out.n_found[0] == 1
     for wrong in ("offsets", "starts", "norm"):
         damaged = index._replace(**{wrong: getattr(index, wrong)[:-1]})
         with pytest.raises(ValueError, match="length"):
-            search_names(damaged, queries, limits, False, out)
+            search_names(damaged, queries, 10, 10, False, out)

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.kb import KnowledgeBase, update
+from sgtb.kb import KnowledgeBase, name_variants, update
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.check import check
@@ -220,7 +220,7 @@ def test_names_of_all_scripts_have_variants_that_can_be_stored():
     assert made > 10_000
 
 
-def test_the_kernel_makes_the_variants_of_the_rules():
+def test_the_kernel_makes_the_variants_of_the_rules(monkeypatch):
     random, slow = Random(23), 0
     words = (
         "the The of and & St. Saint mt, County CITY Republic City University Institute Dr. Jr. II "
@@ -235,11 +235,13 @@ def test_the_kernel_makes_the_variants_of_the_rules():
             for k in random.choices(range(1, 7), k=random.randint(1, 3))
         ]
         type_ = random.choice(("", "PER", "ORG", "LOC", "MISC", "gene"))
-        found = _kernel().make(name_table(), names, type_, 256, MAX_VARIANTS)
+        found = _kernel().make(name_table(), names, type_)
         slow += found is None
         assert found in (None, DEFAULT_RULES.slow_variants(names, type_)), (names, type_)
     assert slow < 2000
-    assert _kernel().make(name_table(), ["Ann Bob Cid"] * 3, "PER", 1, 1) == ["Cid"]
+    monkeypatch.setattr(name_variants, "MAX_NAMES", 1)
+    monkeypatch.setattr(name_variants, "MAX_VARIANTS", 1)
+    assert _kernel.__wrapped__().make(name_table(), ["Ann Bob Cid"] * 3, "PER") == ["Cid"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tests.helpers.linking_builders import small_setting
 
 MODULES = (
     background, candidate_table, coherence, decisions, entity_facts, problem_packing, ranker,
-    schema, sparse_matrix,
+    schema, sgtb.native,
 )  # fmt: skip
 KERNELS = {
     "link_votes": "candidates name prior links reach out",

@@ -74,6 +74,6 @@ def test_a_span_with_a_known_id_adds_none():
 @pytest.mark.parametrize("variant", [-2, 256])
 def test_sources_beyond_a_byte_are_refused(variant):
     with pytest.raises(ValueError, match="variant"):
-        packing(name_table(), None, EntityNumbers(), {}, {}, variant, 9, 9, True, True)
+        packing(name_table(), None, EntityNumbers(), {}, {}, variant, True, True)
     with pytest.raises(ValueError, match="sources"):
-        packing(name_table(), None, EntityNumbers(), {"": variant}, {}, 0, 9, 9, True, True)
+        packing(name_table(), None, EntityNumbers(), {"": variant}, {}, 0, True, True)

@@ -20,7 +20,8 @@ def search_arguments(index, queries, containing=False):
     return SimpleNamespace(
         index=SimpleNamespace(**index._asdict()),
         queries=SimpleNamespace(**queries._asdict()),
-        limits=SimpleNamespace(postings=100, compared=10),
+        max_read=100,
+        max_compared=10,
         containing=containing,
         found=SimpleNamespace(
             n_found=np.zeros(n, np.int32),
@@ -63,8 +64,8 @@ DAMAGED = [
     ("queries.offsets", lambda a: a[:0], "queries.offsets"),
     ("queries.offsets", lambda a: a + np.uint32(90), "queries.offsets"),
     ("queries.offsets", lambda a: a[::-1].copy(), "queries.offsets"),
-    ("limits.compared", -1, "limits.compared"),
-    ("limits.compared", 2**62, "limits.compared"),
+    ("max_compared", -1, "max_compared"),
+    ("max_compared", 2**62, "max_compared"),
     ("found.n_found", np.zeros(3, np.int32), "found.n_found"),
     ("found.name", np.zeros((3, 3), np.int32), "found.name"),
     ("found.name", np.zeros((2, 4), np.int32), "found.scores"),
@@ -96,7 +97,7 @@ def test_damaged_indexes_are_refused(where, change, complaint, containing):
         ("index.norm", lambda a: a.astype(np.float64)),
         ("found.name", lambda a: a.T),
         ("found.scores", lambda a: a[0]),
-        ("limits.postings", 1.5),
+        ("max_read", 1.5),
     ],
 )
 def test_arrays_of_another_kind_are_refused(where, change):
@@ -130,7 +131,7 @@ def test_any_number_of_postings_may_be_read(limit):
     for containing in (False, True):
         queries = NameTexts.of([b"barack", b"obama"])
         arguments = search_arguments(index_of(NAMES), queries, containing)
-        arguments.limits.postings = limit
+        arguments.max_read = limit
         search_names(*vars(arguments).values())
         # Names that contain a name are read from its rarest word, which the build limits.
         some = limit > 0 or containing

@@ -1,11 +1,13 @@
 """Kernels of names in builds, against what Python computes for one name at a time."""
 
+from itertools import groupby
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgtb.kb.build.kb_writer import grouped_names, name_record, popularity_key, row_fields
+from sgtb.kb.build.kb_writer import NAME_TAIL, name_record, popularity_key
 from sgtb.kb.build.sorted_runs import SortedRuns, run_of
 from sgtb.kb.layout import MAX_KEY, MAX_SPELLING, ROW
 from sgtb.kb.name_index import (
@@ -27,6 +29,17 @@ plain = st.text(
     max_size=12,
 )
 any_text = plain | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+def grouped_names(records, sources):
+    """Yield each name with the counts of its entities, from sorted records."""
+    size = NAME_TAIL.size
+    for name, group in groupby(records, lambda record: record[: -size - 1]):
+        counts = {}
+        for record in group:
+            number, source, count = NAME_TAIL.unpack_from(record, len(record) - size)
+            counts.setdefault(number, [0] * sources)[source] += count
+        yield name, counts
 
 
 @settings(deadline=None, derandomize=True, max_examples=500)
@@ -127,7 +140,7 @@ def test_values_of_names(tmp_path_factory, given_ones, with_pages, memory, data)
         for i, (name, counts) in enumerate(grouped)
     ]
     packer = value_packer(
-        rows.view(np.uint8), row_fields(), b"".join(ids), np.array(weights), 1,
+        rows.view(np.uint8), b"".join(ids), np.array(weights), 1,
         pages if with_pages else pages[:0],
     )  # fmt: skip
     items, listed, ends = [], b"", b""
@@ -161,7 +174,7 @@ def test_damaged_runs_are_refused(run):
 
 def test_records_of_unknown_entities_and_sources_are_refused():
     rows = np.zeros(1, ROW)
-    arguments = (rows.view(np.uint8), row_fields(), b"", np.ones(1), -1, np.zeros((0, 2), "u4"))
+    arguments = (rows.view(np.uint8), b"", np.ones(1), -1, np.zeros((0, 2), "u4"))
     for record in (name_record(b"a", 0, 1, 1), b"short"):
         with pytest.raises(ValueError, match="records"):
             value_packer(*arguments).pack(run_of([record]))

@@ -52,16 +52,17 @@ def test_what_is_said_wins(question):
     fixed, added, others, found = question
     spans = None if found else tuple(others)
     options = Options(fixed=tuple(fixed), added=tuple(added))
-    ready = prepare_request(Names(others if found else ()), Request(TEXT, spans, "x"), options)
+    asked = Request(TEXT, spans, "x")
+    request, nil = prepare_request(Names(others if found else ()), asked, options)
     if not fixed and not added:
-        assert ready == (Request(TEXT, spans, "x"), ())
+        assert (request, nil) == (asked, ())
         return
     kept = [span for span in added if not any(overlap(span, one) for one in fixed)]
     rest = [span for span in others if not any(overlap(span, one) for one in (*fixed, *kept))]
     certain = [Span(one.start, one.end, one.entity) for one in fixed if one.entity is not None]
-    assert set(ready.request.spans) == {*certain, *kept, *rest}
-    assert len(ready.request.spans) == len(certain) + len(kept) + len(rest)
-    assert list(ready.nil) == [one for one in fixed if one.entity is None]
+    assert set(request.spans) == {*certain, *kept, *rest}
+    assert len(request.spans) == len(certain) + len(kept) + len(rest)
+    assert list(nil) == [one for one in fixed if one.entity is None]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sgtb.native import read_decimal_rows
-from sgtb.text.decimal_rows import DecimalRows
+from sgtb.text.vector_file import DecimalRows
 
 
 def by_python(data: bytes, at: int, dimensions: int, separator: bytes):

@@ -45,15 +45,7 @@ class Model:
     @classmethod
     def of(cls, trained: Trained, n_trees: int, settings: JobSettings) -> "Model":
         """Return the model of the first trees of a training."""
-        return cls(
-            forest=trained.forest.first(n_trees),
-            plan=settings.plan,
-            trees=settings.trees,
-            training=settings.training,
-            n_local=settings.n_local,
-            n_pair=settings.n_pair,
-            checks=trained.checks,
-        )
+        return cls(**vars(settings), forest=trained.forest.first(n_trees), checks=trained.checks)
 
     @property
     def n_features(self) -> int:
@@ -81,9 +73,7 @@ def model_record(model: Model) -> dict[str, Any]:
     """Return the JSON part of a model: all but its arrays."""
     return {
         "version": VERSION,
-        "plan": asdict(model.plan),
-        "trees": asdict(model.trees),
-        "training": _result_settings(model.training),
+        **_result_settings(model),
         "n_local": model.n_local,
         "n_pair": model.n_pair,
         "checks": [list(check) for check in model.checks],
@@ -146,13 +136,10 @@ class Checkpoint:
                 "delete it, or name another file"
             )
         model = model_of(tensors, record, self._path)
-        n_trees = model.forest.n_trees
-        if (
-            not model.checks
-            or not model.checks[-1].n_trees == n_trees <= self._settings.training.n_trees
-        ):
+        n_trees, checked = model.forest.n_trees, [check.n_trees for check in model.checks]
+        if checked[-1:] != [n_trees] or n_trees > self._settings.training.n_trees:
             raise ModelFileError(f"{self._path}: its checks and its trees do not fit; delete it")
-        return Trained(model.forest, model.checks, model.forest.n_trees)
+        return Trained(model.forest, model.checks, n_trees)
 
     def keep(self, trained: Trained) -> None:
         """Write the state."""
@@ -163,20 +150,17 @@ class Checkpoint:
 
 def fingerprint(settings: JobSettings, digests: tuple[list[str], list[str]]) -> str:
     """Return a digest of everything that affects the result of a training."""
-    record = {
-        "plan": asdict(settings.plan),
-        "trees": asdict(settings.trees),
-        "training": _result_settings(settings.training),
-        "train": digests[0],
-        "dev": digests[1],
-    }
+    record = {**_result_settings(settings), "train": digests[0], "dev": digests[1]}
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
-def _result_settings(training: TrainingSettings) -> dict[str, Any]:
+def _result_settings(of: Model | JobSettings) -> dict[str, Any]:
     """Return the settings that affect the result; threads and caching do not."""
-    kept = asdict(training)
-    return {key: kept[key] for key in ("n_trees", "check_every", "patience", "seed")}
+    training = {key: getattr(of.training, key) for key in _RESULT_SETTINGS}
+    return {"plan": asdict(of.plan), "trees": asdict(of.trees), "training": training}
+
+
+_RESULT_SETTINGS = ("n_trees", "check_every", "patience", "seed")
 
 
 def _count(record: dict[str, Any], key: str) -> int:

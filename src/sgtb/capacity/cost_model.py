@@ -12,54 +12,38 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from sgtb.core.errors import SettingsError
 from sgtb.core.settings import check_integer, check_number
 
 MB, GB = 1e6, 1e9
+PAGES = 800
+"""Training pages of `sgtb wikipedia`."""
+ENGLISH_XML = 100 * GB
 _HOUR = 3600.0
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Measured costs, in processor seconds, bytes or MB.
+    """Measured costs, in processor seconds, bytes or MB."""
 
-    read_mb          s per MB of XML: unpacking, reading, extraction; shared by workers
-    count_mb         s per MB of XML: counting and writing, in one process
-    links_mb         s per MB of XML: finding held-out pages for training; shared by workers
-    packed_share     bytes of bzip2 per byte of XML
-    kb_share         bytes of a knowledge base per byte of XML of the English Wikipedia
-    work_share       bytes of temporary files of a build per byte of XML
-    train_start      s of a training, whatever its size
-    train_page       s of a training per page
-    link_document    s per document, whatever its length
-    link_kb          s per 1,000 characters of a document
-    result_kb        bytes of links per 1,000 characters, as JSON Lines
-    list_entity      s per entity of a list, of all threads together
-    list_bytes       bytes of a knowledge base per entity of a list
-    list_memory      bytes of memory per entity of a list
-    worker_start     s until a worker can link
-    worker_mb        MB of memory of a worker that links, without its knowledge base
-    build_mb         MB of memory of a process that builds, besides its allowance
-    ship_gb          s per GB that is copied and verified
-    """
-
-    read_mb: float
-    count_mb: float
-    links_mb: float
-    packed_share: float
-    kb_share: float
-    work_share: float
-    train_start: float
-    train_page: float
-    link_document: float
-    link_kb: float
-    result_kb: float
-    list_entity: float
-    list_bytes: float
-    list_memory: float
-    worker_start: float
-    worker_mb: float
-    build_mb: float
-    ship_gb: float
+    read_mb: float  # s per MB of XML: unpacking, reading, extraction; shared by workers
+    count_mb: float  # s per MB of XML: counting and writing, in one process
+    links_mb: float  # s per MB of XML: finding held-out pages for training; shared by workers
+    packed_share: float  # bytes of bzip2 per byte of XML
+    kb_share: float  # bytes of a knowledge base per byte of XML of the English Wikipedia
+    work_share: float  # bytes of temporary files of a build per byte of XML
+    train_start: float  # s of a training, whatever its size
+    train_page: float  # s of a training per page
+    link_document: float  # s per document, whatever its length
+    link_kb: float  # s per 1,000 characters of a document
+    result_kb: float  # bytes of links per 1,000 characters, as JSON Lines
+    list_entity: float  # s per entity of a list, of all threads together
+    list_bytes: float  # bytes of a knowledge base per entity of a list
+    list_memory: float  # bytes of memory per entity of a list
+    worker_start: float  # s until a worker can link
+    worker_mb: float  # MB of memory of a worker that links, without its knowledge base
+    build_mb: float  # MB of memory of a process that builds, besides its allowance
+    ship_gb: float  # s per GB that is copied and verified
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> "Costs":
@@ -78,19 +62,13 @@ def measured() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Workers and their network.
-
-    cores     workers per host; a host has one copy of the knowledge base
-    network   MB a second from the host that has the knowledge base to all others together
-    download  MB a second from a dump server
-    memory    MB that a build may hold besides its processes
-    """
+    """Workers and their network."""
 
     workers: int = 1
-    cores: int = 16
-    network: float = 100.0
-    download: float = 10.0
-    memory: int = 1024
+    cores: int = 16  # workers per host; a host has one copy of the knowledge base
+    network: float = 100.0  # MB/s from the host that has the knowledge base to all others together
+    download: float = 10.0  # MB/s from a dump server
+    memory: int = 1024  # MB that a build may hold besides its processes
 
     def __post_init__(self) -> None:
         check_integer("workers", self.workers, 1, 100_000)
@@ -200,3 +178,41 @@ def link_cost(
     disk = documents * kilos * costs.result_kb + cluster.hosts * kb
     memory = cluster.workers * costs.worker_mb * MB + cluster.hosts * kb
     return Estimate(cluster, stages, disk, memory)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A job; the one size that is not 0 tells its kind."""
+
+    name: str
+    xml: float = 0.0  # bytes of XML of a dump, for `sgtb wikipedia`
+    entities: float = 0.0  # entities of a list, for `sgtb kb build list`
+    documents: float = 0.0  # documents to link, with a knowledge base made of `kb_xml` bytes of XML
+    characters: float = 1000.0  # mean length of a document
+    kb_xml: float = ENGLISH_XML
+
+    def __post_init__(self) -> None:
+        sizes = (self.xml, self.entities, self.documents)
+        if min(sizes) < 0 or sum(size > 0 for size in sizes) != 1:
+            raise SettingsError(
+                f"{self.name}: give one of bytes of XML, entities and documents, above 0"
+            )
+
+    def estimate(self, costs: Costs, cluster: Cluster) -> Estimate:
+        """Predict its cost on a cluster."""
+        if self.xml:
+            return wikipedia_cost(costs, self.xml * costs.packed_share, PAGES, cluster)
+        if self.entities:
+            return list_cost(costs, self.entities, cluster)
+        kb = self.kb_xml * costs.kb_share
+        return link_cost(costs, self.documents, self.characters, kb, cluster)
+
+
+WORKLOADS = {
+    "simple": Workload("Simple English Wikipedia, 1.4 GB of XML", xml=1.4 * GB),
+    "english": Workload("English Wikipedia, 100 GB of XML", xml=ENGLISH_XML),
+    "wikidata": Workload("Wikidata labels, 100,000,000 entities", entities=1e8),
+    "documents-1e8": Workload("10^8 documents", documents=1e8),
+    "documents-1e9": Workload("10^9 documents", documents=1e9),
+}
+"""Workloads that `sgtb plan` shows; sizes of the Wikipedias are assumed, rounded."""

@@ -41,18 +41,20 @@ _OVERHEAD = 1 << 16
 
 @dataclass(frozen=True)
 class TextSource:
-    """An argument: a text or the name of a file; `-` is standard input.
-
-    form  None if the argument itself is the text
-    """
+    """An argument: a text or the name of a file; `-` is standard input."""
 
     argument: str
-    form: Form | None
+    form: Form | None  # None: the argument itself is the text
 
     @property
     def single(self) -> bool:
         """Whether it is one document."""
         return self.form in (None, "whole")
+
+    @property
+    def name(self) -> str:
+        """The name of a file, for messages."""
+        return "standard input" if self.argument == STANDARD_INPUT else self.argument
 
 
 @dataclass(frozen=True)
@@ -63,28 +65,20 @@ class PlacedRequest:
     place: str
 
 
-def sources_of(arguments: Sequence[str], form: Form) -> list[TextSource]:
-    """Return the sources of arguments; names of existing files and `-` are files."""
-    return [_source(argument, form) for argument in arguments]
-
-
-def texts_of(arguments: Sequence[str]) -> list[TextSource]:
-    """Return the sources of arguments, all texts."""
-    return [TextSource(argument, None) for argument in arguments]
-
-
 def read_requests(
     sources: Sequence[TextSource], max_characters: int, handler: ErrorHandler | None = None
 ) -> Iterator[PlacedRequest]:
-    """Yield the documents of all sources, in order.
-
-    handler  of what cannot be read; None: the first error is raised
-    """
+    """Yield the documents of all sources, in order; errors go to the handler, or are raised."""
     handler = handler or ErrorHandler()
     for source in sources:
         try:
             if source.form is None:
-                yield PlacedRequest(Request(_encodable(source.argument)), "the text")
+                try:
+                    source.argument.encode()
+                except UnicodeEncodeError as error:
+                    at = error.start
+                    raise InputError(f"the text: character {at} is not UTF-8") from None
+                yield PlacedRequest(Request(source.argument), "the text")
             elif source.form == "whole":
                 yield _whole(source, max_characters)
             else:
@@ -93,12 +87,17 @@ def read_requests(
             handler.error(error)
 
 
-def _source(argument: str, form: Form) -> TextSource:
-    if argument == STANDARD_INPUT:
+def source_of(argument: str, form: Form | None) -> TextSource:
+    """Return the source of an argument; names of existing files and `-` are files.
+
+    form  of a file; None: the argument is a text in any case
+    """
+    if argument == STANDARD_INPUT or form is None:
         return TextSource(argument, form)
     if _is_file(argument):
         return TextSource(argument, "jsonl" if _suffix(argument) in _JSONL else form)
-    if _looks_like_a_path(argument):
+    spaces = any(character.isspace() for character in argument)
+    if not spaces and ("/" in argument or PurePath(argument).suffix.lower() in _PATH_LIKE):
         raise InputError(f"{argument}: no such file; --text reads it as text")
     return TextSource(argument, None)
 
@@ -111,12 +110,6 @@ def _is_file(argument: str) -> bool:
     if folder and argument:
         raise InputError(f"{argument}: a folder; name the files in it, or --text reads it as text")
     return there and not folder
-
-
-def _looks_like_a_path(argument: str) -> bool:
-    if not argument or any(character.isspace() for character in argument):
-        return False
-    return "/" in argument or PurePath(argument).suffix.lower() in _PATH_LIKE
 
 
 def _suffix(name: str) -> str:
@@ -139,13 +132,9 @@ def _opened(source: TextSource) -> Iterator[BinaryIO]:
         raise InputError(f"{source.argument}: cannot be read: {error.strerror or error}") from None
 
 
-def _name(source: TextSource) -> str:
-    return "standard input" if source.argument == STANDARD_INPUT else source.argument
-
-
 def _whole(source: TextSource, max_characters: int) -> PlacedRequest:
     """Read a file as one document."""
-    name, limit = _name(source), _BYTES["whole"] * max_characters
+    name, limit = source.name, _BYTES["whole"] * max_characters
     with _opened(source) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
@@ -162,7 +151,7 @@ def _lines(
     source: TextSource, form: Form, max_characters: int, handler: ErrorHandler
 ) -> Iterator[PlacedRequest]:
     """Read the lines of a file as documents; empty lines of JSON Lines are skipped."""
-    name, limit, offset, number = _name(source), _BYTES[form] * max_characters + _OVERHEAD, 0, 0
+    name, limit, offset, number = source.name, _BYTES[form] * max_characters + _OVERHEAD, 0, 0
     with _opened(source) as file:
         while line := file.readline(limit + 1):
             number += 1
@@ -207,12 +196,3 @@ def _decoded(data: bytes, place: str, stop: int) -> str:
             f"{place}: byte {begin + error.start:,} is not UTF-8; "
             "if it is Latin-1, iconv -f LATIN1 -t UTF-8 converts it"
         ) from None
-
-
-def _encodable(text: str) -> str:
-    """Return an argument; raises InputError if it is not UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"the text: character {error.start} is not UTF-8") from None
-    return text

@@ -4,7 +4,7 @@ import atexit
 import gc
 import os
 import sys
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -73,7 +73,7 @@ class LazyGroup(CleanGroup):
         make = typer.main.get_group if cmd_name in GROUPS else typer.main.get_command
         command = make(app)
         command.name = cmd_name
-        command.short_help = _first_line(command.help)
+        command.short_help = (command.help or "").strip().partition("\n")[0]
         if cmd_name in GROUPS:
             command.short_help += f" Commands: {', '.join(_leaves(command))}."
         return command
@@ -84,10 +84,6 @@ class LazyGroup(CleanGroup):
             with formatter.section(stage):
                 rows = [(name, self.get_command(ctx, name).short_help) for name in names]
                 formatter.write_dl(rows, col_max=12)
-
-
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().partition("\n")[0]
 
 
 def _leaves(command: Any, path: str = "") -> list[str]:
@@ -135,12 +131,9 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def main(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+    ),
 ) -> None:
     """Link names in text to the entities they mean, all names of a document jointly.
 

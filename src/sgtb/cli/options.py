@@ -1,14 +1,13 @@
 """Options that several commands have."""
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.starter import STARTER
 
-MIN_LINK_PROBABILITY = MentionSettings().min_link_probability
+DEFAULT_LINK_PROBABILITY = MentionSettings().min_link_probability
 
 
 def existing_model(value: Any) -> Any:
@@ -22,18 +21,28 @@ def existing_model(value: Any) -> Any:
 
 
 def output_file(metavar: str, help: str, *names: str) -> Any:
-    """Return the option of a file to write."""
-    return typer.Option(*names, metavar=metavar, dir_okay=False, help=help)
+    """Return the option of a file to write, None by default."""
+    return typer.Option(None, *names, metavar=metavar, dir_okay=False, help=help)
 
 
 def input_file(metavar: str | None, help: str, *names: str) -> Any:
-    """Return the option of a file, or of several files, to read."""
-    return typer.Option(*names, metavar=metavar, exists=True, dir_okay=False, help=help)
+    """Return the option of a file, or of several files, to read, None by default."""
+    return typer.Option(None, *names, metavar=metavar, exists=True, dir_okay=False, help=help)
+
+
+def input_folder(help: str, default: Any = None, metavar: str = "DIR") -> Any:
+    """Return the option of a folder to read."""
+    return typer.Option(default, metavar=metavar, exists=True, file_okay=False, help=help)
+
+
+def share(help: str, default: float | None = None, metavar: str = "SHARE") -> Any:
+    """Return the option of a number from 0 to 1."""
+    return typer.Option(default, metavar=metavar, min=0.0, max=1.0, help=help)
 
 
 def input_argument(metavar: str, help: str) -> Any:
     """Return the argument of a file, or of several files, to read."""
-    return typer.Argument(metavar=metavar, exists=True, dir_okay=False, help=help)
+    return typer.Argument(..., metavar=metavar, exists=True, dir_okay=False, help=help)
 
 
 def _handling(choice: str) -> str:
@@ -42,88 +51,59 @@ def _handling(choice: str) -> str:
     return choice
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-Processes = Annotated[int, typer.Option(metavar="N", min=1, max=256, help="Number of processes.")]
-OnError = Annotated[
-    str,
-    typer.Option(
-        metavar="stop|skip", callback=_handling,
-        help="What to do with a mention, line or document that cannot be read: stop, or skip, "
-        "count and list it.",
-    ),
-]  # fmt: skip
+AS_JSON = typer.Option(False, "--json", help="Print one JSON object.")
+QUIET = typer.Option(False, "--quiet", "-q", help="Show no progress.")
+PROCESSES = typer.Option(1, metavar="N", min=1, max=256, help="Number of processes.")
+ON_ERROR = typer.Option(
+    "stop",
+    metavar="stop|skip",
+    callback=_handling,
+    help="What to do with a mention, line or document that cannot be read: stop, or skip, "
+    "count and list it.",
+)
 
 # A linker.
-Model = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE|DIR|starter", callback=existing_model,
-        help="A model file (with --kb), a folder of `sgtb pack`, or `starter`, the bundled one. "
-        "Default: starter.",
-    ),
-]  # fmt: skip
-Kb = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", exists=True, file_okay=False,
-        help="Folder of the knowledge base. Without --model, the starter's model links to it.",
-    ),
-]  # fmt: skip
-AsText = Annotated[
-    bool, typer.Option("--text", help="Read arguments as text, even if files have these names.")
-]
-Fuzzy = Annotated[
-    bool | None,
-    typer.Option(help="Match unknown names to similar ones; by default as in training."),
-]
-AnyCase = Annotated[
-    bool, typer.Option("--any-case", help="Also detect names without capital letters.")
-]
-MinLinkProbability = Annotated[
-    float,
-    typer.Option(
-        metavar="SHARE", min=0.0, max=1.0,
-        help="Minimum share of a name's occurrences that are links, for detection.",
-    ),
-]  # fmt: skip
-Nil = Annotated[
-    float | None,
-    typer.Option(
-        metavar="CONFIDENCE", min=0.0, max=1.0,
-        help="Minimum confidence of a link; 0 links all names. Default: decided by the model.",
-    ),
-]  # fmt: skip
+MODEL = typer.Option(
+    None,
+    metavar="FILE|DIR|starter",
+    callback=existing_model,
+    help="A model file (with --kb), a folder of `sgtb pack`, or `starter`, the bundled one. "
+    "Default: starter.",
+)
+KB = input_folder("Folder of the knowledge base. Without --model, the starter's model links to it.")
+AS_TEXT = typer.Option(
+    False, "--text", help="Read arguments as text, even if files have these names."
+)
+FUZZY = typer.Option(None, help="Match unknown names to similar ones; by default as in training.")
+ANY_CASE = typer.Option(False, "--any-case", help="Also detect names without capital letters.")
+MIN_LINK_PROBABILITY = share(
+    "Minimum share of a name's occurrences that are links, for detection.", DEFAULT_LINK_PROBABILITY
+)
+NIL = share(
+    "Minimum confidence of a link; 0 links all names. Default: decided by the model.",
+    metavar="CONFIDENCE",
+)
 
 # A new knowledge base.
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", "-o", metavar="KB",
-        help="Folder to write; an existing knowledge base is replaced at the end.",
-    ),
-]  # fmt: skip
-ListFile = Annotated[
-    Path,
-    input_argument("FILE", "JSON Lines, CSV or Excel; plain or compressed (gzip, bzip2, xz)."),
-]
-Sheet = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Sheet of an Excel file. Default: the first."),
-]
-SkipLinks = Annotated[
-    bool, typer.Option("--skip-unknown-links", help="Ignore links to unknown ids.")
-]
-Variants = Annotated[
-    Path | None,
-    input_file(
-        "FILE",
-        "Own rules for variants of names: type or *, pattern and replacement, separated by tabs.",
-    ),
-]
-NoVariants = Annotated[bool, typer.Option("--no-variants", help="Make no variants of names.")]
-Workers = Annotated[int, typer.Option(min=1, max=256, help="Number of processes.")]
-Memory = Annotated[
-    int, typer.Option(min=256, help="Memory of the build in MB, besides that of the programs.")
-]
-Dimensions = Annotated[int, typer.Option(min=1, max=4096, help="Dimensions of trained vectors.")]
+OUT = typer.Option(
+    ...,
+    "--out",
+    "-o",
+    metavar="KB",
+    help="Folder to write; an existing knowledge base is replaced at the end.",
+)
+LIST_FILE = input_argument(
+    "FILE", "JSON Lines, CSV or Excel; plain or compressed (gzip, bzip2, xz)."
+)
+SHEET = typer.Option(None, metavar="NAME", help="Sheet of an Excel file. Default: the first.")
+SKIP_LINKS = typer.Option(False, "--skip-unknown-links", help="Ignore links to unknown ids.")
+VARIANTS = input_file(
+    "FILE",
+    "Own rules for variants of names: type or *, pattern and replacement, separated by tabs.",
+)
+NO_VARIANTS = typer.Option(False, "--no-variants", help="Make no variants of names.")
+WORKERS = typer.Option(1, min=1, max=256, help="Number of processes.")
+MEMORY = typer.Option(
+    1024, min=256, help="Memory of the build in MB, besides that of the programs."
+)
+DIMENSIONS = typer.Option(100, min=1, max=4096, help="Dimensions of trained vectors.")

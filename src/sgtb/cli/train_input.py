@@ -4,7 +4,7 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,18 +29,13 @@ _MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class TrainingInput:
-    """Training, dev and test documents.
-
-    origin     description of the data, kept in the model
-    test       documents not used in training
-    all_names  whether the documents annotate all names
-    """
+    """Training, dev and test documents."""
 
     train: "TrainingData"
     dev: "TrainingData"
-    origin: dict[str, Any]
-    test: tuple[Document, ...] = field(default=())
-    all_names: bool = True
+    origin: dict[str, Any]  # description of the data, kept in the model
+    test: tuple[Document, ...] = ()  # not used in training
+    all_names: bool = True  # whether the documents annotate all names
 
 
 @dataclass(frozen=True)
@@ -110,10 +105,10 @@ def fit_on(cluster: str | None) -> Iterator["Fit"]:
 
 def check_output(*paths: Path | None) -> None:
     """Raise before the work if a file cannot be written."""
-    for path in paths:
-        if path is not None and not path.parent.is_dir():
+    for path in filter(None, paths):
+        if not path.parent.is_dir():
             raise ModelFileError(f"{path}: no folder {path.parent}; create it first")
-        if path is not None and path.is_dir():
+        if path.is_dir():
             raise ModelFileError(f"{path}: a folder; name a file")
 
 
@@ -146,8 +141,7 @@ def from_files(
         say(f"no dev documents given: {len(held)} of {len(found)} documents are held out for dev, "
             f"drawn with seed {seed}", quiet)  # fmt: skip
     if not learn:
-        names = ", ".join(map(str, train))
-        raise ProblemsError(f"{names}: no training documents")
+        raise ProblemsError(f"{', '.join(map(str, train))}: no training documents")
     given = [TrainingData.of(kb, documents) for documents in (learn, held)]
     origin = {
         "trained on": [path.name for path in train],
@@ -172,13 +166,14 @@ def build_held_out(
 
 
 def from_links(
-    kb: "KnowledgeBase", dumps: Sequence[Path], most: int, workers: int, quiet: bool, progress: Any
+    kb: "KnowledgeBase", dumps: Sequence[Path], most: int, workers: int, quiet: bool
 ) -> TrainingInput:
     """Read the links of pages held out of a knowledge base."""
     from sgtb.linking.training.training_data import TrainingData
     from sgtb.wikipedia.build.link_documents import held_out_of, read_link_documents
 
-    read = read_link_documents(dumps, kb, most, workers, progress)
+    with StageProgress(quiet) as progress:
+        read = read_link_documents(dumps, kb, most, workers, progress)
     train, dev = (TrainingData.of(kb, read.documents[split]) for split in ("train", "dev"))
     pages = ", ".join(f"{read.held_out[split]} {split}" for split in ("train", "dev", "test"))
     say(f"pages held out: {pages}", quiet)

@@ -11,10 +11,7 @@ Masks = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-
-MAX_BINS = 255
-"""Largest number of bins of a feature: 0 to 254, separated by at most 254 thresholds."""
-
+MAX_BINS = 255  # largest number of bins of a feature: 0 to 254, separated by at most 254 thresholds
 SCORE_GRID = 2.0**-30
 """Leaf values are multiples of this, so that float64 sums of them are exact.
 

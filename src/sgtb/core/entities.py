@@ -11,26 +11,16 @@ from sgtb.core.dtypes import Floats, Ints
 
 @dataclass(frozen=True)
 class EntityTable:
-    """Entities in ascending order of their ids, which is also the order that breaks ties.
+    """Entities in ascending order of their ids, which is also the order that breaks ties."""
 
-    ids          the id of each entity, as a corpus or knowledge base names it
-    titles       the title of its page, with spaces
-    types        a coarse type, "" where unknown
-    in_links     i4[N]  links from other pages to it
-    out_links    i4[N]  links from it to other pages
-    popularity   f4[N]  any measure of popularity, NaN where unknown
-    link_source  i4[K]  known links among these entities, by entity number, each once,
-    link_target  i4[K]  sorted by source, then target
-    """
-
-    ids: tuple[str, ...]
-    titles: tuple[str, ...]
-    types: tuple[str, ...]
-    in_links: Ints
-    out_links: Ints
-    popularity: Floats
-    link_source: Ints
-    link_target: Ints
+    ids: tuple[str, ...]  # the id of each entity, as a corpus or knowledge base names it
+    titles: tuple[str, ...]  # the title of its page, with spaces
+    types: tuple[str, ...]  # a coarse type, "" where unknown
+    in_links: Ints  # i4[N], links from other pages to it
+    out_links: Ints  # i4[N], links from it to other pages
+    popularity: Floats  # f4[N], any measure of popularity, NaN where unknown
+    link_source: Ints  # i4[K], known links among these entities, by entity number, each once
+    link_target: Ints  # i4[K], sorted by source, then target
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -42,5 +32,4 @@ class EntityTable:
 
     def numbers(self, ids: Sequence[str]) -> Ints:
         """Return the numbers of several ids; an unknown id is a KeyError."""
-        number = self.number
-        return np.fromiter((number[id] for id in ids), np.int32, len(ids))
+        return np.fromiter(map(self.number.__getitem__, ids), np.int32, len(ids))

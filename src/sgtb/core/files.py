@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -21,8 +22,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _GZIP = b"\x1f\x8b\x08"
 _BZIP2 = b"BZh91AY&SY"
 _XZ = b"\xfd7zXZ\0"
-_FREE = 1 << 24
-"""Unpacked bytes of any file that the limit of the ratio does not apply to."""
+_FREE = 1 << 24  # unpacked bytes of any file that the limit of the ratio does not apply to
 _BUFFER = 1 << 17
 _PART = 1 << 20
 _HERE, _EXCHANGE = -100, 2
@@ -37,10 +37,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Yield a temporary file that replaces `path` at the end; `write_whole` in pieces.
-
-    Temporary files of killed processes are deleted first.
-    """
+    """Yield a temporary file that replaces `path` at the end; delete those of killed processes."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no folder {target.parent} to write it to")
@@ -63,10 +60,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Yield a new folder beside a target, deleted at the end unless it was moved.
-
-    Those of killed processes are deleted first.
-    """
+    """Yield a new folder beside a target, deleted unless moved; also those of killed processes."""
     delete_leftovers(target)
     folder = beside(target)
     folder.mkdir()
@@ -97,18 +91,15 @@ def beside(target: Path) -> Path:
 
 def delete_leftovers(target: Path) -> None:
     """Delete temporary files and folders of a target whose process was killed."""
-    prefix = f".{target.name}."
-    for name in _names(target.parent):
-        if name.startswith(prefix) and _is_own(name.removeprefix(prefix)):
+    own = re.compile(re.escape(f".{target.name}.") + "[0-9]+-[0-9]+")
+    with suppress(OSError):  # a folder may be written to without the right to list it
+        for name in filter(own.fullmatch, os.listdir(target.parent)):
             _delete_unlocked(target.with_name(name))
 
 
 def lock(handle: int) -> bool:
-    """Lock an open file or folder until it is closed; return whether no other process holds it.
-
-    Always true on Windows, where open files cannot be deleted.
-    """
-    if os.name == "nt":
+    """Lock an open file or folder until it is closed; return whether no other process holds it."""
+    if os.name == "nt":  # where open files cannot be deleted
         return True
     import fcntl  # not on Windows
 
@@ -161,18 +152,6 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []  # it may be written to without the right to list it
-
-
-def _is_own(suffix: str) -> bool:
-    process, _, thread = suffix.partition("-")
-    return process.isdigit() and thread.isdigit()
 
 
 @contextmanager

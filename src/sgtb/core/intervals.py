@@ -2,8 +2,7 @@
 
 from math import sqrt
 
-_Z = 1.959964
-"""Quantile of the normal distribution for 95 %."""
+_Z = 1.959964  # quantile of the normal distribution for 95 %
 FEW_MENTIONS = 100
 """With fewer mentions, an accuracy is known to about ten points only: too few to choose by."""
 

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass, fields
+from typing import Any
 
 from sgtb.core.errors import SettingsError
 
@@ -43,10 +44,8 @@ def check_items(line: bytes | str) -> None:
     if len(line) <= _SHORT:
         return
     limits = FileLimits.current()
-    if isinstance(line, bytes):
-        count = sum(map(line.count, (b",", b"[", b"{")))
-    else:
-        count = sum(map(line.count, ",[{"))
+    marks: Any = (b",", b"[", b"{") if isinstance(line, bytes) else ",[{"
+    count = sum(map(line.count, marks))
     if count > limits.items:
         raise ValueError(f"about {count:,} values; {limits.advice('items')}")
 

@@ -16,10 +16,7 @@ def silent(stage: str, done: int, total: int) -> None:
 
 
 class ProgressDisplay:
-    """Context manager that shows a progress bar; the bar disappears at the end.
-
-    The bar is None if the stream is not a terminal, or with `quiet`.
-    """
+    """Shows a progress bar, which disappears at the end; none without terminal or with `quiet`."""
 
     def __init__(
         self,

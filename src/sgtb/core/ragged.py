@@ -32,8 +32,7 @@ class Ragged(NamedTuple):
     @classmethod
     def joined(cls, lists: Sequence[Items], dtype: npt.DTypeLike) -> "Ragged":
         """Pack arrays."""
-        indptr = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum([len(one) for one in lists], out=indptr[1:])
+        indptr = np.cumsum([0, *map(len, lists)], dtype=np.int64)
         return cls(indptr, np.concatenate([np.zeros(0, dtype), *lists]).astype(dtype))
 
     def row(self, i: int) -> Items:
@@ -54,16 +53,8 @@ def sliced(items: Items, starts: Longs, ends: Longs) -> Ragged:
     return Ragged(indptr, out)
 
 
-# Texts: many short texts as slices of one array, for kernels.
-
-
 class Texts(NamedTuple):
-    """UTF-8 texts: text i is data[starts[i] : ends[i]].
-
-    data    u1
-    starts  i8[n]
-    ends    i8[n]
-    """
+    """UTF-8 texts: text i is data[starts[i] : ends[i]]."""
 
     data: npt.NDArray[np.uint8]
     starts: Longs
@@ -85,18 +76,12 @@ class Texts(NamedTuple):
         ]
 
 
-# GrowingArray: an array that rows are appended to.
-
-
-_FIRST_SIZE = 1 << 10
-
-
 class GrowingArray:
     """Rows in an array with spare capacity; slices taken earlier stay valid."""
 
     def __init__(self, dtype: npt.DTypeLike, row_shape: tuple[int, ...] = ()) -> None:
         self.size = 0
-        self._rows = np.zeros((_FIRST_SIZE, *row_shape), dtype)
+        self._rows = np.zeros((1 << 10, *row_shape), dtype)
 
     @property
     def items(self) -> Items:

@@ -10,8 +10,7 @@ from itertools import chain, repeat
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeVar, overload
 
-NIL = "NIL"
-"""The gold of a mention annotated as outside of the knowledge base."""
+NIL = "NIL"  # the gold of a mention annotated as outside of the knowledge base
 
 
 class Record:
@@ -36,10 +35,7 @@ R = TypeVar("R", bound=Record)
 
 
 def from_columns(kind: type[R], n: int, columns: Mapping[str, Iterable[Any]]) -> tuple[R, ...]:
-    """Return n records from columns of at least n values, without calling `__post_init__`.
-
-    Filling one slot of all records at once takes half the time of the constructors.
-    """
+    """Return n records from columns, without `__post_init__`, in half the time of constructors."""
     records: tuple[R, ...] = tuple(map(object.__new__, repeat(kind, n)))
     for name, column in columns.items():
         deque(map(getattr(kind, name).__set__, records, column), 0)
@@ -196,10 +192,7 @@ _PLACES = attrgetter("start", "end", "first", "stop")
 
 
 def _packed(document: Document, annotated: bool = True) -> tuple[Any, ...]:
-    """Return a document as a few strings and arrays, which pickle fast.
-
-    Candidate lists that several mentions share are stored once.
-    """
+    """Return a document as a few strings and arrays, which pickle fast; equal lists once."""
     tokens, mentions = document.tokens, document.mentions
     places = array("q", chain.from_iterable(map(_PLACES, mentions)))
     lists = [None if (ids := m.candidates) is None else tuple(ids) for m in mentions]

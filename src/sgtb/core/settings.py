@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sgtb.core.errors import SettingsError
 
@@ -38,3 +38,14 @@ def from_dict(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
         if not right or (isinstance(value, bool) and not isinstance(default, bool)):
             raise SettingsError(f"{kind.__name__}.{key} cannot be {value!r}")
     return kind(**values)
+
+
+class AdaGrad(NamedTuple):
+    """Settings of a step: w -= rate * g / sqrt(G + ease).
+
+    g is the gradient plus decay * w, and G the sum of its squares so far.
+    """
+
+    rate: float
+    decay: float
+    ease: float

@@ -6,25 +6,14 @@ AVX-512, and so would trees that are grown on them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from sgtb import native
 from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
-from sgtb.native import (
-    count_above,
-    exp_f8,
-    log1p_f4,
-    log1p_f8,
-    log2_f8,
-    log_f8,
-    multiply_sparse_f4,
-    multiply_sparse_f8,
-    subtract_best,
-    sum_weighted_rows,
-    tanh_f8,
-)
 
 
 @dataclass(frozen=True)
@@ -91,7 +80,8 @@ class SparseMatrix:
     def times(self, dense: Doubles | Floats) -> Doubles:
         """Return the product with a dense matrix, summed in float64 and in the order of entries."""
         out = np.zeros((self.n_rows, dense.shape[1]))
-        multiply = multiply_sparse_f4 if dense.dtype == np.float32 else multiply_sparse_f8
+        single = dense.dtype == np.float32
+        multiply = native.multiply_sparse_f4 if single else native.multiply_sparse_f8
         multiply(self.indptr, self.indices, self.data, np.ascontiguousarray(dense), out)
         return out
 
@@ -114,15 +104,10 @@ def latent_directions(matrix: SparseMatrix, width: int, seed: int) -> tuple[Ints
     rng = np.random.default_rng(seed)
     guess = rng.standard_normal((matrix.n_columns, min(width + _SPARE, matrix.n_columns)))
     for _ in range(_ROUNDS):
-        guess = _orthogonal(back.times(matrix.times(guess)))
+        guess = np.linalg.qr(back.times(matrix.times(guess)))[0]
     image = matrix.times(guess)
     _, directions = np.linalg.eigh(image.T @ image)  # ascending eigenvalues
     return used, guess @ directions[:, ::-1][:, :width]
-
-
-def _orthogonal(columns: Doubles) -> Doubles:
-    result: Doubles = np.linalg.qr(columns)[0]
-    return result
 
 
 def unit(matrix: npt.NDArray[np.floating]) -> Floats:
@@ -160,12 +145,9 @@ def group_sum(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
 def group_rows(
     matrix: Floats, rows: Ints | Longs, weights: Doubles, groups: Longs, n_groups: int
 ) -> Doubles:
-    """Return the weighted sums of some rows of a matrix by group: f8[n_groups, width].
-
-    rows, weights, groups  of each item; sums are of float64, in the order of the items
-    """
+    """Return weighted sums of rows of a matrix by group, in float64 and the order of the items."""
     out = np.zeros((n_groups, matrix.shape[1]))
-    sum_weighted_rows(matrix, rows.astype(np.int64), weights, groups, out)
+    native.sum_weighted_rows(matrix, rows.astype(np.int64), weights, groups, out)
     return out
 
 
@@ -181,7 +163,7 @@ def group_max(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
 def relative(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
     """Return each row minus the best of its group: 0 for the best."""
     result = np.empty(len(values))
-    subtract_best(np.asarray(values, np.float64), np.asarray(offsets, np.int64), result)
+    native.subtract_best(np.asarray(values, np.float64), np.asarray(offsets, np.int64), result)
     return result
 
 
@@ -193,47 +175,27 @@ def share(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
 def rank(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
     """Return the number of rows of the group above each row; equals share a rank."""
     result = np.empty(len(values))
-    count_above(np.asarray(values, np.float64), np.asarray(offsets, np.int64), result)
+    native.count_above(np.asarray(values, np.float64), np.asarray(offsets, np.int64), result)
     return result
-
-
-# Elementary functions.
-
-
-def exp(values: npt.ArrayLike) -> Doubles:
-    """Return e to the power of each value."""
-    return _applied(exp_f8, values)
-
-
-def log(values: npt.ArrayLike) -> Doubles:
-    """Return natural logarithms."""
-    return _applied(log_f8, values)
-
-
-def log1p(values: npt.ArrayLike) -> Doubles:
-    """Return natural logarithms of one plus each value."""
-    return _applied(log1p_f8, values)
-
-
-def log1p_float(values: Floats) -> Floats:
-    """Return the same in single precision."""
-    out = np.empty_like(values)
-    log1p_f4(values, out)
-    return out
-
-
-def log2(values: npt.ArrayLike) -> Doubles:
-    """Return logarithms to base 2."""
-    return _applied(log2_f8, values)
-
-
-def tanh(values: npt.ArrayLike) -> Doubles:
-    """Return hyperbolic tangents."""
-    return _applied(tanh_f8, values)
 
 
 def _applied(kernel: Callable[[Doubles, Doubles], None], values: npt.ArrayLike) -> Doubles:
     given = np.ascontiguousarray(values, np.float64)
     out = np.empty_like(given)
     kernel(given.reshape(-1), out.reshape(-1))
+    return out
+
+
+Elementwise = Callable[[npt.ArrayLike], Doubles]
+exp: Elementwise = partial(_applied, native.exp_f8)
+log: Elementwise = partial(_applied, native.log_f8)
+log1p: Elementwise = partial(_applied, native.log1p_f8)
+log2: Elementwise = partial(_applied, native.log2_f8)
+tanh: Elementwise = partial(_applied, native.tanh_f8)
+
+
+def log1p_float(values: Floats) -> Floats:
+    """Return `log1p` in single precision."""
+    out = np.empty_like(values)
+    native.log1p_f4(values, out)
     return out

@@ -23,7 +23,6 @@ MAX_RECORD = 1 << 24
 _KEY = "sgtb"
 _CHECKSUM = "crc32"
 _DTYPES = {"U8": np.uint8, "I32": np.int32, "I64": np.int64, "F32": np.float32, "F64": np.float64}
-
 Tensors = dict[str, np.ndarray[Any, Any]]
 
 
@@ -42,13 +41,15 @@ def read_tensors(
     path: str | os.PathLike[str], kind: str, version: int, max_bytes: int = MAX_BYTES
 ) -> tuple[Tensors, dict[str, Any]]:
     """Read a file that `write_tensors` wrote with a record of this kind and version."""
-    size = _size(path)
-    if size > max_bytes:
-        raise ModelFileError(
-            f"{path}: {size} bytes are more than the limit of {max_bytes}; pass a higher max_bytes "
-            "if the file is really yours"
-        )
     try:
+        size = os.stat(path).st_size
+        if not os.path.isfile(path):
+            raise ModelFileError(f"{path}: not a file")
+        if size > max_bytes:
+            raise ModelFileError(
+                f"{path}: {size} bytes are more than the limit of {max_bytes}; pass a higher "
+                "max_bytes if the file is really yours"
+            )
         data = Path(path).read_bytes()
     except OSError as error:
         raise ModelFileError(f"{path}: {error.strerror}") from None
@@ -97,16 +98,6 @@ def _checksum(tensors: Tensors, record: Mapping[str, Any]) -> int:
 
 def _json(record: Mapping[str, Any]) -> str:
     return json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _size(path: str | os.PathLike[str]) -> int:
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise ModelFileError(f"{path}: {error.strerror}") from None
-    if not os.path.isfile(path):
-        raise ModelFileError(f"{path}: not a file")
-    return status.st_size
 
 
 def _record(data: bytes) -> dict[str, Any]:

@@ -44,8 +44,7 @@ class ThreadPool:
     def run(self, task: Callable[..., None], arguments: Iterable[tuple[Any, ...]]) -> None:
         """Call `task` with each tuple of arguments; an idle thread takes the next one."""
         waiting = list(arguments)
-        helpers = min(self.n_threads, len(waiting)) - 1
-        remaining = iter(waiting)
+        helpers, remaining = min(self.n_threads, len(waiting)) - 1, iter(waiting)
 
         def work() -> None:
             # next() on a list iterator is atomic: two threads never get the same arguments
@@ -72,11 +71,7 @@ class ThreadPool:
                 self._outbox.put(error)
 
     def shares(self, costs: npt.ArrayLike) -> list[Ints]:
-        """Divide items into shares of about equal cost, the largest items and shares first.
-
-        One thread gets one share. More threads get several each, so that a slow one does not
-        delay the rest.
-        """
+        """Divide items into shares of about equal cost, the largest first, several per thread."""
         order = np.argsort(-np.asarray(costs), kind="stable").astype(np.int32)
         n = 1 if self.n_threads == 1 else min(4 * self.n_threads, max(len(order), 1))
         return [np.ascontiguousarray(order[i::n]) for i in range(n)]

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import current_process, get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext
@@ -18,30 +18,36 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from sgtb.core.errors import MainGuardError, SgtbError
 
-_NO_GUARD = 77
-"""Exit code of a worker whose main script starts workers when it is imported."""
-_EXIT_SECONDS = 5.0
-"""Time that processes of a broken pool have to end."""
+_NO_GUARD = 77  # exit code of a worker whose main script starts workers when it is imported
+_EXIT_SECONDS = 5.0  # time that processes of a broken pool have to end
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
-def worker_pool(
-    workers: int, begin: Callable[..., None] | None = None, *arguments: Any
-) -> ProcessPoolExecutor:
-    """Return a pool whose processes start on demand.
+class ProcessPool(ProcessPoolExecutor):
+    """A pool whose processes start on demand, and ignore interrupts.
 
     begin  called in each process, with the arguments, before its first task
     """
-    if getattr(current_process(), "_inheriting", False):
-        # A worker imports the main script, which has no guard and calls this again. Nothing is
-        # printed here: the process that started the worker reports it once.
-        os._exit(_NO_GUARD)
-    context = get_context("spawn")
-    initial = _Arguments(context, workers, arguments)
-    return ProcessPoolExecutor(workers, context, initializer=_begin_work, initargs=(begin, initial))
+
+    def __init__(
+        self, workers: int, begin: Callable[..., None] | None = None, *arguments: Any
+    ) -> None:
+        if getattr(current_process(), "_inheriting", False):
+            # A worker imports the main script, which has no guard and calls this again. Nothing is
+            # printed here: the process that started the worker reports it once.
+            os._exit(_NO_GUARD)
+        context = get_context("spawn")
+        initial = begin, _Arguments(context, workers, arguments)
+        super().__init__(workers, context, initializer=_begin_work, initargs=initial)
+        self.workers = workers
+
+    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
+        """Submit a task."""
+        with _interrupts_blocked():
+            return super().submit(function, *args, **kwargs)
 
 
 class _Arguments:
@@ -68,14 +74,6 @@ def _send(writer: Connection, data: bytes, times: int) -> None:
     with suppress(OSError), writer:  # the pool has ended
         for _ in range(times):
             writer.send_bytes(data)
-
-
-def submit(
-    pool: ProcessPoolExecutor, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-) -> "Future[T]":
-    """Submit a task to a pool; processes started by it ignore interrupts."""
-    with _interrupts_blocked():
-        return pool.submit(function, *args, **kwargs)
 
 
 class Task(Protocol[R_co]):
@@ -114,20 +112,6 @@ def ahead(items: Iterator[T]) -> Generator[T, None, None]:
         while (item := pending.result()) is not None:
             pending = pool.submit(next, items, None)
             yield item
-
-
-class _ProcessPool:
-    """Worker processes of this one as a pool."""
-
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
-        self.executor = worker_pool(workers)
-
-    def submit(self, function: Callable[[T], R], item: T, /) -> "Future[R]":
-        return submit(self.executor, function, item)
-
-    def close(self) -> None:
-        self.executor.shutdown(wait=True, cancel_futures=True)
 
 
 def pool_error(pool: ProcessPoolExecutor | None, otherwise: str) -> SgtbError:
@@ -170,8 +154,11 @@ def ordered_results(
     elif workers == 1:
         yield from map(function, items)
     else:
-        with closing(_ProcessPool(workers)) as own:
+        own = ProcessPool(workers)
+        try:
             yield from _pooled(function, items, own)
+        finally:
+            own.shutdown(wait=True, cancel_futures=True)
 
 
 def _pooled(
@@ -186,8 +173,7 @@ def _pooled(
         while pending:
             yield pending.popleft().result()
     except BrokenProcessPool:
-        executor = pool.executor if isinstance(pool, _ProcessPool) else None
-        error = pool_error(executor, "")
+        error = pool_error(pool if isinstance(pool, ProcessPool) else None, "")
         if isinstance(error, MainGuardError):
             raise error from None
         raise  # callers know what was being done
@@ -198,10 +184,7 @@ def _pooled(
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Block interrupts, so that only the main process handles Ctrl-C.
-
-    Workers start on demand and inherit the mask. In this process an interrupt is delayed.
-    """
+    """Delay interrupts, and block them in workers that are started meanwhile."""
     mask = getattr(signal, "pthread_sigmask", None)  # not on every system
     if mask is None:
         yield

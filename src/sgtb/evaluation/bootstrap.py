@@ -29,19 +29,14 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Interval):
     """A difference of micro accuracies, its interval, and a two-sided p value for "there is none".
 
     p_value  twice the share of samples on the other side of zero, or on it, itself counted in:
              (1 + min(samples ≤ 0, samples ≥ 0)) / (1 + n_samples), doubled, at most 1
     """
 
-    value: float
-    low: float
-    high: float
     p_value: float
-    level: float
-    n_samples: int
 
 
 def interval(a: Accuracy, n_samples: int = 10_000, seed: int = 0, level: float = 0.95) -> Interval:
@@ -60,7 +55,7 @@ def ratio_interval(
     if part.shape != total.shape:
         raise ProblemsError(f"{len(part)} documents in part, {len(total)} in total")
     samples = _samples(part, total, n_samples, seed)
-    low, high = _percentiles(samples, rank)
+    low, high = float(samples[rank - 1]), float(samples[-rank])
     return Interval(int(part.sum()) / int(total.sum()), low, high, level, n_samples)
 
 
@@ -75,14 +70,14 @@ def paired_bootstrap(
     _check_same(a, b)
     gain = b.document_correct - a.document_correct
     samples = _samples(gain, a.document_total, n_samples, seed)
-    low, high = _percentiles(samples, rank)
+    low, high = float(samples[rank - 1]), float(samples[-rank])
     against = min(int((samples <= 0).sum()), int((samples >= 0).sum()))
     p_value = min(1.0, 2 * (1 + against) / (1 + n_samples))
-    return Difference(int(gain.sum()) / a.total, low, high, p_value, level, n_samples)
+    return Difference(int(gain.sum()) / a.total, low, high, level, n_samples, p_value)
 
 
 def _samples(part: Longs, total: Longs, n_samples: int, seed: int) -> Doubles:
-    """Return Σ part / Σ total over the documents of each sample."""
+    """Return Σ part / Σ total over the documents of each sample, in ascending order."""
     counted = total > 0
     if not counted.any():
         raise ProblemsError(
@@ -90,7 +85,8 @@ def _samples(part: Longs, total: Longs, n_samples: int, seed: int) -> Doubles:
         )
     part, total = part[counted], total[counted]
     chunks = _draws(len(total), n_samples, np.random.default_rng(seed))
-    return np.concatenate([_ratios(part, total, chunk) for chunk in chunks])
+    # Sums of whole numbers: exact, so that swapping the systems changes nothing but the sign.
+    return np.sort(np.concatenate([part[c].sum(axis=1) / total[c].sum(axis=1) for c in chunks]))
 
 
 def _draws(n_documents: int, n_samples: int, rng: np.random.Generator) -> Iterator[Longs]:
@@ -98,12 +94,6 @@ def _draws(n_documents: int, n_samples: int, rng: np.random.Generator) -> Iterat
     rows = max(1, _DRAWS // n_documents)
     for start in range(0, n_samples, rows):
         yield rng.integers(n_documents, size=(min(rows, n_samples - start), n_documents))
-
-
-def _ratios(part: Longs, total: Longs, draws: Longs) -> Doubles:
-    # Sums of whole numbers: exact, so that swapping the systems changes nothing but the sign.
-    ratios: Doubles = part[draws].sum(axis=1) / total[draws].sum(axis=1)
-    return ratios
 
 
 def _rank(n_samples: int, level: float) -> int:
@@ -120,12 +110,6 @@ def _rank(n_samples: int, level: float) -> int:
     return rank
 
 
-def _percentiles(samples: Doubles, rank: int) -> tuple[float, float]:
-    """Return the samples of this rank from below and from above."""
-    ordered = np.sort(samples)
-    return float(ordered[rank - 1]), float(ordered[-rank])
-
-
 def _check_same(a: Accuracy, b: Accuracy) -> None:
     """Raise unless both systems answered the same documents."""
     if len(a.documents) != len(b.documents):
@@ -133,14 +117,15 @@ def _check_same(a: Accuracy, b: Accuracy) -> None:
             f"one system answered {len(a.documents)} documents, the other {len(b.documents)}; "
             "compare them on the same"
         )
-    for i, (one, other) in enumerate(zip(a.documents, b.documents, strict=True)):
+    totals = a.document_total.tolist(), b.document_total.tolist()
+    for i, (one, other, n, m) in enumerate(zip(a.documents, b.documents, *totals, strict=True)):
         if one != other:
             raise ProblemsError(
                 f"document {i} is {one} for one system and {other} for the other; compare them on "
                 "the same documents in the same order"
             )
-        if a.document_total[i] != b.document_total[i]:
+        if n != m:
             raise ProblemsError(
-                f"document {one}: {a.document_total[i]} in-KB mentions for one system and "
-                f"{b.document_total[i]} for the other; compare them on the same annotations"
+                f"document {one}: {n} in-KB mentions for one system and {m} for the other; "
+                "compare them on the same annotations"
             )

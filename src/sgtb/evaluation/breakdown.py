@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from sgtb.core.errors import SettingsError
 from sgtb.core.records import Document, Mention
@@ -12,8 +12,7 @@ from sgtb.evaluation.metrics import share
 from sgtb.evaluation.system_answers import Candidates, SystemAnswers, candidates_of
 
 By = Literal["ambiguity", "type", "length", "words", "frequency"]
-UNTYPED = "?"
-"""The label of mentions without a type."""
+UNTYPED = "?"  # the label of mentions without a type
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +29,14 @@ class Slice:
         return share(self.correct, self.total)
 
 
-class _Cell(NamedTuple):
-    """A slice's place in the order, and its label."""
-
-    place: int
-    label: str
+_BOUNDS = {
+    "ambiguity": (0, (0, 1, 5, 10, 20, 30)),
+    "length": (1, (5, 10, 20, 40)),
+    "words": (0, (50, 100, 200, 500, 1000)),
+    "frequency": (0, (0, 1, 9, 99)),
+}
+"""The lowest number, and the ends of all ranges but the last, which has none."""
+_Cell = tuple[int, str]  # a slice's place in the order, and its label
 
 
 class Tally:
@@ -68,35 +70,32 @@ class Tally:
         candidates: Sequence[Sequence[str]],
     ) -> None:
         """Count a document with the answers to its mentions, and their candidates."""
-        whole = self._of_document(document)
+        n_known = sum(1 for _ in document.in_kb())
         for mention, entity, listed in zip(document.mentions, entities, candidates, strict=True):
             if mention.in_kb:
-                cell = whole or self._of_mention(mention, listed)
+                cell = self._cell(document, n_known, mention, len(listed))
                 self._total[cell] += 1
                 self._correct[cell] += entity == mention.gold
 
     def slices(self) -> tuple[Slice, ...]:
         """Return the slices so far, in their order; none is empty."""
-        return tuple(
-            Slice(cell.label, self._correct[cell], self._total[cell])
-            for cell in sorted(self._total)
-        )
+        cells = sorted(self._total)
+        return tuple(Slice(cell[1], self._correct[cell], self._total[cell]) for cell in cells)
 
-    def _of_document(self, document: Document) -> _Cell | None:
-        """Return the slice that all mentions of a document belong to, if it is one."""
-        if self._by == "length":
-            return _LENGTH.cell(sum(1 for _ in document.in_kb()))
-        if self._by == "words":
-            return _WORDS.cell(len(document.tokens))
-        return None
-
-    def _of_mention(self, mention: Mention, candidates: Sequence[str]) -> _Cell:
-        if self._by == "ambiguity":
-            return _AMBIGUITY.cell(len(candidates))
-        if self._by == "frequency":
-            return _FREQUENCY.cell(self._seen.get(mention.gold or "", 0))
-        label = mention.type or UNTYPED
-        return _Cell(label == UNTYPED, label)
+    def _cell(self, document: Document, n_known: int, mention: Mention, n_listed: int) -> _Cell:
+        if self._by == "type":
+            label = mention.type or UNTYPED
+            return label == UNTYPED, label
+        n = {
+            "ambiguity": n_listed, "length": n_known, "words": len(document.tokens),
+            "frequency": self._seen.get(mention.gold or "", 0),
+        }[self._by]  # fmt: skip
+        first, bounds = _BOUNDS[self._by]
+        place = bisect_left(bounds, n)
+        if place == len(bounds):
+            return place, f">{bounds[-1]}"
+        start, end = bounds[place - 1] + 1 if place else first, bounds[place]
+        return place, f"{start}" if start == end else f"{start}–{end}"
 
 
 def breakdown(
@@ -116,27 +115,3 @@ def breakdown(
     for (document, entities), row in zip(answers.beside(documents), rows, strict=True):
         tally.add(document, entities, row)
     return tally.slices()
-
-
-class _Buckets:
-    """Ranges of whole numbers: up to each bound, and a last one beyond all."""
-
-    def __init__(self, first: int, bounds: Sequence[int]) -> None:
-        starts = [first, *(bound + 1 for bound in bounds[:-1])]
-        labels = [
-            f"{start}" if start == end else f"{start}–{end}"
-            for start, end in zip(starts, bounds, strict=True)
-        ]
-        self._bounds = bounds
-        self._labels = [*labels, f">{bounds[-1]}"]
-
-    def cell(self, n: int) -> _Cell:
-        """Return the range that holds a number."""
-        place = bisect_left(self._bounds, n)
-        return _Cell(place, self._labels[place])
-
-
-_AMBIGUITY = _Buckets(0, (0, 1, 5, 10, 20, 30))
-_LENGTH = _Buckets(1, (5, 10, 20, 40))
-_WORDS = _Buckets(0, (50, 100, 200, 500, 1000))
-_FREQUENCY = _Buckets(0, (0, 1, 9, 99))

@@ -9,8 +9,7 @@ from sgtb.core.dtypes import Bools, Doubles
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.evaluation.metrics import share
 
-CERTAIN = 1e-6
-"""For the log loss, confidences are clipped to this distance from 0 and 1."""
+CERTAIN = 1e-6  # for the log loss, confidences are clipped to this distance from 0 and 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,11 +80,7 @@ def check_fit(documents: Sequence[Document], rows: Sequence[Sequence[object]], w
         )
 
 
-# Candidate lists: the entities a system could choose from.
-
-
-Candidates = Sequence[Sequence[Sequence[str]]]
-"""Per document and mention the ids of its candidates."""
+Candidates = Sequence[Sequence[Sequence[str]]]  # per document and mention the ids of its candidates
 
 
 def candidates_of(documents: Sequence[Document], candidates: Candidates | None) -> Candidates:

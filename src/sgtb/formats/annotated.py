@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from sgtb.core.records import Document, Mention
-from sgtb.formats.corpus_source import shown
+from sgtb.formats.corpus_source import occurrences, shown
 from sgtb.formats.error_handler import ErrorAt, ErrorHandler
 from sgtb.text.tokenization import Segmented, mention_at, segment
 
@@ -15,11 +15,7 @@ SPLITS = ("train", "dev", "test", "")
 
 
 class Annotation(NamedTuple):
-    """An annotated span; fields as in `Mention`.
-
-    text   the name as in the file, to be compared with the text; None: not in the file
-    error  maker of errors with the annotation's line; None: that of its document
-    """
+    """An annotated span; fields as in `Mention`."""
 
     start: int
     end: int
@@ -27,8 +23,8 @@ class Annotation(NamedTuple):
     title: str | None = None
     type: str | None = None
     candidates: tuple[str, ...] | None = None
-    text: str | None = None
-    error: ErrorAt | None = None
+    text: str | None = None  # the name as in the file, to be compared; None: not in the file
+    error: ErrorAt | None = None  # with the annotation's line; None: that of its document
 
 
 def annotated_document(
@@ -62,9 +58,7 @@ def annotated_document(
             problem = f"the mention {start} to {end} has no token"
         handler.error((own_error or error)(problem))
     mentions.sort(key=lambda mention: (mention.start, mention.end))
-    return Document(
-        id=id, text=text, tokens=tokens, sentences=lines, mentions=tuple(mentions), split=split
-    )
+    return Document(id, text, tokens, lines, mentions=tuple(mentions), split=split)
 
 
 def overlapping(mentions: Sequence[Mention]) -> list[int]:
@@ -93,11 +87,7 @@ def _problem(text: str, annotation: Annotation) -> str | None:
 
 def _hint(text: str, start: int, name: str) -> str:
     """Return where the name is instead, and which unit the offsets may have."""
-    positions = []
-    at = text.find(name)
-    while at >= 0 and name:
-        positions.append(at)
-        at = text.find(name, at + 1)
+    positions = occurrences(text, name)
     if not positions:
         return "; the text does not have it"
     for unit, encoding, size in (("UTF-16 units", "utf-16-le", 2), ("bytes", "utf-8", 1)):

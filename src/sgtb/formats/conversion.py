@@ -8,17 +8,14 @@ from typing import Any
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
-from sgtb.formats.capacity import Losses
+from sgtb.formats.corpus_format import Losses
 from sgtb.formats.error_handler import ErrorHandler
-from sgtb.formats.registry import detect_format, format_for, read_documents, write_counting
+from sgtb.formats.registry import detect_format, format_for, read_documents, write_documents
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """Report of a conversion.
-
-    losses  number of omissions by description
-    """
+    """Report of a conversion."""
 
     source: str
     source_format: str
@@ -27,24 +24,18 @@ class Conversion:
     documents: int
     mentions: int
     written: int
-    losses: dict[str, int]
+    losses: dict[str, int]  # number of omissions by description
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON object."""
+        read = {"path": self.source, "format": self.source_format}
         return {
-            "read": {
-                "path": self.source,
-                "format": self.source_format,
-                "documents": self.documents,
-                "mentions": self.mentions,
-            },
+            "read": {**read, "documents": self.documents, "mentions": self.mentions},
             "written": {
-                "path": self.target,
-                "format": self.target_format,
-                "documents": self.written,
+                "path": self.target, "format": self.target_format, "documents": self.written,
             },
             "losses": self.losses,
-        }
+        }  # fmt: skip
 
 
 def convert(
@@ -75,14 +66,8 @@ def convert(
             read["mentions"] += len(document.mentions)
             yield document
 
-    written = write_counting(counted(), target, write_as, losses)
+    written = write_documents(counted(), target, write_as, losses)
     return Conversion(
-        source=str(source),
-        source_format=read_as,
-        target=str(target),
-        target_format=write_as,
-        documents=read["documents"],
-        mentions=read["mentions"],
-        written=written,
-        losses=dict(losses.most_common()),
-    )
+        str(source), read_as, str(target), write_as, documents=read["documents"],
+        mentions=read["mentions"], written=written, losses=dict(losses.most_common()),
+    )  # fmt: skip

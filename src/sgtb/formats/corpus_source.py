@@ -1,40 +1,44 @@
-"""SourceFile: the content of a corpus file or archive member, with its name for errors."""
+"""SourceFile: the content of a corpus file or archive member; page titles as corpora have them."""
 
 import bz2
 import codecs
 import gzip
 import io
 import lzma
+import re
+import sys
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO
+from urllib.parse import unquote
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.files import is_unpacked, open_unpacked, read_limited, replacing
 from sgtb.core.limits import FileLimits
 
-_PACKED = (".xz", ".gz", ".bz2")
+_PACKERS: dict[str, Callable[[BinaryIO], Any]] = {
+    # Without name and time, so that equal documents give equal bytes.
+    ".gz": lambda file: gzip.GzipFile("", "wb", fileobj=file, mtime=0),
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
+}
+"""Compressed files to write, by their endings."""
 _DAMAGE = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, OSError, ValueError)
 """Exceptions of the standard library on damaged data."""
-
-_BLOCK = 512
-"""Block of a tar archive; a block of zeros ends it."""
+_BLOCK = 512  # block of a tar archive; a block of zeros ends it
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """Content of a file.
+    """Content of a file."""
 
-    name  path, or `archive.tar.xz:member`
-    data  decompressed bytes
-    """
-
-    name: str
-    data: bytes
+    name: str  # path, or `archive.tar.xz:member`
+    data: bytes  # decompressed bytes
 
     def error(self, line: int, message: str) -> CorpusError:
         """Return an error with file and line, counted from 1."""
@@ -46,16 +50,11 @@ class SourceFile:
             return self.data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = self.data.count(b"\n", 0, error.start) + 1
-            byte = self.data[error.start]
-            raise self.error(
-                line, f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
-            ) from None
+            raise self.error(line, not_utf8(error)) from None
 
     def lines(self) -> list[str]:
-        """Return the lines without LF or CRLF, and without a byte order mark.
-
-        `str.splitlines` would also split at U+0085 and others, which may be part of a name.
-        """
+        """Return the lines without LF or CRLF, and without a byte order mark."""
+        # str.splitlines would also split at U+0085 and others, which may be part of a name.
         lines = self.text().removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
         if not lines[-1]:
             lines.pop()
@@ -67,10 +66,21 @@ def shown(value: str, width: int = 60) -> str:
     return repr(value if len(value) <= width else value[:width] + "…")
 
 
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Return the message for a byte that is not UTF-8."""
+    return f"byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8"
+
+
+def occurrences(text: str, name: str, start: int = 0, stop: int = sys.maxsize) -> list[int]:
+    """Return where a name begins in text[start:stop]; occurrences may overlap."""
+    pattern = re.compile(f"(?={re.escape(name)})")
+    return [match.start() for match in pattern.finditer(text, start, stop)] if name else []
+
+
 def read_source(path: Path) -> SourceFile:
     """Read a whole file; compressed ones are decompressed."""
     with open_lines(path) as file:
-        if path.suffix in _PACKED and not is_unpacked(file):
+        if path.suffix in _PACKERS and not is_unpacked(file):
             raise _broken(path, f"not compressed as {path.suffix}")
         return SourceFile(str(path), read_limited(file))
 
@@ -106,33 +116,23 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
         try:
             yield number, raw.decode().removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError as error:
-            raise CorpusError(
-                f"{path}, line {number}: byte 0x{raw[error.start]:02x} is not UTF-8; "
-                "save the file as UTF-8"
-            ) from None
+            raise CorpusError(f"{path}, line {number}: {not_utf8(error)}") from None
 
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write, all or nothing; compressed if it ends in .xz, .gz or .bz2."""
     with replacing(path) as file:
-        if path.suffix == ".gz":
-            # Without name and time, so that equal documents give equal bytes.
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-                yield cast(BinaryIO, packed)
-        elif path.suffix == ".bz2":
-            with bz2.BZ2File(file, "wb") as packed:
-                yield cast(BinaryIO, packed)
-        elif path.suffix == ".xz":
-            with lzma.LZMAFile(file, "wb") as packed:
-                yield cast(BinaryIO, packed)
+        if path.suffix in _PACKERS:
+            with _PACKERS[path.suffix](file) as packed:
+                yield packed
         else:
             yield file
 
 
 def uncompressed_name(path: Path) -> Path:
     """Return a path without the suffix of its compression."""
-    return path.with_suffix("") if path.suffix in _PACKED else path
+    return path.with_suffix("") if path.suffix in _PACKERS else path
 
 
 def read_members(path: Path) -> Iterator[tuple[str, SourceFile]]:
@@ -173,3 +173,18 @@ def _read_bytes(path: Path) -> bytes:
 
 def _broken(path: Path, why: object) -> CorpusError:
     return CorpusError(f"{path}: cannot be decompressed: {why}; fetch the file again")
+
+
+def unescape_title(title: str) -> str:
+    r"""Return a title with `\uXXXX` decoded and spaces for underscores."""
+    if "\\" in title:
+        title = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), title)
+        # Java escapes characters beyond U+FFFF as surrogate pairs.
+        title = title.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return title.replace("_", " ")
+
+
+def title_of_url(url: str) -> str:
+    """Return the title in the URL of a Wikipedia page."""
+    _, _, title = url.rpartition("/wiki/")
+    return unescape_title(unquote(title))

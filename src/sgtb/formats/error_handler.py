@@ -1,11 +1,11 @@
 """ErrorHandler: what happens to errors of a corpus file while it is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from sgtb.core.errors import CorpusError, SgtbError
 
-ErrorAt = Callable[[str], CorpusError]
-"""Makes an error with file and line from a message."""
+ErrorAt = Callable[[str], CorpusError]  # makes an error with file and line from a message
 
 
 class ErrorHandler:
@@ -20,6 +20,14 @@ class ErrorHandler:
 
     def repair(self, error: CorpusError) -> None:
         """Handle an error that the reader could repair."""
+
+    @contextmanager
+    def skipping(self) -> Iterator[None]:
+        """Handle a CorpusError of the block, whose remainder is then skipped."""
+        try:
+            yield
+        except CorpusError as error:
+            self.error(error)
 
 
 class ErrorList(ErrorHandler):

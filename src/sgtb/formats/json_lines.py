@@ -11,8 +11,8 @@ from sgtb.core.errors import CorpusError, SgtbError
 from sgtb.core.limits import check_items
 from sgtb.core.records import Document
 from sgtb.formats.annotated import Annotation
-from sgtb.formats.corpus_format import Format
-from sgtb.formats.corpus_source import open_output, raw_lines
+from sgtb.formats.corpus_format import Format, write_file
+from sgtb.formats.corpus_source import not_utf8, raw_lines
 from sgtb.formats.error_handler import ErrorHandler
 
 T = TypeVar("T")
@@ -20,23 +20,36 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 class JsonLine(NamedTuple):
-    """The object of a line, with its position for errors."""
+    """The object of a line, or an object within it, with its position for errors."""
 
     file: str
     number: int
     fields: dict[str, Any]
+    part: str = ""  # name of the object within the line, followed by a colon
 
     def error(self, message: str) -> CorpusError:
         """Return an error with file and line."""
-        return CorpusError(f"{self.file}, line {self.number}: {message}")
+        return CorpusError(f"{self.file}, line {self.number}: {self.part}{message}")
 
-    def error_in(self, part: str) -> Callable[[str], CorpusError]:
-        """Return the function that makes errors of a part of the object."""
-        return lambda message: self.error(f"{part}: {message}")
+    def within(self, value: Any, name: str, expected: str) -> "JsonLine":
+        """Return an object within this one, by its name; `expected` are its fields."""
+        found = self._replace(fields=value, part=f"{name}: ")
+        if not isinstance(value, dict):
+            raise found.error(f"not an object with {expected}, but {json_shown(value)}")
+        return found
 
     def text(self, key: str) -> str:
-        """Return a field that must be an encodable string."""
-        return checked_text(self.fields, key, self.error)
+        """Return a field that must be a string without lone surrogates."""
+        value = self.fields.get(key)
+        if not isinstance(value, str):
+            raise self.error(f'"{key}" should be a string, not {json_shown(value)}')
+        try:
+            value.encode()
+        except UnicodeEncodeError as problem:
+            raise self.error(
+                f'character {problem.start} of "{key}" is half of a surrogate pair'
+            ) from None
+        return value
 
     def optional_text(self, key: str) -> str | None:
         """Return a field that may be missing or null, and otherwise must be a string."""
@@ -45,7 +58,21 @@ class JsonLine(NamedTuple):
     def id(self) -> str:
         """Return the field "id" as a string; default: the line number."""
         value = self.fields.get("id", self.number)
-        return "" if value == "" else id_text(value, "id", self.error)
+        return "" if value == "" else self._replace(fields={"id": value}).entity("id")
+
+    def entity(self, key: str) -> str:
+        """Return a field that must be an id, a string or an integer, as a string."""
+        value = self.fields.get(key)
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            raise self.error(f'"{key}" should be a string or a number, not {json_shown(value)}')
+        return self._replace(fields={key: str(value)}).text(key)
+
+    def span(self, key: str) -> tuple[int, int]:
+        """Return a field that must be a pair of integers."""
+        value = self.fields.get(key)
+        if not isinstance(value, list) or len(value) != 2:
+            raise self.error(f'"{key}" should be a pair of numbers, not {json_shown(value)}')
+        return whole_number(value[0], key, self.error), whole_number(value[1], key, self.error)
 
     def items(self, key: str) -> list[Any]:
         """Return a field that must be a list; a missing one is empty."""
@@ -65,22 +92,13 @@ def line_format(
     **declared: Any,
 ) -> Format:
     """Return a format of one document a line; `declared` are its further fields."""
-    return Format(
-        read=partial(read_lines, document), write=partial(write_lines, fields), **declared
-    )
 
+    def read(path: Path, handler: ErrorHandler) -> Iterator[Document]:
+        for line in iterate_lines(path, handler):
+            with handler.skipping():
+                yield document(line, handler)
 
-def read_lines(
-    parse: Callable[[JsonLine, ErrorHandler], Document], path: Path, handler: ErrorHandler
-) -> Iterator[Document]:
-    """Yield the document of every non-empty line."""
-    for line in iterate_lines(path, handler):
-        try:
-            document = parse(line, handler)
-        except CorpusError as error:
-            handler.error(error)
-            continue
-        yield document
+    return Format(read=read, write=partial(write_lines, fields), **declared)
 
 
 def iterate_lines(path: Path, handler: ErrorHandler) -> Iterator[JsonLine]:
@@ -89,11 +107,11 @@ def iterate_lines(path: Path, handler: ErrorHandler) -> Iterator[JsonLine]:
         if not raw.strip():
             continue
         try:
-            line = JsonLine(str(path), number, json_object(raw))
+            fields = json_object(raw)
         except ValueError as error:
             handler.error(CorpusError(f"{path}, line {number}: {error}"))
-            continue
-        yield line
+        else:
+            yield JsonLine(str(path), number, fields)
 
 
 def readable(
@@ -112,36 +130,12 @@ def readable(
 def write_lines(
     dump: Callable[[Document], Iterable[dict[str, Any]]], documents: Iterable[Document], path: Path
 ) -> int:
-    """Write a file, all or nothing; return the number of documents.
+    """Write a file, all or nothing; `dump` returns the objects of a document, one a line."""
 
-    dump  returns the objects of a document, one a line
-    """
-    count = 0
-    with open_output(path) as stream:
-        for document in documents:
-            for fields in dump(document):
-                stream.write(json.dumps(fields, ensure_ascii=False).encode() + b"\n")
-            count += 1
-    return count
+    def lines(document: Document) -> Iterator[str]:
+        return (json.dumps(fields, ensure_ascii=False) + "\n" for fields in dump(document))
 
-
-def checked_text(fields: dict[str, Any], key: str, error: Callable[[str], CorpusError]) -> str:
-    """Return a field that must be a string without lone surrogates."""
-    value = fields.get(key)
-    if not isinstance(value, str):
-        raise error(f'"{key}" should be a string, not {json_shown(value)}')
-    try:
-        value.encode()
-    except UnicodeEncodeError as problem:
-        raise error(f'character {problem.start} of "{key}" is half of a surrogate pair') from None
-    return value
-
-
-def id_text(value: Any, key: str, error: Callable[[str], CorpusError]) -> str:
-    """Return an id as a string; it may be a string or an integer."""
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise error(f'"{key}" should be a string or a number, not {json_shown(value)}')
-    return checked_text({key: str(value)}, key, error)
+    return write_file(lines, documents, path)
 
 
 def whole_number(value: Any, key: str, error: Callable[[str], SgtbError]) -> int:
@@ -149,13 +143,6 @@ def whole_number(value: Any, key: str, error: Callable[[str], SgtbError]) -> int
     if isinstance(value, bool) or not isinstance(value, int):
         raise error(f'"{key}" should be a whole number, not {json_shown(value)}')
     return value
-
-
-def span_of(value: Any, key: str, error: Callable[[str], CorpusError]) -> tuple[int, int]:
-    """Return a span, a pair of integers."""
-    if not isinstance(value, list) or len(value) != 2:
-        raise error(f'"{key}" should be a pair of numbers, not {json_shown(value)}')
-    return whole_number(value[0], key, error), whole_number(value[1], key, error)
 
 
 def number_or_text(id: str) -> int | str:
@@ -175,9 +162,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
     try:
         fields = json.loads(raw.decode())
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        ) from None
+        raise ValueError(not_utf8(error)) from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not JSON: {error}; each line is one object") from None
     if not isinstance(fields, dict):

@@ -16,33 +16,24 @@ from typing import Any, NamedTuple
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
-from sgtb.formats.capacity import Capacity
-from sgtb.formats.corpus_format import Format
+from sgtb.formats.corpus_format import Capacity, Format
 from sgtb.formats.corpus_source import shown
 from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.json_lines import JsonLine, iterate_lines, json_shown, write_lines
 
 _NUMBERED = re.compile(r"(.*):[0-9]+", re.DOTALL)
 _VISIBLE = re.compile(r"\S")
-
 PASSAGE_CAPACITY = Capacity(types=False, candidates=False, splits=False, nil=False, empty=False)
 
 
 class Passage(NamedTuple):
-    """A mention with context and annotation.
-
-    document  id of its document; None: unknown
-    exact     whether the parts are unstripped
-    """
+    """A mention with context and annotation."""
 
     line: JsonLine
-    document: str | None
-    left: str
-    mention: str
-    right: str
-    exact: bool
-    gold: str | None
-    title: str | None
+    document: str | None  # id of its document; None: unknown
+    parts: tuple[str, str, str]  # the text before the mention, the mention, and that after it
+    exact: bool  # whether the parts are unstripped
+    gold: tuple[str | None, str | None]  # id and title of the entity
 
 
 def passage_format(
@@ -50,7 +41,14 @@ def passage_format(
     **declared: Any,
 ) -> Format:  # fmt: skip
     """Return a format of one mention a line; `declared` are its further fields."""
-    read, write = partial(read_passages, parse), partial(write_passages, fields)
+
+    def lines(document: Document) -> Iterator[dict[str, Any]]:
+        return (fields(document, i, mention) for i, mention in enumerate(document.mentions))
+
+    def write(documents: Iterable[Document], path: Path) -> int:
+        return write_lines(lines, _distinct_ids(documents, path), path)
+
+    read = partial(read_passages, parse)
     return Format(read=read, write=write, capacity=PASSAGE_CAPACITY, **declared)
 
 
@@ -60,30 +58,16 @@ def read_passages(
     """Yield the documents of a file."""
     draft: _Draft | None = None
     for line in iterate_lines(path, handler):
-        try:
+        with handler.skipping():
             passage = parse(line)
-            if not passage.mention.strip():
+            if not passage.parts[1].strip():
                 raise line.error("the mention is empty")
-        except CorpusError as error:
-            handler.error(error)
-            continue
-        if draft is None or not draft.add(passage):
-            if draft is not None:
-                yield draft.document(handler)
-            draft = _Draft.begin(passage, draft)
+            if draft is None or not draft.add(passage):
+                if draft is not None:
+                    yield draft.document(handler)
+                draft = _Draft.begin(passage, draft)
     if draft is not None:
         yield draft.document(handler)
-
-
-def write_passages(
-    fields: Callable[[Document, int, Mention], Any], documents: Iterable[Document], path: Path
-) -> int:
-    """Write documents, one mention a line; return the number of documents."""
-
-    def dump(document: Document) -> Iterator[dict[str, Any]]:
-        return (fields(document, i, mention) for i, mention in enumerate(document.mentions))
-
-    return write_lines(dump, _distinct_ids(documents, path), path)
 
 
 def document_of(id: str | None) -> str | None:
@@ -109,19 +93,16 @@ def is_exact(line: JsonLine, fields: dict[str, Any], left: str) -> bool:
 
 @dataclass
 class _Draft:
-    """A document while its lines are read.
-
-    nth  number among consecutive documents with the same id, from 1
-    """
+    """A document while its lines are read."""
 
     first: Passage
     text: str
     annotations: list[Annotation]
-    nth: int
+    nth: int  # number among consecutive documents with the same id, from 1
 
     @classmethod
     def begin(cls, passage: Passage, before: "_Draft | None") -> "_Draft":
-        left, mention, right = passage.left, passage.mention, passage.right
+        left, mention, right = passage.parts
         if not passage.exact:
             mention = mention.strip()
             left = left if _has_border(left, mention) else f"{left} "
@@ -138,14 +119,14 @@ class _Draft:
         first = self.first
         if (passage.document, passage.exact) != (first.document, first.exact):
             return False
+        left, mention, right = passage.parts
         if passage.exact:
-            if passage.left + passage.mention + passage.right != self.text:
+            if left + mention + right != self.text:
                 return False
-            start = len(passage.left)
-            self._annotate(passage, start, start + len(passage.mention))
+            self._annotate(passage, len(left), len(left) + len(mention))
             return True
-        left, mention = _without_space(passage.left), _without_space(passage.mention)
-        if left + mention + _without_space(passage.right) != _without_space(self.text):
+        left, mention, right = map(_without_space, passage.parts)
+        if left + mention + right != _without_space(self.text):
             return False
         positions = [match.start() for match in _VISIBLE.finditer(self.text)]
         start, last = positions[len(left)], positions[len(left) + len(mention) - 1]
@@ -163,8 +144,7 @@ class _Draft:
         )
 
     def _annotate(self, passage: Passage, start: int, end: int) -> None:
-        error = passage.line.error
-        self.annotations.append(Annotation(start, end, passage.gold, passage.title, error=error))
+        self.annotations.append(Annotation(start, end, *passage.gold, error=passage.line.error))
 
 
 def _has_border(left: str, right: str) -> bool:

@@ -12,8 +12,7 @@ ITS = "http://www.w3.org/2005/11/its/rdf#"
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 WIKIDATA = "http://www.wikidata.org/entity/"
-ITEM = re.compile(r"Q[1-9][0-9]*")
-"""The id of a Wikidata item."""
+ITEM = re.compile(r"Q[1-9][0-9]*")  # the id of a Wikidata item
 HEAD = f"@prefix nif: <{NIF}> .\n@prefix itsrdf: <{ITS}> .\n@prefix xsd: <{_XSD}> .\n"
 _ESCAPES = re.compile(r'[\x00-\x1f\x7f"\\]')
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}

@@ -1,7 +1,4 @@
-"""Registry of corpus formats: reading and writing of annotated documents by format name.
-
-`docs/guide/formats.md` shows each format and what it keeps.
-"""
+"""Registry of corpus formats: reading and writing of annotated documents by format name."""
 
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -9,22 +6,11 @@ from pathlib import Path
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import Document
-from sgtb.formats.capacity import Losses
-from sgtb.formats.corpus_format import Format, detect
+from sgtb.formats.corpus_format import Format, Losses, detect
 from sgtb.formats.corpus_source import shown, uncompressed_name
 from sgtb.formats.error_handler import ErrorHandler
 
-_CODECS = (
-    "aida_file",
-    "wned_folder",
-    "jsonl",
-    "zelda",
-    "blink",
-    "kilt",
-    "elevant",
-    "nif",
-    "docbin",
-)
+_CODECS = "aida_file wned_folder jsonl zelda blink kilt elevant nif docbin".split()
 """Modules of `codecs` that declare a FORMAT."""
 
 
@@ -34,8 +20,7 @@ def _load(codecs: Iterable[str]) -> dict[str, Format]:
 
 
 _FORMATS = _load(_CODECS)
-FORMATS = tuple(_FORMATS)
-"""The names of all formats."""
+FORMATS = tuple(_FORMATS)  # the names of all formats
 _FOLDER_FORMAT = "wned"
 
 
@@ -78,17 +63,12 @@ def read_documents(
     return format_of(format or detect_format(path)).read(Path(path), handler or ErrorHandler())
 
 
-def write_documents(documents: Iterable[Document], path: str | Path, format: str) -> int:
-    """Write documents, all or nothing, without what the format cannot hold; return their number."""
-    return write_counting(documents, path, format, Losses())
-
-
-def write_counting(
-    documents: Iterable[Document], path: str | Path, format: str, losses: Losses
+def write_documents(
+    documents: Iterable[Document], path: str | Path, format: str, losses: Losses | None = None
 ) -> int:
-    """Write documents, and count in `losses` what the format cannot hold."""
-    entry = format_of(format)
-    fitted = (entry.capacity.fit(_encodable(document), losses) for document in documents)
+    """Write documents, all or nothing; count what the format cannot hold; return their number."""
+    entry, lost = format_of(format), Losses() if losses is None else losses
+    fitted = (entry.capacity.fit(_encodable(document), lost) for document in documents)
     return entry.write((document for document in fitted if document is not None), Path(path))
 
 

@@ -13,8 +13,7 @@ from sgtb.formats.corpus_source import shown
 from sgtb.formats.error_handler import ErrorHandler
 from sgtb.formats.registry import detect_format, read_documents
 
-MAX_LISTED = 1000
-"""Problems of a kind that are listed; all are counted."""
+MAX_LISTED = 1000  # problems of a kind that are listed; all are counted
 
 
 @dataclass(frozen=True)
@@ -27,31 +26,21 @@ class ProblemList:
 
 @dataclass(frozen=True)
 class Survey:
-    """Statistics and errors of a file.
-
-    linked       mentions of entities
-    nil          mentions of entities outside the knowledge base
-    unannotated  mentions without annotation
-    entities     number of distinct entities
-    unreadable   unreadable lines and mentions, offsets that do not match the text
-    repaired     mentions that were found near their offsets
-    overlaps     mentions that begin before the end of another
-    repeated     documents with the id of another
-    """
+    """Statistics and errors of a file."""
 
     path: str
     format: str
     documents: int
     characters: int
     mentions: int
-    linked: int
-    nil: int
-    unannotated: int
-    entities: int
-    unreadable: ProblemList
-    repaired: ProblemList
-    overlaps: ProblemList
-    repeated: ProblemList
+    linked: int  # mentions of entities
+    nil: int  # mentions of entities outside the knowledge base
+    unannotated: int  # mentions without annotation
+    entities: int  # number of distinct entities
+    unreadable: ProblemList  # unreadable lines and mentions, offsets that do not match the text
+    repaired: ProblemList  # mentions that were found near their offsets
+    overlaps: ProblemList  # mentions that begin before the end of another
+    repeated: ProblemList  # documents with the id of another
 
     @property
     def errors(self) -> int:
@@ -72,10 +61,7 @@ class Survey:
 def survey(
     path: Path, format: str | None = None, on_document: Callable[[Document], None] | None = None
 ) -> Survey:
-    """Read a whole file in spite of errors.
-
-    on_document  called with every readable document
-    """
+    """Read a whole file in spite of errors; `on_document` is called with each document."""
     found = _Surveyor()
     kind = format or detect_format(path)
     try:

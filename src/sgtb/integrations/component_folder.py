@@ -28,14 +28,10 @@ _RECORD, _LINKER = "component.json", "linker"
 
 @dataclass(frozen=True)
 class ComponentSource:
-    """Where the linker of a component is loaded from.
+    """Where the linker of a component is loaded from."""
 
-    model  a model file, or a folder of `Linker.save_pretrained`; None: that of the starter
-    kb     a knowledge base; None: that of the folder, or of the starter
-    """
-
-    model: Path | None = None
-    kb: Path | None = None
+    model: Path | None = None  # file, or folder of `Linker.save_pretrained`; None: the starter's
+    kb: Path | None = None  # None: that of the folder, or of the starter
 
     def open(self, settings: "LinkerSettings") -> "Linker":
         """Load the linker."""
@@ -55,10 +51,7 @@ def write_folder(linker: "Linker", folder: Path, store_kb: bool | None) -> None:
 
 
 def read_folder(folder: Path, kb: Path | None) -> ComponentSource:
-    """Return the source of the linker of a folder.
-
-    kb  tried first if the folder has no knowledge base
-    """
+    """Return the source of the linker of a folder; if it has no knowledge base, first try `kb`."""
     from sgtb.linking.pretrained import find_pretrained
 
     found = find_pretrained(folder / _LINKER)

@@ -20,7 +20,7 @@ from sgtb.jobs.worker_linker import (
     linker_files,
     linker_spec,
     receive,
-    worker_linker,
+    required_linker,
 )
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.request_json import request_of_fields
@@ -106,7 +106,8 @@ def send_linker(client: Any, spec: LinkerSpec) -> None:
             return
         if last:
             raise SgtbError(f"{lacking[0]}: this worker cannot open the linker that was sent to it")
-        for worker in {_host(worker): worker for worker in lacking}.values():
+        # By host: an address is such as tcp://10.0.0.1:1234.
+        for worker in {worker.rpartition(":")[0]: worker for worker in lacking}.values():
             _send(client, spec, worker)
 
 
@@ -120,11 +121,6 @@ def _send(client: Any, spec: LinkerSpec, worker: str) -> None:
                 client.run(receive, spec, sender, name, data, begin, workers=[worker])
                 begin = False
     client.run(complete, spec, sender, hashes, workers=[worker])
-
-
-def _host(worker: str) -> str:
-    """Return the host of an address such as tcp://10.0.0.1:1234."""
-    return worker.rpartition("://")[2].rpartition(":")[0]
 
 
 @contextmanager
@@ -175,10 +171,7 @@ def _link_partition(frame: Any, spec: LinkerSpec) -> Any:
 
 
 def _link_objects(objects: Iterable[Any], spec: LinkerSpec) -> list[dict[str, Any]]:
-    linker = worker_linker(spec)
-    if linker is None:
-        raise SgtbError("this worker does not have the files of the linker")
-    results = link_items(linker, (_item(one, i) for i, one in enumerate(objects, 1)))
+    results = link_items(required_linker(spec), (_item(one, i) for i, one in enumerate(objects, 1)))
     return [
         {"id": item.id, "rejected": result} if isinstance(result, str) else result.to_dict()
         for item, result in results

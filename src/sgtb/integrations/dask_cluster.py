@@ -1,17 +1,20 @@
-"""Dask clusters: from the option `--cluster` to a connected client."""
+"""Dask clusters: from the option `--cluster` to a connected client, and a pool of its workers."""
 
 import json
 import logging
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sgtb.core.errors import SettingsError, SgtbError, import_extra
 
 if TYPE_CHECKING:
     from distributed import Client
+
 
 ALLOWED_FAILURES = 20
 """Deaths of a worker that a task of a local cluster survives. Dask counts a death against every
@@ -26,11 +29,7 @@ FORMS = "local:N, tcp://HOST:PORT, or the file of `dask scheduler --scheduler-fi
 
 @contextmanager
 def connect(spec: str) -> Iterator["Client"]:
-    """Connect to a Dask cluster; start and end the cluster if it is a local one.
-
-    spec  `local:N` (N worker processes on this machine), the address of a scheduler, or a
-          scheduler file
-    """
+    """Connect to a Dask cluster by one of FORMS; start and end the cluster if it is a local one."""
     distributed = import_extra("distributed", "dask", "a cluster needs")
     local = _LOCAL.fullmatch(spec)
     if local is not None:
@@ -100,3 +99,56 @@ def _file(spec: str) -> str:
     if not isinstance(record, dict) or not isinstance(record.get("address"), str):
         raise SettingsError(f"--cluster {spec}: not a scheduler file: it has no address")
     return str(path)
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class DaskPool:
+    """A pool of the workers of a cluster; Dask repeats a task elsewhere if its worker ends."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        distributed = import_extra("distributed", "dask", "a cluster needs")
+        self._lost = (distributed.KilledWorker, CancelledError)
+
+    @property
+    def workers(self) -> int:
+        """Number of tasks that are executed at a time."""
+        threads: dict[str, int] = self._client.nthreads()
+        return max(sum(threads.values()), 1)
+
+    def submit(self, function: Callable[[T], R], item: T, /) -> "DaskTask[R]":
+        """Begin a call on a worker."""
+        return DaskTask(self._client.submit(function, item, pure=False), self._lost)
+
+    def require(self, paths: Iterable[Path]) -> None:
+        """Raise unless all workers see some files or folders under these paths."""
+        self._client.wait_for_workers(1)
+        for path in paths:
+            for worker, found in self._client.run(os.path.exists, str(path)).items():
+                if not found:
+                    raise SettingsError(
+                        f"{path}: the worker {worker} does not see it; put dumps and knowledge "
+                        "base on a file system that all workers share"
+                    )
+
+
+class DaskTask(Generic[R]):
+    """A call on a worker."""
+
+    def __init__(self, future: Any, lost: tuple[type[BaseException], ...]) -> None:
+        self._future, self._lost = future, lost
+
+    def result(self) -> R:
+        """Return the result; BrokenExecutor if several workers ended with the task."""
+        try:
+            found: R = self._future.result()
+        except self._lost as error:
+            raise BrokenExecutor(str(error)) from None
+        return found
+
+    def cancel(self) -> None:
+        """Give the call up."""
+        self._future.cancel()

@@ -140,10 +140,7 @@ class _Holder:
 
 
 class ClusterSource:
-    """Documents on the workers of a cluster.
-
-    Parts of a lost worker are loaded by others, and what was interrupted is done again.
-    """
+    """Documents on the workers of a cluster; those of a lost worker are loaded by others."""
 
     binner: Binner
     forest: ForestBuilder
@@ -171,11 +168,11 @@ class ClusterSource:
 
     def digests(self) -> tuple[list[str], list[str]]:
         """Return digests of the training documents and of dev, part by part."""
-        train, dev = (
-            [self._records[i].digest for i, part in enumerate(self._parts) if part.is_dev == is_dev]
-            for is_dev in (False, True)
-        )
+        train, dev = ([one.digest for one in self._records_of(is_dev)] for is_dev in (False, True))
         return train, dev
+
+    def _records_of(self, is_dev: bool) -> list[PartRecord]:
+        return [self._records[i] for i, part in enumerate(self._parts) if part.is_dev == is_dev]
 
     def begin(self, earlier: Forest | None) -> None:
         """Choose the bins, and begin with the trees of an earlier run."""
@@ -199,8 +196,7 @@ class ClusterSource:
 
     def dev_accuracy(self) -> float | None:
         """Return the accuracy of the forest on dev; None without dev documents."""
-        dev = [self._records[i] for i, part in enumerate(self._parts) if part.is_dev]
-        if not dev:
+        if not (dev := self._records_of(True)):
             return None
         right = self._retried(lambda: self._ask("n_right", self.forest.n_trees, self._tree))
         return int(sum(right)) / max(sum(record.n_mentions for record in dev), 1)
@@ -208,9 +204,7 @@ class ClusterSource:
     def _chosen_bins(self) -> Binner:
         """Choose the bins that `choose_bins` chooses from all documents together."""
         plan, max_bins = self.settings.plan, self.settings.trees.max_bins
-
-        features = range(self.settings.n_local)
-        cuts = []
+        features, cuts = range(self.settings.n_local), []
         for f in features[::_COLUMNS]:
             cuts += choose_cuts(partial(self._ask, "columns"), features[f : f + _COLUMNS], max_bins)
         local = Binner.of(cuts)
@@ -242,8 +236,7 @@ class ClusterSource:
                     f"{self._name(i)} has {record.n_local} local and {record.n_pair} pair "
                     f"features, {self._name(0)} has {first.n_local} and {first.n_pair}"
                 )
-        train = [self._records[i] for i, part in enumerate(self._parts) if not part.is_dev]
-        if not any(record.n_gold for record in train):
+        if not any(record.n_gold for record in self._records_of(False)):
             raise ProblemsError(NO_GOLD)
         self.settings = replace(self.settings, n_local=first.n_local, n_pair=first.n_pair)
 

@@ -50,20 +50,13 @@ register()
 
 @dataclass(frozen=True)
 class ComponentSettings:
-    """Settings of the component; see docs/guide/spacy.md.
-
-    linker         settings of the linker
-    labels_ignore  labels of entities that are not linked
-    overwrite      whether existing ids are replaced; otherwise they are fixed
-    store_kb       whether the knowledge base is saved with the pipeline; None: if it is small
-    batch_size     Docs linked at a time; None: that of `nlp.pipe`
-    """
+    """Settings of the component; see docs/guide/spacy.md."""
 
     linker: "LinkerSettings"
-    labels_ignore: frozenset[str] = AMOUNTS
-    overwrite: bool = True
-    store_kb: bool | None = None
-    batch_size: int | None = None
+    labels_ignore: frozenset[str] = AMOUNTS  # labels of entities that are not linked
+    overwrite: bool = True  # whether existing ids are replaced; otherwise they are fixed
+    store_kb: bool | None = None  # with the pipeline; None: if it is small
+    batch_size: int | None = None  # Docs linked at a time; None: that of `nlp.pipe`
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_size < 1:
@@ -71,10 +64,7 @@ class ComponentSettings:
 
 
 class SgtbLinker(Pipe):
-    """A linker in a spaCy pipeline; thread-safe.
-
-    The linker is loaded at its first use, so that a pipeline can be created before its data exist.
-    """
+    """A linker in a spaCy pipeline; thread-safe, loaded at its first use."""
 
     def __init__(
         self,

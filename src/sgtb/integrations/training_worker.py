@@ -43,17 +43,14 @@ _HELD: "WeakValueDictionary[str, WorkerDocuments]" = WeakValueDictionary()
 
 
 class PartRecord(NamedTuple):
-    """What the client knows of a part of the documents.
-
-    lengths  i8[D]  number of rows of the documents' gold paths, empty for dev and plan local
-    """
+    """What the client knows of a part of the documents."""
 
     n_mentions: int
     n_gold: int
     n_local: int
     n_pair: int
     digest: str
-    lengths: Longs
+    lengths: Longs  # i8[D]: rows of the documents' gold paths; empty for dev and plan local
 
 
 def settings_to_json(settings: JobSettings) -> bytes:

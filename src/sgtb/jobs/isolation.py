@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import IO, Any
 
@@ -27,13 +27,11 @@ def without_killers(spec: Mapping[str, Any], items: Sequence[Item]) -> list[Item
     """Return documents; those that kill a process have a reason instead of their request."""
     checked = list(items)
     deaths: Counter[int] = Counter()
-    begin = 0
-    while begin < len(checked):
-        begin = _until_death(spec, checked, begin)
-        if begin < len(checked):
-            deaths[begin] += 1
-            if deaths[begin] >= DEATHS:
-                checked[begin] = checked[begin]._replace(request=None, reason=REASON)
+    at = 0
+    while (at := _until_death(spec, checked, at)) < len(checked):
+        deaths[at] += 1
+        if deaths[at] >= DEATHS:
+            checked[at] = checked[at]._replace(request=None, reason=REASON)
     return checked
 
 
@@ -49,10 +47,11 @@ def _until_death(spec: Mapping[str, Any], items: Sequence[Item], begin: int) -> 
         _send(child.stdin, spec)
         if child.stdout.readline() != _READY:
             raise SgtbError("a child process cannot open the linker; is the machine out of memory?")
-        for at in _with_requests(items, begin):
-            _send(child.stdin, asdict(items[at].request))  # type: ignore[arg-type]
-            if child.stdout.readline() != _READY:
-                return at
+        for at in range(begin, len(items)):
+            if (request := items[at].request) is not None:
+                _send(child.stdin, asdict(request))
+                if child.stdout.readline() != _READY:
+                    return at
         return len(items)
     except BrokenPipeError:  # it ended before it read the document
         return at
@@ -60,10 +59,6 @@ def _until_death(spec: Mapping[str, Any], items: Sequence[Item], begin: int) -> 
         child.kill()
         child.wait()
         child.stdout.close()
-
-
-def _with_requests(items: Sequence[Item], begin: int) -> Iterator[int]:
-    return (i for i in range(begin, len(items)) if items[i].request is not None)
 
 
 def _send(file: IO[bytes], record: Mapping[str, Any]) -> None:

@@ -14,7 +14,8 @@ name, synced and renamed, and the same job gives the same bytes: processes may s
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,7 @@ class JobFolder:
         self._delete_stale_files()
 
     def record(self, part: int, check_data: bool = True) -> dict[str, Any] | None:
-        """Return the sidecar of a part; None unless the part is valid.
-
-        check_data  whether to compare the hash of the data
-        """
+        """Return the sidecar of a part; None unless it (`check_data`: its data, too) is valid."""
         try:
             record = dict(json.loads(self._sidecar(part).read_bytes()))
             if record.pop("check") != sha256(_json(record)):
@@ -86,9 +84,7 @@ class JobFolder:
                 raise ValueError("not an object")
         except (ValueError, RecursionError) as error:
             raise JobError(f"{path}: damaged ({error}); name a new folder") from None
-        wanted = json.loads(_json(self.manifest))
-        differing = _differences(found, wanted)
-        if differing:
+        if differing := _differences(found, json.loads(_json(self.manifest))):
             raise JobError(
                 f"{self.path}: holds another job, which differs in {', '.join(differing)}; "
                 "name a new folder, or run the command that it was started with"
@@ -96,11 +92,9 @@ class JobFolder:
 
     def _delete_stale_files(self) -> None:
         for path in self.path.glob(".*-*"):
-            try:
+            with suppress(FileNotFoundError):
                 if time.time() - path.stat().st_mtime > _STALE_SECONDS:
                     path.unlink()
-            except FileNotFoundError:
-                continue
 
 
 def sha256(data: bytes) -> str:
@@ -110,9 +104,8 @@ def sha256(data: bytes) -> str:
 
 def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Return the keys in which two manifests differ, of nested objects as well."""
-    keys: Iterable[str] = sorted({*found, *wanted})
     differing = []
-    for key in keys:
+    for key in sorted({*found, *wanted}):
         a, b = found.get(key), wanted.get(key)
         if isinstance(a, dict) and isinstance(b, dict):
             differing += [f"{key}.{inner}" for inner in _differences(a, b)]

@@ -11,8 +11,8 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
-from typing import Any, BinaryIO, Literal, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from sgtb.core.errors import JobError, RequestError, import_extra
 from sgtb.jobs.link_table import pa, pq
@@ -32,35 +32,22 @@ _ROWS = 64
 
 @dataclass(frozen=True)
 class Part:
-    """A range of an input.
+    """A range of an input."""
 
-    input   path or URL, as given
-    first   number of its first line or row, from 1
-    rows    its lines or rows
-    groups  its row groups, first and last + 1; None: lines
-    """
-
-    input: str
+    input: str  # path or URL, as given
     start: int
     stop: int
-    first: int
+    first: int  # number of its first line or row, from 1
     rows: int
     sha256: str
-    groups: tuple[int, int] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
+    groups: tuple[int, int] | None = None  # its row groups, first and last + 1; None: lines
 
 
 class Item(NamedTuple):
-    """A document of a part: its request, or the reason why there is none.
-
-    row  number of its line or row
-    """
+    """A document of a part: its request, or the reason why there is none."""
 
     id: str
-    row: int
+    row: int  # number of its line or row
     request: Request | None
     reason: str = ""
 
@@ -69,7 +56,13 @@ def cut(inputs: Sequence[str], part_bytes: int = PART_BYTES) -> Iterator[Part]:
     """Cut inputs into parts of about the same size."""
     for name in inputs:
         with open_input(name) as file:
-            if _kind(file, name) == "parquet":
+            head = file.read(8)
+            if head.startswith(_COMPRESSED):
+                raise JobError(
+                    f"{name}: compressed, so that it cannot be cut into parts; unpack it, or "
+                    "convert it to Parquet"
+                )
+            if head.startswith(_MAGIC):
                 with _errors_of(name):
                     yield from _cut_rows(name, file, part_bytes)
             else:
@@ -85,10 +78,7 @@ def read_part(part: Part, place: str) -> bytes:
 
 
 def items_of(part: Part, source: str | bytes, max_characters: int) -> Iterator[Item]:
-    """Yield the documents of a part; raise at its end if it is not what was cut.
-
-    source  path or URL of the input, or the bytes that `read_part` returned
-    """
+    """Yield the documents of a part, from a path, URL or its bytes; raise if it has changed."""
     if part.groups is not None:
         data = source if isinstance(source, bytes) else read_part(part, source)
         with _errors_of(part.input):
@@ -114,16 +104,6 @@ def open_input(name: str) -> BinaryIO:
         raise JobError(f"{name}: cannot be opened: {error}") from None
 
 
-def _kind(file: BinaryIO, name: str) -> Literal["jsonl", "parquet"]:
-    head = file.read(8)
-    if head.startswith(_COMPRESSED):
-        raise JobError(
-            f"{name}: compressed, so that it cannot be cut into parts; unpack it, or convert it to "
-            "Parquet"
-        )
-    return "parquet" if head.startswith(_MAGIC) else "jsonl"
-
-
 # JSON Lines
 
 
@@ -131,13 +111,12 @@ def _cut_lines(name: str, file: BinaryIO, part_bytes: int) -> Iterator[Part]:
     size, start, first = file.seek(0, io.SEEK_END), 0, 1
     while start < size:
         stop = _end_of_line(file, min(start + part_bytes, size), size)
-        digest, newlines, last = hashlib.sha256(), 0, b""
+        digest, rows, block = hashlib.sha256(), 0, b""
         file.seek(start)
         for block in _blocks(file, stop - start):
             digest.update(block)
-            newlines += block.count(b"\n")
-            last = block[-1:]
-        rows = newlines + (last != b"\n")
+            rows += block.count(b"\n")
+        rows += not block.endswith(b"\n")
         yield Part(name, start, stop, first, rows, digest.hexdigest())
         start, first = stop, first + rows
 
@@ -338,7 +317,7 @@ def _row_items(part: Part, data: bytes) -> Iterator[Item]:
 
 
 def table_items(table: Any, name: str, first: int) -> Iterator[Item]:
-    """Yield the documents of an Arrow table with the columns text, and optionally id, mentions.
+    """Yield the documents of an Arrow table: columns text, and optionally id and mentions.
 
     name, first  of default ids: the input, and the number of the first row
     """

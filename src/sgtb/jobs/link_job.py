@@ -23,20 +23,15 @@ _ATTEMPTS = 3
 
 @dataclass
 class JobCounts:
-    """Counts of a job so far.
+    """Counts of a job so far."""
 
-    total    documents of all parts, or slightly more: empty lines are counted
-    skipped  parts that were done before
-    lost     parts whose worker died
-    """
-
-    total: int = 0
+    total: int = 0  # documents of all parts, or slightly more: empty lines are counted
     parts: int = 0
-    skipped: int = 0
+    skipped: int = 0  # parts that were done before
     documents: int = 0
     links: int = 0
     rejected: int = 0
-    lost: int = 0
+    lost: int = 0  # parts whose worker died
 
     def add(self, record: dict[str, Any]) -> None:
         """Add the sidecar of a part."""
@@ -62,17 +57,14 @@ class LinkJob:
         cls, path: str | os.PathLike[str], inputs: Sequence[str], spec: LinkerSpec,
         part_bytes: int = PART_BYTES,
     ) -> "LinkJob":  # fmt: skip
-        """Cut the inputs, and begin or continue the job of a folder.
-
-        inputs  JSONL and Parquet files, paths or URLs
-        """
+        """Cut JSONL and Parquet files, paths or URLs, and begin or continue the job of a folder."""
         parts = list(cut(inputs, part_bytes))
         manifest = {
             "task": "link",
             "linker": digests(spec),
             "inputs": list(inputs),
             "part_bytes": part_bytes,
-            "parts": [part.to_dict() for part in parts],
+            "parts": [asdict(part) for part in parts],
         }
         folder = JobFolder(Path(path), manifest)
         folder.begin()
@@ -80,10 +72,7 @@ class LinkJob:
         return cls(folder, parts, spec, counts)
 
     def run(self, engine: PartEngine, report: Report = lambda _: None) -> JobCounts:
-        """Link all parts that are not done, and finish the job.
-
-        report  called after each part, and every second
-        """
+        """Link all parts that are not done, and finish the job; report every second."""
         todo = self._survey()
         self.counts.skipped = len(self.parts) - len(todo)
         for _ in range(_ATTEMPTS):
@@ -110,9 +99,10 @@ class LinkJob:
     def _finish(self) -> None:
         records = (self.folder.record(i, check_data=False) for i in range(len(self.parts)))
         rejected = [Rejection(*one) for r in records if r is not None for one in r["rejected"]]
-        summary = asdict(self.counts)
-        told = {key: summary[key] for key in ("parts", "documents", "links", "rejected")}
-        self.folder.finish(to_parquet(rejected_table(rejected)), told)
+        summary = {
+            key: getattr(self.counts, key) for key in ("parts", "documents", "links", "rejected")
+        }
+        self.folder.finish(to_parquet(rejected_table(rejected)), summary)
 
 
 class _Run:
@@ -153,14 +143,11 @@ class _Run:
         place = own.input if "://" in own.input else os.path.abspath(own.input)
         source = read_part(own, place) if self._send_inputs else place
         isolated = self._losses[part] > 0
-        future = self._engine.submit(link_part, self._job.spec, own.to_dict(), source, isolated)
+        future = self._engine.submit(link_part, self._job.spec, asdict(own), source, isolated)
         self._running[future] = part
 
     def _ended(self, part: int, outcome: Outcome | None) -> bool:
-        """Write the result of a part; return whether there is one.
-
-        outcome  None: its worker died
-        """
+        """Write the result of a part; return whether there is one. None: its worker died."""
         if outcome is None:
             self._job.counts.lost += 1
             self._losses[part] += 1

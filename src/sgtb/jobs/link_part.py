@@ -1,10 +1,10 @@
 """The unit of work of a job: link one part in a worker process, from plain data to plain data."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from sgtb.core.errors import SgtbError
 from sgtb.core.files import lock
@@ -12,7 +12,13 @@ from sgtb.jobs.isolation import without_killers
 from sgtb.jobs.job_folder import sha256
 from sgtb.jobs.job_inputs import Item, Part, items_of, table_items
 from sgtb.jobs.link_table import LINKS, Rejection, link_table, pa, to_parquet
-from sgtb.jobs.worker_linker import LinkerSpec, cache_folder, digests, worker_linker
+from sgtb.jobs.worker_linker import (
+    LinkerSpec,
+    cache_folder,
+    digests,
+    required_linker,
+    worker_linker,
+)
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import LinkedDocument, Request
 from sgtb.linking.parallel import BATCH
@@ -25,9 +31,8 @@ sidecar. Otherwise `missing`, "linker" or "input", or `error`, a message."""
 def link_part(
     spec: LinkerSpec, part: Mapping[str, Any], source: str | bytes, isolated: bool = False
 ) -> Outcome:
-    """Link the documents of a part.
+    """Link the documents of a part, from the path or URL of its input, or from its bytes.
 
-    source    path or URL of its input, or its bytes
     isolated  whether to look for documents that kill their process first; also done where a
               process of this host died with the part
     """
@@ -42,18 +47,18 @@ def link_part(
         with _marked(spec, part) as died:
             if isolated or died:
                 items = without_killers(spec, items)
-            found = _tabulated(linker, items, own.input)
+            table, documents, rejected = _tabulated(linker, items, own.input)
     except FileNotFoundError:
         return {"missing": "input"}
     except (SgtbError, OSError) as error:
         return {"error": f"{type(error).__name__}: {error}"}
     record = {
-        "rows": found.table.num_rows,
-        "documents": found.documents,
-        "links": found.table.num_rows - found.table["start"].null_count,
-        "rejected": [list(one) for one in found.rejected],
+        "rows": table.num_rows,
+        "documents": documents,
+        "links": table.num_rows - table["start"].null_count,
+        "rejected": [list(one) for one in rejected],
     }
-    return {"data": to_parquet(found.table), "record": record}
+    return {"data": to_parquet(table), "record": record}
 
 
 @contextmanager
@@ -81,19 +86,22 @@ def link_items(
     """Link documents; yield each with its links, or with the reason why it has none."""
     given = iter(items)
     while batch := list(islice(given, BATCH)):
-        yield from zip(batch, _linked(linker, batch), strict=True)
+        requests = [item.request for item in batch if item.request is not None]
+        try:
+            results: Iterator[LinkedDocument | str] = iter(linker.link_many(requests))
+        except Exception:
+            results = (_one(linker, request) for request in requests)
+        for item in batch:
+            yield item, item.reason if item.request is None else next(results)
 
 
-class _Tabulated(NamedTuple):
-    """The links of documents as a table, how many documents these are, and the other documents."""
+def _tabulated(
+    linker: Linker, items: Iterable[Item], name: str
+) -> tuple[Any, int, list[Rejection]]:
+    """Link documents; return their links as a table, their number, and the rejected documents.
 
-    table: Any
-    documents: int
-    rejected: list[Rejection]
-
-
-def _tabulated(linker: Linker, items: Iterable[Item], name: str) -> _Tabulated:
-    """Link documents; keep their links as columns, which take a tenth of the objects' memory."""
+    Links are kept as columns, which take a tenth of the objects' memory.
+    """
     tables, documents, rejected = [link_table(())], 0, list[Rejection]()
     results = link_items(linker, items)
     while batch := list(islice(results, BATCH)):
@@ -105,20 +113,16 @@ def _tabulated(linker: Linker, items: Iterable[Item], name: str) -> _Tabulated:
             for item, result in batch
             if isinstance(result, str)
         ]
-    return _Tabulated(pa.concat_tables(tables).combine_chunks(), documents, rejected)
+    return pa.concat_tables(tables).combine_chunks(), documents, rejected
 
 
 def link_frame(spec: LinkerSpec, frame: Any) -> Any:
-    """Link the rows of a pandas DataFrame; return its links as another one.
+    """Link the rows of a pandas DataFrame with the column text, optionally id and mentions.
 
-    frame  column text, optionally id and mentions
-
-    The columns are those of a job's output, and `rejected`: the reason why a document was not
-    linked, otherwise null.
+    The columns of the result are those of a job's output, and `rejected`: the reason why a
+    document was not linked, otherwise null.
     """
-    linker = worker_linker(spec)
-    if linker is None:
-        raise SgtbError("this worker does not have the files of the linker")
+    linker = required_linker(spec)
     table = pa.Table.from_pandas(frame, preserve_index=False)
     links, _, rejected = _tabulated(linker, table_items(table, "row", 1), "")
     found = links.append_column("rejected", pa.nulls(links.num_rows, pa.string()))
@@ -126,17 +130,6 @@ def link_frame(spec: LinkerSpec, frame: Any) -> Any:
     nothing["document"] = pa.array([one.document for one in rejected], pa.string())
     nothing["rejected"] = pa.array([one.reason for one in rejected], pa.string())
     return pa.concat_tables([found, pa.table(nothing, schema=found.schema)]).to_pandas()
-
-
-def _linked(linker: Linker, batch: Sequence[Item]) -> Iterator[LinkedDocument | str]:
-    """Yield the links of each document, or the reason why it has none."""
-    requests = [item.request for item in batch if item.request is not None]
-    try:
-        results: Iterator[LinkedDocument | str] = iter(linker.link_many(requests))
-    except Exception:
-        results = (_one(linker, request) for request in requests)
-    for item in batch:
-        yield item.reason if item.request is None else next(results)
 
 
 def _one(linker: Linker, request: Request) -> LinkedDocument | str:

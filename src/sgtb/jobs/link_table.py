@@ -30,14 +30,11 @@ REJECTED = pa.schema(
 
 
 class Rejection(NamedTuple):
-    """A document without output.
-
-    row  number of its line or row in the input, from 1
-    """
+    """A document without output."""
 
     document: str
     input: str
-    row: int
+    row: int  # number of its line or row in the input, from 1
     reason: str
 
 

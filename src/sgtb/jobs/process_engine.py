@@ -6,7 +6,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
 from sgtb.core.errors import SgtbError
-from sgtb.core.workers import submit, worker_pool
+from sgtb.core.workers import ProcessPool
 
 
 class WorkerLostError(SgtbError):
@@ -41,10 +41,7 @@ class PartEngine(Protocol):
 
 
 class ProcessEngine:
-    """Worker processes of this machine.
-
-    A pool does not survive the death of a process: the next task gets another pool.
-    """
+    """Worker processes of this machine; after the death of one, the next task gets another pool."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -57,9 +54,9 @@ class ProcessEngine:
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Start a task."""
         if self._pool is None:
-            self._pool = worker_pool(self._workers)
+            self._pool = ProcessPool(self._workers)
         try:
-            return submit(self._pool, function, *arguments)
+            return self._pool.submit(function, *arguments)
         except BrokenProcessPool:
             self.close()
             return self.submit(function, *arguments)

@@ -75,11 +75,19 @@ def worker_linker(spec: Mapping[str, Any]) -> Linker | None:
         return _open[key]
 
 
+def required_linker(spec: Mapping[str, Any]) -> Linker:
+    """Return the linker of this process; raise if its files are not here."""
+    if (linker := worker_linker(spec)) is None:
+        raise SgtbError("this worker does not have the files of the linker")
+    return linker
+
+
 def cache_folder(spec: Mapping[str, Any]) -> Path:
     """Return the folder of this host for a linker that was sent to it."""
     digest = hashlib.sha256(f"{spec['model']} {spec['kb']}".encode()).hexdigest()[:32]
     root = os.environ.get("SGTB_CACHE")
-    base = Path(root) if root else Path(tempfile.gettempdir()) / f"sgtb-{_user()}"
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    base = Path(root) if root else Path(tempfile.gettempdir()) / f"sgtb-{user}"
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
     if hasattr(os, "getuid") and base.stat().st_uid != os.getuid():
         raise JobError(f"{base}: belongs to another user; set SGTB_CACHE to a folder of your own")
@@ -98,7 +106,9 @@ def _opened(spec: Mapping[str, Any]) -> Linker | None:
     for model, kb in (paths_of(spec), (cached / MODEL, cached / KB)):
         if not model.is_file() or not kb.is_dir() or file_digest(model) != spec["model"]:
             continue
-        linker = Linker.load(model, kb, _settings(spec["settings"]))
+        mentions = MentionSettings(**spec["settings"]["mentions"])
+        settings = LinkerSettings(**{**spec["settings"], "mentions": mentions})
+        linker = Linker.load(model, kb, settings)
         if linker.kb.state.fingerprint == spec["kb"]:
             return linker
         linker.close()
@@ -131,14 +141,6 @@ def _plain(settings: LinkerSettings) -> dict[str, Any]:
     return {**plain, "mentions": asdict(settings.mentions)}
 
 
-def _settings(plain: Mapping[str, Any]) -> LinkerSettings:
-    return LinkerSettings(**{**plain, "mentions": MentionSettings(**plain["mentions"])})
-
-
-def _user() -> str:
-    return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-
-
 # Sending a linker to a host
 
 
@@ -155,10 +157,7 @@ def has_linker(spec: Mapping[str, Any]) -> bool:
 
 
 def receive(spec: Mapping[str, Any], sender: str, name: str, data: bytes, begin: bool) -> None:
-    """Append data to a file of a linker that is being sent.
-
-    begin  whether these are the first bytes of the file
-    """
+    """Write data, the first of the file or what follows, to a file of a linker that is sent."""
     path = _incoming(spec, sender) / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "wb" if begin else "ab") as file:

@@ -9,13 +9,13 @@ import json
 import os
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.files import write_whole
-from sgtb.kb.columns import column_path
+from sgtb.kb.columns import column_path, truncated, unusable
 from sgtb.kb.layout import COLUMNS, NAMES, SUMS
 
 BLOCK = 1 << 16
@@ -30,39 +30,39 @@ _LARGE = 1 << 28
 """Bytes of names.mdb beyond which an update leaves it without sums, instead of reading it."""
 Sums = Mapping[str, tuple[int, bytes]]
 """Per file its size, and four bytes for each block."""
+_FILES = (NAMES, *(column_path(Path(), column).name for column in COLUMNS))
 
 
 def write_sums(folder: Path) -> None:
     """Write the sums of all files of a new data folder."""
     with open(folder / SUMS, "wb") as file:  # read when the folder is valid, not before
-        file.write(_packed({name: _file_sums(folder / name) for name in _names()}))
+        file.write(_packed({name: _file_sums(folder / name) for name in _FILES}))
         file.flush()
         os.fsync(file.fileno())
 
 
-class SumsUpdate:
-    """The sums of a data folder that is changed: moved away now, written by `finish`."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._old = folder, folder / f".{SUMS}.old"
-        self._before: Sums = _read(folder) or {}
-        self._old.unlink(missing_ok=True)  # of a killed writer
-        with suppress(FileNotFoundError):
-            os.rename(folder / SUMS, self._old)
-
-    def finish(self) -> None:
-        """Write the sums after a change; only new blocks of columns are read."""
-        before, sums = self._before, {}
-        for name in _names():
-            path = self._folder / name
-            if name == NAMES and path.stat().st_size > _LARGE:
-                continue
-            sums[name] = _file_sums(path, None if name == NAMES else before.get(name))
-        if sums == before:  # nothing was changed; a full disk has no room to write them
-            os.rename(self._old, self._folder / SUMS)
-            return
-        write_whole(self._folder / SUMS, _packed(sums))
-        self._old.unlink(missing_ok=True)
+@contextmanager
+def renewed_sums(folder: Path) -> Iterator[None]:
+    """Move the sums of a data folder away, and write them after its change."""
+    before: Sums = _read(folder) or {}
+    old, sums = folder / f".{SUMS}.old", {}
+    old.unlink(missing_ok=True)  # of a killed writer
+    with suppress(FileNotFoundError):
+        os.rename(folder / SUMS, old)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # without sums, the folder is opened unchecked
+            for name in _FILES:
+                if name != NAMES:
+                    sums[name] = _file_sums(folder / name, before.get(name))
+                elif (folder / name).stat().st_size <= _LARGE:
+                    sums[name] = _file_sums(folder / name)
+            if sums == before:  # nothing was changed; a full disk has no room to write them
+                os.rename(old, folder / SUMS)
+            else:
+                write_whole(folder / SUMS, _packed(sums))
+                old.unlink(missing_ok=True)
 
 
 def check_sums(folder: Path) -> None:
@@ -84,16 +84,11 @@ def _first_difference(folder: Path, sums: Sums) -> KnowledgeBaseError | None:
             with open(path, "rb") as file:
                 length = os.fstat(file.fileno()).st_size
                 if length < size:
-                    return KnowledgeBaseError(
-                        f"{path}: truncated: {length:,} bytes instead of {size:,}; "
-                        "build the knowledge base again"
-                    )
+                    return truncated(path, length, size)
                 for block in _compared(size, total):
                     if _sum(file, block, size) != expected[4 * block : 4 * block + 4]:
-                        return KnowledgeBaseError(
-                            f"{path}: damaged: its bytes from {block * BLOCK:,} on have another "
-                            "checksum; build the knowledge base again"
-                        )
+                        place = f"its bytes from {block * BLOCK:,} on"
+                        return unusable(path, f"damaged: {place} have another checksum")
         except OSError:
             return None  # reported by what opens it
     return None
@@ -122,10 +117,6 @@ def _sum(file: BinaryIO, block: int, size: int) -> bytes:
     return zlib.crc32(file.read(min(BLOCK, size - block * BLOCK))).to_bytes(4, "little")
 
 
-def _names() -> tuple[str, ...]:
-    return (NAMES, *(column_path(Path(), column).name for column in COLUMNS))
-
-
 def _packed(sums: Sums) -> bytes:
     record = {name: [size, data.hex()] for name, (size, data) in sums.items()}
     text = json.dumps({"block": BLOCK, "files": record}, sort_keys=True)
@@ -142,10 +133,8 @@ def _read(folder: Path) -> Sums | None:
         if int(check, 16) != zlib.crc32(text):
             raise ValueError("checksum")
         record = json.loads(text)
-        if record["block"] != BLOCK:
-            raise ValueError("block")
-        if not set(record["files"]) <= set(_names()):
-            raise ValueError("files")
+        if record["block"] != BLOCK or not set(record["files"]) <= set(_FILES):
+            raise ValueError("block or files")
         files = record["files"].items()
         return {name: (int(size), bytes.fromhex(data)) for name, (size, data) in files}
     except FileNotFoundError:

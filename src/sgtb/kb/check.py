@@ -7,8 +7,8 @@ process of its own, whose death is a finding.
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,16 @@ import numpy.typing as npt
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.files import scratch_folder
 from sgtb.core.progress import Progress
-from sgtb.kb.build.kb_writer import DEFAULT_MEMORY, grouped_names, name_record, popularity_key
+from sgtb.kb.build.kb_writer import DEFAULT_MEMORY, NAME_TAIL, name_record
 from sgtb.kb.build.sorted_runs import SortedRuns
 from sgtb.kb.columns import column_path, list_items, read_extent
 from sgtb.kb.entity import TYPES
 from sgtb.kb.fuzzy_index import FuzzyIndex
 from sgtb.kb.kb_folder import data_folder
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.kb.layout import COLUMNS, item_size
-from sgtb.kb.name_index import by_name, pack_name, source_weights, unpack_name
+from sgtb.kb.layout import COLUMNS, NAME_PAGES, TEXT_SIZES, item_size
+from sgtb.kb.name_index import by_name, source_weights, unpack_name
+from sgtb.native import value_packer
 
 MAX_PROBLEMS = 20
 _NAMES_AT_ONCE = 100_000
@@ -81,14 +82,8 @@ def main() -> None:
 
     try:
         with KnowledgeBase(sys.argv[1]) as kb:
-            problems = tuple(islice(_problems(kb, progress), MAX_PROBLEMS))
-            state = kb.state
-        report: dict[str, Any] = {
-            "problems": problems,
-            "entities": state.entities,
-            "names": state.names,
-            "links": state.links,
-        }
+            problems, state = tuple(islice(_problems(kb, progress), MAX_PROBLEMS)), kb.state
+        report = asdict(CheckReport(problems, state.entities, state.names, state.links))
     except KnowledgeBaseError as error:
         report = {"error": str(error)}
     print(json.dumps(report), flush=True)
@@ -120,7 +115,7 @@ def _rows(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
     alive = rows["alive"] == 1
     if np.any(rows["alive"] > 1):
         yield f"{path}: a row is neither alive nor removed"
-    sizes = [rows[f"{part}_size"] for part in ("id", "title", "description", "spellings")]
+    sizes = [rows[field] for field in TEXT_SIZES]
     size = np.sum(sizes, axis=0, dtype=np.int64)
     fits = {
         "text": (rows["text_at"], size, len(kb.text)),
@@ -128,20 +123,19 @@ def _rows(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
         "near": (rows["near_at"], rows["near"], len(kb.near_items)),
         "vectors": (rows["vector"], np.ones(len(rows)), len(kb.vector_rows)),
     }
+    wrong = {}
     for column, (at, count, end) in fits.items():
         low = -1 if column == "vectors" else 0
         beyond = (at >= 0) & (count > 0) & (at > end - count)
-        outside = alive & ((at < low) | (count < 0) | beyond)
-        for number in np.flatnonzero(outside)[:MAX_PROBLEMS]:
-            yield f"{path}: entity number {number} points outside of {column}.bin"
-    for number in np.flatnonzero(alive & (np.min(sizes, axis=0) < 0))[:MAX_PROBLEMS]:
-        yield f"{path}: entity number {number} has a text of negative length"
-    for number in np.flatnonzero(alive & (rows["type"] >= len(TYPES)))[:MAX_PROBLEMS]:
-        yield f"{path}: entity number {number} has no known type"
+        wrong[f"points outside of {column}.bin"] = (at < low) | (count < 0) | beyond
     own = rows["own_type"]
-    wrong = (own > len(kb.state.own_types)) | (own > 0) & (rows["type"] > 0)
-    for number in np.flatnonzero(alive & wrong)[:MAX_PROBLEMS]:
-        yield f"{path}: entity number {number} has an own type that is not stated, or two types"
+    wrong |= {
+        "has a text of negative length": np.min(sizes, axis=0) < 0,
+        "has no known type": rows["type"] >= len(TYPES),
+        "has an own type that is not stated, or two types": (own > len(kb.state.own_types))
+        | (own > 0) & (rows["type"] > 0),
+    }
+    yield from _each(path, np.arange(len(rows)), {k: alive & where for k, where in wrong.items()})
     living = int(alive.sum())
     if living != kb.state.entities:
         yield f"{path}: {living:,} entities, but {kb.state.entities:,} are stated"
@@ -248,7 +242,7 @@ def _no_offsets(offsets: npt.NDArray[np.uint32], end: int) -> bool:
 
 def _names(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
     """Compare ids and names in LMDB with those of the entities."""
-    folder, sources, weights = kb.folder, len(kb.sources), source_weights(kb.sources)
+    folder, sources = kb.folder, len(kb.sources)
     env, transaction = kb.tables()
     with scratch_folder("check") as scratch:
         names = SortedRuns(scratch, "names", DEFAULT_MEMORY)
@@ -275,31 +269,32 @@ def _names(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
         yield from _stated(env.path, "aliases", aliases, kb.state.aliases)
         stored = transaction.stat(env.names)["entries"]
         yield from _stated(env.path, "names", stored, kb.state.names)
+        packer = value_packer(
+            kb.rows.view(np.uint8), kb.text, np.array(source_weights(kb.sources)),
+            -1, np.zeros((0, 2), np.uint32),
+        )  # fmt: skip
         found = 0
-        for name, counts in grouped_names(names, sources):
-            value = transaction.get(name, db=env.names)
-            found += 1
-            if found % 10_000 == 0:
-                progress("names", found, stored)
-            if value is None:
-                yield f"{env.path}: the name {name.decode()!r} is missing"
-                continue
-            try:
-                known = unpack_name(value, sources)
-                expected = pack_name(counts, weights, (known.linked, known.pages), _tie_key(kb))
-            except ValueError as error:
-                yield f"{env.path}: the name {name.decode()!r} cannot be read: {error}"
-                continue
-            if value != expected or known.linked > known.pages:
-                yield f"{env.path}: the name {name.decode()!r} has wrong candidates or counts"
+        for batch in names.batches(NAME_TAIL.size):
+            for name, expected in packer.pack(batch)[0]:
+                problem = _value_problem(transaction.get(name, db=env.names), expected, sources)
+                if problem:
+                    yield f"{env.path}: the name {name.decode()!r} {problem}"
+                found += 1
+                if found % 10_000 == 0:
+                    progress("names", found, stored)
         yield from _stated(env.path, "names", stored, found)
 
 
-def _tie_key(kb: KnowledgeBase) -> Callable[[int], tuple[float, bytes]]:
-    return lambda number: (
-        popularity_key(float(kb.rows[number]["popularity"])),
-        kb.id_of(number).encode(),
-    )
+def _value_problem(value: memoryview | None, expected: bytes, sources: int) -> str:
+    """Return what is wrong with the value of a name; its pages are not expected ones."""
+    if value is None:
+        return "is missing"
+    try:
+        known = unpack_name(value, sources)
+    except ValueError as error:
+        return f"cannot be read: {error}"
+    same = value[NAME_PAGES.size :] == expected[NAME_PAGES.size :] and known.linked <= known.pages
+    return "" if same else "has wrong candidates or counts"
 
 
 def _stated(path: Path, what: str, found: int, stated: int) -> Iterator[str]:

@@ -56,10 +56,7 @@ class Entity:
 
 
 class CandidateLists(NamedTuple):
-    """Candidates of several names; those of name i are items offsets[i] to offsets[i + 1].
-
-    variant  whether the name is only a variant of the entity's names
-    """
+    """Candidates of names, those of name i from offsets[i] on; `variant`: only by a variant."""
 
     offsets: npt.NDArray[np.int64]
     entity: npt.NDArray[np.int32]
@@ -68,10 +65,7 @@ class CandidateLists(NamedTuple):
 
 
 class SimilarNames(NamedTuple):
-    """Names similar to several names, most similar first; CSR as in CandidateLists.
-
-    scores  f4[n, len(SCORES)], see fuzzy_index.py
-    """
+    """Names similar to others, most similar first; CSR as above, `scores` f4[n, len(SCORES)]."""
 
     offsets: npt.NDArray[np.int64]
     names: list[str]

@@ -10,7 +10,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,14 @@ from typing import Any
 import lmdb
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.kb.columns import Extent
+from sgtb.kb.columns import Extent, truncated, unusable
 from sgtb.kb.layout import COLUMNS, FORMAT, MAX_DIMENSIONS, NAMES
 
 MAP_SIZE = 1 << (34 if os.name == "nt" else 38)  # Windows may reserve it on disk
 """Reserved address space, the limit of names.mdb."""
 _DATABASES = (b"ids", b"names", b"words", b"rows")
 _STATE = b"state"
+_COUNTS = ("generation", "entities", "names", "aliases", "links", "indexed")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NEARLY_FULL = 1 << 20
 """With fewer free bytes, a write error is taken for a full disk."""
@@ -75,12 +76,9 @@ class State:
             columns = {name: Extent(**fields["columns"][name]) for name in COLUMNS}
             lists = {key: tuple(fields.get(key, ())) for key in ("sources", "own_types")}
             state = cls(**{**fields, "columns": columns, **lists})
-            numbers = (
-                state.generation, state.entities, state.names, state.aliases, state.links,
-                state.indexed,
-            )  # fmt: skip
-            extents = [(extent.items, extent.crc) for extent in columns.values()]
-            if not all(type(n) is int and n >= 0 for n in (*numbers, *sum(extents, ()))):
+            counts = [getattr(state, key) for key in _COUNTS]
+            counts += [n for extent in columns.values() for n in (extent.items, extent.crc)]
+            if not all(type(n) is int and n >= 0 for n in counts):
                 raise ValueError("counts")
             if not 0 <= state.dimensions <= MAX_DIMENSIONS or len(bytes.fromhex(state.build)) != 16:
                 raise ValueError("dimensions or build")
@@ -88,17 +86,12 @@ class State:
             if not all(isinstance(s, str) for s in texts) or not state.sources:
                 raise ValueError("sources or types")
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise KnowledgeBaseError(
-                f"{path}: damaged: its state record cannot be read; build the knowledge base again"
-            ) from None
+            raise unusable(path, "damaged: its state record cannot be read") from None
         return state
 
 
 class Environment:
-    """An open names.mdb with its databases.
-
-    inode  device and number of the file
-    """
+    """An open names.mdb with its databases; `inode` is the device and number of the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -110,19 +103,19 @@ class Environment:
         except OSError as error:
             raise KnowledgeBaseError(f"{path}: cannot be opened: {error.strerror}") from None
         try:
-            _check_length(path, self.size())  # before a page is touched
+            # Before a page is touched: access to missing ones would kill the process.
+            if (size := path.stat().st_size) < self.size():
+                raise truncated(path, size, self.size())
             self.inode = key_of(path.parent)[1:]
             self.ids, self.names, self.words, self.rows = (
                 self.lmdb.open_db(name, create=False) for name in _DATABASES
             )
-        except lmdb.NotFoundError:
+        except BaseException as error:
             self.lmdb.close()
-            raise KnowledgeBaseError(f"{path}: damaged: a table is missing") from None
-        except lmdb.Error as error:
-            self.lmdb.close()
-            raise _unreadable(path, error) from None
-        except BaseException:
-            self.lmdb.close()
+            if isinstance(error, lmdb.NotFoundError):
+                raise KnowledgeBaseError(f"{path}: damaged: a table is missing") from None
+            if isinstance(error, lmdb.Error):
+                raise _unreadable(path, error) from None
             raise
 
     def size(self) -> int:
@@ -155,8 +148,10 @@ def write_error(path: Path, error: Exception) -> KnowledgeBaseError:
     if isinstance(error, lmdb.Error):
         # LMDB has an error for a full disk, but reports a partially written page as an I/O error,
         # and a quota only in its message.
-        full = isinstance(error, lmdb.DiskError | lmdb.MapFullError) or _free(path) < _NEARLY_FULL
+        full = isinstance(error, lmdb.DiskError | lmdb.MapFullError)
         full = full or any(os.strerror(code) in str(error) for code in _FULL)
+        with suppress(OSError):
+            full = full or shutil.disk_usage(path).free < _NEARLY_FULL
     else:
         full = getattr(error, "errno", None) in _FULL
     if full:
@@ -176,7 +171,7 @@ def key_of(folder: Path) -> Key:
     try:
         status = os.stat(path)
     except FileNotFoundError:
-        raise KnowledgeBaseError(f"{path}: missing; build the knowledge base again") from None
+        raise unusable(path, "missing") from None
     return os.getpid(), status.st_dev, status.st_ino
 
 
@@ -235,31 +230,11 @@ def _reserve_lock(path: Path) -> None:
             os.posix_fallocate(file.fileno(), 0, _LOCK_SIZE)
 
 
-def _check_length(path: Path, needed: int) -> None:
-    """Refuse a truncated file: access to missing pages would kill the process."""
-    if (size := path.stat().st_size) < needed:
-        raise truncated(path, size, needed)
-
-
-def truncated(path: Path, size: int, needed: int) -> KnowledgeBaseError:
-    """Return the error of a file that lacks its end."""
-    return KnowledgeBaseError(
-        f"{path}: truncated: {size:,} bytes instead of {needed:,}; build the knowledge base again"
-    )
-
-
 def _unreadable(path: Path, error: lmdb.Error) -> KnowledgeBaseError:
     advice = "build the knowledge base again"
     if isinstance(error, lmdb.MemoryError):
         advice = f"it needs {MAP_SIZE >> 30} GiB of address space, which `ulimit -v` limits"
     return KnowledgeBaseError(f"{path}: cannot be opened: {error}; {advice}")
-
-
-def _free(path: Path) -> int:
-    try:
-        return shutil.disk_usage(path).free
-    except OSError:
-        return _NEARLY_FULL
 
 
 def _allow_reopening_after_fork() -> None:

@@ -53,11 +53,6 @@ class NameTexts(NamedTuple):
         return cls(np.frombuffer(b"".join(parts), np.uint8), ends.astype(np.uint32))
 
 
-class _SearchLimits(NamedTuple):
-    postings: int
-    compared: int
-
-
 class FoundNames(NamedTuple):
     """Names found for Q queries, most similar first.
 
@@ -153,10 +148,7 @@ class FuzzyIndex(NamedTuple):
         return len(self.offsets) > 1
 
     def search(self, names: Sequence[str], limit: int, *, containing: bool = False) -> FoundNames:
-        """Find at most `limit` similar names for each name in normal form.
-
-        containing  find those that contain all words of the name and more
-        """
+        """Find at most `limit` similar names each, or names that contain all words and more."""
         from sgtb.native import search_names
 
         n = len(names)
@@ -165,7 +157,7 @@ class FuzzyIndex(NamedTuple):
             np.zeros((n, limit, len(SCORES)), np.float32),
         )  # fmt: skip
         queries = NameTexts.of(name.encode("utf-8", "replace") for name in names)
-        search_names(self, queries, _SearchLimits(READ_POSTINGS, COMPARED), containing, found)
+        search_names(self, queries, READ_POSTINGS, COMPARED, containing, found)
         return found
 
     def name(self, number: int) -> str:

@@ -5,34 +5,26 @@ valid sizes. So copying needs no lock and no write access.
 """
 
 import os
+import shutil
 from pathlib import Path
-from typing import BinaryIO
 
 import lmdb
 
 from sgtb.core.errors import KnowledgeBaseError
-from sgtb.kb.columns import column_path
+from sgtb.kb.columns import column_end, column_path
 from sgtb.kb.environment import State, acquired, write_error
-from sgtb.kb.kb_folder import building, data_folder
-from sgtb.kb.layout import COLUMNS, HEADER, NAMES, item_size
-
-_ATTEMPTS = 10
-"""Attempts, as builds may replace the data while they are copied."""
-_CHUNK = 1 << 20
+from sgtb.kb.kb_folder import building, with_data
+from sgtb.kb.layout import COLUMNS, NAMES
 
 
 def duplicate(source: Path, path: Path) -> None:
     """Copy the newest state of a knowledge base to a new folder; equal states give equal bytes."""
-    for attempt in range(1, _ATTEMPTS + 1):
-        folder = data_folder(source)
-        try:
-            with building(path) as target:
-                _copy_data(folder, target)
-            return
-        except (KnowledgeBaseError, OSError):
-            # Retry only if a build has replaced the data meanwhile.
-            if attempt == _ATTEMPTS or data_folder(source) == folder:
-                raise
+
+    def copy(folder: Path) -> None:
+        with building(path) as target:
+            _copy_data(folder, target)
+
+    with_data(source, copy)
 
 
 def _copy_data(folder: Path, target: Path) -> None:
@@ -51,19 +43,12 @@ def _copy_data(folder: Path, target: Path) -> None:
 
 def _copy_column(folder: Path, target: Path, column: str, state: State) -> None:
     """Copy the valid part of a column."""
-    size = HEADER.size + state.columns[column].items * item_size(column, state.dimensions)
+    size = column_end(column, state.columns[column], state.dimensions)
     path = column_path(folder, column)
     with open(path, "rb") as read, open(column_path(target, column), "xb") as written:
-        if _copy_bytes(read, written, size) < size:
+        shutil.copyfileobj(read, written)
+        if written.tell() < size:
             raise KnowledgeBaseError(f"{path}: the file is truncated; nothing was copied")
+        written.truncate(size)
         written.flush()
         os.fsync(written.fileno())
-
-
-def _copy_bytes(read: BinaryIO, written: BinaryIO, size: int) -> int:
-    """Copy up to `size` bytes, and return the number of bytes copied."""
-    done = 0
-    while done < size and (chunk := read.read(min(_CHUNK, size - done))):
-        written.write(chunk)
-        done += len(chunk)
-    return done

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeGuard
@@ -15,13 +15,17 @@ import lmdb
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.files import lock, still_there, sync_folder, write_whole
 from sgtb.kb.block_sums import write_sums
+from sgtb.kb.columns import unusable
 from sgtb.kb.environment import write_error
 from sgtb.kb.layout import FORMAT, LOCK, POINTER
 
 WAIT = 10.0
 """Seconds to wait for the write lock."""
+_ATTEMPTS = 10
 _MAX_POINTER = 1 << 16
 _DATA = re.compile(r"data-(\d{6})")
+_UNFINISHED = re.compile(rf"\.{re.escape(POINTER)}\.")
+_OF_BUILDS = re.compile(rf"{LOCK}$|{_DATA.pattern}$|{_UNFINISHED.pattern}")
 
 
 def data_folder(path: Path) -> Path:
@@ -30,22 +34,11 @@ def data_folder(path: Path) -> Path:
     try:
         with open(pointer, "rb") as file:
             fields = json.loads(file.read(_MAX_POINTER))
-        version = fields["format"]
-        if type(version) is not int:
+        version, name = fields["format"], str(fields.get("data"))
+        if type(version) is not int or version < 1:
             raise ValueError("format")
-        if version > FORMAT:
-            raise KnowledgeBaseError(
-                f"{path}: format {version}, newer than this sgtb reads ({FORMAT}); "
-                "pip install --upgrade sgtb"
-            )
-        if 0 < version < FORMAT:
-            raise KnowledgeBaseError(
-                f"{path}: format {version}, older than this sgtb reads ({FORMAT}); build the "
-                "knowledge base again"
-            )
-        name = str(fields["data"])
-        if version != FORMAT or not _DATA.fullmatch(name):
-            raise ValueError("fields")
+        if version == FORMAT and not _DATA.fullmatch(name):
+            raise ValueError("data")
     except FileNotFoundError:
         problem = "no knowledge base" if path.is_dir() else "no such folder"
         raise KnowledgeBaseError(
@@ -55,11 +48,28 @@ def data_folder(path: Path) -> Path:
         raise KnowledgeBaseError(f"{path}: a knowledge base is a folder, not a file") from None
     except OSError as error:
         raise KnowledgeBaseError(f"{pointer}: cannot be read: {error.strerror}") from None
-    except KnowledgeBaseError:
-        raise
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise KnowledgeBaseError(f"{pointer}: damaged; build the knowledge base again") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise unusable(pointer, "damaged") from None
+    if version != FORMAT:
+        newer = version > FORMAT
+        advice = "pip install --upgrade sgtb" if newer else "build the knowledge base again"
+        raise KnowledgeBaseError(
+            f"{path}: format {version}, {'newer' if newer else 'older'} than this sgtb reads "
+            f"({FORMAT}); {advice}"
+        )
     return path / name
+
+
+def with_data(path: Path, action: Callable[[Path], None]) -> None:
+    """Call an action with the folder of the valid data; again if a build has replaced it."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        folder = data_folder(path)
+        try:
+            action(folder)
+            return
+        except (KnowledgeBaseError, OSError):
+            if attempt == _ATTEMPTS or data_folder(path) == folder:
+                raise
 
 
 @contextmanager
@@ -84,14 +94,15 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def building(path: Path) -> Iterator[Path]:
-    """Create a new data folder, and make it the valid one at the end.
-
-    Until then, and after an error or a kill, the old data are valid.
-    """
+    """Create a data folder, valid from the end on; before it, or after an error, the old one is."""
     created = not path.exists()
     if not created and not path.is_dir():
         raise KnowledgeBaseError(f"{path}: is a file; a knowledge base is a folder")
-    if not created and not (path / POINTER).exists() and _has_other_files(path):
+    if (
+        not created
+        and not (path / POINTER).exists()
+        and not all(_OF_BUILDS.match(file.name) for file in path.iterdir())
+    ):
         raise KnowledgeBaseError(
             f"{path}: has other files and no knowledge base; name a new folder"
         )
@@ -124,18 +135,6 @@ def building(path: Path) -> Iterator[Path]:
         _delete_invalid(path)
 
 
-def _has_other_files(path: Path) -> bool:
-    """Return whether a folder has files that are not of a build."""
-    return any(
-        file.name != LOCK and not _DATA.fullmatch(file.name) and not _unfinished_pointer(file)
-        for file in path.iterdir()
-    )
-
-
-def _unfinished_pointer(path: Path) -> bool:
-    return path.name.startswith(f".{POINTER}.")
-
-
 def _valid_name(path: Path) -> str | None:
     """Return the name of the valid data folder; "": none; None: unknown."""
     try:
@@ -153,7 +152,7 @@ def _delete_invalid(path: Path) -> None:
     for file in path.iterdir():
         if _DATA.fullmatch(file.name) and file.name != valid:
             shutil.rmtree(file, ignore_errors=True)
-        elif _unfinished_pointer(file):
+        elif _UNFINISHED.match(file.name):
             file.unlink(missing_ok=True)
 
 

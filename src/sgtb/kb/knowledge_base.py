@@ -2,7 +2,7 @@
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import lmdb
 import numpy as np
@@ -11,16 +11,8 @@ import numpy.typing as npt
 from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.ragged import Ragged, Texts, sliced
-from sgtb.kb.columns import column_path, columns_size
-from sgtb.kb.entity import (
-    TYPES,
-    Alias,
-    Candidate,
-    CandidateLists,
-    Entity,
-    NameHeads,
-    SimilarNames,
-)
+from sgtb.kb.columns import column_end
+from sgtb.kb.entity import TYPES, Alias, Candidate, CandidateLists, Entity, NameHeads, SimilarNames
 from sgtb.kb.fuzzy_index import FuzzyIndex, NameTexts, first_names, most_similar
 from sgtb.kb.layout import (
     CANDIDATE,
@@ -32,6 +24,7 @@ from sgtb.kb.layout import (
     NUMBER,
     PATCH,
     ROW,
+    TEXT_SIZES,
 )
 from sgtb.kb.name_index import NameValue, Spelling, unpack_name, unpack_spellings
 from sgtb.kb.name_variants import VARIANT
@@ -47,21 +40,8 @@ _PAIR = CANDIDATE.itemsize
 # Position of an entity's text in its row: one offset, and four consecutive sizes.
 _TEXT_AT = struct.Struct("<q")
 _TEXT_SIZES = struct.Struct("<4i")
-_TEXT_PARTS = ("id_size", "title_size", "description_size", "spellings_size")
 _TEXT_AT_OFFSET = ROW.fields["text_at"][1]  # type: ignore[index]
 _TEXT_SIZES_OFFSET = ROW.fields["id_size"][1]  # type: ignore[index]
-
-
-class _Names(NamedTuple):
-    """Names as they are stored.
-
-    known   b1[N]
-    heads   u4[2, N]  pages on which a name is a link, and on which it occurs
-    """
-
-    known: npt.NDArray[np.bool_]
-    heads: npt.NDArray[np.uint32]
-    candidates: CandidateLists
 
 
 class KnowledgeBase(SnapshotOwner):
@@ -108,8 +88,8 @@ class KnowledgeBase(SnapshotOwner):
     def size(self) -> int:
         """The size of its files in bytes, without checksums."""
         with self._reading():
-            columns = columns_size(self.state.columns, self.state.dimensions)
-            return self._snapshot.size + columns
+            ends = (column_end(*item, self.dimensions) for item in self.state.columns.items())
+            return self._snapshot.size + sum(ends)
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of all entities in the order of their numbers."""
@@ -206,10 +186,7 @@ class KnowledgeBase(SnapshotOwner):
             )
 
     def candidates(self, name: str, k: int = TOP) -> tuple[Candidate, ...]:
-        """Return at most k candidates of a name, by descending prior.
-
-        Ties go to the more popular entity, then to the lower id.
-        """
+        """Return at most k candidates of a name, by prior, then popularity, then id."""
         # Without `_reading`, whose calls take a quarter of the time of a look-up.
         with self._guard:
             tables = self._environment
@@ -228,16 +205,14 @@ class KnowledgeBase(SnapshotOwner):
 
     def candidate_lists(self, names: Sequence[str], k: int = TOP) -> CandidateLists:
         """Return the candidates of many names as arrays."""
-        return self._read_names(names, max(k, 0)).candidates
+        return self._read_names(names, max(k, 0))[1]
 
     def similar_names(
         self, names: Sequence[str], limit: int, *, containing: bool = False
     ) -> SimilarNames:
-        """Return at most `limit` known names per name that are spelt similarly.
+        """Return at most `limit` known names per name that are spelt similarly; no variants.
 
         containing  names that contain all words of the name and more
-
-        Variants are not searched.
         """
         normal = [normal_name(name) for name in names]
         usable = [
@@ -259,10 +234,8 @@ class KnowledgeBase(SnapshotOwner):
 
     def _damaged_fuzzy(self, error: ValueError) -> KnowledgeBaseError:
         """Return the error of a column that a search found damaged; its name begins the message."""
-        name = str(error).partition(":")[0].partition(" ")[0]
-        column = f"fuzzy_{name}"
-        path = column_path(self.folder, column if column in FUZZY_COLUMNS else "fuzzy_text")
-        return damaged(path, str(error))
+        column = f"fuzzy_{str(error).partition(':')[0].partition(' ')[0]}"
+        return self._damaged(column if column in FUZZY_COLUMNS else "fuzzy_text", str(error))
 
     def _fresh_names(self) -> FuzzyIndex:
         """Return an index of the names of entities written since the build."""
@@ -282,8 +255,8 @@ class KnowledgeBase(SnapshotOwner):
 
     def name_heads(self, names: Sequence[str]) -> NameHeads:
         """Return which of many names are known, with their page counts."""
-        known, (linked, pages), first = self._read_names(names, 1)
-        variant = np.zeros(len(names), np.bool_)
+        heads, first = self._read_names(names, 1)
+        variant = heads.variant
         # The first candidate is hardly ever one by a variant if others are not.
         variant[np.diff(first.offsets) > 0] = first.variant
         some = np.flatnonzero(variant)
@@ -291,7 +264,7 @@ class KnowledgeBase(SnapshotOwner):
             lists = self.candidate_lists([names[i] for i in some.tolist()], _ALL)
             listed = np.repeat(some, np.diff(lists.offsets))[~lists.variant]
             variant[listed] = False
-        return NameHeads(known, linked, pages, variant)
+        return heads
 
     def name_value(self, name: str) -> NameValue | None:
         """Return the counts of a name in normal form; None: unknown name."""
@@ -384,11 +357,8 @@ class KnowledgeBase(SnapshotOwner):
     def words(self) -> Iterator[tuple[str, int]]:
         """Yield every word that has a vector, with its row."""
         with self._reading() as (tables, transaction):
-            items = [
-                (bytes(key), NUMBER.unpack(value)[0])
-                for key, value in transaction.cursor(tables.words)
-            ]
-        return ((key.decode(), at) for key, at in items)
+            cursor = transaction.cursor(tables.words)
+            return iter([(bytes(key).decode(), NUMBER.unpack(value)[0]) for key, value in cursor])
 
     def info(self) -> dict[str, Any]:
         """Return counts and origin as a JSON object."""
@@ -411,8 +381,8 @@ class KnowledgeBase(SnapshotOwner):
                 "origin": dict(state.origin),
             }
 
-    def _read_names(self, names: Sequence[str], k: int) -> _Names:
-        """Read many names, with at most k candidates each."""
+    def _read_names(self, names: Sequence[str], k: int) -> tuple[NameHeads, CandidateLists]:
+        """Read many names, with at most k candidates each; none is marked as a variant."""
         with self._reading() as (tables, transaction):
             get, table, sources = transaction.get, tables.names, self.state.sources
             values = [get(_key(name), b"", table) for name in names]
@@ -431,7 +401,7 @@ class KnowledgeBase(SnapshotOwner):
                 raise damaged(tables.path, "a name's candidates cannot be read") from None
         if n and not 0 <= found.entity.min() <= found.entity.max() < len(self.rows):
             raise damaged(self.folder / NAMES, "a candidate that is no entity")
-        return _Names(sizes > 0, heads, found)
+        return NameHeads(sizes > 0, heads[0], heads[1], np.zeros(len(names), np.bool_)), found
 
     def _numbered(self, entity: int | str) -> int:
         if not isinstance(entity, str):
@@ -445,7 +415,12 @@ class KnowledgeBase(SnapshotOwner):
         """Return part 0 to 3 of an entity's text: id, title, description, spellings."""
         with self._guard:
             rows, text = self._row_bytes, self._text_bytes
-        at, sizes = _text_position(rows, number)
+        begin = number * ROW.itemsize
+        if not 0 <= begin < len(rows):
+            raise IndexError(f"there is no entity number {number}")
+        # Read from plain memory, ten times as fast as a row of a structured array.
+        (at,) = _TEXT_AT.unpack_from(rows, begin + _TEXT_AT_OFFSET)
+        sizes = _TEXT_SIZES.unpack_from(rows, begin + _TEXT_SIZES_OFFSET)
         at += sum(sizes[:part])
         if min(at, *sizes) < 0 or at + sizes[part] > len(text):
             raise self._damaged("entities", f"entity number {number} is outside of text.bin")
@@ -456,7 +431,7 @@ class KnowledgeBase(SnapshotOwner):
         with self._guard:
             rows, text = self.rows, self.text
         starts = rows["text_at"][numbers]
-        for size in _TEXT_PARTS[: _TEXT_PARTS.index(part)]:
+        for size in TEXT_SIZES[: TEXT_SIZES.index(part)]:
             starts = starts + rows[size][numbers]
         self._check_slices(starts, rows[part][numbers], len(text))
         return Texts(text, starts, starts + rows[part][numbers])
@@ -473,18 +448,6 @@ class KnowledgeBase(SnapshotOwner):
             starts.min() >= 0 and counts.min() >= 0 and (starts + counts).max() <= size
         ):
             raise self._damaged("entities", "an entity is outside of another column")
-
-
-def _text_position(rows: memoryview, number: int) -> tuple[int, tuple[int, int, int, int]]:
-    """Return offset and part sizes of an entity's text.
-
-    Read from plain memory, ten times as fast as a row of a structured array.
-    """
-    begin = number * ROW.itemsize
-    if not 0 <= begin < len(rows):
-        raise IndexError(f"there is no entity number {number}")
-    (at,) = _TEXT_AT.unpack_from(rows, begin + _TEXT_AT_OFFSET)
-    return at, _TEXT_SIZES.unpack_from(rows, begin + _TEXT_SIZES_OFFSET)
 
 
 def _memory(array: npt.NDArray[Any]) -> memoryview:

@@ -65,6 +65,8 @@ ROW = np.dtype(
         ("own_type", "<u2"),  # name of its type in the state, from 1, if it is no coarse one
     ]
 )
+TEXT_SIZES = ("id_size", "title_size", "description_size", "spellings_size")
+"""Sizes of the parts of an entity's text."""
 NEAR = np.dtype([("other", "<i4"), ("count", "<u4")])
 CANDIDATE = np.dtype([("entity", "<i4"), ("prior", "<f4")])
 

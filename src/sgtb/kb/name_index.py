@@ -111,16 +111,11 @@ def _sum(values: Iterable[float]) -> float:
 
 
 def pack_name(
-    counts: Mapping[int, Sequence[int]],
-    weights: Sequence[float],
-    pages: tuple[int, int],
-    tie: Ties,
+    counts: Mapping[int, Sequence[int]], weights: Sequence[float], pages: tuple[int, int], tie: Ties
 ) -> bytes:
     """Return the value of a name: pages, then (entity, prior) likeliest first, then counts.
 
     Ties in the prior go to the more popular entity, then to the lower id.
-
-    weights  of the sources
     """
     if len(counts) == 1:
         ((only, row),) = counts.items()

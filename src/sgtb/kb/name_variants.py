@@ -283,13 +283,6 @@ def _spelling(name: str) -> Sequence[str]:
     return variants
 
 
-def _is_spelt_twice(word: str) -> bool:
-    return _SPELT.search(word.lower()) is not None
-
-
-_has_two_spellings = ByteCache("spellings", 1 << 20, _is_spelt_twice).__getitem__
-
-
 def _respelt(pairs: Iterable[tuple[str, str]]) -> tuple[re.Pattern[str], dict[str, str]]:
     """Return a pattern of the first parts of pairs, and the second part of each."""
     pairs = list(pairs)
@@ -311,6 +304,9 @@ def _cased(word: str, as_in: str) -> str:
 
 
 _SPELT = re.compile("|".join(part.strip("|-") for pair in _SPELLINGS for part in pair))
+_has_two_spellings = ByteCache[str, bool](
+    "spellings", 1 << 20, lambda word: _SPELT.search(word.lower()) is not None
+).__getitem__
 _RESPELT = (
     _respelt((british, american) for british, american in _SPELLINGS),
     _respelt((american, british) for british, american in _SPELLINGS),
@@ -413,18 +409,18 @@ class VariantRules:
                     f"{path}, line {number}: {len(cells)} cells; a rule is type or *, pattern and "
                     "replacement, separated by tabs"
                 )
+            own.append((cells[0].replace("*", ""), cells[1], cells[2]))
             try:
-                cls(((cells[0].replace("*", ""), cells[1], cells[2]),))
+                cls((own[-1],))
             except KnowledgeBaseError as error:
                 raise KnowledgeBaseError(f"{path}, line {number}: {error}") from None
-            own.append((cells[0].replace("*", ""), cells[1], cells[2]))
         return cls(tuple(own))
 
     def variants(self, names: Sequence[str], type: str) -> list[str]:
         """Return the variants of an entity's names that are not among them, in a fixed order."""
         found: list[str] | None = None
         if (maker := self.kernel) is not None:
-            found = maker.make(name_table(), names, type, MAX_NAMES, MAX_VARIANTS)
+            found = maker.make(name_table(), names, type)
         return self.slow_variants(names, type) if found is None else found
 
     @property
@@ -476,7 +472,7 @@ def _kernel() -> Any:
         "institutions": _INSTITUTIONS,
     }  # fmt: skip
     maps = {"roman": _ROMAN, "arabic": _ARABIC, "saints": _SAINTS}
-    return VariantMaker(words, maps, _SPELLINGS, place_names())
+    return VariantMaker(words, maps, _SPELLINGS, place_names(), MAX_NAMES, MAX_VARIANTS)
 
 
 def _substitution(pattern: str, replacement: str) -> Make:

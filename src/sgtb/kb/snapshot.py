@@ -18,15 +18,13 @@ import numpy.typing as npt
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb import environment
 from sgtb.kb.block_sums import check_sums
-from sgtb.kb.columns import column_path, map_column, pack_header
-from sgtb.kb.environment import Environment, State, truncated
+from sgtb.kb.columns import column_path, map_column, truncated, unusable
+from sgtb.kb.environment import Environment, State
 from sgtb.kb.fuzzy_index import FuzzyIndex
-from sgtb.kb.kb_folder import data_folder
-from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, HEADER, PATCH, ROW, item_size
+from sgtb.kb.kb_folder import with_data
+from sgtb.kb.layout import COLUMNS, FUZZY_COLUMNS, HEADER, PATCH, ROW
 
 _MAPS = Path("/proc/self/maps")
-_ATTEMPTS = 10
-"""Attempts, as builds may replace the data while they are opened."""
 
 
 class Snapshot(NamedTuple):
@@ -49,17 +47,13 @@ class Snapshot(NamedTuple):
     size: int
 
     def check_files(self) -> None:
-        """Raise if a file was truncated or overwritten since it was mapped.
-
-        To touch a page that a file no longer has would kill the process.
-        """
+        """Raise if a file was cut or overwritten: access to missing pages kills the process."""
         for name, file, header in self.mapped:
-            if file.size() < len(file):
+            cut = file.size() < len(file)
+            if cut or file[: HEADER.size] != header:
+                change = "truncated" if cut else "overwritten"
                 path = column_path(self.folder, name)
-                raise damaged(path, "it was truncated while it is open")
-            if file[: HEADER.size] != header:
-                path = column_path(self.folder, name)
-                raise damaged(path, "it was overwritten while it is open")
+                raise damaged(path, f"it was {change} while it is open")
         path = self.tables.path
         try:
             status = os.stat(path)
@@ -69,14 +63,12 @@ class Snapshot(NamedTuple):
             raise truncated(path, status.st_size, self.size)
 
     def release_pages(self) -> None:
-        """Release the memory-mapped pages of all files.
-
-        The system reclaims them when it needs memory, but until then they count as memory of the
-        process.
-        """
-        for name, column in self.columns.items():
+        """Release the mapped pages of all files, which else count as memory of the process."""
+        if not hasattr(mmap, "MADV_DONTNEED"):
+            return
+        for name, file, _ in self.mapped:
             if name != "entities" or not self.patched:  # changed rows are in memory only
-                _release_array(column)
+                file.madvise(mmap.MADV_DONTNEED)
         _release_file(self.tables.path)
 
 
@@ -96,10 +88,7 @@ process = _Process()
 
 
 class SnapshotOwner:
-    """Owner of the newest snapshot of a knowledge base: opens, locks, refreshes and closes it.
-
-    A forked child opens the newest state before its first look-up.
-    """
+    """Owner of the newest snapshot of a knowledge base: opens, locks, refreshes and closes it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -138,10 +127,7 @@ class SnapshotOwner:
         return type(self), (self.path,)  # worker processes open it again
 
     def refresh(self) -> bool:
-        """Move to the newest state; return whether it differs.
-
-        After an error the snapshot is unchanged.
-        """
+        """Move to the newest state, unless there is an error; return whether it differs."""
         with self._guard:
             self._opened()
             before = self.state.build, self.state.generation
@@ -149,18 +135,12 @@ class SnapshotOwner:
             return (self.state.build, self.state.generation) != before
 
     def release(self) -> None:
-        """Release memory-mapped pages, which otherwise count as memory of the process.
-
-        They are read again when needed.
-        """
+        """Release memory-mapped pages, which otherwise count as memory of the process."""
         with self._reading():
             self._snapshot.release_pages()
 
     def check_files(self) -> None:
-        """Raise if an open file was truncated or overwritten, before access kills the process.
-
-        The linker calls it for every batch; look-ups do not.
-        """
+        """Raise if an open file was truncated or overwritten, which look-ups do not check."""
         with self._reading():
             self._snapshot.check_files()
 
@@ -171,15 +151,7 @@ class SnapshotOwner:
 
     def _open_newest(self) -> None:
         """Open the newest state; on failure keep the snapshot."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            folder = data_folder(self.path)
-            try:
-                self._open_data(folder)
-                return
-            except (KnowledgeBaseError, OSError):
-                # A build may have replaced the data since the pointer was read.
-                if attempt == _ATTEMPTS or data_folder(self.path) == folder:
-                    raise
+        with_data(self.path, self._open_data)
 
     def _open_data(self, folder: Path) -> None:
         generation = self.state.generation if self._environment else 0
@@ -268,28 +240,18 @@ def open_snapshot(folder: Path, known: Environment | None, generation: int) -> S
             path = column_path(folder, f"fuzzy_{wrong}")
             raise damaged(path, "its length does not fit the fuzzy index")
         undo.pop_all()
-    return Snapshot(
-        folder, state, tables, transaction, columns, fuzzy, patched, _maps(columns, state),
-        tables.size(),
-    )  # fmt: skip
-
-
-def _maps(
-    columns: dict[str, npt.NDArray[Any]], state: State
-) -> tuple[tuple[str, mmap.mmap, bytes], ...]:
-    build = bytes.fromhex(state.build)
-    mapped: dict[str, Any] = {
+    bases: dict[str, Any] = {
         name: column.base for name, column in columns.items() if isinstance(column.base, np.memmap)
     }
-    return tuple(
-        (name, base._mmap, pack_header(name, item_size(name, state.dimensions), build))
-        for name, base in mapped.items()
+    mapped = tuple((name, base._mmap, base._mmap[: HEADER.size]) for name, base in bases.items())
+    return Snapshot(
+        folder, state, tables, transaction, columns, fuzzy, patched, mapped, tables.size()
     )
 
 
 def damaged(path: Path, problem: str) -> KnowledgeBaseError:
     """Return the error of a damaged file."""
-    return KnowledgeBaseError(f"{path}: damaged: {problem}; build the knowledge base again")
+    return unusable(path, f"damaged: {problem}")
 
 
 def _mapped(
@@ -310,16 +272,9 @@ def _mapped(
     return mapped
 
 
-def _release_array(array: Any) -> None:
-    """Release the pages of a memory-mapped array that was not written to, or of a view of it."""
-    mapped = array if isinstance(array, np.memmap) else array.base
-    if isinstance(mapped, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
-        mapped._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
-
-
 def _release_file(path: Path) -> None:
     """Release the pages of a file that a library has mapped (Linux only)."""
-    if not _MAPS.exists() or not hasattr(mmap, "MADV_DONTNEED"):
+    if not _MAPS.exists():
         return
     name = str(path.resolve())
     advise = ctypes.CDLL(None).madvise

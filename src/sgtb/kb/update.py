@@ -6,10 +6,11 @@ transaction commits, or not at all.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence, Set
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import lmdb
 import numpy as np
@@ -18,17 +19,17 @@ import numpy.typing as npt
 from sgtb.core.dtypes import Ints
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.files import read_limited
-from sgtb.kb.block_sums import SumsUpdate
+from sgtb.kb.block_sums import renewed_sums
 from sgtb.kb.build.entity_fields import GIVEN
 from sgtb.kb.build.entity_lines import EntityLine, EntityList
 from sgtb.kb.build.kb_writer import pack_entity, popularity_key
 from sgtb.kb.build.list_build import known_links, spellings_of
 from sgtb.kb.build.type_names import OwnTypes
-from sgtb.kb.columns import Appender
+from sgtb.kb.columns import Appender, unit_halves
 from sgtb.kb.environment import Environment, acquired, write_error
 from sgtb.kb.kb_folder import data_folder, writing
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.kb.layout import NUMBER, PATCH, ROW
+from sgtb.kb.layout import NUMBER, PATCH, ROW, TEXT_SIZES
 from sgtb.kb.name_index import (
     Counts,
     Spelling,
@@ -39,7 +40,6 @@ from sgtb.kb.name_index import (
     unpack_name,
 )
 from sgtb.kb.name_variants import VARIANT, VariantRules
-from sgtb.kb.unit_vectors import unit_halves
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,7 @@ def add(path: Path, entities: EntityList, *, skip_unknown_links: bool = False) -
 def update(path: Path, entities: EntityList, *, skip_unknown_links: bool = False) -> UpdateReport:
     """Change entities; fields that a record does not have stay.
 
-    Aliases replace those of the same sources, and those of the source "given"; the title stays a
-    name.
+    Aliases replace those of the same sources and of "given"; the title stays a name.
     """
     lines = _lines(entities)
     with _changing(path) as change:
@@ -135,23 +134,13 @@ def _changing(path: Path) -> Iterator["_Change"]:
             appender = Appender(folder, kb.state.columns, kb.dimensions)
             try:
                 with (
-                    _renewed_sums(folder),
+                    renewed_sums(folder),
                     environment.lmdb.begin(write=True) as transaction,
                     appender.closing(),
                 ):
                     yield _Change(kb, environment, appender, transaction)
             except (lmdb.Error, OSError) as error:
                 raise write_error(path, error) from None
-
-
-@contextmanager
-def _renewed_sums(folder: Path) -> Iterator[None]:
-    sums = SumsUpdate(folder)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # without sums, the folder is opened unchecked
-            sums.finish()
 
 
 class _Change:
@@ -194,36 +183,27 @@ class _Change:
         if number is None:
             message = f"there is no entity {line.id!r}; `sgtb kb add` adds it"
             raise file.error(line.line, message, "id")
-        new = number >= self._first_new
-        old = () if new else self._kb.spellings_of(number)
-        title = line.name if new or "name" in line.keys else self._kb.title_of(number)
-        row = self._row(number) if not new else None
-        type_ = line.type if row is None or "type" in line.keys else self._kb.type_of(number)
-        spelled = self._with_variants(self._spelled(file, line, old, title), title, type_)
+        new, kb = number >= self._first_new, self._kb
+
+        def value(key: str, old: Callable[[int], Any]) -> Any:
+            return getattr(line, key) if new or key in line.keys else old(number)
+
+        old = () if new else kb.spellings_of(number)
+        title, type_ = value("name", kb.title_of), value("type", kb.type_of)
+        description = value("description", kb.description_of)
+        popularity = value("popularity", lambda n: float(self._row(n)["popularity"]))
+        named = self._spelled(file, line, old, title)
+        spelled = merged(self._with_variants(named, title, type_))
         try:
-            text, fresh = pack_entity(
-                line.id,
-                title,
-                line.description
-                if row is None or "description" in line.keys
-                else self._kb.description_of(number),
-                type_,
-                line.popularity
-                if row is None or "popularity" in line.keys
-                else float(row["popularity"]),
-                merged(spelled),
-            )
+            text, fresh = pack_entity(line.id, title, description, type_, popularity, spelled)
             fresh["own_type"] = self._own_types.number(type_)
         except KnowledgeBaseError as error:
             raise file.error(line.line, str(error)) from None
-        if row is None:
-            row = self._rows[number] = fresh
-        else:
-            for field in (
-                "id_size", "title_size", "description_size", "spellings_size", "popularity", "type",
-                "own_type",
-            ):  # fmt: skip
-                row[field] = fresh[field]
+        if new:
+            self._rows[number] = fresh
+        row = self._row(number)
+        for field in (*TEXT_SIZES, "popularity", "type", "own_type"):
+            row[field] = fresh[field]
         for key, field in (("in_links", "stated_in"), ("out_links", "stated_out")):
             if key in line.keys:
                 row[field] = getattr(line, key)
@@ -232,7 +212,7 @@ class _Change:
             self._vector(file, line, row)
         elif "vector" in line.keys:
             row["vector"] = -1
-        self._set_spellings(number, old, merged(spelled))
+        self._set_spellings(number, old, spelled)
 
     def _spelled(
         self, file: EntityList, line: EntityLine, old: Sequence[Spelling], title: str
@@ -322,15 +302,16 @@ class _Change:
             elif existed:
                 transaction.delete(name, db=env.names)
             names += bool(counts) - existed
+        before = kb.state
         state = replace(
-            kb.state,
-            generation=kb.state.generation + 1,
+            before,
+            generation=before.generation + 1,
             fingerprint=self._digest.hexdigest(),
             columns=dict(self._appender.extents),
-            entities=kb.state.entities + added - removed,
+            entities=before.entities + added - removed,
             names=names,
-            aliases=kb.state.aliases + self._aliases,
-            links=kb.state.links + self._links,
+            aliases=before.aliases + self._aliases,
+            links=before.links + self._links,
             own_types=tuple(self._own_types),
         )
         env.put_state(transaction, state)
@@ -394,13 +375,9 @@ class _Change:
         return np.unique(owners[found[valid]]).astype(np.int32)
 
     def _set_spellings(
-        self, number: int, old: Iterable[Spelling], spelled: Sequence[Spelling]
+        self, number: int, old: Sequence[Spelling], spelled: Sequence[Spelling]
     ) -> None:
-        """Replace the spellings of an entity in the index.
-
-        Names that stay are rewritten, too: a changed popularity may change their order.
-        """
-        old = tuple(old)
+        """Replace an entity's spellings; names that stay may change their order by popularity."""
         for (name, source), count in by_name(old).items():
             counts = self._counts(name)
             counts[number][source] -= min(count, counts[number][source])

@@ -3,7 +3,7 @@
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from sgtb.core.errors import MissingExtraError, RequestError, import_extra
 from sgtb.core.records import NIL
@@ -14,29 +14,10 @@ COLUMNS = (
     "start", "end", "text", "entity", "title", "type", "confidence", "nil", "found",
 )  # fmt: skip
 """Columns of a data frame."""
-_MOST_SHOWN = 20_000
-"""Characters of a text that a notebook shows."""
+_MOST_SHOWN = 20_000  # characters of a text that a notebook shows
 _ALTERNATIVES = 4
 _COLOURS = {"PER": "#cfe8ff", "ORG": "#d9f2d0", "LOC": "#ffe7c2", "MISC": "#ecdcff", NIL: "#e6e6e6"}
 _OTHER_TYPE = "#f3e2d5"
-
-
-class DisplacyEntity(TypedDict):
-    """A marked span of displaCy."""
-
-    start: int
-    end: int
-    label: str
-    kb_id: str
-    kb_url: str
-
-
-class Displacy(TypedDict):
-    """Input of displaCy's entity view."""
-
-    text: str
-    ents: list[DisplacyEntity]
-    title: str | None
 
 
 def link_frame(document: LinkedDocument, library: FrameLibrary | None) -> Any:
@@ -53,18 +34,15 @@ def link_frame(document: LinkedDocument, library: FrameLibrary | None) -> Any:
     return import_module("polars").DataFrame(rows)
 
 
-def displacy_input(document: LinkedDocument) -> Displacy:
+def displacy_input(document: LinkedDocument) -> dict[str, Any]:
     """Return the links with their types as labels."""
-    entities: list[DisplacyEntity] = [
+    entities = [
         {
-            "start": link.start,
-            "end": link.end,
-            "label": _label(link),
-            "kb_id": link.entity or "",
-            "kb_url": "#",
+            "start": link.start, "end": link.end, "label": _label(link),
+            "kb_id": link.entity or "", "kb_url": "#",
         }
         for link in document.links
-    ]
+    ]  # fmt: skip
     return {"text": document.text, "ents": entities, "title": document.id or None}
 
 
@@ -102,10 +80,8 @@ def _label(link: Link) -> str:
 
 
 def _mark(link: Link) -> str:
-    label = _label(link)
-    colour = _COLOURS.get(label, _OTHER_TYPE)
-    title = NIL if link.entity is None else link.title
-    note = f"{title} {link.confidence:.0%}"
+    colour = _COLOURS.get(_label(link), _OTHER_TYPE)
+    note = f"{NIL if link.entity is None else link.title} {link.confidence:.0%}"
     return (
         f'<mark title="{escape(_tooltip(link))}" style="background:{colour};color:#1a1a1a;'
         f"padding:.25em .4em;border-radius:.35em;-webkit-box-decoration-break:clone;"
@@ -115,6 +91,6 @@ def _mark(link: Link) -> str:
 
 
 def _tooltip(link: Link) -> str:
-    lines = [f"{other.title} ({other.entity}) {other.probability:.0%}" for other in link.candidates]
-    lines = [*lines[:_ALTERNATIVES], f"{NIL} {link.nil:.0%}"] if link.nil else lines[:_ALTERNATIVES]
-    return "\n".join(lines) or "no candidates"
+    shown = link.candidates[:_ALTERNATIVES]
+    lines = [f"{other.title} ({other.entity}) {other.probability:.0%}" for other in shown]
+    return "\n".join([*lines, f"{NIL} {link.nil:.0%}"] if link.nil else lines) or "no candidates"

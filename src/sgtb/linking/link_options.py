@@ -26,11 +26,11 @@ class LinkOptions:
     beam_width: int | None = None
 
     def __post_init__(self) -> None:
-        _check_count("candidates", self.candidates)
+        check_count("candidates", self.candidates)
         if self.nil is not None:
             check_share("nil", self.nil)
         if self.beam_width is not None:
-            _check_count("beam_width", self.beam_width)
+            check_count("beam_width", self.beam_width)
             if self.beam_width > MAX_BEAM_WIDTH:
                 raise SettingsError(f"beam_width is {self.beam_width}; at most {MAX_BEAM_WIDTH}")
 
@@ -53,9 +53,10 @@ class LinkerSettings(LinkOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_count("max_characters", self.max_characters)
+        check_count("max_characters", self.max_characters)
 
 
-def _check_count(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise SettingsError(f"{name} must be a whole number from 1 up, not {value!r}")
+def check_count(name: str, value: object, low: int = 1) -> None:
+    """Raise unless a setting is a whole number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise SettingsError(f"{name} must be a whole number from {low} up, not {value!r}")

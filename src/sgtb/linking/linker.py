@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sgtb.core.errors import ModelFileError, SettingsError, SgtbError
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.entities.entity_source import KbSource
-from sgtb.linking.link_options import LinkerSettings, LinkOptions
+from sgtb.linking.link_options import LinkerSettings, LinkOptions, check_count
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Linkable, LinkedDocument, check_many
 from sgtb.linking.mentions.chunks import Chunk
@@ -126,8 +126,7 @@ class Linker:
 
         jobs  worker processes, kept for the next call
         """
-        if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-            raise SettingsError(f"jobs must be a whole number from 1 up, not {jobs!r}")
+        check_count("jobs", jobs)
         check_many(documents, "pipe")
         return self._piped(documents, jobs, options)
 
@@ -211,11 +210,10 @@ def _loaded(
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Disable cyclic garbage collection: linking makes no cycles, and a pass visits every token."""
-    if not gc.isenabled():
-        yield
-        return
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if enabled:
+            gc.enable()

@@ -43,8 +43,7 @@ _FOREST = "forest "
 _EVIDENCE = frozenset(
     [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
 )
-_LARGEST = 1e15
-"""Limit of all numbers, so that sums stay within float32."""
+_LARGEST = 1e15  # limit of all numbers, so that sums stay within float32
 _MOST_COUNTED = 1 << 53
 _TENSORS = {
     "words": (np.uint8, 1), "texts_with": (np.int32, 1), "titles_with": (np.int32, 1),
@@ -97,7 +96,8 @@ class LinkerModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model; equal models have equal bytes."""
         background, lexicon = self.background, self.background.lexicon
-        models = self.featurizer.models
+        models, counts = self.featurizer.models, self.training_counts
+        memory = [counts.entities, counts.outside, counts.inside, self.trained_names.counts]
         tensors: Tensors = {
             "words": np.frombuffer("\n".join(lexicon.words).encode(), np.uint8),
             "texts_with": lexicon.texts_with, "titles_with": lexicon.titles_with,
@@ -108,11 +108,12 @@ class LinkerModel:
             "local_cuts": self.featurizer.local_cuts.values,
             "joint": models.joint.weights, "joint_bins": models.joint.bin_weights,
             "joint_cuts": self.featurizer.joint_cuts.values,
-            "memory": _packed(self.training_counts, self.trained_names),
+            "memory": np.frombuffer(json.dumps(memory, separators=(",", ":")).encode(), np.uint8),
         }  # fmt: skip
         if self.mention_tagger is not None:
             tensors[_MENTION_TAGGER] = self.mention_tagger.weights
-        forest = {f"{_FOREST}{name}": array for name, array in model_tensors(self.forest).items()}
+        for name, array in model_tensors(self.forest).items():
+            tensors[f"{_FOREST}{name}"] = array
         record = {
             "kind": KIND,
             "version": FORMAT,
@@ -132,7 +133,7 @@ class LinkerModel:
             "confidence": self.confidence.to_dict(),
             "nil": self.nil.to_dict(),
         }
-        write_tensors(path, {**tensors, **forest}, record)
+        write_tensors(path, tensors, record)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> "LinkerModel":
@@ -153,16 +154,16 @@ class LinkerModel:
         except (
             KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError
         ) as error:  # fmt: skip
-            raise ModelFileError(
-                f"{path}: its record is incomplete or malformed ({error})"
-            ) from None
+            text = f"its record is incomplete or malformed ({error})"
+            raise ModelFileError(f"{path}: {text}") from None
 
 
 def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: object) -> LinkerModel:
     schema = _schema(record["schema"])
     without = tuple(record["without"])
     lexicon = _lexicon(tensors, record)
-    n_fixed, n_local = _widths(schema)
+    fixed = schema.features[: len(schema.fixed)]
+    n_fixed, n_local = len(fixed), sum(feature.group not in COLLECTIVE for feature in fixed)
     featurizer = Featurizer(
         FeatureModels(
             Tagger(_hashed(tensors, "tagger", (len(TAGS),))),
@@ -174,8 +175,8 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     )
     model = model_of(forest, record["forest"], path)
     _moderate(model.forest.value, "the values of its leaves")
-    calibration = _calibration(tensors, record)
-    own = len(NIL_FEATURES) if calibration[1].kind == "candidate" else 0
+    rule = NilRule(**record["nil"])
+    own = len(NIL_FEATURES) if rule.kind == "candidate" else 0
     n_columns = len(schema.columns_without(without)) + own
     if model.n_local != n_columns or model.n_pair != len(schema.pairs):
         raise ModelFileError("its trees and its schema differ in their features")
@@ -184,32 +185,16 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
         raise ModelFileError(f"its least popularity is {least!r}")
     if not isinstance(record["origin"], dict):
         raise ModelFileError("its origin is no JSON object")
+    counts, names = _unpacked(tensors["memory"])
+    tagger = None
+    if _MENTION_TAGGER in tensors:
+        tagger = MentionTagger(_hashed(tensors, _MENTION_TAGGER, (len(MENTION_TAGS),)))
     return LinkerModel(
         schema, without, CandidateSettings(**record["candidates"]),
         Background(lexicon, *_topics(tensors, len(lexicon.words)), float(least)),
-        featurizer, model, record["origin"], *calibration, _mention_tagger(tensors),
+        featurizer, model, record["origin"], Confidence.from_dict(record["confidence"]),
+        rule, counts, names, tagger,
     )  # fmt: skip
-
-
-def _mention_tagger(tensors: Tensors) -> MentionTagger | None:
-    if _MENTION_TAGGER not in tensors:
-        return None
-    return MentionTagger(_hashed(tensors, _MENTION_TAGGER, (len(MENTION_TAGS),)))
-
-
-def _calibration(
-    tensors: Tensors, record: dict[str, Any]
-) -> tuple[Confidence, NilRule, TrainingCounts, TrainedNames]:
-    return (
-        Confidence.from_dict(record["confidence"]), NilRule(**record["nil"]),
-        *_unpacked(tensors["memory"]),
-    )  # fmt: skip
-
-
-def _packed(counts: TrainingCounts, trained: TrainedNames) -> Any:
-    tables = [counts.entities, counts.outside, counts.inside, trained.counts]
-    text = json.dumps(tables, separators=(",", ":"))
-    return np.frombuffer(text.encode(), np.uint8)
 
 
 def _unpacked(data: Any) -> tuple[TrainingCounts, TrainedNames]:
@@ -229,28 +214,19 @@ def _schema(record: dict[str, Any]) -> Schema:
     if not isinstance(evidence, list) or not _EVIDENCE.issuperset(evidence):
         raise ModelFileError(f"its evidence is {evidence!r:.80}")
     most = Schema.of(frozenset(evidence))
-    schema = Schema.named(VERSION, most.evidence, _strings(record, "features"), most.pairs)
+    names = record["features"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelFileError(f"its features are {names!r:.80}")
+    schema = Schema.named(VERSION, most.evidence, names, most.pairs)
     # Computed groups that were added later may be missing, learned ones may not.
     if (
-        list(schema.names) != record["features"]
+        list(schema.names) != names
         or not set(schema.features).issubset(most.features)
         or schema.learned != most.learned
         or list(schema.pairs) != record["pairs"]
     ):
         raise ModelFileError("its features are not those of this release; train it again")
     return schema
-
-
-def _strings(record: dict[str, Any], key: str) -> list[str]:
-    found = record[key]
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise ModelFileError(f"its {key} are {found!r:.80}")
-    return found
-
-
-def _widths(schema: Schema) -> tuple[int, int]:
-    fixed = schema.features[: len(schema.fixed)]
-    return len(fixed), sum(feature.group not in COLLECTIVE for feature in fixed)
 
 
 def _lexicon(tensors: Tensors, record: dict[str, Any]) -> Lexicon:

@@ -12,10 +12,9 @@ from sgtb.core.errors import RequestError
 from sgtb.core.records import Document, Record, from_columns
 
 if TYPE_CHECKING:
-    from sgtb.linking.link_export import Displacy, FrameLibrary
+    from sgtb.linking.link_export import FrameLibrary
 
-_SHOWN = 60
-"""Characters of a text in its representation."""
+_SHOWN = 60  # characters of a text in its representation
 
 Found = Literal[
     "given", "exact", "variant", "longer name", "abbreviation", "acronym", "training",
@@ -82,8 +81,7 @@ def _span(given: Any) -> Any:
 
 Linkable = str | Request | Document | None
 """None is a missing value of a column, which has no links. A spaCy `Doc` is accepted, too."""
-_MISSING = ("NAType", "NaTType")
-"""Missing values of pandas."""
+_MISSING = ("NAType", "NaTType")  # missing values of pandas
 
 
 def as_request(given: Any) -> Request | Document:
@@ -96,7 +94,8 @@ def as_request(given: Any) -> Request | Document:
         return given
     if isinstance(given, str):
         return Request(given)
-    if given is None or type(given).__name__ in _MISSING or _is_nan(given):
+    is_nan = isinstance(given, float) and given != given
+    if given is None or type(given).__name__ in _MISSING or is_nan:
         return Request("")
     if _is_spacy_doc(given):
         return Request(given.text, tuple(given.ents) if given.has_annotation("ENT_IOB") else None)
@@ -111,10 +110,6 @@ def check_many(documents: Iterable[Any], caller: str) -> None:
         raise RequestError(
             f"{caller} takes a list or another iterable of documents; use `link` for one document"
         )
-
-
-def _is_nan(given: object) -> bool:
-    return isinstance(given, float) and given != given
 
 
 def _is_spacy_doc(given: object) -> bool:
@@ -212,14 +207,12 @@ class Link(_Packed):
     def _make(
         name: str, columns: "LinkColumns", candidates: tuple[int, int], reasons: tuple[int, int]
     ) -> tuple[Alternative, ...] | tuple[Reason, ...]:
-        if name == "candidates":
-            return columns.alternatives(*candidates)
-        return columns.reasons(*reasons)
+        is_other = name == "candidates"
+        return columns.alternatives(*candidates) if is_other else columns.reasons(*reasons)
 
     def __repr__(self) -> str:
-        answer = "NIL" if self.entity is None else f"{self.title} ({self.entity})"
-        if self.entity == self.title:
-            answer = self.title
+        own = "" if self.entity == self.title else f" ({self.entity})"
+        answer = "NIL" if self.entity is None else f"{self.title}{own}"
         return f"<Link {self.text!r} [{self.start}:{self.end}] {answer}, {self.confidence:.0%}>"
 
     def to_json(self) -> str:
@@ -235,23 +228,14 @@ class Link(_Packed):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; NaN becomes None."""
         return {
-            "start": self.start,
-            "end": self.end,
-            "text": self.text,
-            "entity": self.entity,
-            "title": self.title,
-            "type": self.type,
-            "confidence": _number(self.confidence),
-            "nil": _number(self.nil),
-            "found": self.found,
-            "fixed": self.fixed,
+            "start": self.start, "end": self.end, "text": self.text,
+            "entity": self.entity, "title": self.title, "type": self.type,
+            "confidence": _number(self.confidence), "nil": _number(self.nil),
+            "found": self.found, "fixed": self.fixed,
             "candidates": [
                 {
-                    "entity": other.entity,
-                    "title": other.title,
-                    "type": other.type,
-                    "probability": round(other.probability, 6),
-                    "prior": _number(other.prior),
+                    "entity": other.entity, "title": other.title, "type": other.type,
+                    "probability": round(other.probability, 6), "prior": _number(other.prior),
                 }
                 for other in self.candidates
             ],
@@ -259,18 +243,15 @@ class Link(_Packed):
             "lead": _number(self.lead),
             "reasons": [
                 {
-                    "kind": reason.kind,
-                    "name": reason.name,
-                    "value": round(reason.value, 6),
+                    "kind": reason.kind, "name": reason.name, "value": round(reason.value, 6),
                     "mention": reason.mention,
                 }
                 for reason in self.reasons
             ],
-        }
+        }  # fmt: skip
 
 
-Card = tuple[str | None, str, str]
-"""Id, title and type of an entity."""
+Card = tuple[str | None, str, str]  # id, title and type of an entity
 NIL_CARD: Card = (None, "", "")
 
 
@@ -359,9 +340,8 @@ def joined(parts: Sequence[LinkColumns]) -> LinkColumns:
     """Concatenate the links of a document's chunks."""
     if len(parts) == 1:
         return parts[0]
-    columns: Iterable[Any] = zip(*parts, strict=True)
-    behind: Any = (reduce(add, column) for column in columns)
-    return LinkColumns(*behind)
+    columns: Any = (reduce(add, column) for column in zip(*parts, strict=True))
+    return LinkColumns(*columns)
 
 
 def _numbers(column: bytes, kind: Literal["q", "d", "f"]) -> list[Any]:
@@ -425,7 +405,7 @@ class LinkedDocument(_Packed):
 
         return link_frame(self, library)
 
-    def to_displacy(self) -> "Displacy":
+    def to_displacy(self) -> dict[str, Any]:
         """Return the input of `spacy.displacy.render(..., style="ent", manual=True)`."""
         from sgtb.linking.link_export import displacy_input
 

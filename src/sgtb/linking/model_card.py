@@ -29,8 +29,7 @@ _LIMITS = """\
 _MARKS = re.compile(r"([\\`*_\[\]<>|#])")
 _SHARES = re.compile(r"accuracy|precision|recall|\bf1\b|share|calibration error|\bece\b", re.I)
 """Names of measures that are shares."""
-_DEEPEST = 6
-"""Lowest heading level of Markdown."""
+_DEEPEST = 6  # lowest heading level of Markdown
 
 
 def model_card(
@@ -46,23 +45,22 @@ def model_card(
     kb          counts and origin of the knowledge base
     evaluation  output of `sgtb evaluate --json`, or any names and numbers, may be nested
     """
-    return "\n".join(
-        [
-            _FRONT,
-            f"# {_plain(name)}\n",
-            *_what_it_is(config, kb),
-            "## Use\n",
-            *_use(name, config),
-            "## Training data\n",
-            *_list(_readable(origin), "Not stated."),
-            "## Knowledge base\n",
-            *_list({**_counts(kb), **kb.get("origin", {})}, "Not stated."),
-            "## Evaluation\n",
-            *_evaluation(evaluation),
-            "## Limits\n",
-            _LIMITS,
-        ]
-    )
+    measures = {"calibration": _calibration, "mention detection": _detection}
+    training = {
+        key: measures[key](value) if key in measures and isinstance(value, Mapping) else value
+        for key, value in origin.items()
+    }
+    counts = ("entities", "names", "links", "pairs", "vectors", "fingerprint")
+    about = {**{key: kb[key] for key in counts if kb.get(key)}, **kb.get("origin", {})}
+    parts = [
+        _FRONT, f"# {_plain(name)}\n", *_what_it_is(config, kb),
+        "## Use\n", *_use(name, config),
+        "## Training data\n", *_list(training),
+        "## Knowledge base\n", *_list(about),
+        "## Evaluation\n", *_evaluation(evaluation),
+        "## Limits\n", _LIMITS,
+    ]  # fmt: skip
+    return "\n".join(parts)
 
 
 def _what_it_is(config: Mapping[str, Any], kb: Mapping[str, Any]) -> Iterator[str]:
@@ -92,15 +90,6 @@ def _nil_rule(config: Mapping[str, Any]) -> str:
     return ", or ".join(rules) or "never, if there are candidates"
 
 
-def _readable(origin: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the description of the training data with its measures in words."""
-    words = {"calibration": _calibration, "mention detection": _detection}
-    return {
-        key: words[key](value) if key in words and isinstance(value, Mapping) else value
-        for key, value in origin.items()
-    }
-
-
 def _calibration(found: Mapping[str, Any]) -> str:
     """Return how confidence and NIL rule were chosen."""
     n, right = found.get("mentions") or 0, found.get("right") or 0
@@ -109,7 +98,8 @@ def _calibration(found: Mapping[str, Any]) -> str:
     few = ": too few to trust" if n < FEW_MENTIONS else ""
     low, high = wilson_interval(right, n)
     line = (
-        f"chosen on {_counted(n, 'left-out mention')}{few}; {_share(right / n)} answers right "
+        f"chosen on {n:,} left-out mention{'' if n == 1 else 's'}{few}; "
+        f"{_share(right / n)} answers right "
         f"({_share(low)} to {_share(high)})"
     )
     precision = found.get("precision")
@@ -122,10 +112,6 @@ def _detection(found: Mapping[str, Any]) -> str:
         f"{_plain(key)} {_share(value) if isinstance(value, float) else _value(value)}"
         for key, value in found.items()
     )
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _use(name: str, config: Mapping[str, Any]) -> Iterator[str]:
@@ -142,18 +128,10 @@ def _use(name: str, config: Mapping[str, Any]) -> Iterator[str]:
         yield "The knowledge base is not part of this folder; say where it is.\n"
 
 
-def _counts(kb: Mapping[str, Any]) -> dict[str, Any]:
-    keys = ("entities", "names", "links", "pairs", "vectors", "fingerprint")
-    return {key: kb[key] for key in keys if kb.get(key)}
-
-
-def _list(record: Mapping[str, Any], without: str) -> Iterator[str]:
-    """Yield a record as a list."""
-    if not record:
-        yield f"{without}\n"
-        return
-    yield from (f"- {_plain(key)}: {_value(value)}" for key, value in record.items())
-    yield ""
+def _list(record: Mapping[str, Any]) -> list[str]:
+    """Return a record as a list."""
+    lines = [f"- {_plain(key)}: {_value(value)}" for key, value in record.items()]
+    return [*lines, ""] if lines else ["Not stated.\n"]
 
 
 def _evaluation(record: Mapping[str, Any] | None) -> Iterator[str]:
@@ -186,16 +164,19 @@ def _summary(scores: Mapping[str, Any]) -> dict[str, Any]:
     accuracy = _share(_dig(scores, "accuracy", "micro"))
     if low is not None and high is not None:
         accuracy += f" ({_share(low)} to {_share(high)})"
-    shares = {
-        "Bag-of-Title F1": _dig(scores, "titles", "f1"),
-        "precision": _dig(scores, "links", "precision"),
-        "recall": _dig(scores, "links", "recall"),
-        "F1": _dig(scores, "links", "f1"),
-        "NIL F1": _dig(scores, "nil", "f1"),
-        "candidate recall": _dig(scores, "candidate_recall", "of_known"),
-        "calibration error": _dig(scores, "calibration", "ece"),
-    }
-    return {"in-KB accuracy": accuracy, **{name: _share(value) for name, value in shares.items()}}
+    shares = {name: _share(_dig(scores, *keys)) for name, keys in _FIGURES.items()}
+    return {"in-KB accuracy": accuracy, **shares}
+
+
+_FIGURES = {
+    "Bag-of-Title F1": ("titles", "f1"),
+    "precision": ("links", "precision"),
+    "recall": ("links", "recall"),
+    "F1": ("links", "f1"),
+    "NIL F1": ("nil", "f1"),
+    "candidate recall": ("candidate_recall", "of_known"),
+    "calibration error": ("calibration", "ece"),
+}
 
 
 def _dig(record: Any, *keys: str) -> Any:
@@ -267,10 +248,8 @@ def _value(value: Any) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:.4g}"
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
     if isinstance(value, list | tuple):
         return ", ".join(_value(item) for item in value) or "–"
     if isinstance(value, Mapping):

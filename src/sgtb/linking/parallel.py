@@ -11,7 +11,7 @@ from typing import Any
 
 from sgtb.core.errors import SgtbError
 from sgtb.core.records import Document, UnannotatedDocument
-from sgtb.core.workers import pool_error, submit, worker_pool
+from sgtb.core.workers import ProcessPool, pool_error
 from sgtb.linking.link_options import LinkOptions
 from sgtb.linking.links import Linkable, LinkedDocument, as_request
 
@@ -51,7 +51,7 @@ class WorkerPool:
                 sent: list[Any] = [
                     UnannotatedDocument(one) if isinstance(one, Document) else one for one in given
                 ]
-                running.append(submit(pool, _work, sent, options))
+                running.append(pool.submit(_work, sent, options))
                 if len(running) > 2 * jobs:
                     yield from running.popleft().result()
             while running:
@@ -77,7 +77,7 @@ class WorkerPool:
                 return self._pool
         self.end()
         with self._guard:
-            self._pool, self._jobs = worker_pool(jobs, _begin, self._link), jobs
+            self._pool, self._jobs = ProcessPool(jobs, _begin, self._link), jobs
             return self._pool
 
     def end(self) -> None:

@@ -28,8 +28,7 @@ LIBRARY = "sgtb"
 FORMAT = 1
 CONFIG, MODEL, CARD, KB = "config.json", "model.safetensors", "README.md", "kb"
 _OURS = frozenset([CONFIG, MODEL, CARD, KB])
-_MOST = 1 << 20
-"""Size limit of config.json in bytes."""
+_MOST = 1 << 20  # size limit of config.json in bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +109,9 @@ def find_pretrained(folder: str | os.PathLike[str]) -> Pretrained:
 def is_pretrained(folder: str | os.PathLike[str]) -> bool:
     """Return whether a folder has the config of a linker."""
     try:
-        _read_config(Path(folder))
+        return bool(_read_config(Path(folder)))
     except ModelFileError:
         return False
-    return True
 
 
 def _config(model: LinkerModel, kb: Mapping[str, Any], with_kb: bool) -> dict[str, Any]:
@@ -186,17 +184,11 @@ def _check_replaceable(target: Path) -> None:
         raise SgtbError(
             f"{target}: holds {held}, which is not of a saved linker; name a new folder"
         )
-    if there and _card_was_edited(target):
+    written = _read_config(target).get("card") if CARD in there else None
+    if CARD in there and _digest((target / CARD).read_bytes()) != written:
         raise SgtbError(
             f"{target / CARD} was edited since it was written; name a new folder, or move it away"
         )
-
-
-def _card_was_edited(target: Path) -> bool:
-    try:
-        return _digest((target / CARD).read_bytes()) != _read_config(target).get("card")
-    except FileNotFoundError:
-        return False
 
 
 def _digest(data: bytes) -> str:

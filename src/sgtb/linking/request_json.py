@@ -65,11 +65,9 @@ def _span(mention: Any, size: int, place: str) -> Span:
     start, end = (whole_number(mention.get(key), key, error) for key in ("start", "end"))
     if not 0 <= start < end <= size:
         raise error(f"start {start} and end {end} are outside of the text of {size:,} characters")
-    fixed, candidates = mention.get("fixed"), mention.get("candidates")
+    fixed, ids = mention.get("fixed"), mention.get("candidates")
     if fixed is not None and not isinstance(fixed, str):
         raise error(f'"fixed" should be the id of an entity, not {json_shown(fixed)}')
-    if candidates is None:
-        return Span(start, end, fixed)
-    if not isinstance(candidates, list) or not all(isinstance(id, str) for id in candidates):
-        raise error(f'"candidates" should be a list of ids, not {json_shown(candidates)}')
-    return Span(start, end, fixed, tuple(candidates))
+    if ids is not None and not (isinstance(ids, list) and all(isinstance(i, str) for i in ids)):
+        raise error(f'"candidates" should be a list of ids, not {json_shown(ids)}')
+    return Span(start, end, fixed, None if ids is None else tuple(ids))

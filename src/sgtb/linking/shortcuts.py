@@ -22,8 +22,7 @@ from sgtb.starter import STARTER
 if TYPE_CHECKING:
     from sgtb.linking.training.linker_training import LinkerTraining
 
-_LISTS = ("aliases", "links")
-"""Columns whose cells may hold several values, separated by |."""
+_LISTS = ("aliases", "links")  # columns whose cells may hold several values, separated by |
 _TEXTS = ("id", "name")
 
 EntityTable = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]] | Any
@@ -81,7 +80,11 @@ def build_kb(
     from sgtb.kb.build.list_build import build_list
     from sgtb.kb.name_variants import DEFAULT_RULES
 
-    target = _temporary_folder() / "kb" if path is None else Path(path)
+    if path is None:
+        folder = tempfile.mkdtemp(prefix="sgtb-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        path = Path(folder) / "kb"
+    target = Path(path)
     options: Any = {
         "skip_unknown_links": skip_unknown_links, "variants": DEFAULT_RULES if variants else None
     }  # fmt: skip
@@ -140,23 +143,14 @@ def train(
     return Linker(model, opened)
 
 
-def _temporary_folder() -> Path:
-    folder = tempfile.mkdtemp(prefix="sgtb-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
-
-
 def _records(entities: Any) -> Iterator[dict[str, Any]]:
     """Yield the records of a list or a data frame."""
     for number, row in enumerate(_rows(entities), 1):
         if isinstance(row, str):
             yield {"id": row, "name": row}
         elif isinstance(row, Mapping):
-            yield {
-                str(key): value
-                for key, cell in row.items()
-                if (value := _cell(key, cell)) is not None
-            }
+            cells = {str(key): _cell(key, cell) for key, cell in row.items()}
+            yield {key: value for key, value in cells.items() if value is not None}
         else:
             raise KnowledgeBaseError(
                 f"record {number}: {row!r:.60} is neither a name nor a record such as "
@@ -181,9 +175,8 @@ def _cell(key: object, value: Any) -> Any:
     """Return the value of a field for JSON; None: missing."""
     if hasattr(value, "tolist"):  # of numpy
         value = value.tolist()
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(value, float) and math.isnan(value):
+    is_nan = isinstance(value, float) and math.isnan(value)
+    if value is None or is_nan or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if key in _LISTS and isinstance(value, str):
         return [part for part in map(str.strip, value.split("|")) if part]
@@ -208,10 +201,8 @@ def _documents(given: DocumentSource) -> Iterator[Document]:
     for number, one in enumerate(given, 1):
         if isinstance(one, Document):
             yield one
-        elif isinstance(one, LinkedDocument):
-            yield document_of(one.to_dict(), number)
-        elif isinstance(one, Mapping):
-            yield document_of(dict(one), number)
+        elif isinstance(one, LinkedDocument | Mapping):
+            yield document_of(dict(one) if isinstance(one, Mapping) else one.to_dict(), number)
         elif isinstance(one, str | os.PathLike):
             yield from read_documents(Path(one))
         else:

@@ -15,34 +15,35 @@ namespace sgtb {
 
 namespace {
 
-constexpr std::size_t MAX_TEXT = 1 << 20;
+constexpr std::size_t MAX_TEXT = 1 << 20, MAX_TYPE = 0xFFFF;
 constexpr uint32_t NONE = 0xFFFFFFFF;
 
 nb::bytes bytes_of(std::string_view text) { return nb::bytes(text.data(), text.size()); }
-
-template <class T>
-nb::bytes bytes_of(const std::vector<T>& items) {
-    return nb::bytes(items.data(), items.size() * sizeof(T));
-}
-
-nb::str string_of(std::string_view text) { return nb::str(text.data(), text.size()); }
 
 // The part of a block from begin to end: so many plain lines, or one for Python (lines is 0).
 struct Span {
     int64_t begin, end, lines;
 };
 
-nb::list tuples_of(const std::vector<Span>& spans) {
-    nb::list out;
-    for (const Span& span : spans) out.append(nb::make_tuple(span.begin, span.end, span.lines));
-    return out;
-}
+// The spans of a block, and a batch for each; empty for a line for Python.
+template <class Batch>
+struct Block {
+    std::vector<Span> spans;
+    std::vector<Batch> batches;
+
+    nb::list tuples() const {
+        nb::list out;
+        for (const Span& span : spans) out.append(nb::make_tuple(span.begin, span.end, span.lines));
+        return out;
+    }
+};
 
 // Divide a block into spans, each with a batch. `add` adds a line to a batch if it is plain; lines
 // of more than `max_line` bytes are for Python.
 template <class Batch, class Add>
-std::vector<Span> read_spans(Bytes block, int64_t max_line, std::vector<Batch>& batches, Add add) {
-    std::vector<Span> spans;
+Block<Batch>* read_block(Bytes block, int64_t max_line, Add add) {
+    auto out = std::make_unique<Block<Batch>>();
+    auto& [spans, batches] = *out;
     bool open = false;  // the last span has plain lines
     const char* const data = reinterpret_cast<const char*>(block.data());
     for (int64_t at = 0; at < block.size();) {
@@ -61,7 +62,7 @@ std::vector<Span> read_spans(Bytes block, int64_t max_line, std::vector<Batch>& 
         open = plain;
         at = end;
     }
-    return spans;
+    return out.release();
 }
 
 // ---- the first pass: ids and sources
@@ -92,22 +93,17 @@ struct ScannedBatch {
     Vocabulary sources;
 };
 
-struct ScannedBlock {
-    std::vector<Span> spans;
-    std::vector<ScannedBatch> batches;  // one per span; empty for a line for Python
-};
+using ScannedBlock = Block<ScannedBatch>;
 
 ScannedBlock* scan_entity_lines(const NameForms* forms, Bytes block, int64_t max_line) {
-    auto out = std::make_unique<ScannedBlock>();
     PlainLine line;
-    out->spans = read_spans(
-        block, max_line, out->batches, [&](std::string_view text, ScannedBatch& batch) {
-            if (!read_plain_line(*forms, text, line)) return false;
-            batch.ids.emplace_back(line.id);
-            for (const PlainAlias& alias : line.aliases) batch.sources.number(alias.source);
-            return true;
-        });
-    return out.release();
+    const auto add = [&](std::string_view text, ScannedBatch& batch) {
+        if (!read_plain_line(*forms, text, line)) return false;
+        batch.ids.emplace_back(line.id);
+        for (const PlainAlias& alias : line.aliases) batch.sources.number(alias.source);
+        return true;
+    };
+    return read_block<ScannedBatch>(block, max_line, add);
 }
 
 // Numbers of entities by id, in the order in which they were added.
@@ -126,7 +122,7 @@ public:
         slots_[at] = number;
         text_ += id;
         ends_.push_back(text_.size());
-        if (2 * ends_.size() > slots_.size()) grow();
+        if (2 * ends_.size() > slots_.size()) fill(2 * slots_.size());
         return number;
     }
 
@@ -159,8 +155,6 @@ private:
         while (slots_[at] != NONE && id(slots_[at]) != wanted) at = (at + 1) & mask;
         return at;
     }
-
-    void grow() { fill(2 * slots_.size()); }
 
     void fill(std::size_t size) {
         slots_.assign(size, NONE);
@@ -195,23 +189,17 @@ struct PackedBatch {
     std::string names;  // records of names, a run
     std::string ids;    // records of ids, a run
     Vocabulary types;   // names of types as written
-    std::vector<int32_t> sizes;  // [entities, 4] of the parts of the text
-    std::vector<float> popularity;
-    std::vector<int32_t> type, in_links, out_links, n_links;
-    std::vector<int32_t> links;  // of all entities, ascending
+    std::string rows;   // their own type is a number of `types`, text begins at 0
+    std::string links;  // int32, targets of the links of all entities, ascending
 };
 
-struct PackedBlock {
-    std::vector<Span> spans;
-    std::vector<PackedBatch> batches;  // one per span; empty for a line for Python
-};
+using PackedBlock = Block<PackedBatch>;
 
 nb::object batch_of(const PackedBlock& block, std::size_t span) {
     const PackedBatch& b = block.batches.at(span);
     return nb::make_tuple(b.first, b.spellings, b.unknown_links, bytes_of(b.text),
-                          bytes_of(b.names), bytes_of(b.ids), list_of(b.types), bytes_of(b.sizes),
-                          bytes_of(b.popularity), bytes_of(b.type), bytes_of(b.in_links),
-                          bytes_of(b.out_links), bytes_of(b.n_links), bytes_of(b.links));
+                          bytes_of(b.names), bytes_of(b.ids), list_of(b.types), bytes_of(b.rows),
+                          bytes_of(b.links));
 }
 
 // What the lines of a list are packed with. Read by several threads.
@@ -229,7 +217,6 @@ struct Packing {
     std::unordered_map<std::string, uint32_t> sources;
     std::unordered_map<std::string, std::string> coarse;
     uint32_t variant;
-    VariantLimits limits;
     bool named, skips;
 };
 
@@ -239,15 +226,6 @@ public:
         if (packing.maker) maker_ = std::make_unique<VariantMaker>(*packing.maker);
     }
 
-    PackedBlock* pack(Bytes block, int64_t max_line) {
-        auto out = std::make_unique<PackedBlock>();
-        out->spans = read_spans(
-            block, max_line, out->batches,
-            [&](std::string_view text, PackedBatch& batch) { return add(text, batch); });
-        return out.release();
-    }
-
-private:
     // Add the entity of a line to a batch; false, and nothing added: it is for Python.
     bool add(std::string_view text, PackedBatch& out) {
         if (!read_plain_line(*packing_.forms, text, line_)) return false;
@@ -257,27 +235,34 @@ private:
         out.text.append(line_.id).append(line_.name).append(line_.description);
         const std::size_t spelled = out.text.size();
         if (!pack_spellings(*packing_.forms, spellings_, number, out.text, out.names) ||
-            out.text.size() - spelled > MAX_TEXT) {
+            out.text.size() - spelled > MAX_TEXT || out.types.texts().size() > MAX_TYPE) {
             out.text.resize(text_before);
             out.names.resize(names_before);
             return false;
         }
-        if (out.n_links.empty()) out.first = number;
+        if (out.rows.empty()) out.first = number;
         out.spellings += static_cast<int64_t>(spellings_.size());
         out.unknown_links += unknown_links_;
-        for (const std::size_t size : {line_.id.size(), line_.name.size(),
-                                       line_.description.size(), out.text.size() - spelled})
-            out.sizes.push_back(static_cast<int32_t>(size));
         put_id(out.ids, number);
-        out.popularity.push_back(static_cast<float>(line_.popularity));
-        out.type.push_back(static_cast<int32_t>(out.types.number(line_.type)));
-        out.in_links.push_back(static_cast<int32_t>(line_.in_links));
-        out.out_links.push_back(static_cast<int32_t>(line_.out_links));
-        out.n_links.push_back(static_cast<int32_t>(links_.size()));
-        out.links.insert(out.links.end(), links_.begin(), links_.end());
+        Row row{};
+        row.text_at = static_cast<int64_t>(text_before);
+        row.id_size = static_cast<int32_t>(line_.id.size());
+        row.title_size = static_cast<int32_t>(line_.name.size());
+        row.description_size = static_cast<int32_t>(line_.description.size());
+        row.spellings_size = static_cast<int32_t>(out.text.size() - spelled);
+        row.links = static_cast<int32_t>(links_.size());
+        row.stated_out = static_cast<int32_t>(line_.out_links);
+        row.stated_in = static_cast<int32_t>(line_.in_links);
+        row.popularity = static_cast<float>(line_.popularity);
+        row.vector = -1;
+        row.alive = 1;
+        row.own_type = static_cast<uint16_t>(out.types.number(line_.type));
+        put_raw(out.rows, row);
+        for (const int32_t target : links_) put_raw(out.links, target);
         return true;
     }
 
+private:
     // The distinct targets of the links, without the entity itself; false: one is unknown.
     bool find_links(uint32_t own) {
         links_.clear();
@@ -311,7 +296,7 @@ private:
         names.erase(std::unique(names.begin(), names.end()), names.end());
         names.insert(names.begin(), line_.name);
         variants_.clear();
-        if (!maker_->make(*packing_.forms, names, coarse_type(), packing_.limits, variants_))
+        if (!maker_->make(*packing_.forms, names, coarse_type(), variants_))
             return false;
         for (const std::string& one : variants_)
             spellings_.push_back({one, packing_.variant, 1});
@@ -334,10 +319,9 @@ private:
     }
 
     void put_id(std::string& out, uint32_t number) const {
-        const auto size = static_cast<uint32_t>(line_.id.size() + 1 + sizeof(number));
-        out.append(reinterpret_cast<const char*>(&size), sizeof(size));
+        put_raw(out, static_cast<uint32_t>(line_.id.size() + 1 + sizeof(number)));
         out.append(line_.id).push_back('\0');
-        out.append(reinterpret_cast<const char*>(&number), sizeof(number));
+        put_raw(out, number);
     }
 
     const Packing& packing_;
@@ -350,13 +334,15 @@ private:
 };
 
 PackedBlock* pack_entity_lines(const Packing* packing, Bytes block, int64_t max_line) {
-    return BlockPacker(*packing).pack(block, max_line);
+    BlockPacker packer(*packing);
+    return read_block<PackedBatch>(
+        block, max_line,
+        [&](std::string_view text, PackedBatch& batch) { return packer.add(text, batch); });
 }
 
 Packing* make_packing(const NameForms& forms, const VariantMaker* maker,
                       const EntityNumbers& numbers, nb::dict sources, nb::dict coarse,
-                      int64_t variant, int64_t max_names, int64_t max_variants, bool named,
-                      bool skips) {
+                      int64_t variant, bool named, bool skips) {
     check_value(variant, -1, 256, "variant");
     auto out = std::make_unique<Packing>();
     out->forms = &forms;
@@ -369,7 +355,6 @@ Packing* make_packing(const NameForms& forms, const VariantMaker* maker,
     }
     for (auto [name, type] : coarse) out->coarse[nb::str(name).c_str()] = nb::str(type).c_str();
     out->variant = static_cast<uint32_t>(variant);
-    out->limits = {static_cast<std::size_t>(max_names), static_cast<std::size_t>(max_variants)};
     out->named = named;
     out->skips = skips;
     return out.release();
@@ -379,7 +364,7 @@ Packing* make_packing(const NameForms& forms, const VariantMaker* maker,
 
 void bind_entity_batches(nb::module_& module) {
     nb::class_<ScannedBlock>(module, "ScannedBlock")
-        .def_prop_ro("spans", [](const ScannedBlock& block) { return tuples_of(block.spans); })
+        .def_prop_ro("spans", &ScannedBlock::tuples)
         .def("sources", [](const ScannedBlock& block, std::size_t span) {
             return list_of(block.batches.at(span).sources);
         });
@@ -391,12 +376,12 @@ void bind_entity_batches(nb::module_& module) {
         .def("add", &add_id)
         .def("add_span", &EntityNumbers::add_span);
     nb::class_<PackedBlock>(module, "PackedBlock")
-        .def_prop_ro("spans", [](const PackedBlock& block) { return tuples_of(block.spans); })
+        .def_prop_ro("spans", &PackedBlock::tuples)
         .def("batch", &batch_of);
     nb::class_<Packing>(module, "Packing");
     module.def("packing", &make_packing, nb::keep_alive<0, 1>(), nb::keep_alive<0, 3>(),
-               nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
-               nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+               nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+               nb::arg(), nb::arg(),
                nb::rv_policy::take_ownership);
     SGTB_BIND(pack_entity_lines, packing, block, max_line);
 }

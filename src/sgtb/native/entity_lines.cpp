@@ -152,23 +152,6 @@ private:
         return code;
     }
 
-    static void put_utf8(std::string& out, uint32_t code) {
-        const auto put = [&](uint32_t byte) { out += static_cast<char>(byte); };
-        if (code < 0x80) return put(code);
-        if (code < 0x800) {
-            put(0xC0 | code >> 6);
-        } else {
-            if (code < 0x10000) {
-                put(0xE0 | code >> 12);
-            } else {
-                put(0xF0 | code >> 18);
-                put(0x80 | (code >> 12 & 0x3F));
-            }
-            put(0x80 | (code >> 6 & 0x3F));
-        }
-        put(0x80 | (code & 0x3F));
-    }
-
     std::string_view line_;
     std::size_t at_ = 0;
     std::deque<std::string>& unescaped_;
@@ -232,7 +215,7 @@ private:
             case 1: out_.name = read_name(); break;
             case 2: read_list([&] { out_.aliases.push_back(read_alias()); }); break;
             case 3: out_.description = read_text(MAX_SPELLING); break;
-            case 4: out_.type = read_label(); break;
+            case 4: out_.type = read_label(false); break;
             case 5: out_.popularity = read_popularity(); break;
             case 6: read_list([&] { out_.links.push_back(read_utf8()); }); break;
             case 7: out_.in_links = read_count(0, MAX_COUNT >> 1); break;
@@ -260,9 +243,10 @@ private:
         return name;
     }
 
-    std::string_view read_label() {
+    // A type or, if it may have other spaces, a source.
+    std::string_view read_label(bool spaced) {
         const std::string_view label = json_.string();
-        if (!is_clean(label) || !is_plain_label(label)) throw Unusual{};
+        if (!is_plain_label(label) || !(spaced || is_clean(label))) throw Unusual{};
         return label;
     }
 
@@ -290,7 +274,7 @@ private:
             if (is_name)
                 alias.name = read_name();
             else if (is_source)
-                alias.source = read_source();
+                alias.source = read_label(true);
             else
                 alias.count = read_count(1, MAX_COUNT);
         } while (json_.take(','));
@@ -298,12 +282,6 @@ private:
         if (alias.name.empty()) throw Unusual{};
         alias.count = std::max<int64_t>(alias.count, 1);
         return alias;
-    }
-
-    std::string_view read_source() {
-        const std::string_view source = json_.string();
-        if (!is_plain_label(source)) throw Unusual{};
-        return source;
     }
 
     double read_popularity() {
@@ -338,8 +316,6 @@ private:
     Cursor json_;
     std::string normal_;
 };
-
-nb::str string_of(std::string_view text) { return nb::str(text.data(), text.size()); }
 
 // Read a line of an entity list: (keys, id, name, aliases, description, type, popularity, links,
 // in_links, out_links). None: it is for Python.

@@ -94,10 +94,9 @@ struct Pooled {
 // these histories one choice is another one.
 class Counterfactuals {
 public:
-    Counterfactuals(const Rescoring& rescoring, LocalMasks* local_masks, int64_t n_steps, int64_t room)
+    Counterfactuals(const Rescoring& rescoring, int64_t n_steps, int64_t room)
         : rescoring_(rescoring),
           s_(rescoring.search),
-          local_masks_(local_masks),
           n_pair_(s_.pairs.n_features),
           history_(s_.pairs, n_steps),
           others_(s_.pairs, room),
@@ -111,9 +110,10 @@ public:
           high_(2 * n_pair_) {}
 
     // Begin a document; its choices have the local masks from `lane` on.
-    void start(int64_t d, const DocumentLinks* links, int64_t lane) {
+    void start(int64_t d, const DocumentLinks* links, LocalMasks* local_masks, int64_t lane) {
         document_ = d;
         links_ = links;
+        local_masks_ = local_masks;
         lane_ = lane;
         history_.clear();
         others_.clear();
@@ -307,7 +307,7 @@ private:
 
     const Rescoring& rescoring_;
     const Search& s_;
-    LocalMasks* local_masks_;
+    LocalMasks* local_masks_ = nullptr;
     int64_t n_pair_, document_ = 0, lane_ = 0;
     const DocumentLinks* links_ = nullptr;
     EntityBlocks history_, others_;
@@ -330,26 +330,20 @@ template <class Visit>
 void rescore_documents(const std::vector<int32_t>& documents, const Rescoring& rescoring,
                        int64_t room, Visit visit) {
     const Search& s = rescoring.search;
-    int64_t n_steps = 1;
-    for (const int32_t d : documents) n_steps = std::max(n_steps, s.n_steps(d));
-    std::unique_ptr<LocalMasks> local_masks;
-    if (rescoring.use_masks)
-        local_masks = std::make_unique<LocalMasks>(s.forest, rescoring.n_trees, rescoring.masks,
-                                                   n_steps);
-    Counterfactuals counterfactuals(rescoring, local_masks.get(), n_steps,
-                                    std::max<int64_t>(room, 1));
-    auto add = [&](int64_t d) {
+    auto n_steps = [&](int64_t d) { return s.n_steps(d); };
+    Counterfactuals counterfactuals(rescoring, std::max<int64_t>(1, largest(documents, n_steps)),
+                                    std::max<int64_t>(1, room));
+    auto add = [&](LocalMasks& local_masks, int64_t d) {
         for (int64_t step = 0; step < s.n_steps(d); ++step) {
             const int64_t m = rescoring.mention_at(d, step);
-            local_masks->add(s, m, rescoring.choices[m], rescoring.choices[m] + 1);
+            local_masks.add(s, m, rescoring.choices[m], rescoring.choices[m] + 1);
         }
     };
     each_document(
-        documents, s.forest, local_masks.get(), [&](int64_t d) { return s.n_steps(d); }, add,
-        [&](int64_t d, int64_t lane) {
-            const DocumentLinks links =
-                uses_links(s.pairs) ? DocumentLinks(s.pairs, d) : DocumentLinks();
-            counterfactuals.start(d, &links, lane);
+        documents, s.forest, rescoring.n_trees, rescoring.use_masks ? &rescoring.masks : nullptr,
+        n_steps, add, [&](int64_t d, LocalMasks* local_masks, int64_t lane) {
+            const DocumentLinks links(s.pairs, d);
+            counterfactuals.start(d, &links, local_masks, lane);
             visit(d, counterfactuals);
         });
 }
@@ -361,19 +355,14 @@ struct CounterfactualScores {
 };
 
 // Softmax of the scores of a mention's candidates; 1 and 0 where it is clamped.
-void softmax(const Search& s, int64_t mention, const CounterfactualScores& out) {
+void write_probabilities(const Search& s, int64_t mention, const CounterfactualScores& out) {
     const int64_t first = s.candidate_offsets[mention], last = s.candidate_offsets[mention + 1];
     if (s.clamp[mention] >= 0) {
         out.probability[first + s.clamp[mention]] = 1.0;
         return;
     }
-    double top = -std::numeric_limits<double>::infinity(), total = 0.0;
-    for (int64_t c = first; c < last; ++c) top = std::max(top, out.score[c]);
-    for (int64_t c = first; c < last; ++c) {
-        out.probability[c] = std::exp(out.score[c] - top);
-        total += out.probability[c];
-    }
-    for (int64_t c = first; c < last; ++c) out.probability[c] /= total;
+    softmax(last - first, [&](int64_t c) { return out.score[first + c]; },
+            out.probability.data() + first);
 }
 
 // Score all candidates; those whose factor is at most `margin` below the choice's are followed
@@ -385,10 +374,7 @@ void score_counterfactuals(Ints documents, const Rescoring& rescoring, Doubles f
     check_equal(factor.size(), s.entity.size(), "factor");
     check_equal(out.total.size(), s.n_documents(), "out.total");
     SGTB_CHECK_LENGTHS(s.entity.size(), out.score, out.probability);
-    int64_t room = 0;
-    for (const int32_t d : documents)
-        room = std::max<int64_t>(room, s.candidate_offsets[s.mention_offsets[d + 1]] -
-                                           s.candidate_offsets[s.mention_offsets[d]]);
+    const int64_t room = largest(documents, [&](int64_t d) { return s.candidates_of(d); });
     auto weigh = [&](int64_t d, Counterfactuals& others) {
         for (int64_t step = 0; step < s.n_steps(d); ++step) {
             const int64_t mention = rescoring.mention_at(d, step), choice = rescoring.choices[mention];
@@ -407,7 +393,7 @@ void score_counterfactuals(Ints documents, const Rescoring& rescoring, Doubles f
             others.decide(s.entity[first + choice]);
         }
         for (int64_t m = s.mention_offsets[d]; m < s.mention_offsets[d + 1]; ++m)
-            softmax(s, m, out);
+            write_probabilities(s, m, out);
     };
     rescore_documents({documents.begin(), documents.end()}, rescoring, room, weigh);
 }

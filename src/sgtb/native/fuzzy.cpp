@@ -35,7 +35,10 @@ struct NameTexts {
     Bytes text;
     Numbers offsets;
 
-    int64_t size() const { return offsets.size() - 1; }
+    int64_t size() const {
+        check_at_least(offsets.size(), 1, "offsets");
+        return offsets.size() - 1;
+    }
 
     // Checked here, because an index is too large to be checked in every call.
     std::string_view name(int64_t i) const {
@@ -44,10 +47,6 @@ struct NameTexts {
         return {reinterpret_cast<const char*>(text.data()) + offsets[i],
                 offsets[i + 1] - offsets[i]};
     }
-};
-
-struct SearchLimits {
-    int64_t postings, compared;
 };
 
 struct FoundNames {
@@ -60,7 +59,6 @@ struct FoundNames {
 
 SGTB_RECORD(NameIndex, text, offsets, starts, postings, weight, norm)
 SGTB_RECORD(NameTexts, text, offsets)
-SGTB_RECORD(SearchLimits, postings, compared)
 SGTB_RECORD(FoundNames, n_found, name, scores)
 
 namespace {
@@ -105,15 +103,13 @@ struct NameTokens {
         for (std::size_t i = 0; i < padded_.size(); ++i)
             if (begins_character(padded_[i])) starts_.push_back(i);
         starts_.push_back(padded_.size());
-        for (std::size_t i = 0; i + 3 < starts_.size(); ++i)
-            function(Hash().add(2).add(part(starts_[i], starts_[i + 3])).value());
+        for (std::size_t i = 0; i + 3 < starts_.size(); ++i) {
+            const std::string_view part(&padded_[starts_[i]], starts_[i + 3] - starts_[i]);
+            function(Hash().add(2).add(part).value());
+        }
     }
 
 private:
-    std::string_view part(std::size_t begin, std::size_t end) const {
-        return std::string_view(padded_).substr(begin, end - begin);
-    }
-
     static void sort(std::vector<uint64_t>& hashes) {
         std::sort(hashes.begin(), hashes.end());
         hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
@@ -135,20 +131,27 @@ private:
     uint64_t mask_;
 };
 
-// Count the names from first to last - 1 with a token in each bucket.
-void count_name_tokens(const NameTexts& names, int64_t first, int64_t last,
-                       Array<uint32_t> counts) {
-    check_at_least(names.offsets.size(), 1, "offsets");
+// Call a function with the names from first to last - 1 and their tokens.
+template <class Function>
+void each_name(const NameTexts& names, int64_t first, int64_t last, Function function) {
     check_value(first, 0, last + 1, "first");
     check_value(last, 0, names.size() + 1, "last");
-    const Buckets buckets(counts.size(), "counts");
     NameTokens tokens;
     Interrupt interrupt;
     for (int64_t i = first; i < last; ++i) {
         if (i % 4096 == 0) interrupt.check();
         tokens.read(names.name(i));
-        for (const uint64_t token : tokens.all) ++counts[buckets.of(token)];
+        function(i, tokens.all);
     }
+}
+
+// Count the names from first to last - 1 with a token in each bucket.
+void count_name_tokens(const NameTexts& names, int64_t first, int64_t last,
+                       Array<uint32_t> counts) {
+    const Buckets buckets(counts.size(), "counts");
+    each_name(names, first, last, [&](int64_t, const std::vector<uint64_t>& tokens) {
+        for (const uint64_t token : tokens) ++counts[buckets.of(token)];
+    });
 }
 
 // List the names from first to last - 1 in each bucket that has room for them, from the places
@@ -156,27 +159,20 @@ void count_name_tokens(const NameTexts& names, int64_t first, int64_t last,
 void fill_name_index(const NameTexts& names, int64_t first, int64_t last, Bytes weight,
                      Numbers starts, Array<uint32_t> next, Array<uint32_t> postings,
                      Array<float> norm) {
-    check_at_least(names.offsets.size(), 1, "offsets");
-    check_value(first, 0, last + 1, "first");
-    check_value(last, 0, names.size() + 1, "last");
     check_offsets(starts, weight.size(), postings.size(), "starts");
     check_equal(next.size(), weight.size(), "next");
     check_equal(norm.size(), names.size(), "norm");
     const Buckets buckets(weight.size(), "weight");
-    NameTokens tokens;
-    Interrupt interrupt;
-    for (int64_t i = first; i < last; ++i) {
-        if (i % 4096 == 0) interrupt.check();
-        tokens.read(names.name(i));
+    each_name(names, first, last, [&](int64_t i, const std::vector<uint64_t>& tokens) {
         int64_t squares = 0;
-        for (const uint64_t token : tokens.all) {
+        for (const uint64_t token : tokens) {
             const int64_t bucket = buckets.of(token);
             squares += int64_t{weight[bucket]} * weight[bucket];
             if (next[bucket] < starts[bucket + 1])
                 postings[next[bucket]++] = static_cast<uint32_t>(i);
         }
         norm[i] = static_cast<float>(std::sqrt(static_cast<double>(squares)));
-    }
+    });
 }
 
 // The first characters of a name.
@@ -295,9 +291,11 @@ private:
 
 class NameSearch {
 public:
-    NameSearch(const NameIndex& index, const SearchLimits& limits)
-        : index_(index), names_{index.text, index.offsets}, limits_(limits),
-          buckets_(index.weight.size(), "weight") {}
+    // max_read      postings read, those of the rarest tokens first
+    // max_compared  names compared in detail
+    NameSearch(const NameIndex& index, int64_t max_read, int64_t max_compared)
+        : index_(index), names_{index.text, index.offsets}, max_read_(max_read),
+          max_compared_(max_compared), buckets_(index.weight.size(), "weight") {}
 
     // Find the names most similar to a query; return their number.
     int32_t search(std::string_view query, Array<int32_t> name, Array<float, 2> scores) {
@@ -327,7 +325,7 @@ public:
         for (const uint32_t i : touched_) ranked_.emplace_back(norm(i), i);
         touched_.clear();
         std::make_heap(ranked_.begin(), ranked_.end(), std::greater<>());
-        while (!ranked_.empty() && static_cast<int64_t>(touched_.size()) < limits_.compared) {
+        while (!ranked_.empty() && static_cast<int64_t>(touched_.size()) < max_compared_) {
             std::pop_heap(ranked_.begin(), ranked_.end(), std::greater<>());
             const uint32_t i = ranked_.back().second;
             ranked_.pop_back();
@@ -422,7 +420,7 @@ private:
         int64_t read = 0;
         for (const auto& [size, bucket] : rarest_) {
             read += size;
-            if (read > limits_.postings) break;
+            if (read > max_read_) break;
             const uint32_t gain = uint32_t{index_.weight[bucket]} * index_.weight[bucket];
             if (gain == 0) fail("weight", "a token of names has no weight");
             lists_.push_back({index_.starts[bucket], index_.starts[bucket + 1], gain});
@@ -439,7 +437,7 @@ private:
         }
         for (const List& list : lists_)
             if (list.at < list.end) fail("postings", "there is no such name");
-        keep_first(limits_.compared);
+        keep_first(max_compared_);
         touched_.clear();
         for (const auto& [_, name] : ranked_) touched_.push_back(name);
     }
@@ -458,7 +456,7 @@ private:
     void rank(uint32_t name, uint32_t sum) {
         if (sum < least_ * norm(name)) return;
         ranked_.emplace_back(-static_cast<double>(sum) / norm(name), name);
-        const auto kept = static_cast<std::size_t>(limits_.compared);
+        const auto kept = static_cast<std::size_t>(max_compared_);
         if (ranked_.size() <= 4 * kept + 64) return;
         std::nth_element(ranked_.begin(), ranked_.begin() + kept, ranked_.end());
         least_ = -ranked_[kept].first * (1 - 1e-9);  // not those that are equal but for rounding
@@ -488,7 +486,7 @@ private:
 
     const NameIndex& index_;
     NameTexts names_;
-    SearchLimits limits_;
+    int64_t max_read_, max_compared_;
     Buckets buckets_;
     std::vector<uint32_t> touched_, sums_ = std::vector<uint32_t>(BLOCK);
     std::vector<List> lists_;
@@ -500,18 +498,16 @@ private:
 };
 
 // Find the names most similar to queries or, if `containing`, those that contain their words.
-void search_names(const NameIndex& index, const NameTexts& queries, const SearchLimits& limits,
-                  bool containing, const FoundNames& out) {
-    check_at_least(index.offsets.size(), 1, "index.offsets");
-    check_at_least(queries.offsets.size(), 1, "queries.offsets");
+void search_names(const NameIndex& index, const NameTexts& queries, int64_t max_read,
+                  int64_t max_compared, bool containing, const FoundNames& out) {
     check_equal(index.starts.size(), index.weight.size() + 1, "starts");
-    check_equal(index.norm.size(), index.offsets.size() - 1, "norm");
+    check_equal(index.norm.size(), NameTexts{index.text, index.offsets}.size(), "norm");
     const int64_t n = queries.size();
     check_equal(out.n_found.size(), n, "n_found");
     check_equal(out.name.shape(0), n, "name");
     check_shape(out.scores, {n, out.name.shape(1), int64_t{N_SCORES}}, "scores");
-    check_value(limits.compared, 0, int64_t{1} << 30, "limits.compared");
-    NameSearch search(index, limits);
+    check_value(max_compared, 0, int64_t{1} << 30, "max_compared");
+    NameSearch search(index, max_read, max_compared);
     Interrupt interrupt;
     for (int64_t i = 0; i < n; ++i) {
         interrupt.check();
@@ -527,7 +523,7 @@ void search_names(const NameIndex& index, const NameTexts& queries, const Search
 void bind_fuzzy(nb::module_& module) {
     SGTB_BIND(count_name_tokens, names, first, last, counts);
     SGTB_BIND(fill_name_index, names, first, last, weight, starts, next, postings, norm);
-    SGTB_BIND(search_names, index, queries, limits, containing, found);
+    SGTB_BIND(search_names, index, queries, max_read, max_compared, containing, found);
 }
 
 }  // namespace sgtb

@@ -4,6 +4,7 @@
 #include "bind.hpp"
 #include "check.hpp"
 #include "interrupt.hpp"
+#include "ragged.hpp"
 
 namespace sgtb {
 
@@ -217,19 +218,27 @@ struct Page {
     }
 };
 
-void check_page(const PageTokens& tokens, Array<const int64_t, 2> sentences) {
-    constexpr int64_t far = int64_t{1} << 40;  // differences of places do not overflow
-    const int64_t n = tokens.shapes.size();
-    SGTB_CHECK_LENGTHS(n, tokens.starts, tokens.ends, tokens.after_break);
-    check_range(tokens.starts, 0, far, "tokens.starts");
-    check_range(tokens.ends, 0, far, "tokens.ends");
+constexpr int64_t far = int64_t{1} << 40;  // differences of places do not overflow
+
+// Check the first token of each sentence and the one after its last; return the number of tokens.
+int64_t check_sentences(Array<const int64_t, 2> sentences, int64_t n) {
     check_equal(sentences.shape(1), 2, "sentences");
-    int64_t before = 0;
+    int64_t before = 0, covered = 0;
     for (int64_t s = 0; s < sentences.shape(0); ++s) {
         check_value(sentences(s, 0), before, n + 1, "sentences");
         check_value(sentences(s, 1), sentences(s, 0), n + 1, "sentences");
         before = sentences(s, 1);
+        covered += before - sentences(s, 0);
     }
+    return covered;
+}
+
+void check_page(const PageTokens& tokens, Array<const int64_t, 2> sentences) {
+    const int64_t n = tokens.shapes.size();
+    SGTB_CHECK_LENGTHS(n, tokens.starts, tokens.ends, tokens.after_break);
+    check_range(tokens.starts, 0, far, "tokens.starts");
+    check_range(tokens.ends, 0, far, "tokens.ends");
+    check_sentences(sentences, n);
 }
 
 // Write the token ranges that may be names to `out`, and the positions of words; returns how many
@@ -306,11 +315,50 @@ int64_t find_name_runs(PageTokens tokens, Array<const int64_t, 2> sentences, Nam
     return n_found;
 }
 
+// Write the hashed clues of every token: u4[n, K].
+//
+// columns    u4[n, C]  what is observed at the tokens
+// sentences  all tokens
+// parts      per clue, pairs of a column and a place relative to the token; 1 stands for what is
+//            outside the sentence
+void mix_clues(Array<const uint32_t, 2> columns, Array<const int64_t, 2> sentences,
+               Ragged<const int64_t> parts, Array<uint32_t, 2> out) {
+    const int64_t n_clues = out.shape(1);
+    check_equal(out.shape(0), columns.shape(0), "out");
+    check_equal(check_sentences(sentences, out.shape(0)), out.shape(0), "sentences");
+    check_ragged(parts, n_clues, "parts");
+    for (int64_t k = 0; k < n_clues; ++k) {
+        check_equal(parts[k].size() % 2, 0, "parts");
+        for (int64_t p = 0; p < parts[k].size(); p += 2) {
+            check_value(parts[k][p], 0, columns.shape(1), "parts");
+            check_value(parts[k][p + 1], -far, far, "parts");
+        }
+    }
+    Interrupt interrupt;
+    for (int64_t s = 0; s < sentences.shape(0); ++s) {
+        interrupt.check();
+        const int64_t first = sentences(s, 0), stop = sentences(s, 1);
+        for (int64_t i = first; i < stop; ++i) {
+            for (int64_t k = 0; k < n_clues; ++k) {
+                auto mixed = static_cast<uint32_t>(k + 1);
+                for (int64_t p = parts.indptr[k]; p < parts.indptr[k + 1]; p += 2) {
+                    const int64_t j = i + parts.data[p + 1];
+                    mixed ^= first <= j && j < stop ? columns(j, parts.data[p]) : 1;
+                    mixed *= 0x9E3779B1;
+                    mixed ^= mixed >> 15;
+                }
+                out(i, k) = mixed;
+            }
+        }
+    }
+}
+
 }  // namespace
 
 void bind_mentions(nb::module_& module) {
     SGTB_BIND(find_name_ranges, tokens, sentences, limits, positions, out);
     SGTB_BIND(find_name_runs, tokens, sentences, out);
+    SGTB_BIND(mix_clues, columns, sentences, parts, out);
     nb::module_ shapes = module.def_submodule("token_shape_bits");
     const std::pair<const char*, int32_t> bits[] = {
         {"WORD", WORD},       {"NAME", NAME},         {"UPPER", UPPER},       {"SMALL", SMALL},

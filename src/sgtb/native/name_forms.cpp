@@ -9,24 +9,6 @@ namespace {
 
 constexpr uint32_t RIGHT_QUOTE = 0x2019;
 
-struct Character {
-    uint32_t code;
-    std::size_t size;
-};
-
-// The character at a position of valid UTF-8.
-Character character_at(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t i) -> uint32_t {
-        return at + i < text.size() ? static_cast<uint8_t>(text[at + i]) : 0;
-    };
-    const uint32_t first = byte(0);
-    if (first < 0x80) return {first, 1};
-    if (first < 0xE0) return {(first & 0x1F) << 6 | (byte(1) & 0x3F), 2};
-    if (first < 0xF0) return {(first & 0xF) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F), 3};
-    return {(first & 7) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F),
-            4};
-}
-
 // Where the character before a position begins.
 std::size_t before(std::string_view text, std::size_t at) {
     do --at;
@@ -113,7 +95,7 @@ nb::object normal_form(const NameForms& forms, nb::handle name) {
     std::string_view text;
     std::string out;
     if (!utf8_of(name.ptr(), text) || !forms.append(text, out)) return nb::none();
-    return nb::steal(PyUnicode_DecodeUTF8(out.data(), out.size(), nullptr));
+    return string_of(out);
 }
 
 // The normal forms of the lines of a text, each with a line end. `other` makes the normal form of a
@@ -127,7 +109,7 @@ nb::object normal_lines(const NameForms& forms, nb::handle given, nb::handle oth
         const std::size_t end = std::min(text.find('\n', at), text.size());
         const std::string_view line = text.substr(at, end - at);
         if (!forms.append(line, out)) {
-            nb::object form = other(nb::str(line.data(), line.size()));
+            nb::object form = other(string_of(line));
             std::string_view made;
             if (!utf8_of(form.ptr(), made)) Path{"other"}.fail("must return a text");
             out += made;
@@ -135,7 +117,7 @@ nb::object normal_lines(const NameForms& forms, nb::handle given, nb::handle oth
         out += '\n';
         at = end + 1;
     }
-    return nb::str(out.data(), out.size());
+    return string_of(out);
 }
 
 }  // namespace

@@ -12,22 +12,10 @@
 
 namespace sgtb {
 
-// Where the fields of an entity are in its row.
-struct RowFields {
-    int64_t size, text_at, id_size, popularity;
-};
-
-SGTB_RECORD(RowFields, size, text_at, id_size, popularity)
-
 namespace {
 
 constexpr std::size_t TAIL = 9, MAX_KEY = 500, MAX_SPELLING = 2000, SIZE = 4;
 constexpr uint64_t MAX_COUNT = 0xFFFFFFFF;
-
-template <class T>
-void put_raw(std::string& out, T value) {
-    out.append(reinterpret_cast<const char*>(&value), sizeof(T));
-}
 
 template <class T>
 T get_raw(const void* at) {
@@ -286,14 +274,10 @@ public:
     // weights  of the sources
     // variant  the source that the fuzzy index does not count; -1: none
     // pages    of each name, two numbers; empty: all 0
-    ValuePacker(Buffers& buffers, Bytes rows, RowFields fields, Bytes text, Doubles weights,
-                int64_t variant, Array<const uint32_t, 2> pages)
-        : rows_(rows), text_(text), fields_(fields), weights_(weights), variant_(variant),
-          pages_(pages), buffers_(std::move(buffers)) {
-        check_value(fields.size, 16, 1 << 20, "fields.size");
-        check_value(fields.text_at, 0, fields.size - 7, "fields.text_at");
-        check_value(fields.id_size, 0, fields.size - 3, "fields.id_size");
-        check_value(fields.popularity, 0, fields.size - 3, "fields.popularity");
+    ValuePacker(Buffers& buffers, Bytes rows, Bytes text, Doubles weights, int64_t variant,
+                Array<const uint32_t, 2> pages)
+        : rows_(rows), text_(text), weights_(weights), variant_(variant), pages_(pages),
+          buffers_(std::move(buffers)) {
         if (pages.size()) check_equal(pages.shape(1), 2, "pages");
     }
 
@@ -412,28 +396,24 @@ private:
     // The higher prior, then the more popular entity, then the lower id.
     bool comes_first(std::size_t a, std::size_t b) const {
         if (priors_[a] != priors_[b]) return priors_[a] > priors_[b];
-        const float one = popularity(entities_[a]), two = popularity(entities_[b]);
+        const float one = row(entities_[a]).popularity, two = row(entities_[b]).popularity;
         const bool known = one == one, other_known = two == two;
         if (known != other_known) return known;
         if (known && one != two) return one > two;
         return id_of(entities_[a]) < id_of(entities_[b]);
     }
 
-    const uint8_t* row(uint32_t entity) const {
-        check_value(entity, 0, rows_.size() / fields_.size, "records");
-        return rows_.data() + entity * fields_.size;
-    }
-
-    float popularity(uint32_t entity) const {
-        return get_raw<float>(row(entity) + fields_.popularity);
+    Row row(uint32_t entity) const {
+        check_value(entity, 0, rows_.size() / sizeof(Row), "records");
+        return get_raw<Row>(rows_.data() + entity * sizeof(Row));
     }
 
     std::string_view id_of(uint32_t entity) const {
-        const int64_t at = get_raw<int64_t>(row(entity) + fields_.text_at);
-        const int64_t size = get_raw<int32_t>(row(entity) + fields_.id_size);
-        check_value(at, 0, text_.size() + 1, "rows");
-        check_value(size, 0, text_.size() - at + 1, "rows");
-        return {reinterpret_cast<const char*>(text_.data()) + at, static_cast<std::size_t>(size)};
+        const Row found = row(entity);
+        check_value(found.text_at, 0, text_.size() + 1, "rows");
+        check_value(found.id_size, 0, text_.size() - found.text_at + 1, "rows");
+        return {reinterpret_cast<const char*>(text_.data()) + found.text_at,
+                static_cast<std::size_t>(found.id_size)};
     }
 
     bool is_listed() const {
@@ -443,7 +423,6 @@ private:
     }
 
     Bytes rows_, text_;
-    RowFields fields_;
     Doubles weights_;
     int64_t variant_;
     Array<const uint32_t, 2> pages_;
@@ -454,9 +433,9 @@ private:
     std::vector<float> priors_;
 };
 
-ValuePacker* make_value_packer(Buffers& buffers, Bytes rows, RowFields fields, Bytes text,
-                               Doubles weights, int64_t variant, Array<const uint32_t, 2> pages) {
-    return new ValuePacker(buffers, rows, fields, text, weights, variant, pages);
+ValuePacker* make_value_packer(Buffers& buffers, Bytes rows, Bytes text, Doubles weights,
+                               int64_t variant, Array<const uint32_t, 2> pages) {
+    return new ValuePacker(buffers, rows, text, weights, variant, pages);
 }
 
 }  // namespace
@@ -481,7 +460,7 @@ void bind_name_records(nb::module_& module) {
     nb::class_<RunMerger>(module, "RunMerger").def("next", &RunMerger::next);
     SGTB_BIND_AS("run_merger", make_run_merger, runs);
     nb::class_<ValuePacker>(module, "ValuePacker").def("pack", &ValuePacker::pack);
-    SGTB_BIND_AS("value_packer", make_value_packer, rows, fields, text, weights, variant, pages);
+    SGTB_BIND_AS("value_packer", make_value_packer, rows, text, weights, variant, pages);
 }
 
 }  // namespace sgtb

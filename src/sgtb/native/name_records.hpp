@@ -5,6 +5,24 @@
 
 namespace sgtb {
 
+// An entity as it is stored: ROW of kb/layout.py.
+struct Row {
+    int64_t text_at, links_at, near_at;
+    int32_t id_size, title_size, description_size, spellings_size;
+    int32_t links, in_links, stated_out, stated_in, near;
+    float popularity;
+    int32_t vector;
+    uint8_t type, alive;
+    uint16_t own_type;
+};
+
+static_assert(sizeof(Row) == 72);
+
+template <class T>
+void put_raw(std::string& out, T value) {
+    out.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
 // A spelling with the number of its source and its count.
 struct Counted {
     std::string_view text;

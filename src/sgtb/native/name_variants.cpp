@@ -23,7 +23,7 @@ constexpr std::size_t MAX_KEY = 500;
 
 // Whether the functions below know a character: those of ASCII, Latin letters that have one upper
 // and one lower form, and a few marks.
-bool is_plain(char16_t c) {
+bool is_plain(uint32_t c) {
     if (c < 0x80) return c >= 0x20 && c < 0x7F;
     if (c < 0x100) return c >= 0xC0 && c != 0xD7 && c != 0xDF && c != 0xF7 && c != 0xFF;
     if (c < 0x17F) return c != 0x130 && c != 0x131 && c != 0x138 && c != 0x149 && c != 0x178;
@@ -56,17 +56,15 @@ char16_t upper(char16_t c) {
     return static_cast<char16_t>(c - (c < 0x100 ? 0x20 : 1));
 }
 
-Text lower(View text) {
+template <char16_t (*change)(char16_t)>
+Text changed(View text) {
     Text out(text);
-    for (char16_t& c : out) c = lower(c);
+    for (char16_t& c : out) c = change(c);
     return out;
 }
 
-Text upper(View text) {
-    Text out(text);
-    for (char16_t& c : out) c = upper(c);
-    return out;
-}
+Text lower(View text) { return changed<lower>(text); }
+Text upper(View text) { return changed<upper>(text); }
 
 // As str.isupper: there is a letter, and all are capitals.
 bool all_upper(View text) {
@@ -131,14 +129,9 @@ Text replaced(View text, View part, View other) {
 bool decode(std::string_view text, Text& out) {
     out.reserve(text.size());
     for (std::size_t i = 0; i < text.size();) {
-        const auto first = static_cast<uint8_t>(text[i]);
-        const std::size_t size = first < 0x80 ? 1 : first < 0xE0 ? 2 : 3;
-        if (first >= 0xF0) return false;
-        auto c = static_cast<char16_t>(size == 1 ? first : first & (0x7F >> size));
-        for (std::size_t k = 1; k < size && i + k < text.size(); ++k)
-            c = static_cast<char16_t>(c << 6 | (static_cast<uint8_t>(text[i + k]) & 0x3F));
-        if (!is_plain(c)) return false;
-        out += c;
+        const auto [code, size] = character_at(text, i);
+        if (!is_plain(code)) return false;
+        out += static_cast<char16_t>(code);
         i += size;
     }
     return true;
@@ -147,19 +140,7 @@ bool decode(std::string_view text, Text& out) {
 // UTF-8 of plain characters.
 std::string encoded(View text) {
     std::string out;
-    for (const char16_t c : text) {
-        if (c < 0x80) {
-            out += static_cast<char>(c);
-        } else {
-            if (c < 0x800) {
-                out += static_cast<char>(0xC0 | c >> 6);
-            } else {
-                out += static_cast<char>(0xE0 | c >> 12);
-                out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
-            }
-            out += static_cast<char>(0x80 | (c & 0x3F));
-        }
-    }
+    for (const char16_t c : text) put_utf8(out, c);
     return out;
 }
 
@@ -198,8 +179,10 @@ struct Respelling {
 
 class VariantMaker::Rules {
 public:
-    Rules(nb::dict words, nb::dict maps, nb::handle spelt, nb::dict places)
-        : small_(set_of(words["small"])), particles_(set_of(words["particles"])),
+    Rules(nb::dict words, nb::dict maps, nb::handle spelt, nb::dict places, std::size_t max_names,
+          std::size_t max_variants)
+        : max_names_(max_names), max_variants_(max_variants),
+          small_(set_of(words["small"])), particles_(set_of(words["particles"])),
           titles_(set_of(words["titles"])), generations_(set_of(words["generations"])),
           legal_(set_of(words["legal"])), numerals_(set_of(words["numerals"])),
           kinds_(set_of(words["kinds"])), institutions_(set_of(words["institutions"])),
@@ -220,14 +203,13 @@ public:
 
     // Find the variants of an entity's names; false: some names are for Python.
     bool make(const NameForms& forms, const std::vector<std::string_view>& names,
-              std::string_view type, const VariantLimits& limits) {
+              std::string_view type) {
         forms_ = &forms;
         found_.clear();
         made_.clear();
         known_.clear();
         std::vector<Text> base;
-        max_variants_ = limits.variants;
-        if (!read_names(names, base, limits.names)) return false;
+        if (!read_names(names, base)) return false;
         const int kind = kind_of(type);
         for (const auto& rule : RULES) {
             if (!(rule.kinds >> kind & 1)) continue;
@@ -276,13 +258,13 @@ private:
                                           part.back() == u'|'});
     }
 
-    bool read_names(const std::vector<std::string_view>& names, std::vector<Text>& base,
-                    std::size_t most) {
+    bool read_names(const std::vector<std::string_view>& names, std::vector<Text>& base) {
         for (const std::string_view utf8 : names) {
             std::string normal;
             if (!forms_->append(utf8, normal)) return false;
             known_.insert(std::move(normal));
-            if (!made_.emplace(utf8).second || !has_latin(utf8) || base.size() == most) continue;
+            if (!made_.emplace(utf8).second || !has_latin(utf8) || base.size() == max_names_)
+                continue;
             if (!decode(utf8, base.emplace_back())) return false;
         }
         return true;
@@ -622,12 +604,12 @@ private:
         return upper(out);
     }
 
+    std::size_t max_names_, max_variants_;
     WordSet small_, particles_, titles_, generations_, legal_, numerals_, kinds_, institutions_;
     WordMap roman_, arabic_, saints_;
     std::unordered_map<std::string, std::vector<Text>> places_;
     Respellings spellings_[2];
     const NameForms* forms_ = nullptr;
-    std::size_t max_variants_ = 0;
     std::vector<Text> variants_, found_;
     std::unordered_set<std::string> made_, known_;
 };
@@ -652,8 +634,9 @@ const std::array<VariantMaker::Rules::Rule, 17> VariantMaker::Rules::RULES = {{
     {NONE | ORG | LOC | MISC, &Rules::acronym, false},
 }};
 
-VariantMaker::VariantMaker(nb::dict words, nb::dict maps, nb::handle spelt, nb::dict places)
-    : rules_(std::make_unique<Rules>(words, maps, spelt, places)) {}
+VariantMaker::VariantMaker(nb::dict words, nb::dict maps, nb::handle spelt, nb::dict places,
+                           std::size_t max_names, std::size_t max_variants)
+    : rules_(std::make_unique<Rules>(words, maps, spelt, places, max_names, max_variants)) {}
 
 VariantMaker::VariantMaker(const VariantMaker& other)
     : rules_(std::make_unique<Rules>(*other.rules_)) {}
@@ -661,9 +644,8 @@ VariantMaker::VariantMaker(const VariantMaker& other)
 VariantMaker::~VariantMaker() = default;
 
 bool VariantMaker::make(const NameForms& forms, const std::vector<std::string_view>& names,
-                        std::string_view type, const VariantLimits& limits,
-                        std::vector<std::string>& out) {
-    if (!rules_->make(forms, names, type, limits)) return false;
+                        std::string_view type, std::vector<std::string>& out) {
+    if (!rules_->make(forms, names, type)) return false;
     for (const Text& one : rules_->found()) out.push_back(encoded(one));
     return true;
 }
@@ -672,20 +654,16 @@ namespace {
 
 // The variants of an entity's names; None: some names are for Python.
 nb::object variants_of(VariantMaker& maker, const NameForms& forms, nb::handle names,
-                       nb::handle type, int64_t max_names, int64_t max_variants) {
-    check_value(max_names, 0, int64_t{1} << 32, "max_names");
-    check_value(max_variants, 1, int64_t{1} << 32, "max_variants");
+                       nb::handle type) {
     std::string_view kind;
     if (!utf8_of(type.ptr(), kind)) Path{"type"}.fail("a text is needed");
     std::vector<std::string_view> given;
     for (nb::handle name : names)
         if (!utf8_of(name.ptr(), given.emplace_back())) return nb::none();
-    const VariantLimits limits{static_cast<std::size_t>(max_names),
-                               static_cast<std::size_t>(max_variants)};
     std::vector<std::string> found;
-    if (!maker.make(forms, given, kind, limits, found)) return nb::none();
+    if (!maker.make(forms, given, kind, found)) return nb::none();
     nb::list out;
-    for (const std::string& one : found) out.append(nb::str(one.data(), one.size()));
+    for (const std::string& one : found) out.append(string_of(one));
     return out;
 }
 
@@ -693,7 +671,7 @@ nb::object variants_of(VariantMaker& maker, const NameForms& forms, nb::handle n
 
 void bind_name_variants(nb::module_& module) {
     nb::class_<VariantMaker>(module, "VariantMaker")
-        .def(nb::init<nb::dict, nb::dict, nb::handle, nb::dict>())
+        .def(nb::init<nb::dict, nb::dict, nb::handle, nb::dict, std::size_t, std::size_t>())
         .def("make", &variants_of);
 }
 

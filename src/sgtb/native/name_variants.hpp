@@ -7,10 +7,6 @@
 
 namespace sgtb {
 
-struct VariantLimits {
-    std::size_t names, variants;
-};
-
 // Makes variants, in one thread at a time.
 class VariantMaker {
 public:
@@ -18,13 +14,15 @@ public:
     // maps    other words of a word, by name
     // spelt   British and American parts of words
     // places  other names of places by normal name
-    VariantMaker(nb::dict words, nb::dict maps, nb::handle spelt, nb::dict places);
+    // Limits are those of the names of an entity, and of their variants.
+    VariantMaker(nb::dict words, nb::dict maps, nb::handle spelt, nb::dict places,
+                 std::size_t max_names, std::size_t max_variants);
     VariantMaker(const VariantMaker& other);
     ~VariantMaker();
 
     // Append the variants of an entity's names; false: some names are for Python.
     bool make(const NameForms& forms, const std::vector<std::string_view>& names,
-              std::string_view type, const VariantLimits& limits, std::vector<std::string>& out);
+              std::string_view type, std::vector<std::string>& out);
 
 private:
     class Rules;

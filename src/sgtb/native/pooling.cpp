@@ -81,14 +81,15 @@ void check_search(const Search& s) {
     if (s.pairs.n_features > 0)
         for (int64_t d = 0; d < n_documents; ++d) {
             const int64_t first = s.candidate_offsets[s.mention_offsets[d]];
-            const int64_t last = s.candidate_offsets[s.mention_offsets[d + 1]];
-            check_range(Ints(s.entity.data() + first, {last - first}), 0, s.pairs.n_entities(d),
-                        "entity");
+            const Ints entity(s.entity.data() + first, {s.candidates_of(d)});
+            check_range(entity, 0, s.pairs.n_entities(d), "entity");
         }
     check_value(s.beam_width, 1, 1 << 20, "beam_width");
 }
 
-DocumentLinks::DocumentLinks(const Pairs& pairs, int64_t d) : n_relations_(pairs.n_relations()) {
+DocumentLinks::DocumentLinks(const Pairs& pairs, int64_t d) {
+    if (pairs.n_features == 0 || pairs.dense()) return;
+    n_relations_ = pairs.n_relations();
     const int64_t n = pairs.n_entities(d), base = pairs.entity_offsets[d];
     struct Entry {
         int64_t key;

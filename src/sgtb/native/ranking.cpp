@@ -449,8 +449,13 @@ void tag_probabilities(const Clues& clues, Array<const double, 2> weights,
     check_at_least(weights.shape(0), 1, "weights");
     check_at_least(weights.shape(1), 1, "weights");
     check_equal(out.shape(1), weights.shape(1), "out");
-    for (int64_t m = 0; m < out.shape(0); ++m)
+    const auto mask = static_cast<uint32_t>(weights.shape(0) - 1);
+    for (int64_t m = 0; m < out.shape(0); ++m) {
+        if (m + 1 < out.shape(0))  // weights are far apart: most are read from main memory
+            for (const uint32_t clue : clues[m + 1])
+                __builtin_prefetch(weights.row(clue & mask).data());
         tag_softmax(clues[m], weights, out.row(m));
+    }
 }
 
 // ---- shortlist and answers

@@ -56,11 +56,7 @@ struct Beam {
     }
     // Probabilities of a level's hypotheses by their scores.
     void softmax(int64_t i, double* out) const {
-        const Hypothesis* const some = level(i);
-        double top = some[0].score, total = 0.0;
-        for (int64_t h = 1; h < width[i]; ++h) top = std::max(top, some[h].score);
-        for (int64_t h = 0; h < width[i]; ++h) total += out[h] = std::exp(some[h].score - top);
-        for (int64_t h = 0; h < width[i]; ++h) out[h] /= total;
+        sgtb::softmax(width[i], [&](int64_t h) { return level(i)[h].score; }, out);
     }
     // Call visit(level, choice) for the decisions that led to a hypothesis, last one first.
     template <class Visit>
@@ -171,14 +167,9 @@ public:
         const int64_t before = s_.step_blocks(direction, step) - s_.step_blocks(direction, first_step);
         const int64_t base = direction * cache_.n_tables + document.first_table + level;
         const int64_t block = direction * cache_.n_blocks + document.first_block + before;
-        return {level,
-                mention,
-                first,
-                n,
-                blocks_of(n),
-                base * cache_.n_slots,
-                block * cache_.n_slots,
-                first - s_.candidate_offsets[s_.mention_offsets[document.number]]};
+        const int64_t place = first - s_.candidate_offsets[s_.mention_offsets[document.number]];
+        return {level, mention, first, n, blocks_of(n), base * cache_.n_slots,
+                block * cache_.n_slots, place};
     }
 
     // Scores and global bins of a step's candidates after a prefix.
@@ -357,21 +348,18 @@ private:
 };
 
 int64_t most_steps(const Search& s, Ints documents) {
-    int64_t most = 0;
-    for (const int32_t d : documents) most = std::max(most, s.n_steps(d));
-    return most;
+    return largest(documents, [&](int64_t d) { return s.n_steps(d); });
 }
 
-int64_t most_candidates(const Search& s) {
+int64_t most_lanes(const Search& s, Ints documents) {
+    return largest(documents, [&](int64_t d) { return s.candidates_of(d); });
+}
+
+int64_t most_candidates(Ints candidate_offsets) {
     int64_t most = 1;
-    for (int64_t m = 0; m + 1 < s.candidate_offsets.size(); ++m)
-        most = std::max(most, s.n_candidates(m));
+    for (int64_t m = 0; m + 1 < candidate_offsets.size(); ++m)
+        most = std::max<int64_t>(most, candidate_offsets[m + 1] - candidate_offsets[m]);
     return most;
-}
-
-int64_t candidates_of(const Search& s, int64_t d) {
-    return s.candidate_offsets[s.mention_offsets[d + 1]] -
-           s.candidate_offsets[s.mention_offsets[d]];
 }
 
 }  // namespace
@@ -408,7 +396,7 @@ public:
         else
             prepare_search();
         shares_.resize(share_offsets.size() - 1);
-        const int64_t widest = most_candidates(s);
+        const int64_t widest = most_candidates(s.candidate_offsets);
         for (std::size_t i = 0; i < shares_.size(); ++i) {
             shares_[i] = std::make_unique<Share>();
             Share& share = *shares_[i];
@@ -418,9 +406,7 @@ public:
             if (!plan.uses_history) continue;
             const Ints documents(share.documents.data(), {int64_t(share.documents.size())});
             const int64_t n_steps = most_steps(s, documents);
-            int64_t n_outside = 0;
-            for (const int32_t d : documents)
-                n_outside = std::max(n_outside, plan.bidirectional ? candidates_of(s, d) : 0);
+            const int64_t n_outside = plan.bidirectional ? most_lanes(s, documents) : 0;
             share.above.resize(s.beam_width + 1);
             share.beam = std::make_unique<Beam>(n_steps, s.beam_width + 1);
             share.searcher =
@@ -545,11 +531,10 @@ private:
         cache_ = std::make_unique<PrefixCache>(n_slots, both ? 2 : 1, n_steps,
                                                s_.step_blocks(FORWARD, n_steps),
                                                2 * s_.pairs.n_features);
-        if (uses_links(s_.pairs))
-            for (int64_t d = 0; d < n_documents; ++d) links_.emplace_back(s_.pairs, d);
+        for (int64_t d = 0; d < n_documents; ++d) links_.emplace_back(s_.pairs, d);
         for (int64_t d = 0; d < n_documents; ++d)
-            documents_.push_back({d, s_.step_offsets[d], s_.step_blocks(FORWARD, s_.step_offsets[d]),
-                                  links_.empty() ? nullptr : &links_[d]});
+            documents_.push_back({d, s_.step_offsets[d],
+                                  s_.step_blocks(FORWARD, s_.step_offsets[d]), &links_[d]});
     }
 
     // BSG and each pass of BiBSG: beams keep the gold path, every step gives points.
@@ -648,11 +633,9 @@ private:
                 if (scores[c] > scores[best] ||
                     (scores[c] == scores[best] && s_.entity[first + c] < s_.entity[first + best]))
                     best = c;
-            double total = 0.0;
+            softmax(n, [&](int64_t c) { return scores[c]; }, probability);
             for (int64_t c = 0; c < n; ++c)
-                total += probability[c] = std::exp(scores[c] - scores[best]);
-            for (int64_t c = 0; c < n; ++c)
-                put(d, {int32_t(first + c), 0}, (c == s_.gold[m] ? 1.0 : 0.0) - probability[c] / total);
+                put(d, {int32_t(first + c), 0}, (c == s_.gold[m] ? 1.0 : 0.0) - probability[c]);
             tallies_[d].right += best == s_.gold[m];
             ++tallies_[d].visited;
         }
@@ -710,15 +693,13 @@ void pool_gold_paths(Ints documents, const Pairs& pairs, Ints step_offsets,
     check_equal(gold.size(), n_mentions, "gold");
     check_equal(out.shape(1), 2 * n_pair, "out");
     if (n_pair == 0) return;
-    int64_t n_steps = 0, widest = 0, at = 0;
-    for (const int32_t d : documents)
-        n_steps = std::max<int64_t>(n_steps, step_offsets[d + 1] - step_offsets[d]);
-    for (int64_t m = 0; m < n_mentions; ++m)
-        widest = std::max<int64_t>(widest, candidate_offsets[m + 1] - candidate_offsets[m]);
-    Pool pool(pairs, 1, n_steps, widest);
+    const int64_t n_steps =
+        largest(documents, [&](int64_t d) { return step_offsets[d + 1] - step_offsets[d]; });
+    Pool pool(pairs, 1, n_steps, most_candidates(candidate_offsets));
+    int64_t at = 0;
     Interrupt interrupt;
     for (const int32_t d : documents) {
-        const DocumentLinks links = uses_links(pairs) ? DocumentLinks(pairs, d) : DocumentLinks();
+        const DocumentLinks links(pairs, d);
         for (int64_t direction = 0; direction < mention.shape(0); ++direction)
             for (int64_t i = step_offsets[d]; i < step_offsets[d + 1]; ++i) {
                 interrupt.check();
@@ -803,7 +784,7 @@ public:
           // A second round mostly visits the prefixes of the first one.
           cache_(s.beam_width * (bidirectional ? 2 : 1), bidirectional ? 2 : 1,
                  most_steps(s, documents), most_blocks(documents), 2 * s.pairs.n_features),
-          searcher_(s, cache_, most_steps(s, documents), most_candidates(s),
+          searcher_(s, cache_, most_steps(s, documents), most_candidates(s.candidate_offsets),
                     bidirectional ? most_lanes(s, documents) : 0),
           beams_{Beam(most_steps(s, documents), s.beam_width + 1),
                  Beam(bidirectional ? most_steps(s, documents) : 0, s.beam_width + 1)} {
@@ -811,17 +792,10 @@ public:
         for (auto& numbers : key_) numbers.resize(s.beam_width + 1);
     }
 
-    static int64_t most_lanes(const Search& s, Ints documents) {
-        int64_t most = 0;
-        for (const int32_t d : documents) most = std::max(most, candidates_of(s, d));
-        return most;
-    }
-
     void decode(int64_t d, LocalMasks* local_masks, int64_t lane) {
         const int64_t n = s_.n_steps(d);
         if (n == 0) return;
-        const DocumentLinks links =
-            uses_links(s_.pairs) ? DocumentLinks(s_.pairs, d) : DocumentLinks();
+        const DocumentLinks links(s_.pairs, d);
         Document document{d, 0, 0, &links};
         cache_.forget(s_.mention.shape(0), 0, n);
         searcher_.use_local_masks(local_masks, lane);
@@ -852,11 +826,10 @@ public:
 
 private:
     int64_t most_blocks(Ints documents) const {
-        int64_t most = 0;
-        for (const int32_t d : documents)
-            most = std::max(most, s_.step_blocks(FORWARD, s_.step_offsets[d + 1]) -
-                                      s_.step_blocks(FORWARD, s_.step_offsets[d]));
-        return most;
+        return largest(documents, [&](int64_t d) {
+            return s_.step_blocks(FORWARD, s_.step_offsets[d + 1]) -
+                   s_.step_blocks(FORWARD, s_.step_offsets[d]);
+        });
     }
 
     // Write the most probable sequences of the final beams; return the best one's direction and
@@ -886,12 +859,10 @@ private:
                 out_.sequences(rank, s_.mention_at(direction, d, level - 1)) =
                     static_cast<int32_t>(choice);
             });
-            const int32_t* const row = out_.sequences.data() + rank * out_.sequences.shape(1);
+            auto place = [&](int64_t k, int64_t m) { return &out_.sequences(k, 0) + m; };
             bool seen = false;
-            for (int64_t k = 0; k < rank && !seen; ++k) {
-                const int32_t* const other = out_.sequences.data() + k * out_.sequences.shape(1);
-                seen = std::equal(row + first, row + last, other + first);
-            }
+            for (int64_t k = 0; k < rank && !seen; ++k)
+                seen = std::equal(place(rank, first), place(rank, last), place(k, first));
             if (seen) continue;
             if (rank == 0) winner = {direction, best};
             out_.scores(d, rank) = beam.level(n)[best].score;
@@ -966,25 +937,23 @@ void decode_documents(Ints documents, const Search& s, bool local_only, bool bid
     check_equal(out.n_sequences.size(), n_documents, "out.n_sequences");
     check_equal(out.sequences.shape(1), n_mentions, "out.sequences");
     check_at_least(n_best, 1, "out.sequences");
-    for (const auto& array : {out.scores, out.sequence_probability}) {
+    for (const auto& array : {out.scores, out.sequence_probability})
         check_shape(array, {n_documents, n_best}, "out.scores");
-    }
     check_equal(out.direction.size(), n_documents, "out.direction");
     check_equal(out.factor.size(), s.entity.size(), "out.factor");
     if (use_masks) check_masks(masks, s.forest, n_trees, n_global);
     if (documents.size() == 0) return;
     Decoder decoder(documents, s, local_only, bidirectional, rounds, n_trees, out);
-    std::unique_ptr<LocalMasks> local_masks;
-    if (use_masks)
-        local_masks = std::make_unique<LocalMasks>(s.forest, n_trees, masks,
-                                                   Decoder::most_lanes(s, documents));
-    auto add = [&](int64_t d) {
+    auto add = [&](LocalMasks& local_masks, int64_t d) {
         for (int64_t m = s.mention_offsets[d]; m < s.mention_offsets[d + 1]; ++m)
-            local_masks->add(s, m, 0, s.n_candidates(m));
+            local_masks.add(s, m, 0, s.n_candidates(m));
     };
     each_document(
-        documents, s.forest, local_masks.get(), [&](int64_t d) { return candidates_of(s, d); }, add,
-        [&](int64_t d, int64_t lane) { decoder.decode(d, local_masks.get(), lane); });
+        documents, s.forest, n_trees, use_masks ? &masks : nullptr,
+        [&](int64_t d) { return s.candidates_of(d); }, add,
+        [&](int64_t d, LocalMasks* local_masks, int64_t lane) {
+            decoder.decode(d, local_masks, lane);
+        });
 }
 
 }  // namespace

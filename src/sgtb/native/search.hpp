@@ -1,7 +1,10 @@
 // Shared by search and explanation: documents, pair features, pooling, masks of local features.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "array.hpp"
@@ -43,8 +46,6 @@ struct Pairs {
 // Raise unless the pairs fit D documents and every row that they can touch is inside the table.
 void check_pairs(const Pairs& pairs, int64_t n_documents);
 
-inline bool uses_links(const Pairs& pairs) { return pairs.n_features > 0 && !pairs.dense(); }
-
 // The input of a search; see boosting/search/beam.py.
 struct Search {
     Ints mention_offsets, candidate_offsets, gold, entity;
@@ -65,6 +66,9 @@ struct Search {
     int64_t n_candidates(int64_t m) const {
         return candidate_offsets[m + 1] - candidate_offsets[m];
     }
+    int64_t candidates_of(int64_t d) const {
+        return candidate_offsets[mention_offsets[d + 1]] - candidate_offsets[mention_offsets[d]];
+    }
     int64_t mention_at(int64_t direction, int64_t d, int64_t level) const {
         return mention(direction, step_offsets[d] + level);
     }
@@ -75,14 +79,30 @@ struct Search {
     const float* thresholds(int64_t g) const { return &global_thresholds(g, 0); }
 };
 
+// The largest size(item) of some items, or 0.
+template <class Items, class Size>
+int64_t largest(const Items& items, Size size) {
+    int64_t most = 0;
+    for (const auto item : items) most = std::max<int64_t>(most, size(item));
+    return most;
+}
+
+// Write the softmax of score(0) ... score(n - 1).
+template <class Score>
+void softmax(int64_t n, Score score, double* out) {
+    double top = n ? score(0) : 0.0, total = 0.0;
+    for (int64_t i = 1; i < n; ++i) top = std::max<double>(top, score(i));
+    for (int64_t i = 0; i < n; ++i) total += out[i] = std::exp(score(i) - top);
+    for (int64_t i = 0; i < n; ++i) out[i] /= total;
+}
+
 // Raise unless all offsets and numbers of a search are consistent and in range.
 void check_search(const Search& s);
 
 // The links among the entities of one document, by entity and relation.
 class DocumentLinks {
 public:
-    DocumentLinks() = default;
-    DocumentLinks(const Pairs& pairs, int64_t d);
+    DocumentLinks(const Pairs& pairs, int64_t d);  // none of dense blocks
 
     struct Link {
         int32_t other;
@@ -197,25 +217,29 @@ private:
     Buffer<uint32_t> masks_;
 };
 
-// Call visit(d, lane) for each document. If there are masks, they are evaluated for as many
-// documents ahead as fit: add(d) appends the size(d) candidates of a document.
+// Call visit(d, local_masks, lane) for each document. If there are tree masks, the local ones are
+// evaluated for as many documents ahead as fit: add(local_masks, d) appends the size(d) candidates
+// of a document.
 template <class Documents, class Size, class Add, class Visit>
-void each_document(const Documents& documents, const Forest& forest, LocalMasks* masks, Size size,
-                   Add add, Visit visit) {
+void each_document(const Documents& documents, const Forest& forest, int64_t n_trees,
+                   const TreeMasks* masks, Size size, Add add, Visit visit) {
+    std::unique_ptr<LocalMasks> local;
+    if (masks)
+        local = std::make_unique<LocalMasks>(forest, n_trees, *masks, largest(documents, size));
     const auto n = static_cast<int64_t>(documents.size());
     std::vector<int64_t> lane(n);
     Interrupt interrupt;
     for (int64_t i = 0, ahead = 0; i < n; ++i) {
         interrupt.check();
-        if (masks && i == ahead) {
-            masks->clear();
-            for (; ahead < n && masks->fits(size(documents[ahead])); ++ahead) {
-                lane[ahead] = masks->size();
-                add(documents[ahead]);
+        if (local && i == ahead) {
+            local->clear();
+            for (; ahead < n && local->fits(size(documents[ahead])); ++ahead) {
+                lane[ahead] = local->size();
+                add(*local, documents[ahead]);
             }
-            masks->run(forest);
+            local->run(forest);
         }
-        visit(documents[i], lane[i]);
+        visit(documents[i], local.get(), lane[i]);
     }
 }
 

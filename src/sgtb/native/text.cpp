@@ -279,9 +279,9 @@ struct NameMatches {
 };
 
 struct CasedWord {
-    uint64_t hash;
-    int32_t place;  // words of the line up to this one
-    bool capital, digit, fresh, comma;
+    uint64_t hash = HASH_START;
+    int32_t place = 0;  // words of the line up to this one
+    bool capital = false, digit = false, fresh = false, comma = false;
 };
 
 // The longest names of a run of words, from left to right.
@@ -308,8 +308,13 @@ public:
                 if (!shown && !(uses & IN_LOWER_CASE)) continue;
                 best = name, next = j + 1, lower = !shown;
             }
-            if (next) add({page, line, words[next - 1].place, best, lower});
             i = next ? next : i + 1;
+            if (!next) continue;
+            out_.page[size_] = page;
+            out_.line[size_] = line;
+            out_.word[size_] = words[next - 1].place;
+            out_.hash[size_] = best;
+            out_.lower[size_++] = lower;
         }
         words.clear();
     }
@@ -317,12 +322,6 @@ public:
     int64_t size() const { return size_; }
 
 private:
-    struct Match {
-        int32_t page, line, word;
-        uint64_t hash;
-        bool lower;
-    };
-
     // Whether words are written as a name: capitals at both ends, and a single word neither at the
     // beginning of a sentence nor next to another capital.
     bool is_shown(int64_t i, int64_t j) const {
@@ -334,14 +333,6 @@ private:
         const bool after = i + 1 < static_cast<int64_t>(words.size()) && words[i + 1].capital &&
                            !words[i].comma;
         return !before && !after;
-    }
-
-    void add(const Match& found) {
-        out_.page[size_] = found.page;
-        out_.line[size_] = found.line;
-        out_.word[size_] = found.word;
-        out_.hash[size_] = found.hash;
-        out_.lower[size_++] = found.lower;
     }
 
     const NameTable& names_;
@@ -366,7 +357,7 @@ int64_t match_names(NameTable names, Bytes text, NameMatches out) {
     SGTB_CHECK_LENGTHS(ends + 1, out.page, out.line, out.word, out.hash, out.lower);
     NameMatcher matcher(names, out);
     Interrupt interrupt;
-    CasedWord word{HASH_START, 0, false, false, false, false};
+    CasedWord word;
     bool empty = true, stop = false, ended = false, fresh = true;  // ended: a sentence
     int32_t page = 0, line = 0, n_words = 0;
     auto end_run = [&] {
@@ -382,7 +373,7 @@ int64_t match_names(NameTable names, Bytes text, NameMatches out) {
             matcher.words.push_back(word);
             if (stop) end_run();
         }
-        word = {HASH_START, 0, false, false, false, false};
+        word = {};
         empty = true;
     };
     for (const uint8_t byte : text) {

@@ -9,7 +9,7 @@
 
 namespace sgtb {
 
-// Candidates of a mention per block; see boosting/search/candidate_blocks.py.
+// Candidates of a mention per block; see boosting/search/beam.py.
 inline constexpr int64_t BLOCK_SIZE = 16;
 // Thresholds per feature, padded with +inf; bins are 0 to 254.
 inline constexpr int64_t MAX_BINS = 255;
@@ -107,7 +107,7 @@ struct ScoreRows {
 // Add trees first..last-1 to the scores of a mention's n candidates under all histories.
 void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at);
 
-// Leaf masks of the trees that test global features; see boosting/trees/tree_masks.py.
+// Leaf masks of the trees that test global features; see boosting/trees/forest.py.
 struct TreeMasks {
     Array<const int32_t> tree;
     Array<const int32_t, 2> row;

@@ -6,7 +6,7 @@ and without the signs it is the text that `NamePageCounter` reads.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,13 +45,10 @@ def _cased(piece: str) -> str:
     first = next((c for c in piece if c.isalnum()), "")
     if not first:
         return BREAK
-    sign = DIGIT if first.isdigit() else "" if _is_lower(piece, first) else CAPITAL
+    lower = first.islower() and not any(c.isupper() for c in piece)
+    sign = DIGIT if first.isdigit() else "" if lower else CAPITAL
     words = f" {sign}".join(normal_name(piece).split(" "))
     return f"{BREAK if piece[0] in _OPENING else ''}{sign}{words}{_end(piece)} "
-
-
-def _is_lower(piece: str, first: str) -> bool:
-    return first.islower() and not any(c.isupper() for c in piece)
 
 
 def _end(piece: str) -> str:
@@ -72,9 +69,7 @@ def _end(piece: str) -> str:
 def uses_alone(text: str, name: str) -> bool:
     """Return whether cased text has a name in capitals that is no part of a longer one.
 
-    A word that the text has in lower case, too, is no name.
-
-    name  cased, without a sign after it
+    A word that the text has in lower case, too, is no name. No sign follows `name`.
     """
     if " " not in name and f" {name.lstrip(CAPITAL)} " in text:
         return False
@@ -99,11 +94,8 @@ def _begins_name(text: str, at: int) -> bool:
 
 def _ends_name(text: str, end: int) -> bool:
     """Return whether a word ends at a place, and no capitalised one follows."""
-    after = text[end : end + 2]
-    return after[:1] in ("", " ", "\n", SENTENCE, BREAK, COMMA) and after[1:] not in (
-        CAPITAL,
-        DIGIT,
-    )
+    last, first = text[end : end + 1], text[end + 1 : end + 2]
+    return last in ("", " ", "\n", SENTENCE, BREAK, COMMA) and first not in (CAPITAL, DIGIT)
 
 
 def without_signs(text: bytes) -> bytes:
@@ -112,10 +104,7 @@ def without_signs(text: bytes) -> bytes:
 
 
 def name_use(name: str, normal: str) -> int:
-    """Return how a name may be written in running text; 0: it is not searched for.
-
-    Common words and numbers are no names in running text: "It", "1990".
-    """
+    """Return how a name may be written in text; 0: not searched for, such as "It" and "1990"."""
     words = normal.split(" ")
     if len(words) > MAX_WORDS or len(normal) < 2:
         return 0
@@ -149,11 +138,15 @@ class NameMatches(NamedTuple):
     def first_of_page(self) -> "NameMatches":
         """Return the first match of every name on a page."""
         order = np.lexsort((self.hash, self.page))  # stable
-        page, hash = self.page[order], self.hash[order]
-        new = np.ones(len(order), np.bool_)
-        new[1:] = (page[1:] != page[:-1]) | (hash[1:] != hash[:-1])
-        kept = np.sort(order[new])
+        kept = np.sort(order[run_starts(self.page[order], self.hash[order])])
         return NameMatches._make(column[kept] for column in self)
+
+
+def run_starts(*columns: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return the rows that differ from the row before, and the first one."""
+    new = np.ones(len(columns[0]), np.bool_)
+    new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return np.flatnonzero(new)
 
 
 class NameTable(NamedTuple):

@@ -11,10 +11,13 @@ entity named by its plain title is usually meant. A tie, or no evidence at all, 
 undecided. Scores are whole numbers, so that sums do not depend on their order.
 """
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.sparse_matrix import log
+from sgtb.pages.cased_text import run_starts
 from sgtb.wikipedia.build.duckdb_store import Arrays
 
 TITLE_SCORE = 400
@@ -34,7 +37,7 @@ class NameDecisions:
         pairs = np.concatenate([_keys(source, target), _keys(target, source)])
         self._pairs = np.unique(pairs)
         in_links = np.bincount(target, minlength=entities)
-        self._weight = np.round(1000 / log(np.e + in_links)).astype(np.int64)
+        self._weight = np.round(1000 / log(math.e + in_links)).astype(np.int64)
 
     def decide(self, meanings: Arrays, links: Arrays, own: Arrays) -> Arrays:
         """Return page, hash and number of decided names.
@@ -45,12 +48,9 @@ class NameDecisions:
         """
         score = self._coherence(meanings, links, own)
         score += np.where(meanings["is_title"], TITLE_SCORE, 0)
-        page, hash = meanings["page"], meanings["hash"]
-        new = np.ones(len(page), np.bool_)
-        new[1:] = (page[1:] != page[:-1]) | (hash[1:] != hash[:-1])
-        group = np.cumsum(new) - 1
+        begins = run_starts(meanings["page"], meanings["hash"])
+        group = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(score)))
         order = np.lexsort((-score, group))
-        begins = np.flatnonzero(new)
         best = order[begins]
         second = order[np.minimum(begins + 1, len(order) - 1)]
         clear = (score[best] > 0) & (score[best] > score[second])

@@ -9,7 +9,6 @@ The place of a page is its index among the chunk's usable pages; N is the number
 
 import codecs
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,14 +49,6 @@ class LineChunk(NamedTuple):
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkSummary:
-    """Counts of a chunk, and its lines that could not be used."""
-
-    pages: int
-    dropped: tuple[DroppedPage, ...]
-
-
 def line_chunks(files: Sequence[Path]) -> Iterator[LineChunk]:
     """Yield the lines of files, plain or packed with gzip, bzip2 or xz."""
     number = 0
@@ -73,8 +64,8 @@ def line_chunks(files: Sequence[Path]) -> Iterator[LineChunk]:
                 line += data.count(b"\n")
 
 
-def write_page_rows(chunk: LineChunk, folder: Path, ids: IdKey) -> ChunkSummary:
-    """Write the shards of a chunk."""
+def write_page_rows(chunk: LineChunk, folder: Path, ids: IdKey) -> tuple[int, list[DroppedPage]]:
+    """Write the shards of a chunk; return the number of lines, and those that cannot be used."""
     rows = _PageRows(ids)
     dropped: list[DroppedPage] = []
     n_lines = 0
@@ -92,7 +83,7 @@ def write_page_rows(chunk: LineChunk, folder: Path, ids: IdKey) -> ChunkSummary:
             shown = clean(title) if isinstance(title, str) else ""
             dropped.append(DroppedPage(chunk.file, number, shown, reason))
     rows.write(folder, chunk.number)
-    return ChunkSummary(n_lines, tuple(dropped))
+    return n_lines, dropped
 
 
 def short_names(title: str, type: str, cased: str) -> list[str]:

@@ -16,7 +16,6 @@ ones are those of `LinkTables`:
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,17 +23,10 @@ from sgtb.core.errors import KnowledgeBaseError
 from sgtb.kb.build.usable_names import USABLE
 from sgtb.pages.cased_text import NameMatches, NameTable
 from sgtb.pages.page_lines import NAME_COLUMNS, PAGE_COLUMNS, TITLE
-from sgtb.pages.pages_report import NameUseCounts
-from sgtb.pages.pages_settings import IdKey
+from sgtb.pages.pages_settings import IdKey, NameUseCounts
 from sgtb.wikipedia.build.duckdb_store import Arrays, DuckDbStore
-from sgtb.wikipedia.build.link_tables import (
-    LISTED,
-    OWN,
-    RESOLVED,
-    LinkTables,
-    shard_rows,
-)
-from sgtb.wikipedia.build.page_rows import PAGE_BITS
+from sgtb.wikipedia.build.page_counters import PAGE_BITS
+from sgtb.wikipedia.build.wiki_counts import LISTED, OWN, RESOLVED, LinkTables, shard_rows
 
 _COMMON_SHARE = 0.005
 _COMMON_PAGES = 20
@@ -46,14 +38,6 @@ _BATCH = 200_000
 _CLEAR, _OPEN, _OWN = 0, 1, 2
 
 
-class LoadedPages(NamedTuple):
-    """Numbers of lists and of repeated pages, and the field that is the id."""
-
-    lists: int
-    repeated: int
-    ids: IdKey
-
-
 class PageLinks(LinkTables):
     """Creates the tables from the shards in a folder; methods are called in their order."""
 
@@ -61,8 +45,8 @@ class PageLinks(LinkTables):
         super().__init__(db)
         self._folder = folder
 
-    def load_pages(self, ids: IdKey) -> LoadedPages:
-        """Create `entities`, `owners` and `named`."""
+    def load_pages(self, ids: IdKey) -> tuple[int, int, IdKey]:
+        """Create `entities`, `owners`, `named`; return numbers of lists and repeats, and the id."""
         db = self._db
         for table, kind, columns in (
             ("all_pages", "pages", PAGE_COLUMNS),
@@ -92,14 +76,10 @@ class PageLinks(LinkTables):
             "CREATE TABLE matches (page BIGINT, ordinal INTEGER, line INTEGER, word INTEGER, "
             "hash UBIGINT, lower UTINYINT)"
         )
-        return LoadedPages(lists, repeated, used)
+        return lists, repeated, used
 
     def _set_ids(self, ids: IdKey) -> IdKey:
-        """Return the field that is the id.
-
-        With two titles of one id it is unknown which page is meant: titles are taken, or it is
-        an error.
-        """
+        """Return the field that is the id: titles, or an error, if one id has two titles."""
         found = self._db.rows(
             "SELECT id, min(title), max(title) FROM all_pages GROUP BY id "
             "HAVING min(title) <> max(title) ORDER BY id LIMIT 1"
@@ -115,10 +95,7 @@ class PageLinks(LinkTables):
         return "title" if ids == "title" else "id"
 
     def _unite_titles(self) -> None:
-        """Give pages that several wikis have under similar titles the id of the first one.
-
-        Pages of two types are not the same.
-        """
+        """Give pages of several wikis with similar titles, if of one type, the id of the first."""
         self._db.run(
             "UPDATE all_pages SET id = same.id FROM (SELECT key, arg_min(id, page) AS id "
             "FROM all_pages WHERE lists = 0 GROUP BY key HAVING min(id) <> max(id) "
@@ -208,10 +185,6 @@ class PageLinks(LinkTables):
                 low, high,
             )  # fmt: skip
             yield meanings, links
-
-    def add_decided(self, found: Arrays) -> None:
-        """Add decisions: page, hash, number."""
-        self._db.append("decided", found)
 
     def make_links(self) -> NameUseCounts:
         """Create `found` from clear and decided names."""

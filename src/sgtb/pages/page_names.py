@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sgtb.kb.build.usable_names import bare_title, clean, is_name
 from sgtb.text.normalization import STOP_WORDS, normal_name
-from sgtb.wikipedia.wikitext.lead_sentence import description_of, first_sentence
+from sgtb.wikipedia.wikitext.markup import description_of, first_sentence
 from sgtb.wikipedia.wikitext.page_types import LOC, PER, sentence_type
 
 _HEAD = 3000  # characters of a page in which its first sentences are
@@ -118,7 +118,9 @@ def page_facts(title: str, text: str) -> PageFacts:
     line, rest, bold = _lead(title, text[:_HEAD])
     sentence = first_sentence(line)
     following = line[len(sentence) :] + rest
-    type_ = sentence_type(title, sentence) or (PER if _is_person(following) else "")
+    type_ = sentence_type(title, sentence)
+    if not type_ and any(map(_PERSON.match, _sentences(following, _SENTENCES))):
+        type_ = PER
     bare = bare_title(title) or title
     names = [title, bare, *bold]
     if type_ == LOC and ", " in bare:
@@ -159,14 +161,13 @@ def _lead(title: str, head: str) -> tuple[str, str, tuple[str, ...]]:
     return line, " ".join(lines[at + 1 :]), bold
 
 
-def _is_person(text: str) -> bool:
-    """Return whether one of the sentences after the first begins with a pronoun of a person."""
-    for _ in range(_SENTENCES):
-        following = first_sentence(text.lstrip())
-        if _PERSON.match(following):
-            return True
-        text = text.lstrip()[len(following) :]
-    return False
+def _sentences(text: str, n: int) -> Iterator[str]:
+    """Yield the first n sentences of a text."""
+    for _ in range(n):
+        text = text.lstrip()
+        sentence = first_sentence(text)
+        yield sentence
+        text = text[len(sentence) :]
 
 
 def _stated_names(title: str, sentence: str, rest: str) -> Iterator[str]:
@@ -186,21 +187,16 @@ def _stated_names(title: str, sentence: str, rest: str) -> Iterator[str]:
         return  # about something else: "A tri-series in Scotland took place"
     yield from names
     yield from _names_said(plain[verb.start() :])
-    for _ in range(_SENTENCES - 1):
-        following = first_sentence(rest.lstrip())
+    for following in _sentences(rest, _SENTENCES - 1):
         if _NEXT_SENTENCE.match(following):
             plain, brackets = _without_brackets(following)
             said = [*_names_said(plain)]
             yield from said
             yield from _bracket_names((content for _, content in brackets if said), own)
-        rest = rest.lstrip()[len(following) :]
 
 
 def _subject_names(subject: str, title: Sequence[str]) -> Iterator[str]:
-    """Yield the names of a subject: "X, also known as Y or Z".
-
-    title  words of the title
-    """
+    """Yield the names of a subject, "X, also known as Y or Z"; `title`: words of the title."""
     parts = _parts(_PART, subject)
     for i, part in enumerate(parts):
         name, called = _without_introduction(part)
@@ -272,10 +268,7 @@ def _without_brackets(text: str) -> tuple[str, list[tuple[int, str]]]:
 
 
 def _bracket_names(contents: Iterable[str], title: Set[str]) -> Iterator[str]:
-    """Yield the names in brackets after a name: acronyms, and what is announced as a name.
-
-    title  words of the title
-    """
+    """Yield acronyms and announced names in brackets after a name; `title`: words of the title."""
     for content in contents:
         parts = _parts(_BRACKET_PART, content)
         for i, part in enumerate(parts):

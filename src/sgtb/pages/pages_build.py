@@ -22,8 +22,7 @@ from sgtb.pages.cased_text import NameMatches, NameTable, without_signs
 from sgtb.pages.name_decisions import NameDecisions
 from sgtb.pages.page_lines import line_chunks, write_page_rows
 from sgtb.pages.page_links import PageLinks
-from sgtb.pages.pages_report import NameUseCounts, PagesReport
-from sgtb.pages.pages_settings import PagesSettings
+from sgtb.pages.pages_settings import NameUseCounts, PagesReport, PagesSettings
 from sgtb.wikipedia.build.build_report import DroppedPage, VectorCounts
 from sgtb.wikipedia.build.kb_tables import TableBuild, build_folder
 from sgtb.wikipedia.build.page_rows import shard
@@ -39,10 +38,7 @@ def build_pages(
     settings: PagesSettings | None = None,
     progress: Progress | None = None,
 ) -> PagesReport:
-    """Build a knowledge base in the folder `path` from files of pages.
-
-    A knowledge base that is already there stays valid until the end, and after an error.
-    """
+    """Build a knowledge base in the folder `path`; one that is there stays valid until the end."""
     begin = time.monotonic()
     settings = settings or PagesSettings()
     for package in ("duckdb", *(["gensim"] if settings.vectors else [])):
@@ -116,17 +112,16 @@ class _PagesBuild(TableBuild):
         function = partial(write_page_rows, folder=self._work, ids=settings.ids)
         chunks = line_chunks(self._files)
         with closing(ordered_results(function, chunks, settings.workers)) as results:
-            for found in results:
+            for pages, dropped in results:
                 self._chunks += 1
-                self._pages += found.pages
-                if settings.strict and found.dropped:
-                    first = found.dropped[0]
+                self._pages += pages
+                for first in dropped if settings.strict else ():
+                    place = f"{first.file}, line {first.line}"
                     raise KnowledgeBaseError(
-                        f"{first.file}, line {first.line}: {first.reason}; without --strict it is "
-                        "skipped"
+                        f"{place}: {first.reason}; without --strict it is skipped"
                     )
-                self._dropped_count += len(found.dropped)
-                self._dropped += found.dropped[: _MAX_DROPPED - len(self._dropped)]
+                self._dropped_count += len(dropped)
+                self._dropped += dropped[: _MAX_DROPPED - len(self._dropped)]
                 self._progress("reading pages", self._pages, self._pages)
 
     def _match(self) -> None:
@@ -150,7 +145,7 @@ class _PagesBuild(TableBuild):
         decisions = NameDecisions(clear["source"], clear["target"], self._db.count_of("entities"))
         own = self._db.arrays("SELECT page, number FROM owners ORDER BY page")
         for done, (meanings, links) in enumerate(self._links.open_uses(), 1):
-            self._links.add_decided(decisions.decide(meanings, links, own))
+            self._db.append("decided", decisions.decide(meanings, links, own))
             self._progress("ambiguous names", done, done)
         return self._links.make_links()
 

@@ -78,11 +78,7 @@ class AccessTokens:
 
 
 class AccessGuard:
-    """ASGI middleware: refuses requests without a token, or beyond the rate of a client.
-
-    tokens  None: everybody is allowed
-    rate    requests per second of a client; None: any number
-    """
+    """ASGI middleware: refuses requests without a token, or beyond the rate of a client."""
 
     def __init__(self, app: ASGIApp, tokens: AccessTokens | None, rate: float | None) -> None:
         self.app, self._tokens, self._rate = app, tokens, rate

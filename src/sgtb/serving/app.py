@@ -89,13 +89,13 @@ def _handle_errors(app: FastAPI) -> None:
     async def invalid(_: Request, error: RequestError) -> Response:
         return failure_response(422, "bad_request", str(error))
 
-    @app.exception_handler(MissingExtraError)
-    async def missing(_: Request, error: MissingExtraError) -> Response:
-        return failure_response(501, "not_installed", str(error))
-
     @app.exception_handler(RequestValidationError)
     async def malformed(_: Request, error: RequestValidationError) -> Response:
         return failure_response(422, "bad_request", _validation_message(error.errors()))
+
+    @app.exception_handler(MissingExtraError)
+    async def missing(_: Request, error: MissingExtraError) -> Response:
+        return failure_response(501, "not_installed", str(error))
 
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> Response:
@@ -110,5 +110,6 @@ def _validation_message(errors: Any) -> str:
     for error in errors[:_MAX_ERRORS]:
         place = ".".join(str(part) for part in error["loc"] if part != "body")
         messages.append(f"{place[:200]}: {error['msg']}" if place else str(error["msg"]))
-    more = len(errors) - len(messages)
-    return "; ".join(messages) + (f"; and {more} more" if more > 0 else "")
+    if more := len(errors) - len(messages):
+        messages.append(f"and {more} more")
+    return "; ".join(messages)

@@ -43,9 +43,9 @@ class _Job(NamedTuple):
 
 
 class Engine:
-    """Links for concurrent callers. Call `start` before the first request, `close` at the end.
+    """Links for concurrent callers with the linker that `load` returns, now and for a `reload`.
 
-    load  returns a linker ready for use; called again by `reload`
+    Call `start` before the first request, `close` at the end.
     """
 
     def __init__(
@@ -120,10 +120,7 @@ class Engine:
             return True
 
     async def link(self, request: Request, options: Options | None = None) -> LinkedDocument:
-        """Link a text.
-
-        Raises a ServeError where a limit is exceeded, a RequestError where the request is invalid.
-        """
+        """Link a text; raises a ServeError beyond a limit, a RequestError for a bad request."""
         return (await self.link_many([(request, options or Options())]))[0]
 
     async def link_many(self, queries: Sequence[LinkQuery]) -> list[LinkedDocument]:

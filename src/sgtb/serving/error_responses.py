@@ -10,16 +10,10 @@ INTERNAL = "internal error; see the log of the service"
 
 
 class ServeError(SgtbError):
-    """A refused request.
-
-    status       HTTP status
-    code         identifier of the error, for programs
-    limit        the limit that was exceeded
-    retry_after  seconds until a retry may succeed
-    """
+    """A refused request; it names the exceeded limit, or the seconds until a retry may succeed."""
 
     status = 422
-    code = "bad_request"
+    code = "bad_request"  # for programs
 
     def __init__(
         self, message: str, limit: float | None = None, retry_after: int | None = None

@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from sgtb.core.errors import RequestError
 from sgtb.core.records import Record
@@ -15,33 +14,21 @@ from sgtb.linking.mentions.mention_detection import checked_spans
 
 @dataclass(frozen=True, slots=True)
 class FixedLink(Record):
-    """A mention linked by the caller.
-
-    start, end  code points of the text
-    entity      its id; None: NIL, and without influence on other mentions
-    """
+    """A mention linked by the caller; start and end count code points."""
 
     start: int
     end: int
-    entity: str | None = None
+    entity: str | None = None  # None: NIL, and without influence on other mentions
 
 
 @dataclass(frozen=True, slots=True)
 class Options(Record):
-    """Options of a link request.
+    """Options of a link request; fixed and added mentions replace overlapping ones."""
 
-    candidates  candidates returned per link
-    reasons     whether links are explained
-    nil         links with less confidence become NIL; 0 links all; None: decided by the model
-    beam_width  hypotheses kept by the search; None: as the model was trained with
-    fixed       mentions linked by the caller; they replace overlapping mentions
-    added       further mentions; they replace overlapping mentions
-    """
-
-    candidates: int = 5
+    candidates: int = 5  # returned per link
     reasons: bool = False
-    nil: float | None = None
-    beam_width: int | None = None
+    nil: float | None = None  # links with less confidence become NIL; None: decided by the model
+    beam_width: int | None = None  # of the search; None: as the model was trained with
     fixed: tuple[FixedLink, ...] = ()
     added: tuple[Span, ...] = ()
 
@@ -51,18 +38,16 @@ class Options(Record):
         return LinkOptions(self.candidates, self.reasons, self.nil, self.beam_width)
 
 
-class PreparedRequest(NamedTuple):
-    """A request for the linker, and the mentions fixed to NIL, which are added afterwards."""
+def prepare_request(
+    linker: Linker, request: Request, options: Options
+) -> tuple[Request, tuple[FixedLink, ...]]:
+    """Apply options to a request; raises a RequestError if they do not fit the text.
 
-    request: Request
-    nil: tuple[FixedLink, ...]
-
-
-def prepare_request(linker: Linker, request: Request, options: Options) -> PreparedRequest:
-    """Apply options to a request; raises a RequestError if they do not fit the text."""
+    Returns the mentions fixed to NIL, too, which are added afterwards.
+    """
     _check_ids(linker, (*(request.spans or ()), *options.added), options.fixed)
     if not options.fixed and not options.added:
-        return PreparedRequest(request, ())
+        return request, ()
     text = request.text
     fixed = checked_spans(text, [Span(one.start, one.end, one.entity) for one in options.fixed])
     added = _apart(checked_spans(text, options.added), fixed)
@@ -75,7 +60,7 @@ def prepare_request(linker: Linker, request: Request, options: Options) -> Prepa
     nil = tuple(one for one in options.fixed if one.entity is None)
     left_out = {one.start for one in nil}
     spans = [span for span in stated if span.start not in left_out] + _apart(others, stated)
-    return PreparedRequest(replace(request, spans=tuple(spans)), nil)
+    return replace(request, spans=tuple(spans)), nil
 
 
 def with_nil_links(document: LinkedDocument, nil: Sequence[FixedLink]) -> LinkedDocument:

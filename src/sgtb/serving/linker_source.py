@@ -18,18 +18,12 @@ _WARM_UP_ENTITIES = 4
 
 @dataclass(frozen=True)
 class LinkerSource:
-    """A model and a knowledge base on disk; the starter if both are None.
+    """A model and a knowledge base on disk; the starter if both are None."""
 
-    model       a model file, or a folder of `sgtb pack`; None: that of the starter
-    kb          a knowledge base; None: that of the packed folder
-    mentions    settings of mention detection
-    fuzzy       whether unknown names are matched to similar ones; None: as in training
-    """
-
-    model: Path | None = None
-    kb: Path | None = None
+    model: Path | None = None  # a model file, or a folder of `sgtb pack`; None: the starter's
+    kb: Path | None = None  # None: that of the packed folder
     mentions: MentionSettings = field(default_factory=MentionSettings)
-    fuzzy: bool | None = None
+    fuzzy: bool | None = None  # whether unknown names match similar ones; None: as in training
 
     def __post_init__(self) -> None:
         named = self.model is None or str(self.model) == STARTER

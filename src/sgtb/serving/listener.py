@@ -4,6 +4,7 @@ import logging
 import socket
 import ssl
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from ipaddress import ip_address
 
@@ -76,10 +77,9 @@ def check_tls(settings: ServeSettings) -> None:
 
 def warn_if_exposed(host: str, settings: ServeSettings) -> None:
     """Warn if everybody in the network may use the service."""
-    try:
-        loopback = host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
+    loopback = host == "localhost"
+    with suppress(ValueError):
+        loopback = loopback or ip_address(host).is_loopback
     if not loopback and settings.tokens is None:
         log.warning(
             "listening on %s without access tokens: whoever reaches this address may use the "
@@ -94,10 +94,7 @@ def url_of(host: str, port: int, secure: bool = False) -> str:
 
 
 def set_up_log(requests: bool) -> None:
-    """Log to standard error.
-
-    requests  whether every request is logged
-    """
+    """Log to standard error, on demand every request."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )

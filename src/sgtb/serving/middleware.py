@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,28 +17,23 @@ CONTENT_SECURITY = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = (
-    ("content-security-policy", CONTENT_SECURITY),
-    ("x-content-type-options", "nosniff"),
-    ("x-frame-options", "DENY"),
-    ("referrer-policy", "no-referrer"),
-    ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
-    ("cross-origin-opener-policy", "same-origin"),
+    (b"content-security-policy", CONTENT_SECURITY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"cross-origin-opener-policy", b"same-origin"),
 )
-_SAME_ORIGIN = ("cross-origin-resource-policy", "same-origin")
-_NO_STORE = ("cache-control", "no-store")
+_SAME_ORIGIN = (b"cross-origin-resource-policy", b"same-origin")
+_NO_STORE = (b"cache-control", b"no-store")
 
 
 class ResponseGuard:
-    """Counts requests, adds security headers, and hides internal errors.
-
-    cross_origin  whether pages of other origins may read responses
-    """
+    """Counts requests, adds security headers, and hides internal errors."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, cross_origin: bool = False) -> None:
         self.app, self.metrics = app, metrics
-        headers = _HEADERS if cross_origin else (*_HEADERS, _SAME_ORIGIN)
-        self._headers = _encoded(headers)
-        self._no_store = _encoded([_NO_STORE])
+        self._headers = [*_HEADERS, *([] if cross_origin else [_SAME_ORIGIN])]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -54,7 +48,7 @@ class ResponseGuard:
                 status = message["status"]
                 headers = list(message.get("headers", ()))
                 cached = any(name == b"cache-control" for name, _ in headers)
-                message["headers"] = [*headers, *self._headers, *([] if cached else self._no_store)]
+                message["headers"] = [*headers, *self._headers, *([] if cached else [_NO_STORE])]
             await send(message)
 
         try:
@@ -69,10 +63,7 @@ class ResponseGuard:
 
 
 class BodyReader:
-    """Reads the whole body before a request is handled, within limits of size and time.
-
-    Cancels a request whose time is over or whose client has disconnected.
-    """
+    """Reads bodies within limits; cancels requests that take too long or lost their client."""
 
     def __init__(self, app: ASGIApp, engine: Engine, settings: ServeSettings) -> None:
         self.app, self.engine, self.settings = app, engine, settings
@@ -172,7 +163,3 @@ async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
             raise _TooLongError
         if not message.get("more_body", False):
             return b"".join(parts)
-
-
-def _encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), value.encode()) for name, value in headers]

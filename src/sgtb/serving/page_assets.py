@@ -46,9 +46,8 @@ class PageFile:
 def page_files() -> dict[str, PageFile]:
     """Return the files of the page by name."""
     found = {}
-    for file in sorted(
-        files("sgtb.serving").joinpath("page").iterdir(), key=lambda file: file.name
-    ):
+    folder = files("sgtb.serving").joinpath("page")
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
         type_ = _TYPES.get(file.name.rpartition(".")[2])
         if type_ is not None:
             content = file.read_bytes()
@@ -90,16 +89,14 @@ def example_texts(kb: KnowledgeBase) -> list[dict[str, str]]:
 
 def _ambiguous_name(kb: KnowledgeBase, number: int) -> str:
     """Return the first spelling of an entity that others have too; "" without one."""
-    spellings = [spelling.text for spelling in kb.spellings_of(number)]
-    ambiguous = (text for text in spellings if len(kb.candidates(text, 2)) > 1)
-    return next(ambiguous, "")
+    texts = (spelling.text for spelling in kb.spellings_of(number))
+    return next((text for text in texts if len(kb.candidates(text, 2)) > 1), "")
 
 
 def _text(kb: KnowledgeBase, number: int, name: str) -> tuple[str, int]:
     """Return the text about an entity and the amount of its evidence."""
     description = kb.description_of(number).strip()[:_MAX_DESCRIPTION].rstrip(" .")
     linked = [kb.title_of(int(other)) for other in kb.links(number)[:_NEIGHBOURS]]
-    about = f"{name}, {description}." if description else f"{name}."
-    return " ".join([about, f"See {' and '.join(linked)}." if linked else ""]).strip(), bool(
-        description
-    ) + len(linked)
+    text = f"{name}, {description}." if description else f"{name}."
+    text += f" See {' and '.join(linked)}." if linked else ""
+    return text.strip(), bool(description) + len(linked)

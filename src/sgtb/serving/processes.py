@@ -42,10 +42,7 @@ _spawn = get_context("spawn")
 
 @dataclass(frozen=True)
 class Work:
-    """What each process serves.
-
-    log_requests  whether every request is logged
-    """
+    """What each process serves."""
 
     source: LinkerSource
     settings: ServeSettings
@@ -94,11 +91,7 @@ class _Worker:
 
 
 def run(work: Work, count: int, ready: Callable[[str], None]) -> None:
-    """Serve until a signal ends it.
-
-    count  number of processes; one is served by the calling process itself
-    ready  called with the address when connections are accepted
-    """
+    """Serve until a signal ends it; one process is the calling one. `ready` gets the address."""
     if count > 1 and not hasattr(signal, "SIGHUP"):  # nor signal masks: Windows
         raise SettingsError(
             "this system lacks the signals of several processes; serve with one process"
@@ -132,12 +125,9 @@ def _run_processes(
     before = {sign: signal.signal(sign, lambda sign, _: signals.append(sign)) for sign in handled}
     try:
         # The first one alone, so that an error is reported once.
-        for i in range(count):
-            workers.append(_Worker(work, listener))
-            if i == 0 and not workers[0].wait_until_ready(lambda: _is_over(signals)):
-                return
-        for worker in workers[1:]:
-            if not worker.wait_until_ready(lambda: _is_over(signals)):
+        for n in (1, count - 1):
+            workers.extend(_Worker(work, listener) for _ in range(n))
+            if not all(one.wait_until_ready(lambda: _is_over(signals)) for one in workers[-n:]):
                 return
         ready()
         _supervise(workers, signals, work, listener)
@@ -217,9 +207,8 @@ def _metrics_directory() -> Iterator[None]:
         try:
             yield
         finally:
-            if before is None:
-                del os.environ[_DIRECTORY_VARIABLE]
-            else:
+            del os.environ[_DIRECTORY_VARIABLE]
+            if before is not None:
                 os.environ[_DIRECTORY_VARIABLE] = before
 
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -41,6 +42,7 @@ _JSON_TEXT, _JSON_ASCII = (
     json.JSONEncoder(ensure_ascii=ascii, allow_nan=False, separators=(",", ":"))
     for ascii in (False, True)
 )
+_STATE = ("entities", "names", "build", "generation", "fingerprint")
 _LIMITS = (
     "max_body_bytes", "max_characters", "max_reasons_characters", "max_spans", "max_batch",
     "max_candidates", "request_seconds",
@@ -181,17 +183,14 @@ def _entity(linker: Linker, id_: str, n_aliases: int, n_links: int) -> dict[str,
         found = kb.entity(id_)
     except KeyError:
         raise NotFoundError(f"no entity {id_!r:.200} in the knowledge base") from None
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for alias in found.aliases:
-        counts[alias.name] = counts.get(alias.name, 0) + alias.count
+        counts[alias.name] += alias.count
     aliases = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     numbers = [kb.number(other) for other in found.links[:n_links]]
     titles = ["" if number is None else kb.title_of(number) for number in numbers]
     return {
-        "id": found.id,
-        "title": found.title,
-        "type": found.type,
-        "description": found.description,
+        **{name: getattr(found, name) for name in ("id", "title", "type", "description")},
         "popularity": found.popularity if found.popularity == found.popularity else None,
         "in_links": found.in_links,
         "out_links": found.out_links,
@@ -222,11 +221,7 @@ def _kb(linker: Linker, settings: ServeSettings) -> dict[str, Any]:
     forest = model.forest
     return {
         "version": sgtb.__version__,
-        "entities": state.entities,
-        "names": state.names,
-        "build": state.build,
-        "generation": state.generation,
-        "fingerprint": state.fingerprint,
+        **{name: getattr(state, name) for name in _STATE},
         "sources": list(state.sources),
         "model": {
             "plan": forest.plan.name,

@@ -34,6 +34,8 @@ Offset = Annotated[int, Field(strict=True, ge=0, le=2**53), BeforeValidator(_who
 Count = Annotated[int, Field(strict=True, ge=1), BeforeValidator(_whole)]
 Width = Annotated[int, Field(strict=True, ge=1, le=_WIDEST_BEAM), BeforeValidator(_whole)]
 Id = Annotated[str, Field(min_length=1, max_length=1_000)]
+Item = TypeVar("Item")
+Listed = Annotated[list[Item], Field(fail_fast=True)]
 
 
 class RequestBody(BaseModel):
@@ -49,8 +51,7 @@ class SpanBody(RequestBody):
     end: Annotated[Offset, Field(description="code point after its last")]
     fixed: Annotated[Id | None, Field(description="id of the entity, if known")] = None
     candidates: Annotated[
-        Annotated[list[Id], Field(fail_fast=True)] | None,
-        Field(description="ids of the candidates; null: looked up by name"),
+        Listed[Id] | None, Field(description="ids of the candidates; null: looked up by name")
     ] = None
 
     def span(self) -> Span:
@@ -80,14 +81,11 @@ class LinkBody(RequestBody):
         }
     )
     text: Annotated[str, Field(description="plain text; offsets count its code points")]
-    spans: Annotated[
-        Annotated[list[SpanBody], Field(fail_fast=True)] | None,
-        Field(description="mentions; null: detected"),
-    ] = None
+    spans: Annotated[Listed[SpanBody] | None, Field(description="mentions; null: detected")] = None
     fixed: Annotated[
-        Annotated[list[FixedBody], Field(fail_fast=True)] | None,
+        Listed[FixedBody] | None,
         Field(description="mentions linked by the caller; they replace overlapping mentions"),
-    ] = None  # fmt: skip
+    ] = None
     candidates: Annotated[Count, Field(description="candidates returned per mention")] = 5
     reasons: Annotated[bool, Field(strict=True, description="whether to explain links")] = False
     nil: Annotated[
@@ -118,7 +116,7 @@ class BatchBody(RequestBody):
             "examples": [{"documents": [{"id": "a", "text": JORDAN}, {"id": "b", "text": ""}]}]
         }
     )
-    documents: Annotated[list[LinkBody], Field(fail_fast=True)]
+    documents: Listed[LinkBody]
 
 
 Body = TypeVar("Body", bound=BaseModel)

@@ -32,12 +32,9 @@ log = logging.getLogger("sgtb.serving")
 def run_server(
     engine: Engine, settings: ServeSettings, listener: socket.socket, ready: Callable[[], None]
 ) -> None:
-    """Load the linker and serve until SIGTERM or Ctrl-C; requests under way are finished.
-
-    ready  called once connections are accepted
-    """
-    # SIGHUP during loading must not end the process.
-    _ignore_hangup()
+    """Load the linker, and serve until SIGTERM or Ctrl-C; finish requests under way."""
+    if hasattr(signal, "SIGHUP"):  # not on every system; during loading it must not end the process
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     engine.start()
     server = _Server(config_of(engine, settings), engine, ready)
     previous = signal.signal(signal.SIGTERM, _ignore)
@@ -125,11 +122,6 @@ class _ResourceLog:
         elif time.monotonic() - self._last >= _LOG_SECONDS:
             self._last = time.monotonic()
             log.error("cannot accept connections: %s; raise the limit (ulimit)", error.strerror)
-
-
-def _ignore_hangup() -> None:
-    if hasattr(signal, "SIGHUP"):  # not on every system
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def _ignore(*_: object) -> None:

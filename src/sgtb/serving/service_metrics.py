@@ -7,6 +7,7 @@ be set before prometheus_client is imported.
 
 import os
 import time
+from functools import partial
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -38,43 +39,31 @@ class Metrics:
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = registry = CollectorRegistry()
-        self._requests = Counter(
-            "sgtb_requests", "Requests answered.", ("route", "status"), registry=registry
+        counter = partial(Counter, namespace="sgtb", registry=registry)
+        histogram = partial(Histogram, namespace="sgtb", registry=registry)
+        gauge = partial(Gauge, namespace="sgtb", registry=registry, multiprocess_mode="livesum")
+        self._requests = counter("requests", "Requests answered.", ("route", "status"))
+        self._request_seconds = histogram(
+            "request_seconds", "Time from a request to its response.", buckets=_SECONDS
         )
-        self._request_seconds = Histogram(
-            "sgtb_request_seconds", "Time from a request to its response.",
-            buckets=_SECONDS, registry=registry,
-        )  # fmt: skip
-        self._batch_documents = Histogram(
-            "sgtb_batch_documents", "Documents linked in one batch.",
-            buckets=_SIZES, registry=registry,
-        )  # fmt: skip
-        self.documents = self._counter("documents", "Documents linked.")
-        self.links = self._counter("links", "Mentions answered, NIL included.")
-        self._linking_seconds = self._counter("linking_seconds", "Time spent linking.")
-        self.overloaded = self._counter("overloaded", "Requests refused because of a full queue.")
-        self.too_late = self._counter("too_late", "Requests not linked within their time limit.")
-        self.reloads = self._counter("reloads", "Reloads of model and knowledge base.")
-        self.failed_reloads = self._counter("reloads_failed", "Reloads that failed.")
-        self.waiting = self._gauge("waiting_documents", "Documents in the queue.")
-        self.ready = self._gauge("ready_processes", "Processes ready to link.")
-        self._cache_bytes = Gauge(
-            "sgtb_cache_bytes", "Estimated size of caches.", ("cache",), registry=registry,
-            multiprocess_mode="livesum",
-        )  # fmt: skip
-        self._cache_budget = Gauge(
-            "sgtb_cache_budget_bytes", "Budget of caches.", ("cache",), registry=registry,
-            multiprocess_mode="livesum",
-        )  # fmt: skip
+        self._batch_documents = histogram(
+            "batch_documents", "Documents linked in one batch.", buckets=_SIZES
+        )
+        self.documents = counter("documents", "Documents linked.")
+        self.links = counter("links", "Mentions answered, NIL included.")
+        self._linking_seconds = counter("linking_seconds", "Time spent linking.")
+        self.overloaded = counter("overloaded", "Requests refused because of a full queue.")
+        self.too_late = counter("too_late", "Requests not linked within their time limit.")
+        self.reloads = counter("reloads", "Reloads of model and knowledge base.")
+        self.failed_reloads = counter("reloads_failed", "Reloads that failed.")
+        self.waiting = gauge("waiting_documents", "Documents in the queue.")
+        self.ready = gauge("ready_processes", "Processes ready to link.")
+        self._cache_bytes = gauge("cache_bytes", "Estimated size of caches.", ("cache",))
+        self._cache_budget = gauge("cache_budget_bytes", "Budget of caches.", ("cache",))
         self._next_look = 0.0
-        self.entities = self._gauge("kb_entities", "Entities of the knowledge base.", "livemax")
-        self.generation = self._gauge("kb_generation", "Changes since it was built.", "livemax")
-
-    def _counter(self, name: str, text: str) -> Counter:
-        return Counter(f"sgtb_{name}", text, registry=self._registry)
-
-    def _gauge(self, name: str, text: str, mode: str = "livesum") -> Gauge:
-        return Gauge(f"sgtb_{name}", text, registry=self._registry, multiprocess_mode=mode)  # type: ignore[arg-type]
+        of_kb = partial(gauge, multiprocess_mode="livemax")
+        self.entities = of_kb("kb_entities", "Entities of the knowledge base.")
+        self.generation = of_kb("kb_generation", "Changes since it was built.")
 
     def request(self, path: str, status: int, seconds: float) -> None:
         """Count a request that was answered; status 0 where the connection was lost before."""

@@ -11,55 +11,30 @@ if TYPE_CHECKING:  # the command line must start fast
 
 @dataclass(frozen=True)
 class ServeSettings:
-    """Settings of the service; errors name the limit that was exceeded.
-
-    max_body_bytes          size of a request body
-    max_characters          length of a text in code points
-    max_reasons_characters  length of a text linked with reasons, whose response is much larger
-    max_spans               given or fixed mentions of a text
-    max_batch               documents of a request
-    max_candidates          candidates returned per mention
-    request_seconds         time from a request to its response
-    body_seconds            time for a request body to arrive
-    idle_seconds            time for a request head to arrive, and between requests
-    write_seconds           time without progress in sending a response
-    max_head_bytes          size of the request line and headers
-    max_connections         simultaneous connections
-    queue                   queued documents; further requests are refused
-    together                documents linked in one batch
-    together_characters     total text length of a batch; a longer text is linked alone
-    threads                 linking threads
-    entity_prefix           prefix of entity IRIs in the protocols that have IRIs; None: that of the
-                            knowledge base
-    allow_origins           web origins whose pages may call the service
-    rate_limit              requests per second of a client and process; None: any number
-    tokens                  access tokens; None: everybody may use the service
-    tls_certificate         file of the certificate chain; None: no TLS
-    tls_key                 file of its private key
-    """
+    """Settings of the service; errors name the limit that was exceeded."""
 
     max_body_bytes: int = 1_000_000
-    max_characters: int = 100_000
-    max_reasons_characters: int = 20_000
-    max_spans: int = 2_000
-    max_batch: int = 64
-    max_candidates: int = 100
-    request_seconds: float = 30.0
-    body_seconds: float = 10.0
-    idle_seconds: float = 15.0
-    write_seconds: float = 20.0
-    max_head_bytes: int = 32_768
+    max_characters: int = 100_000  # of a text, in code points
+    max_reasons_characters: int = 20_000  # of a text with reasons, whose response is much larger
+    max_spans: int = 2_000  # given or fixed mentions of a text
+    max_batch: int = 64  # documents of a request
+    max_candidates: int = 100  # returned per mention
+    request_seconds: float = 30.0  # from a request to its response
+    body_seconds: float = 10.0  # until a request body has arrived
+    idle_seconds: float = 15.0  # until a request head has arrived, and between requests
+    write_seconds: float = 20.0  # without progress in sending a response
+    max_head_bytes: int = 32_768  # of the request line and headers
     max_connections: int = 500
-    queue: int = 256
-    together: int = 32
-    together_characters: int = 50_000
-    threads: int = 1
-    entity_prefix: str | None = None
-    allow_origins: tuple[str, ...] = ()
-    rate_limit: float | None = None
-    tokens: "AccessTokens | None" = None
-    tls_certificate: str | None = None
-    tls_key: str | None = None
+    queue: int = 256  # documents; further requests are refused
+    together: int = 32  # documents linked in one batch
+    together_characters: int = 50_000  # of the texts of a batch; a longer text is linked alone
+    threads: int = 1  # that link
+    entity_prefix: str | None = None  # of IRIs in protocols; None: that of the knowledge base
+    allow_origins: tuple[str, ...] = ()  # web origins whose pages may call the service
+    rate_limit: float | None = None  # requests per second of a client and process; None: any number
+    tokens: "AccessTokens | None" = None  # None: everybody may use the service
+    tls_certificate: str | None = None  # file of the certificate chain; None: no TLS
+    tls_key: str | None = None  # file of its private key
 
     def __post_init__(self) -> None:
         for field in fields(self):

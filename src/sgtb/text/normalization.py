@@ -22,6 +22,11 @@ STOP_WORDS = frozenset(
     "they their that this which who said will has have had not but i".split()
 )
 """Words without topical content."""
+SMALL_WORDS = frozenset(
+    "a an and at by for from in of on or the to with de del der des di du e et la las le les los "
+    "und van von y".split()
+)
+"""Words that an acronym may skip."""
 
 
 def normal_words(text: str) -> tuple[str, ...]:
@@ -39,13 +44,10 @@ def normal_words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(plain.translate(_SILENT).lower()))
 
 
-def _normal_phrase(text: str) -> str:
-    """Return the words of a text, as `normal_words` has them, with single spaces."""
-    return " ".join(normal_words(text))
-
-
-normal_phrase: Callable[[str], str]
-normal_phrase = ByteCache("normal phrases", 2 << 20, _normal_phrase).__getitem__
+normal_phrase: Callable[[str], str] = ByteCache[str, str](
+    "normal phrases", 2 << 20, lambda text: " ".join(normal_words(text))
+).__getitem__
+"""Return the words of a text, as `normal_words` has them, with single spaces."""
 
 
 def has_digit(text: str) -> bool:
@@ -82,9 +84,7 @@ _any_names = ByteCache("normal names", 2 << 20, _any_name)
 def normal_lines(text: str) -> str:
     """Return the normal forms of the lines of a text, each with a line end."""
     forms: str | None = name_table().normal_lines(text, _any_name)
-    if forms is None:
-        return "".join(f"{_any_name(line)}\n" for line in text.split("\n"))
-    return forms
+    return forms or "".join(f"{_any_name(line)}\n" for line in text.split("\n"))
 
 
 def title_key(title: str) -> str:
@@ -95,6 +95,15 @@ def title_key(title: str) -> str:
     """
     words = title.casefold().replace(".", "").translate(_TITLE_SPACES).split()
     return " ".join(words) if len(words) > 1 else title
+
+
+def spells(letters: str, name: str) -> bool:
+    """Return whether the initials of a name spell some letters; small words may be skipped."""
+    reached = {0}  # numbers of letters spelt so far
+    for word in name.split():
+        spelt = {at + 1 for at in reached if letters[at : at + 1] == word[0]}
+        reached = spelt | reached if word in SMALL_WORDS else spelt
+    return len(letters) in reached
 
 
 _TITLE_SPACES = str.maketrans(dict.fromkeys("-‐‑–—,", " "))

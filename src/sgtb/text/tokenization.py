@@ -32,19 +32,12 @@ _LAST = _ENDS | _CLOSERS
 _FIRST_SIGN = itemgetter(slice(1))
 _OPENERS = frozenset("\"'“‘«([{")
 _ABBREVIATIONS = frozenset(
-    (
-        *("Dr", "Hon", "Jr", "Mr", "Mrs", "Ms", "Prof", "Rev", "Sr", "St"),
-        *("Capt", "Col", "Gen", "Gov", "Lt", "Maj", "Rep", "Sen", "Sgt"),
-        "vs",
-    )
+    "Dr Hon Jr Mr Mrs Ms Prof Rev Sr St Capt Col Gen Gov Lt Maj Rep Sen Sgt vs".split()
 )
 
 
 class Segmented(NamedTuple):
-    """The tokens and sentences of a text.
-
-    sentences  per sentence its first token and the one after its last
-    """
+    """Tokens of a text, and per sentence its first token and the one after its last."""
 
     tokens: Tokens
     sentences: tuple[tuple[int, int], ...]
@@ -92,8 +85,10 @@ def sentences(text: str, tokens: Tokens) -> tuple[tuple[int, int], ...]:
     if not tokens:
         return ()
     starts, ends = tokens.starts, tokens.ends
+    signs = map(_FIRST_SIGN, tokens.texts[:-1])
+    after_marks = compress(count(1), map(_LAST.__contains__, signs))
     borders = {
-        i for i in _after_marks(tokens)
+        i for i in after_marks
         if ends[i - 1] < starts[i] and _opens(tokens, i) and _closes(tokens, i - 1)
     } | set(_after_lines(text, tokens))  # fmt: skip
     begins = sorted(borders)
@@ -110,12 +105,6 @@ def _after_lines(text: str, tokens: Tokens) -> Iterator[int]:
         if i > 0 and tokens.ends[i - 1] <= at:
             yield i
         at = text.find("\n", max(at + 1, tokens.starts[i]))
-
-
-def _after_marks(tokens: Tokens) -> Iterator[int]:
-    """Yield the tokens after those that may end a sentence."""
-    signs = map(_FIRST_SIGN, tokens.texts[:-1])
-    return compress(count(1), map(_LAST.__contains__, signs))
 
 
 def _opens(tokens: Tokens, i: int) -> bool:

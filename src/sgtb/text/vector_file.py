@@ -25,10 +25,10 @@ from typing import BinaryIO, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.dtypes import Floats
+from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.errors import KnowledgeBaseError, SettingsError
 from sgtb.core.files import is_unpacked, open_unpacked
-from sgtb.text.decimal_rows import DecimalRows
+from sgtb.native import read_decimal_rows
 
 Format = Literal["word2vec text", "word2vec binary", "GloVe text", "wikipedia2vec text"]
 RowBlock = tuple[int, list[bytes], Floats]
@@ -41,15 +41,33 @@ MAX_DIMENSIONS = 4096
 _BLOCK = 1 << 20
 _MAX_LINE = 1 << 18
 _MAX_KEY = 10_000
+_MAX_ROWS = 4096
 _MAX_COMPRESSION = 1000  # no vectors are compressed to less than a thousandth
+
+
+class DecimalRows:
+    """Reader of lines of a key, which `separator` ends, and `dimensions` decimal numbers.
+
+    It stops before the first irregular line: a word that is not a number, a key with spaces, a
+    wrong number of values. The caller handles such a line.
+    """
+
+    def __init__(self, dimensions: int, separator: bytes) -> None:
+        self._separator = separator[0]
+        rows = min(_MAX_ROWS, (1 << 20) // dimensions + 1)
+        self._out: Floats = np.empty((rows, dimensions), np.float32)
+        self._keys: Longs = np.empty((rows, 2), np.int64)
+
+    def read(self, data: bytes, at: int, most: int) -> tuple[list[bytes], Floats, int]:
+        """Read at most so many whole lines; return keys, vectors, and where the next one begins."""
+        n, end = read_decimal_rows(data, self._separator, at, most, self._keys, self._out)
+        keys = [data[begin:stop] for begin, stop in self._keys[:n].tolist()]
+        return keys, self._out[:n].copy(), end
 
 
 @dataclass(frozen=True, slots=True)
 class VectorFile:
-    """A vector file, see `open_vectors`.
-
-    count  number of vectors; None: not in the file
-    """
+    """A vector file, see `open_vectors`; `count` is None if the file does not state it."""
 
     path: Path
     count: int | None
@@ -105,9 +123,8 @@ class VectorFile:
             if key in keys:
                 first = start + keys.index(key)
                 if first < row:
-                    raise self._error(
-                        row, f"{_shown(key)} is repeated, first in {self._position(first)}"
-                    )
+                    place = self._position(first)
+                    raise self._error(row, f"{_shown(key)} is repeated, first in {place}")
                 return
 
     def _position(self, row: int) -> str:
@@ -252,8 +269,7 @@ def open_vectors(path: str | PathLike[str]) -> VectorFile:
     if len(first) > 100 or min(int(header[1]), int(header[2])) < 1:
         raise KnowledgeBaseError(f"{path}, line 1: {_shown(first)} is not a count and dimensions")
     count, dimensions = int(header[1]), int(header[2])
-    if dimensions > MAX_DIMENSIONS:
-        raise KnowledgeBaseError(f"{path}, line 1: {_too_many_dimensions(dimensions)}")
+    _check_dimensions(path, dimensions)
     text = _is_text(body, dimensions)
     least = 2 * dimensions + 2 if text else 4 * dimensions + 2  # a key of one letter
     if count * least > size:
@@ -312,8 +328,7 @@ def _without_header(path: Path, first: bytes) -> VectorFile:
             f"{path}, line 1: {_shown(first)} is neither a count and dimensions nor a key and its "
             f"values; sgtb reads word2vec (text and binary), GloVe and wikipedia2vec text"
         )
-    if found > MAX_DIMENSIONS:
-        raise KnowledgeBaseError(f"{path}, line 1: {_too_many_dimensions(found)}")
+    _check_dimensions(path, found)
     return VectorFile(path, None, found, cast(Format, layout))
 
 
@@ -340,8 +355,10 @@ def _numbers(words: list[bytes]) -> list[float] | None:
         return None
 
 
-def _too_many_dimensions(dimensions: int) -> str:
-    return f"{dimensions} dimensions; sgtb reads up to {MAX_DIMENSIONS}"
+def _check_dimensions(path: Path, dimensions: int) -> None:
+    if dimensions > MAX_DIMENSIONS:
+        problem = f"{dimensions} dimensions; sgtb reads up to {MAX_DIMENSIONS}"
+        raise KnowledgeBaseError(f"{path}, line 1: {problem}")
 
 
 def _unfinished(data: bytes) -> str:

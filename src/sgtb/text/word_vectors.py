@@ -15,10 +15,7 @@ from sgtb.text.normalization import normal_name
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Vectors of words; `matrix` f4[W, D] has rows of length one, or zero.
-
-    name  the source of the vectors, for fingerprints and reports
-    """
+    """Vectors of words, f4[W, D] of length one or zero; `name` is their source, for reports."""
 
     name: str
     row: Mapping[str, int]

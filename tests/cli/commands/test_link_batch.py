@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sgtb.cli.views.job_view import progress_line
+from sgtb.cli.link_batch import progress_line
 from sgtb.jobs.link_job import JobCounts
 from tests.helpers.job_runs import write_lines
 

@@ -21,8 +21,8 @@ from sgtb.evaluation import (
     paired_bootstrap,
 )
 from sgtb.evaluation.linkers import EvaluationSettings, evaluate_linkers
+from sgtb.evaluation.linkers.linker_evaluation import best_link
 from sgtb.evaluation.linkers.resolved_gold import resolve_gold, titles_of
-from sgtb.evaluation.linkers.score_accumulator import best_link
 from sgtb.evaluation.linkers.systems import Baseline
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.update import remove

@@ -15,8 +15,7 @@ from experiments.aida_candidates import with_candidates
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL
 from sgtb.formats.codecs.aida_conll import read_aida
-from sgtb.formats.codecs.ppr_lines import PprMention
-from sgtb.formats.codecs.pprforned import read_pprforned
+from sgtb.formats.codecs.pprforned import PprMention, read_pprforned
 from tests.helpers.corpus_files import (
     aida_files,
     attempt,

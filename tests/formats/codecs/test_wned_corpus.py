@@ -11,20 +11,29 @@ from hypothesis import strategies as st
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL
 from sgtb.formats.codecs.wned_corpus import MAX_SHIFT, WNED_SETS, read_wned
+from sgtb.formats.error_handler import ErrorHandler, ErrorList
+from tests.conftest import part
 from tests.helpers.corpus_files import RAW, annotation, attempt, damaged, packed, wned_files, write
 
 XML = "wned/ace/ace.xml"
 
 
-def read_ace(tmp_path, *annotations: str):
-    (corpus,) = read_wned(write(tmp_path, wned_files(*annotations)), "ace")
+class NoErrors(ErrorHandler):
+    """Raises on repairs, too."""
+
+    repair = ErrorHandler.error
+
+
+def read_ace(tmp_path, *annotations: str, handler=None):
+    files = write(tmp_path, wned_files(*annotations))
+    (corpus, *_) = read_wned(files, handler or NoErrors())
     return corpus
 
 
 def check_offsets(corpus):
     for document in corpus.documents:
-        for part in (*document.tokens, *document.mentions):
-            assert document.text[part.start : part.end] == part.text
+        for span in (*document.tokens, *document.mentions):
+            assert document.text[span.start : span.end] == span.text
         for mention in document.mentions:
             assert mention.text == mention.text.strip() != ""
             first, last = document.tokens[mention.first], document.tokens[mention.stop - 1]
@@ -34,7 +43,7 @@ def check_offsets(corpus):
 
 def test_a_small_set(tmp_path):
     corpus = read_ace(tmp_path)
-    assert (corpus.name, corpus.mismatches) == ("ace", ())
+    assert corpus.name == "ace"
     (document,) = corpus.documents
     assert (document.id, document.text, document.split) == ("fair", RAW, "")
     assert [document.tokens[i].text for i, _ in document.sentences] == ["In", "The"]
@@ -52,7 +61,7 @@ def test_all_sets_from_folder_or_archive(tmp_path):
     assert tuple(corpus.name for corpus in corpora) == WNED_SETS
     folder = write(tmp_path, wned_files())
     assert read_wned(folder) == corpora
-    assert read_wned(folder / "wned", "msnbc") == corpora[2:3]
+    assert read_wned(folder / "wned") == corpora
 
 
 @pytest.mark.parametrize(
@@ -70,12 +79,14 @@ def test_all_sets_from_folder_or_archive(tmp_path):
     ],
 )  # fmt: skip
 def test_annotations_that_miss_their_text(tmp_path, given, text, start, found, action):
-    corpus = read_ace(tmp_path, given)
-    (mismatch,) = corpus.mismatches
-    assert f"{XML}, line 4: " in mismatch.message
-    assert f"is {found!r} at its offset; " in mismatch.message
-    assert action in mismatch.message
-    assert mismatch.dropped == action.startswith("dropped")
+    handler = ErrorList()
+    corpus = read_ace(tmp_path, given, handler=handler)
+    dropped = action.startswith("dropped")
+    assert (len(handler.errors), len(handler.repairs)) == (dropped, not dropped)
+    message = str((handler.errors + handler.repairs)[0])
+    assert f"{XML}, line 4: " in message
+    assert f"is {found!r} at its offset; " in message
+    assert action in message
     assert [(m.text, m.start) for m in corpus.documents[0].mentions] == (
         [] if text is None else [(text, start)]
     )
@@ -85,15 +96,14 @@ def test_annotations_that_miss_their_text(tmp_path, given, text, start, found, a
 def test_a_text_is_not_looked_for_far_away(tmp_path):
     files = wned_files(annotation("Orlan", "Orlan", 0))
     files["wned/ace/RawText/fair"] = b"." * (MAX_SHIFT + 1) + b"Orlan"
-    (corpus,) = read_wned(write(tmp_path, files), "ace")
-    assert corpus.mismatches[0].dropped
+    with pytest.raises(CorpusError, match="dropped: not within"):
+        read_wned(write(tmp_path, files), ErrorHandler())
 
 
 def test_spaces_around_a_mention_are_not_part_of_it(tmp_path):
     corpus = read_ace(tmp_path, annotation(" Anna Meck ", "Anna_Meck", 9))
     (mention,) = corpus.documents[0].mentions
     assert (mention.text, mention.start, mention.gold) == ("Anna Meck", 10, "Anna Meck")
-    assert corpus.mismatches == ()
 
 
 def test_a_mention_inside_a_token_has_that_token(tmp_path):
@@ -106,15 +116,14 @@ def test_a_document_that_is_there_twice_has_two_ids(tmp_path):
     files = wned_files()
     head, _, tail = files[XML].partition(b"</document>")
     files[XML] = head + b'</document><document docName="fair"></document>' + tail
-    (corpus,) = read_wned(write(tmp_path, files), "ace")
+    (corpus, *_) = read_wned(write(tmp_path, files))
     assert [document.id for document in corpus.documents] == ["fair", "fair#2"]
 
 
 def test_a_byte_order_mark_counts_but_is_no_token(tmp_path):
     files = wned_files(annotation("Orlan", "Orlan", 4))
     files["wned/ace/RawText/fair"] = b"\xef\xbb\xbf" + RAW.encode()
-    (corpus,) = read_wned(write(tmp_path, files), "ace")
-    assert corpus.mismatches == ()
+    (corpus, *_) = read_wned(write(tmp_path, files), NoErrors())
     assert corpus.documents[0].tokens[0].text == "In"
 
 
@@ -150,7 +159,7 @@ def test_damage_is_named_by_file_and_line(tmp_path, damage):
     assert files[XML].count(old) == 1
     folder = write(tmp_path, {**files, XML: files[XML].replace(old, new)})
     with pytest.raises(CorpusError) as caught:
-        read_wned(folder, "ace")
+        read_wned(folder)
     assert str(caught.value).startswith(f"{folder / XML}, line {line}: ")
     assert what in str(caught.value)
 
@@ -175,8 +184,6 @@ def test_what_is_missing_is_named(tmp_path):
     folder = write(tmp_path, files)
     with pytest.raises(CorpusError, match=r"clueweb/clueweb\.xml is missing"):
         read_wned(folder)
-    with pytest.raises(CorpusError, match="no set 'kore'; choose one of ace, aquaint"):
-        read_wned(folder, "kore")
     with pytest.raises(CorpusError, match=r"none\.tar\.xz: cannot be read: No such file"):
         read_wned(tmp_path / "none.tar.xz")
     whole = lzma.compress(packed(wned_files()))
@@ -216,13 +223,14 @@ def test_the_real_sets_have_the_known_counts(wned):
     }
 
 
-def test_the_real_sets_have_exact_offsets(wned):
+def test_the_real_sets_have_exact_offsets(data, wned):
     for corpus in wned.values():
         check_offsets(corpus)
         ids = [document.id for document in corpus.documents]
         assert len(set(ids)) == len(ids)
-    mismatches = [mismatch for corpus in wned.values() for mismatch in corpus.mismatches]
+    handler = ErrorList()
+    read_wned(part(data, "wned.tar.xz"), handler=handler)
     mentions = sum(len(d.mentions) for corpus in wned.values() for d in corpus.documents)
     assert mentions == 19747
-    assert len(mismatches) / mentions < 0.002
-    assert not any(mismatch.dropped for mismatch in mismatches)
+    assert 0 < len(handler.repairs) / mentions < 0.002
+    assert not handler.errors

@@ -24,9 +24,9 @@ from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Request, Span
 from sgtb.linking.nil_candidate import NIL_FEATURES, TrainingCounts, add_nil
 from sgtb.linking.pipeline import Pipeline
+from sgtb.linking.training.calibrator import ENOUGH, nil_kind, nil_share
 from sgtb.linking.training.gold import unknown_as_nil
 from sgtb.linking.training.linker_training import LinkerTraining, fit_linker, prepare, train_linker
-from sgtb.linking.training.nil_selection import ENOUGH, nil_kind, nil_share
 from tests.helpers.exact import exact
 from tests.helpers.trained_linkers import QUICK
 

@@ -5,8 +5,7 @@ from random import Random
 import pytest
 
 from sgtb.linking.candidates.weak_names import is_acronym, longer_names, written_out
-from sgtb.text.acronyms import spells
-from sgtb.text.normalization import normal_name
+from sgtb.text.normalization import normal_name, spells
 from tests.helpers.linking_builders import document
 
 

@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
+from experiments.renderings import joined
 from experiments.starter_data import read_starter
 from sgtb import Linker
 from sgtb.linking.features import segmentation
 from sgtb.linking.features.segmentation import segmented
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.links import Request, Span
-from sgtb.linking.training.renderings import joined
 
 BASKETBALL = (
     "Jordan passed, Pippen scored, and the Bulls beat Utah again in front of a loud crowd. The "

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.starter_data import marked_document
+from sgtb.core.ragged import Ragged
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.mentions import mention_tagger as tagging
 from sgtb.linking.mentions.mention_detection import NameFinder
@@ -18,6 +19,7 @@ from sgtb.linking.mentions.mention_tagger import (
     TokenHashes,
     gold_tags,
 )
+from sgtb.native import mix_clues
 from sgtb.text.tokenization import segment
 from tests.helpers.kb_worlds import build
 
@@ -55,7 +57,7 @@ def test_clues_against_the_twin(finder, text):
 
     def value(column, i, at):
         inside = 0 <= i + at < len(tokens) and line[i + at] == line[i]
-        return columns[column][i + at] if inside else 1
+        return columns[i + at][column] if inside else 1
 
     expected = [
         [
@@ -65,6 +67,30 @@ def test_clues_against_the_twin(finder, text):
         for i in range(len(tokens))
     ]
     assert finder.clues(rules).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"sentences": np.array([[0, 2]])}, "sentences"),  # not all tokens
+        ({"sentences": np.array([[0, 2], [1, 3]])}, "sentences"),
+        ({"parts": Ragged.of([[0, 0], [2, 0]], np.int64)}, "parts"),  # no such column
+        ({"parts": Ragged.of([[0, 0], [1]], np.int64)}, "parts"),
+        ({"parts": Ragged.of([[0, 0], [1, 1 << 41]], np.int64)}, "parts"),
+        ({"parts": Ragged.of([[0, 0]], np.int64)}, "parts"),
+        ({"out": np.zeros((2, 2), np.uint32)}, "out"),
+    ],
+)
+def test_clue_arguments_that_do_not_fit_are_refused(changed, complaint):
+    given = {
+        "columns": np.zeros((3, 2), np.uint32),
+        "sentences": np.array([[0, 1], [1, 3]]),
+        "parts": Ragged.of([[0, 0], [1, -1]], np.int64),
+        "out": np.zeros((3, 2), np.uint32),
+    }
+    mix_clues(*given.values())
+    with pytest.raises(ValueError, match=complaint):
+        mix_clues(*(given | changed).values())
 
 
 def test_link_probabilities_of_tokens(finder):

@@ -51,7 +51,7 @@ def check(text, lines, random):
         for name in sorted({*names}):
             if random.random() < 0.6:
                 known[name] = random.choice((0.05, 0.3, 0.9, float("nan")))
-        chosen = page.choose([known.get(name) for name in names])
+        chosen = page.choose(page.listed([known.get(name) for name in names]))
         places = tuple((tokens.starts[i], tokens.ends[last]) for i, last in chosen)
         assert places == slow.choose(tries, known)
     return len(expected)

@@ -10,7 +10,7 @@ from sgtb.kb import KnowledgeBase
 from sgtb.kb.update import remove
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
 from sgtb.linking.candidates.weak_names import TrainedNames
-from sgtb.linking.training.hidden_gold import hide_gold
+from sgtb.linking.training.gold import hide_gold
 
 
 def test_all_mentions_of_a_hidden_entity_are_nil(starter_kb, starter):

@@ -8,15 +8,27 @@ from experiments.starter_data import marked_document
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.linking.training.linker_training import prepare, train_linker
-from sgtb.linking.training.mention_selection import RULES, MentionCounts, choose_mentions
+from sgtb.linking.training.mention_selection import RULES, choose_mentions
+from sgtb.text.tokenization import segment
 from tests.helpers.trained_linkers import QUICK
 
 
-def test_f1_of_counts():
-    assert MentionCounts(gold=4, found=6, right=3).f1 == 0.6
-    assert MentionCounts(0, 0, 0).f1 == 0
+def test_f1_is_that_of_exact_spans(starter_kb, starter):
+    chosen = choose_mentions(starter_kb, starter["train"], starter["dev"], 12, 0)
+    finder = NameFinder(starter_kb)
+    gold = {(d.id, m.start, m.end) for d in starter["dev"] for m in d.mentions}
+    found = {
+        (d.id, m.start, m.end)
+        for d in starter["dev"]
+        for m in finder.find(d.text, *segment(d.text))
+    }
+    precision, recall = len(gold & found) / len(found), len(gold & found) / len(gold)
+    assert chosen.measured["rules F1"] == pytest.approx(
+        2 * precision * recall / (precision + recall), abs=1e-6
+    )
 
 
 def test_rules_stay_where_a_tagger_is_hardly_better(starter_kb, starter):

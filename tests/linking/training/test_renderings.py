@@ -4,9 +4,10 @@ from itertools import chain
 
 import pytest
 
+from experiments.renderings import RENDERINGS
 from sgtb.core.records import Document, Mention
 from sgtb.linking.training import renderings
-from sgtb.linking.training.renderings import RENDERINGS, renderings_of
+from sgtb.linking.training.renderings import renderings_of
 from sgtb.text.tokenization import segment
 
 TEXT = (

@@ -10,12 +10,12 @@ from sgtb.boosting import TrainingSettings
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.linking.training import tuning
 from sgtb.linking.training.linker_training import prepare
-from sgtb.linking.training.trial_file import TrialFile
 from sgtb.linking.training.tuning import (
     CHOICES,
     Budget,
     Outcome,
     Trial,
+    TrialFile,
     best_of,
     fingerprint,
     next_trial,

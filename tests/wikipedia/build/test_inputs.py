@@ -200,8 +200,8 @@ def test_missing_packages_name_the_extra(dump, tmp_path, monkeypatch, package):
     "stage",
     [
         "wikipedia.build.page_rows.extract",
-        "wikipedia.build.kb_tables.count_near",
-        "wikipedia.build.kb_tables.write_links",
+        "wikipedia.build.kb_tables.PairCounter.add",
+        "wikipedia.build.kb_tables.KbWriter.links",
         "wikipedia.build.kb_tables.name_pages",
         "kb.build.kb_writer.KbWriter.finish",
         "wikipedia.build.kb_tables.shutil.rmtree",

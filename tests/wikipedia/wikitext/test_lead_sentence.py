@@ -2,8 +2,7 @@
 
 import pytest
 
-from sgtb.wikipedia.wikitext.lead_sentence import MAX_DESCRIPTION, Lead, lead
-from sgtb.wikipedia.wikitext.markup import extract
+from sgtb.wikipedia.wikitext.markup import MAX_DESCRIPTION, Lead, extract, lead
 
 
 def lead_of(wikitext: str) -> Lead:

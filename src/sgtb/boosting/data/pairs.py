@@ -60,7 +60,26 @@ class PairTable:
     link_counts: Floats
 
     def __post_init__(self) -> None:
-        _check_table(self)
+        """Raise unless kernels can read the table without further checks."""
+        spaces, links, targets = self.space_offsets, self.link_offsets, self.link_targets
+        types = [array.dtype for array in vars(self).values()]
+        if types != [np.float32, np.int64, np.int64, np.int32, np.float32]:
+            raise ProblemsError("a pair table's arrays have the wrong types; use PairTable.build")
+        if self.vectors.ndim != 2 or spaces.ndim != 1 or links.ndim != 2:
+            raise ProblemsError("a pair table's arrays have the wrong number of dimensions")
+        if len(spaces) < 1 or spaces[0] != 0 or spaces[-1] != self.vectors.shape[1]:
+            raise ProblemsError("the vector spaces of a pair table do not add up to its columns")
+        if (np.diff(spaces) < 0).any():
+            raise ProblemsError("the space offsets of a pair table decrease")
+        if links.shape[1] != self.n_rows + 1 or len(targets) != len(self.link_counts):
+            raise ProblemsError("the links of a pair table do not fit its rows")
+        falls = (np.diff(links) < 0).any()
+        if falls or (links.size and (links.min() < 0 or links.max() > len(targets))):
+            raise ProblemsError("the link offsets of a pair table do not add up")
+        if len(targets) and (targets.min() < 0 or targets.max() >= self.n_rows):
+            raise ProblemsError(f"a link of a pair table leads outside its {self.n_rows} rows")
+        if not np.isfinite(self.vectors).all() or not np.isfinite(self.link_counts).all():
+            raise ProblemsError("a pair table holds a NaN or infinite value")
 
     @classmethod
     def build(
@@ -75,7 +94,7 @@ class PairTable:
         the feature a cosine. Each of `links` is (rows, other rows, counts); direction does
         not matter, and the counts of a pair named twice are added.
         """
-        columns, offsets = [], [0]
+        columns = [np.zeros((n_rows, 0), np.float32)]
         for s, given in enumerate(spaces):
             space = np.asarray(given, dtype=np.float32)
             if space.ndim != 2 or space.shape[0] != n_rows:
@@ -83,46 +102,22 @@ class PairTable:
                     f"vector space {s} has shape {space.shape}; it needs {n_rows} rows"
                 )
             columns.append(space)
-            offsets.append(offsets[-1] + space.shape[1])
-        vectors = np.concatenate(columns, axis=1) if columns else np.zeros((n_rows, 0), np.float32)
-
-        starts, targets, counts = [], [], []
-        base = 0
-        for r, (rows, others, weights) in enumerate(links):
-            start, target, count = _sorted_links(n_rows, r, rows, others, weights)
-            starts.append(start + base)
-            targets.append(target)
-            counts.append(count)
-            base += len(target)
-        return cls(
-            vectors=np.ascontiguousarray(vectors),
-            space_offsets=np.array(offsets, np.int64),
-            link_offsets=np.array(starts, np.int64).reshape(len(starts), n_rows + 1),
-            link_targets=np.concatenate([*targets, np.zeros(0, np.int32)]).astype(np.int32),
-            link_counts=np.concatenate([*counts, np.zeros(0, np.float32)]).astype(np.float32),
-        )
+        vectors = np.ascontiguousarray(np.concatenate(columns, axis=1))
+        starts = np.cumsum([space.shape[1] for space in columns], dtype=np.int64)
+        parts = [_sorted_links(n_rows, r, *given) for r, given in enumerate(links)]
+        return cls(vectors, starts, *_joined_links(n_rows, parts))
 
     def take(self, rows: Longs) -> "PairTable":
         """Return the table of some rows, in ascending order, and of the links among them."""
-        starts, targets, counts = [], [], []
-        base = 0
+        parts = []
         for offsets in self.link_offsets:
             at = _slices(offsets, rows)
             target = np.searchsorted(rows, self.link_targets[at])
             kept = np.append(rows, -1)[target] == self.link_targets[at]
             ends = np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])])
             start = np.concatenate([[0], np.cumsum(kept)])[ends]
-            starts.append(start + base)
-            targets.append(target[kept])
-            counts.append(self.link_counts[at[kept]])
-            base += int(start[-1])
-        return PairTable(
-            vectors=self.vectors[rows],
-            space_offsets=self.space_offsets,
-            link_offsets=np.array(starts, np.int64).reshape(len(starts), len(rows) + 1),
-            link_targets=np.concatenate([*targets, np.zeros(0, np.int64)]).astype(np.int32),
-            link_counts=np.concatenate([*counts, np.zeros(0, np.float32)]).astype(np.float32),
-        )
+            parts.append((start, target[kept], self.link_counts[at[kept]]))
+        return PairTable(self.vectors[rows], self.space_offsets, *_joined_links(len(rows), parts))
 
     @property
     def n_rows(self) -> int:
@@ -219,6 +214,10 @@ class TablePairs:
         """Return the pairs of some documents; the table is shared, not copied."""
         return TablePairs(self.row[_slices(entity_offsets, documents)], self.table)
 
+    def dense_size(self, entity_offsets: Longs) -> int:
+        """Return the number of values of the same pairs as blocks."""
+        return int((np.diff(entity_offsets) ** 2).sum()) * self.n_features
+
     def compacted(self) -> "TablePairs":
         """Return the same pairs with a table of the rows in use."""
         used, row = np.unique(self.row, return_inverse=True)
@@ -276,26 +275,16 @@ def _sorted_links(
     return found.indptr, found.indices, found.data
 
 
-def _check_table(table: PairTable) -> None:
-    """Raise unless kernels can read the table without further checks."""
-    spaces, links, targets = table.space_offsets, table.link_offsets, table.link_targets
-    types = [array.dtype for array in vars(table).values()]
-    if types != [np.float32, np.int64, np.int64, np.int32, np.float32]:
-        raise ProblemsError("a pair table's arrays have the wrong types; use PairTable.build")
-    if table.vectors.ndim != 2 or spaces.ndim != 1 or links.ndim != 2:
-        raise ProblemsError("a pair table's arrays have the wrong number of dimensions")
-    n = table.n_rows
-    widths = np.diff(spaces)
-    if len(spaces) < 1 or spaces[0] != 0 or spaces[-1] != table.vectors.shape[1]:
-        raise ProblemsError("the vector spaces of a pair table do not add up to its columns")
-    if (widths < 0).any():
-        raise ProblemsError("the space offsets of a pair table decrease")
-    if links.shape[1] != n + 1 or len(targets) != len(table.link_counts):
-        raise ProblemsError("the links of a pair table do not fit its rows")
-    flat = links.ravel()
-    if len(flat) and (flat.min() < 0 or flat.max() > len(targets) or (np.diff(links) < 0).any()):
-        raise ProblemsError("the link offsets of a pair table do not add up")
-    if len(targets) and (targets.min() < 0 or targets.max() >= n):
-        raise ProblemsError(f"a link of a pair table leads outside its {n} rows")
-    if not np.isfinite(table.vectors).all() or not np.isfinite(table.link_counts).all():
-        raise ProblemsError("a pair table holds a NaN or infinite value")
+def _joined_links(
+    n_rows: int, parts: Sequence[tuple[Longs, Ints, Floats]]
+) -> tuple[Longs, Ints, Floats]:
+    """Return offsets, targets and counts of several relations one behind the other."""
+    if not parts:
+        return np.zeros((0, n_rows + 1), np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
+    starts, targets, counts = zip(*parts, strict=True)
+    bases = np.cumsum([0, *map(len, targets[:-1])], dtype=np.int64)
+    return (
+        np.array(starts, np.int64) + bases[:, None],
+        np.concatenate(targets).astype(np.int32),
+        np.concatenate(counts).astype(np.float32),
+    )

@@ -63,7 +63,10 @@ class Problems:
         _check_shapes(self)
         _check_offsets(self)
         _check_mentions(self)
-        _check_local(self)
+        if not np.isfinite(self.local).all():
+            c, f = (int(i) for i in np.argwhere(~np.isfinite(self.local))[0])
+            value = f"has {self.local[c, f]} in local feature {f}"
+            _at_candidate(self, c, f"{value}; replace missing values by a number")
         self.pairs.check(self.entity_offsets)
 
     @classmethod
@@ -83,7 +86,40 @@ class Problems:
         pairs   a function of two ids that returns the pair features (called once for every
                 pair of a document), or a PairTable whose row numbers are the ids
         """
-        return _pack(local, gold, entity, pairs)
+        for name, given in (("gold", gold), ("entity", entity)):
+            if given is not None and len(given) != len(local):
+                raise ProblemsError(f"{name} has {len(given)} documents, local has {len(local)}")
+        width: int | None = None
+        rows: list[Sequence[float]] = []
+        mention_sizes, candidate_sizes, golds = [], [], []
+        numbers: list[int] = []
+        ids_of: list[list[Hashable]] = []
+        for d, document in enumerate(local):
+            mention_sizes.append(len(document))
+            golds += _golds_of(d, document, gold)
+            ids = _ids_of(d, document, entity)
+            ids_of.append(_ordered(d, ids))
+            number = {value: n for n, value in enumerate(ids_of[-1])}
+            for m, mention in enumerate(document):
+                candidate_sizes.append(len(mention))
+                numbers += [number[i] for i in ids[m]]
+                for c, row in enumerate(mention):
+                    width = len(row) if width is None else width
+                    if len(row) != width:
+                        raise ProblemsError(
+                            f"document {d}, mention {m}: candidate {c} has {len(row)} local "
+                            f"features, the first candidate of all has {width}"
+                        )
+                    rows.append(row)
+        return cls(
+            mention_offsets=_offsets(mention_sizes, np.int32),
+            candidate_offsets=_offsets(candidate_sizes, np.int32),
+            gold=np.array(golds, np.int32),
+            entity=np.array(numbers, np.int32),
+            entity_offsets=_offsets([len(ids) for ids in ids_of], np.int64),
+            local=_as_floats(rows).reshape(len(rows), width or 0),
+            pairs=_pair_source(ids_of, pairs),
+        )
 
     @property
     def n_documents(self) -> int:
@@ -156,18 +192,13 @@ class Problems:
             )
 
         def joined(name: str, dtype: type) -> Any:
-            sizes = [np.diff(getattr(p, name)) for p in parts]
-            return _offsets(np.concatenate(sizes), dtype)
+            arrays = [getattr(p, name) for p in parts]
+            if name.endswith("offsets"):
+                return _offsets(np.concatenate([np.diff(offsets) for offsets in arrays]), dtype)
+            return np.concatenate(arrays)
 
-        return Problems(
-            mention_offsets=joined("mention_offsets", np.int32),
-            candidate_offsets=joined("candidate_offsets", np.int32),
-            gold=np.concatenate([p.gold for p in parts]),
-            entity=np.concatenate([p.entity for p in parts]),
-            entity_offsets=joined("entity_offsets", np.int64),
-            local=np.concatenate([p.local for p in parts]),
-            pairs=concatenate_pairs([p.pairs for p in parts]),
-        )
+        own = {name: joined(name, dtype) for name, (dtype, _) in _TENSORS.items()}
+        return Problems(**own, pairs=concatenate_pairs([p.pairs for p in parts]))
 
     def tensors(self) -> dict[str, Any]:
         """Return all arrays by name, those of the pair features included."""
@@ -215,6 +246,14 @@ class Problems:
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFileError(f"{path}: {error}") from None
 
+    def check_choices(self, name: str, choices: Ints, note: str = "") -> None:
+        """Raise unless there are such candidates; -1 is none."""
+        bad = np.flatnonzero((choices < -1) | (choices >= self.sizes))
+        if len(bad):
+            m = int(bad[0])
+            text = f"{name} is {choices[m]}, but the mention has {self.sizes[m]} candidates"
+            raise ProblemsError(f"{self.where(m)}: {text}{note}")
+
     def where(self, mention: int) -> str:
         """Name a mention for a message: its document and its place in it."""
         d = int(np.searchsorted(self.mention_offsets, mention, side="right")) - 1
@@ -237,49 +276,6 @@ def _offsets(sizes: npt.ArrayLike, dtype: type) -> Any:
     if total[-1] > np.iinfo(dtype).max:
         raise ProblemsError(f"{total[-1]} items are more than one Problems can number; split it")
     return total.astype(dtype)
-
-
-def _pack(
-    local: Sequence[Sequence[Sequence[Sequence[float]]]],
-    gold: Sequence[Sequence[int | None]] | None,
-    entity: Sequence[Sequence[Sequence[Hashable]]] | None,
-    pairs: PairFunction | PairTable | None,
-) -> Problems:
-    for name, given in (("gold", gold), ("entity", entity)):
-        if given is not None and len(given) != len(local):
-            raise ProblemsError(f"{name} has {len(given)} documents, local has {len(local)}")
-    width: int | None = None
-    rows: list[Sequence[float]] = []
-    mention_sizes, candidate_sizes, golds = [], [], []
-    numbers: list[int] = []
-    ids_of: list[list[Hashable]] = []
-    for d, document in enumerate(local):
-        mention_sizes.append(len(document))
-        golds += _golds_of(d, document, gold)
-        ids = _ids_of(d, document, entity)
-        ordered = _ordered(d, ids)
-        number = {value: n for n, value in enumerate(ordered)}
-        ids_of.append(ordered)
-        for m, mention in enumerate(document):
-            candidate_sizes.append(len(mention))
-            numbers += [number[i] for i in ids[m]]
-            for c, row in enumerate(mention):
-                width = len(row) if width is None else width
-                if len(row) != width:
-                    raise ProblemsError(
-                        f"document {d}, mention {m}: candidate {c} has {len(row)} local features, "
-                        f"the first candidate of all has {width}"
-                    )
-                rows.append(row)
-    return Problems(
-        mention_offsets=_offsets(mention_sizes, np.int32),
-        candidate_offsets=_offsets(candidate_sizes, np.int32),
-        gold=np.array(golds, np.int32),
-        entity=np.array(numbers, np.int32),
-        entity_offsets=_offsets([len(ids) for ids in ids_of], np.int64),
-        local=_as_floats(rows).reshape(len(rows), width or 0),
-        pairs=_pair_source(ids_of, pairs),
-    )
 
 
 def _golds_of(
@@ -351,21 +347,18 @@ def _check_shapes(p: Problems) -> None:
 
 
 def _check_offsets(p: Problems) -> None:
-    for name, total, of in (
-        ("mention_offsets", p.n_mentions, "mentions"),
-        ("candidate_offsets", p.n_candidates, "candidates"),
-    ):
+    for of, total in (("mention", p.n_mentions), ("candidate", p.n_candidates)):
+        name = f"{of}_offsets"
         offsets = getattr(p, name)
         if len(offsets) == 0 or offsets[0] != 0:
             raise ProblemsError(f"{name} must begin with 0")
         falling = np.flatnonzero(np.diff(offsets) < 0)
-        if len(falling):
-            at = f"document {falling[0]}" if of == "mentions" else p.where(int(falling[0]))
-            raise ProblemsError(f"{at}: {name} decreases from {offsets[falling[0]]}")
-        if offsets[-1] != total:
-            last = p.n_documents - 1 if of == "mentions" else max(p.n_mentions - 1, 0)
-            at = f"document {last}" if of == "mentions" else p.where(last)
-            raise ProblemsError(f"{at}: {name} ends at {offsets[-1]}, but there are {total} {of}")
+        if len(falling) or offsets[-1] != total:
+            at = int(falling[0]) if len(falling) else len(offsets) - 2
+            where = f"document {at}" if of == "mention" else p.where(max(at, 0))
+            what = f"ends at {offsets[-1]}, but there are {total} {of}s"
+            what = f"decreases from {offsets[at]}" if len(falling) else what
+            raise ProblemsError(f"{where}: {name} {what}")
     if len(p.gold) != p.n_mentions:
         raise ProblemsError(f"gold has {len(p.gold)} values for {p.n_mentions} mentions")
     if len(p.local) != p.n_candidates:
@@ -378,16 +371,9 @@ def _check_offsets(p: Problems) -> None:
 
 
 def _check_mentions(p: Problems) -> None:
-    sizes = np.diff(p.candidate_offsets)
-    bad = np.flatnonzero((p.gold < -1) | (p.gold >= sizes))
-    if len(bad):
-        m = int(bad[0])
-        raise ProblemsError(
-            f"{p.where(m)}: gold is {p.gold[m]}, but the mention has {sizes[m]} candidates "
-            "(counted from 0; -1 means that the right one is absent)"
-        )
+    p.check_choices("gold", p.gold, " (counted from 0; -1 means that the right one is absent)")
     document = np.repeat(np.arange(p.n_documents), np.diff(p.mention_offsets))
-    mention = np.repeat(np.arange(p.n_mentions), sizes)
+    mention = np.repeat(np.arange(p.n_mentions), p.sizes)
     limit = np.diff(p.entity_offsets)[document][mention]
     bad = np.flatnonzero((p.entity < 0) | (p.entity >= limit))
     if len(bad):
@@ -400,42 +386,26 @@ def _check_mentions(p: Problems) -> None:
         _at_candidate(p, c, f"repeats entity {p.entity[c]} of the same mention; list it once")
 
 
-def _check_local(p: Problems) -> None:
-    if not np.isfinite(p.local).all():
-        c, f = (int(i) for i in np.argwhere(~np.isfinite(p.local))[0])
-        _at_candidate(
-            p, c, f"has {p.local[c, f]} in local feature {f}; replace missing values by a number"
-        )
-
-
 def _at_candidate(p: Problems, candidate: int, complaint: str) -> NoReturn:
     m = int(np.searchsorted(p.candidate_offsets, candidate, side="right")) - 1
     raise ProblemsError(f"{p.where(m)}: candidate {candidate - p.candidate_offsets[m]} {complaint}")
 
 
-# Dense pairs: the pair features of a table, for all entities of a document at once.
-
-
-MAX_SIZE = 1 << 22
-"""Largest number of values, 16 MB."""
+MAX_SIZE = 1 << 22  # largest number of values, 16 MB
 
 
 def with_dense_pairs(problems: Problems) -> Problems:
     """Return problems with precomputed pair features; unchanged if these are too many."""
     pairs, offsets = problems.pairs, problems.entity_offsets
-    if not isinstance(pairs, TablePairs) or _size(pairs, offsets) > MAX_SIZE:
+    if not isinstance(pairs, TablePairs) or pairs.dense_size(offsets) > MAX_SIZE:
         return problems
     dense = copy(problems)  # not `replace`, which would repeat all checks
     object.__setattr__(dense, "pairs", dense_pairs(pairs, offsets))
     return dense
 
 
-def _size(pairs: TablePairs, entity_offsets: Longs) -> int:
-    return int((np.diff(entity_offsets) ** 2).sum()) * pairs.n_features
-
-
 def dense_pairs(pairs: TablePairs, entity_offsets: Longs) -> BlockPairs:
     """Return the same features, to the same bits, as blocks."""
-    block = np.empty(_size(pairs, entity_offsets), np.float32)
+    block = np.empty(pairs.dense_size(entity_offsets), np.float32)
     fill_blocks(pairs.arrays(entity_offsets), block)
     return BlockPairs(block, pairs.n_features)

@@ -15,8 +15,7 @@ from sgtb.core.dtypes import Floats, Ints, Longs
 _BYTE = 256
 _MAGNITUDE = np.int32(2**31 - 1)
 
-Request = tuple[Any, ...]
-"""A method of SortedColumn and its arguments."""
+Request = tuple[Any, ...]  # a method of SortedColumn and its arguments
 Ask = Callable[[dict[int, Request]], Sequence[dict[int, Any]]]
 """Send requests about features to all processes; return their results, one dictionary each."""
 

@@ -20,8 +20,6 @@ from sgtb.core.dtypes import Doubles, Ints
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.native import score_counterfactuals
 
-# Rescoring: the decisions of a decoding repeated, as input of the explanation kernels.
-
 
 class Rescoring(NamedTuple):
     """The kernels' view: the search's arrays, and the best sequences of the documents.

@@ -18,9 +18,6 @@ from sgtb.core.settings import check_integer
 from sgtb.core.thread_pool import ThreadPool
 from sgtb.native import bin_blocks, decode_documents
 
-# SearchPlan: the partial sequences a search visits, and those that become training points.
-
-
 PlanName = Literal["local", "bs", "laso", "bsg", "bibsg"]
 PLANS: tuple[PlanName, ...] = get_args(PlanName)
 
@@ -95,20 +92,17 @@ class SearchPlan:
         return self.rules.bidirectional
 
 
-# VisitOrder: the order in which a search visits the mentions of each document.
-
-
 class VisitOrder(NamedTuple):
     """The steps of all documents; row 0 of each table is forward, row 1 backward.
 
     step_offsets  i4[D+1]
     mention       i4[2, S]    the mention visited in each step
-    block_offsets i8[2, S+1]  candidate blocks of all steps before
+    step_blocks   i8[2, S+1]  candidate blocks of all steps before
     """
 
     step_offsets: Ints
     mention: Ints
-    block_offsets: Longs
+    step_blocks: Longs
 
 
 def visit_order(problems: Problems, visited: Bools, clamp: Ints) -> VisitOrder:
@@ -126,7 +120,7 @@ def visit_order(problems: Problems, visited: Bools, clamp: Ints) -> VisitOrder:
         both[0] = mention[np.lexsort((mention, free, own))]
         both[1] = mention[np.lexsort((np.where(free, -mention, mention), free, own))]
     blocks = np.zeros((2, len(mention) + 1), np.int64)
-    np.cumsum(block_counts(problems.sizes)[both], axis=1, out=blocks[:, 1:])
+    np.cumsum(np.diff(block_offsets(problems))[both], axis=1, out=blocks[:, 1:])
     return VisitOrder(steps, both, blocks)
 
 
@@ -135,20 +129,12 @@ def no_clamp(problems: Problems) -> Ints:
     return np.full(problems.n_mentions, -1, np.int32)
 
 
-# Candidate blocks: the candidates of a mention side by side, in blocks of sixteen.
-
-
 BLOCK_SIZE = 16
-
-
-def block_counts(sizes: Ints | Longs) -> Longs:
-    """Return the number of blocks of mentions with these numbers of candidates."""
-    return (np.asarray(sizes, np.int64) + BLOCK_SIZE - 1) // BLOCK_SIZE
 
 
 def block_offsets(problems: Problems) -> Longs:
     """Return where the blocks of each mention begin: i8[M+1]."""
-    counts = block_counts(problems.sizes)
+    counts = -(-problems.sizes.astype(np.int64) // BLOCK_SIZE)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
@@ -174,11 +160,10 @@ def bin_local(problems: Problems, binner: Binner, pool: ThreadPool) -> Bytes:
 class SearchArrays(NamedTuple):
     """The kernels' view of a search.
 
-    mention_blocks  i8[M+1]   where the candidate blocks of each mention begin
-    step_offsets  i4[D+1]     the steps of each document; a step visits one mention
-    mention       i4[2, S]    the mention of each step, forward and backward
-    step_blocks   i8[2, S+1]  candidate blocks of all steps before
-    clamp         i4[M]       the choice fixed by the caller, or -1
+    mention_blocks  i8[M+1]  where the candidate blocks of each mention begin
+    clamp           i4[M]    the choice fixed by the caller, or -1
+
+    The fields of `VisitOrder` are those of the directions that the plan searches.
     """
 
     mention_offsets: Ints
@@ -242,19 +227,16 @@ class SearchInput:
         problems, model = self.problems, self.model
         n_directions = 2 if model.plan.bidirectional else 1
         source = problems.pairs if model.plan.uses_history else no_pairs()
+        shared = ("mention_offsets", "candidate_offsets", "gold", "entity", "n_local")
         return SearchArrays(
-            mention_offsets=problems.mention_offsets,
-            candidate_offsets=problems.candidate_offsets,
-            gold=problems.gold,
-            entity=problems.entity,
+            **{name: getattr(problems, name) for name in shared},
             mention_blocks=block_offsets(problems),
-            n_local=problems.n_local,
             local=self.local,
             pairs=source.arrays(problems.entity_offsets),
             global_thresholds=model.global_thresholds,
             step_offsets=order.step_offsets,
             mention=order.mention[:n_directions],
-            step_blocks=order.block_offsets[:n_directions],
+            step_blocks=order.step_blocks[:n_directions],
             clamp=self.clamp,
             forest=model.forest,
             beam_width=beam_width,
@@ -266,9 +248,6 @@ class SearchInput:
         candidates = np.diff(self.problems.candidate_offsets[self.problems.mention_offsets])
         if len(steps):
             self.pool.run(task, [(share,) for share in self.pool.shares(candidates * (steps + 16))])
-
-
-# Decoding: the best sequences of choices with their probabilities, for all plans.
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,18 +285,15 @@ class Decoding:
     def document(self, d: int) -> "Decoding":
         """Return the decoding of one document."""
         a, b = self.mention_offsets[d], self.mention_offsets[d + 1]
-        offsets = self.candidate_offsets[a : b + 1]
+        offsets, own = self.candidate_offsets[a : b + 1], slice(d, d + 1)
         return Decoding(
-            mention_offsets=np.array([0, b - a], np.int32),
-            probability=self.probability[a:b],
-            n_sequences=self.n_sequences[d : d + 1],
+            mention_offsets=np.array([0, b - a], np.int32), probability=self.probability[a:b],
+            n_sequences=self.n_sequences[own],
             sequences=self.sequences[: max(1, self.n_sequences[d]), a:b],
-            scores=self.scores[d : d + 1],
-            sequence_probability=self.sequence_probability[d : d + 1],
-            direction=self.direction[d : d + 1],
-            candidate_offsets=offsets - offsets[0],
+            scores=self.scores[own], sequence_probability=self.sequence_probability[own],
+            direction=self.direction[own], candidate_offsets=offsets - offsets[0],
             factor=self.factor[offsets[0] : offsets[-1]],
-        )
+        )  # fmt: skip
 
 
 def decode(given: SearchInput, n_best: int = 1) -> Decoding:
@@ -358,11 +334,5 @@ def checked_clamp(problems: Problems, clamp: npt.ArrayLike | None) -> Ints:
         raise ProblemsError(
             f"clamp needs one whole number per mention ({problems.n_mentions}), -1 where free"
         )
-    sizes = problems.sizes
-    bad = np.flatnonzero((fixed < -1) | (fixed >= sizes))
-    if len(bad):
-        m = int(bad[0])
-        raise ProblemsError(
-            f"{problems.where(m)}: clamp is {fixed[m]}, but the mention has {sizes[m]} candidates"
-        )
+    problems.check_choices("clamp", fixed)
     return fixed.astype(np.int32)

@@ -21,8 +21,7 @@ from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.thread_pool import ThreadPool
 from sgtb.native import collect_points, list_points, make_collector, pool_gold_paths
 
-_SAMPLE = 200_000
-"""Largest number of rows from which the bins of the global features are chosen."""
+_SAMPLE = 200_000  # largest number of rows from which the bins of the global features are chosen
 
 
 class Epoch(NamedTuple):
@@ -58,10 +57,13 @@ def choose_bins(problems: Problems, plan: SearchPlan, max_bins: int) -> Binner:
 
 def gold_path_lengths(problems: Problems, plan: SearchPlan) -> Longs:
     """Return the number of rows that `gold_path_rows` makes of each document: i8[D]."""
-    order = training_order(problems)
-    sizes = np.diff(problems.candidate_offsets)[order.mention[0]]
-    rows = np.diff(np.concatenate([[0], np.cumsum(sizes)])[order.step_offsets])
-    return rows.astype(np.int64) * (2 if plan.bidirectional else 1)
+    return _candidates_of(training_order(problems), problems) * (2 if plan.bidirectional else 1)
+
+
+def _candidates_of(order: VisitOrder, problems: Problems) -> Longs:
+    """Return the number of candidates of the mentions visited in each document: i8[D]."""
+    ends = np.concatenate([[0], np.cumsum(problems.sizes[order.mention[0]], dtype=np.int64)])
+    return np.diff(ends[order.step_offsets])
 
 
 def sampled_documents(rows: Longs) -> Ints:
@@ -134,6 +136,5 @@ def _point_offsets(plan: SearchPlan, order: VisitOrder, problems: Problems) -> L
         passes = 2 * plan.rounds if plan.bidirectional else 1
         room = steps * (plan.beam_width + 1) * passes
     else:
-        sizes = np.diff(problems.candidate_offsets)[order.mention[0]]
-        room = np.diff(np.concatenate([[0], np.cumsum(sizes)])[order.step_offsets])
+        room = _candidates_of(order, problems)
     return np.concatenate([[0], np.cumsum(room)]).astype(np.int64)

@@ -8,7 +8,9 @@ Kernels compare bins; a trained forest holds real thresholds. `compiled` convert
 other: the thresholds in use become the borders of the bins.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -103,18 +105,22 @@ class Forest:
         """Return the trees on bins, and their binner."""
         feature, threshold = self.distinct_splits()
         borders = np.searchsorted(feature, np.arange(1, n_features))
-        cuts = np.split(threshold, borders)[:n_features]  # none where there are no features
-        bins = np.zeros(len(self.feature), np.uint8)
-        for f, cut in enumerate(cuts):
-            own = self.feature == f
-            bins[own] = np.searchsorted(cut, self.threshold[own])
-        arrays = _empty_arrays(self.n_trees, len(bins), self.depth(), n_local)
+        binner = Binner.of(np.split(threshold, borders)[:n_features])  # none without features
+        arrays = _empty_arrays(self.n_trees, len(self.feature), self.depth(), n_local)
         arrays.roots[:] = self.roots
-        for t in range(self.n_trees):
-            a, b = int(self.roots[t]), int(self.roots[t + 1])
+        for t, tree in enumerate(self.trees(binner)):
+            _write_tree(arrays, t, tree)
+        return arrays, binner
+
+    def trees(self, binner: Binner) -> Iterator[Tree]:
+        """Yield the trees on the bins of a binner that has their thresholds."""
+        bins = np.zeros(len(self.feature), np.uint8)
+        for f in range(binner.n_features):
+            own = self.feature == f
+            bins[own] = np.searchsorted(binner.thresholds[f], self.threshold[own])
+        for a, b in pairwise(self.roots.tolist()):
             left = np.where(self.left[a:b] > 0, self.left[a:b] - a, 0)
-            _write_tree(arrays, t, Tree(self.feature[a:b], bins[a:b], left, self.value[a:b]))
-        return arrays, Binner.of(cuts)
+            yield Tree(self.feature[a:b], bins[a:b], left, self.value[a:b])
 
     def depth(self) -> int:
         """Return the number of splits on the longest path to a leaf."""
@@ -209,48 +215,33 @@ class ForestBuilder:
         start = int(self.arrays.roots[self.n_trees])
         stop = start + len(tree.feature)
         inner = tree.feature >= 0
-        left = np.where(inner, tree.left + start, 0).astype(np.int32)
+        cuts = self._binner.thresholds[tree.feature[inner], tree.bin[inner].astype(np.int64)]
         self.feature[start:stop] = tree.feature
-        self.threshold[start:stop][inner] = self._binner.thresholds[
-            tree.feature[inner], tree.bin[inner].astype(np.int64)
-        ]
-        self.left[start:stop] = left
+        self.threshold[start:stop][inner] = cuts
+        self.left[start:stop] = np.where(inner, tree.left + start, 0)
         _write_tree(self.arrays, self.n_trees, tree)
         self.n_trees += 1
         self.arrays.roots[self.n_trees] = stop
 
     def extend(self, forest: Forest) -> None:
         """Add the trees of an earlier run on the same bins."""
-        for t in range(forest.n_trees):
-            a, b = int(forest.roots[t]), int(forest.roots[t + 1])
-            feature, threshold = forest.feature[a:b], forest.threshold[a:b]
-            bins = np.zeros(b - a, np.uint8)
-            for i in np.flatnonzero(feature >= 0):
-                bins[i] = np.searchsorted(self._binner.thresholds[feature[i]], threshold[i])
-            left = np.where(feature >= 0, forest.left[a:b] - a, 0).astype(np.int32)
-            self.append(Tree(feature, bins, left, forest.value[a:b]))
+        for tree in forest.trees(self._binner):
+            self.append(tree)
 
     def finished(self) -> Forest:
         """Return a copy of the trees so far."""
         n = int(self.arrays.roots[self.n_trees])
         return Forest(
-            roots=self.arrays.roots[: self.n_trees + 1].copy(),
-            feature=self.feature[:n].copy(),
-            threshold=self.threshold[:n].copy(),
-            left=self.left[:n].copy(),
+            roots=self.arrays.roots[: self.n_trees + 1].copy(), feature=self.feature[:n].copy(),
+            threshold=self.threshold[:n].copy(), left=self.left[:n].copy(),
             value=self.arrays.value[:n].copy(),
-        )
+        )  # fmt: skip
 
 
-# TreeMasks: the leaves that global features leave in each tree, tabulated by bin.
-
-
-MAX_SIZE = 1 << 22
-"""Largest number of masks, 16 MB."""
+MAX_SIZE = 1 << 22  # largest number of masks, 16 MB
 
 _LEAVES = 32
-_WIDTH = 8
-"""Trees per vector register; rows are padded to a multiple of it."""
+_WIDTH = 8  # trees per vector register; rows are padded to a multiple of it
 
 # De Bruijn sequence: a power of two times this number has a different value in its five top bits
 # for each of the 32 powers, so the lowest set bit becomes a place without a search.
@@ -297,7 +288,5 @@ class TreeMasks(NamedTuple):
     @classmethod
     def empty(cls) -> "TreeMasks":
         """Return an empty table."""
-        return cls(
-            np.zeros(0, np.int32), np.zeros((0, MAX_BINS + 1), np.int32),
-            np.zeros((0, 0), np.uint32), np.zeros(0),
-        )  # fmt: skip
+        no_rows = np.zeros((0, MAX_BINS + 1), np.int32)
+        return cls(no_rows[:, 0], no_rows, np.zeros((0, 0), np.uint32), np.zeros(0))

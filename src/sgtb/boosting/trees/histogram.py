@@ -89,8 +89,7 @@ class Grid(NamedTuple):
         return (packed >> self.count_bits) / self.scale
 
 
-_WORTH_SHARING = 8192
-"""Least number of rows for which a second thread pays."""
+_WORTH_SHARING = 8192  # least number of rows for which a second thread pays
 
 
 def padded(n_features: int) -> int:

@@ -2,7 +2,6 @@
 
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -21,33 +20,28 @@ _NAMES = ", ".join(FORMATS)
 
 @app.command()
 def convert(
-    source: Annotated[
-        Path, typer.Argument(metavar="IN", exists=True, help="A file or folder to read.")
-    ],
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUT", help="File to write; .gz, .bz2 and .xz are compressed. WNED: a folder."
-        ),
-    ],
-    source_format: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="FORMAT", callback=checked_format,
-            help=f"Format of IN: {_NAMES}. Default: detected from the content.",
-        ),
-    ] = None,
-    target_format: Annotated[
-        str | None,
-        typer.Option(
-            "--to", metavar="FORMAT", callback=checked_format,
-            help="Format of OUT. Default: by its suffix.",
-        ),
-    ] = None,
-    on_error: options.OnError = "stop",
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:  # fmt: skip
+    source: Path = typer.Argument(..., metavar="IN", exists=True, help="A file or folder to read."),
+    target: Path = typer.Argument(
+        ..., metavar="OUT", help="File to write; .gz, .bz2 and .xz are compressed. WNED: a folder."
+    ),
+    source_format: str | None = typer.Option(
+        None,
+        "--from",
+        metavar="FORMAT",
+        callback=checked_format,
+        help=f"Format of IN: {_NAMES}. Default: detected from the content.",
+    ),
+    target_format: str | None = typer.Option(
+        None,
+        "--to",
+        metavar="FORMAT",
+        callback=checked_format,
+        help="Format of OUT. Default: by its suffix.",
+    ),
+    on_error: str = options.ON_ERROR,
+    as_json: bool = options.AS_JSON,
+    quiet: bool = options.QUIET,
+) -> None:
     """Convert annotated documents to another format, and say what is lost.
 
     The formats are those of docs/formats.md. Suffixes of OUT: .jsonl, .zelda.jsonl, .blink.jsonl,

@@ -1,22 +1,18 @@
 """The commands `sgtb corpus …`: checks of annotated documents."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from sgtb.cli import train_options
 from sgtb.cli.linker_options import print_json
+from sgtb.cli.options import input_folder
 from sgtb.cli.views.corpus_view import print_check
 from sgtb.formats.survey import survey
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.training.gold_audit import GoldAudit
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Check annotated documents.",
-    rich_markup_mode=None,
-)
+app = typer.Typer(no_args_is_help=True, help="Check annotated documents.", rich_markup_mode=None)
 
 
 @app.callback()
@@ -26,22 +22,14 @@ def corpus() -> None:
 
 @app.command("check")
 def check(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", exists=True, help="Files or folders.")
-    ],
-    kb: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="KB", exists=True, file_okay=False,
-            help="A knowledge base to check entities and candidates against.",
-        ),
-    ] = None,
-    format: train_options.FormatName = None,
-    most: Annotated[int, typer.Option(min=0, help="Problems of each kind to print.")] = 5,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per file.")
-    ] = False,
-) -> None:  # fmt: skip
+    files: list[Path] = typer.Argument(..., metavar="FILE…", exists=True, help="Files or folders."),
+    kb: Path | None = input_folder(
+        "A knowledge base to check entities and candidates against.", metavar="KB"
+    ),
+    format: str | None = train_options.FORMAT_NAME,
+    most: int = typer.Option(5, min=0, help="Problems of each kind to print."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object per file."),
+) -> None:
     """Find errors in annotated documents before training on them.
 
     Finds mentions that overlap, do not match the text, or cannot be linked.

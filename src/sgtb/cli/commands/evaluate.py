@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -28,69 +28,53 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def evaluate(
-    data: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DATA…",
-            exists=True,
-            help="Files or folders of annotated documents, each a data set.",
-        ),
-    ],
-    model: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE|DIR|starter",
-            callback=options.existing_model,
-            help="A model file (with --kb), a folder of `sgtb pack`, or `starter`; several are "
-            "compared. Default: starter.",
-        ),
-    ] = None,
-    kb: options.Kb = None,
-    format: train_options.FormatName = None,
-    on_error: options.OnError = "stop",
-    split: Annotated[
-        str | None,
-        typer.Option(metavar="SPLIT", help="Only documents of this split: train, dev or test."),
-    ] = None,
-    nil: options.Nil = None,
-    from_text: Annotated[
-        bool,
-        typer.Option(
-            "--from-text",
-            help="Link the plain texts, mention detection included, and print where gold is lost.",
-        ),
-    ] = False,
-    fuzzy: options.Fuzzy = None,
-    any_case: options.AnyCase = False,
-    min_link_probability: options.MinLinkProbability = options.MIN_LINK_PROBABILITY,
-    baselines: Annotated[
-        bool,
-        typer.Option(
-            "--baselines",
-            help="Add baselines: the best candidate by name prior, in-links and popularity.",
-        ),
-    ] = False,
-    jobs: options.Processes = 1,
-    errors: Annotated[
-        Path | None,
-        options.output_file("FILE.html", "Write an HTML page of the errors with reasons."),
-    ] = None,
-    max_errors: Annotated[
-        int,
-        typer.Option(metavar="N", min=1, help="Errors on that page per model and data set."),
-    ] = 500,
-    figure: Annotated[
-        Path | None, options.output_file("FILE.png", "Plot the calibration of confidences.")
-    ] = None,
-    nil_figure: Annotated[
-        Path | None,
-        options.output_file("FILE.png", "Plot precision and recall of NIL over thresholds."),
-    ] = None,
-    samples: Annotated[
-        int, typer.Option(metavar="N", min=39, help="Bootstrap samples per interval.")
-    ] = 2_000,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    data: list[Path] = typer.Argument(
+        ...,
+        metavar="DATA…",
+        exists=True,
+        help="Files or folders of annotated documents, each a data set.",
+    ),
+    model: list[Path] | None = typer.Option(
+        None,
+        metavar="FILE|DIR|starter",
+        callback=options.existing_model,
+        help="A model file (with --kb), a folder of `sgtb pack`, or `starter`; several are "
+        "compared. Default: starter.",
+    ),
+    kb: Path | None = options.KB,
+    format: str | None = train_options.FORMAT_NAME,
+    on_error: str = options.ON_ERROR,
+    split: str | None = typer.Option(
+        None, metavar="SPLIT", help="Only documents of this split: train, dev or test."
+    ),
+    nil: float | None = options.NIL,
+    from_text: bool = typer.Option(
+        False,
+        "--from-text",
+        help="Link the plain texts, mention detection included, and print where gold is lost.",
+    ),
+    fuzzy: bool | None = options.FUZZY,
+    any_case: bool = options.ANY_CASE,
+    min_link_probability: float = options.MIN_LINK_PROBABILITY,
+    baselines: bool = typer.Option(
+        False,
+        "--baselines",
+        help="Add baselines: the best candidate by name prior, in-links and popularity.",
+    ),
+    jobs: int = options.PROCESSES,
+    errors: Path | None = options.output_file(
+        "FILE.html", "Write an HTML page of the errors with reasons."
+    ),
+    max_errors: int = typer.Option(
+        500, metavar="N", min=1, help="Errors on that page per model and data set."
+    ),
+    figure: Path | None = options.output_file("FILE.png", "Plot the calibration of confidences."),
+    nil_figure: Path | None = options.output_file(
+        "FILE.png", "Plot precision and recall of NIL over thresholds."
+    ),
+    samples: int = typer.Option(2_000, metavar="N", min=39, help="Bootstrap samples per interval."),
+    as_json: bool = options.AS_JSON,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Measure how often a linker is right, on annotated documents.
 
@@ -107,7 +91,7 @@ def evaluate(
       sgtb evaluate test.jsonl --model my.model --kb my.kb --errors mistakes.html
       sgtb evaluate test.jsonl --model my.model --kb my.kb --from-text
       sgtb evaluate wned.tar.xz --model my.model --kb my.kb --jobs 2 --json
-    """  # fmt: skip
+    """
     models = model or []
     for one in models:
         check_pair(one, kb)
@@ -118,10 +102,8 @@ def evaluate(
             "--errors": errors, "--figure": figure, "--nil-figure": nil_figure,
         })  # fmt: skip
     else:
-        detection = min_link_probability != options.MIN_LINK_PROBABILITY
-        _refuse("needs --from-text", {
-            "--any-case": any_case, "--min-link-probability": detection,
-        })  # fmt: skip
+        detection = min_link_probability != options.DEFAULT_LINK_PROBABILITY
+        _refuse("needs --from-text", {"--any-case": any_case, "--min-link-probability": detection})
     # Not at the top, for a quick `sgtb --help`.
     from sgtb.evaluation.linkers import (
         EvaluationSettings,
@@ -177,7 +159,7 @@ def _print_scores(found: "Evaluation[Any]", as_json: bool, from_text: bool) -> N
     if as_json:
         print_json(found.to_dict())
     elif from_text:
-        from sgtb.cli.views.end_to_end_view import print_end_to_end
+        from sgtb.cli.views.evaluate_view import print_end_to_end
 
         print_end_to_end(found)
     else:
@@ -201,7 +183,7 @@ def _open(models: list[Path], kb: Path | None, settings: "LinkerSettings") -> di
 
 def _draw(found: "Evaluation[SystemScores]", figure: Path | None, nil_figure: Path | None) -> None:
     """Draw the wanted figures, with a line per model and data set."""
-    from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability
+    from sgtb.evaluation.plots import nil_precision_recall, reliability
 
     scores = {
         name if len(found.sets) == 1 else f"{name}, {one.name}": system

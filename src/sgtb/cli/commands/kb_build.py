@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -22,14 +21,14 @@ build = typer.Typer(no_args_is_help=True, help="Build a knowledge base.", rich_m
 
 @build.command("list")
 def build_from_list(
-    file: options.ListFile,
-    out: options.Out,
-    sheet: options.Sheet = None,
-    skip_unknown_links: options.SkipLinks = False,
-    variants: options.Variants = None,
-    no_variants: options.NoVariants = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    file: Path = options.LIST_FILE,
+    out: Path = options.OUT,
+    sheet: str | None = options.SHEET,
+    skip_unknown_links: bool = options.SKIP_LINKS,
+    variants: Path | None = options.VARIANTS,
+    no_variants: bool = options.NO_VARIANTS,
+    as_json: bool = options.AS_JSON,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Build from a list of entities: JSON Lines, CSV or Excel.
 
@@ -56,13 +55,13 @@ def _same_as_list(name: str) -> None:
         f"Example: sgtb kb build {name} companies.{name} -o companies",
     )
     def command(
-        file: options.ListFile,
-        out: options.Out,
-        skip_unknown_links: options.SkipLinks = False,
-        variants: options.Variants = None,
-        no_variants: options.NoVariants = False,
-        as_json: options.AsJson = False,
-        quiet: options.Quiet = False,
+        file: Path = options.LIST_FILE,
+        out: Path = options.OUT,
+        skip_unknown_links: bool = options.SKIP_LINKS,
+        variants: Path | None = options.VARIANTS,
+        no_variants: bool = options.NO_VARIANTS,
+        as_json: bool = options.AS_JSON,
+        quiet: bool = options.QUIET,
     ) -> None:
         build_from_list(file, out, None, skip_unknown_links, variants, no_variants, as_json, quiet)
 
@@ -73,18 +72,17 @@ _same_as_list("csv")
 
 @build.command("pprforned")
 def build_from_pprforned(
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", exists=True, help="Folder or archive of PPRforNED."),
-    ],
-    out: options.Out,
-    titles_only: Annotated[
-        bool, typer.Option("--titles-only", help="Take no names from the documents.")
-    ] = False,
-    variants: options.Variants = None,
-    no_variants: options.NoVariants = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    folder: Path = typer.Argument(
+        ..., metavar="DIR", exists=True, help="Folder or archive of PPRforNED."
+    ),
+    out: Path = options.OUT,
+    titles_only: bool = typer.Option(
+        False, "--titles-only", help="Take no names from the documents."
+    ),
+    variants: Path | None = options.VARIANTS,
+    no_variants: bool = options.NO_VARIANTS,
+    as_json: bool = options.AS_JSON,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Build from PPRforNED: 36,545 Wikipedia entities with links and popularity.
 
@@ -102,54 +100,40 @@ def build_from_pprforned(
 
 @build.command("wiki")
 def build_from_wiki(
-    dumps: Annotated[
-        list[Path],
-        options.input_argument("DUMP…", "XML dumps: plain, gzip, bzip2 or multistream bzip2."),
-    ],
-    out: options.Out,
-    workers: options.Workers = 1,
-    memory: options.Memory = 1024,
-    pageviews: Annotated[
-        list[Path] | None, options.input_file(None, "Wikimedia page views, for popularity.")
-    ] = None,
-    types: Annotated[
-        Path | None, options.input_file(None, "Types, tab-separated: title, PER|ORG|LOC|MISC.")
-    ] = None,
-    prior: Annotated[
-        list[Path] | None,
-        options.input_file(None, "Further names, tab-separated: name, title, count."),
-    ] = None,
-    vectors: Annotated[
-        str, typer.Option(metavar="none|train|FILE", help="Word and entity vectors.")
-    ] = "none",
-    dimensions: options.Dimensions = 100,
-    red_links: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Titles without a page become entities if this many pages link them; 0: never.",
-        ),
-    ] = 0,
-    hold_out: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=0.99,
-            help="Share of pages whose links are not counted, for training and testing.",
-        ),
-    ] = 0.0,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail on the first unreadable page.")
-    ] = False,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="local:N|tcp://…|FILE",
-            help="Dask cluster that reads the dumps instead of processes here.",
-        ),
-    ] = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    dumps: list[Path] = options.input_argument(
+        "DUMP…", "XML dumps: plain, gzip, bzip2 or multistream bzip2."
+    ),
+    out: Path = options.OUT,
+    workers: int = options.WORKERS,
+    memory: int = options.MEMORY,
+    pageviews: list[Path] | None = options.input_file(
+        None, "Wikimedia page views, for popularity."
+    ),
+    types: Path | None = options.input_file(None, "Types, tab-separated: title, PER|ORG|LOC|MISC."),
+    prior: list[Path] | None = options.input_file(
+        None, "Further names, tab-separated: name, title, count."
+    ),
+    vectors: str = typer.Option("none", metavar="none|train|FILE", help="Word and entity vectors."),
+    dimensions: int = options.DIMENSIONS,
+    red_links: int = typer.Option(
+        0,
+        min=0,
+        help="Titles without a page become entities if this many pages link them; 0: never.",
+    ),
+    hold_out: float = typer.Option(
+        0.0,
+        min=0.0,
+        max=0.99,
+        help="Share of pages whose links are not counted, for training and testing.",
+    ),
+    strict: bool = typer.Option(False, "--strict", help="Fail on the first unreadable page."),
+    cluster: str | None = typer.Option(
+        None,
+        metavar="local:N|tcp://…|FILE",
+        help="Dask cluster that reads the dumps instead of processes here.",
+    ),
+    as_json: bool = options.AS_JSON,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Build from Wikipedia dumps of any language edition.
 
@@ -178,30 +162,23 @@ def build_from_wiki(
 
 @build.command("pages")
 def build_from_pages(
-    files: Annotated[
-        list[Path],
-        options.input_argument("FILE…", "JSON Lines, plain or packed with gzip, bzip2 or xz."),
-    ],
-    out: options.Out,
-    ids: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|id|title",
-            help="Field that is the id of an entity. Of repeated ids the first page counts. "
-            "auto: id, but title if one id has two titles.",
-        ),
-    ] = "auto",
-    workers: options.Workers = 1,
-    memory: options.Memory = 1024,
-    vectors: Annotated[
-        bool, typer.Option("--vectors", help="Train vectors of words and entities.")
-    ] = False,
-    dimensions: options.Dimensions = 100,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail on the first unreadable line.")
-    ] = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    files: list[Path] = options.input_argument(
+        "FILE…", "JSON Lines, plain or packed with gzip, bzip2 or xz."
+    ),
+    out: Path = options.OUT,
+    ids: str = typer.Option(
+        "auto",
+        metavar="auto|id|title",
+        help="Field that is the id of an entity. Of repeated ids the first page counts. "
+        "auto: id, but title if one id has two titles.",
+    ),
+    workers: int = options.WORKERS,
+    memory: int = options.MEMORY,
+    vectors: bool = typer.Option(False, "--vectors", help="Train vectors of words and entities."),
+    dimensions: int = options.DIMENSIONS,
+    strict: bool = typer.Option(False, "--strict", help="Fail on the first unreadable line."),
+    as_json: bool = options.AS_JSON,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Build from plain pages, one JSON object per line: id, title, text.
 
@@ -240,8 +217,7 @@ def _cluster_pool(cluster: str | None, dumps: list[Path], out: Path) -> Iterator
     if cluster is None:
         yield None
         return
-    from sgtb.integrations.dask_cluster import connect
-    from sgtb.integrations.dask_pool import DaskPool
+    from sgtb.integrations.dask_cluster import DaskPool, connect
 
     with connect(cluster) as client:
         pool = DaskPool(client)

@@ -5,7 +5,7 @@ import math
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -17,7 +17,7 @@ from sgtb.cli.views.kb_view import (
     print_changed,
     print_info,
     print_merged,
-)  # fmt: skip
+)
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import KnowledgeBaseError, SettingsError
 from sgtb.core.files import replacing
@@ -31,27 +31,22 @@ from sgtb.kb.knowledge_base import TOP, KnowledgeBase
 from sgtb.text.normalization import normal_name
 
 app = typer.Typer(
-    no_args_is_help=True,
-    help="Build, change and inspect knowledge bases.",
-    rich_markup_mode=None,
+    no_args_is_help=True, help="Build, change and inspect knowledge bases.", rich_markup_mode=None
 )
 app.add_typer(build, name="build")
 
-Kb = Annotated[Path, typer.Argument(metavar="KB", help="Folder of a knowledge base.")]
+KB = typer.Argument(..., metavar="KB", help="Folder of a knowledge base.")
 
 
 @app.command()
 def merge(
-    kbs: Annotated[
-        list[Path],
-        typer.Argument(metavar="KB KB…", exists=True, file_okay=False, help="Knowledge bases."),
-    ],
-    out: options.Out,
-    by: Annotated[
-        str, typer.Option(metavar="id|title", help="What makes two entities one.")
-    ] = "id",
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    kbs: list[Path] = typer.Argument(
+        ..., metavar="KB KB…", exists=True, file_okay=False, help="Knowledge bases."
+    ),
+    out: Path = options.OUT,
+    by: str = typer.Option("id", metavar="id|title", help="What makes two entities one."),
+    as_json: bool = options.AS_JSON,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Join knowledge bases into a new one.
 
@@ -66,11 +61,11 @@ def merge(
 
 @app.command()
 def add(
-    kb: Kb,
-    file: options.ListFile,
-    sheet: options.Sheet = None,
-    skip_unknown_links: options.SkipLinks = False,
-    as_json: options.AsJson = False,
+    kb: Path = KB,
+    file: Path = options.LIST_FILE,
+    sheet: str | None = options.SHEET,
+    skip_unknown_links: bool = options.SKIP_LINKS,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Add the entities of a list.
 
@@ -82,11 +77,11 @@ def add(
 
 @app.command()
 def update(
-    kb: Kb,
-    file: options.ListFile,
-    sheet: options.Sheet = None,
-    skip_unknown_links: options.SkipLinks = False,
-    as_json: options.AsJson = False,
+    kb: Path = KB,
+    file: Path = options.LIST_FILE,
+    sheet: str | None = options.SHEET,
+    skip_unknown_links: bool = options.SKIP_LINKS,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Change entities; keys that a record leaves out keep their values.
 
@@ -98,15 +93,16 @@ def update(
 
 @app.command()
 def remove(
-    kb: Kb,
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[FILE]", exists=True, dir_okay=False, help="Ids, one per line, or JSON Lines."
-        ),
-    ] = None,
-    ids: Annotated[list[str] | None, typer.Option("--id", help="An id to remove.")] = None,
-    as_json: options.AsJson = False,
+    kb: Path = KB,
+    file: Path | None = typer.Argument(
+        None,
+        metavar="[FILE]",
+        exists=True,
+        dir_okay=False,
+        help="Ids, one per line, or JSON Lines.",
+    ),
+    ids: list[str] | None = typer.Option(None, "--id", help="An id to remove."),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Remove entities, their names, and the links to them.
 
@@ -119,7 +115,7 @@ def remove(
 
 
 @app.command()
-def info(kb: Kb, as_json: options.AsJson = False) -> None:
+def info(kb: Path = KB, as_json: bool = options.AS_JSON) -> None:
     """Show the counts of a knowledge base.
 
     Example: sgtb kb info companies
@@ -134,10 +130,10 @@ def info(kb: Kb, as_json: options.AsJson = False) -> None:
 
 @app.command()
 def show(
-    kb: Kb,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, or the id of an entity.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of candidates.")] = TOP,
-    as_json: options.AsJson = False,
+    kb: Path = KB,
+    name: str = typer.Argument(..., metavar="NAME", help="A name, or the id of an entity."),
+    k: int = typer.Option(TOP, "-k", min=1, help="Number of candidates."),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Show which entities a name may mean, or one entity.
 
@@ -175,7 +171,7 @@ def show(
 
 
 @app.command()
-def check(kb: Kb, as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
+def check(kb: Path = KB, as_json: bool = options.AS_JSON, quiet: bool = options.QUIET) -> None:
     """Check that a knowledge base is complete and undamaged.
 
     Example: sgtb kb check companies
@@ -201,15 +197,12 @@ def check(kb: Kb, as_json: options.AsJson = False, quiet: options.Quiet = False)
 
 @app.command()
 def export(
-    kb: Kb,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="File to write. Default: standard output."
-        ),
-    ] = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    kb: Path = KB,
+    out: Path | None = typer.Option(
+        None, "--out", "-o", metavar="FILE", help="File to write. Default: standard output."
+    ),
+    as_json: bool = options.AS_JSON,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Export a knowledge base as JSON Lines, from which it can be rebuilt.
 
@@ -220,20 +213,13 @@ def export(
             for line in export_lines(opened):
                 print(line)
             return
-        with StageProgress(quiet) as progress:
-            count = _write_lines(out, opened, progress)
-    print(json.dumps({"lines": count, "file": str(out)}) if as_json else f"{out}: {count:,} lines")
-
-
-def _write_lines(out: Path, kb: KnowledgeBase, progress: StageProgress) -> int:
-    """Write an export line by line and rename it when complete."""
-    with replacing(out) as file:
         count = 0
-        for count, line in enumerate(export_lines(kb), 1):
-            file.write(line.encode() + b"\n")
-            if count % 10_000 == 0:
-                progress("lines", count, max(count, len(kb)))
-    return count
+        with StageProgress(quiet) as progress, replacing(out) as file:
+            for count, line in enumerate(export_lines(opened), 1):
+                file.write(line.encode() + b"\n")
+                if count % 10_000 == 0:
+                    progress("lines", count, max(count, len(opened)))
+    print(json.dumps({"lines": count, "file": str(out)}) if as_json else f"{out}: {count:,} lines")
 
 
 def _spelled(kb: KnowledgeBase, name: str, numbers: list[int]) -> dict[int, dict[str, int]]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import typer
@@ -11,7 +11,6 @@ from rich.table import Table
 
 from sgtb.boosting import (
     PLANS,
-    Decoding,
     Problems,
     SearchPlan,
     StructuredGradientBoosting,
@@ -35,53 +34,42 @@ app = typer.Typer(
 _PLAN, _TREES, _TRAINING = SearchPlan(), TreeSettings(), TrainingSettings()
 _NAMES = ", ".join(PLANS)
 
-
-# Options that several commands have.
-BeamWidth = Annotated[int, typer.Option(help="Beam width.")]
-Trees = Annotated[int, typer.Option(help="Maximum number of trees.")]
-LearningRate = Annotated[float, typer.Option(help="Learning rate.")]
-Depth = Annotated[int, typer.Option(help="Depth of the trees.")]
-MinLeaf = Annotated[int, typer.Option(help="Minimum rows of a leaf.")]
-CheckEvery = Annotated[int, typer.Option(help="Trees between two evaluations.")]
-Patience = Annotated[
-    int | None, typer.Option(help="Stop after this many evaluations without a better dev accuracy.")
-]
-ModelFile = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
-ProblemsFile = Annotated[Path, typer.Argument(help="A problems file.", show_default=False)]
+MODEL_FILE = typer.Argument(..., help="A model file.", show_default=False)
 
 
 @app.command()
 def train(
-    problems: Annotated[list[Path], typer.Argument(help="Problems files.", show_default=False)],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The model file to write.", show_default=False)
-    ],
-    dev: Annotated[
-        list[Path] | None, typer.Option(help="Problems file that selects the number of trees.")
-    ] = None,
-    plan: Annotated[str, typer.Option(help=f"One of {_NAMES}.")] = _PLAN.name,
-    beam_width: BeamWidth = _PLAN.beam_width,
-    rounds: Annotated[
-        int, typer.Option(help="Pairs of forward and backward passes; bibsg only.")
-    ] = _PLAN.rounds,
-    trees: Trees = _TRAINING.n_trees,
-    learning_rate: LearningRate = _TREES.learning_rate,
-    depth: Depth = _TREES.depth,
-    min_leaf: MinLeaf = _TREES.min_leaf,
-    l2: Annotated[float, typer.Option(help="L2 regularisation of leaf values.")] = _TREES.l2,
-    feature_share: Annotated[
-        float, typer.Option(help="Share of features drawn per tree.")
-    ] = _TREES.feature_share,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = _TRAINING.seed,
-    check_every: CheckEvery = _TRAINING.check_every,
-    patience: Patience = _TRAINING.patience,
-    threads: train_options.Threads = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(help="Save progress in this file; an interrupted training continues from it."),
-    ] = None,
-    cluster: train_options.Cluster = None,
-    quiet: options.Quiet = False,
+    problems: list[Path] = typer.Argument(..., help="Problems files.", show_default=False),
+    output: Path = typer.Option(
+        ..., "--output", "-o", help="The model file to write.", show_default=False
+    ),
+    dev: list[Path] | None = typer.Option(
+        None, help="Problems file that selects the number of trees."
+    ),
+    plan: str = typer.Option(_PLAN.name, help=f"One of {_NAMES}."),
+    beam_width: int = typer.Option(_PLAN.beam_width, help="Beam width."),
+    rounds: int = typer.Option(
+        _PLAN.rounds, help="Pairs of forward and backward passes; bibsg only."
+    ),
+    trees: int = typer.Option(_TRAINING.n_trees, help="Maximum number of trees."),
+    learning_rate: float = typer.Option(_TREES.learning_rate, help="Learning rate."),
+    depth: int = typer.Option(_TREES.depth, help="Depth of the trees."),
+    min_leaf: int = typer.Option(_TREES.min_leaf, help="Minimum rows of a leaf."),
+    l2: float = typer.Option(_TREES.l2, help="L2 regularisation of leaf values."),
+    feature_share: float = typer.Option(
+        _TREES.feature_share, help="Share of features drawn per tree."
+    ),
+    seed: int = typer.Option(_TRAINING.seed, help="Random seed."),
+    check_every: int = typer.Option(_TRAINING.check_every, help="Trees between two evaluations."),
+    patience: int | None = typer.Option(
+        _TRAINING.patience, help="Stop after this many evaluations without a better dev accuracy."
+    ),
+    threads: int | None = train_options.THREADS,
+    checkpoint: Path | None = typer.Option(
+        None, help="Save progress in this file; an interrupted training continues from it."
+    ),
+    cluster: str | None = train_options.CLUSTER,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Train the learner on a file of choices and features.
 
@@ -116,7 +104,11 @@ def train(
 
 
 @app.command()
-def predict(model: ModelFile, problems: ProblemsFile, as_json: options.AsJson = False) -> None:
+def predict(
+    model: Path = MODEL_FILE,
+    problems: Path = typer.Argument(..., help="A problems file.", show_default=False),
+    as_json: bool = options.AS_JSON,
+) -> None:
     """Apply a trained learner to a file of choices and features.
 
     Prints the accuracy if the file has gold choices. With --json also every choice, an index within
@@ -132,7 +124,17 @@ def predict(model: ModelFile, problems: ProblemsFile, as_json: options.AsJson = 
     known = bool((documents.gold >= 0).any())
     accuracy = accuracy_of(decoding.choices, documents) if known else None
     if as_json:
-        print_json(_decoding_json(decoding, accuracy))
+        parts = [decoding.document(d) for d in range(len(decoding.mention_offsets) - 1)]
+        print_json({
+            "accuracy": accuracy,
+            "documents": [
+                {
+                    "choices": part.choices.tolist(),
+                    "probability": np.round(part.probability, 6).tolist(),
+                }
+                for part in parts
+            ],
+        })  # fmt: skip
         return
     print(
         f"{documents.n_documents:,} documents, {documents.n_mentions:,} mentions, "
@@ -144,7 +146,7 @@ def predict(model: ModelFile, problems: ProblemsFile, as_json: options.AsJson = 
 
 
 @app.command()
-def info(model: ModelFile, as_json: options.AsJson = False) -> None:
+def info(model: Path = MODEL_FILE, as_json: bool = options.AS_JSON) -> None:
     """Show the contents of a model file.
 
     \b
@@ -157,23 +159,15 @@ def info(model: ModelFile, as_json: options.AsJson = False) -> None:
         print_json(record)
         return
     history = record.pop("history")
-    console = Console()
-    console.print(_info_table(record))
-    console.print(_history_table(history))
-
-
-def _decoding_json(decoding: Decoding, accuracy: float | None) -> dict[str, Any]:
-    parts = [decoding.document(d) for d in range(len(decoding.mention_offsets) - 1)]
-    return {
-        "accuracy": accuracy,
-        "documents": [
-            {
-                "choices": part.choices.tolist(),
-                "probability": np.round(part.probability, 6).tolist(),
-            }
-            for part in parts
-        ],
-    }
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for key, value in record.items():
+        fields = value.items() if isinstance(value, dict) else ()
+        table.add_row(key, ", ".join(f"{name} {field}" for name, field in fields) or str(value))
+    checks = number_table("trees", "train accuracy", "dev accuracy")
+    for check in history:
+        dev = "-" if check["dev_accuracy"] is None else f"{check['dev_accuracy']:.2%}"
+        checks.add_row(str(check["n_trees"]), f"{check['train_accuracy']:.2%}", dev)
+    Console().print(table, checks)
 
 
 def _model_json(model: Model, path: Path) -> dict[str, Any]:
@@ -188,24 +182,3 @@ def _model_json(model: Model, path: Path) -> dict[str, Any]:
         "trees": dataclasses.asdict(model.trees),
         "history": [check._asdict() for check in model.checks],
     }
-
-
-def _info_table(record: dict[str, Any]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for key, value in record.items():
-        fields = value.items() if isinstance(value, dict) else ()
-        text = ", ".join(f"{name} {field}" for name, field in fields) or str(value)
-        table.add_row(key, text)
-    return table
-
-
-def _history_table(history: list[dict[str, Any]]) -> Table:
-    table = number_table("trees", "train accuracy", "dev accuracy")
-    for check in history:
-        dev = check["dev_accuracy"]
-        table.add_row(
-            str(check["n_trees"]),
-            f"{check['train_accuracy']:.2%}",
-            "-" if dev is None else f"{dev:.2%}",
-        )
-    return table

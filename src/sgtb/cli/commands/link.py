@@ -6,21 +6,20 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import typer
 
 from sgtb.cli import options
 from sgtb.cli.document_errors import handler_for, print_skipped
-from sgtb.cli.link_batch import BatchOptions, link_batch
+from sgtb.cli.link_batch import link_batch
 from sgtb.cli.link_input import (
     STANDARD_INPUT,
     Form,
     PlacedRequest,
     TextSource,
     read_requests,
-    sources_of,
-    texts_of,
+    source_of,
 )
 from sgtb.cli.linker_options import check_pair, describer, linker_settings, open_linker, print_json
 from sgtb.cli.views.link_page import page_parts
@@ -43,69 +42,56 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def link(
-    inputs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[TEXT|FILE|-]…",
-            help="Texts, or UTF-8 files, plain or compressed (gzip, bzip2, xz); "
-            "- is standard input. A .jsonl file has one document per line.",
-        ),
-    ] = None,
-    model: options.Model = None,
-    kb: options.Kb = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per document and line.")
-    ] = False,
-    html: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write a self-contained HTML page; - prints it."),
-    ] = None,
-    lines: Annotated[bool, typer.Option("--lines", help="Read every line as a document.")] = False,
-    jsonl: Annotated[
-        bool, typer.Option("--jsonl", help="Read inputs as JSON Lines, whatever their names.")
-    ] = False,
-    as_text: options.AsText = False,
-    reasons: Annotated[
-        bool | None,
-        typer.Option(
-            "--reasons/--no-reasons",
-            help="Whether to give reasons. Default: yes, except in tables of long or many texts.",
-        ),
-    ] = None,
-    candidates: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Candidates per mention.")
-    ] = 5,
-    jobs: options.Processes = 1,
-    fuzzy: options.Fuzzy = None,
-    spacy: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Detect mentions with a spaCy pipeline."),
-    ] = None,
-    min_link_probability: options.MinLinkProbability = options.MIN_LINK_PROBABILITY,
-    any_case: options.AnyCase = False,
-    nil: options.Nil = None,
-    on_error: options.OnError = "stop",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print links only.")] = False,
-    batch: Annotated[
-        bool,
-        typer.Option("--batch", help="Link JSONL and Parquet files, by path or URL, as a job."),
-    ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="JOB", help="Folder of the job, with --batch."),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC",
-            help="With --batch: a Dask cluster, as local:N (N processes here), tcp://HOST:PORT or "
-            "a scheduler file. Default: --jobs processes, without Dask.",
-        ),
-    ] = None,
-    part_size: Annotated[
-        float,
-        typer.Option(metavar="MB", min=0.001, max=1024, help="Size of a part, with --batch."),
-    ] = 4.0,
+    inputs: list[str] | None = typer.Argument(
+        None,
+        metavar="[TEXT|FILE|-]…",
+        help="Texts, or UTF-8 files, plain or compressed (gzip, bzip2, xz); "
+        "- is standard input. A .jsonl file has one document per line.",
+    ),
+    model: Path | None = options.MODEL,
+    kb: Path | None = options.KB,
+    as_json: bool = typer.Option(
+        False, "--json", help="Print one JSON object per document and line."
+    ),
+    html: str | None = typer.Option(
+        None, metavar="FILE", help="Write a self-contained HTML page; - prints it."
+    ),
+    lines: bool = typer.Option(False, "--lines", help="Read every line as a document."),
+    jsonl: bool = typer.Option(
+        False, "--jsonl", help="Read inputs as JSON Lines, whatever their names."
+    ),
+    as_text: bool = options.AS_TEXT,
+    reasons: bool | None = typer.Option(
+        None,
+        "--reasons/--no-reasons",
+        help="Whether to give reasons. Default: yes, except in tables of long or many texts.",
+    ),
+    candidates: int = typer.Option(5, metavar="N", min=1, help="Candidates per mention."),
+    jobs: int = options.PROCESSES,
+    fuzzy: bool | None = options.FUZZY,
+    spacy: str | None = typer.Option(
+        None, metavar="MODEL", help="Detect mentions with a spaCy pipeline."
+    ),
+    min_link_probability: float = options.MIN_LINK_PROBABILITY,
+    any_case: bool = options.ANY_CASE,
+    nil: float | None = options.NIL,
+    on_error: str = options.ON_ERROR,
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print links only."),
+    batch: bool = typer.Option(
+        False, "--batch", help="Link JSONL and Parquet files, by path or URL, as a job."
+    ),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", metavar="JOB", help="Folder of the job, with --batch."
+    ),
+    cluster: str | None = typer.Option(
+        None,
+        metavar="SPEC",
+        help="With --batch: a Dask cluster, as local:N (N processes here), tcp://HOST:PORT or "
+        "a scheduler file. Default: --jobs processes, without Dask.",
+    ),
+    part_size: float = typer.Option(
+        4.0, metavar="MB", min=0.001, max=1024, help="Size of a part, with --batch."
+    ),
 ) -> None:
     """Find the names in texts, and which entity each one means.
 
@@ -124,7 +110,7 @@ def link(
       zcat news.txt.gz | sgtb link - --lines --json
       sgtb link article.txt --model news.model --kb simple
       sgtb link --batch news.jsonl more.parquet -o job --cluster local:4
-    """  # fmt: skip
+    """
     check_pair(model, kb, quiet)
     if batch:
         if lines or jsonl or as_text or reasons or html is not None or spacy is not None:
@@ -132,8 +118,9 @@ def link(
                 "--batch takes none of --lines, --jsonl, --text, --reasons, --html and --spacy"
             )
         settings = linker_settings(candidates, False, fuzzy, any_case, min_link_probability, nil)
-        job = BatchOptions(inputs or [], output, cluster, jobs, part_size)
-        link_batch(job, (model, kb, settings), as_json, quiet)
+        linker_of = (model, kb, settings)
+        workers = jobs if cluster is None else cluster
+        link_batch(inputs or [], output, workers, part_size, linker_of, as_json, quiet)
         return
     if output is not None or cluster is not None:
         raise typer.BadParameter("--output and --cluster need --batch")
@@ -155,11 +142,14 @@ def link(
         requests = _with_spacy(spacy, requests)
     counter, lower_case = DocumentCounter(quiet or single), set[bool]()
     with open_linker(model, kb, settings) as linker:
-        documents = counter.passing(
-            _with_case(_linked(linker, requests, jobs, handler), lower_case)
-        )
+        linked = _linked(linker, requests, jobs, handler)
+        documents = counter.passing(_with_case(linked, lower_case))
         if html is not None:
-            _write_page(html, _printed(documents) if as_json else documents, linker)
+            shown = _printed(documents) if as_json else documents
+            with _page_file(html) as file:
+                for part in page_parts(shown, describer(linker.kb)):
+                    file.write(part.encode())
+                    file.flush()
         elif as_json:
             for _ in _printed(documents):
                 pass
@@ -179,8 +169,8 @@ def _sources(inputs: list[str], lines: bool, jsonl: bool, as_text: bool) -> list
         raise typer.BadParameter("only one of --lines, --jsonl and --text")
     if inputs.count(STANDARD_INPUT) > 1 and not as_text:
         raise typer.BadParameter("standard input can be read only once")
-    form: Form = "lines" if lines else "jsonl" if jsonl else "whole"
-    return texts_of(inputs) if as_text else sources_of(inputs, form)
+    form: Form | None = "lines" if lines else "jsonl" if jsonl else None if as_text else "whole"
+    return [source_of(one, form) for one in inputs]
 
 
 def _linked(
@@ -244,13 +234,6 @@ def _printed(documents: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
     for document in documents:
         print_json(document.to_dict())
         yield document
-
-
-def _write_page(target: str, documents: Iterable[LinkedDocument], linker: "Linker") -> None:
-    with _page_file(target) as file:
-        for part in page_parts(documents, describer(linker.kb)):
-            file.write(part.encode())
-            file.flush()
 
 
 @contextmanager

@@ -3,11 +3,11 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from sgtb.cli.options import input_file
+from sgtb.cli.options import input_file, input_folder
 from sgtb.core.errors import SgtbError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -15,21 +15,17 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def pack(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="The folder to write: a new or a packed one.")
-    ],
-    model: Annotated[Path, input_file("FILE", "The model.")],
-    kb: Annotated[
-        Path,
-        typer.Option(metavar="DIR", exists=True, file_okay=False, help="Its knowledge base."),
-    ],
-    evaluation: Annotated[
-        Path | None, input_file("FILE", "Output of `sgtb evaluate --json` for the model card.")
-    ] = None,
-    with_kb: Annotated[
-        bool,
-        typer.Option("--with-kb/--without-kb", help="Whether to include the knowledge base."),
-    ] = True,
+    folder: Path = typer.Argument(
+        ..., metavar="FOLDER", help="The folder to write: a new or a packed one."
+    ),
+    model: Path = typer.Option(..., metavar="FILE", exists=True, dir_okay=False, help="The model."),
+    kb: Path = input_folder("Its knowledge base.", ...),
+    evaluation: Path | None = input_file(
+        "FILE", "Output of `sgtb evaluate --json` for the model card."
+    ),
+    with_kb: bool = typer.Option(
+        True, "--with-kb/--without-kb", help="Whether to include the knowledge base."
+    ),
 ) -> None:
     """Put a trained linker into one folder, to share or to upload it.
 
@@ -39,7 +35,7 @@ def pack(
     \b
     Example:
       sgtb pack my-linker --model my.model --kb my.kb --evaluation scores.json
-    """  # fmt: skip
+    """
     measured = None if evaluation is None else _read(evaluation)
     from sgtb.linking.linker import Linker
 

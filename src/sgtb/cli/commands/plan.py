@@ -1,12 +1,10 @@
 """The command `sgtb plan`: predicted time, disk and memory of large jobs."""
 
 from dataclasses import replace
-from typing import Annotated
 
 import typer
 
-from sgtb.capacity.cost_model import GB, Cluster, Costs, measured
-from sgtb.capacity.workloads import ENGLISH_XML, WORKLOADS, Workload
+from sgtb.capacity.cost_model import ENGLISH_XML, GB, WORKLOADS, Cluster, Costs, Workload, measured
 from sgtb.cli import options
 from sgtb.cli.linker_options import print_json
 
@@ -16,46 +14,34 @@ _WORKERS = (1, 4, 16, 64, 256)
 
 @app.command()
 def plan(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="WORKLOAD…",
-            show_default="all",
-            help=f"Workloads: {', '.join(WORKLOADS)}.",
-        ),
-    ] = None,
-    xml_gb: Annotated[
-        float | None,
-        typer.Option(min=0.0, help="A dump of this many GB of XML, by `wikipedia`."),
-    ] = None,
-    entities: Annotated[
-        int | None, typer.Option(min=1, help="A list of entities, by `kb build list`.")
-    ] = None,
-    documents: Annotated[int | None, typer.Option(min=1, help="Documents to link.")] = None,
-    characters: Annotated[int, typer.Option(min=1, help="Mean length of a document.")] = 1000,
-    kb_xml_gb: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            help="GB of XML that the knowledge base for linking is made of.",
-        ),
-    ] = ENGLISH_XML / GB,
-    workers: Annotated[
-        list[int] | None,
-        typer.Option(
-            min=1,
-            show_default=", ".join(map(str, _WORKERS)),
-            help="Number of workers; may be given several times.",
-        ),
-    ] = None,
-    cores: Annotated[int, typer.Option(min=1, help="Workers per host.")] = Cluster.cores,
-    network: Annotated[
-        float, typer.Option(min=0.001, metavar="MB/S", help="Network between hosts.")
-    ] = Cluster.network,
-    download: Annotated[
-        float, typer.Option(min=0.001, metavar="MB/S", help="Download from a dump server.")
-    ] = Cluster.download,
-    as_json: options.AsJson = False,
+    names: list[str] | None = typer.Argument(
+        None, metavar="WORKLOAD…", show_default="all", help=f"Workloads: {', '.join(WORKLOADS)}."
+    ),
+    xml_gb: float | None = typer.Option(
+        None, min=0.0, help="A dump of this many GB of XML, by `wikipedia`."
+    ),
+    entities: int | None = typer.Option(
+        None, min=1, help="A list of entities, by `kb build list`."
+    ),
+    documents: int | None = typer.Option(None, min=1, help="Documents to link."),
+    characters: int = typer.Option(1000, min=1, help="Mean length of a document."),
+    kb_xml_gb: float = typer.Option(
+        ENGLISH_XML / GB, min=0.0, help="GB of XML that the knowledge base for linking is made of."
+    ),
+    workers: list[int] | None = typer.Option(
+        None,
+        min=1,
+        show_default=", ".join(map(str, _WORKERS)),
+        help="Number of workers; may be given several times.",
+    ),
+    cores: int = typer.Option(Cluster.cores, min=1, help="Workers per host."),
+    network: float = typer.Option(
+        Cluster.network, min=0.001, metavar="MB/S", help="Network between hosts."
+    ),
+    download: float = typer.Option(
+        Cluster.download, min=0.001, metavar="MB/S", help="Download from a dump server."
+    ),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Predict hours, core-hours, disk and memory of a large job.
 
@@ -66,16 +52,17 @@ def plan(
       sgtb plan
       sgtb plan english --workers 32
       sgtb plan --documents 5000000 --characters 3000 --workers 8
-    """  # fmt: skip
-    given = (xml_gb, entities, documents)
-    own = any(size is not None for size in given)
+    """
+    own = any(size is not None for size in (xml_gb, entities, documents))
     unknown = [name for name in names or () if name not in WORKLOADS]
     if unknown:
         raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(WORKLOADS)}")
     chosen = {} if own and not names else {name: WORKLOADS[name] for name in names or WORKLOADS}
     if own:
+        sizes = {"GB of XML": xml_gb, "entities": entities, "documents": documents}
+        about = [f"{size:,} {unit}" for unit, size in sizes.items() if size is not None]
         chosen["own"] = Workload(
-            _described(xml_gb, entities, documents), xml=(xml_gb or 0.0) * GB,
+            ", ".join(about), xml=(xml_gb or 0.0) * GB,
             entities=entities or 0, documents=documents or 0,
         )  # fmt: skip
     record = measured()
@@ -99,8 +86,3 @@ def plan(
     from sgtb.cli.views.plan_view import print_plan
 
     print_plan(found, described, record["checks"])
-
-
-def _described(xml_gb: float | None, entities: int | None, documents: int | None) -> str:
-    parts = {"GB of XML": xml_gb, "entities": entities, "documents": documents}
-    return ", ".join(f"{size:,} {unit}" for unit, size in parts.items() if size is not None)

@@ -1,7 +1,8 @@
 """The command `sgtb serve`: the linker as a web service."""
 
 import sys
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -15,83 +16,70 @@ DEFAULT = ServeSettings()
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-def _limit(help: str, metavar: str = "N", min: float = 1, max: float | None = None) -> Any:
-    return typer.Option(metavar=metavar, min=min, max=max, help=help)
+def _limit(
+    default: Any, help: str, metavar: str = "N", min: float = 1, max: float | None = None
+) -> Any:
+    return typer.Option(default, metavar=metavar, min=min, max=max, help=help)
 
 
 @app.command()
 def serve(
-    model: options.Model = None,
-    kb: options.Kb = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 for all addresses of the machine.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8080,
-    workers: Annotated[
-        int, _limit("Number of processes; they share the memory of the knowledge base.", max=256)
-    ] = 1,
-    max_body: Annotated[
-        int, _limit("Maximum size of a request body.", metavar="BYTES")
-    ] = DEFAULT.max_body_bytes,
-    max_characters: Annotated[int, _limit("Maximum length of a text.")] = DEFAULT.max_characters,
-    max_reasons_characters: Annotated[
-        int, _limit("Maximum length of a text linked with reasons.")
-    ] = DEFAULT.max_reasons_characters,
-    max_spans: Annotated[
-        int, _limit("Maximum number of given mentions per text.")
-    ] = DEFAULT.max_spans,
-    max_batch: Annotated[
-        int, _limit("Maximum number of documents per request.")
-    ] = DEFAULT.max_batch,
-    max_seconds: Annotated[
-        float, _limit("Time limit of a request.", metavar="S", min=0.001)
-    ] = DEFAULT.request_seconds,
-    max_connections: Annotated[
-        int, _limit("Maximum number of connections per process.")
-    ] = DEFAULT.max_connections,
-    queue: Annotated[
-        int, _limit("Maximum number of queued documents per process.")
-    ] = DEFAULT.queue,
-    allow_origin: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ORIGIN",
-            help="Web origin whose pages may call the service, such as https://example.org, or * "
-            "for any; may be given several times. Default: its own only.",
-        ),
-    ] = None,
-    token_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Access tokens, one a line, for all areas or after the areas they open: api, "
-            "protocols, page, metrics. Default: no tokens.",
-        ),
-    ] = None,
-    tls_certificate: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Certificate chain (PEM), for HTTPS.")
-    ] = None,
-    tls_key: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Private key of the certificate (PEM).")
-    ] = None,
-    rate_limit: Annotated[
-        float | None,
-        _limit("Requests per second of a client. Default: any number.", min=0.001),
-    ] = None,
-    entity_prefix: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URI",
-            help="Prefix of entity URIs in the protocols that have URIs. Default: Wikipedia's for "
-            "a knowledge base of Wikipedia, otherwise urn:sgtb:entity:.",
-        ),
-    ] = DEFAULT.entity_prefix,
-    fuzzy: options.Fuzzy = None,
-    any_case: options.AnyCase = False,
-    min_link_probability: options.MinLinkProbability = options.MIN_LINK_PROBABILITY,
-    log_requests: Annotated[
-        bool, typer.Option("--log-requests", help="Log every request.")
-    ] = False,
+    model: Path | None = options.MODEL,
+    kb: Path | None = options.KB,
+    host: str = typer.Option(
+        "127.0.0.1", help="Address to listen on; 0.0.0.0 for all addresses of the machine."
+    ),
+    port: int = typer.Option(8080, min=0, max=65535, help="Port; 0 for any free one."),
+    workers: int = _limit(
+        1, "Number of processes; they share the memory of the knowledge base.", max=256
+    ),
+    max_body: int = _limit(
+        DEFAULT.max_body_bytes, "Maximum size of a request body.", metavar="BYTES"
+    ),
+    max_characters: int = _limit(DEFAULT.max_characters, "Maximum length of a text."),
+    max_reasons_characters: int = _limit(
+        DEFAULT.max_reasons_characters, "Maximum length of a text linked with reasons."
+    ),
+    max_spans: int = _limit(DEFAULT.max_spans, "Maximum number of given mentions per text."),
+    max_batch: int = _limit(DEFAULT.max_batch, "Maximum number of documents per request."),
+    max_seconds: float = _limit(
+        DEFAULT.request_seconds, "Time limit of a request.", metavar="S", min=0.001
+    ),
+    max_connections: int = _limit(
+        DEFAULT.max_connections, "Maximum number of connections per process."
+    ),
+    queue: int = _limit(DEFAULT.queue, "Maximum number of queued documents per process."),
+    allow_origin: list[str] | None = typer.Option(
+        None,
+        metavar="ORIGIN",
+        help="Web origin whose pages may call the service, such as https://example.org, or * "
+        "for any; may be given several times. Default: its own only.",
+    ),
+    token_file: str | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Access tokens, one a line, for all areas or after the areas they open: api, "
+        "protocols, page, metrics. Default: no tokens.",
+    ),
+    tls_certificate: str | None = typer.Option(
+        None, metavar="FILE", help="Certificate chain (PEM), for HTTPS."
+    ),
+    tls_key: str | None = typer.Option(
+        None, metavar="FILE", help="Private key of the certificate (PEM)."
+    ),
+    rate_limit: float | None = _limit(
+        None, "Requests per second of a client. Default: any number.", min=0.001
+    ),
+    entity_prefix: str | None = typer.Option(
+        DEFAULT.entity_prefix,
+        metavar="URI",
+        help="Prefix of entity URIs in the protocols that have URIs. Default: Wikipedia's for "
+        "a knowledge base of Wikipedia, otherwise urn:sgtb:entity:.",
+    ),
+    fuzzy: bool | None = options.FUZZY,
+    any_case: bool = options.ANY_CASE,
+    min_link_probability: float = options.MIN_LINK_PROBABILITY,
+    log_requests: bool = typer.Option(False, "--log-requests", help="Log every request."),
 ) -> None:
     """Run a web page and an HTTP service that link texts.
 
@@ -104,7 +92,7 @@ def serve(
       sgtb serve
       sgtb serve --model news.model --kb simple --workers 2
       sgtb serve --host 0.0.0.0 --port 80
-    """  # fmt: skip
+    """
     check_pair(model, kb)
     for name in ("fastapi", "uvicorn", "httptools", "prometheus_client"):
         import_extra(name, "serve", "the service needs")

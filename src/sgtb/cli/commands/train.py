@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -41,93 +41,85 @@ _FEW_LINKS = 200
 
 @app.command()
 def train(
-    output: train_options.Output,
-    kb: train_options.OptionalKbFolder = None,
-    train: train_options.TrainFiles = None,
-    dev: train_options.DevFiles = None,
-    from_dump: Annotated[
-        list[Path] | None,
-        options.input_file(
-            "DUMP",
-            "Train on the links of a Wikipedia dump instead of annotated documents.",
-            "--from-links",
-        ),
-    ] = None,
-    build_kb: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="With --from-links: first build the knowledge base in this folder.",
-        ),
-    ] = None,
-    hold_out: Annotated[
-        float,
-        typer.Option(
-            min=0.01,
-            max=0.9,
-            help="With --build-kb: share of pages held out for training and testing.",
-        ),
-    ] = 0.4,
-    red_links: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="With --build-kb: titles without a page become entities if this many pages link "
-            "them; 0: never.",
-        ),
-    ] = 0,
-    pages: Annotated[
-        int, typer.Option(min=3, help="With --from-links: maximum number of pages.")
-    ] = 800,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes for reading dumps.")] = 1,
-    write_test: Annotated[
-        Path | None,
-        options.output_file(
-            "FILE",
-            "With --from-links: write the test pages as JSON Lines, for `sgtb evaluate`.",
-        ),
-    ] = None,
-    format: train_options.FormatName = None,
-    on_error: options.OnError = "stop",
-    plan: train_options.Plan = "bsg",
-    beam: train_options.Beam = 4,
-    depth: train_options.Depth = None,
-    eta: train_options.Eta = None,
-    trees: train_options.Trees = None,
-    min_leaf: train_options.MinLeaf = None,
-    folds: train_options.Folds = None,
-    without: train_options.Without = None,
-    vectors: train_options.Vectors = "none",
-    nil_rule: train_options.NilRuleName = "auto",
-    nil_precision: train_options.NilPrecision = None,
-    hidden: train_options.Hidden = None,
-    fuzzy: Annotated[
-        bool | None,
-        typer.Option(
-            help="Search similar names for names that the knowledge base lacks. Default: if that "
-            "finds more of the annotated entities.",
-        ),
-    ] = None,
-    seed: train_options.Seed = 0,
-    threads: train_options.Threads = None,
-    checkpoint: Annotated[
-        Path | None,
-        options.output_file(
-            "FILE", "Save progress in this file; an interrupted training continues from it."
-        ),
-    ] = None,
-    cluster: train_options.Cluster = None,
-    page: Annotated[
-        Path | None,
-        options.output_file(
-            "FILE.html",
-            "Write a self-contained page: curves, calibration, importance of feature groups and "
-            "the worst dev documents.",
-            "--report",
-        ),
-    ] = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Path = train_options.OUTPUT,
+    kb: Path | None = train_options.OPTIONAL_KB_FOLDER,
+    train: list[Path] | None = train_options.TRAIN_FILES,
+    dev: list[Path] | None = train_options.DEV_FILES,
+    from_dump: list[Path] | None = options.input_file(
+        "DUMP",
+        "Train on the links of a Wikipedia dump instead of annotated documents.",
+        "--from-links",
+    ),
+    build_kb: Path | None = typer.Option(
+        None,
+        metavar="DIR",
+        help="With --from-links: first build the knowledge base in this folder.",
+    ),
+    hold_out: float = typer.Option(
+        0.4,
+        min=0.01,
+        max=0.9,
+        help="With --build-kb: share of pages held out for training and testing.",
+    ),
+    red_links: int = typer.Option(
+        0,
+        min=0,
+        help="With --build-kb: titles without a page become entities if this many pages link "
+        "them; 0: never.",
+    ),
+    pages: int = typer.Option(800, min=3, help="With --from-links: maximum number of pages."),
+    workers: int = typer.Option(1, min=1, max=256, help="Processes for reading dumps."),
+    write_test: Path | None = options.output_file(
+        "FILE", "With --from-links: write the test pages as JSON Lines, for `sgtb evaluate`."
+    ),
+    format: str | None = train_options.FORMAT_NAME,
+    on_error: str = options.ON_ERROR,
+    plan: str = typer.Option("bsg", help="Search plan: local, bs, laso, bsg or bibsg."),
+    beam: int = typer.Option(4, min=1, help="Beam width."),
+    depth: int | None = typer.Option(None, show_default="by size", help="Depth of the trees."),
+    eta: float | None = typer.Option(
+        None, "--eta", "--learning-rate", show_default="by size", help="Learning rate η."
+    ),
+    trees: int | None = typer.Option(None, show_default="by size", help="Maximum number of trees."),
+    min_leaf: int | None = train_options.MIN_LEAF,
+    folds: int | None = train_options.FOLDS,
+    without: list[str] | None = train_options.WITHOUT,
+    vectors: str = train_options.VECTORS,
+    nil_rule: str = typer.Option(
+        "auto",
+        metavar="auto|never|candidate",
+        help="When mentions with candidates are NIL: never, or where NIL, a candidate of the "
+        "search, is likelier than the best entity. auto: that, if enough mentions are NIL.",
+    ),
+    nil_precision: float | None = train_options.NIL_PRECISION,
+    hidden: float | None = typer.Option(
+        None,
+        metavar="SHARE",
+        min=0.0,
+        max=1.0,
+        show_default="by the size of the data",
+        help="Share of the entities of each training document that are hidden from it, to learn "
+        "NIL from.",
+    ),
+    fuzzy: bool | None = typer.Option(
+        None,
+        help="Search similar names for names that the knowledge base lacks. Default: if that "
+        "finds more of the annotated entities.",
+    ),
+    seed: int = train_options.SEED,
+    threads: int | None = train_options.THREADS,
+    checkpoint: Path | None = options.output_file(
+        "FILE", "Save progress in this file; an interrupted training continues from it."
+    ),
+    cluster: str | None = train_options.CLUSTER,
+    page: Path | None = options.output_file(
+        "FILE.html",
+        "Write a self-contained page: curves, calibration, importance of feature groups and "
+        "the worst dev documents.",
+        "--report",
+    ),
+    as_json: bool = options.AS_JSON,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Learn from annotated documents which entity a name means.
 
@@ -139,7 +131,7 @@ def train(
       sgtb train --kb my.kb --train train.jsonl -o my.model
       sgtb train --kb my.kb --train train.jsonl -o my.model --report my.html
       sgtb train --from-links simplewiki.xml.bz2 --build-kb simple -o simple.model
-    """  # fmt: skip
+    """
     begin = time.perf_counter()
     _check_options(kb, train, from_dump, build_kb, write_test)
     check_output(output, checkpoint, write_test, page)
@@ -161,15 +153,17 @@ def train(
     assert place is not None, "see _check_options"
     with KnowledgeBase.open(place) as opened:
         if from_dump:
-            with StageProgress(quiet) as progress:
-                given = from_links(opened, from_dump, pages, workers, quiet, progress)
+            given = from_links(opened, from_dump, pages, workers, quiet)
             _advise(given, red_links, quiet)
         else:
             handler = handler_for(on_error)
             given = from_files(opened, train or (), dev or (), format, seed, quiet, handler)
             print_skipped(handler)
         if write_test is not None:
-            _write_test(given, write_test, quiet)
+            from sgtb.formats.registry import write_documents
+
+            count = write_documents(given.test, write_test, "jsonl")
+            say(f"{write_test}: {count:,} test documents", quiet)
         settings = wanted.settings(given)
         prepared = prepare_given(opened, given, settings, vectors, quiet)
         curve = Curve()
@@ -181,7 +175,7 @@ def train(
             _write_page(page, result, curve, opened, model, given)
             say(f"{page}: report of the training", quiet)
     if as_json:
-        print_json({**result, **({} if tested is None else {"test": tested})})
+        print_json(result if tested is None else {**result, "test": tested})
         return
     print_model(result)
     if tested is not None:
@@ -200,10 +194,7 @@ def prepare_given(
             words=word_vectors(vectors), progress=progress,
         )  # fmt: skip
     learnable = prepared.train.n_learnable
-    say(
-        f"{learnable:,} mentions can be learned from: their entity is among the candidates",
-        quiet,
-    )
+    say(f"{learnable:,} mentions can be learned from: their entity is among the candidates", quiet)
     return prepared
 
 
@@ -237,8 +228,9 @@ def report(
     seconds: float,
 ) -> dict[str, Any]:
     """Return the report of a training as plain data."""
-    forest = model.forest
+    forest, n_trees = model.forest, model.forest.forest.n_trees
     dev = accuracy_report(kb, model, given.dev.documents) if given.dev.n_known else None
+    shown = (check.dev_accuracy for check in forest.checks if check.n_trees == n_trees)
     return {
         "model": str(output),
         "bytes": output.stat().st_size,
@@ -246,7 +238,7 @@ def report(
         "beam": forest.plan.beam_width,
         "depth": forest.trees.depth,
         "eta": forest.trees.learning_rate,
-        "trees": forest.forest.n_trees,
+        "trees": n_trees,
         "documents": {"train": len(given.train.documents), "dev": len(given.dev.documents)},
         "mentions": {"train": given.train.n_mentions, "dev": given.dev.n_mentions},
         "learnable": prepared.train.n_learnable,
@@ -257,16 +249,10 @@ def report(
             "threshold": round(model.nil.threshold, 6),
         },
         "dev": dev,
-        "progress": _last_check(model),
+        "progress": next(shown, None),  # the dev accuracy of the trees that are kept
         "origin": model.origin,
         "seconds": round(seconds, 1),
     }
-
-
-def _last_check(model: "LinkerModel") -> float | None:
-    """Return the dev accuracy that the progress showed for the trees that are kept."""
-    n_trees = model.forest.forest.n_trees
-    return next((c.dev_accuracy for c in model.forest.checks if c.n_trees == n_trees), None)
 
 
 def _check_options(
@@ -306,13 +292,6 @@ def _write_page(
 
     dev = dev_report(kb, model, given.dev.documents) if given.dev.documents else None
     write_whole(path, train_page(result, curve, dev).encode())
-
-
-def _write_test(given: TrainingInput, path: Path, quiet: bool) -> None:
-    from sgtb.formats.registry import write_documents
-
-    count = write_documents(given.test, path, "jsonl")
-    say(f"{path}: {count:,} test documents", quiet)
 
 
 def accuracy_report(

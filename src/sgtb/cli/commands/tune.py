@@ -4,7 +4,7 @@ import re
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -26,38 +26,34 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 @app.command()
 def tune(
-    output: train_options.Output,
-    kb: train_options.KbFolder,
-    train: train_options.TrainFiles = None,
-    dev: train_options.DevFiles = None,
-    budget: Annotated[
-        str,
-        typer.Option(
-            metavar="TIME",
-            help="Time of the search, trials of earlier runs included: 90s, 10m, 2h.",
-        ),
-    ] = "10m",
-    trials: Annotated[int | None, typer.Option(min=1, help="Maximum number of trials.")] = None,
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            show_default="MODEL.trials.jsonl",
-            help="File of finished trials; an interrupted search continues from it.",
-        ),
-    ] = None,
-    format: train_options.FormatName = None,
-    on_error: options.OnError = "stop",
-    min_leaf: train_options.MinLeaf = None,
-    folds: train_options.Folds = None,
-    without: train_options.Without = None,
-    vectors: train_options.Vectors = "none",
-    nil_precision: train_options.NilPrecision = None,
-    seed: train_options.Seed = 0,
-    threads: train_options.Threads = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Path = train_options.OUTPUT,
+    kb: Path = train_options.KB_FOLDER,
+    train: list[Path] | None = train_options.TRAIN_FILES,
+    dev: list[Path] | None = train_options.DEV_FILES,
+    budget: str = typer.Option(
+        "10m",
+        metavar="TIME",
+        help="Time of the search, trials of earlier runs included: 90s, 10m, 2h.",
+    ),
+    trials: int | None = typer.Option(None, min=1, help="Maximum number of trials."),
+    state: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        dir_okay=False,
+        show_default="MODEL.trials.jsonl",
+        help="File of finished trials; an interrupted search continues from it.",
+    ),
+    format: str | None = train_options.FORMAT_NAME,
+    on_error: str = options.ON_ERROR,
+    min_leaf: int | None = train_options.MIN_LEAF,
+    folds: int | None = train_options.FOLDS,
+    without: list[str] | None = train_options.WITHOUT,
+    vectors: str = train_options.VECTORS,
+    nil_precision: float | None = train_options.NIL_PRECISION,
+    seed: int = train_options.SEED,
+    threads: int | None = train_options.THREADS,
+    as_json: bool = options.AS_JSON,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Try several training settings, and keep those that link best.
 
@@ -70,7 +66,7 @@ def tune(
     Examples:
       sgtb tune --kb my.kb --train train.jsonl -o my.model --budget 10m
       sgtb tune --kb my.kb --train train.jsonl -o my.model --trials 20
-    """  # fmt: skip
+    """
     begin = time.perf_counter()
     if not train:
         raise typer.BadParameter("give training documents: --train FILE")
@@ -82,8 +78,7 @@ def tune(
         seed=seed, threads=threads,
     )  # fmt: skip
     from sgtb.kb.knowledge_base import KnowledgeBase
-    from sgtb.linking.training.trial_file import TrialFile
-    from sgtb.linking.training.tuning import Budget, simplest_of, tune_linker
+    from sgtb.linking.training.tuning import Budget, TrialFile, simplest_of, tune_linker
 
     with KnowledgeBase.open(kb) as opened:
         handler = handler_for(on_error)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sgtb.cli.views.progress_views import counted
-from sgtb.formats.survey import ProblemList, Survey
+from sgtb.formats.survey import Survey
 from sgtb.linking.training.gold_audit import GoldReport, UnknownEntity
 
 
@@ -28,9 +28,12 @@ def print_check(found: Survey, report: GoldReport | None, most: int) -> None:
         ("duplicate ids", found.repeated),
         ("repaired: found near the stated offsets", found.repaired),
     ):
-        _print_problems(console, title, problems, most)
+        if problems.total:
+            console.print(f"{title}: {problems.total:,}", style="bold", markup=False)
+            _print_first(console, problems.listed[:most], problems.total - most)
     if report is not None and report.entities:
-        _print_unknown(console, report, most)
+        console.print(f"not in the knowledge base: {report.entities:,} entities", style="bold")
+        _print_first(console, map(_unknown, report.unknown[:most]), report.entities - most)
     if not found.errors:
         console.print("no errors", markup=False)
 
@@ -58,22 +61,11 @@ def _known(report: GoldReport) -> list[tuple[str, str, str]]:
     ]
 
 
-def _print_problems(console: Console, title: str, problems: ProblemList, most: int) -> None:
-    if problems.total:
-        console.print(f"{title}: {problems.total:,}", style="bold", markup=False)
-        _print_first(console, problems.listed[:most], problems.total - most)
-
-
 def _print_first(console: Console, lines: Iterable[str], more: int) -> None:
     for line in lines:
         console.print(f"  {line}", markup=False)
     if more > 0:
         console.print(f"  … and {more:,} more", markup=False)
-
-
-def _print_unknown(console: Console, report: GoldReport, most: int) -> None:
-    console.print(f"not in the knowledge base: {report.entities:,} entities", style="bold")
-    _print_first(console, map(_unknown, report.unknown[:most]), report.entities - most)
 
 
 def _unknown(entity: UnknownEntity) -> str:

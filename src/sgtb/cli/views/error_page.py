@@ -17,17 +17,12 @@ def page_parts(mistakes: Iterable[Mistake], describe: Describe, note: str = "") 
     head, tail = page_ends("error_page", "Linking errors")
     yield head + _HEADER.format(note=escape(note))
     for mistake in mistakes:
-        yield _record(mistake, describe)
+        yield (
+            f'<script type="application/json" data-kind="{escape(mistake.kind)}" '
+            f'data-data="{escape(mistake.data)}" data-system="{escape(mistake.system)}">'
+            f"{inline_json(_as_dict(mistake, describe))}</script>\n"
+        )
     yield tail
-
-
-def _record(mistake: Mistake, describe: Describe) -> str:
-    """Return an error as JSON, with attributes for the filters."""
-    return (
-        f'<script type="application/json" data-kind="{escape(mistake.kind)}" '
-        f'data-data="{escape(mistake.data)}" data-system="{escape(mistake.system)}">'
-        f"{inline_json(_as_dict(mistake, describe))}</script>\n"
-    )
 
 
 def _as_dict(mistake: Mistake, describe: Describe) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Tables of evaluation scores, with one column per system."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from rich import box
 from rich.table import Table
@@ -9,11 +9,13 @@ from rich.text import Text
 
 from sgtb.cli.views.link_view import open_console, printable
 from sgtb.cli.views.progress_views import counted
-from sgtb.evaluation import Interval
+from sgtb.evaluation import Interval, PrecisionRecall
 from sgtb.evaluation.breakdown import By
+from sgtb.evaluation.linkers.end_to_end import LOSSES, MATCHES, EndToEndScores, Loss
 from sgtb.evaluation.linkers.scores import Evaluation, SetScores, SystemScores
 from sgtb.evaluation.metrics import share
 
+S = TypeVar("S", SystemScores, EndToEndScores)
 Cell = Callable[[SystemScores], str]
 
 BY: dict[By, str] = {
@@ -24,6 +26,13 @@ BY: dict[By, str] = {
     "frequency": "occurrences in training",
 }
 """Headings of the breakdowns."""
+_SHORT: dict[Loss, str] = {
+    "not in the knowledge base": "not in KB",
+    "not detected": "not detected",
+    "not among candidates": "no candidate",
+    "wrongly decided": "wrong",
+    "wrongly NIL": "NIL",
+}
 
 
 def print_evaluation(evaluation: Evaluation[SystemScores]) -> None:
@@ -36,7 +45,10 @@ def print_evaluation(evaluation: Evaluation[SystemScores]) -> None:
         if scores.known + scores.unknown + scores.nil == 0:
             console.print("no annotated mentions\n")
             continue
-        console.print(_scores(scores))
+        table = score_table("in percent", *scores.systems)
+        for label, cell in _rows(scores):
+            table.add_row(label, *map(cell, scores.systems.values()))
+        console.print(table)
         slices = _breakdowns(scores)
         if slices.row_count:
             console.print(slices)
@@ -95,24 +107,14 @@ def _overview(evaluation: Evaluation[SystemScores]) -> Table:
         "the knowledge base, Bag-of-Title F1",
         "mentions", "in KB", "recall", "of recalled", "of in KB", "title F1",
     )  # fmt: skip
-    for scores in evaluation.sets:
+    for names, scores, system in _by_system(evaluation):
         named = scores.known + scores.unknown
-        for i, (name, system) in enumerate(scores.systems.items()):
-            head = (printable(scores.name), f"{named:,}", percent(share(scores.known, named)))
-            data, mentions, known = ("", "", "") if i else head
-            table.add_row(
-                data, printable(name), mentions, known,
-                percent(share(system.recall.found, named)), percent(system.accuracy_on_recalled),
-                percent(system.accuracy.micro), percent(system.titles.f1),
-            )  # fmt: skip
-    return table
-
-
-def _scores(scores: SetScores[SystemScores]) -> Table:
-    table = score_table("in percent", *scores.systems)
-    systems = list(scores.systems.values())
-    for label, cell in _rows(scores):
-        table.add_row(label, *(cell(system) for system in systems))
+        head = f"{named:,}", percent(share(scores.known, named))
+        table.add_row(
+            *names, *(head if names[0] else ("", "")),
+            percent(share(system.recall.found, named)), percent(system.accuracy_on_recalled),
+            percent(system.accuracy.micro), percent(system.titles.f1),
+        )  # fmt: skip
     return table
 
 
@@ -186,11 +188,8 @@ def _p_value(system: SystemScores) -> str:
 def _breakdowns(scores: SetScores[SystemScores]) -> Table:
     table = score_table("in-KB accuracy by", "mentions", *scores.systems)
     systems = list(scores.systems.values())
-    kinds = [by for by in BY if any(by in system.slices for system in systems)]
-    for by in kinds:
-        labels = list(
-            dict.fromkeys(s.label for system in systems for s in system.slices.get(by, ()))
-        )
+    for by in BY:
+        labels = dict.fromkeys(s.label for system in systems for s in system.slices.get(by, ()))
         if len(labels) < 2:
             continue  # a single slice repeats the table above
         table.add_row(Text(BY[by], style="dim"), *[""] * (len(systems) + 1))
@@ -205,10 +204,78 @@ def _slice_cells(systems: Sequence[SystemScores], by: By, label: str) -> list[st
     size = next(one.total for one in found if one is not None)
     cells = [f"{size:,}"]
     for one in found:
-        if one is None:
-            cells.append("–")
-        elif one.total == size:
-            cells.append(percent(one.accuracy))
-        else:
-            cells.append(f"{percent(one.accuracy)} of {one.total:,}")
+        more = "" if one is None or one.total == size else f" of {one.total:,}"
+        cells.append("–" if one is None else f"{percent(one.accuracy)}{more}")
     return cells
+
+
+def print_end_to_end(evaluation: Evaluation[EndToEndScores]) -> None:
+    """Print the table of each data set, after an overview if there are several."""
+    console = open_console()
+    if len(evaluation.sets) > 1:
+        console.print(_end_to_end_overview(evaluation), _lost_overview(evaluation))
+    for scores in evaluation.sets:
+        table = score_table("in percent", *scores.systems)
+        for label, cells in _end_to_end_rows([*scores.systems.values()]):
+            table.add_row(Text(label, style="" if cells else "dim"), *cells)
+        console.print(Text(heading(scores), style="bold"), table)
+
+
+def _end_to_end_rows(systems: Sequence[EndToEndScores]) -> Iterator[tuple[str, list[str]]]:
+    """Yield labels with the cells of all systems; headings have no cells."""
+    by_match = {match: [system.matches[match] for system in systems] for match in MATCHES}
+    for match, scores in by_match.items():
+        yield f"entities, {match} match", []
+        yield from _retrieval([(one.entities, one.interval) for one in scores])
+    for match, scores in by_match.items():
+        yield f"mentions, {match} match", []
+        yield from _retrieval([(one.mentions, None) for one in scores])
+    for match, scores in by_match.items():
+        yield f"gold lost, {match} match", []
+        for loss in LOSSES:
+            yield f"  {loss}", [percent(one.lost_share(loss)) for one in scores]
+    yield "links outside of annotations", [percent(system.outside_share) for system in systems]
+
+
+def _retrieval(
+    found: Sequence[tuple[PrecisionRecall, Interval | None]],
+) -> Iterator[tuple[str, list[str]]]:
+    yield "  precision", [percent(one.precision) for one, _ in found]
+    yield "  recall", [percent(one.recall) for one, _ in found]
+    yield "  F1", [with_interval(one.f1, interval) for one, interval in found]
+
+
+def _end_to_end_overview(evaluation: Evaluation[EndToEndScores]) -> Table:
+    table = overview_table(
+        "gold: mentions annotated with an entity; in percent: precision (P), recall (R) and F1 by "
+        "strong match, F1 by weak match, F1 of mention detection by strong match",
+        "gold", "P", "R", "F1", "weak F1", "mentions F1",
+    )  # fmt: skip
+    for names, scores, system in _by_system(evaluation):
+        strong, weak = (system.matches[match] for match in MATCHES)
+        found = strong.entities
+        table.add_row(
+            *names, f"{scores.known + scores.unknown:,}", percent(found.precision),
+            percent(found.recall), percent(found.f1), percent(weak.entities.f1),
+            percent(strong.mentions.f1),
+        )  # fmt: skip
+    return table
+
+
+def _lost_overview(evaluation: Evaluation[EndToEndScores]) -> Table:
+    table = overview_table(
+        "percent of gold lost at each stage, strong match: entity not in the knowledge base, "
+        "mention not detected, entity not among its candidates, wrongly decided, wrongly NIL",
+        *(_SHORT[loss] for loss in LOSSES),
+    )
+    for names, _, system in _by_system(evaluation):
+        strong = system.matches["strong"]
+        table.add_row(*names, *(percent(strong.lost_share(loss)) for loss in LOSSES))
+    return table
+
+
+def _by_system(evaluation: Evaluation[S]) -> Iterator[tuple[tuple[str, str], SetScores[S], S]]:
+    """Yield all systems of all data sets; the first of a data set has its name."""
+    for scores in evaluation.sets:
+        for i, (name, system) in enumerate(scores.systems.items()):
+            yield ("" if i else printable(scores.name), printable(name)), scores, system

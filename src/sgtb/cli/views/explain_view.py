@@ -129,7 +129,8 @@ def _print_reasons(
     against = "the runner-up" if other is None else names.of(other.title, other.entity)
     against = NIL if link.runner_up == NIL else against
     answer = NIL if link.entity is None else names.of(link.title, link.entity)
-    console.print(f"{answer} leads {against} by {_number(link.lead)}:")
+    lead = f"{link.lead:.2f}".replace("-", "−")
+    console.print(f"{answer} leads {against} by {lead}:")
     most = max(abs(reason.value) for reason in link.reasons) or 1.0
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(justify="right", no_wrap=True)
@@ -145,7 +146,3 @@ def _print_reasons(
             words += "" if by.entity is None else f" ({names.of(by.title, by.entity)})"
         table.add_row(signed(reason.value), Text(left, "red"), Text(right, "green"), words)
     console.print(table)
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")

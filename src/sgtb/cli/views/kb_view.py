@@ -16,7 +16,7 @@ from sgtb.kb.build.merge_build import MergeReport
 from sgtb.kb.entity import Candidate, Entity
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.update import UpdateReport
-from sgtb.pages.pages_report import PagesReport
+from sgtb.pages.pages_settings import PagesReport
 from sgtb.wikipedia.build.build_report import VectorCounts, WikiReport
 
 _TEXT_SHOWN = 100

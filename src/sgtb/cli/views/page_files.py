@@ -26,10 +26,7 @@ _HEAD = """<!doctype html>
 
 @cache
 def page_ends(name: str, title: str) -> tuple[str, str]:
-    """Return the beginning of a page with its style, and its end with its script.
-
-    Each file comes after those that all pages share; a policy allows only these.
-    """
+    """Return the begin of a page with its style, its end with its script, allowed by a policy."""
     folder = files("sgtb.cli.views")
     style, script = (
         "".join(folder.joinpath(f"{file}.{kind}").read_text("utf-8") for file in (_SHARED, name))

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 def print_plan(
     estimates: Mapping[str, Sequence["Estimate"]], names: Mapping[str, str], checks: Sequence[Any]
 ) -> None:
-    """Print a table with a row per workload and number of workers, and the model's error.
-
-    names  descriptions of the workloads
-    """
+    """Print a row per workload and number of workers, descriptions, and the model's error."""
     table = number_table("workload", "workers", "hours", "core-hours", "disk GB", "memory GB")
     for key, found in estimates.items():
         for number, estimate in enumerate(found):

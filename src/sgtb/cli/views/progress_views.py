@@ -70,11 +70,9 @@ class StageProgress(ProgressDisplay):
 
 
 class DocumentCounter:
-    """Counts documents as they pass, and prints the count now and then.
+    """Counts documents and their parts as they pass, and prints the counts now and then.
 
     Silent if documents are printed on the same terminal.
-
-    noun, parts  the parts of a document that are counted too
     """
 
     def __init__(

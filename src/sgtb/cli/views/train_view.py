@@ -41,9 +41,7 @@ def print_accuracy(name: str, result: dict[str, Any]) -> None:
     table = number_table("accuracy", "all", "ambiguous", "gain on ambiguous")
     for system, scores in result["systems"].items():
         recalled, ambiguous = scores["recalled"], scores["ambiguous"]
-        table.add_row(
-            system, _share(recalled), _share(ambiguous), _gain(ambiguous["gain"])
-        )  # fmt: skip
+        table.add_row(system, _share(recalled), _share(ambiguous), _gain(ambiguous["gain"]))
     Console().print(table)
     print("percent of the mentions with their entity among the candidates, 95 % intervals")
 

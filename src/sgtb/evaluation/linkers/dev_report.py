@@ -12,11 +12,9 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.links import Link, LinkedDocument
 from sgtb.linking.nil_candidate import REASON_LABELS
 
-WORST = 10
-"""Documents listed."""
+WORST = 10  # documents listed
 OTHER_MENTIONS = "other mentions"
 
 
@@ -63,12 +61,22 @@ def dev_report(kb: KnowledgeBase, model: LinkerModel, documents: Sequence[Docume
     weights: Counter[str] = Counter()
     scores = []
     for document, linked in zip(documents, linker.pipe(documents), strict=True):
-        pairs = _annotated(document, linked)
+        both = zip(document.mentions, linked.links, strict=True)
+        pairs = [(mention, link) for mention, link in both if mention.gold is not None]
         confidence += [link.confidence for _, link in pairs]
-        right += [_is_right(mention, link) for mention, link in pairs]
-        for _, link in pairs:
-            _add_reasons(weights, link)
-        scores.append(_score(kb, document.id, pairs))
+        right += [(link.entity or NIL) == mention.gold for mention, link in pairs]
+        for reason in (reason for _, link in pairs for reason in link.reasons):
+            name = REASON_LABELS.get(reason.name, reason.name)
+            name = name if reason.kind == "features" else OTHER_MENTIONS
+            weights[name] += abs(reason.value)  # type: ignore[assignment]  # a sum of floats
+        wrong = tuple(
+            WrongAnswer(
+                link.text, link.title if link.entity else NIL, _title(kb, mention), link.confidence
+            )
+            for mention, link in pairs
+            if (link.entity or NIL) != mention.gold
+        )
+        scores.append(DocumentScore(document.id, len(pairs) - len(wrong), len(pairs), wrong))
     total = sum(weights.values())
     groups = tuple((name, value / total) for name, value in weights.most_common()) if total else ()
     worst = sorted((s for s in scores if s.wrong), key=lambda s: (-len(s.wrong), s.right, s.id))
@@ -76,36 +84,6 @@ def dev_report(kb: KnowledgeBase, model: LinkerModel, documents: Sequence[Docume
     return DevReport(sum(right), len(right), found, groups, tuple(worst[:WORST]))
 
 
-def _annotated(document: Document, linked: LinkedDocument) -> list[tuple[Mention, Link]]:
-    pairs = zip(document.mentions, linked.links, strict=True)
-    return [(mention, link) for mention, link in pairs if mention.gold is not None]
-
-
-def _is_right(mention: Mention, link: Link) -> bool:
-    return (link.entity or NIL) == mention.gold
-
-
-def _add_reasons(weights: Counter[str], link: Link) -> None:
-    for reason in link.reasons:
-        name = OTHER_MENTIONS
-        if reason.kind == "features":
-            name = REASON_LABELS.get(reason.name, reason.name)
-        weights[name] += abs(reason.value)  # type: ignore[assignment]  # a sum of floats
-
-
-def _score(kb: KnowledgeBase, id: str, pairs: Sequence[tuple[Mention, Link]]) -> DocumentScore:
-    wrong = tuple(
-        WrongAnswer(
-            link.text, link.title if link.entity else NIL, _title(kb, mention), link.confidence
-        )
-        for mention, link in pairs
-        if not _is_right(mention, link)
-    )
-    return DocumentScore(id, len(pairs) - len(wrong), len(pairs), wrong)
-
-
 def _title(kb: KnowledgeBase, mention: Mention) -> str:
     number = None if mention.gold in (None, NIL) else kb.number(str(mention.gold))
-    if number is None:
-        return NIL
-    return str(kb.titles(np.array([number], np.int64)).strings()[0])
+    return NIL if number is None else kb.title_of(number)

@@ -6,22 +6,25 @@ gold mention, and a gold mention at most one link. All other links are wrong: al
 mentions, and of text without annotation.
 """
 
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
-import numpy as np
-
-from sgtb.core.dtypes import Longs
 from sgtb.core.errors import CorpusError
 from sgtb.core.progress import Progress
 from sgtb.core.records import Document, Mention
-from sgtb.evaluation import Interval, PrecisionRecall, ratio_interval
-from sgtb.evaluation.linkers.linker_evaluation import EvaluationSettings
+from sgtb.evaluation import Interval, PrecisionRecall
 from sgtb.evaluation.linkers.resolved_gold import ResolvedGold
-from sgtb.evaluation.linkers.runs import Place, Run, common_kb, counted, run_linkers
+from sgtb.evaluation.linkers.runs import (
+    DocumentCounts,
+    EvaluationSettings,
+    Place,
+    Run,
+    common_kb,
+    counted,
+    run_linkers,
+)
 from sgtb.evaluation.linkers.scores import (
     Evaluation,
     SetScores,
@@ -32,11 +35,9 @@ from sgtb.evaluation.linkers.scores import (
 )
 from sgtb.evaluation.metrics import share
 from sgtb.linking.linker import Linker
-from sgtb.linking.links import Link
 
 Match = Literal["strong", "weak"]
-MATCHES: tuple[Match, ...] = ("strong", "weak")
-"""Equal spans; overlapping spans."""
+MATCHES: tuple[Match, ...] = ("strong", "weak")  # equal spans; overlapping spans
 
 Loss = Literal[
     "not in the knowledge base",
@@ -83,12 +84,10 @@ class MatchScores:
             "entities": {**retrieval(self.entities), **limits(self.interval)},
             "mentions": retrieval(self.mentions),
             "lost": {
-                loss.lower().replace(" ", "_"): {
-                    "share": number(self.lost_share(loss)), "gold": lost,
-                }
-                for loss, lost in self.lost.items()
+                loss.lower().replace(" ", "_"): {"share": number(self.lost_share(loss)), "gold": n}
+                for loss, n in self.lost.items()
             },
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -109,11 +108,9 @@ class EndToEndScores:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: shares of one, None for shares of nothing."""
+        matches = {str(match): scores.to_dict() for match, scores in self.matches.items()}
         outside = {"share": number(self.outside_share), "links": self.outside}
-        return {
-            **{match: scores.to_dict() for match, scores in self.matches.items()},
-            "outside": outside,
-        }
+        return {**matches, "outside": outside}
 
 
 def evaluate_end_to_end(
@@ -144,7 +141,11 @@ def evaluate_end_to_end(
 
 def _count(counter: "EndToEndCounter", run: Run) -> None:
     links = zip(run.found.links, run.choose(run.found), strict=True)
-    counter.add(run.resolved, [_answer(link, entity) for link, entity in links])
+    answers = [
+        Answer(link.start, link.end, entity, frozenset(c.entity for c in link.candidates))
+        for link, entity in links
+    ]
+    counter.add(run.resolved, answers)
 
 
 def near_answers(
@@ -153,11 +154,10 @@ def near_answers(
     """Return for each mention the answers whose spans match; answers are in text order."""
     starts, ends = [a.start for a in answers], [a.end for a in answers]
     near = []
-    for mention in mentions:
-        start, end = mention.start, mention.end
-        found = range(bisect_right(ends, start), bisect_left(starts, end))
-        strong = match == "strong"
-        near.append([j for j in found if not strong or (starts[j], ends[j]) == (start, end)])
+    for m in mentions:
+        found = range(bisect_right(ends, m.start), bisect_left(starts, m.end))
+        weak, span = match == "weak", (m.start, m.end)
+        near.append([j for j in found if weak or (starts[j], ends[j]) == span])
     return near
 
 
@@ -199,19 +199,10 @@ def losses(
             continue
         free = [answers[j] for j in near[i] if j not in used]
         able = [answer for answer in free if mention.gold in answer.candidates]
-        if not free:
-            lost.append("not detected")
-        elif not able:
-            lost.append("not among candidates")
-        elif all(answer.entity is None for answer in able):
-            lost.append("wrongly NIL")
-        else:
-            lost.append("wrongly decided")
+        nil = all(answer.entity is None for answer in able)
+        decided: Loss = "wrongly NIL" if nil else "wrongly decided"
+        lost.append(decided if able else "not among candidates" if free else "not detected")
     return lost
-
-
-def _answer(link: Link, entity: str | None) -> Answer:
-    return Answer(link.start, link.end, entity, frozenset(c.entity for c in link.candidates))
 
 
 def _touched(mentions: Sequence[Mention], answers: Sequence[Answer]) -> set[int]:
@@ -219,21 +210,8 @@ def _touched(mentions: Sequence[Mention], answers: Sequence[Answer]) -> set[int]
     return {j for near in near_answers(mentions, answers, "weak") for j in near}
 
 
-_ENTITIES = ("right", "links", "gold")
-_MENTIONS = ("mentions right", "mentions detected", "mentions")
-_OF_MATCH = (*_ENTITIES, *_MENTIONS, *LOSSES)
-_OF_DOCUMENT = ("NIL", "outside")
-_COLUMNS: tuple[tuple[str, str], ...] = (
-    *((match, name) for match in MATCHES for name in _OF_MATCH),
-    *(("", name) for name in _OF_DOCUMENT),
-)
-
-
-class EndToEndCounter:
+class EndToEndCounter(DocumentCounts):
     """Counts the answers of one system to one data set, document by document."""
-
-    def __init__(self) -> None:
-        self._rows = array("q")
 
     def add(self, resolved: ResolvedGold, answers: Sequence[Answer]) -> None:
         """Count the answers to a document; they are in text order, without overlaps."""
@@ -250,42 +228,27 @@ class EndToEndCounter:
             detected = pair(mentions, near_answers(mentions, answers, match))
             lost = losses(known, answers, near, right)
             lost += ["not in the knowledge base"] * unknown
-            self._rows.extend((len(right), len(links), len(known) + unknown))
-            self._rows.extend((len(detected), len(answers), len(mentions)))
-            self._rows.extend(lost.count(loss) for loss in LOSSES)
-        self._rows.extend((len(annotated) - len(known) - unknown, len(links - beside)))
-
-    @property
-    def n_documents(self) -> int:
-        """The number of documents."""
-        return len(self._rows) // len(_COLUMNS)
-
-    def sum(self, name: str, match: Match | Literal[""] = "") -> int:
-        """Return a count over all documents."""
-        return int(self._column(name, match).sum())
+            n_gold = len(known) + unknown
+            self.put(f"{match} entities", right=len(right), predicted=len(links), gold=n_gold)
+            self.put(
+                f"{match} mentions",
+                right=len(detected), predicted=len(answers), gold=len(mentions),
+            )  # fmt: skip
+            self.put(match, **{loss: lost.count(loss) for loss in LOSSES})
+        self.put("", nil=len(annotated) - len(known) - unknown, outside=len(links - beside))
 
     def scores(self, settings: EvaluationSettings) -> EndToEndScores:
         """Return the scores on all documents."""
-        matches = {match: self._match_scores(match, settings) for match in MATCHES}
-        return EndToEndScores(matches, self.sum("outside"))
-
-    def _match_scores(self, match: Match, settings: EvaluationSettings) -> MatchScores:
-        right, links, gold = (self._column(part, match) for part in _ENTITIES)
-        interval = None
-        if links.any() or gold.any():
-            interval = ratio_interval(
-                2 * right, links + gold, settings.samples, settings.seed, settings.level
+        matches = {
+            match: MatchScores(
+                entities=self.precision_recall(f"{match} entities"),
+                mentions=self.precision_recall(f"{match} mentions"),
+                lost={loss: self.sum(match, loss) for loss in LOSSES},
+                interval=self.f1_interval(f"{match} entities", settings),
             )
-        return MatchScores(
-            entities=PrecisionRecall(*(self.sum(part, match) for part in _ENTITIES)),
-            mentions=PrecisionRecall(*(self.sum(part, match) for part in _MENTIONS)),
-            lost={loss: self.sum(loss, match) for loss in LOSSES},
-            interval=interval,
-        )
-
-    def _column(self, name: str, match: Match | Literal[""]) -> Longs:
-        rows = np.frombuffer(self._rows, np.int64).reshape(-1, len(_COLUMNS))
-        return rows[:, _COLUMNS.index((match, name))].copy()
+            for match in MATCHES
+        }
+        return EndToEndScores(matches, self.sum("", "outside"))
 
 
 def _set_scores(
@@ -295,16 +258,15 @@ def _set_scores(
     settings: EvaluationSettings,
 ) -> SetScores[EndToEndScores]:
     first = next(iter(by_system.values()))
-    unknown = first.sum("not in the knowledge base", "strong")
-    data, split = place
+    unknown = first.sum("strong", "not in the knowledge base")
     return SetScores(
         name=name,
-        data=data,
-        split=split,
-        documents=first.n_documents,
-        mentions=first.sum("mentions", "strong"),
-        known=first.sum("gold", "strong") - unknown,
+        data=place[0],
+        split=place[1],
+        documents=len(first.column("", "nil")),
+        mentions=first.sum("strong mentions", "gold"),
+        known=first.sum("strong entities", "gold") - unknown,
         unknown=unknown,
-        nil=first.sum("NIL"),
+        nil=first.sum("", "nil"),
         systems={system: counter.scores(settings) for system, counter in by_system.items()},
     )

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from sgtb.core.records import Document
 from sgtb.evaluation import Accuracy, interval, paired_bootstrap
+from sgtb.evaluation.linkers.linker_evaluation import ScoreAccumulator
+from sgtb.evaluation.linkers.resolved_gold import ResolvedGold
 from sgtb.evaluation.linkers.systems import Baseline, chosen_by_linker
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
@@ -16,6 +16,7 @@ from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import LinkedDocument
 
 BASELINES = ("prior", "in-links")
+_KINDS = ("recalled", "ambiguous")
 _SAMPLES = 10_000
 
 
@@ -44,22 +45,6 @@ class LinkTest:
     known: int
     systems: Mapping[str, LinkScores]
 
-    @classmethod
-    def joined(cls, tests: Sequence["LinkTest"]) -> "LinkTest":
-        """Return several tests of different pages as one."""
-        return cls(
-            sum(test.documents for test in tests),
-            sum(test.mentions for test in tests),
-            sum(test.known for test in tests),
-            {
-                name: LinkScores(
-                    _joined([test.systems[name].recalled for test in tests]),
-                    _joined([test.systems[name].ambiguous for test in tests]),
-                )
-                for name in tests[0].systems
-            },
-        )
-
 
 def score_links(
     kb: KnowledgeBase, models: Mapping[str, LinkerModel], documents: Sequence[Document]
@@ -85,51 +70,46 @@ def score_links(
 
 def figures_of(test: LinkTest) -> dict[str, Any]:
     """Return the figures of a test; differences are to the better baseline."""
-    systems: dict[str, Any] = {}
-    for name, scores in test.systems.items():
-        systems[name] = {
-            kind: _figures(
-                getattr(scores, kind), None if name in BASELINES else _baseline(test, kind)
-            )
-            for kind in ("recalled", "ambiguous")
-        }
+    best: dict[str, Accuracy] = {
+        kind: max(
+            (getattr(test.systems[name], kind) for name in BASELINES),
+            key=lambda accuracy: accuracy.correct,
+        )
+        for kind in _KINDS
+    }
+    first = next(iter(test.systems.values()))
     return {
         "test": {
             "documents": test.documents, "mentions": test.mentions, "known": test.known,
-            "recalled": _any(test).recalled.total, "ambiguous": _any(test).ambiguous.total,
+            "recalled": first.recalled.total, "ambiguous": first.ambiguous.total,
         },
-        "systems": systems,
+        "systems": {
+            name: {
+                kind: _figures(getattr(scores, kind), None if name in BASELINES else best[kind])
+                for kind in _KINDS
+            }
+            for name, scores in test.systems.items()
+        },
     }  # fmt: skip
-
-
-def _any(test: LinkTest) -> LinkScores:
-    return next(iter(test.systems.values()))
-
-
-def _baseline(test: LinkTest, kind: str) -> Accuracy:
-    """Return the better baseline."""
-    found: list[Accuracy] = [getattr(test.systems[name], kind) for name in BASELINES]
-    return max(found, key=lambda accuracy: accuracy.correct)
 
 
 def _figures(accuracy: Accuracy, beside: Accuracy | None) -> dict[str, Any]:
     if not accuracy.total:
         return {"right": 0, "accuracy": None, "interval": None, "gain": None}
-    found = interval(accuracy, _SAMPLES)
-    gain = None
+    found, gain = interval(accuracy, _SAMPLES), None
     if beside is not None:
         more = paired_bootstrap(beside, accuracy, _SAMPLES)
-        gain = [_percent(more.value), _percent(more.low), _percent(more.high)]
+        gain = _percents(more.value, more.low, more.high)
     return {
         "right": accuracy.correct,
-        "accuracy": _percent(found.value),
-        "interval": [_percent(found.low), _percent(found.high)],
+        "accuracy": _percents(found.value)[0],
+        "interval": _percents(found.low, found.high),
         "gain": gain,
     }
 
 
-def _percent(share: float) -> float:
-    return round(100 * share, 2)
+def _percents(*shares: float) -> list[float]:
+    return [round(100 * share, 2) for share in shares]
 
 
 def _scores(
@@ -137,24 +117,9 @@ def _scores(
     linked: Sequence[LinkedDocument],
     answers: Iterable[Sequence[str | None]],
 ) -> LinkScores:
-    n = len(documents)
-    total, right, ambiguous_total, ambiguous_right = np.zeros((4, n), np.int64)
-    for d, (document, found, entities) in enumerate(zip(documents, linked, answers, strict=True)):
-        for mention, link, entity in zip(document.mentions, found.links, entities, strict=True):
-            if not mention.in_kb or all(c.entity != mention.gold for c in link.candidates):
-                continue
-            several, correct = len(link.candidates) > 1, entity == mention.gold
-            total[d] += 1
-            right[d] += correct
-            ambiguous_total[d] += several
-            ambiguous_right[d] += several and correct
-    ids = tuple(document.id for document in documents)
-    return LinkScores(Accuracy(ids, right, total), Accuracy(ids, ambiguous_right, ambiguous_total))
-
-
-def _joined(some: Sequence[Accuracy]) -> Accuracy:
-    return Accuracy(
-        tuple(id_ for one in some for id_ in one.documents),
-        np.concatenate([one.document_correct for one in some]),
-        np.concatenate([one.document_total for one in some]),
-    )
+    counts = ScoreAccumulator(None)
+    for document, found, entities in zip(documents, linked, answers, strict=True):
+        counts.add(ResolvedGold(document, document), found.links, entities, {})
+    right, found_gold = counts.column("known", "correct"), counts.column("candidates", "found")
+    recalled = Accuracy(tuple(counts.ids), right, found_gold)  # no other can be right
+    return LinkScores(recalled, counts.accuracy("ambiguous"))

@@ -1,55 +1,46 @@
 """An evaluation: linkers and baselines compared on data sets."""
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
+import numpy.typing as npt
 
-from sgtb.core.dtypes import Longs
-from sgtb.core.errors import CorpusError, SettingsError
+from sgtb.core.errors import CorpusError
 from sgtb.core.progress import Progress
-from sgtb.core.records import Document
+from sgtb.core.records import NIL, Document
 from sgtb.evaluation import (
     Accuracy,
     Calibration,
-    NilCurve,
     NilScores,
     Recall,
+    SystemAnswers,
+    ambiguity,
+    bag_of_titles,
     calibration,
+    candidate_recall,
+    in_kb_accuracy,
     nil_curve,
+    nil_scores,
     paired_bootstrap,
-    ratio_interval,
 )
-from sgtb.evaluation.linkers.resolved_gold import titles_of
-from sgtb.evaluation.linkers.runs import Place, Run, common_kb, counted, run_linkers
-from sgtb.evaluation.linkers.score_accumulator import ScoreAccumulator
+from sgtb.evaluation.breakdown import By, Tally
+from sgtb.evaluation.linkers.resolved_gold import ResolvedGold, titles_of
+from sgtb.evaluation.linkers.runs import (
+    DocumentCounts,
+    EvaluationSettings,
+    Place,
+    Run,
+    common_kb,
+    counted,
+    interval_of,
+    run_linkers,
+)
 from sgtb.evaluation.linkers.scores import Evaluation, SetScores, SystemScores, complete
 from sgtb.evaluation.linkers.systems import chosen_by_linker
 from sgtb.linking.linker import Linker
-
-
-@dataclass(frozen=True)
-class EvaluationSettings:
-    """Settings of an evaluation.
-
-    samples  of documents, drawn for each interval
-    level    the share of samples that an interval holds
-    seed     of the draws
-    bins     of the calibration error
-    """
-
-    samples: int = 2_000
-    level: float = 0.95
-    seed: int = 0
-    bins: int = 10
-
-    def __post_init__(self) -> None:
-        for name, low in (("samples", 1), ("seed", 0), ("bins", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < low:
-                raise SettingsError(f"{name} must be a whole number from {low} up, not {value!r}")
-        if not 0 < self.level < 1:
-            raise SettingsError(f"level must lie between 0 and 1, as 0.95 does, not {self.level!r}")
+from sgtb.linking.links import Link
 
 
 def evaluate_linkers(
@@ -78,14 +69,104 @@ def evaluate_linkers(
     runs = run_linkers(
         linkers, data, baselines=baselines, jobs=jobs, progress=progress, failed=failed
     )
-    places = counted(runs, [*linkers, *baselines], _new_scores, _count, failed)
+    # The counts of training are not in models of earlier versions.
+    places = counted(
+        runs, [*linkers, *baselines], lambda run: ScoreAccumulator(run.linker.model.seen or None),
+        _count, failed,
+    )  # fmt: skip
     sets = [_set_scores(*place, settings) for place in places]
     about = {"name": kb.path.name, "entities": len(kb)}
     return complete(Evaluation(about, asdict(settings), tuple(sets)), failed)
 
 
-def _new_scores(run: Run) -> ScoreAccumulator:
-    return ScoreAccumulator(run.linker.model.seen or None)  # not in models of earlier versions
+class ScoreAccumulator(DocumentCounts):
+    """Counts the answers of one system to one data set, with some bytes per mention.
+
+    seen  mentions of each entity in training; None: unknown
+
+    The kinds of counts, for mentions of the knowledge base unless stated:
+
+    known             answered with the gold ("correct"), and all ("total")
+    named             the same of mentions whose annotation names an entity, known or not
+    ambiguous         the same of those with their gold among several candidates
+    candidates        mentions with their gold among the candidates ("found"), candidates ("total")
+    title, link, nil  Bag-of-Title, entities named, NIL: "right", "predicted", "gold"
+    mentions          all, those without annotation included ("total")
+    """
+
+    def __init__(self, seen: Mapping[str, int] | None) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        kinds: list[By] = ["type", "ambiguity", "length", "words"]
+        self.tallies: dict[By, Tally] = {by: Tally(by) for by in kinds}
+        if seen is not None:
+            self.tallies["frequency"] = Tally("frequency", seen)
+        self.confidence, self.right = array("d"), array("b")
+        self.link_confidence, self.link_right, self.outside = array("d"), array("b"), array("b")
+        self.wrong = array("q")
+        """Positions of document and mention of every mistake, alternating."""
+
+    def add(
+        self,
+        resolved: ResolvedGold,
+        links: Sequence[Link],
+        entities: Sequence[str | None],
+        titles: Mapping[str, str],
+    ) -> None:
+        """Count the answers to a document; `links` have the candidates."""
+        known = resolved.known
+        documents = [known]
+        answers = SystemAnswers.of(documents, [entities])
+        listed = [[[other.entity for other in link.candidates] for link in links]]
+        ambiguous = [
+            entity == mention.gold
+            for mention, others, entity in zip(known.mentions, listed[0], entities, strict=True)
+            if mention.in_kb and len(others) > 1 and mention.gold in others
+        ]
+        for kind, document in (("known", known), ("named", resolved.annotated)):
+            accuracy = in_kb_accuracy([document], answers)
+            self.put(kind, correct=accuracy.correct, total=accuracy.total)
+        self.put("ambiguous", correct=sum(ambiguous), total=len(ambiguous))
+        found = candidate_recall(documents, listed).found
+        self.put("candidates", found=found, total=ambiguity(documents, listed).candidates)
+        title = bag_of_titles([resolved.annotated], answers, title_of=titles)
+        scores = nil_scores(documents, answers)
+        for kind, retrieved in (("title", title), ("link", scores.links), ("nil", scores.nil)):
+            self.put(kind, **asdict(retrieved))
+        self.put("mentions", total=len(known.mentions))
+        for tally in self.tallies.values():
+            tally.add(known, entities, listed[0])
+        for i, (mention, entity) in enumerate(zip(known.mentions, entities, strict=True)):
+            if mention.gold is not None and (entity or NIL) != mention.gold:
+                self.wrong.extend((len(self.ids), i))
+        self.ids.append(known.id)
+
+    def add_confidences(self, document: Document, links: Sequence[Link]) -> None:
+        """Add the confidences of a document's links."""
+        for mention, link in zip(document.mentions, links, strict=True):
+            if mention.gold is None:
+                continue
+            if link.candidates:  # without any, there was nothing to decide
+                self.confidence.append(link.confidence)
+                self.right.append((link.entity or NIL) == mention.gold)
+            best = best_link(link)
+            self.link_confidence.append(-1.0 if best is None else best[1])
+            self.link_right.append(best is not None and best[0] == mention.gold)
+            self.outside.append(not mention.in_kb)
+
+    def accuracy(self, kind: str) -> Accuracy:
+        """Return the accuracy of a kind, by document."""
+        return Accuracy(tuple(self.ids), self.column(kind, "correct"), self.column(kind, "total"))
+
+
+def best_link(link: Link) -> tuple[str, float] | None:
+    """Return the most likely entity other than NIL, with its probability."""
+    if link.entity is not None:
+        return link.entity, link.confidence
+    # The runner-up of NIL is the link that would have been made.
+    others = [other for other in link.candidates if other.entity == link.runner_up]
+    best = next(iter(others or link.candidates), None)
+    return None if best is None else (best.entity, best.probability)
 
 
 def _count(scores: ScoreAccumulator, run: Run) -> None:
@@ -101,22 +182,20 @@ def _set_scores(
     place: Place, name: str, by_system: Mapping[str, ScoreAccumulator], settings: EvaluationSettings
 ) -> SetScores[SystemScores]:
     first = next(iter(by_system.values()))
-    beside = first.accuracy("correct", "total")
+    beside = first.accuracy("known")
     systems: dict[str, SystemScores] = {}
     for system, scores in by_system.items():
         systems[system] = _system_scores(scores, beside if systems else None, settings)
-    known, named = first.sum("total"), first.sum("named_total")
-    nil = first.sum("nil_gold") - (named - known)
-    data, split = place
+    known, unknown = beside.total, first.sum("named", "total") - beside.total
     return SetScores(
         name=name,
-        data=data,
-        split=split,
+        data=place[0],
+        split=place[1],
         documents=len(first.ids),
-        mentions=first.sum("mentions"),
+        mentions=first.sum("mentions", "total"),
         known=known,
-        unknown=named - known,
-        nil=nil,
+        unknown=unknown,
+        nil=first.sum("nil", "gold") - unknown,
         systems=systems,
     )
 
@@ -124,60 +203,38 @@ def _set_scores(
 def _system_scores(
     scores: ScoreAccumulator, beside: Accuracy | None, settings: EvaluationSettings
 ) -> SystemScores:
-    accuracy = scores.accuracy("correct", "total")
-    draws = {"n_samples": settings.samples, "seed": settings.seed}
+    accuracy = scores.accuracy("known")
     difference = None
     if beside is not None and accuracy.total:
-        difference = paired_bootstrap(beside, accuracy, level=settings.level, **draws)
-    ratios = {
-        "accuracy": (accuracy.document_correct, accuracy.document_total),
-        "titles": _f1_parts(scores, "title"),
-        "links": _f1_parts(scores, "link"),
+        difference = paired_bootstrap(
+            beside, accuracy, settings.samples, settings.seed, settings.level
+        )
+    intervals = {
+        "accuracy": interval_of(accuracy.document_correct, accuracy.document_total, settings),
+        "titles": scores.f1_interval("title", settings),
+        "links": scores.f1_interval("link", settings),
     }
+    confidence = np.array(scores.link_confidence)
+    right, outside = (np.array(given, np.bool_) for given in (scores.link_right, scores.outside))
+    in_kb = (confidence >= 0) & ~outside
     return SystemScores(
         accuracy=accuracy,
-        named=scores.accuracy("named_correct", "named_total"),
-        recall=Recall(scores.sum("found"), accuracy.total),
-        ambiguous=scores.accuracy("ambiguous_correct", "ambiguous_total"),
-        candidates=scores.sum("candidates"),
+        named=scores.accuracy("named"),
+        recall=Recall(scores.sum("candidates", "found"), accuracy.total),
+        ambiguous=scores.accuracy("ambiguous"),
+        candidates=scores.sum("candidates", "total"),
         titles=scores.precision_recall("title"),
         nil=NilScores(scores.precision_recall("link"), scores.precision_recall("nil")),
-        calibration=_calibration(scores, settings.bins),
-        calibration_in_kb=_calibration_in_kb(scores, settings.bins),
-        curve=_curve(scores),
+        calibration=_calibration(scores.confidence, scores.right, settings.bins),
+        calibration_in_kb=_calibration(confidence[in_kb], right[in_kb], settings.bins),
+        curve=nil_curve(confidence, right, outside) if outside.any() else None,
         slices={by: tally.slices() for by, tally in scores.tallies.items()},
         wrong=np.array(scores.wrong, np.int64).reshape(-1, 2),
-        intervals={
-            name: ratio_interval(part, total, level=settings.level, **draws)
-            for name, (part, total) in ratios.items()
-            if total.any()
-        },
+        intervals={name: found for name, found in intervals.items() if found is not None},
         difference=difference,
     )
 
 
-def _calibration(scores: ScoreAccumulator, bins: int) -> Calibration | None:
-    if not scores.confidence:
-        return None
-    return calibration(np.array(scores.confidence), np.array(scores.right, np.bool_), bins)
-
-
-def _calibration_in_kb(scores: ScoreAccumulator, bins: int) -> Calibration | None:
-    confidence, right = np.array(scores.link_confidence), np.array(scores.link_right, np.bool_)
-    counted = (confidence >= 0) & ~np.array(scores.outside, np.bool_)
-    return calibration(confidence[counted], right[counted], bins) if counted.any() else None
-
-
-def _curve(scores: ScoreAccumulator) -> NilCurve | None:
-    if not any(scores.outside):
-        return None
-    right, outside = (np.array(given, np.bool_) for given in (scores.link_right, scores.outside))
-    return nil_curve(np.array(scores.link_confidence), right, outside)
-
-
-def _f1_parts(scores: ScoreAccumulator, what: str) -> tuple[Longs, Longs]:
-    """Return F1 as a ratio by document: twice the right ones; the predicted and the gold ones."""
-    right, predicted, gold = (
-        scores.column(f"{what}_{part}") for part in ("right", "predicted", "gold")
-    )
-    return 2 * right, predicted + gold
+def _calibration(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int) -> Calibration | None:
+    given = np.array(confidence, np.float64)
+    return calibration(given, np.array(right, np.bool_), bins) if len(given) else None

@@ -8,7 +8,12 @@ from typing import Literal
 import numpy as np
 
 from sgtb.core.records import NIL, Document, Mention, Record
-from sgtb.evaluation.linkers.resolved_gold import ResolvedGold, copy_linker, link_resolved
+from sgtb.evaluation.linkers.resolved_gold import (
+    ResolvedGold,
+    copy_linker,
+    link_resolved,
+    titles_of,
+)
 from sgtb.evaluation.linkers.scores import Evaluation, SystemScores
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker import Linker
@@ -18,8 +23,7 @@ Kind = Literal["not among candidates", "wrong candidate", "NIL missed", "NIL inv
 """The gold was not a candidate; another candidate was chosen; a link where the gold is NIL; no link
 although the gold was a candidate."""
 
-AROUND = 320
-"""Characters of text given on either side of a mention."""
+AROUND = 320  # characters of text given on either side of a mention
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,8 @@ def find_mistakes(
     for name, linker in linkers.items():
         with copy_linker(linker, reasons=True) as own:
             for title, documents in data.items():
-                wanted = _wanted(evaluation, title, name, most)
                 labels = {one.split: one.name for one in evaluation.sets if one.data == title}
+                wanted = _wanted(evaluation, title, name, most)
                 for resolved, t, link in _relinked(own, documents, wanted, jobs):
                     yield _mistake(own.kb, name, labels[resolved.known.split], resolved, t, link)
 
@@ -81,9 +85,7 @@ Wanted = Mapping[str, Mapping[int, tuple[int, ...]]]
 
 def _wanted(evaluation: Evaluation[SystemScores], title: str, system: str, most: int) -> Wanted:
     wanted: dict[str, dict[int, tuple[int, ...]]] = {}
-    for scores in evaluation.sets:
-        if scores.data != title:
-            continue
+    for scores in (one for one in evaluation.sets if one.data == title):
         wrong = scores.systems[system].wrong
         if len(wrong) > most:
             wrong = wrong[np.linspace(0, len(wrong) - 1, most).round().astype(np.int64)]
@@ -117,14 +119,9 @@ def _mistake(
     kb: KnowledgeBase, system: str, data: str, resolved: ResolvedGold, t: int, link: Link
 ) -> Mistake:
     document, annotated = resolved.known, resolved.annotated.mentions[t]
-    mention = document.mentions[t]
+    mention, text = document.mentions[t], document.text
     gold = mention.gold if mention.in_kb else None
-    number = None if gold is None else kb.number(gold)
-    if number is not None:
-        gold_title = kb.title_of(number)
-    else:
-        gold_title = "" if annotated.gold in (None, NIL) else annotated.title or str(annotated.gold)
-    text = document.text
+    title = "" if annotated.gold in (None, NIL) else annotated.title or str(annotated.gold)
     return Mistake(
         system=system,
         data=data,
@@ -133,6 +130,6 @@ def _mistake(
         before=text[max(0, mention.start - AROUND) : mention.start],
         after=text[mention.end : mention.end + AROUND],
         gold=gold,
-        gold_title=gold_title,
+        gold_title=titles_of(kb, [gold]).get(gold or "", title),
         link=link,
     )

@@ -11,8 +11,7 @@ from sgtb.linking.linker import Linker
 from sgtb.linking.links import LinkedDocument, Request
 from sgtb.linking.training.gold import align_gold
 
-ALL = 1000
-"""More candidates than a mention has."""
+ALL = 1000  # more candidates than a mention has
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +75,8 @@ def link_resolved(
 
 def titles_of(kb: KnowledgeBase, ids: Iterable[str | None]) -> Mapping[str, str]:
     """Return the titles of those ids that are entities of a knowledge base."""
-    titles = {}
-    for id_ in ids:
-        number = None if id_ is None else kb.number(id_)
-        if id_ is not None and number is not None:
-            titles[id_] = kb.title_of(number)
-    return titles
+    numbers = {id_: kb.number(id_) for id_ in ids if id_ is not None}
+    return {id_: kb.title_of(n) for id_, n in numbers.items() if n is not None}
 
 
 def _resolved(kb: KnowledgeBase, mention: Mention) -> tuple[Mention, Mention]:

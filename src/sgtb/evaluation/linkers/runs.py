@@ -1,21 +1,49 @@
 """Runs: every document of every data set, linked by every linker."""
 
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
+from sgtb.core.dtypes import Longs
 from sgtb.core.errors import CorpusError, SettingsError
 from sgtb.core.progress import Progress, silent
 from sgtb.core.records import Document
+from sgtb.evaluation import Interval, PrecisionRecall, ratio_interval
 from sgtb.evaluation.linkers.resolved_gold import ResolvedGold, copy_linker, link_resolved
 from sgtb.evaluation.linkers.systems import Baseline, System, chosen_by_linker
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.link_options import check_count
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import LinkedDocument
 
-Place = tuple[str, str]
-"""A data set and a split of it."""
+Place = tuple[str, str]  # a data set and a split of it
 Counts = TypeVar("Counts")
+
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """Settings of an evaluation.
+
+    samples  of documents, drawn for each interval
+    level    the share of samples that an interval holds
+    seed     of the draws
+    bins     of the calibration error
+    """
+
+    samples: int = 2_000
+    level: float = 0.95
+    seed: int = 0
+    bins: int = 10
+
+    def __post_init__(self) -> None:
+        for name, low in (("samples", 1), ("seed", 0), ("bins", 1)):
+            check_count(name, getattr(self, name), low)
+        if not 0 < self.level < 1:
+            raise SettingsError(f"level must lie between 0 and 1, as 0.95 does, not {self.level!r}")
 
 
 class Run(NamedTuple):
@@ -95,18 +123,50 @@ def counted(
         if run.system not in by_system:
             by_system[run.system] = new(run)
         add(by_system[run.system], run)
-    for place, by_system in counts.items():
-        if place[0] in failed:
-            continue
-        yield place, _label(place, counts), {system: by_system[system] for system in systems}
+    for (name, split), by_system in counts.items():
+        if name not in failed:
+            several = sum(other == name for other, _ in counts) > 1
+            label = f"{name}, {split or 'no split'}" if several else name
+            yield (name, split), label, {system: by_system[system] for system in systems}
 
 
-def _label(place: Place, places: Iterable[Place]) -> str:
-    """Return the name of a data set, with its split if it has several."""
-    name, split = place
-    if sum(other == name for other, _ in places) == 1:
-        return name
-    return f"{name}, {split or 'no split'}"
+class DocumentCounts:
+    """Whole numbers by kind and name, one of each per document: data sets of any size fit."""
+
+    def __init__(self) -> None:
+        self._columns: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+
+    def put(self, kind: str, **counts: int) -> None:
+        """Append the counts of a document."""
+        for name, n in counts.items():
+            self._columns[f"{kind} {name}"].append(n)
+
+    def column(self, kind: str, name: str) -> Longs:
+        """Return a count by document."""
+        return np.array(self._columns[f"{kind} {name}"], np.int64)
+
+    def sum(self, kind: str, name: str) -> int:
+        """Return a count over all documents."""
+        return int(self.column(kind, name).sum())
+
+    def precision_recall(self, kind: str) -> PrecisionRecall:
+        """Return the counts "right", "predicted" and "gold" of a kind."""
+        return PrecisionRecall(*(self.sum(kind, name) for name in _RETRIEVAL))
+
+    def f1_interval(self, kind: str, settings: EvaluationSettings) -> Interval | None:
+        """Return F1 with its interval: twice the right ones, by the predicted and gold ones."""
+        right, predicted, gold = (self.column(kind, name) for name in _RETRIEVAL)
+        return interval_of(2 * right, predicted + gold, settings)
+
+
+_RETRIEVAL = ("right", "predicted", "gold")
+
+
+def interval_of(part: Longs, total: Longs, settings: EvaluationSettings) -> Interval | None:
+    """Return a ratio with its interval; None: there is nothing to draw from."""
+    if not total.any():
+        return None
+    return ratio_interval(part, total, settings.samples, settings.seed, settings.level)
 
 
 def common_kb(linkers: Mapping[str, Linker]) -> KnowledgeBase:

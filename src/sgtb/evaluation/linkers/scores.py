@@ -23,8 +23,7 @@ from sgtb.evaluation import (
 from sgtb.evaluation.breakdown import By
 from sgtb.evaluation.metrics import share
 
-_POINTS = 20
-"""Points of a NIL curve in plain data."""
+_POINTS = 20  # points of a NIL curve in plain data
 
 
 class PlainScores(Protocol):
@@ -83,18 +82,11 @@ class SystemScores:
         return {
             "accuracy": {
                 "micro": number(self.accuracy.micro), "macro": number(self.accuracy.macro),
-                **self._interval("accuracy"),
-                "correct": self.accuracy.correct, "total": self.accuracy.total,
+                **self._interval("accuracy"), **fields(self.accuracy, "correct", "total"),
             },
             "accuracy_on_recalled": number(self.accuracy_on_recalled),
-            "accuracy_on_ambiguous": {
-                "micro": number(self.ambiguous.micro), "correct": self.ambiguous.correct,
-                "total": self.ambiguous.total,
-            },
-            "accuracy_unknown_wrong": {
-                "micro": number(self.named.micro), "correct": self.named.correct,
-                "total": self.named.total,
-            },
+            "accuracy_on_ambiguous": fields(self.ambiguous, "micro", "correct", "total"),
+            "accuracy_unknown_wrong": fields(self.named, "micro", "correct", "total"),
             "candidate_recall": {
                 "of_known": number(self.recall.share),
                 "of_all": number(share(self.recall.found, self.named.total)),
@@ -108,8 +100,13 @@ class SystemScores:
             "calibration": _calibration(self.calibration),
             "calibration_in_kb": _calibration(self.calibration_in_kb),
             "nil_curve": None if self.curve is None else _curve(self.curve),
-            "difference": None if self.difference is None else _difference(self.difference),
-            "by": {by: [_slice(one) for one in slices] for by, slices in self.slices.items()},
+            "difference": self.difference and fields(
+                self.difference, "value", "low", "high", "p_value"
+            ),
+            "by": {
+                by: [fields(one, "label", "accuracy", "correct", "total") for one in slices]
+                for by, slices in self.slices.items()
+            },
         }  # fmt: skip
 
     def _interval(self, name: str) -> dict[str, Any]:
@@ -142,14 +139,9 @@ class SetScores(Generic[S]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            "documents": self.documents,
-            "mentions": self.mentions,
-            "known": self.known,
-            "unknown": self.unknown,
-            "nil": self.nil,
-            "systems": {name: scores.to_dict() for name, scores in self.systems.items()},
-        }
+        systems = {name: scores.to_dict() for name, scores in self.systems.items()}
+        counts = fields(self, "documents", "mentions", "known", "unknown", "nil")
+        return {**counts, "systems": systems}
 
 
 @dataclass(frozen=True)
@@ -167,8 +159,7 @@ class Evaluation(Generic[S]):
 
     def __getitem__(self, name: str) -> SetScores[S]:
         """Return the scores on the data set of this name."""
-        by_name = {one.name: one for one in self.sets}
-        return by_name[name]
+        return {one.name: one for one in self.sets}[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as JSON has it."""
@@ -202,30 +193,33 @@ def number(value: float) -> float | None:
     return round(float(value), 6) if math.isfinite(value) else None
 
 
+def fields(record: object, *names: str) -> dict[str, Any]:
+    """Return some attributes as plain data."""
+    values = ((name, getattr(record, name)) for name in names)
+    return {name: number(value) if isinstance(value, float) else value for name, value in values}
+
+
 def retrieval(score: PrecisionRecall) -> dict[str, Any]:
     """Return precision, recall, F1 and their counts as plain data."""
-    return {
-        "precision": number(score.precision), "recall": number(score.recall),
-        "f1": number(score.f1), "right": score.right, "said": score.predicted, "gold": score.gold,
-    }  # fmt: skip
+    shares = fields(score, "precision", "recall", "f1")
+    return {**shares, "right": score.right, "said": score.predicted, "gold": score.gold}
 
 
 def limits(found: Interval | None) -> dict[str, Any]:
     """Return the ends of an interval as plain data; nothing if there is none."""
-    return {} if found is None else {"low": number(found.low), "high": number(found.high)}
+    return {} if found is None else fields(found, "low", "high")
 
 
 def _calibration(found: Calibration | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "ece": number(found.ece), "brier": number(found.brier), "log_loss": number(found.log_loss),
-        "answers": found.n, "confidence": number(found.confidence),
-        "accuracy": number(found.accuracy),
+        **fields(found, "ece", "brier", "log_loss"), "answers": found.n,
+        **fields(found, "confidence", "accuracy"),
         "bins": [
             {
                 "low": bin.low, "high": bin.high, "answers": bin.n,
-                "confidence": number(bin.confidence), "accuracy": number(bin.accuracy),
+                **fields(bin, "confidence", "accuracy"),
             }
             for bin in found.bins
         ],
@@ -249,18 +243,4 @@ def _point(curve: NilCurve, i: int) -> dict[str, Any]:
         "threshold": number(curve.threshold[i]), "precision": number(curve.precision[i]),
         "recall": number(curve.recall[i]), "f1": number(curve.f1[i]),
         "in_kb_accuracy": number(curve.in_kb[i]),
-    }  # fmt: skip
-
-
-def _difference(found: Difference) -> dict[str, Any]:
-    return {
-        "value": number(found.value), "low": number(found.low), "high": number(found.high),
-        "p_value": number(found.p_value),
-    }  # fmt: skip
-
-
-def _slice(one: Slice) -> dict[str, Any]:
-    return {
-        "label": one.label, "accuracy": number(one.accuracy), "correct": one.correct,
-        "total": one.total,
     }  # fmt: skip

@@ -46,14 +46,11 @@ class Baseline:
         return candidates[ranked.index(max(ranked))].entity if ranked else None
 
     def _rank(self, candidate: Alternative) -> float:
-        if self.name == "prior":
-            rank = candidate.prior
-        else:
+        rank = candidate.prior
+        if self.name != "prior":
             row = self.kb.rows[self.kb.number(candidate.entity)]
-            if self.name == "popularity":
-                rank = float(row["popularity"])
-            else:  # as stated by the source, else as counted
-                rank = float(row["stated_in"] if row["stated_in"] >= 0 else row["in_links"])
+            stated = "stated_in" if row["stated_in"] >= 0 else "in_links"  # else as counted
+            rank = float(row["popularity" if self.name == "popularity" else stated])
         return -1.0 if rank != rank else rank  # unknown ranks last
 
 

@@ -8,42 +8,49 @@ which may cross sentences.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 from sgtb.core.records import NIL, Document, Mention, Tokens
-from sgtb.formats.corpus_source import SourceFile, read_source, shown
-from sgtb.formats.corpus_titles import unescape_title
+from sgtb.formats.corpus_source import SourceFile, read_source, shown, unescape_title
 
-ANNOTATIONS = "AIDA-YAGO2-annotations.tsv"
-"""The file with the gold entities."""
-
+ANNOTATIONS = "AIDA-YAGO2-annotations.tsv"  # the file with the gold entities
 TEXTS = (("eng.train", "train"), ("eng.testa", "dev"), ("eng.testb", "test"))
 """Files of the text in the order of the annotations, with their splits."""
-
-NO_ENTITY = "--NME--"
-"""Marks a mention of an entity outside the knowledge base."""
-
+NO_ENTITY = "--NME--"  # marks a mention of an entity outside the knowledge base
 HEADER = re.compile(r"-DOCSTART- \(([0-9]{1,9})(|testa|testb) (.*)\)")
 HEADER_SPLIT = {"": "train", "testa": "dev", "testb": "test"}
 """Splits by the suffix of the document number in a header."""
-
 _DOCSTART = "-DOCSTART-"
 _TAG = re.compile(r"O|[IB]-(?:PER|ORG|LOC|MISC)")
 _INDEX = re.compile(r"[0-9]{1,9}")
 _WIKI_ID = re.compile(r"[1-9][0-9]{0,17}")
 
 
-class _Text(NamedTuple):
-    """A document of a CoNLL file: words, tags, their lines, sentences."""
+@dataclass(kw_only=True)
+class TokenLines:
+    """Words and sentences of a document while its lines are read."""
+
+    split: str
+    words: list[str] = field(default_factory=list)
+    sentences: list[tuple[int, int]] = field(default_factory=list)
+
+    def end_sentence(self) -> None:
+        """End the sentence of the words so far, if there are new ones."""
+        first = self.sentences[-1][1] if self.sentences else 0
+        if first < len(self.words):
+            self.sentences.append((first, len(self.words)))
+
+
+@dataclass(kw_only=True)
+class _Text(TokenLines):
+    """A document of a CoNLL file, with tags and lines of its words."""
 
     source: SourceFile
-    split: str
-    words: list[str]
-    tags: list[str]
-    lines: list[int]
-    sentences: list[tuple[int, int]]
+    tags: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
 
 
 class _Annotation(NamedTuple):
@@ -64,10 +71,7 @@ class _Annotated(NamedTuple):
 
 
 def read_aida(folder: Path) -> tuple[Document, ...]:
-    """Read the whole corpus; the id of a document is its number, from 1.
-
-    The gold of a mention is the id of a Wikipedia page.
-    """
+    """Read the whole corpus; ids are numbers of documents, from 1, and of Wikipedia pages."""
     source = read_source(folder / ANNOTATIONS)
     annotated = list(_read_annotations(source))
     texts = [
@@ -94,13 +98,8 @@ def _read_annotations(source: SourceFile) -> Iterator[_Annotated]:
             header = HEADER.fullmatch(line)
             if header is None:
                 raise source.error(n, f"expected -DOCSTART- (number word), found {shown(line)}")
-            document = _Annotated(
-                number=int(header[1]),
-                split=HEADER_SPLIT[header[2]],
-                word=header[3],
-                line=n,
-                annotations=[],
-            )
+            split = HEADER_SPLIT[header[2]]
+            document = _Annotated(int(header[1]), split, header[3], line=n, annotations=[])
         elif line:
             if document is None:
                 raise source.error(n, f"expected -DOCSTART- first, found {shown(line)}")
@@ -129,41 +128,30 @@ def _annotation(source: SourceFile, n: int, line: str) -> _Annotation:
 def _read_texts(source: SourceFile, split: str) -> Iterator[_Text]:
     """Yield the documents of a CoNLL file; `-DOCSTART-` may precede or follow each."""
     lines = source.lines()
-    starts = [n for n, line in enumerate(lines, 1) if line.startswith(_DOCSTART)]
-    bounds = [0, *starts, len(lines) + 1]
     if not any(lines):
         raise source.error(1, "the file is empty")
-    for before, after in pairwise(bounds):
-        text = _read_text(source, split, lines, before, after)
-        if text.words:
-            yield text
-        elif before > 0 and after <= len(lines):
-            raise source.error(after, "the document that ends here has no tokens")
-
-
-def _read_text(source: SourceFile, split: str, lines: list[str], before: int, after: int) -> _Text:
-    """Read the document between two lines, both exclusive, counted from 1."""
-    text = _Text(source=source, split=split, words=[], tags=[], lines=[], sentences=[])
-    first = 0
-    for n in range(before + 1, after):
-        columns = lines[n - 1].split()
-        if not columns:
-            if len(text.words) > first:
-                text.sentences.append((first, len(text.words)))
-                first = len(text.words)
-            continue
-        if len(columns) != 4:
+    text, is_first = _Text(source=source, split=split), True
+    for n, line in enumerate([*lines, _DOCSTART], 1):
+        columns = line.split()
+        if line.startswith(_DOCSTART):
+            text.end_sentence()
+            if text.words:
+                yield text
+            elif not is_first and n <= len(lines):
+                raise source.error(n, "the document that ends here has no tokens")
+            text, is_first = _Text(source=source, split=split), False
+        elif not columns:
+            text.end_sentence()
+        elif len(columns) != 4:
             raise source.error(
-                n, f"expected token, part of speech, chunk, name tag, found {shown(lines[n - 1])}"
+                n, f"expected token, part of speech, chunk, name tag, found {shown(line)}"
             )
-        if not _TAG.fullmatch(columns[3]):
+        elif not _TAG.fullmatch(columns[3]):
             raise source.error(n, f"expected a name tag such as I-PER, found {shown(columns[3])}")
-        text.words.append(columns[0])
-        text.tags.append(columns[3])
-        text.lines.append(n)
-    if len(text.words) > first:
-        text.sentences.append((first, len(text.words)))
-    return text
+        else:
+            text.words.append(columns[0])
+            text.tags.append(columns[3])
+            text.lines.append(n)
 
 
 def _document(source: SourceFile, n: int, annotated: _Annotated, text: _Text) -> Document:
@@ -177,14 +165,7 @@ def _document(source: SourceFile, n: int, annotated: _Annotated, text: _Text) ->
         )
     written, tokens = join_tokens(text.words, text.sentences)
     mentions = tuple(_mentions(source, annotated, text, written, tokens))
-    return Document(
-        id=str(n),
-        text=written,
-        tokens=tokens,
-        sentences=tuple(text.sentences),
-        mentions=mentions,
-        split=text.split,
-    )
+    return Document(str(n), written, tokens, tuple(text.sentences), mentions, split=text.split)
 
 
 def join_tokens(words: Sequence[str], sentences: Iterable[tuple[int, int]]) -> tuple[str, Tokens]:
@@ -211,15 +192,9 @@ def _mentions(
             raise source.error(entry.line, f"no name starts at token {entry.token}: {where}")
         start, end = tokens.starts[entry.token], tokens.ends[stop - 1]
         yield Mention(
-            start=start,
-            end=end,
-            first=entry.token,
-            stop=stop,
-            text=written[start:end],
-            gold=entry.gold,
-            title=entry.title,
-            type=text.tags[entry.token][2:],
-        )
+            start, end, entry.token, stop, text=written[start:end], gold=entry.gold,
+            title=entry.title, type=text.tags[entry.token][2:],
+        )  # fmt: skip
     for first, stop in spans.items():
         name = " ".join(text.words[first:stop])
         raise text.source.error(

@@ -11,8 +11,9 @@ NIL. The text consists of the tokens with spaces between them, and newlines betw
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -21,19 +22,18 @@ from urllib.parse import quote
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention, Token, Tokens
 from sgtb.formats.annotated import Annotation, annotated_document
-from sgtb.formats.capacity import Capacity
 from sgtb.formats.codecs.aida_conll import (
     ANNOTATIONS,
     HEADER,
     HEADER_SPLIT,
     NO_ENTITY,
+    TokenLines,
     join_tokens,
     read_aida,
 )
-from sgtb.formats.corpus_format import FileHead, Format
-from sgtb.formats.corpus_source import SourceFile, open_output, shown, text_lines
-from sgtb.formats.corpus_titles import unescape_title
-from sgtb.formats.error_handler import ErrorAt, ErrorHandler
+from sgtb.formats.corpus_format import Capacity, FileHead, Format, write_file
+from sgtb.formats.corpus_source import SourceFile, shown, text_lines, unescape_title
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.text.tokenization import Segmented, segment, touched_tokens
 
 _DOCSTART = "-DOCSTART-"
@@ -48,38 +48,31 @@ _WIKIPEDIA = "http://en.wikipedia.org/wiki/"
 
 
 def read_aida_file(path: Path, handler: ErrorHandler) -> Iterator[Document]:
-    """Yield the documents of a file."""
+    """Yield the documents of a file, or of the folder that it is made from."""
+    if path.is_dir():
+        yield from read_aida(path)
+        return
     source = SourceFile(str(path), b"")
     draft: _Draft | None = None
     for n, line in text_lines(path):
-        try:
+        with handler.skipping():
             if line.startswith(_DOCSTART):
                 id_, split = _read_header(source, n, line)
                 if draft is not None:
                     yield draft.document(source, handler)
-                draft = _Draft(id_, split, n)
+                draft = _Draft(id=id_, split=split, line=n)
             elif draft is None:
                 if line:
                     raise source.error(n, f"expected -DOCSTART- first, found {shown(line)}")
             elif line:
-                draft.add(_columns(source, n, line))
+                columns = _columns(source, n, line)
+                if not draft.add(columns):
+                    raise source.error(n, "I continues a name, but no name precedes it")
             else:
                 draft.end_sentence()
-        except CorpusError as error:
-            handler.error(error)
     if draft is None:
         raise source.error(1, "the file has no document")
     yield draft.document(source, handler)
-
-
-def write_aida_file(documents: Iterable[Document], path: Path) -> int:
-    """Write documents; return how many."""
-    count = 0
-    with open_output(path) as stream:
-        for document in documents:
-            stream.write("\n".join(_rows(document)).encode() + b"\n\n")
-            count += 1
-    return count
 
 
 class _Columns(NamedTuple):
@@ -89,52 +82,41 @@ class _Columns(NamedTuple):
     tag: str = ""
     gold: str | None = None
     title: str | None = None
-    error: ErrorAt | None = None
 
 
-@dataclass
-class _Draft:
+@dataclass(kw_only=True)
+class _Draft(TokenLines):
     """A document while its lines are read; names are (first, stop, gold, title)."""
 
     id: str
-    split: str
     line: int
-    words: list[str] = field(default_factory=list)
-    sentences: list[tuple[int, int]] = field(default_factory=list)
     names: list[tuple[int, int, str | None, str | None]] = field(default_factory=list)
 
-    def add(self, columns: _Columns) -> None:
+    def add(self, columns: _Columns) -> bool:
+        """Add a token; return False if it continues a name that there is not."""
         at = len(self.words)
         if columns.tag == "I":
             if not self.names or self.names[-1][1] != at:
-                assert columns.error is not None
-                raise columns.error("I continues a name, but no name precedes it")
+                return False
             first, _, gold, title = self.names.pop()
             self.names.append((first, at + 1, gold, title))
         elif columns.tag == "B":
             self.names.append((at, at + 1, columns.gold, columns.title))
         self.words.append(columns.token)
-
-    def end_sentence(self) -> None:
-        first = self.sentences[-1][1] if self.sentences else 0
-        if first < len(self.words):
-            self.sentences.append((first, len(self.words)))
+        return True
 
     def document(self, source: SourceFile, handler: ErrorHandler) -> Document:
         self.end_sentence()
         text, tokens = join_tokens(self.words, self.sentences)
+        annotations = [
+            Annotation(tokens.starts[first], tokens.ends[stop - 1], gold, title)
+            for first, stop, gold, title in self.names
+        ]
         return annotated_document(
-            self.id,
-            text,
-            [
-                Annotation(tokens[first].start, tokens[stop - 1].end, gold, title)
-                for first, stop, gold, title in self.names
-            ],
-            split=self.split,
+            self.id, text, annotations, split=self.split,
             segmentation=Segmented(tokens, tuple(self.sentences)),
-            error=lambda message: source.error(self.line, message),
-            handler=handler,
-        )
+            error=lambda message: source.error(self.line, message), handler=handler,
+        )  # fmt: skip
 
 
 def _read_header(source: SourceFile, n: int, line: str) -> tuple[str, str]:
@@ -158,14 +140,7 @@ def _columns(source: SourceFile, n: int, line: str) -> _Columns:
         raise source.error(
             n, f"expected a token, or token, B or I, mention and entity, found {shown(line)}"
         )
-    gold, title = _entity(rest[2:])
-    return _Columns(
-        token=token,
-        tag=rest[0],
-        gold=gold,
-        title=title,
-        error=lambda message: source.error(n, message),
-    )
+    return _Columns(token, rest[0], *_entity(rest[2:]))
 
 
 def _entity(columns: list[str]) -> tuple[str | None, str | None]:
@@ -187,9 +162,9 @@ def _entity_columns(mention: Mention) -> list[str]:
     return [escaped, url, gold]
 
 
-def _rows(document: Document) -> Iterator[str]:
+def _lines(document: Document) -> Iterator[str]:
     """Yield the lines of an adjusted document."""
-    yield _header(document)
+    yield f"{_header(document)}\n"
     columns = {}
     for mention in document.mentions:
         name = " ".join(document.tokens.texts[mention.first : mention.stop])
@@ -199,8 +174,9 @@ def _rows(document: Document) -> Iterator[str]:
     ends = {stop for _, stop in document.sentences[:-1]}
     for i, word in enumerate(document.tokens.texts):
         if i in ends:
-            yield ""
-        yield word + columns.get(i, "")
+            yield "\n"
+        yield f"{word}{columns.get(i, '')}\n"
+    yield "\n"
 
 
 def _header(document: Document) -> str:
@@ -229,9 +205,7 @@ def _adjust(document: Document) -> Document:
         mention = replace(mention, start=start, end=end, first=first, stop=stop)
         mentions.append(replace(mention, text=text[start:end], gold=gold, title=title))
     id_, split = _read_header(SourceFile("", b""), 0, _header(document))
-    return Document(
-        id=id_, text=text, tokens=words, sentences=bounds, mentions=tuple(mentions), split=split
-    )
+    return Document(id_, text, words, bounds, mentions=tuple(mentions), split=split)
 
 
 def _split_tokens(tokens: Tokens, mentions: Sequence[Mention]) -> tuple[Tokens, list[int]]:
@@ -247,10 +221,6 @@ def _split_tokens(tokens: Tokens, mentions: Sequence[Mention]) -> tuple[Tokens, 
     return Tokens.of(parts), [*index, len(parts)]
 
 
-def _read(path: Path, handler: ErrorHandler) -> Iterator[Document]:
-    return iter(read_aida(path)) if path.is_dir() else read_aida_file(path, handler)
-
-
 def _is_aida(head: FileHead) -> bool:
     return head.start.startswith(_DOCSTART.encode()) or (head.path / ANNOTATIONS).is_file()
 
@@ -258,8 +228,8 @@ def _is_aida(head: FileHead) -> bool:
 FORMAT = Format(
     name="aida",
     about="AIDA-CoNLL: AIDA-YAGO2-dataset.tsv, or the folder that it is made from",
-    read=_read,
-    write=write_aida_file,
+    read=read_aida_file,
+    write=partial(write_file, _lines),
     capacity=Capacity(
         types=False, candidates=False, unannotated=False, overlaps="none", adjust=_adjust
     ),

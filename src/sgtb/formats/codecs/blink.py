@@ -10,7 +10,7 @@ be internal to BLINK. A "label_id" of -1 means that the mention is not annotated
 from typing import Any
 
 from sgtb.core.records import Document, Mention
-from sgtb.formats.json_lines import JsonLine, id_text, number_or_text
+from sgtb.formats.json_lines import JsonLine, number_or_text
 from sgtb.formats.passages import Passage, document_of, is_exact, mention_id, passage_format
 
 _NOT_ANNOTATED = -1
@@ -30,19 +30,11 @@ def _fields(document: Document, i: int, mention: Mention) -> dict[str, Any]:
 
 
 def _passage(line: JsonLine) -> Passage:
-    left = line.text("context_left")
+    parts = line.text("context_left"), line.text("mention"), line.text("context_right")
     query = line.fields.get("query_id", line.fields.get("id"))
-    gold, title = _gold_and_title(line)
-    return Passage(
-        line=line,
-        document=document_of(None if query is None else str(query)),
-        left=left,
-        mention=line.text("mention"),
-        right=line.text("context_right"),
-        exact=is_exact(line, line.fields, left),
-        gold=gold,
-        title=title,
-    )
+    document = document_of(None if query is None else str(query))
+    exact = is_exact(line, line.fields, parts[0])
+    return Passage(line, document, parts, exact, gold=_gold_and_title(line))
 
 
 def _gold_and_title(line: JsonLine) -> tuple[str | None, str | None]:
@@ -50,7 +42,7 @@ def _gold_and_title(line: JsonLine) -> tuple[str | None, str | None]:
     for key in ("Wikipedia_ID", "label_id"):
         value = line.fields.get(key)
         if value is not None and value != _NOT_ANNOTATED:
-            return id_text(value, key, line.error), title
+            return line.entity(key), title
     if line.fields.get("label_id") == _NOT_ANNOTATED:
         return None, None
     return title, title

@@ -17,8 +17,7 @@ from sgtb.core.errors import CorpusError, import_extra
 from sgtb.core.limits import FileLimits
 from sgtb.core.records import Document
 from sgtb.formats.annotated import SPLITS, Annotation, annotated_document
-from sgtb.formats.capacity import Capacity
-from sgtb.formats.corpus_format import FileHead, Format
+from sgtb.formats.corpus_format import Capacity, FileHead, Format
 from sgtb.formats.corpus_source import open_output, read_source, shown
 from sgtb.formats.error_handler import ErrorHandler
 
@@ -37,13 +36,8 @@ def read_docbin(path: Path, handler: ErrorHandler) -> Iterator[Document]:
     number = 0
     while (doc := _damaged_or(path, lambda: next(docs, None))) is not None:
         number += 1
-        where = f"{path}, document {number}"
-        try:
-            document = _document(doc, number, where, handler)
-        except CorpusError as error:
-            handler.error(error)
-            continue
-        yield document
+        with handler.skipping():
+            yield _document(doc, number, f"{path}, document {number}", handler)
 
 
 def write_docbin(documents: Iterable[Document], path: Path) -> int:
@@ -72,10 +66,7 @@ def doc_of(document: Document, vocab: Any) -> Any:
 
 
 def _words(document: Document) -> tuple[list[str], list[bool]]:
-    """Return the words of the whole text, and whether a space follows each.
-
-    Words are split at the borders of mentions. White space other than a single space is a word.
-    """
+    """Return the words of the text, split at mentions, and whether a space follows each."""
     text = document.text
     starts = {mention.start for mention in document.mentions}
     ends = {mention.end for mention in document.mentions}

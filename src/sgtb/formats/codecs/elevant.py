@@ -14,18 +14,9 @@ from typing import Any
 
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
-from sgtb.formats.capacity import Capacity
+from sgtb.formats.corpus_format import Capacity
 from sgtb.formats.error_handler import ErrorHandler
-from sgtb.formats.json_lines import (
-    JsonLine,
-    checked_text,
-    id_text,
-    json_shown,
-    line_format,
-    number_or_text,
-    readable,
-    span_of,
-)
+from sgtb.formats.json_lines import JsonLine, line_format, number_or_text, readable
 
 _UNKNOWN = "Unknown"
 
@@ -77,18 +68,12 @@ def _document(line: JsonLine, handler: ErrorHandler) -> Document:
 
 
 def _annotation(line: JsonLine, i: int, label: Any) -> Annotation:
-    error = line.error_in(f"label {i}")
-
-    def text(key: str) -> str | None:
-        return checked_text(label, key, error) if label.get(key) not in (None, "") else None
-
-    if not isinstance(label, dict):
-        raise error(f"not an object with span and entity_id, but {json_shown(label)}")
-    span = span_of(label.get("span"), "span", error)
-    entity = id_text(label.get("entity_id"), "entity_id", error)
-    if entity.startswith(_UNKNOWN):
-        return Annotation(*span, gold=NIL, type=text("type"))
-    return Annotation(*span, gold=entity, title=text("name"), type=text("type"))
+    given = line.within(label, f"label {i}", "span and entity_id")
+    span, entity = given.span("span"), given.entity("entity_id")
+    gold, title = NIL, None
+    if not entity.startswith(_UNKNOWN):
+        gold, title = entity, given.optional_text("name") or None
+    return Annotation(*span, gold, title, given.optional_text("type") or None)
 
 
 def _adjust(document: Document) -> Document:

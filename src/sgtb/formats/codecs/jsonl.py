@@ -14,18 +14,9 @@ from typing import Any
 
 from sgtb.core.records import NIL, Document, Mention, Token, Tokens
 from sgtb.formats.annotated import SPLITS, Annotation, annotated_document
-from sgtb.formats.capacity import Capacity
+from sgtb.formats.corpus_format import Capacity
 from sgtb.formats.error_handler import ErrorHandler
-from sgtb.formats.json_lines import (
-    JsonLine,
-    checked_text,
-    id_text,
-    json_shown,
-    line_format,
-    readable,
-    span_of,
-    whole_number,
-)
+from sgtb.formats.json_lines import JsonLine, json_shown, line_format, readable, whole_number
 from sgtb.text.tokenization import Segmented, segment, sentences
 
 
@@ -48,10 +39,9 @@ def _mention_fields(mention: Mention) -> dict[str, Any]:
     fields: dict[str, Any] = {"start": mention.start, "end": mention.end}
     if mention.gold is not None:
         fields["entity"] = None if mention.gold == NIL else mention.gold
-    if mention.title is not None:
-        fields["title"] = mention.title
-    if mention.type is not None:
-        fields["type"] = mention.type
+    for key in ("title", "type"):
+        if (value := getattr(mention, key)) is not None:
+            fields[key] = value
     if mention.candidates is not None:
         fields["candidates"] = list(mention.candidates)
     return fields
@@ -67,14 +57,9 @@ def _document(line: JsonLine, handler: ErrorHandler) -> Document:
         given, parse = "links", _link
     annotations = readable(line.items(given), partial(parse, line), handler)
     return annotated_document(
-        line.id(),
-        text,
-        annotations,
-        split=split,
-        segmentation=_segmentation(line, text),
-        error=line.error,
-        handler=handler,
-    )
+        line.id(), text, annotations, split=split, segmentation=_segmentation(line, text),
+        error=line.error, handler=handler,
+    )  # fmt: skip
 
 
 def document_of(fields: dict[str, Any], number: int) -> Document:
@@ -92,33 +77,19 @@ def _link(line: JsonLine, i: int, fields: Any) -> Annotation:
 
 
 def _annotation(line: JsonLine, i: int, fields: Any) -> Annotation:
-    error = line.error_in(f"mention {i}")
-    if not isinstance(fields, dict):
-        raise error(f"not an object with start and end, but {json_shown(fields)}")
-    texts = {
-        key: checked_text(fields, key, error) if fields.get(key) is not None else None
-        for key in ("title", "type", "text")
-    }
+    given = line.within(fields, f"mention {i}", "start and end")
+    texts: dict[str, Any] = {key: given.optional_text(key) for key in ("title", "type", "text")}
     candidates = fields.get("candidates")
     if candidates is not None and not isinstance(candidates, list):
-        raise error(f'"candidates" should be a list of ids, not {json_shown(candidates)}')
-    return Annotation(
-        start=whole_number(fields.get("start"), "start", error),
-        end=whole_number(fields.get("end"), "end", error),
-        gold=_gold(fields, error),
-        candidates=None
-        if candidates is None
-        else tuple(id_text(c, "candidates", error) for c in candidates),
-        title=texts["title"],
-        type=texts["type"],
-        text=texts["text"],
-    )
-
-
-def _gold(fields: dict[str, Any], error: Any) -> str | None:
-    if "entity" not in fields:
-        return None
-    return NIL if fields["entity"] is None else id_text(fields["entity"], "entity", error)
+        raise given.error(f'"candidates" should be a list of ids, not {json_shown(candidates)}')
+    start, end = (whole_number(fields.get(key), key, given.error) for key in ("start", "end"))
+    gold = None
+    if "entity" in fields:
+        gold = NIL if fields["entity"] is None else given.entity("entity")
+    if candidates is not None:
+        ids = (given._replace(fields={"candidates": one}) for one in candidates)
+        candidates = tuple(one.entity("candidates") for one in ids)
+    return Annotation(start, end, gold, candidates=candidates, **texts)
 
 
 def _segmentation(line: JsonLine, text: str) -> Segmented | None:
@@ -145,7 +116,7 @@ def _segmentation(line: JsonLine, text: str) -> Segmented | None:
 
 
 def _pairs(line: JsonLine, key: str) -> Iterator[tuple[int, int]]:
-    return (span_of(pair, key, line.error) for pair in line.items(key))
+    return (line._replace(fields={key: pair}).span(key) for pair in line.items(key))
 
 
 FORMAT = line_format(

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from sgtb.core.records import Document, Mention
-from sgtb.formats.json_lines import JsonLine, checked_text, id_text, json_shown
+from sgtb.formats.json_lines import JsonLine, json_shown
 from sgtb.formats.passages import Passage, document_of, is_exact, mention_id, passage_format
 
 _START, _END = "[START_ENT]", "[END_ENT]"
@@ -45,25 +45,14 @@ def _output(mention: Mention) -> dict[str, Any]:
 def _passage(line: JsonLine) -> Passage:
     meta = line.fields.get("meta")
     if isinstance(meta, dict) and isinstance(meta.get("mention"), str):
-        left, mention, right = (checked_text(meta, key, line.error) for key in _PARTS)
-        exact = is_exact(line, meta, left)
+        left, mention, right = map(line._replace(fields=meta).text, _PARTS)
+        parts, exact = (left, mention, right), is_exact(line, meta, left)
     else:
-        left, mention, right = _marked(line)
-        exact = False
+        parts, exact = _marked(line), False
     id_ = line.id() if "id" in line.fields else None
     if id_ is not None and not exact:
         id_ = _UNIQUE.sub("", id_, 1)
-    gold, title = _gold_and_title(line)
-    return Passage(
-        line=line,
-        document=document_of(id_),
-        left=left,
-        mention=mention,
-        right=right,
-        exact=exact,
-        gold=gold,
-        title=title,
-    )
+    return Passage(line, document_of(id_), parts, exact, gold=_gold_and_title(line))
 
 
 def _marked(line: JsonLine) -> tuple[str, str, str]:
@@ -84,10 +73,9 @@ def _gold_and_title(line: JsonLine) -> tuple[str | None, str | None]:
             raise line.error(f'"provenance" should be a list of pages, not {json_shown(pages)}')
         for page in pages:
             if page.get("wikipedia_id") is not None:
-                gold = id_text(page["wikipedia_id"], "wikipedia_id", line.error)
-                named = page if page.get("title") else output
-                key = "title" if named is page else "answer"
-                return gold, checked_text(named, key, line.error) if named.get(key) else None
+                gold = line._replace(fields=page).entity("wikipedia_id")
+                named, key = (page, "title") if page.get("title") else (output, "answer")
+                return gold, line._replace(fields=named).text(key) if named.get(key) else None
     return None, None
 
 

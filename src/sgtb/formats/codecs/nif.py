@@ -18,9 +18,8 @@ from urllib.parse import quote, unquote
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
-from sgtb.formats.capacity import Capacity
-from sgtb.formats.corpus_format import FileHead, Format
-from sgtb.formats.corpus_source import SourceFile, open_output, read_source, shown
+from sgtb.formats.corpus_format import Capacity, FileHead, Format, write_file
+from sgtb.formats.corpus_source import SourceFile, read_source, shown
 from sgtb.formats.error_handler import ErrorAt, ErrorHandler
 from sgtb.formats.rdf_turtle import (
     HEAD,
@@ -47,16 +46,14 @@ _ZLIB = b"x"  # first byte of compressed data, in which the pattern may occur by
 def write_nif(documents: Iterable[Document], path: Path) -> int:
     """Write documents; return how many."""
     seen: set[str] = set()
-    with open_output(path) as stream:
-        stream.write(HEAD.encode())
-        for document in documents:
-            if document.id in seen:
-                raise CorpusError(
-                    f"{path}: a second document {shown(document.id)}; make ids unique"
-                )
-            seen.add(document.id)
-            stream.write("".join(_statements(document)).encode())
-    return len(seen)
+
+    def statements(document: Document) -> Iterator[str]:
+        if document.id in seen:
+            raise CorpusError(f"{path}: a second document {shown(document.id)}; make ids unique")
+        seen.add(document.id)
+        return _statements(document)
+
+    return write_file(statements, documents, path, HEAD)
 
 
 def _statements(document: Document) -> Iterator[str]:
@@ -116,21 +113,15 @@ def read_nif(path: Path, handler: ErrorHandler) -> Iterator[Document]:
     graph = _Graph(source, path.name)
     annotations: dict[str, list[Annotation]] = {iri: [] for iri in graph.contexts}
     for iri in graph.mentions():
-        try:
+        with handler.skipping():
             context, annotation = graph.annotation(iri)
             annotations[context].append(annotation)
-        except CorpusError as error:
-            handler.error(error)
     for iri in graph.contexts:
-        try:
-            text = graph.one(iri, NIF + "isString")
-        except CorpusError as error:
-            handler.error(error)
-            continue
-        id_ = _id(_FRAGMENT.sub("", iri), "document")
-        yield annotated_document(
-            id_, text, annotations[iri], error=graph.error_at(iri), handler=handler
-        )
+        with handler.skipping():
+            id_, text = _id(_FRAGMENT.sub("", iri), "document"), graph.one(iri, NIF + "isString")
+            yield annotated_document(
+                id_, text, annotations[iri], error=graph.error_at(iri), handler=handler
+            )
 
 
 class _Graph:
@@ -170,16 +161,13 @@ class _Graph:
             raise error(f"the context {shown(context)} has no nif:isString")
         start, end = (self._number(iri, NIF + key) for key in ("beginIndex", "endIndex"))
         # The lowest of several equivalent entities: RDF has no order.
-        entity = min(values.get(ITS + "taIdentRef", ()), default=None)
+        gold = min(values.get(ITS + "taIdentRef", ()), default=None)
+        if gold is not None:
+            gold = NIL if gold.startswith(_NOT_IN_KB) else _id(gold, "entity")
         type_ = min(values.get(ITS + "taClassRef", ()), default=None)
-        return context, Annotation(
-            start,
-            end,
-            None if entity is None else _gold(entity),
-            type=None if type_ is None else _id(type_, "type"),
-            text=self.one(iri, NIF + "anchorOf") if NIF + "anchorOf" in values else None,
-            error=error,
-        )
+        type_ = None if type_ is None else _id(type_, "type")
+        text = self.one(iri, NIF + "anchorOf") if NIF + "anchorOf" in values else None
+        return context, Annotation(start, end, gold, type=type_, text=text, error=error)
 
     def one(self, iri: str, predicate: str) -> str:
         """Return the value of a predicate, which must be unique."""
@@ -207,10 +195,6 @@ class _Graph:
             return self._source.error(line, f"{shown(iri)}: {message}")
 
         return error
-
-
-def _gold(entity: str) -> str:
-    return NIL if entity.startswith(_NOT_IN_KB) else _id(entity, "entity")
 
 
 def _is_turtle(head: FileHead) -> bool:

@@ -8,75 +8,66 @@ import html
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+from xml.parsers import expat
 
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document
-from sgtb.formats.codecs.wned_xml import AnnotatedText, XmlAnnotation, read_annotations
-from sgtb.formats.corpus_source import SourceFile, read_members, shown
+from sgtb.formats.corpus_source import SourceFile, occurrences, read_members, shown
+from sgtb.formats.error_handler import ErrorHandler, ErrorList
 from sgtb.text.tokenization import mention_at, segment
 
 WNED_SETS = ("ace", "aquaint", "msnbc", "clueweb", "wikipedia")
 """The sets, in the order of the paper's Table 1."""
-
-MAX_SHIFT = 100
-"""Characters around its offset in which a mention is searched for."""
-
+MAX_SHIFT = 100  # characters around its offset in which a mention is searched for
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_REQUIRED = ("mention", "wikiName", "offset", "length")
 _MEMBER = re.compile(r"(?:(.+)/)?(?:([^/]+)\.xml|RawText/([^/]+))")
 
 
-class Mismatch(NamedTuple):
-    """An annotation whose offset and length do not match its text.
+class _XmlAnnotation(NamedTuple):
+    """A mention; `title` is "" or NIL outside the knowledge base."""
 
-    message  file, line, both texts and what was done
-    dropped  whether the mention was left out; otherwise it was repaired
-    """
+    text: str
+    title: str
+    offset: int
+    length: int
+    line: int
 
-    message: str
-    dropped: bool
+
+class _AnnotatedText(NamedTuple):
+    """The annotations of a document, by the name of its text file."""
+
+    name: str
+    annotations: list[_XmlAnnotation]
+    line: int
 
 
-@dataclass(frozen=True)
-class WnedCorpus:
-    """A set.
-
-    documents   in the order of the XML; golds are page titles
-    mismatches  annotations that do not match the text
-    """
+class WnedCorpus(NamedTuple):
+    """A set: documents in the order of the XML; golds are page titles."""
 
     name: str
     documents: tuple[Document, ...]
-    mismatches: tuple[Mismatch, ...]
 
 
 class WnedFiles(NamedTuple):
-    """The files of a set: annotations, and texts by name.
+    """The files of a set: annotations, and texts by name."""
 
-    folder  path of the set within the archive or folder; "": the folder itself
-    """
-
-    folder: str
+    folder: str  # path of the set within the archive or folder; "": the folder itself
     name: str
     xml: SourceFile
     texts: Mapping[str, SourceFile]
 
 
-def read_wned(archive: Path, name: str | None = None) -> tuple[WnedCorpus, ...]:
-    """Read all sets, or the named one, from `wned.tar.xz` or its extracted folder."""
-    if name is not None and name not in WNED_SETS:
-        raise CorpusError(
-            f"{archive}: WNED has no set {name!r}; choose one of {', '.join(WNED_SETS)}"
-        )
-    names = WNED_SETS if name is None else (name,)
+def read_wned(archive: Path, handler: ErrorHandler | None = None) -> tuple[WnedCorpus, ...]:
+    """Read all sets from `wned.tar.xz` or its folder; without a handler, errors are skipped."""
     found = {files.name: files for files in find_sets(archive)}
-    for wanted in names:
-        if wanted not in found:
-            raise CorpusError(
-                f"{archive}: {wanted}/{wanted}.xml is missing; fetch the archive again"
-            )
-    return tuple(read_set(found[wanted]) for wanted in names)
+    for name in WNED_SETS:
+        if name not in found:
+            raise CorpusError(f"{archive}: {name}/{name}.xml is missing; fetch the archive again")
+    handler = handler or ErrorList()
+    return tuple(WnedCorpus(name, read_set(found[name], handler)) for name in WNED_SETS)
 
 
 def find_sets(path: Path) -> list[WnedFiles]:
@@ -102,25 +93,24 @@ def find_sets(path: Path) -> list[WnedFiles]:
     return sorted(found, key=lambda f: (bool(f.folder), own_order.get(f.name, 99), f.folder))
 
 
-def read_set(files: WnedFiles) -> WnedCorpus:
+def read_set(files: WnedFiles, handler: ErrorHandler) -> tuple[Document, ...]:
     """Read the documents of a set."""
     xml, texts = files.xml, files.texts
     documents = []
-    mismatches: list[Mismatch] = []
-    occurrences: Counter[str] = Counter()
-    for annotated in read_annotations(xml):
+    seen: Counter[str] = Counter()
+    for annotated in _XmlReader(xml).read():
         if annotated.name not in texts:
             raise xml.error(annotated.line, f"no RawText/{annotated.name}")
         # One document of the Wikipedia set occurs twice; both count, as in the paper.
-        occurrences[annotated.name] += 1
-        nth = occurrences[annotated.name]
+        seen[annotated.name] += 1
+        nth = seen[annotated.name]
         id_ = annotated.name if nth == 1 else f"{annotated.name}#{nth}"
-        documents.append(_document(id_, xml, annotated, texts[annotated.name].text(), mismatches))
-    return WnedCorpus(files.name, tuple(documents), tuple(mismatches))
+        documents.append(_document(id_, xml, annotated, texts[annotated.name].text(), handler))
+    return tuple(documents)
 
 
 def _document(
-    id_: str, xml: SourceFile, annotated: AnnotatedText, text: str, mismatches: list[Mismatch]
+    id_: str, xml: SourceFile, annotated: _AnnotatedText, text: str, handler: ErrorHandler
 ) -> Document:
     tokens, lines = segment(text)
     mentions = []
@@ -130,17 +120,17 @@ def _document(
             found = text[annotation.offset : annotation.offset + annotation.length]
             message = f"the mention {shown(annotation.text)} is {shown(found)} at its offset"
             error = xml.error(annotation.line, f"{message}; {action}")
-            mismatches.append(Mismatch(str(error), action.startswith("dropped")))
+            (handler.error if action.startswith("dropped") else handler.repair)(error)
         # Unlinked mentions have no title in MSNBC and NIL in ACE; other sets have none.
         title = annotation.title.replace("_", " ") if annotation.title not in ("", NIL) else None
         mention = mention_at(text, tokens, start, end, gold=title or NIL, title=title)
         if start < end and mention is not None:
             mentions.append(mention)
     mentions.sort(key=lambda mention: (mention.start, mention.end))
-    return Document(id=id_, text=text, tokens=tokens, sentences=lines, mentions=tuple(mentions))
+    return Document(id_, text, tokens, lines, mentions=tuple(mentions))
 
 
-def _locate(text: str, annotation: XmlAnnotation) -> tuple[int, int, str]:
+def _locate(text: str, annotation: _XmlAnnotation) -> tuple[int, int, str]:
     """Return start and end of a mention without surrounding spaces, and the repair, if any."""
     wanted = annotation.text
     start, end = annotation.offset, annotation.offset + annotation.length
@@ -152,9 +142,11 @@ def _locate(text: str, annotation: XmlAnnotation) -> tuple[int, int, str]:
         if html.unescape(found) == wanted:
             action = "kept: escaped in the text"
         else:
-            nearest = _nearest(text, wanted, start)
-            if nearest is None:
+            stop = start + MAX_SHIFT + len(wanted)
+            near = occurrences(text, wanted, max(0, start - MAX_SHIFT), stop)
+            if not near:
                 return 0, 0, f"dropped: not within {MAX_SHIFT} characters"
+            nearest = min(near, key=lambda position: abs(position - start))
             action = f"kept: found {nearest - start:+d} characters from its offset"
             start, end = nearest, nearest + len(wanted)
     found = text[start:end]
@@ -162,11 +154,81 @@ def _locate(text: str, annotation: XmlAnnotation) -> tuple[int, int, str]:
     return start, start + len(found.strip()), action
 
 
-def _nearest(text: str, wanted: str, offset: int) -> int | None:
-    """Return the nearest occurrence within MAX_SHIFT characters; ties to the first."""
-    occurrences = []
-    position = text.find(wanted, max(0, offset - MAX_SHIFT))
-    while 0 <= position <= offset + MAX_SHIFT:
-        occurrences.append(position)
-        position = text.find(wanted, position + 1)
-    return min(occurrences, key=lambda position: abs(position - offset), default=None)
+class _XmlReader:
+    """Reads annotations with expat, which reports lines; the state is the path of open elements.
+
+    Document types are refused, because they can define entities that expand without bound or read
+    other files.
+    """
+
+    def __init__(self, source: SourceFile) -> None:
+        self._source = source
+        self._parser = expat.ParserCreate()
+        self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.StartElementHandler, self._parser.EndElementHandler = self._start, self._end
+        self._parser.CharacterDataHandler = self._data
+        self._parser.buffer_text = True
+        self._path: list[str] = []
+        self._documents: list[_AnnotatedText] = []
+        self._line = 0
+        self._fields: dict[str, str] = {}
+
+    def read(self) -> list[_AnnotatedText]:
+        """Return the documents in order."""
+        try:
+            self._parser.Parse(self._source.text(), True)
+        except expat.ExpatError as error:
+            message = expat.errors.messages.get(error.code, "damaged")
+            raise self._source.error(error.lineno, f"not XML: {message}") from None
+        return self._documents
+
+    def _error(self, message: str) -> CorpusError:
+        return self._source.error(self._parser.CurrentLineNumber, message)
+
+    def _doctype(self, name: str, *_: object) -> None:
+        raise self._error(f"a document type, {shown(name)}, is not allowed; remove it")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        depth = len(self._path)
+        self._path.append(name)
+        if depth == 1:
+            if name != "document" or "docName" not in attributes:
+                raise self._error(f"expected <document docName=…>, found <{name[:40]}>")
+            line = self._parser.CurrentLineNumber
+            self._documents.append(_AnnotatedText(attributes["docName"], [], line))
+        elif depth == 2:
+            if name != "annotation":
+                raise self._error(f"expected <annotation>, found <{name[:40]}>")
+            self._line = self._parser.CurrentLineNumber
+            self._fields = {}
+        elif depth == 3:
+            if name in self._fields:
+                raise self._error(f"a second <{name[:40]}> in one annotation")
+            self._fields[name] = ""
+
+    def _data(self, data: str) -> None:
+        if len(self._path) == 4:
+            self._fields[self._path[-1]] += data
+
+    def _end(self, name: str) -> None:
+        self._path.pop()
+        if len(self._path) == 2:
+            self._documents[-1].annotations.append(self._annotation())
+
+    def _annotation(self) -> _XmlAnnotation:
+        for name in _REQUIRED:
+            if name not in self._fields:
+                raise self._source.error(self._line, f"no <{name}> in the annotation")
+        return _XmlAnnotation(
+            text=self._fields["mention"],  # not stripped: its length includes white space
+            title=self._fields["wikiName"].strip(),
+            offset=self._number("offset"),
+            length=self._number("length"),
+            line=self._line,
+        )
+
+    def _number(self, name: str) -> int:
+        value = self._fields[name].strip()
+        if not _NUMBER.fullmatch(value):
+            raise self._source.error(self._line, f"<{name}>: {shown(value)} is not a number")
+        return int(value)

@@ -19,9 +19,8 @@ from xml.sax.saxutils import escape, quoteattr
 from sgtb.core.errors import CorpusError
 from sgtb.core.files import new_folder
 from sgtb.core.records import NIL, Document, Mention
-from sgtb.formats.capacity import Capacity
 from sgtb.formats.codecs.wned_corpus import find_sets, read_set
-from sgtb.formats.corpus_format import FileHead, Format
+from sgtb.formats.corpus_format import Capacity, FileHead, Format
 from sgtb.formats.corpus_source import shown
 from sgtb.formats.error_handler import ErrorHandler
 
@@ -52,10 +51,7 @@ def read_wned_sets(path: Path, handler: ErrorHandler) -> Iterator[tuple[str, tup
             f"{path}: no XML file beside a folder {RAW_TEXT}; give a corpus in WNED's layout"
         )
     for files in found:
-        corpus = read_set(files)
-        for message, dropped in corpus.mismatches:
-            (handler.error if dropped else handler.repair)(CorpusError(message))
-        yield files.name if files.folder else "", corpus.documents
+        yield files.name if files.folder else "", read_set(files, handler)
 
 
 def write_wned_folder(documents: Iterable[Document], path: Path) -> int:
@@ -130,10 +126,7 @@ def _text(text: str) -> str:
 def _adjust(document: Document) -> Document:
     """Return a document with titles as ids, trimmed mentions, and an id that is a file name."""
     set_, _, own = document.id.rpartition("/")
-    if _SET.fullmatch(set_):
-        id_ = f"{set_}/{_file_name(own)}"
-    else:
-        id_ = _file_name(document.id)
+    id_ = f"{set_}/{_file_name(own)}" if _SET.fullmatch(set_) else _file_name(document.id)
     mentions = [_titled(document, mention) for mention in document.mentions]
     mentions.sort(key=lambda mention: (mention.start, mention.end))
     return replace(document, id=id_, mentions=tuple(mentions))
@@ -155,15 +148,9 @@ def _titled(document: Document, mention: Mention) -> Mention:
             f"document {shown(document.id)}: the mention {shown(text)} has a character that XML "
             "does not allow; choose another format"
         )
-    known = mention.gold != NIL and title not in ("", NIL)
-    return replace(
-        mention,
-        start=start,
-        end=start + len(text),
-        text=text,
-        gold=title if known else NIL,
-        title=title if known else None,
-    )
+    gold = NIL if mention.gold == NIL else title or NIL
+    named = None if gold == NIL else title
+    return replace(mention, start=start, end=start + len(text), text=text, gold=gold, title=named)
 
 
 def _is_wned(head: FileHead) -> bool:

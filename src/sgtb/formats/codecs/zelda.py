@@ -10,18 +10,9 @@ from typing import Any
 
 from sgtb.core.records import Document
 from sgtb.formats.annotated import Annotation, annotated_document
-from sgtb.formats.capacity import Capacity
+from sgtb.formats.corpus_format import Capacity
 from sgtb.formats.error_handler import ErrorHandler
-from sgtb.formats.json_lines import (
-    JsonLine,
-    checked_text,
-    id_text,
-    json_shown,
-    line_format,
-    number_or_text,
-    readable,
-    span_of,
-)
+from sgtb.formats.json_lines import JsonLine, json_shown, line_format, number_or_text, readable
 
 _LISTS = ("index", "wikipedia_ids", "wikipedia_titles")
 
@@ -52,16 +43,12 @@ def _document(line: JsonLine, handler: ErrorHandler) -> Document:
 
 
 def _annotation(line: JsonLine, i: int, row: tuple[Any, Any, Any]) -> Annotation:
-    error = line.error_in(f"mention {i}")
-    span, id_, title = row
+    given = line.within(dict(zip(_LISTS, row, strict=True)), f"mention {i}", "")
+    title = row[2]
     if title is not None and not isinstance(title, str):
-        raise error(f'"wikipedia_titles" should be strings, not {json_shown(title)}')
-    key = "wikipedia_titles"
-    return Annotation(
-        *span_of(span, "index", error),
-        id_text(id_, "wikipedia_ids", error),
-        checked_text({key: title}, key, error) if title else None,
-    )
+        raise given.error(f'"wikipedia_titles" should be strings, not {json_shown(title)}')
+    span, gold = given.span("index"), given.entity("wikipedia_ids")
+    return Annotation(*span, gold, given.text("wikipedia_titles") if title else None)
 
 
 FORMAT = line_format(

@@ -1,7 +1,8 @@
 """Fields of list records: values read and validated one by one."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -43,24 +44,26 @@ class Fields:
         self._cells = _CELLS if cells else {}
         self.errors: list[tuple[str, str]] = []
 
-    def read(self, key: str, reader: Callable[[Any], T], default: T) -> T:
-        """Return the value of a key; the default if it is absent or refused."""
-        value = self._record.get(key)
-        if value is None:
-            return default
-        try:
-            if key in self._cells:
-                value = self._cells[key](value)
-            return reader(value)
-        except FieldError as error:
-            self.errors.append((key, str(error)))
-            return default
+    def all(self, kind: Any, keys: Iterable[str], needed: Container[str] | None = None) -> Any:
+        """Return the values of keys; the defaults of a named tuple for absent and refused ones.
 
-    def need(self, key: str, reader: Callable[[Any], T], default: T) -> T:
-        """Return the value of a key that must be present."""
-        if self._record.get(key) is None:
-            self.errors.append((key, "missing; every record needs one"))
-        return self.read(key, reader, default)
+        needed  keys that must be present; None: those without a default
+        """
+        defaults = kind._field_defaults
+        found = {key: defaults.get(key) for key in keys}
+        if needed is None:
+            needed = found.keys() - defaults.keys()
+        for key in found:
+            value = self._record.get(key)
+            if value is not None:
+                try:
+                    cell = self._cells.get(key)
+                    found[key] = _READERS[key](value if cell is None else cell(value))
+                except FieldError as error:
+                    self.errors.append((key, str(error)))
+            elif key in needed:
+                self.errors.append((key, "missing; every record needs one"))
+        return found
 
 
 def shown(value: Any) -> str:
@@ -128,7 +131,9 @@ def read_links(value: Any) -> tuple[str, ...]:
 
 def read_link(value: Any) -> str:
     """Return an id, which may be unknown."""
-    return _string(value)
+    if not isinstance(value, str):
+        _refuse(f"{shown(value)} is not a string; put it in quotes")
+    return value
 
 
 def read_vector(value: Any) -> Vector:
@@ -143,19 +148,15 @@ def read_vector(value: Any) -> Vector:
     return vector
 
 
-def read_count(value: Any) -> int:
-    """Return a count of up to 32 bits."""
-    return _count(value, MAX_COUNT)
+def read_count(value: Any, limit: int = MAX_COUNT) -> int:
+    """Return a count of up to 32 bits, or up to a limit."""
+    if type(value) is not int or not 0 <= value <= limit:
+        _refuse(f"{shown(value)} is not a count; write a whole number from 0 to {limit:,}")
+    return value
 
 
-def read_link_count(value: Any) -> int:
-    """Return a count of up to 31 bits."""
-    return _count(value, MAX_COUNT >> 1)
-
-
-def read_dimensions(value: Any) -> int:
-    """Return a length of vectors."""
-    return _count(value, MAX_DIMENSIONS)
+read_link_count = partial(read_count, limit=MAX_COUNT >> 1)
+read_dimensions = partial(read_count, limit=MAX_DIMENSIONS)
 
 
 def read_sources(value: Any) -> tuple[str, ...]:
@@ -187,14 +188,8 @@ def _refuse(message: str) -> NoReturn:
     raise FieldError(message)
 
 
-def _string(value: Any) -> str:
-    if not isinstance(value, str):
-        _refuse(f"{shown(value)} is not a string; put it in quotes")
-    return value
-
-
 def _text(value: Any, limit: int) -> str:
-    text = _string(value)
+    text = read_link(value)
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
@@ -228,12 +223,6 @@ def _source(item: Any) -> str:
     return item
 
 
-def _count(value: Any, limit: int) -> int:
-    if type(value) is not int or not 0 <= value <= limit:
-        _refuse(f"{shown(value)} is not a count; write a whole number from 0 to {limit:,}")
-    return value
-
-
 # Cells of tables, before the readers above.
 
 
@@ -241,29 +230,31 @@ def _parts(cell: str) -> list[str]:
     return [part for part in map(str.strip, cell.split(_SEPARATOR)) if part]
 
 
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        _refuse(f"{shown(cell)} is not a number; write one like 12.5, or leave the cell empty")
+def _converted(convert: Callable[[str], T], problem: str) -> Callable[[str], T]:
+    def cell_value(cell: str) -> T:
+        try:
+            return convert(cell)
+        except ValueError:
+            _refuse(f"{shown(cell)} is {problem}, or leave the cell empty")
+
+    return cell_value
 
 
-def _whole(cell: str) -> int:
-    try:
-        return int(cell)
-    except ValueError:
-        _refuse(f"{shown(cell)} is not a count; write a whole number, or leave the cell empty")
-
-
-def _numbers(cell: str) -> list[float]:
-    return [_number(part) for part in cell.split()]
-
-
+_number = _converted(float, "not a number; write one like 12.5")
+_whole = _converted(int, "not a count; write a whole number")
 _CELLS: dict[str, Callable[[str], Any]] = {
     "aliases": _parts,
     "links": _parts,
     "popularity": _number,
     "in_links": _whole,
     "out_links": _whole,
-    "vector": _numbers,
+    "vector": lambda cell: [_number(part) for part in cell.split()],
 }
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "id": read_id, "name": read_name, "aliases": read_aliases, "description": read_description,
+    "type": read_type, "popularity": read_popularity, "links": read_links, "vector": read_vector,
+    "in_links": read_link_count, "out_links": read_link_count,
+    "sources": read_sources, "dimensions": read_dimensions, "origin": read_origin,
+    "linked": read_count, "pages": read_count, "a": read_link, "b": read_link, "count": read_count,
+    "word": read_word,
+}  # fmt: skip

@@ -6,28 +6,27 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from io import BufferedReader
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar, cast
-
-import numpy as np
 
 from sgtb.core.errors import EntityListError, KnowledgeBaseError
 from sgtb.core.files import open_unpacked
 from sgtb.core.limits import FileLimits, check_items
 from sgtb.core.thread_pool import cores
 from sgtb.core.workers import ThreadTasks, ordered_results
-from sgtb.kb.build import entity_fields as fields
-from sgtb.kb.build.entity_fields import GIVEN, Alias, Fields, Vector, is_unicode, shown
-from sgtb.kb.build.list_columns import KEYS, key_of, keys_of
+from sgtb.kb.build.entity_fields import Fields, Vector, is_unicode, shown
 from sgtb.kb.build.list_tables import (
     EXCEL_ERRORS,
+    KEYS,
     ListFormat,
     Row,
     csv_rows,
     excel_rows,
+    key_of,
+    keys_of,
     list_format,
 )  # fmt: skip
 from sgtb.kb.build.type_names import coarse_type
@@ -63,18 +62,16 @@ class EntityLine(NamedTuple):
     out_links: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderLine:
+class HeaderLine(NamedTuple):
     """The first line of an export."""
 
     line: int
     sources: tuple[str, ...]
-    dimensions: int
-    origin: Mapping[str, Any]
+    dimensions: int = 0
+    origin: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class NameLine:
+class NameLine(NamedTuple):
     """On how many pages a name is a link, and on how many it occurs."""
 
     line: int
@@ -83,18 +80,16 @@ class NameLine:
     pages: int
 
 
-@dataclass(frozen=True, slots=True)
-class PairLine:
+class PairLine(NamedTuple):
     """Number of pages on which two entities are linked near each other."""
 
     line: int
     a: str
     b: str
-    count: int
+    count: int  # type: ignore[assignment]  # no tuple.count
 
 
-@dataclass(frozen=True, slots=True)
-class WordLine:
+class WordLine(NamedTuple):
     """The vector of a word."""
 
     line: int
@@ -124,8 +119,6 @@ Kernel = Callable[[bytes, int], Any]
 """Reads a block of lines with a limit of bytes per line; its result has `spans`: begin, end and
 number of lines, 0 for a line that it has not read."""
 R = TypeVar("R")
-ByteProgress = Callable[[int], None]
-"""Progress callback; takes the number of bytes read."""
 
 
 class LineError(KnowledgeBaseError):
@@ -208,14 +201,14 @@ class EntityList:
         yield from self.read()
         self.check()
 
-    def read(self, progress: ByteProgress | None = None) -> Iterator[Line]:
+    def read(self) -> Iterator[Line]:
         """Yield the lines of the file and collect errors."""
-        return self._read(self._lines, progress)
+        return self._read(self._lines, None)
 
     def read_batches(
-        self, kernel: Kernel, progress: ByteProgress | None = None
+        self, kernel: Kernel, progress: Callable[[int], None]
     ) -> Iterator[Line | LineBatch]:
-        """Yield the same, but lines that a kernel reads in batches; it runs in threads."""
+        """Yield the same, but lines that a kernel reads in batches; `progress` takes bytes read."""
         return self._read(partial(self._batches, kernel), progress)
 
     def lines_of(self, batch: LineBatch) -> Iterator[Line]:
@@ -225,7 +218,7 @@ class EntityList:
                 yield line
 
     def _read(
-        self, parts: Callable[[BinaryIO], Iterator[R]], progress: ByteProgress | None
+        self, parts: Callable[[BinaryIO], Iterator[R]], progress: Callable[[int], None] | None
     ) -> Iterator[R]:
         self._columns, self._unknown = {}, set()
         try:
@@ -237,7 +230,7 @@ class EntityList:
                 for count, part in enumerate(parts(file)):
                     yield part
                     if progress is not None and (count % 1000 == 0 or isinstance(part, LineBatch)):
-                        progress(position())
+                        progress(position())  # which a pipe has not
         except (EOFError, zlib.error) as error:
             raise KnowledgeBaseError(f"{self.path}: damaged: {error}") from None
         except OSError as error:  # also of damaged compressed data
@@ -247,7 +240,9 @@ class EntityList:
 
     def _lines(self, file: BinaryIO) -> Iterator[Line]:
         if self.format == "jsonl":
-            found = (self._json_line(number, raw) for number, raw in self._raw_lines(file))
+            raw_lines = iter(partial(file.readline, FileLimits.current().line + 1), b"")
+            numbered = takewhile(lambda item: self._is_short(*item), enumerate(raw_lines, 1))
+            found = (self._json_line(number, raw) for number, raw in numbered)
         else:
             excel = self.format == "xlsx"
             rows = excel_rows(self.path, file, self._sheet) if excel else csv_rows(file)
@@ -272,7 +267,7 @@ class EntityList:
                         yield LineBatch(number, lines, text, found, span)
                     elif not self._is_short(number, text):
                         return
-                    elif (line := self._json_line(number, _without_mark(number, text))) is not None:
+                    elif (line := self._json_line(number, bytes(text))) is not None:
                         yield line
                     number += lines or 1
 
@@ -280,13 +275,6 @@ class EntityList:
         """Collect the error of a record that is left out."""
         self.complete = False
         self.collect(self.error(line, message, key))
-
-    def _raw_lines(self, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-        limit = FileLimits.current().line
-        for number, raw in enumerate(iter(partial(file.readline, limit + 1), b""), 1):
-            if not self._is_short(number, raw):
-                return
-            yield number, _without_mark(number, raw)
 
     def _is_short(self, number: int, raw: bytes | memoryview) -> bool:
         """Return whether a line is within the limit; if not, nothing after it is read."""
@@ -296,9 +284,14 @@ class EntityList:
         return len(raw) <= limits.line
 
     def _json_line(self, number: int, raw: bytes) -> Line | None:
+        if number == 1:
+            raw = raw.removeprefix(codecs.BOM_UTF8)
         if plain := read_entity_line(name_table(), raw):
             self._columns = {}
-            return _plain_entity(number, *plain)
+            bits, *values = plain
+            given = dict(zip(_PLAIN_KEYS, values, strict=True))
+            given["type"] = _plain_type(given["type"])
+            return EntityLine(number, keys=_keys(bits), **given)
         if not raw.strip():
             return None
         try:
@@ -385,11 +378,15 @@ class EntityList:
         if known is None:
             self._refuse(line, f"{shown(kind)} is none of {sorted(['entity', *_OTHERS])}", "kind")
             return None
-        keys, reader = known
+        keys = known._fields[1:]
         values = Fields(record)
-        found = reader(line, values)
-        if unknown := record.keys() - keys.split():
-            values.errors.append((min(unknown), f"unknown; known are {keys}"))
+        given = values.all(known, keys)
+        if unknown := record.keys() - set(keys):
+            values.errors.append((min(unknown), f"unknown; known are {' '.join(keys)}"))
+        found: Line | None = None
+        if not values.errors:
+            found = known(line, **given)
+            values.errors += _conflicts(found)
         return found if self._valid(line, values) else None
 
     def _renamed(self, line: int, record: dict[str, Any]) -> dict[str, Any]:
@@ -404,25 +401,13 @@ class EntityList:
 
     def _entity(self, line: int, record: dict[str, Any]) -> EntityLine | None:
         values = Fields(record, cells=self.format != "jsonl")
-        named = values.need if "name" in record or not self._partial else values.read
-        entity = EntityLine(
-            line=line,
-            id=values.need("id", fields.read_id, ""),
-            keys=frozenset(record),
-            name=named("name", fields.read_name, ""),
-            aliases=values.read("aliases", fields.read_aliases, ()),
-            description=values.read("description", fields.read_description, ""),
-            type=values.read("type", fields.read_type, ""),
-            popularity=values.read("popularity", fields.read_popularity, math.nan),
-            links=values.read("links", fields.read_links, ()),
-            vector=values.read("vector", fields.read_vector, None),
-            in_links=values.read("in_links", fields.read_link_count, -1),
-            out_links=values.read("out_links", fields.read_link_count, -1),
-        )
+        needs_name = "name" in record or not self._partial
+        given = values.all(EntityLine, KEYS, ("id", "name") if needs_name else ("id",))
         self._valid(line, values)
-        if not entity.id:
+        if not given["id"]:
             self.complete = False
-        return entity if entity.id else None
+            return None
+        return EntityLine(line, keys=frozenset(record), **given)
 
     def _valid(self, line: int, values: Fields) -> bool:
         """Collect the errors of a record; return whether there are none."""
@@ -437,79 +422,26 @@ def _blocks(file: BinaryIO, limit: int) -> Iterator[bytes]:
         yield block if block.endswith(b"\n") else block + file.readline(limit + 1)
 
 
-def _without_mark(number: int, raw: bytes | memoryview) -> bytes:
-    """Return a line, the first one without a byte order mark."""
-    return bytes(raw).removeprefix(codecs.BOM_UTF8) if number == 1 else bytes(raw)
-
-
-def _plain_entity(
-    line: int,
-    keys: int,
-    id: str,
-    name: str,
-    aliases: tuple[Alias, ...],
-    description: str,
-    *rest: Any,
-) -> EntityLine:
-    """Return the record of a line that a kernel has read."""
-    type_, popularity, links, in_links, out_links = rest
-    return EntityLine(
-        line, id, _keys(keys), name, aliases, description, _plain_type(type_), popularity, links,
-        None, in_links, out_links,
-    )  # fmt: skip
-
-
 @cache
 def _keys(bits: int) -> frozenset[str]:
     """Return the keys of a line that a kernel has read."""
-    known = "id name aliases description type popularity links in_links out_links".split()
-    return frozenset(key for i, key in enumerate(known) if bits >> i & 1)
+    return frozenset(key for i, key in enumerate(_PLAIN_KEYS) if bits >> i & 1)
 
 
 _plain_type = lru_cache(coarse_type)
+_PLAIN_KEYS = tuple(key for key in KEYS if key != "vector")
+_OTHERS: dict[str, Any] = {"kb": HeaderLine, "name": NameLine, "pair": PairLine, "word": WordLine}
+"""Kinds of lines besides entities."""
 
 
-def _header(line: int, values: Fields) -> HeaderLine:
-    return HeaderLine(
-        line,
-        values.need("sources", fields.read_sources, (GIVEN,)),
-        values.read("dimensions", fields.read_dimensions, 0),
-        values.read("origin", fields.read_origin, {}),
-    )
-
-
-def _name(line: int, values: Fields) -> NameLine:
-    name = values.need("name", fields.read_name, "")
-    linked = values.need("linked", fields.read_count, 0)
-    pages = values.need("pages", fields.read_count, 0)
-    if linked > pages and not values.errors:
-        values.errors.append(("linked", f"{linked}, but found on {pages} pages only"))
-    return NameLine(line, name, linked, pages)
-
-
-def _pair(line: int, values: Fields) -> PairLine:
-    a, b = (values.need(key, fields.read_link, "") for key in ("a", "b"))
-    count = values.need("count", fields.read_count, 1)
-    if a == b and not values.errors:
-        values.errors.append(("b", f"a pair of {a!r} with itself; leave it out"))
-    if not count:
-        values.errors.append(("count", "0; leave the pair out"))
-    return PairLine(line, a, b, count)
-
-
-def _word(line: int, values: Fields) -> WordLine:
-    word = values.need("word", fields.read_word, "")
-    return WordLine(line, word, values.need("vector", fields.read_vector, _NO_VECTOR))
-
-
-_NO_VECTOR: Vector = np.zeros(0, np.float32)
-_OTHERS: dict[str, tuple[str, Callable[[int, Fields], Line]]] = {
-    "kb": ("sources dimensions origin", _header),
-    "name": ("name linked pages", _name),
-    "pair": ("a b count", _pair),
-    "word": ("word vector", _word),
-}
-"""Kinds of lines besides entities: their keys and readers."""
+def _conflicts(line: Line) -> Iterator[tuple[str, str]]:
+    """Yield key and message of values that do not go together."""
+    if isinstance(line, NameLine) and line.linked > line.pages:
+        yield "linked", f"{line.linked}, but found on {line.pages} pages only"
+    if isinstance(line, PairLine) and line.a == line.b:
+        yield "b", f"a pair of {line.a!r} with itself; leave it out"
+    if isinstance(line, PairLine) and not line.count:
+        yield "count", "0; leave the pair out"
 
 
 def _no_constant(text: str) -> NoReturn:

@@ -5,11 +5,11 @@ import math
 import os
 import struct
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import lmdb
 import numpy as np
@@ -20,11 +20,11 @@ from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress, silent
 from sgtb.core.workers import ahead
 from sgtb.kb import environment
-from sgtb.kb.build.entity_batch import SIZES, EntityBatch
+from sgtb.kb.build.entity_fields import GIVEN
 from sgtb.kb.build.sorted_runs import SortedRuns, run_of
 from sgtb.kb.build.type_names import COARSE_TYPES, OwnTypes, coarse_type
 from sgtb.kb.build.usable_names import is_id
-from sgtb.kb.columns import Extent, column_path, pack_header, read_extent
+from sgtb.kb.columns import Extent, column_path, pack_header, read_extent, unit_halves
 from sgtb.kb.entity import TYPES
 from sgtb.kb.environment import State
 from sgtb.kb.fuzzy_index import FuzzyIndex, NameTexts
@@ -41,34 +41,44 @@ from sgtb.kb.layout import (
     ROW,
     item_size,
 )  # fmt: skip
-from sgtb.kb.name_index import (
-    Counts,
-    Spelling,
-    by_name,
-    merged,
-    pack_spellings,
-    source_weights,
-)
-from sgtb.kb.name_variants import MAX_NAMES, MAX_VARIANTS, VARIANT, VariantRules
-from sgtb.kb.unit_vectors import unit_halves
+from sgtb.kb.name_index import Spelling, by_name, merged, pack_spellings, source_weights
+from sgtb.kb.name_variants import VARIANT, VariantRules
 from sgtb.native import distinct_names, pack_names, packing, value_packer
 from sgtb.text.normalization import name_table
 
-_NAME_TAIL = struct.Struct(">IBI")
+NAME_TAIL = struct.Struct(">IBI")
 _ROW = struct.Struct("<3q9ifi2BH")  # the fields of ROW
 _BATCH = 20_000
 _NO_BUILD = bytes(16)
-_NEW_ROW = {
-    **dict.fromkeys(ROW.names or (), 0),
-    **{"stated_out": -1, "stated_in": -1, "vector": -1, "alive": 1},
-}
 DEFAULT_MEMORY = 256 << 20
 
 
-class KbWriter:
-    """Writes entities in the order of their numbers, then links, pairs and vectors.
+class EntityBatch(NamedTuple):
+    """Consecutive entities of a list, packed by a kernel.
 
-    The folder is complete when `finish` has returned.
+    first          number of the first one
+    spellings      number of all spellings
+    unknown_links  links that were left out
+    text           id, title, description and spellings of each
+    names, ids     records of names and ids, as runs
+    types          distinct names of types
+    rows           ROW of each; `own_type` is an index of `types`, `text_at` one of `text`
+    links          i4  targets of the links of all, ascending; each row has the number of its own
+    """
+
+    first: int
+    spellings: int
+    unknown_links: int
+    text: bytes
+    names: bytes
+    ids: bytes
+    types: list[str]
+    rows: bytes
+    links: bytes
+
+
+class KbWriter:
+    """Writes entities in the order of their numbers, then links, pairs, vectors; `finish` ends it.
 
     variants  rules that make further names; None: none are made
     """
@@ -103,10 +113,9 @@ class KbWriter:
             file.write(pack_header(column, item_size(column, dimensions), _NO_BUILD))
         self._names = SortedRuns(folder, "names", memory * 3 // 4)
         self._ids = SortedRuns(folder, "ids", memory // 4)
-        self._count = self._text_at = self._aliases = 0
-        self._links_at = self._near_at = self._vectors_at = 0
+        self._items = dict.fromkeys(COLUMNS, 0)
+        self._aliases = 0
         self._words: SortedRuns | None = None
-        self._words_at = 0
         self._rows: npt.NDArray[np.void] | None = None
         self._fuzzy_ends = array("q", [0])
         self._in_links: Ints = np.zeros(0, np.int32)
@@ -125,7 +134,7 @@ class KbWriter:
         stated_out: int = -1,
     ) -> None:
         """Write the next entity; a spelling without a normal form is an error."""
-        number = self._count
+        number = self._items["entities"]
         named: list[tuple[str, int, int]] = list(spellings)
         if self._variants is not None:
             distinct = sorted({text for text, _, _ in named})
@@ -136,99 +145,88 @@ class KbWriter:
         )
         spelled, count, records = packed
         text, sizes = _pack_text(id, title, description, spelled)
-        row = _ROW.pack(
-            self._text_at, 0, 0, *sizes, 0, 0, stated_out, stated_in, 0, popularity, -1,
-            _coarse_number(type), 1, self._own_types.number(type),
-        )  # fmt: skip
-        self._files["text"].write(text)
-        self._files["entities"].write(row)
+        own_type = self._own_types.number(type)
+        at = self._append("text", text)
+        row = _pack_row(at, sizes, type, own_type, popularity, stated_in, stated_out)
+        self._append("entities", row)
         self._names.extend(records)
         self._ids.add(id.encode() + b"\0" + NUMBER.pack(number))
-        self._text_at += len(text)
         self._aliases += count
-        self._count += 1
 
-    def packing(self, numbers: Any, sources: Mapping[str, int], named: bool, skips: bool) -> Any:
+    def packing(self, numbers: Any, named: bool, skips: bool) -> Any:
         """Return what the kernel needs that packs lines of a list for `add_batch`.
 
         numbers  of all entities
-        sources  numbers of sources; "": of names without one
         named    whether an entity's name is one of its spellings
         skips    whether unknown links are left out
         """
+        sources = {source: i for i, source in enumerate(self.sources)}
+        if GIVEN in sources:
+            sources[""] = sources[GIVEN]
         maker = None if self._variants is None else self._variants.kernel
         if self._variants is not None and maker is None:
             sources = {}  # of no line: all are for Python
         return packing(
-            name_table(), maker, numbers, dict(sources), COARSE_TYPES, self._variant, MAX_NAMES,
-            MAX_VARIANTS, named, skips,
-        )  # fmt: skip
+            name_table(), maker, numbers, sources, COARSE_TYPES, self._variant, named, skips
+        )
 
     def add_batch(self, batch: EntityBatch) -> bool:
         """Write the next entities; return False, and write none, if there are too many types."""
-        if batch.first != self._count:
-            raise ValueError(f"entity {batch.first} after {self._count} others")
+        if batch.first != self._items["entities"]:
+            raise ValueError(f"entity {batch.first} after {self._items['entities']} others")
         types = [coarse_type(name) for name in batch.types]
         try:
             own_types = np.array([*map(self._own_types.number, types)], np.uint16)
         except KnowledgeBaseError:
             return False
         coarse = np.array([*map(_coarse_number, types)], np.uint8)
-        self._files["text"].write(batch.text)
-        self._files["entities"].write(batch.rows(self._text_at, coarse, own_types).tobytes())
+        rows = np.frombuffer(bytearray(batch.rows), ROW)
+        rows["text_at"] += self._append("text", batch.text)
+        rows["links"] = 0  # until they are written
+        rows["type"], rows["own_type"] = coarse[rows["own_type"]], own_types[rows["own_type"]]
+        self._append("entities", rows.tobytes())
         self._names.extend(batch.names)
         self._ids.extend(batch.ids)
-        self._text_at += len(batch.text)
         self._aliases += batch.spellings
-        self._count += len(batch.type)
         return True
 
     def links(self, source: Ints, target: Ints) -> None:
         """Write distinct links, sorted by source and target over all calls."""
         rows = self._all_rows()
-        _count_runs(rows, "links", source, self._links_at)
+        _count_runs(rows, "links", source, self._append("links", target.astype("<i4").tobytes()))
         self._in_links += np.bincount(target, minlength=self.entities).astype(np.int32)
-        self._files["links"].write(target.astype("<i4").tobytes())
-        self._links_at += len(target)
 
     def near(self, source: Ints, other: Ints, count: npt.NDArray[np.uint32]) -> None:
         """Write pairs in both directions, sorted by source and other."""
-        _count_runs(self._all_rows(), "near", source, self._near_at)
-        items = np.empty(len(other), NEAR)
+        rows, items = self._all_rows(), np.empty(len(other), NEAR)
         items["other"], items["count"] = other, count
-        self._files["near"].write(items.tobytes())
-        self._near_at += len(other)
+        _count_runs(rows, "near", source, self._append("near", items.tobytes()))
 
     def vectors(self, number: Ints, matrix: npt.NDArray[np.float32]) -> None:
         """Write vectors of entities, scaled to unit length."""
-        self._all_rows()["vector"][number] = self._vectors_at + np.arange(len(number))
-        self._files["vectors"].write(unit_halves(matrix).tobytes())
-        self._vectors_at += len(number)
+        at = self._append("vectors", unit_halves(matrix).tobytes())
+        self._all_rows()["vector"][number] = at + np.arange(len(number))
 
     def words(self, words: Sequence[str], matrix: npt.NDArray[np.float32]) -> None:
         """Write vectors of distinct words; words too long for a key are left out."""
         if self._words is None:
             self._words = SortedRuns(self.folder, "words", self._memory // 4)
         kept = [i for i, word in enumerate(words) if 0 < len(word.encode()) <= MAX_KEY]
-        for at, i in enumerate(kept, self._words_at):
+        first = self._append("words", unit_halves(matrix[kept]).tobytes())
+        for at, i in enumerate(kept, first):
             self._words.add(words[i].encode() + b"\0" + NUMBER.pack(at))
-        self._files["words"].write(unit_halves(matrix[kept]).tobytes())
-        self._words_at += len(kept)
 
     def names(self) -> Iterator[str]:
         """Yield all names in normal form in the order of their bytes, after the last entity."""
         count = 0
-        for batch in self._names.batches(_NAME_TAIL.size):
+        for batch in self._names.batches(NAME_TAIL.size):
             names = distinct_names(batch)
             yield from names
             count += len(names)
         self._name_count = count
 
     def finish(self, name_pages: npt.NDArray[np.uint32] | None = None) -> State:
-        """Write the index of names, flush everything, and return the state.
-
-        name_pages  u4[names, 2], pages that link a name and pages that have it
-        """
+        """Write all, return the state; `name_pages` u4[names, 2]: linking pages, all pages."""
         rows = self._all_rows()
         rows["in_links"] = self._in_links
         _flush(rows)
@@ -251,11 +249,11 @@ class KbWriter:
                 sources=self.sources,
                 dimensions=self.dimensions,
                 columns={**columns, **self._fuzzy_columns()},
-                entities=self._count,
+                entities=self.entities,
                 names=names,
                 aliases=self._aliases,
-                links=self._links_at,
-                indexed=self._count,
+                links=self._items["links"],
+                indexed=self.entities,
                 origin=self.origin,
                 own_types=tuple(self._own_types),
             )
@@ -278,60 +276,62 @@ class KbWriter:
             if runs is not None:
                 runs.close()
 
+    def _append(self, column: str, data: bytes) -> int:
+        """Write whole items of a column; return the number of the first."""
+        at = self._items[column]
+        self._files[column].write(data)
+        self._items[column] += len(data) // max(item_size(column, self.dimensions), 1)
+        return at
+
     def _all_rows(self) -> npt.NDArray[np.void]:
         """Return the rows of all entities, mapped from the file."""
         if self._rows is None:
-            if self._count != self.entities:
-                raise ValueError(f"{self._count} of {self.entities} entities were given")
+            if self._items["entities"] != self.entities:
+                given = self._items["entities"]
+                raise ValueError(f"{given} of {self.entities} entities were given")
             self._files["entities"].flush()
-            path = column_path(self.folder, "entities")
-            self._rows = (
-                np.memmap(path, ROW, "r+", HEADER.size, (self.entities,))
-                if self.entities
-                else np.zeros(0, ROW)
-            )
+            self._rows = self._map("entities", self.entities, "r+")
             self._in_links = np.zeros(self.entities, np.int32)
         return self._rows
 
     def _index(
-        self,
-        env: lmdb.Environment,
-        pages: npt.NDArray[np.uint32] | None,
-        digest: "hashlib.blake2b",
+        self, env: lmdb.Environment, pages: npt.NDArray[np.uint32] | None, digest: "hashlib.blake2b"
     ) -> int:
         """Write ids, names and words to LMDB in key order, which is fastest."""
 
-        def put(table: bytes, items: Iterable[tuple[bytes, bytes]], total: int) -> None:
-            _put_all(env, table, items, digest, self._stage_progress(table.decode(), total))
+        def put(table: str, items: Iterable[tuple[bytes, bytes]], expected: int) -> None:
+            handle, done, items = env.open_db(table.encode()), 0, iter(items)
+            while batch := list(islice(items, _BATCH)):
+                with env.begin(write=True, db=handle) as transaction:
+                    transaction.cursor().putmulti(batch, append=True)
+                digest.update(b"".join(chain.from_iterable(batch)))
+                done += len(batch)
+                self._progress(table, done, max(expected, done))
 
-        put(b"ids", _unique("id", _split(self._ids)), self.entities)
-        put(b"words", _unique("word", _split(self._words or ())), self._words_at)
+        put("ids", _unique("id", self._ids), self.entities)
+        put("words", _unique("word", self._words or ()), self._items["words"])
         total = 0
 
         def values() -> Iterator[tuple[bytes, bytes]]:
             nonlocal total
             packer = self._value_packer(pages)
-            packed = (packer.pack(batch) for batch in self._names.batches(_NAME_TAIL.size))
+            packed = (packer.pack(batch) for batch in self._names.batches(NAME_TAIL.size))
             for items, listed, ends in ahead(packed):
                 self._files["fuzzy_text"].write(listed)
                 self._fuzzy_ends.frombytes(ends)
                 total += len(items)
                 yield from items
 
-        put(b"names", values(), max(self._name_count, 0))
+        put("names", values(), max(self._name_count, 0))
         for runs in (self._names, self._ids):
             runs.close()  # their memory is needed for the fuzzy index
         return total
 
     def _value_packer(self, pages: npt.NDArray[np.uint32] | None) -> Any:
         """Return the kernel that makes the values of names."""
-        path = column_path(self.folder, "text")
-        text = np.memmap(path, "u1", "r", HEADER.size) if self._text_at else np.zeros(0, "u1")
-        rows = self._all_rows()
         return value_packer(
-            np.frombuffer(rows.data, np.uint8),
-            row_fields(),
-            text,
+            np.frombuffer(self._all_rows().data, np.uint8),
+            self._map("text", self._items["text"]),
             np.array(source_weights(self.sources)),
             self._variant,
             np.zeros((0, 2), np.uint32) if pages is None else pages,
@@ -340,13 +340,14 @@ class KbWriter:
     def _fuzzy_columns(self) -> dict[str, Extent]:
         """Write the fuzzy index of all names that are no variants."""
         self._files["fuzzy_text"].close()
-        path = column_path(self.folder, "fuzzy_text")
         ends = self._fuzzy_ends
         if ends[-1] >= 1 << 32:
             raise KnowledgeBaseError(f"{self.folder}: names of more than 4 GiB cannot be indexed")
-        text = np.memmap(path, "u1", "r", HEADER.size) if ends[-1] else np.zeros(0, "u1")
+        text = self._map("fuzzy_text", ends[-1])
         names = NameTexts(text, np.frombuffer(ends, np.int64).astype(np.uint32))
-        for name, values in FuzzyIndex.build(names, room=self._postings)._asdict().items():
+        # The postings are mapped from their file: they need not fit in memory.
+        index = FuzzyIndex.build(names, room=lambda size: self._map("fuzzy_postings", size, "r+"))
+        for name, values in index._asdict().items():
             column = f"fuzzy_{name}"
             if column == "fuzzy_postings":
                 _flush(values)
@@ -355,15 +356,12 @@ class KbWriter:
                     file.write(np.ascontiguousarray(values, DTYPES[column]).data)
         return {column: self._extent(column) for column in FUZZY_COLUMNS}
 
-    def _postings(self, size: int) -> npt.NDArray[np.uint32]:
-        """Return the column of postings, mapped from its file: it need not fit in memory."""
-        if not size:
-            return np.zeros(0, "<u4")
-        path = column_path(self.folder, "fuzzy_postings")
-        return np.memmap(path, "<u4", "r+", HEADER.size, (size,))
-
-    def _stage_progress(self, stage: str, total: int) -> Callable[[int], None]:
-        return lambda done: self._progress(stage, done, max(total, done))
+    def _map(self, column: str, items: int, mode: Literal["r", "r+"] = "r") -> npt.NDArray[Any]:
+        """Map so many items of a column's file."""
+        path, dtype = column_path(self.folder, column), DTYPES[column]
+        if not items:
+            return np.zeros(0, dtype)
+        return np.memmap(path, dtype, mode, HEADER.size, (items,))
 
     def _extent(self, column: str) -> Extent:
         return read_extent(self.folder, column, item_size(column, self.dimensions))
@@ -379,21 +377,6 @@ class KbWriter:
 
 _PackedNames = tuple[bytes, int, bytes]
 """An entity's spellings for text.bin, their number, and its records of names as a run."""
-
-
-class _RowFields(NamedTuple):
-    """Where the fields of a row are, and its size."""
-
-    text_at: int
-    id_size: int
-    popularity: int
-    size: int
-
-
-def row_fields() -> _RowFields:
-    """Return where kernels find the fields of a row."""
-    offsets = {name: place[1] for name, place in (ROW.fields or {}).items()}
-    return _RowFields(offsets["text_at"], offsets["id_size"], offsets["popularity"], ROW.itemsize)
 
 
 def _pack_any(id: str, spellings: Sequence[Spelling], number: int) -> _PackedNames:
@@ -432,9 +415,24 @@ def pack_entity(
 ) -> tuple[bytes, npt.NDArray[np.void]]:
     """Return an entity's bytes for text.bin and its row without offsets."""
     text, sizes = _pack_text(id, title, description, pack_spellings(spellings))
-    values = {"popularity": popularity, "type": _coarse_number(type)}
-    row = _NEW_ROW | dict(zip(SIZES, sizes, strict=True)) | values
-    return text, np.array(tuple(row.values()), ROW)
+    row = _pack_row(0, sizes, type, 0, popularity)
+    return text, np.frombuffer(bytearray(row), ROW).reshape(())
+
+
+def _pack_row(
+    text_at: int,
+    sizes: Sequence[int],
+    type: str,
+    own_type: int,
+    popularity: float,
+    stated_in: int = -1,
+    stated_out: int = -1,
+) -> bytes:
+    """Return a row without links, pairs and vector."""
+    return _ROW.pack(
+        text_at, 0, 0, *sizes, 0, 0, stated_out, stated_in, 0, popularity, -1,
+        _coarse_number(type), 1, own_type,
+    )  # fmt: skip
 
 
 def _coarse_number(type: str) -> int:
@@ -458,14 +456,11 @@ def _count_runs(rows: npt.NDArray[np.void], column: str, source: Ints, at: int) 
     rows[column][owners] += np.diff(begins, append=len(source)).astype(np.int32)
 
 
-def _split(records: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    tail = NUMBER.size
-    return ((record[: -tail - 1], record[-tail:]) for record in records)
-
-
-def _unique(what: str, items: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+def _unique(what: str, records: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Split sorted records into key and number; a repeated key is an error."""
     before = None
-    for key, value in items:
+    for record in records:
+        key, value = record[: -NUMBER.size - 1], record[-NUMBER.size :]
         if key == before:
             raise KnowledgeBaseError(f"{what} {key.decode()!r} is given twice")
         before = key
@@ -474,43 +469,7 @@ def _unique(what: str, items: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[b
 
 def name_record(name: bytes, number: int, source: int, count: int) -> bytes:
     """Return a record that sorts by name, entity and source."""
-    return name + b"\0" + _NAME_TAIL.pack(number, source, count)
-
-
-def grouped_names(records: Iterable[bytes], sources: int) -> Iterator[tuple[bytes, Counts]]:
-    """Yield each name with the counts of its entities, from sorted records."""
-    size = _NAME_TAIL.size
-    before, counts = b"", {}  # type: tuple[bytes, Counts]
-    for record in records:
-        name = record[: -size - 1]
-        number, source, count = _NAME_TAIL.unpack_from(record, len(record) - size)
-        if name != before:
-            if counts:
-                yield before, counts
-            before, counts = name, {}
-        row = counts.get(number)
-        if row is None:
-            row = counts[number] = [0] * sources
-        row[source] += count
-    if counts:
-        yield before, counts
-
-
-def _put_all(
-    env: lmdb.Environment,
-    database: bytes,
-    items: Iterable[tuple[bytes, bytes]],
-    digest: "hashlib.blake2b",
-    progress: Callable[[int], None],
-) -> None:
-    handle = env.open_db(database)
-    items, done = iter(items), 0
-    while batch := list(islice(items, _BATCH)):
-        with env.begin(write=True, db=handle) as transaction:
-            transaction.cursor().putmulti(batch, append=True)
-        digest.update(b"".join(chain.from_iterable(batch)))
-        done += len(batch)
-        progress(done)
+    return name + b"\0" + NAME_TAIL.pack(number, source, count)
 
 
 def _flush(rows: npt.NDArray[Any]) -> None:

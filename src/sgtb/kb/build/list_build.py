@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +14,21 @@ import numpy.typing as npt
 
 from sgtb.core.errors import KnowledgeBaseError
 from sgtb.core.progress import Progress, silent
-from sgtb.kb.build.entity_batch import EntityBatch
 from sgtb.kb.build.entity_fields import GIVEN, MAX_SOURCES, shown
 from sgtb.kb.build.entity_lines import (
     EntityLine,
     EntityList,
     HeaderLine,
-    Kernel,
     Line,
     LineBatch,
     NameLine,
     PairLine,
     WordLine,
 )  # fmt: skip
-from sgtb.kb.build.kb_writer import KbWriter
+from sgtb.kb.build.kb_writer import EntityBatch, KbWriter
 from sgtb.kb.environment import State
 from sgtb.kb.kb_folder import building
+from sgtb.kb.layout import ROW
 from sgtb.kb.name_index import Spelling
 from sgtb.kb.name_variants import DEFAULT_RULES, VariantRules
 from sgtb.native import EntityNumbers, pack_entity_lines, scan_entity_lines
@@ -51,14 +51,8 @@ class ListReport:
     @classmethod
     def of(cls, state: State, unknown_links: int = 0) -> "ListReport":
         """Return the report of a state."""
-        return cls(
-            entities=state.entities,
-            names=state.names,
-            aliases=state.aliases,
-            links=state.links,
-            unknown_links=unknown_links,
-            fingerprint=state.fingerprint,
-        )
+        counts = {key: getattr(state, key) for key in ("entities", "names", "aliases", "links")}
+        return cls(**counts, unknown_links=unknown_links, fingerprint=state.fingerprint)
 
 
 def build_list(
@@ -107,7 +101,8 @@ def build_list(
             progress=progress,
         )
         with closing(writer):
-            pack = _pack_kernel(writer, index, skip_unknown_links)
+            packing = writer.packing(index.number, index.header is None, skip_unknown_links)
+            pack = partial(pack_entity_lines, packing)
             for part in entities.read_batches(pack, lambda done: progress("writing", done, size)):
                 _write_part(writer, index, links, part)
             entities.check()
@@ -176,18 +171,13 @@ class _ListIndex:
         self.lines.append(line.line)
         for _, source, _ in line.aliases:
             if source and source not in self.sources:
+                problem = ""
                 if self.header:
-                    raise self.file.error(
-                        line.line,
-                        f"source {source!r} is not among the header's {self.sources}",
-                        "aliases",
-                    )
-                if len(self.sources) == MAX_SOURCES:
-                    raise self.file.error(
-                        line.line,
-                        f"source {source!r} is one too many; {MAX_SOURCES} are possible",
-                        "aliases",
-                    )
+                    problem = f"is not among the header's {self.sources}"
+                elif len(self.sources) == MAX_SOURCES:
+                    problem = f"is one too many; {MAX_SOURCES} are possible"
+                if problem:
+                    raise self.file.error(line.line, f"source {source!r} {problem}", "aliases")
                 self.sources.append(source)
         if line.vector is not None:
             self._vector(line.line, line.vector)
@@ -235,9 +225,10 @@ class _Links:
 
     def add_batch(self, batch: EntityBatch) -> None:
         """Add the links of a batch."""
-        owners = np.arange(batch.first, batch.first + len(batch.n_links), dtype=np.int32)
-        self._source.frombytes(np.repeat(owners, batch.n_links).tobytes())
-        self._target.frombytes(batch.links.tobytes())
+        n_links = np.frombuffer(batch.rows, ROW)["links"]
+        owners = np.arange(batch.first, batch.first + len(n_links), dtype=np.int32)
+        self._source.frombytes(np.repeat(owners, n_links).tobytes())
+        self._target.frombytes(batch.links)
         self.unknown += batch.unknown_links
 
     def check(self) -> None:
@@ -248,7 +239,7 @@ class _Links:
         self._file.check()
 
     def arrays(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        return _array(self._source), _array(self._target)
+        return np.array(self._source, np.int32), np.array(self._target, np.int32)
 
 
 def spellings_of(line: EntityLine, source: Callable[[str], int], *, whole: bool) -> list[Spelling]:
@@ -259,20 +250,11 @@ def spellings_of(line: EntityLine, source: Callable[[str], int], *, whole: bool)
     return found
 
 
-def _pack_kernel(writer: KbWriter, index: _ListIndex, skip_unknown_links: bool) -> Kernel:
-    """Return the kernel that packs lines for a writer; it leaves lines to Python if it must."""
-    sources = {source: i for i, source in enumerate(writer.sources)}
-    if GIVEN in sources:
-        sources[""] = sources[GIVEN]
-    packing = writer.packing(index.number, sources, index.header is None, skip_unknown_links)
-    return partial(pack_entity_lines, packing)
-
-
 def _write_part(writer: KbWriter, index: _ListIndex, links: _Links, part: Line | LineBatch) -> None:
     """Write a line or a batch of lines."""
     lines: Iterable[Line]
     if isinstance(part, LineBatch):
-        batch = EntityBatch.of(*part.read.batch(part.span))
+        batch = EntityBatch(*part.read.batch(part.span))
         if writer.add_batch(batch):
             links.add_batch(batch)
             return
@@ -328,35 +310,22 @@ def _write_pairs(writer: KbWriter, index: _ListIndex) -> None:
 
 
 def _write_vectors(writer: KbWriter, entities: EntityList, number: Any) -> None:
-    numbers: list[int] = []
-    vectors: list[npt.NDArray[np.float32]] = []
-    words: list[str] = []
-    word_vectors: list[npt.NDArray[np.float32]] = []
     known: set[str] = set()
-
-    def flush() -> None:
-        if numbers:
-            writer.vectors(np.array(numbers, np.int32), np.array(vectors))
-        if words:
-            writer.words(words, np.array(word_vectors))
-        for batch in (numbers, vectors, words, word_vectors):
-            batch.clear()
-
-    for line in entities:
-        if isinstance(line, EntityLine) and line.vector is not None:
-            numbers.append(number.get(line.id))
-            vectors.append(line.vector)
-        elif isinstance(line, WordLine):
+    lines = iter(entities)
+    while batch := [*islice(lines, _BATCH)]:
+        given = [line for line in batch if isinstance(line, EntityLine) and line.vector is not None]
+        words = [line for line in batch if isinstance(line, WordLine)]
+        for line in words:
             if line.word in known:
                 message = f"{line.word!r} is given twice; keep one"
                 entities.collect(entities.error(line.line, message, "word"))
             known.add(line.word)
-            words.append(line.word)
-            word_vectors.append(line.vector)
-        if len(numbers) + len(words) >= _BATCH:
-            flush()
+        if given:
+            numbers = np.array([number.get(line.id) for line in given], np.int32)
+            writer.vectors(numbers, np.array([line.vector for line in given]))
+        if words:
+            writer.words([line.word for line in words], np.array([line.vector for line in words]))
     entities.check()
-    flush()
 
 
 def _name_pages(writer: KbWriter, index: _ListIndex) -> npt.NDArray[np.uint32] | None:
@@ -371,7 +340,3 @@ def _name_pages(writer: KbWriter, index: _ListIndex) -> npt.NDArray[np.uint32] |
         index.file.collect(index.file.error(line.line, message))
     index.file.check()
     return np.array(rows, np.uint32)
-
-
-def _array(values: "array[int]") -> npt.NDArray[np.int32]:
-    return np.frombuffer(values, np.int32) if len(values) else np.zeros(0, np.int32)

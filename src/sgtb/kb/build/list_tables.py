@@ -1,11 +1,12 @@
-"""Rows of tables, CSV and Excel, and the format of a list."""
+"""Tables, CSV and Excel: the format of a list, its rows, and the key each column stands for."""
 
 import csv
 import io
+import re
 import warnings
 import zipfile
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -14,6 +15,17 @@ from typing import Any, BinaryIO, Literal
 from sgtb.core.errors import KnowledgeBaseError, MissingExtraError
 from sgtb.core.limits import FileLimits
 
+KEYS = (
+    "id", "name", "aliases", "description", "type", "popularity", "links", "vector", "in_links",
+    "out_links",
+)  # fmt: skip
+_SYNONYMS = {
+    "label": "name", "title": "name", "alias": "aliases", "synonym": "aliases",
+    "synonyms": "aliases", "desc": "description",
+}  # fmt: skip
+_ID = re.compile(r"(.+_)?(id|qid|uid|uuid|identifier)")
+Problem = tuple[str, str]
+"""Column and message."""
 ListFormat = Literal["jsonl", "csv", "xlsx"]
 Row = tuple[int, list[str] | str]
 """Number of a row, and its cells, or why it cannot be read."""
@@ -40,6 +52,33 @@ def list_format(path: Path, head: bytes) -> ListFormat:
     ending = (path.with_suffix("") if path.suffix.lower() in _PACKED else path).suffix.lower()
     starts = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return _ENDINGS.get(ending, "jsonl" if starts == b"{" else "csv")
+
+
+@lru_cache(maxsize=64)
+def keys_of(columns: tuple[str, ...]) -> tuple[Mapping[str, str], tuple[Problem, ...]]:
+    """Return the column of each key, and the columns that stand for none or are too many.
+
+    Case, surrounding space, and spaces and hyphens for underscores do not matter. A single
+    column that ends in `id` or `identifier` is the id.
+    """
+    found: dict[str, str] = {}
+    problems = []
+    for column in columns:
+        key = key_of(column)
+        if key not in KEYS:
+            problems.append((column, f"unknown; known are {' '.join(KEYS)}; remove or rename it"))
+        elif key in found:
+            both = f"stands for {key}, and so does {found[key]!r}"
+            problems.append((column, f"{both}; keep the one that is meant and remove the other"))
+        else:
+            found[key] = column
+    return found, tuple(problems)
+
+
+def key_of(column: str) -> str:
+    """Return the key that a column stands for; its normal form if it is unknown."""
+    normal = re.sub(r"[\s_-]+", "_", column.strip().casefold())
+    return "id" if _ID.fullmatch(normal) else _SYNONYMS.get(normal, normal)
 
 
 def csv_rows(file: BinaryIO) -> Iterator[Row]:

@@ -1,6 +1,5 @@
 """PPRforNED builds: a knowledge base from the entities, links and candidate lists of PPRforNED."""
 
-import re
 from contextlib import closing
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from sgtb.formats.codecs.pprforned import read_pprforned
 from sgtb.kb.build.entity_fields import GIVEN
 from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.build.list_build import ListReport
+from sgtb.kb.build.usable_names import bare_title
 from sgtb.kb.kb_folder import building
 from sgtb.kb.layout import MAX_KEY
 from sgtb.kb.name_index import Spelling
@@ -18,7 +18,6 @@ from sgtb.text.normalization import normal_name
 SOURCES = (GIVEN, "titles", "lists")
 """Titles with and without brackets; names of mentions that list an entity."""
 _TYPE = {"PER": "PER", "ORG": "ORG", "GPE": "LOC"}
-_BRACKET = re.compile(r"\s*\([^()]*\)$")
 
 
 def build_pprforned(
@@ -44,7 +43,7 @@ def build_pprforned(
     progress("reading", 1, 1)
     entities = ppr.entities
     names: list[set[tuple[str, int]]] = [
-        {(title, 1), (_BRACKET.sub("", title) or title, 1)} for title in entities.titles
+        {(title, 1), (bare_title(title) or title, 1)} for title in entities.titles
     ]
     for document in ppr.documents.values() if document_names else ():
         for mention in document:

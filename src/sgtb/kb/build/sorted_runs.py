@@ -16,9 +16,7 @@ _COPIES = 3
 
 
 class SortedRuns:
-    """Sorts byte strings, including repeated ones.
-
-    A run is a sequence of records, each after its size.
+    """Sorts byte strings, also repeated ones; a run is a sequence of these, each after its size.
 
     memory  limit in bytes; beyond it, sorted runs are written to `folder`
     """
@@ -53,10 +51,7 @@ class SortedRuns:
                 yield batch[begin:at]
 
     def batches(self, tail: int = 0) -> Iterator[bytes]:
-        """Yield all records in order, as runs; may be repeated.
-
-        tail  records that differ only in so many last bytes are in one run
-        """
+        """Yield runs of all records in order; one has all that differ only in `tail` last bytes."""
         held = self._sort()
         self._held = bytearray(held)
         merger = run_merger([*(np.memmap(path, "u1", "r") for path in self._runs), held])

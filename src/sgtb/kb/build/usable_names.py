@@ -15,10 +15,7 @@ _NOT_IN_IDS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def is_id(text: str) -> bool:
-    """Return whether a text can be an id: not empty, not too long, without control characters.
-
-    Joiners are allowed, because Persian titles need them.
-    """
+    """Return whether a text can be an id; joiners are allowed, because Persian titles need them."""
     return 0 < _size(text) <= MAX_KEY and not _NOT_IN_IDS.search(text)
 
 

@@ -33,7 +33,7 @@ from sgtb.linking.candidates.candidate_table import (
     candidate_lists,
     strength,
 )
-from sgtb.text.acronyms import SMALL_WORDS, spells
+from sgtb.text.normalization import SMALL_WORDS, spells
 
 _SIMILAR = 48
 """Similar names per name."""
@@ -266,7 +266,7 @@ _ACRONYM = re.compile(r"(?:[^\W\d_]\.?){2,6}")
 _OPENING = re.compile(r"\s*[(\[]\s*")
 _POSSESSIVE = re.compile(r"['’]s$")
 _IN_BRACKETS = re.compile(r"\(([^()\n]{2,80})\)")
-_WORD = re.compile(r"[^\s()]+")
+_WORD, _BRACKET = re.compile(r"[^\s()]+"), re.compile(r"[()]")
 _SHORT = re.compile(r"(?=.*[^\W\d_])[\w.&/+'’-]{2,10}")
 _SIGNS_OF_SHORT = re.compile(r"[A-Z].*[A-Z]|\d|^[a-z].*[A-Z]")
 _LONGEST = 12
@@ -346,17 +346,15 @@ def abbreviations(text: str) -> dict[str, str]:
 
 def _defined(text: str) -> Iterator[tuple[str, str]]:
     for bracket in _IN_BRACKETS.finditer(text):
-        inner = re.split(r"[;,]", bracket[1])[0].strip()
-        begin = max(bracket.start() - 200, 0)
-        before = [*_WORD.finditer(text, begin, bracket.start())]
-        if not before or text[before[-1].end() : bracket.start()].strip():
+        inner = bracket[1].partition(",")[0].partition(";")[0].strip()
+        before = text[max(bracket.start() - 200, 0) : bracket.start()].rstrip()
+        if not before or before[-1] in "()":
             continue
         if _is_short(inner):
-            words = before[-min(_LONGEST, len(inner) + 5, 2 * len(inner)) :]
-            window = text[words[0].start() : words[-1].end()]
-            if long := _long_form(inner, window):
+            words = [*_WORD.finditer(before)][-min(_LONGEST, len(inner) + 5, 2 * len(inner)) :]
+            if long := _long_form(inner, before[words[0].start() :]):
                 yield inner, long
-        elif _is_short(short := before[-1][0]):
+        elif _is_short(short := _BRACKET.split(before.split()[-1])[-1]):
             long = _long_form(short, inner)
             if long == inner:
                 yield short, long

@@ -322,10 +322,14 @@ class Background:
         )
         return _rounded(unit(own.times(self.topics)))
 
-    def word_topics(self, words: Ints) -> Doubles:
-        """Return the topics of words of the lexicon, 0 for others: f8[len(words), W]."""
-        row = np.where(words >= 0, self._topic_row[words], -1)
-        return np.where(row[:, None] >= 0, self.topics[row], 0.0)
+    def topic_rows(self, words: Ints) -> Ints:
+        """Return the rows of words of the lexicon in `topics`; -1: none."""
+        return np.where(words >= 0, self._topic_row[words], np.int32(-1))
+
+    @cached_property
+    def unit_topics(self) -> Floats:
+        """f4[U, W]: the topics of words, of unit norm."""
+        return unit(self.topics)
 
     @cached_property
     def _topic_row(self) -> Ints:

@@ -16,8 +16,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.adagrad import AdaGrad
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
+from sgtb.core.settings import AdaGrad
 from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import name_fingerprints

@@ -138,10 +138,10 @@ def _breaks(
 
 def _lowest(document: Document, begins: Longs, cohesion: Doubles) -> list[int]:
     """Choose the sentences that begin a segment, lowest cohesion first."""
+    if not (cohesion < max(LIMIT, PARAGRAPH_LIMIT)).any():
+        return []
     empty = _after_empty_line(document, begins)
     limit = np.where(empty, PARAGRAPH_LIMIT, LIMIT)
-    if not (cohesion < limit).any():
-        return []
     mentions, n = document.mentions, len(document.tokens)
     starts = np.array([mention.first for mention in mentions])
     inside = {t for mention in mentions for t in range(mention.first + 1, mention.stop)}
@@ -180,30 +180,35 @@ def _cohesion(
     tokens: TokenTable,
     sentences: _Sentences,
 ) -> Doubles:
-    """Return f8[S]: cohesion between each sentence and the one before it."""
+    """Return f8[S]: cohesion between each sentence and the one before it.
+
+    Infinite where a segment that begins or ends there would be too short.
+    """
     first, document = sentences.first, sentences.document
-    n = len(document)
-    numbers = np.arange(n)
-    opening = np.searchsorted(document, document)
-    closing = np.searchsorted(document, document, "right")
-    low = np.maximum(np.searchsorted(first, first[:-1] - REACH), opening)
-    high = np.minimum(np.searchsorted(first, first[:-1] + REACH, "right") - 1, closing)
-    low, high = np.minimum(low, np.maximum(numbers - 1, opening)), np.maximum(high, numbers + 1)
+    begin, end = tokens.token_offsets[document], tokens.token_offsets[document + 1]
+    to_ends = np.minimum(first[:-1] - begin, end - first[:-1])
+    own = np.flatnonzero(to_ends >= LEAST_PARAGRAPH)
+    opening = np.searchsorted(document, document[own])
+    closing = np.searchsorted(document, document[own], "right")
+    low = np.maximum(np.searchsorted(first, first[own] - REACH), opening)
+    high = np.minimum(np.searchsorted(first, first[own] + REACH, "right") - 1, closing)
+    low, high = np.minimum(low, np.maximum(own - 1, opening)), np.maximum(high, own + 1)
 
     def cosine(values: Doubles) -> Doubles:
         sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
-        one, other = unit(sums[numbers] - sums[low]), unit(sums[high] - sums[numbers])
+        one, other = unit(sums[own] - sums[low]), unit(sums[high] - sums[own])
         found: Doubles = np.einsum("ij,ij->i", one, other)
         return found
 
     words, weight, chains = _words(tokens, sentences, background)
     total = np.concatenate([[0.0], np.cumsum(weight)])
-    lesser = np.minimum(total[numbers] - total[low], total[high] - total[numbers])
-    entities = _entities(candidates, chosen, facts, tokens, n, first)
-    cohesion: Doubles = np.round(
+    lesser = np.minimum(total[own] - total[low], total[high] - total[own])
+    entities = _entities(candidates, chosen, facts, tokens, len(document), first)
+    cohesion = np.full(len(document), np.inf)
+    cohesion[own] = np.round(
         WORDS * cosine(words)
         + ENTITIES * cosine(entities)
-        + CHAINS * chains / np.maximum(lesser, 1.0),
+        + CHAINS * chains[own] / np.maximum(lesser, 1.0),
         _DIGITS,
     )
     return cohesion
@@ -224,8 +229,9 @@ def _words(
     token = group_of(tokens.word_offsets)
     sentence = np.searchsorted(sentences.first, token, "right") - 1
     own = weight[known.place]
-    topics = unit(background.word_topics(known.number))
-    summed = group_rows(topics, known.place, own, sentence, n)
+    row = background.topic_rows(known.number)[known.place]
+    used = (row >= 0) & (own > 0)
+    summed = group_rows(background.unit_topics, row[used], own[used], sentence[used], n)
 
     order = np.lexsort((token, known.place, sentences.document[sentence]))
     order = order[own[order] > 0]

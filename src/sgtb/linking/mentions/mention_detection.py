@@ -100,9 +100,9 @@ class NameFinder:
             capitals=self.settings.capitals,
             max_words=self.settings.max_words,
         )
-        probabilities = self._probabilities(search.names())
-        names = UnknownNames(search, search.choose(probabilities))
-        return RuleMentions(search, names.known, names.unknown, probabilities)
+        listed = search.listed(self._probabilities(search.names()))
+        names = UnknownNames(search, search.choose(listed))
+        return RuleMentions(search, names.known, names.unknown, listed)
 
     def clues(self, rules: RuleMentions) -> Hashes:
         """Return the clues of a tagger for every token of a text."""
@@ -185,9 +185,10 @@ class NameFinder:
         known = self._known  # this very one: another thread may forget meanwhile
         if known.is_full:
             self._known = known = ByteCache("link probabilities", _BUDGET)
-        new = [name for name in {*names} if name not in known]
-        if not new:
-            return [known[name] for name in names]
+        try:
+            return [*map(known.__getitem__, names)]
+        except KeyError:
+            new = [name for name in {*names} if name not in known]
         heads = self.kb.name_heads(new)
         read: dict[str, float | None] = dict.fromkeys(new)  # most are unknown
         (found,) = heads.known.nonzero()

@@ -7,19 +7,21 @@ them. Clues are hashed; weights are trained by AdaGrad on the softmax over the t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
+from struct import pack
 from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.adagrad import AdaGrad
 from sgtb.core.byte_cache import ByteCache
 from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
 from sgtb.core.ragged import Ragged
 from sgtb.core.records import Mention
-from sgtb.linking.mentions.name_search import NameSearch, Ranges
-from sgtb.native import learn_tags, tag_probabilities
+from sgtb.core.settings import AdaGrad
+from sgtb.linking.mentions.name_search import ListedNames, NameSearch, Ranges
+from sgtb.native import learn_tags, mix_clues, tag_probabilities
 from sgtb.native import token_shape_bits as w
 
 OUTSIDE, BEGIN, INSIDE = range(3)
@@ -63,6 +65,7 @@ _CLUES: tuple[tuple[tuple[int, int], ...], ...] = (
     ((_PLACE, 0), (_WORD, 0)),
 )
 """The columns and places, relative to the token, that make each clue."""
+_PARTS = Ragged.of(([number for part in clue for number in part] for clue in _CLUES), np.int64)
 _KNOWN, _UNKNOWN = 1, 3
 """What the rules say: 0, or known or unknown name, plus one where it continues."""
 _SHARES = np.array([0.1, 0.2, 0.4, 0.6, 0.8])
@@ -73,39 +76,38 @@ class RuleMentions(NamedTuple):
 
     search         the text, its tokens, and ranges that may be names
     known, unknown  the mentions
-    probabilities  link probabilities of `search.ranges`; NaN: not counted; None: not usable
+    listed         ranges that are names, and their link probabilities
     """
 
     search: NameSearch
     known: Ranges
     unknown: Ranges
-    probabilities: Sequence[float | None]
+    listed: ListedNames
 
     def shares(self) -> Doubles:
         """Return the largest link probability of a known name with each token.
 
         f8[n]; NaN: not counted; -1: no such name
         """
-        out = np.full(len(self.search.tokens), -1.0)
-        ranges = zip(*(column.tolist() for column in self.search.ranges), strict=True)
-        for (first, last), probability in zip(ranges, self.probabilities, strict=True):
-            if probability is not None:
-                own = out[first : last + 1]
-                own[~(own >= probability)] = probability
-        return out
+        out = [-1.0] * len(self.search.tokens)
+        for first, last, probability in self.listed:
+            for i in range(first, last + 1):
+                if not out[i] >= probability:
+                    out[i] = probability
+        return np.array(out)
 
 
-class TokenHashes(ByteCache[str, tuple[int, ...]]):
-    """Cache of the hashes of word, pattern, start and ending of tokens."""
+class TokenHashes(ByteCache[str, bytes]):
+    """Cache of the hashes of word, pattern, start and ending of tokens, packed: u4[4]."""
 
     def __init__(self) -> None:
         super().__init__("token hashes", 6 << 20, _token_hashes)
 
 
-def _token_hashes(text: str) -> tuple[int, ...]:
+def _token_hashes(text: str) -> bytes:
     lower = text.lower()
     parts = (lower, _pattern(text), lower[:3], lower[-3:])
-    return tuple(crc32(part.encode("utf-8", "surrogatepass")) for part in parts)
+    return pack("=4I", *(crc32(part.encode("utf-8", "surrogatepass")) for part in parts))
 
 
 def _pattern(text: str) -> str:
@@ -120,50 +122,32 @@ def _pattern(text: str) -> str:
 def mention_clues(rules: RuleMentions, hashes: TokenHashes) -> Hashes:
     """Return the clues of every token: u4[n, len(_CLUES)]."""
     columns = _columns(rules, hashes)
-    line = np.repeat(np.arange(len(rules.search.lines)), np.diff(rules.search.lines)[:, 0])
-    shifted = {
-        (column, at): _shifted(columns[column], line, at)
-        for column, at in {part for parts in _CLUES for part in parts}
-    }
-    out = np.empty((columns.shape[1], len(_CLUES)), np.uint32)
-    for number, parts in enumerate(_CLUES):
-        mixed = np.full(columns.shape[1], number + 1, np.uint32)
-        for part in parts:
-            mixed = (mixed ^ shifted[part]) * np.uint32(0x9E3779B1)
-            mixed ^= mixed >> np.uint32(15)
-        out[:, number] = mixed
+    out = np.empty((len(columns), len(_CLUES)), np.uint32)
+    mix_clues(columns, rules.search.lines, _PARTS, out)
     return out
 
 
 def _columns(rules: RuleMentions, hashes: TokenHashes) -> Hashes:
-    search = rules.search
-    texts = search.tokens.texts
-    n = len(texts)
-    rule = np.zeros(n, np.uint32)
+    """Return what is observed at each token: u4[n, 9]."""
+    search, texts = rules.search, rules.search.tokens.texts
+    rule = bytearray(len(texts))
     for kind, ranges in ((_KNOWN, rules.known), (_UNKNOWN, rules.unknown)):
         for first, last in ranges:
             rule[first] = kind
-            rule[first + 1 : last + 1] = kind + 1
+            rule[first + 1 : last + 1] = bytes([kind + 1]) * (last - first)
     shares = rules.shares()
     share = np.where(np.isnan(shares), 10, np.searchsorted(_SHARES, shares))
-    share = np.where(shares < 0, 11, share)
-    named = {text for text, found in zip(texts, rule.tolist(), strict=True) if found}
-    repeated = [(text in named) + 2 * (text.lower() in search.words) for text in texts]
-    place = np.array(search.positions, np.uint32)
-    bits = np.array(search.shapes, np.uint32)
-    own = np.array([hashes[text] for text in texts], np.uint32).reshape(n, 4)
-    return np.stack(
-        [*own.T, rule, place, share.astype(np.uint32), np.array(repeated, np.uint32), bits]
-    )
-
-
-def _shifted(column: Hashes, line: Longs, at: int) -> Hashes:
-    """Return the values `at` tokens further in the same sentence; 1 where there is none."""
-    if at == 0:
-        return column
-    out = np.ones_like(column)
-    to, of = (slice(None, -at), slice(at, None)) if at > 0 else (slice(-at, None), slice(None, at))
-    out[to] = np.where(line[to] == line[of], column[of], 1)
+    named = {*compress(texts, rule)}
+    repeated = {text: (text in named) + 2 * (text.lower() in search.words) for text in search.words}
+    out = np.empty((len(texts), _BITS + 1), np.uint32)
+    out[:, : _ENDING + 1] = np.frombuffer(
+        b"".join(map(hashes.__getitem__, texts)), np.uint32
+    ).reshape(-1, _ENDING + 1)
+    out[:, _RULE] = np.frombuffer(rule, np.uint8)
+    out[:, _PLACE] = search.position_array
+    out[:, _SHARE] = np.where(shares < 0, 11, share)
+    out[:, _REPEATED] = np.frombuffer(bytes(map(repeated.__getitem__, texts)), np.uint8)
+    out[:, _BITS] = search.shape_array
     return out
 
 

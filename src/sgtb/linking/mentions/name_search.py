@@ -16,11 +16,13 @@ from sgtb.kb.layout import MAX_KEY
 from sgtb.linking.mentions.token_shapes import Shapes
 from sgtb.native import find_name_ranges, find_name_runs
 from sgtb.native import token_shape_bits as w
-from sgtb.text.acronyms import spells
+from sgtb.text.normalization import spells
 
 Range = tuple[int, int]
 """First and last token of a name."""
 Ranges = list[Range]
+ListedNames = list[tuple[int, int, float]]
+"""First and last token and link probability of names; NaN: links were not counted."""
 Ends = list[tuple[int, float]]
 
 _BREAKS = re.compile("\t|\r\n|[\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")  # as in `str.splitlines`
@@ -107,6 +109,7 @@ class NameSearch:
             out,
         )
         self.shapes, self.positions = shapes.tolist(), positions.tolist()
+        self.shape_array, self.position_array = shapes, positions
         self.ranges = NameRanges(out.first[:n_found], out.last[:n_found])
         self._page, self.lines = page, lines
         self.words = frozenset(tokens.texts)
@@ -146,17 +149,17 @@ class NameSearch:
         starts, ends = self.tokens.starts, self.tokens.ends
         return [self.text[starts[first] : ends[last]] for first, last in ranges]
 
-    def choose(self, probabilities: Sequence[float | None]) -> Ranges:
-        """Return first and last token of the mentions, from the link probability of each range.
+    def listed(self, probabilities: Sequence[float | None]) -> ListedNames:
+        """Return the ranges that are names, given the link probability of each; None: no name."""
+        ranges = zip(*(column.tolist() for column in self.ranges), probabilities, strict=True)
+        return [one for one in ranges if one[2] is not None]
 
-        None: not a name; NaN: a name whose links were not counted.
-        """
+    def choose(self, listed: ListedNames) -> Ranges:
+        """Return first and last token of the mentions, from the ranges that are names."""
         texts = self.tokens.texts
         known: dict[int, Ends] = {}  # by first token: last token and probability, shortest first
-        ranges = zip(*(column.tolist() for column in self.ranges), probabilities, strict=True)
-        for i, last, probability in ranges:
-            if probability is not None:
-                known.setdefault(i, []).append((last, probability))
+        for i, last, probability in listed:
+            known.setdefault(i, []).append((last, probability))
         chosen: Ranges = []
         doubtful: list[int] = []
         free = 0

@@ -6,13 +6,14 @@ need: dev documents, of the same domain, would promise too much.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.core.dtypes import Bools, Doubles, Longs
+from sgtb.core.errors import SettingsError
 from sgtb.core.sparse_matrix import exp, log
 from sgtb.linking.calibration.confidence import (
     LINK,
@@ -20,20 +21,23 @@ from sgtb.linking.calibration.confidence import (
     OTHER,
     SIGNS,
     Confidence,
+    NilKind,
     NilRule,
+    check_share,
     choose_threshold,
     least_odds,
     searched,
 )
 from sgtb.linking.decisions import MARGIN
 
-CERTAIN = 1e-6
-"""Probabilities are clipped to this in the log loss, to keep it finite."""
-_PRIOR = 1.0
-"""Weight of the default confidence: that of a Gaussian prior of this precision."""
+NilSetting = Literal["auto", "never", "candidate"]
+NIL_SETTINGS: tuple[NilSetting, ...] = get_args(NilSetting)
+ENOUGH = 20
+"""NIL mentions with candidates, hidden ones included, that a NIL candidate is learned from."""
+CERTAIN = 1e-6  # probabilities are clipped to this in the log loss, to keep it finite
+_PRIOR = 1.0  # weight of the default confidence: that of a Gaussian prior of this precision
 _STEPS = 50
-_DIGITS = 6
-"""Decimals of weights, for equal models on all machines."""
+_DIGITS = 6  # decimals of weights, for equal models on all machines
 
 
 class Observed(NamedTuple):
@@ -102,20 +106,16 @@ def _probabilities(weights: Doubles, signs: Doubles) -> Doubles:
     return np.asarray(odds / odds.sum(axis=1, keepdims=True), np.float64)
 
 
-def _labels(weights: Doubles, seen: Observed) -> Longs:
-    """Return the outcomes as columns of `_probabilities`."""
-    return np.minimum(seen.outcome, len(weights))
-
-
 def _loss(weights: Doubles, default: Doubles, seen: Observed) -> float:
-    own = _probabilities(weights, seen.signs)[np.arange(len(seen.signs)), _labels(weights, seen)]
+    column = np.minimum(seen.outcome, len(weights))
+    own = _probabilities(weights, seen.signs)[np.arange(len(column)), column]
     return float(_PRIOR * ((weights - default) ** 2).sum() / 2 - log(np.maximum(own, 1e-300)).sum())
 
 
 def _newton_step(weights: Doubles, default: Doubles, seen: Observed) -> Doubles:
     n, width = weights.shape
     found = _probabilities(weights, seen.signs)
-    error = found - np.eye(n + 1)[_labels(weights, seen)]
+    error = found - np.eye(n + 1)[np.minimum(seen.outcome, len(weights))]
     slope = error[:, :n].T @ seen.signs + _PRIOR * (weights - default)
     curvature = np.zeros((n, width, n, width))
     for a in range(n):
@@ -145,13 +145,11 @@ class Calibrated:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        precision, log_loss = (
-            None if np.isnan(one) else round(one, 6) for one in (self.precision, self.log_loss)
-        )
+        measured = {"precision": self.precision, "log_loss": self.log_loss}
         return {
             "nil": self.rule.kind, "odds": self.rule.odds, "threshold": self.rule.threshold,
-            "mentions": self.mentions, "right": self.right, "precision": precision,
-            "log_loss": log_loss,
+            "mentions": self.mentions, "right": self.right,
+            **{key: None if np.isnan(one) else round(one, 6) for key, one in measured.items()},
         }  # fmt: skip
 
 
@@ -185,3 +183,28 @@ def calibrate(
         float(right[given].mean()) if given.any() else np.nan,
         float(-log(own).mean()) if n else np.nan,
     )  # fmt: skip
+
+
+def check_nil_settings(nil: str, precision: float | None) -> None:
+    """Raise for an unknown NIL rule or an impossible precision."""
+    if nil not in NIL_SETTINGS:
+        raise SettingsError(f"nil must be one of {', '.join(NIL_SETTINGS)}, not {nil!r}")
+    if precision is not None:
+        check_share("nil_precision", precision)
+        if nil == "never":
+            raise SettingsError("nil_precision needs NIL as an answer, which nil='never' forbids")
+
+
+def nil_kind(nil: NilSetting, outside: int) -> NilKind:
+    """Return the rule for a number of NIL training mentions with candidates."""
+    if nil == "candidate" and not outside:
+        raise SettingsError(
+            "nil='candidate' needs training mentions that have candidates and are NIL; there are "
+            "none: raise the share of hidden entities"
+        )
+    return "candidate" if nil == "candidate" or (nil == "auto" and outside >= ENOUGH) else "never"
+
+
+def nil_share(outside: Bools) -> float:
+    """Return the smoothed share of NIL among mentions without candidates."""
+    return round((int(outside.sum()) + 1) / (len(outside) + 2), 6)

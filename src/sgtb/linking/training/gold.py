@@ -1,19 +1,24 @@
 """Gold: annotated entities, resolved to ids of a knowledge base.
 
 A corpus may name entities by id, by title, or by a URL that ends in either. Unknown ones stay as
-they are.
+they are. Most corpora have few names outside the knowledge base, so training hides some entities:
+all their mentions in a document become NIL, with the candidates that they would have if the
+knowledge base lacked the entity.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 from urllib.parse import unquote
+
+import numpy as np
 
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.kb import KnowledgeBase
+from sgtb.linking.candidates.candidate_table import Hidden
 from sgtb.text.normalization import title_key
 
 _CACHE_SIZE = 1 << 16
-"""Size limit of the cache."""
 _ALL = 1 << 30
 
 
@@ -26,13 +31,42 @@ def align_gold(kb: KnowledgeBase, documents: Iterable[Document]) -> Iterator[Doc
 
 
 def unknown_as_nil(kb: KnowledgeBase, documents: Iterable[Document]) -> list[Document]:
-    """Replace gold that is not in the knowledge base by NIL."""
+    """Replace gold that is not in the knowledge base by NIL; without a title it becomes one."""
 
     def known(mention: Mention) -> Mention:
         lacking = mention.in_kb and kb.number(mention.gold or "") is None
-        return replace(mention, gold=NIL) if lacking else mention
+        title = mention.title or mention.gold
+        return replace(mention, gold=NIL, title=title) if lacking else mention
 
     return [replace(d, mentions=tuple(map(known, d.mentions))) for d in documents]
+
+
+class HiddenGold(NamedTuple):
+    """Documents in which hidden entities are NIL, and the numbers of these entities."""
+
+    documents: list[Document]
+    entities: list[Hidden]
+
+
+def hide_gold(
+    kb: KnowledgeBase, documents: Sequence[Document], share: float, seed: tuple[int, ...]
+) -> HiddenGold:
+    """Hide a share of the distinct gold entities, drawn one by one.
+
+    The share differs by document, from none to twice as many: a knowledge base lacks more of one
+    text than of another.
+    """
+    rng = np.random.default_rng(seed)
+    found = HiddenGold([], [])
+    for document in documents:
+        ids = dict.fromkeys(m.gold for m in document.mentions if m.in_kb and m.gold)
+        drawn = rng.random(len(ids)) < min(1.0, share * 2 * rng.random())
+        gone = {id_ for id_, out in zip(ids, drawn.tolist(), strict=True) if out}
+        numbers = (kb.number(id_) for id_ in gone)
+        found.entities.append(frozenset(number for number in numbers if number is not None))
+        mentions = tuple(replace(m, gold=NIL) if m.gold in gone else m for m in document.mentions)
+        found.documents.append(replace(document, mentions=mentions) if gone else document)
+    return found
 
 
 class GoldFinder:

@@ -1,5 +1,6 @@
 """Gold audit: coverage of annotated entities by a knowledge base, with suggestions."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -10,11 +11,9 @@ from sgtb.kb.fuzzy_index import SCORES
 from sgtb.kb.knowledge_base import TOP
 from sgtb.linking.training.gold import GoldFinder, titles_in
 
-LISTED = 20
-"""Unknown entities listed at most, the most frequent first."""
+LISTED = 20  # unknown entities listed at most, the most frequent first
 _SUGGESTED = 3
-_EDITS, _NEARLY = SCORES.index("edit_similarity"), 0.7
-"""Least similarity of nearly equal names."""
+_EDITS, _NEARLY = SCORES.index("edit_similarity"), 0.7  # least similarity of nearly equal names
 
 
 class Suggestion(NamedTuple):
@@ -65,14 +64,15 @@ class GoldReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        fields = asdict(self)
-        fields["unknown"] = [
+        unknown = [
             {**asdict(entity), "suggestions": [s._asdict() for s in entity.suggestions]}
             for entity in self.unknown
         ]
-        fields["recall"] = None if self.recall != self.recall else round(self.recall, 6)
-        fields["ambiguity"] = None if self.ambiguity != self.ambiguity else round(self.ambiguity, 3)
-        return fields
+        recall, ambiguity = (
+            None if value != value else round(value, digits)
+            for value, digits in ((self.recall, 6), (self.ambiguity, 3))
+        )
+        return {**asdict(self), "unknown": unknown, "recall": recall, "ambiguity": ambiguity}
 
 
 class GoldAudit:
@@ -81,48 +81,44 @@ class GoldAudit:
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         self._finder = GoldFinder(kb)
-        self._linked = self._known = self._recalled = self._without = self._candidates = 0
-        self._unknown: dict[str, Mention] = {}
-        self._times: dict[str, int] = {}
+        self._counts: Counter[str] = Counter()
+        self._first: dict[str, Mention] = {}
+        self._times: Counter[str] = Counter()
 
     def add(self, document: Document) -> None:
         """Count the mentions of a document."""
-        resolved = [(mention, self._find(mention)) for mention in document.in_kb()]
-        self._linked += len(resolved)
-        known = [(mention, id_) for mention, id_ in resolved if id_ is not None]
-        self._known += len(known)
-        numbers = [self._kb.number(id_) for _, id_ in known]
-        lists = self._kb.candidate_lists([mention.text for mention, _ in known], TOP)
-        for i, number in enumerate(numbers):
+        known = []
+        for mention in document.in_kb():
+            gold = mention.gold or ""
+            id_ = self._finder.find(gold, mention.title)
+            if id_ is not None:
+                known.append((mention.text, self._kb.number(id_)))
+            else:
+                self._times[gold] += 1
+                self._first.setdefault(gold, mention)
+        lists = self._kb.candidate_lists([text for text, _ in known], TOP)
+        for i, (_, number) in enumerate(known):
             listed = lists.entity[lists.offsets[i] : lists.offsets[i + 1]]
-            self._candidates += len(listed)
-            self._without += len(listed) == 0
-            self._recalled += number in listed
+            self._counts.update(
+                known=1, recalled=number in listed, without=not len(listed), candidates=len(listed)
+            )
 
     def report(self) -> GoldReport:
         """Return the report so far."""
         often = sorted(self._times, key=lambda gold: (-self._times[gold], gold))
+        counts, known = self._counts, self._counts["known"]
         return GoldReport(
-            self._linked,
-            self._known,
-            self._recalled,
-            self._without,
-            self._candidates / self._known if self._known else float("nan"),
-            len(often),
-            tuple(self._entity(gold) for gold in often[:LISTED]),
+            linked=known + self._times.total(),
+            known=known,
+            recalled=counts["recalled"],
+            without=counts["without"],
+            ambiguity=counts["candidates"] / known if known else float("nan"),
+            entities=len(often),
+            unknown=tuple(self._entity(gold) for gold in often[:LISTED]),
         )
 
-    def _find(self, mention: Mention) -> str | None:
-        gold = mention.gold
-        assert gold is not None
-        id_ = self._finder.find(gold, mention.title)
-        if id_ is None:
-            self._times[gold] = self._times.get(gold, 0) + 1
-            self._unknown.setdefault(gold, mention)
-        return id_
-
     def _entity(self, gold: str) -> UnknownEntity:
-        first = self._unknown[gold]
+        first = self._first[gold]
         found: dict[str, Suggestion] = {}
         for why, names in self._names(first):
             for name in names:

@@ -34,17 +34,19 @@ from sgtb.linking.mentions.chunks import Chunk, check_document, split_into_chunk
 from sgtb.linking.nil_candidate import TrainingCounts, add_nil, score_column
 from sgtb.linking.pipeline import CountLookup, Pipeline
 from sgtb.linking.problem_packing import Layout
-from sgtb.linking.training.calibrator import NOTHING_SEEN, Calibrated, calibrate, observe
-from sgtb.linking.training.finder_selection import trained_finder
-from sgtb.linking.training.gold import unknown_as_nil
-from sgtb.linking.training.hidden_gold import HiddenGold, hide_gold
-from sgtb.linking.training.mention_selection import RULES, MentionChoice, choose_mentions
-from sgtb.linking.training.nil_selection import (
+from sgtb.linking.training.calibrator import (
+    NOTHING_SEEN,
+    Calibrated,
     NilSetting,
+    calibrate,
     check_nil_settings,
     nil_kind,
     nil_share,
+    observe,
 )
+from sgtb.linking.training.finder_selection import trained_finder
+from sgtb.linking.training.gold import hide_gold, unknown_as_nil
+from sgtb.linking.training.mention_selection import RULES, MentionChoice, choose_mentions
 from sgtb.linking.training.renderings import renderings_of
 from sgtb.text.word_vectors import WordVectors
 
@@ -148,14 +150,12 @@ class Featured(NamedTuple):
     @property
     def outside(self) -> Bools:
         """Whether mentions with candidates are NIL."""
-        mentions = self.layout.candidates.mentions
-        return np.array([mention.gold == NIL for mention in mentions], np.bool_)
+        return np.array([m.gold == NIL for m in self.layout.candidates.mentions], np.bool_)
 
     @property
     def known(self) -> Bools:
         """Whether mentions with candidates are annotated."""
-        mentions = self.layout.candidates.mentions
-        return np.array([mention.gold is not None for mention in mentions], np.bool_)
+        return np.array([m.gold is not None for m in self.layout.candidates.mentions], np.bool_)
 
     @property
     def n_learnable(self) -> int:
@@ -171,11 +171,9 @@ class Featured(NamedTuple):
     @property
     def no_candidates(self) -> Bools:
         """Whether annotated mentions without candidates are NIL."""
-        documents = self.layout.candidates.documents
-        every = [mention for document in documents for mention in document.mentions]
-        without = set(range(len(every))).difference(self.layout.with_candidates.tolist())
-        golds = [every[i].gold for i in sorted(without) if every[i].gold is not None]
-        return np.array([gold == NIL for gold in golds], np.bool_)
+        golds = [m.gold for d in self.layout.candidates.documents for m in d.mentions]
+        without = np.delete(np.array(golds, object), self.layout.with_candidates)
+        return np.array([gold == NIL for gold in without if gold is not None], np.bool_)
 
 
 @dataclass(frozen=True)
@@ -272,8 +270,7 @@ def prepare(
     )  # fmt: skip
     progress("topics", 1, 1)
     pipeline = Pipeline(kb, background, Schema.of(evidence), finder)
-    parts, layout = _laid_out(pipeline, train, settings, training=True)
-    source = parts.whole[layout.source]
+    layout, source, n_own = _laid_out(pipeline, train, settings, training=True)
     if not (layout.candidates.gold >= 0).any():
         raise ProblemsError(
             "no training mention has its gold among its candidates; check that the ids are those "
@@ -285,15 +282,14 @@ def prepare(
     )
     held = None
     if dev:
-        own, laid = _laid_out(pipeline, dev, settings, training=False)
+        laid, own, n_all = _laid_out(pipeline, dev, settings, training=False)
         computed = featurizer.features(pipeline.table(laid), reuse=True)
-        held = Featured(laid, computed, dev, own.whole[laid.source], len(laid.source))
+        held = Featured(laid, computed, dev, own, n_all)
     progress("mentions", 0, 1)
     mentions = RULES
     if settings.all_names:
         mentions = choose_mentions(kb, train, dev, settings.bits, settings.seed)
     progress("mentions", 1, 1)
-    n_own = int(np.searchsorted(layout.source, parts.n_own))
     featured = Featured(layout, features, train, source, n_own)
     kind = nil_kind(settings.nil, int(featured.outside.sum()))
     return Prepared(pipeline, featurizer, featured, folds, held, kind, mentions)
@@ -301,24 +297,23 @@ def prepare(
 
 def _laid_out(
     pipeline: Pipeline, documents: Sequence[Document], settings: LinkerTraining, training: bool
-) -> tuple["_Parts", Layout]:
-    """Add renderings, hide some gold, and look up candidates."""
+) -> tuple[Layout, Longs, int]:
+    """Add renderings, hide some gold, and look up candidates.
+
+    Also return the document of each segment, and how many are of the documents themselves.
+    """
     share = 0.0 if settings.nil == "never" else settings.hidden
     seed = settings.seed, int(training)
-    if training and settings.augment:
-        copies, source = renderings_of(documents)
-        hidden = hide_gold(pipeline.kb, copies, share, seed)
-        shown: list[Hidden] = [frozenset()] * len(documents)
-        hidden = HiddenGold([*documents, *hidden.documents], [*shown, *hidden.entities])
-        source = np.concatenate([np.arange(len(documents)), source])
-    else:
-        hidden = hide_gold(pipeline.kb, documents, share, seed)
-        source = np.arange(len(documents))
-    chunks, whole = _in_chunks(hidden.documents)
-    parts = _Parts(source[whole], int(np.searchsorted(whole, len(documents))))
-    entities = [hidden.entities[d] for d in whole.tolist()]
-    leave_out = parts.whole.tolist() if training else None
-    return parts, pipeline.lay_out(chunks, leave_out, entities)
+    copies, source = renderings_of(documents if training and settings.augment else ())
+    shown: Sequence[Document] = documents if copies else ()
+    hidden = hide_gold(pipeline.kb, copies or documents, share, seed)
+    entities: list[Hidden] = [*[frozenset()] * len(shown), *hidden.entities]
+    chunks, whole = _in_chunks([*shown, *hidden.documents])
+    n_own = int(np.searchsorted(whole, len(documents)))
+    own = np.concatenate([np.arange(len(documents)), source])[whole]
+    gone = [entities[d] for d in whole.tolist()]
+    layout = pipeline.lay_out(chunks, own.tolist() if training else None, gone)
+    return layout, own[layout.source], int(np.searchsorted(layout.source, n_own))
 
 
 def fit_linker(
@@ -372,13 +367,6 @@ def _calibrated(
     outside = np.concatenate([one.no_candidates for one in (prepared.train, *held)])
     rule = NilRule(prepared.nil, no_candidates=nil_share(outside))
     return calibrate(seen, rule, settings.nil_loss, settings.nil_precision)
-
-
-class _Parts(NamedTuple):
-    """Chunks of documents and of renderings: the document of each, and how many come first."""
-
-    whole: Longs
-    n_own: int
 
 
 def _in_chunks(documents: Sequence[Document]) -> tuple[list[Document], Longs]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.mentions.mention_tagger import MentionTagger, gold_tags
 from sgtb.text.tokenization import segment, touched_tokens
 
-CLEARLY = 0.01
-"""F1 on dev that a tagger must gain."""
-ENOUGH = 100
-"""Mentions of dev that a comparison needs."""
+CLEARLY = 0.01  # F1 on dev that a tagger must gain
+ENOUGH = 100  # mentions of dev that a comparison needs
 COMPLETE = 0.5
 """Least share of annotated occurrences among those of names that are annotated in a document."""
 
@@ -55,37 +53,23 @@ def choose_mentions(
     tagger = MentionTagger.train(
         np.concatenate(clues), np.concatenate(tags), np.random.default_rng(seed), bits
     )
-    found = _counts(rules, dev).f1, _counts(NameFinder(kb, tagger=tagger), dev).f1
-    learned = found[1] >= found[0] + CLEARLY
-    measured = {
-        "chosen": "learned" if learned else "rules",
-        "rules F1": round(found[0], 6),
-        "learned F1": round(found[1], 6),
-    }
-    return MentionChoice(tagger if learned else None, measured)
+    by_rules, by_tagger = _f1(rules, dev), _f1(NameFinder(kb, tagger=tagger), dev)
+    measured: dict[str, Any] = {"rules F1": round(by_rules, 6), "learned F1": round(by_tagger, 6)}
+    if by_tagger < by_rules + CLEARLY:
+        return MentionChoice(None, {"chosen": "rules", **measured})
+    return MentionChoice(tagger, {"chosen": "learned", **measured})
 
 
-class MentionCounts(NamedTuple):
-    """Numbers of annotated mentions, of found ones, and of those that are both."""
-
-    gold: int
-    found: int
-    right: int
-
-    @property
-    def f1(self) -> float:
-        """F1 of exact spans."""
-        return 2 * self.right / max(self.gold + self.found, 1)
-
-
-def _counts(finder: NameFinder, documents: Sequence[Document]) -> MentionCounts:
-    counts = np.zeros(3, np.int64)
+def _f1(finder: NameFinder, documents: Sequence[Document]) -> float:
+    """Return F1 of exact spans."""
+    right = total = 0
     for document in documents:
         gold = {(m.start, m.end) for m in document.mentions}
         mentions = finder.find(document.text, document.tokens, document.sentences)
         found = {(m.start, m.end) for m in mentions}
-        counts += len(gold), len(found), len(gold & found)
-    return MentionCounts(*counts.tolist())
+        right += len(gold & found)
+        total += len(gold) + len(found)
+    return 2 * right / max(total, 1)
 
 
 def _completeness(finder: NameFinder, documents: Sequence[Document]) -> float:
@@ -104,9 +88,6 @@ def _completeness(finder: NameFinder, documents: Sequence[Document]) -> float:
 def _as_text(document: Document) -> Document:
     """Return a document with the tokens that linking gives its text."""
     tokens, sentences = segment(document.text)
-    mentions = []
-    for mention in document.mentions:
-        first, stop = touched_tokens(tokens, mention.start, mention.end)
-        if first < stop:
-            mentions.append(replace(mention, first=first, stop=stop))
-    return replace(document, tokens=tokens, sentences=sentences, mentions=tuple(mentions))
+    spans = [(m, *touched_tokens(tokens, m.start, m.end)) for m in document.mentions]
+    mentions = tuple(replace(m, first=first, stop=stop) for m, first, stop in spans if first < stop)
+    return replace(document, tokens=tokens, sentences=sentences, mentions=mentions)

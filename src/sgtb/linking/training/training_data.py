@@ -10,17 +10,14 @@ from sgtb.boosting.trainer import TrainingSettings
 from sgtb.boosting.trees.grower import TreeSettings
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.intervals import FEW_MENTIONS
-from sgtb.core.records import NIL, Document, Mention
+from sgtb.core.records import NIL, Document
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.training.gold import align_gold
+from sgtb.linking.training.gold import align_gold, unknown_as_nil
 from sgtb.linking.training.linker_training import LinkerTraining
 
-DEV_SHARE = 0.2
-"""Share of dev documents if none are given."""
-MANY = 5_000
-"""Mentions of known entities from which on the settings for large corpora apply."""
-FEW = 500
-"""The same for medium corpora."""
+DEV_SHARE = 0.2  # share of dev documents if none are given
+MANY = 5_000  # mentions of known entities from which on the settings for large corpora apply
+FEW = 500  # the same for medium corpora
 _FEW_TREES = TreeSettings(learning_rate=0.1, depth=3, feature_share=0.3)
 _MANY_TREES = TreeSettings(learning_rate=0.2, depth=5, feature_share=0.3)
 _FEW = LinkerTraining(
@@ -50,19 +47,10 @@ class TrainingData:
     @classmethod
     def of(cls, kb: KnowledgeBase, documents: Iterable[Document]) -> "TrainingData":
         """Resolve the annotated entities."""
-        unknown: Counter[str] = Counter()
-
-        def known(mention: Mention) -> Mention:
-            if mention.gold is None or not mention.in_kb or kb.number(mention.gold) is not None:
-                return mention
-            unknown[mention.gold] += 1
-            return replace(mention, gold=NIL, title=mention.title or mention.gold)
-
-        found = tuple(
-            replace(document, mentions=tuple(known(m) for m in document.mentions))
-            for document in align_gold(kb, documents)
-        )
-        return cls(found, unknown)
+        aligned = list(align_gold(kb, documents))
+        golds = (mention.gold or "" for document in aligned for mention in document.in_kb())
+        unknown = Counter(gold for gold in golds if kb.number(gold) is None)
+        return cls(tuple(unknown_as_nil(kb, aligned)), unknown)
 
     @property
     def n_mentions(self) -> int:
@@ -89,12 +77,11 @@ def split_off_dev(
     """
     if not 0 < share < 1:
         raise SettingsError(f"the share of dev is {share}; it must lie between 0 and 1")
-    n_dev = max(1, round(share * len(documents)))
-    n_dev = max(0, min(n_dev, len(documents) - 2))
-    outside = [any(mention.gold == NIL for mention in d.mentions) for d in documents]
+    n_dev = max(0, min(max(1, round(share * len(documents))), len(documents) - 2))
+    outside = np.array([any(m.gold == NIL for m in d.mentions) for d in documents], np.bool_)
     order = np.random.default_rng(seed).permutation(len(documents))
     # Sorted by relative rank within each stratum.
-    kinds = np.array(outside, np.bool_)[order]
+    kinds = outside[order]
     rank = np.where(kinds, np.cumsum(kinds), np.cumsum(~kinds)) - 0.5
     size = np.where(kinds, kinds.sum(), (~kinds).sum())
     held = set(order[np.argsort(rank / size, kind="stable")][:n_dev].tolist())
@@ -117,8 +104,5 @@ def settings_for(n_known: int, n_documents: int, n_dev: int | None = None) -> Li
         fitting = replace(fitting, training=_LITTLE.training)
     # Rows per leaf: a fiftieth of the mentions, from 10 to 30; fewer for small corpora.
     least = max(min(10, n_known // 10), min(30, n_known // 50), 1)
-    return replace(
-        fitting,
-        trees=replace(fitting.trees, min_leaf=least),
-        folds=min(fitting.folds, n_documents),
-    )
+    trees = replace(fitting.trees, min_leaf=least)
+    return replace(fitting, trees=trees, folds=min(fitting.folds, n_documents))

@@ -11,9 +11,11 @@ search can be resumed.
 import hashlib
 import json
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -21,13 +23,12 @@ import numpy as np
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.boosting.search.beam import PLANS, PlanName, SearchPlan
-from sgtb.boosting.trainer import accuracy_of
 from sgtb.boosting.training_progress import TrainingProgress
 from sgtb.core.errors import ProblemsError, SettingsError
+from sgtb.core.files import naming, sync_folder
 from sgtb.core.intervals import FEW_MENTIONS, wilson_interval
 from sgtb.core.sparse_matrix import log
 from sgtb.linking.training.linker_training import LinkerTraining, Prepared
-from sgtb.linking.training.trial_file import TrialFile
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "plan": get_args(PlanName),
@@ -38,8 +39,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 """Values of the settings, similar ones next to each other."""
 MOST_TREES = 800
 _REDRAWS = 1000
-_FIRST = 3
-"""Trials before neighbours of the best one are tried."""
+_FIRST = 3  # trials before neighbours of the best one are tried
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,54 @@ class Budget:
         return self.seconds - sum(outcome.seconds for outcome in outcomes)
 
 
-Watch = Callable[[Trial, TrainingProgress], None]
-"""Callback after every tree of a trial."""
+class TrialFile:
+    """Finished trials as JSON lines, appended; an unfinished last line is ignored.
+
+    Trials are stored under a key of their documents, so a file may hold those of several sets.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def records(self, key: str) -> list[dict[str, Any]]:
+        """Return the records of a key, in order."""
+        return [entry["trial"] for entry in self._entries() if entry["data"] == key]
+
+    def append(self, key: str, record: dict[str, Any]) -> None:
+        """Append a record durably; a crash leaves all of it or nothing."""
+        line = json.dumps({"data": key, "trial": record}, allow_nan=False) + "\n"
+        new = not self.path.exists()
+        with naming(self.path), open(self.path, "ab") as file:
+            file.truncate(len(self._whole()))  # drops an unfinished line
+            file.write(line.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        if new:
+            sync_folder(self.path.parent)
+
+    def _whole(self) -> bytes:
+        """Return the complete lines."""
+        data = self.path.read_bytes() if self.path.exists() else b""
+        return data[: data.rfind(b"\n") + 1]
+
+    def _entries(self) -> list[dict[str, Any]]:
+        entries = []
+        for number, line in enumerate(self._whole().splitlines(), 1):
+            try:
+                entry = json.loads(line)
+                valid = isinstance(entry["trial"], dict) and isinstance(entry["data"], str)
+            except (ValueError, TypeError, KeyError):
+                valid = False
+            if not valid:
+                raise SettingsError(
+                    f"{self.path}, line {number}: not a finished trial; use another file for the "
+                    "state of the search, or delete this one"
+                )
+            entries.append(entry)
+        return entries
+
+
+Watch = Callable[[Trial, TrainingProgress], None]  # callback after every tree of a trial
 
 
 def tune_linker(
@@ -166,9 +212,9 @@ def tune_linker(
     runner = _TrialRunner(prepared, base, watch)
     while (left := budget.left(outcomes)) > 0:
         trial = next_trial(outcomes, Trial.of(base).settled(), base.seed)
-        if trial is None:
-            return
-        outcome = runner.run(trial, left if outcomes else math.inf)
+        outcome = None
+        if trial is not None:
+            outcome = runner.run(trial, left if outcomes else math.inf)
         if outcome is None:
             return
         outcomes.append(outcome)
@@ -285,14 +331,16 @@ class _TrialRunner:
         system = StructuredGradientBoosting(settings.plan, settings.trees, settings.training)
         system.fit(train, dev, callbacks=[watched])
         decoding = system.decode(dev)
-        gold = system.counterfactuals(dev, decoding).probability[_places(dev)]
+        known = dev.gold >= 0
+        places = dev.candidate_offsets[:-1][known] + dev.gold[known]
+        gold = system.counterfactuals(dev, decoding).probability[places]
         took = time.perf_counter() - begin
         if took > seconds:
             return None
         return Outcome(
             trial,
-            round(accuracy_of(decoding.choices, dev) * dev.n_mentions),
-            int((dev.gold >= 0).sum()),
+            int((decoding.choices == dev.gold)[known].sum()),
+            int(known.sum()),
             round(float(-log(np.maximum(gold, 1e-15)).mean()), 6),
             system.model.forest.n_trees,
             round(took, 3),
@@ -305,9 +353,3 @@ class _TrialRunner:
             assert dev is not None
             self._packed = {without: (train, dev)}  # only the latest: they are large
         return self._packed[without]
-
-
-def _places(problems: Problems) -> Any:
-    """Return the rows of the gold candidates."""
-    known = problems.gold >= 0
-    return problems.candidate_offsets[:-1][known] + problems.gold[known]

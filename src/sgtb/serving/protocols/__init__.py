@@ -7,7 +7,7 @@ from fastapi import APIRouter
 
 from sgtb.serving.engine import Engine
 from sgtb.serving.protocols.entity_fishing import router as fishing_router
-from sgtb.serving.protocols.nif_routes import router as nif_router
+from sgtb.serving.protocols.nif_protocol import router as nif_router
 from sgtb.serving.protocols.rel import router as rel_router
 from sgtb.serving.protocols.spotlight import router as spotlight_router
 from sgtb.serving.service_settings import ServeSettings

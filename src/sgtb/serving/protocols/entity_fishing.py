@@ -3,7 +3,7 @@
 import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -31,19 +31,13 @@ _KEPT = ("text", "shortText", "nbest", "sentences", "processSentence", "mentions
 
 @dataclass(frozen=True)
 class FishingQuery:
-    """Parameters of a request.
-
-    given   the given entities, by their spans
-    only    whether to link only the given mentions
-    wanted  disjoint, sorted spans in which mentions must begin; None: anywhere
-    best    number of entities returned per mention
-    """
+    """Parameters of a request."""
 
     text: str
-    given: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
-    only: bool = False
-    wanted: Sequence[tuple[int, int]] | None = None
-    best: int = 1
+    given: Mapping[tuple[int, int], Mapping[str, Any]]  # entities by their spans
+    only: bool  # whether to link only the given mentions
+    wanted: Sequence[tuple[int, int]] | None  # disjoint, sorted spans of wanted mentions; None: all
+    best: int  # number of entities returned per mention
 
     def wants(self, link: Link) -> bool:
         """Whether a link is returned: given mentions always are."""
@@ -116,11 +110,7 @@ def _query(body: Mapping[str, Any], settings: ServeSettings) -> FishingQuery:
     if not isinstance(best, int) or best < 0:
         raise RequestError(f'"nbest" is {best!r:.40}; it must be a number')
     return FishingQuery(
-        text,
-        _given(text, entities),
-        body.get("mentions") == [],
-        _wanted(text, body),
-        int(best),
+        text, _given(text, entities), body.get("mentions") == [], _wanted(text, body), int(best)
     )
 
 

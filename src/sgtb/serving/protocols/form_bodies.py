@@ -57,9 +57,12 @@ def is_form(request: Request) -> bool:
 def json_object(text: str) -> dict[str, Any]:
     """Parse a JSON object."""
     try:
-        return _object(json.loads(text, parse_constant=_no_number, parse_float=_finite))
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise RequestError(f"the body is not JSON: {_why(error)}") from None
+    if not isinstance(value, dict):
+        raise RequestError(f"the body is {value!r:.40}; it must be a JSON object")
+    return value
 
 
 def loose_object(text: str) -> dict[str, Any]:
@@ -112,12 +115,6 @@ def _parts(body: bytes, kind: str) -> dict[str, str]:
             key = _decoded(name[1], "the name of a field")
             fields[key] = _decoded(value, f"the field {key!r:.40}")
     return fields
-
-
-def _object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise RequestError(f"the body is {value!r:.40}; it must be a JSON object")
-    return value
 
 
 def _no_number(name: str) -> None:

@@ -1,7 +1,6 @@
 """The protocol of REL, the Radboud Entity Linker: `{"text", "spans"}` in, a list of lists out."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -30,7 +29,11 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
     async def link(request: Request) -> Response:
         """Link a text, or its given mentions."""
         given = await text_of(request)
-        read = partial(_read, given, settings)
+
+        def read() -> tuple[str, list[Span]]:
+            body = json_object(given)
+            return _text(body), _spans(body, settings)
+
         text, spans = read() if len(given) <= MAX_INLINE else await run_in_threadpool(read)
         links = await link_text(engine, text, spans or None, _OPTIONS)
         rows = [_row(link, given=bool(spans)) for link in links if link.entity is not None]
@@ -45,11 +48,6 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         return json_response(_UP)
 
     return routes
-
-
-def _read(given: str, settings: ServeSettings) -> tuple[str, list[Span]]:
-    body = json_object(given)
-    return _text(body), _spans(body, settings)
 
 
 def _text(body: Mapping[str, Any]) -> str:

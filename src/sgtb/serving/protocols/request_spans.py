@@ -40,10 +40,7 @@ def _units(text: str, start: int, name: str | None) -> str:
 async def link_text(
     engine: Engine, text: str, spans: Sequence[Span] | None, options: Options
 ) -> Sequence[Link]:
-    """Return the link of each span, or the links of detected mentions if no spans are given.
-
-    Overlapping spans are linked in separate rounds.
-    """
+    """Return the links of spans, overlapping ones in separate rounds, or of found mentions."""
     if spans is None:
         return (await engine.link(Request(text), options)).links
     check_number(len(spans), engine.settings)

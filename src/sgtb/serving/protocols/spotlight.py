@@ -16,7 +16,7 @@ from sgtb.serving.link_requests import Options
 from sgtb.serving.protocols.entity_iris import entity_iri, local_name, prefix_of
 from sgtb.serving.protocols.form_bodies import fields_of
 from sgtb.serving.protocols.marked_text import Spotted, read_markup, read_spots, read_xml
-from sgtb.serving.protocols.nif_turtle import MEDIA_TYPE, LinkedContext, turtle, wants_turtle
+from sgtb.serving.protocols.nif_protocol import MEDIA_TYPE, LinkedContext, turtle, wants_turtle
 from sgtb.serving.protocols.request_spans import link_text
 from sgtb.serving.routes import json_response
 from sgtb.serving.service_settings import ServeSettings
@@ -35,19 +35,15 @@ _SPOTTERS: Mapping[str, Callable[[str], Spotted]] = {
 
 @dataclass(frozen=True)
 class SpotlightQuery:
-    """Parameters of a request.
-
-    given  whether the mentions are marked in the text
-    echo   parameters repeated in the response
-    """
+    """Parameters of a request."""
 
     spotted: Spotted
-    given: bool
+    given: bool  # whether the mentions are marked in the text
     confidence: float
     support: int
     types: frozenset[str]
     blacklist: bool
-    echo: Mapping[str, str]
+    echo: Mapping[str, str]  # repeated in the response
 
     def wants(self, type_: str, support: int) -> bool:
         """Whether entities of this type and support are wanted."""
@@ -127,10 +123,7 @@ async def _read_query(
 def _query(
     fields: Mapping[str, str], read: Callable[[str], Spotted] | None = None
 ) -> SpotlightQuery:
-    """Return the parameters of a request.
-
-    read  reads the marked mentions of the text; None: as the spotter says
-    """
+    """Return the parameters of a request, whose text `read` or its spotter reads."""
     for name in ("url", "sparql"):
         if fields.get(name):
             raise RequestError(f"{name!r} is not supported; leave it out")

@@ -30,55 +30,38 @@ class PageCounts:
 class RedirectCounts:
     """Redirects by their final target."""
 
-    resolved: int
-    disambiguation: int
-    broken: int
-    cycles: int
+    resolved: int = 0
+    disambiguation: int = 0
+    broken: int = 0
+    cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LinkCounts:
-    """Links by outcome; `found` is the sum of the others.
-
-    resolved          to an entity, directly or by redirects
-    missing           to a page that is not in the dumps, or to a broken redirect
-    disambiguation    to a disambiguation page
-    other_namespaces  to files, categories, other wikis and invalid titles
-    own_page          to the page itself
-    listed            on a disambiguation page, where the first link of an item is an entry
-    left_out          on a page that was left out
-    held_out          on a page that was held out
-    """
+    """Links by outcome; `found` is the sum of the others."""
 
     found: int
-    resolved: int
-    missing: int
-    disambiguation: int
-    other_namespaces: int
-    own_page: int
-    listed: int
-    left_out: int
-    held_out: int = 0
+    resolved: int  # to an entity, directly or by redirects
+    missing: int  # to a page that is not in the dumps, or to a broken redirect
+    disambiguation: int  # to a disambiguation page
+    other_namespaces: int  # to files, categories, other wikis and invalid titles
+    own_page: int  # to the page itself
+    listed: int  # on a disambiguation page, where the first link of an item is an entry
+    left_out: int  # on a page that was left out
+    held_out: int = 0  # on a page that was held out
 
 
 @dataclass(frozen=True, slots=True)
 class NameCounts:
-    """Names that were kept, and those that were not.
-
-    anchors_empty     resolved links without anchor text
-    anchors_long      resolved links whose anchor text is too long for a name
-    anchors_urls      resolved links whose anchor text is a URL
-    names_unusable    titles, bold names and entries that are empty or too long
-    spellings_beyond  the rarest spellings of entities that have too many
-    """
+    """Names that were kept, and those that were not."""
 
     names: int
     spellings: int
-    anchors_empty: int
-    anchors_long: int
-    anchors_urls: int
-    names_unusable: int
-    spellings_beyond: int
+    anchors_empty: int  # resolved links without anchor text
+    anchors_long: int  # resolved links whose anchor text is too long for a name
+    anchors_urls: int  # resolved links whose anchor text is a URL
+    names_unusable: int  # titles, bold names and entries that are empty or too long
+    spellings_beyond: int  # the rarest spellings of entities that have too many
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,33 +87,24 @@ class VectorCounts:
 
 @dataclass(frozen=True, slots=True)
 class WikiReport:
-    """Report of a build.
-
-    file_bytes      size of the dumps on disk
-    text_bytes      size of their wikitext
-    entity_links    distinct links between entities
-    pairs           pairs of entities that are linked near each other
-    held_out        articles whose links and text were not counted
-    dropped         the first pages that could not be used
-    dropped_beyond  number of further ones
-    """
+    """Report of a build."""
 
     files: tuple[str, ...]
-    file_bytes: int
-    text_bytes: int
+    file_bytes: int  # size of the dumps on disk
+    text_bytes: int  # size of their wikitext
     entities: int
     red_entities: int
     pages: PageCounts
     redirects: RedirectCounts
     links: LinkCounts
-    entity_links: int
-    pairs: int
-    held_out: int
+    entity_links: int  # distinct links between entities
+    pairs: int  # pairs of entities that are linked near each other
+    held_out: int  # articles whose links and text were not counted
     names: NameCounts
     pageviews: tuple[FileCounts, ...]
     types: tuple[FileCounts, ...]
     priors: tuple[FileCounts, ...]
     vectors: VectorCounts
-    dropped: tuple[DroppedPage, ...]
-    dropped_beyond: int
+    dropped: tuple[DroppedPage, ...]  # the first pages that could not be used
+    dropped_beyond: int  # number of further ones
     seconds: float

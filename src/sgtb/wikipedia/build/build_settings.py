@@ -10,27 +10,20 @@ from sgtb.kb.layout import MAX_DIMENSIONS
 from sgtb.wikipedia.build.hold_out import HoldOut
 
 MIN_MEMORY = 256 << 20
-MAX_PRIORS = MAX_SOURCES - 3
+_SOURCES = ("given", "anchors", "names")
+MAX_PRIORS = MAX_SOURCES - len(_SOURCES)
 
 
 @dataclass(frozen=True)
 class TableSettings:
-    """Limits of a build.
+    """Limits of a build."""
 
-    workers       processes that read pages
-    memory        memory limit in bytes
-    dimensions    of trained vectors
-    min_count     minimum frequency of words and entities that get a trained vector
-    min_together  minimum number of pages for a pair of entities that are linked near each other
-    strict        raise on unreadable pages instead of leaving them out
-    """
-
-    workers: int = 1
-    memory: int = 1 << 30
-    dimensions: int = 100
-    min_count: int = 5
-    min_together: int = 1
-    strict: bool = False
+    workers: int = 1  # processes that read pages
+    memory: int = 1 << 30  # memory limit in bytes
+    dimensions: int = 100  # of trained vectors
+    min_count: int = 5  # minimum frequency of words and entities with a trained vector
+    min_together: int = 1  # minimum number of pages that link a pair of entities near each other
+    strict: bool = False  # raise on unreadable pages instead of leaving them out
 
     def __post_init__(self) -> None:
         if self.memory < MIN_MEMORY:
@@ -45,22 +38,14 @@ class TableSettings:
 
 @dataclass(frozen=True)
 class WikiSettings(TableSettings):
-    """Inputs and limits of a build from dumps.
+    """Inputs and limits of a build from dumps."""
 
-    pageviews  files of page views, for popularity; default: number of linking pages
-    types      TSV of title and type; takes precedence over types found by rules
-    priors     TSVs of name, title and count, each a source of its own
-    vectors    "none", "train", or the path of a vector file
-    red_links  minimum number of linking pages for an entity without a page; 0: none
-    hold_out   pages whose links and text are not counted, for training and testing
-    """
-
-    pageviews: tuple[Path, ...] = ()
-    types: Path | None = None
-    priors: tuple[Path, ...] = ()
-    vectors: str | Path = "none"
-    red_links: int = 0
-    hold_out: HoldOut = field(default_factory=HoldOut)
+    pageviews: tuple[Path, ...] = ()  # for popularity; default: number of linking pages
+    types: Path | None = None  # TSV of title and type; takes precedence over rules
+    priors: tuple[Path, ...] = ()  # TSVs of name, title and count, each a source of its own
+    vectors: str | Path = "none"  # "none", "train", or the path of a vector file
+    red_links: int = 0  # minimum number of linking pages of an entity without page; 0: none
+    hold_out: HoldOut = field(default_factory=HoldOut)  # pages that are not counted
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,9 +53,8 @@ class WikiSettings(TableSettings):
         if len(self.priors) > MAX_PRIORS:
             raise SettingsError(f"priors: {len(self.priors)} files; at most {MAX_PRIORS}")
         stems = [path.stem for path in self.priors]
-        reserved = ("given", "anchors", "names")
         for i, stem in enumerate(stems):
-            if stem in reserved or stem in stems[:i]:
+            if stem in (*_SOURCES, *stems[:i]):
                 raise SettingsError(
                     f"priors: {self.priors[i]}: the source {stem!r} already exists; rename the file"
                 )
@@ -78,4 +62,4 @@ class WikiSettings(TableSettings):
     @property
     def sources(self) -> tuple[str, ...]:
         """The sources of name counts, in the order of their numbers."""
-        return ("given", "anchors", "names", *(path.stem for path in self.priors))
+        return (*_SOURCES, *(path.stem for path in self.priors))

@@ -1,6 +1,7 @@
 """DuckDbStore: a DuckDB file for counts that do not fit into memory."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,23 +13,17 @@ import numpy.typing as npt
 from sgtb.core.errors import KnowledgeBaseError, import_extra
 
 Arrays = dict[str, npt.NDArray[Any]]
-
 _NO_NULL = "\x01"  # occurs in no field, so that an empty field is an empty string
 _BUCKETS = 4096
-_THREAD_BYTES = 128 << 20
-"""Memory per DuckDB thread; with less, it fails before it spills."""
-_GROUP_BYTES = 256
-"""Memory per group of a GROUP BY."""
+_THREAD_BYTES = 128 << 20  # memory per DuckDB thread; with less, it fails before it spills
+_GROUP_BYTES = 256  # memory per group of a GROUP BY
 _MAX_LINE = 1 << 16
 """Longest line of a TSV; DuckDB allocates buffers for several, per thread and file."""
 _GLOB = re.compile(r"[\[\]*?]")
 
 
 class DuckDbStore:
-    """A database that spills to disk. Only an ORDER BY on unique keys gives rows an order.
-
-    memory  limit of DuckDB in bytes; tables may be many times as large
-    """
+    """A database that spills to disk. Only an ORDER BY on unique keys gives rows an order."""
 
     def __init__(self, folder: Path, memory: int, threads: int) -> None:
         duckdb = import_extra("duckdb", "wiki", "building from a dump needs")
@@ -69,6 +64,10 @@ class DuckDbStore:
         """Return the single number that a query yields; 0 for NULL."""
         return int(self.rows(sql, *values)[0][0] or 0)
 
+    def counts(self, key: str, source: str) -> Counter[Any]:
+        """Return the number of rows of a table, or of what follows FROM, by a key."""
+        return Counter(dict(self.rows(f"SELECT {key}, count(*) FROM {source} GROUP BY 1")))
+
     def arrays(self, sql: str, *values: object) -> Arrays:
         """Return the columns of a query, which must not contain NULL."""
         with self._translated_errors():
@@ -87,10 +86,7 @@ class DuckDbStore:
                 self._connection.unregister("given_arrays")
 
     def key_ranges(self, table: str, key: str, rows: int) -> Iterator[tuple[int, int]]:
-        """Yield inclusive ranges of a key with about `rows` rows of a table each.
-
-        Queries of a range are fast where the table was created in the order of the key.
-        """
+        """Yield inclusive ranges of a key, which sorts the table, with about `rows` rows each."""
         low, high = self.rows(f"SELECT min({key}), max({key}) FROM {table}")[0]
         if low is None:
             return
@@ -120,10 +116,7 @@ class DuckDbStore:
             )  # fmt: skip
 
     def group(self, table: str, select: str, source: str, keys: str, having: str = "") -> None:
-        """Create a table by a GROUP BY, in as many parts as fit the memory.
-
-        DuckDB can spill groups, but needs hundreds of megabytes to do so.
-        """
+        """Create a table by a GROUP BY, in parts: DuckDB needs much memory to spill groups."""
         parts = self.count_of(source) * _GROUP_BYTES // self._memory + 1
         for part in range(parts):
             begin = f"INSERT INTO {table}" if part else f"CREATE TABLE {table} AS"

@@ -8,9 +8,10 @@ result does not depend on the number of workers.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +20,20 @@ from sgtb.core.progress import Progress, silent
 from sgtb.core.workers import TaskPool
 from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.build.usable_names import EMPTY, LONG, URL
-from sgtb.kb.environment import State
 from sgtb.text.vector_file import VectorFile, open_vectors
 from sgtb.wikipedia.build.build_report import (
-    FileCounts,
     LinkCounts,
     NameCounts,
-    RedirectCounts,
     VectorCounts,
     WikiReport,
 )  # fmt: skip
 from sgtb.wikipedia.build.build_settings import WikiSettings
-from sgtb.wikipedia.build.dump_workers import DumpSummary, one_site, read_dumps
+from sgtb.wikipedia.build.dump_workers import one_site, read_dumps
 from sgtb.wikipedia.build.kb_tables import TableBuild, build_folder
-from sgtb.wikipedia.build.kb_vectors import copy_vectors
-from sgtb.wikipedia.build.link_tables import LEFT_OUT, LISTED, MISSING, OWN, RESOLVED
 from sgtb.wikipedia.build.page_rows import ChunkCounts, shard
 from sgtb.wikipedia.build.side_files import PRIORS, TYPES, VIEWS, SideFiles
-from sgtb.wikipedia.build.wiki_counts import WikiCounts
+from sgtb.wikipedia.build.train_vectors import copy_vectors
+from sgtb.wikipedia.build.wiki_counts import LEFT_OUT, LISTED, MISSING, OWN, RESOLVED, WikiCounts
 from sgtb.wikipedia.dump.dump_reader import Dump, open_dump
 from sgtb.wikipedia.dump.site import Site
 
@@ -61,24 +58,15 @@ def build_wiki(
     settings = settings or WikiSettings()
     opened = [open_dump(dump) for dump in dumps]
     site = one_site(opened)
-    vectors = _checked_inputs(settings)
+    # Packages and the vector file are checked before hours of work.
+    for package in ("duckdb", "gensim") if settings.vectors == "train" else ("duckdb",):
+        import_extra(package, "wiki", "building from a dump needs")
+    vectors = None if settings.vectors in ("none", "train") else open_vectors(settings.vectors)
     with (
         build_folder(path) as folder,
         closing(_Build(opened, site, settings, vectors, folder, progress or silent, pool)) as build,
     ):
         return build.run(begin)
-
-
-@dataclass(frozen=True)
-class _Linked:
-    """Counts of pages, redirects and links after titles have been resolved."""
-
-    repeated: tuple[int, int, int]
-    red_entities: int
-    redirects: RedirectCounts
-    fates: dict[int, int]
-    uses: dict[int, int]
-    edges: int
 
 
 class _Build(TableBuild):
@@ -98,11 +86,22 @@ class _Build(TableBuild):
         settings = self._settings
         side_files = SideFiles(self._work, self._site)
         side_files.read(self._types, settings.priors, settings.pageviews)
-        read = self._read_dumps()
+        read = read_dumps(self._dumps, self._work, settings, self._progress, self._pool)
+        if not read.counts.articles:
+            paths = ", ".join(str(dump.path) for dump in self._dumps)
+            raise DumpError(f"{paths}: no articles found; give a pages-articles dump")
         counts = WikiCounts(self._db, self._work)
-        linked = self._resolve(counts)
+        self._resolve(counts)
         self._delete_shards(read.chunks, "links")
-        views, types, priors = self._load_side_files(side_files, counts)
+        views = side_files.load(self._db, VIEWS, settings.pageviews)
+        if views:
+            counts.sum_views(VIEWS)
+        else:
+            counts.count_linking_pages()
+        types = side_files.load(self._db, TYPES, self._types)
+        if types:
+            counts.set_types(TYPES)
+        priors = side_files.load(self._db, PRIORS, settings.priors)
         spellings = counts.count_names(PRIORS if priors else "")
         self._delete_shards(read.chunks, "pages", "names")
         writer, pairs, omitted = self._write_tables(
@@ -110,35 +109,23 @@ class _Build(TableBuild):
         )
         texts = [shard(self._work, "text", chunk) for chunk in range(read.chunks)]
         vectors = self._write_vectors(writer, texts)
-        state = writer.finish(self._name_pages(writer, texts, any(linked.repeated)))
+        state = writer.finish(self._name_pages(writer, texts, bool(counts.repeated)))
+        names = NameCounts(
+            state.names, spellings - omitted, spellings_beyond=omitted,
+            anchors_empty=counts.uses[EMPTY], anchors_long=counts.uses[LONG],
+            anchors_urls=counts.uses[URL], names_unusable=read.counts.names_unusable,
+        )  # fmt: skip
         return WikiReport(
             files=tuple(str(dump.path) for dump in self._dumps),
-            file_bytes=sum(dump.size for dump in self._dumps),
-            text_bytes=read.counts.text_bytes,
-            entities=state.entities,
-            red_entities=linked.red_entities,
-            pages=read.page_counts(linked.repeated),
-            redirects=linked.redirects,
-            links=_link_counts(read.counts, linked.fates),
-            entity_links=linked.edges,
-            pairs=pairs,
-            held_out=read.counts.held_out,
-            names=_name_counts(state, read.counts, linked.uses, spellings - omitted, omitted),
-            pageviews=views,
-            types=types,
-            priors=priors,
-            vectors=vectors,
-            dropped=read.dropped,
+            file_bytes=sum(dump.size for dump in self._dumps), text_bytes=read.counts.text_bytes,
+            entities=state.entities, red_entities=counts.red_entities,
+            pages=read.page_counts(counts.repeated), redirects=counts.redirect_counts(),
+            links=_link_counts(read.counts, counts.fates), entity_links=counts.edges, pairs=pairs,
+            held_out=read.counts.held_out, names=names, pageviews=views, types=types,
+            priors=priors, vectors=vectors, dropped=read.dropped,
             dropped_beyond=read.dropped_count - len(read.dropped),
             seconds=time.monotonic() - begin,
-        )
-
-    def _read_dumps(self) -> DumpSummary:
-        read = read_dumps(self._dumps, self._work, self._settings, self._progress, self._pool)
-        if not read.counts.articles:
-            names = ", ".join(str(dump.path) for dump in self._dumps)
-            raise DumpError(f"{names}: no articles found; give a pages-articles dump")
-        return read
+        )  # fmt: skip
 
     def _delete_shards(self, chunks: int, *kinds: str) -> None:
         """Free the disk space of shards that are no longer needed."""
@@ -146,45 +133,17 @@ class _Build(TableBuild):
             for chunk in range(chunks):
                 shard(self._work, kind, chunk).unlink()
 
-    def _resolve(self, counts: WikiCounts) -> _Linked:
+    def _resolve(self, counts: WikiCounts) -> None:
         """Resolve titles, redirects and links."""
-
-        def show(done: int) -> None:
-            self._progress("counting", done, 5)
-
-        show(0)
-        repeated = counts.load_pages()
-        show(1)
-        counts.follow_redirects()
-        show(2)
-        red_entities = counts.make_entities(self._settings.red_links)
-        show(3)
-        fates, uses = counts.resolve_links()
-        show(4)
-        edges = counts.count_links()
-        show(5)
-        return _Linked(
-            repeated=repeated, red_entities=red_entities, redirects=counts.redirect_counts(),
-            fates=fates, uses=uses, edges=edges,
+        make_entities = partial(counts.make_entities, self._settings.red_links)
+        stages: tuple[Callable[[], None], ...] = (
+            counts.load_pages, counts.follow_redirects, make_entities, counts.resolve_links,
+            counts.count_links,
         )  # fmt: skip
-
-    def _load_side_files(
-        self, side_files: SideFiles, counts: WikiCounts
-    ) -> tuple[tuple[FileCounts, ...], ...]:
-        """Return the counts of page views, types and priors, per file."""
-        settings, db = self._settings, self._db
-        views = types = priors = ()  # type: tuple[FileCounts, ...]
-        if settings.pageviews:
-            views = side_files.load(db, VIEWS, settings.pageviews)
-            counts.sum_views(VIEWS)
-        else:
-            counts.count_linking_pages()
-        if self._types:
-            types = side_files.load(db, TYPES, self._types)
-            counts.set_types(TYPES)
-        if settings.priors:
-            priors = side_files.load(db, PRIORS, settings.priors)
-        return views, types, priors
+        self._progress("counting", 0, len(stages))
+        for done, stage in enumerate(stages, 1):
+            stage()
+            self._progress("counting", done, len(stages))
 
     @property
     def _dimensions(self) -> int:
@@ -205,9 +164,7 @@ class _Build(TableBuild):
             "articles": counts.articles,
             "redirects": counts.redirects,
             "popularity": "page views" if settings.pageviews else "pages that link",
-            "vectors": (
-                self._vectors.path.name if self._vectors is not None else str(settings.vectors)
-            ),
+            "vectors": self._vectors.path.name if self._vectors else str(settings.vectors),
             "red_links": settings.red_links,
             "min_together": settings.min_together,
             **hold_out,
@@ -215,44 +172,17 @@ class _Build(TableBuild):
 
     def _write_vectors(self, writer: KbWriter, texts: Sequence[Path]) -> VectorCounts:
         if self._vectors is not None:
-            return copy_vectors(
-                self._vectors, writer, self._db, self._work, self._site.title, self._progress
-            )
+            path, title = self._work / "vectors.f4", self._site.title
+            return copy_vectors(self._vectors, writer, self._db, path, title, self._progress)
         if self._settings.vectors == "train":
             return self._train_vectors(writer, texts)
         return VectorCounts(0, 0, 0, 0)
 
 
-def _checked_inputs(settings: WikiSettings) -> VectorFile | None:
-    """Check packages and the vector file before hours of work; return the vector file."""
-    for package in ("duckdb", "gensim") if settings.vectors == "train" else ("duckdb",):
-        import_extra(package, "wiki", "building from a dump needs")
-    return None if settings.vectors in ("none", "train") else open_vectors(settings.vectors)
-
-
-def _link_counts(counts: ChunkCounts, fates: dict[int, int]) -> LinkCounts:
+def _link_counts(counts: ChunkCounts, fates: Mapping[int, int]) -> LinkCounts:
     return LinkCounts(
-        found=counts.links,
-        resolved=fates[RESOLVED],
-        missing=fates[MISSING],
-        disambiguation=fates[LISTED],
-        other_namespaces=counts.links_other,
-        own_page=counts.links_own + fates[OWN],
-        listed=counts.links_listed,
-        held_out=counts.links_held_out,
-        left_out=fates[LEFT_OUT],
-    )
-
-
-def _name_counts(
-    state: State, counts: ChunkCounts, uses: dict[int, int], spellings: int, omitted: int
-) -> NameCounts:
-    return NameCounts(
-        names=state.names,
-        spellings=spellings,
-        anchors_empty=uses[EMPTY],
-        anchors_long=uses[LONG],
-        anchors_urls=uses[URL],
-        names_unusable=counts.names_unusable,
-        spellings_beyond=omitted,
-    )
+        found=counts.links, resolved=fates[RESOLVED], missing=fates[MISSING],
+        disambiguation=fates[LISTED], other_namespaces=counts.links_other,
+        own_page=counts.links_own + fates[OWN], listed=counts.links_listed,
+        held_out=counts.links_held_out, left_out=fates[LEFT_OUT],
+    )  # fmt: skip

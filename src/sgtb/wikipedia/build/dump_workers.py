@@ -11,61 +11,48 @@ from sgtb.core.progress import Progress
 from sgtb.core.workers import TaskPool
 from sgtb.wikipedia.build.build_report import DroppedPage, PageCounts
 from sgtb.wikipedia.build.build_settings import WikiSettings
-from sgtb.wikipedia.build.page_rows import ChunkCounts, write_rows
+from sgtb.wikipedia.build.page_rows import (
+    ARTICLE,
+    DISAMBIGUATION,
+    REDIRECT,
+    ChunkCounts,
+    write_rows,
+)
 from sgtb.wikipedia.dump.dump_reader import Dump, map_chunks
 from sgtb.wikipedia.dump.site import Site
 
-MAX_DROPPED = 1000
-"""Dropped pages that a report lists; further ones are only counted."""
+MAX_DROPPED = 1000  # dropped pages that a report lists; further ones are only counted
 _CHUNK = 8 << 20
 
 
 @dataclass(frozen=True)
 class DumpSummary:
-    """Totals of all chunks.
+    """Totals of all chunks."""
 
-    chunks         number of shards of each kind
-    counts         sums over all chunks
-    dropped        the first MAX_DROPPED pages that were left out
-    dropped_count  number of all pages that were left out
-    unusable       of these, well-formed pages whose title cannot be an entity's
-    """
+    chunks: int  # number of shards of each kind
+    counts: ChunkCounts  # sums over all chunks
+    dropped: tuple[DroppedPage, ...]  # the first MAX_DROPPED pages that were left out
+    dropped_count: int  # number of all pages that were left out
+    unusable: int  # of these, well-formed pages whose title cannot be an entity's
 
-    chunks: int
-    counts: ChunkCounts
-    dropped: tuple[DroppedPage, ...]
-    dropped_count: int
-    unusable: int
-
-    def page_counts(self, repeated: tuple[int, int, int]) -> PageCounts:
-        """Return the pages by kind.
-
-        repeated  repeated articles, disambiguation pages and redirects, not counted again
-        """
+    def page_counts(self, repeated: Counter[int]) -> PageCounts:
+        """Return the pages by kind, without repeated ones."""
         counts = self.counts
-        articles, disambiguation, redirects = repeated
         return PageCounts(
             pages=counts.pages + self.dropped_count - self.unusable,
-            articles=counts.articles - articles,
-            redirects=counts.redirects - redirects,
-            disambiguation=counts.disambiguation - disambiguation,
-            other_namespaces=counts.other_namespaces,
-            dropped=self.dropped_count,
-            repeated=sum(repeated),
-        )
+            articles=counts.articles - repeated[ARTICLE],
+            redirects=counts.redirects - repeated[REDIRECT],
+            disambiguation=counts.disambiguation - repeated[DISAMBIGUATION],
+            other_namespaces=counts.other_namespaces, dropped=self.dropped_count,
+            repeated=repeated.total(),
+        )  # fmt: skip
 
 
 def read_dumps(
-    dumps: Sequence[Dump],
-    folder: Path,
-    settings: WikiSettings,
-    progress: Progress,
+    dumps: Sequence[Dump], folder: Path, settings: WikiSettings, progress: Progress,
     pool: TaskPool | None = None,
-) -> DumpSummary:
-    """Write the shards of all pages to a folder, numbered in the order of the pages.
-
-    pool  reads the pages instead of own processes; its workers see dumps and folder
-    """
+) -> DumpSummary:  # fmt: skip
+    """Write the shards of all pages to a folder, numbered in the order of the pages."""
     function = partial(
         write_rows, site=one_site(dumps), folder=folder, hold_out=settings.hold_out,
         count_words=settings.vectors == "train",

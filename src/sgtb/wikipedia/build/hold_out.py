@@ -18,14 +18,10 @@ SPLITS: dict[Split, float] = {"test": 0.25, "dev": 0.25, "train": 0.5}
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Rule that selects held-out pages by the hash of their titles.
+    """Rule that selects held-out pages by the hash of their titles."""
 
-    share  share of all pages, below 1; 0: none
-    turn   start of the range of hashes, from 0 to below 1; other values select other pages
-    """
-
-    share: float = 0.0
-    turn: float = 0.0
+    share: float = 0.0  # share of all pages, below 1; 0: none
+    turn: float = 0.0  # start of the range of hashes, below 1; other values select other pages
 
     def __post_init__(self) -> None:
         for name in ("share", "turn"):

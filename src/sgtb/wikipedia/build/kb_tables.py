@@ -19,10 +19,9 @@ from sgtb.kb.name_index import MAX_COUNT, Spelling
 from sgtb.kb.name_variants import VariantRules
 from sgtb.wikipedia.build.build_report import VectorCounts
 from sgtb.wikipedia.build.build_settings import TableSettings
-from sgtb.wikipedia.build.duckdb_store import DuckDbStore, as_ints
-from sgtb.wikipedia.build.kb_vectors import train, write_corpus
-from sgtb.wikipedia.build.name_pages import TextShards, name_pages
-from sgtb.wikipedia.build.page_counters import Counts, Keys, PairCounter
+from sgtb.wikipedia.build.duckdb_store import Arrays, DuckDbStore, as_ints
+from sgtb.wikipedia.build.page_counters import PairCounter, name_pages
+from sgtb.wikipedia.build.train_vectors import train, write_corpus
 
 _WORK = "work"
 _BATCH = 50_000
@@ -60,24 +59,97 @@ class TableBuild:
             self._writer.close()
 
     def _write_tables(
-        self,
-        sources: Sequence[str],
-        dimensions: int,
-        origin: dict[str, Any],
-        variants: VariantRules | None = None,
-        id_column: str = "title",
-    ) -> tuple[KbWriter, int, int]:
+        self, sources: Sequence[str], dimensions: int, origin: dict[str, Any],
+        variants: VariantRules | None = None, id_column: str = "title",
+    ) -> tuple[KbWriter, int, int]:  # fmt: skip
         """Write entities, links and pairs; return also the pairs, and the spellings left out."""
-        db, limits, progress = self._db, self._limits, self._progress
-        pairs = count_near(db, limits.min_together, limits.memory // 16, progress)
+        pairs = self._count_pairs()
         writer = self._writer = KbWriter(
-            self._folder, db.count_of("entities"), sources, dimensions, origin,
-            variants=variants, memory=limits.memory // 4, progress=progress,
+            self._folder, self._db.count_of("entities"), sources, dimensions, origin,
+            variants=variants, memory=self._limits.memory // 4, progress=self._progress,
         )  # fmt: skip
-        omitted = write_entities(db, writer, progress, id_column)
-        write_links(db, writer, progress)
-        write_near(db, writer, progress)
+        omitted = self._write_entities(writer, id_column)
+        for found in self._batches("links", "edges", "source", "source, target"):
+            writer.links(as_ints(found["source"]), as_ints(found["target"]))
+        for found in self._batches("near", "near", "source", "source, other", "pages"):
+            count = np.minimum(found["pages"], MAX_COUNT).astype(np.uint32)
+            writer.near(as_ints(found["source"]), as_ints(found["other"]), count)
         return writer, pairs, omitted
+
+    def _batches(
+        self, stage: str, table: str, key: str, order: str, *columns: str
+    ) -> Iterator[Arrays]:
+        """Yield the rows of a table in batches: the columns that give the order, and others."""
+        total, done = self._db.count_of(table), 0
+        selected = ", ".join((order, *columns))
+        for found in self._db.batches(table, key, _LINK_BATCH, selected, order):
+            yield found
+            done += len(found[key])
+            self._progress(stage, done, total)
+
+    def _write_entities(self, writer: KbWriter, id_column: str) -> int:
+        """Write the entities with their spellings; return the number of spellings left out."""
+        db = self._db
+        omitted = done = 0
+        for low, high in self._entity_spans():
+            found = db.rows(
+                "SELECT number, text, source, count FROM spellings "
+                "WHERE number BETWEEN $1 AND $2 ORDER BY number, text, source",
+                low, high,
+            )  # fmt: skip
+            spelling_rows = {number: list(rows) for number, rows in groupby(found, itemgetter(0))}
+            rows = db.rows(
+                f"SELECT number, {id_column}, title, description, type, popularity FROM entities "
+                "WHERE number BETWEEN $1 AND $2 ORDER BY number",
+                low, high,
+            )  # fmt: skip
+            for number, id, title, description, type, popularity in rows:
+                spellings = [
+                    Spelling(text, source, min(count, MAX_COUNT))
+                    for _, text, source, count in spelling_rows.get(number, [])
+                ]
+                kept = _within_limit(spellings)
+                omitted += len(spellings) - len(kept)
+                writer.entity(
+                    id=id, title=title, description=description, type=type, popularity=popularity,
+                    spellings=kept,
+                )  # fmt: skip
+            done += len(rows)
+            self._progress("entities", done, writer.entities)
+        return omitted
+
+    def _entity_spans(self) -> Iterator[tuple[int, int]]:
+        """Yield ranges of all entity numbers with a bounded number of spellings each."""
+        last = self._db.count_of("entities") - 1
+        begin = 0
+        for _, high in self._db.key_ranges("spellings", "number", _BATCH):
+            yield begin, high
+            begin = high + 1
+        for first in range(begin, last + 1, _BATCH):
+            yield first, min(first + _BATCH - 1, last)
+
+    def _count_pairs(self) -> int:
+        """Create `near`, the pairs linked on enough pages, both ways; return their number."""
+        db, counter = self._db, PairCounter(self._limits.memory // 16)
+        db.run("CREATE TABLE pairs (key UBIGINT, pages UINTEGER)")
+        for links in self._batches("pairs", "placed", "page", "page, ordinal", "line", "number"):
+            for keys, pages in counter.add(
+                links["page"], as_ints(links["line"]), as_ints(links["number"])
+            ):
+                db.append("pairs", {"key": keys, "pages": pages})
+        keys, pages = counter.drain()
+        db.append("pairs", {"key": keys, "pages": pages})
+        having = f"HAVING sum(pages) >= {self._limits.min_together}"
+        db.group("pair_pages", "key, sum(pages)::BIGINT AS pages", "pairs", "key", having)
+        db.run(
+            "DROP TABLE pairs; "
+            "CREATE TABLE near AS SELECT (key >> 32)::INTEGER AS source, "
+            "(key & 4294967295)::INTEGER AS other, pages FROM pair_pages UNION ALL "
+            "SELECT (key & 4294967295)::INTEGER, (key >> 32)::INTEGER, pages FROM pair_pages "
+            "ORDER BY source, other; "
+            "DROP TABLE pair_pages"
+        )
+        return db.count_of("near") // 2
 
     def _train_vectors(self, writer: KbWriter, shards: Sequence[Path]) -> VectorCounts:
         """Train vectors on the text of all pages."""
@@ -85,11 +157,7 @@ class TableBuild:
         for chunk, path in enumerate(shards):
             write_corpus(self._db, path, chunk, corpus)
             self._progress("corpus", chunk + 1, len(shards))
-        limits = self._limits
-        found = train(
-            corpus, writer, dimensions=limits.dimensions, min_count=limits.min_count,
-            memory=limits.memory, progress=self._progress,
-        )  # fmt: skip
+        found = train(corpus, writer, self._limits, self._progress)
         corpus.unlink()
         return found
 
@@ -98,59 +166,11 @@ class TableBuild:
     ) -> npt.NDArray[np.uint32]:
         """Count on how many pages names are links, and on how many they occur."""
         return name_pages(
-            writer.names(),
-            TextShards(shards, self._db if some_left_out else None),
-            self._db,
-            self._work / "name-pages.npy",
-            memory=self._limits.memory // 4,
+            writer.names(), shards, self._db, self._work / "name-pages.npy",
+            some_left_out=some_left_out, memory=self._limits.memory // 4,
             threads=self._limits.workers,
             progress=lambda done: self._progress("names in text", done, len(shards)),
-        )
-
-
-def write_entities(
-    db: DuckDbStore, writer: KbWriter, progress: Progress, id_column: str = "title"
-) -> int:
-    """Write the entities with their spellings; return the number of spellings left out."""
-    omitted = done = 0
-    for low, high in _entity_spans(db):
-        found = db.rows(
-            "SELECT number, text, source, count FROM spellings "
-            "WHERE number BETWEEN $1 AND $2 ORDER BY number, text, source",
-            low, high,
         )  # fmt: skip
-        spelling_rows = {number: list(rows) for number, rows in groupby(found, itemgetter(0))}
-        rows = db.rows(
-            f"SELECT number, {id_column}, title, description, type, popularity FROM entities "
-            "WHERE number BETWEEN $1 AND $2 ORDER BY number",
-            low, high,
-        )  # fmt: skip
-        for number, id, title, description, type, popularity in rows:
-            spellings = [
-                Spelling(text, source, min(count, MAX_COUNT))
-                for _, text, source, count in spelling_rows.get(number, [])
-            ]
-            kept = _within_limit(spellings)
-            omitted += len(spellings) - len(kept)
-            writer.entity(
-                id=id, title=title, description=description, type=type, popularity=popularity,
-                spellings=kept,
-            )  # fmt: skip
-        done += len(rows)
-        progress("entities", done, writer.entities)
-    return omitted
-
-
-def _entity_spans(db: DuckDbStore) -> Iterator[tuple[int, int]]:
-    """Yield ranges of all entity numbers with a bounded number of spellings each."""
-    last = db.count_of("entities") - 1
-    begin = 0
-    for _, high in db.key_ranges("spellings", "number", _BATCH):
-        yield begin, high
-        begin = high + 1
-    while begin <= last:
-        yield begin, min(begin + _BATCH - 1, last)
-        begin += _BATCH
 
 
 def _within_limit(spellings: list[Spelling]) -> list[Spelling]:
@@ -165,53 +185,3 @@ def _within_limit(spellings: list[Spelling]) -> list[Spelling]:
             break
         kept.append(spelling)
     return kept
-
-
-def write_links(db: DuckDbStore, writer: KbWriter, progress: Progress) -> None:
-    """Write the links between entities."""
-    total, done = db.count_of("edges"), 0
-    columns = "source, target"
-    for found in db.batches("edges", "source", _LINK_BATCH, columns, columns):
-        writer.links(as_ints(found["source"]), as_ints(found["target"]))
-        done += len(found["source"])
-        progress("links", done, total)
-
-
-def count_near(db: DuckDbStore, min_pages: int, memory: int, progress: Progress) -> int:
-    """Create `near`, the pairs linked on at least `min_pages` pages; return their number."""
-    db.run("CREATE TABLE pairs (key UBIGINT, pages UINTEGER)")
-    counter = PairCounter(memory)
-    total, done = db.count_of("placed"), 0
-    for links in db.batches("placed", "page", _LINK_BATCH, "page, line, number", "page, ordinal"):
-        number = as_ints(links["number"])
-        for found in counter.add(links["page"], as_ints(links["line"]), number):
-            _store_pairs(db, found)
-        done += len(number)
-        progress("pairs", done, total)
-    _store_pairs(db, counter.drain())
-    having = f"HAVING sum(pages) >= {min_pages}"
-    db.group("pair_pages", "key, sum(pages)::BIGINT AS pages", "pairs", "key", having)
-    db.run("DROP TABLE pairs")
-    db.run(
-        "CREATE TABLE near AS SELECT (key >> 32)::INTEGER AS source, "
-        "(key & 4294967295)::INTEGER AS other, pages FROM pair_pages "
-        "UNION ALL SELECT (key & 4294967295)::INTEGER, (key >> 32)::INTEGER, pages FROM pair_pages "
-        "ORDER BY source, other"
-    )
-    db.run("DROP TABLE pair_pages")
-    return db.count_of("near") // 2
-
-
-def write_near(db: DuckDbStore, writer: KbWriter, progress: Progress) -> None:
-    """Write the pairs, in both directions."""
-    total, done = db.count_of("near"), 0
-    columns = "source, other, pages"
-    for found in db.batches("near", "source", _LINK_BATCH, columns, "source, other"):
-        count = np.minimum(found["pages"], MAX_COUNT).astype(np.uint32)
-        writer.near(as_ints(found["source"]), as_ints(found["other"]), count)
-        done += len(count)
-        progress("near", done, total)
-
-
-def _store_pairs(db: DuckDbStore, found: tuple[Keys, Counts]) -> None:
-    db.append("pairs", {"key": found[0], "pages": found[1]})

@@ -28,12 +28,9 @@ from sgtb.wikipedia.dump.language_editions import is_disambiguation
 from sgtb.wikipedia.dump.site import Site
 from sgtb.wikipedia.wikitext.markup import Extract, extract
 
-MAX_PAGES = 800
-"""Default limit of pages of all splits together; they are held in memory."""
-_MAX_REDIRECTS = 20
-"""Redirects followed in a row; longer chains are cycles."""
-_DISAMBIGUATION = ""
-"""Target recorded for a disambiguation page."""
+MAX_PAGES = 800  # default limit of pages of all splits together; they are held in memory
+_MAX_REDIRECTS = 20  # redirects followed in a row; longer chains are cycles
+_DISAMBIGUATION = ""  # target recorded for a disambiguation page
 
 
 class _TextLink(NamedTuple):
@@ -53,13 +50,6 @@ class _HeldOut(NamedTuple):
     links: tuple[_TextLink, ...]
 
 
-class _ChunkExtract(NamedTuple):
-    """Held-out pages of a chunk, and (title, target) of its redirects."""
-
-    pages: list[_HeldOut]
-    redirects: list[tuple[str, str]]
-
-
 @dataclass(frozen=True)
 class LinkDocuments:
     """Documents by split, and the number of all pages held out for each split."""
@@ -69,10 +59,7 @@ class LinkDocuments:
 
 
 def held_out_of(kb: KnowledgeBase) -> HoldOut:
-    """Return the hold-out rule of a knowledge base; raise if it was built without one.
-
-    A merged knowledge base has that of its dumps, which must agree.
-    """
+    """Return the hold-out rule of a knowledge base, on which all its dumps must agree."""
     records = [origin.get("hold_out") for origin in _dump_origins(kb.state.origin)]
     record = records[0] if records else None
     if not isinstance(record, dict) or any(other != record for other in records):
@@ -99,11 +86,7 @@ def read_link_documents(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> LinkDocuments:
-    """Read the held-out pages of a knowledge base from the dumps it was built from.
-
-    max_pages  limit of pages; those with the lowest title hashes are taken
-    workers    processes that read pages
-    """
+    """Read the held-out pages with the lowest title hashes from the dumps of a knowledge base."""
     if isinstance(max_pages, bool) or not isinstance(max_pages, int) or max_pages < len(SPLITS):
         raise SettingsError(f"max_pages: {max_pages!r}; at least {len(SPLITS)}, one of each split")
     hold_out = held_out_of(kb)
@@ -114,11 +97,10 @@ def read_link_documents(
     with TemporaryFile("w+", encoding="utf-8", newline="\n") as redirects:
         function = partial(_extract_chunk, site=site, hold_out=hold_out)
         for outcome in map_chunks(opened, function, workers):
-            for page in outcome.result.pages:
+            pages, pairs = outcome.result
+            for page in pages:
                 kept[page.split].add(page)
-            redirects.writelines(
-                f"{title}\t{target}\n" for title, target in outcome.result.redirects
-            )
+            redirects.writelines(f"{title}\t{target}\n" for title, target in pairs)
             if progress is not None:
                 progress("reading", outcome.position, total)
         chosen = [page for split in SPLITS for page in kept[split].pages()]
@@ -129,13 +111,11 @@ def read_link_documents(
             )
         targets = {link.target for page in chosen for link in page.links}
         gold = _resolve(targets, kb, redirects)
-    found: dict[Split, list[Document]] = {split: [] for split in SPLITS}
-    for page in chosen:
-        found[page.split].append(_document(page, gold))
-    return LinkDocuments(
-        {split: tuple(documents) for split, documents in found.items()},
-        {split: kept[split].seen for split in SPLITS},
-    )
+    found = {
+        split: tuple(_document(page, gold) for page in chosen if page.split == split)
+        for split in SPLITS
+    }
+    return LinkDocuments(found, {split: kept[split].seen for split in SPLITS})
 
 
 class _LowestHashes:
@@ -160,22 +140,25 @@ class _LowestHashes:
         return [self._pages[title] for title in sorted(self._pages)]
 
 
-def _extract_chunk(chunk: ChunkPages, site: Site, hold_out: HoldOut) -> _ChunkExtract:
-    """Return held-out articles, redirects and disambiguation pages."""
-    found = _ChunkExtract([], [])
+def _extract_chunk(
+    chunk: ChunkPages, site: Site, hold_out: HoldOut
+) -> tuple[list[_HeldOut], list[tuple[str, str]]]:
+    """Return held-out articles, and title and target of redirects and disambiguation pages."""
+    pages: list[_HeldOut] = []
+    redirects: list[tuple[str, str]] = []
     for page in chunk.pages:
         title = clean(page.title)
         if page.namespace != 0 or title_problem(title):
             continue
         if page.redirect is not None:
-            found.redirects.append((title, clean(page.redirect)))
+            redirects.append((title, clean(page.redirect)))
         elif is_disambiguation(title, page.text):
-            found.redirects.append((title, _DISAMBIGUATION))
+            redirects.append((title, _DISAMBIGUATION))
         elif (split := hold_out.split(title)) is not None:
             shown = extract(page.text, site.hidden)
             links = tuple(_links(shown, title, site))
-            found.pages.append(_HeldOut(title, split, shown.text, links))
-    return found
+            pages.append(_HeldOut(title, split, shown.text, links))
+    return pages, redirects
 
 
 def _links(shown: Extract, own: str, site: Site) -> Iterable[_TextLink]:
@@ -223,7 +206,4 @@ def _document(page: _HeldOut, gold_of: Mapping[str, str | None]) -> Document:
         mention = mention_at(page.text, tokens, start, end, gold=gold, title=title)
         if gold is not None and gold != page.title and mention is not None:
             mentions.append(mention)
-    return Document(
-        id=page.title, text=page.text, tokens=tokens, sentences=lines, mentions=tuple(mentions),
-        split=page.split,
-    )  # fmt: skip
+    return Document(page.title, page.text, tokens, lines, tuple(mentions), split=page.split)

@@ -7,15 +7,16 @@
 
 The place of a page is its index among the chunk's pages of the main namespace. N is the number of
 the chunk. A worker does not know it; it writes files under a temporary name, which are renamed
-later. The page number (N << 24) + place is then independent of the number of processes.
+later. The page number (N << PAGE_BITS) + place is then independent of the number of processes.
 
 The text has an entry for every page, empty if it is not an article; lines end with \\n, pages with
 \\f. Anchors that are not part of the text, such as in templates, follow after \\v, one a line.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from uuid import uuid4
 
@@ -37,16 +38,12 @@ from sgtb.wikipedia.dump.chunk_pages import ChunkPages
 from sgtb.wikipedia.dump.language_editions import is_disambiguation
 from sgtb.wikipedia.dump.page_xml import DumpPage
 from sgtb.wikipedia.dump.site import Site
-from sgtb.wikipedia.wikitext.lead_sentence import lead
-from sgtb.wikipedia.wikitext.markup import Extract, WikiLink, extract
+from sgtb.wikipedia.wikitext.markup import Extract, WikiLink, extract, lead
 from sgtb.wikipedia.wikitext.page_types import page_type
 
-PAGE_BITS = 24
 KINDS = ("pages", "links", "names", "text")
 ARTICLE, DISAMBIGUATION, REDIRECT = 0, 1, 2
-ENTRY, BOLD = 2, 3
-"""Kinds of stated names; titles are of kind 0, redirects of kind 1."""
-
+ENTRY, BOLD = 2, 3  # kinds of stated names; titles are of kind 0, redirects of kind 1
 PAGE_COLUMNS = {
     "place": "INTEGER", "kind": "TINYINT", "title": "VARCHAR", "target": "VARCHAR",
     "type": "VARCHAR", "description": "VARCHAR", "named": "TINYINT", "bare": "VARCHAR",
@@ -56,7 +53,6 @@ LINK_COLUMNS = {
     "target": "VARCHAR", "anchor": "VARCHAR", "use": "TINYINT", "hash": "UBIGINT",
 }  # fmt: skip
 NAME_COLUMNS = {"place": "INTEGER", "kind": "TINYINT", "name": "VARCHAR", "target": "VARCHAR"}
-
 END_OF_PAGE, ASIDE = "\f", "\v"
 
 
@@ -81,15 +77,11 @@ class ChunkCounts:
 
 @dataclass(frozen=True)
 class Shards:
-    """The files of a chunk and its counts.
+    """The files of a chunk and its counts."""
 
-    name      common part of the file names
-    unusable  pages whose titles cannot be an entity's; lines count from the chunk's first
-    """
-
-    name: str
+    name: str  # common part of the file names
     counts: ChunkCounts
-    unusable: tuple[DroppedPage, ...]
+    unusable: tuple[DroppedPage, ...]  # pages without a usable title; lines from the chunk's first
 
     def rename(self, folder: Path, number: int) -> None:
         """Rename the files by the number of their chunk."""
@@ -106,19 +98,17 @@ def shard(folder: Path, kind: str, name: str | int) -> Path:
 def write_rows(
     chunk: ChunkPages, site: Site, folder: Path, count_words: bool, hold_out: HoldOut
 ) -> Shards:
-    """Write the shards of a chunk.
-
-    count_words  also record the word position of links, for vectors
-    hold_out     articles without link rows and without text
-    """
+    """Write the shards of a chunk; `count_words` records where links end, for vectors."""
     rows = _Rows(chunk.file, site, count_words, hold_out)
     for page in chunk.pages:
         rows.add(page)
     name = f"new-{uuid4().hex}"  # workers may be on several machines
-    tables = (rows.pages, rows.hashed_links(), rows.names)
-    texts = [*map(_to_tsv, tables), "".join(rows.texts)]
-    for kind, text in zip(KINDS, texts, strict=True):
+    hashes = name_hashes(rows.anchors).tolist()
+    links = ((*row, hash) for row, hash in zip(rows.links, hashes, strict=True))
+    for kind, table in (("pages", rows.pages), ("links", links), ("names", rows.names)):
+        text = "".join("\t".join(map(str, row)) + "\n" for row in table)
         shard(folder, kind, name).write_bytes(text.encode())
+    shard(folder, "text", name).write_bytes("".join(rows.texts).encode())
     return Shards(name, rows.counts, tuple(rows.unusable))
 
 
@@ -135,7 +125,7 @@ class _Rows:
         self.links: list[tuple[object, ...]] = []
         self.names: list[tuple[object, ...]] = []
         self.texts: list[str] = []
-        self._anchors: list[str] = []
+        self.anchors: list[str] = []  # normal forms of the anchors of `links`
         self._titles: dict[str, str | None] = {}
         self._known_anchors: dict[str, tuple[str, int, str]] = {}
 
@@ -160,10 +150,6 @@ class _Rows:
             self.counts.articles += 1
             self._article(extract(page.text, self._site.hidden), title, page.text)
         self._place += 1
-
-    def hashed_links(self) -> Iterable[tuple[object, ...]]:
-        hashes = name_hashes(self._anchors).tolist()
-        return ((*row, hash) for row, hash in zip(self.links, hashes, strict=True))
 
     def _page(
         self, kind: int, title: str, target: str = "", type: str = "", description: str = ""
@@ -210,17 +196,9 @@ class _Rows:
 
     def _text(self, shown: Extract) -> None:
         """Add the text and the links of an article."""
-        lines = shown.text.split("\n")
         self.texts.append(normal_lines(shown.text))
-        aside = self._links(shown, lines)
-        if aside:
-            self.texts += [ASIDE, "\n", *(f"{name}\n" for name in aside)]
-
-    def _links(self, shown: Extract, lines: Sequence[str]) -> list[str]:
-        """Add the links of an article; return anchors that are not part of its text."""
-        starts = [0]
-        for line in lines:
-            starts.append(starts[-1] + len(line) + 1)
+        lines = shown.text.split("\n")
+        starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
         self.counts.links += len(shown.links)
         aside = []
         for ordinal, link in enumerate(shown.links):
@@ -233,10 +211,11 @@ class _Rows:
             anchor, use, name = self._anchor(link.anchor)
             if use == USABLE and link.start < 0:
                 aside.append(name)
-            self._anchors.append(name)
+            self.anchors.append(name)
             word = self._word(link, lines, starts)
             self.links.append((self._place, ordinal, link.line, word, target, anchor, use))
-        return aside
+        if aside:
+            self.texts += [ASIDE, "\n", *(f"{name}\n" for name in aside)]
 
     def _word(self, link: WikiLink, lines: Sequence[str], starts: Sequence[int]) -> int:
         """Return the number of words of a line up to the link's end; -1: not in the text."""
@@ -266,7 +245,3 @@ class _Rows:
             title = clean(self._site.title(target) or "")
             self._titles[target] = None if title_problem(title) else title
         return self._titles[target]
-
-
-def _to_tsv(rows: Iterable[tuple[object, ...]]) -> str:
-    return "".join("\t".join(map(str, row)) + "\n" for row in rows)

@@ -18,14 +18,12 @@ from sgtb.kb.entity import TYPES as ENTITY_TYPES
 from sgtb.kb.name_index import MAX_COUNT
 from sgtb.wikipedia.build.build_report import FileCounts
 from sgtb.wikipedia.build.duckdb_store import DuckDbStore, tsv
-from sgtb.wikipedia.dump.pageviews import Pageviews
+from sgtb.wikipedia.dump.pageviews import read_pageviews
 from sgtb.wikipedia.dump.site import Site
 
 TYPES, PRIORS, VIEWS = "given_types", "given_priors", "given_views"
 """Tables. All have the columns `file` (number of the file), `line` and `title`."""
-PROBABILITY_SCALE = 1_000_000
-"""The count that stands for a probability of one."""
-
+PROBABILITY_SCALE = 1_000_000  # the count that stands for a probability of one
 _COLUMNS = {
     TYPES: {"type": "VARCHAR"},
     PRIORS: {"text": "VARCHAR", "count": "BIGINT"},
@@ -42,55 +40,44 @@ class SideFiles:
     def __init__(self, folder: Path, site: Site) -> None:
         self._folder = folder
         self._site = site
-        self._lines: dict[str, list[int]] = {}
-        self._bad: dict[str, list[int]] = {}
+        self._counts: dict[str, list[tuple[int, int]]] = {TYPES: [], PRIORS: [], VIEWS: []}
 
     def read(self, types: Sequence[Path], priors: Sequence[Path], views: Sequence[Path]) -> None:
         """Read all files."""
-        for i, path in enumerate(types):
-            self._write(TYPES, i, _read_types(path))
-        for i, path in enumerate(priors):
-            self._write(PRIORS, i, _read_priors(path))
-        for i, path in enumerate(views):
-            entries = Pageviews([path], self._site)
-            self._write(VIEWS, i, ((0, title, count) for title, count in entries))
-            self._bad[VIEWS][-1] += entries.bad_lines
+        for path in types:
+            self._write(TYPES, _read_types(path))
+        for path in priors:
+            self._write(PRIORS, _read_priors(path))
+        for path in views:
+            entries = read_pageviews(path, self._site)
+            self._write(VIEWS, (entry and (0, *entry) for entry in entries))
 
     def load(self, db: DuckDbStore, table: str, paths: Sequence[Path]) -> tuple[FileCounts, ...]:
-        """Create a table and return the counts of each file; needs the table `titles`."""
+        """Create the table of some files, if any, by `titles`; return the counts of each file."""
+        if not paths:
+            return ()
         columns = {"file": "INTEGER", "line": "BIGINT", "title": "VARCHAR", **_COLUMNS[table]}
         db.run(
             f"CREATE TABLE {table} AS SELECT * EXCLUDE (filename) FROM "
             + tsv(self._folder, f"{table}-*.tsv", columns)
         )
-        used = dict(
-            db.rows(
-                f"SELECT file, count(*) FROM {table} JOIN titles USING (title) "
-                "WHERE number >= 0 GROUP BY 1"
-            )
-        )
+        used = db.counts("file", f"{table} JOIN titles USING (title) WHERE number >= 0")
         for i in range(len(paths)):
             self._path(table, i).unlink()
+        counts = zip(paths, self._counts[table], strict=True)
         return tuple(
-            FileCounts(
-                file=str(path),
-                lines=lines + bad,
-                used=used.get(i, 0),
-                unknown_titles=lines - used.get(i, 0),
-                bad=bad,
-            )
-            for i, (path, lines, bad) in enumerate(
-                zip(paths, self._lines[table], self._bad[table], strict=True)
-            )
+            FileCounts(str(path), lines + bad, used[i], unknown_titles=lines - used[i], bad=bad)
+            for i, (path, (lines, bad)) in enumerate(counts)
         )
 
     def _path(self, table: str, number: int) -> Path:
         return self._folder / f"{table}-{number}.tsv"
 
     def _write(
-        self, table: str, number: int, rows: Iterable[tuple[int, str, *tuple[object, ...]] | None]
+        self, table: str, rows: Iterable[tuple[int, str, *tuple[object, ...]] | None]
     ) -> None:
         """Write the rows of a file with normalised titles; None counts as a bad line."""
+        number = len(self._counts[table])
         lines = bad = 0
         with open(self._path(table, number), "wb") as file:
             for row in rows:
@@ -103,8 +90,7 @@ class SideFiles:
                 fields = (number, line, clean(title), *rest)
                 file.write(("\t".join(map(str, fields)) + "\n").encode())
                 lines += 1
-        self._lines.setdefault(table, []).append(lines)
-        self._bad.setdefault(table, []).append(bad)
+        self._counts[table].append((lines, bad))
 
 
 def _read_types(path: Path) -> Iterator[tuple[int, str, str]]:

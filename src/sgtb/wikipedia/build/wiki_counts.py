@@ -1,5 +1,6 @@
 """WikiCounts: entities, names and links, joined and counted from the rows of all pages.
 
+LinkTables: the tables that are made of `found` and `entities`, also in builds from plain pages.
 Tables, in the order of their creation; those marked * are sorted by their first columns:
 
     links         all links of articles, as in the shards
@@ -9,28 +10,22 @@ Tables, in the order of their creation; those marked * are sorted by their first
     entities      number, title, page (-1: red link), type, popularity; by the bytes of the title
     owners *      page, number: the entity of every article
     titles        title, number: articles and redirects to them; -1: disambiguation page
-    found         all links with outcome and entity
+    found         page, ordinal, line, word, anchor, use, hash, source, fate, number of all links
     placed *      page, ordinal, line, word, number (-1: none)
     edges *       source, target: distinct links between entities
     linked        hash, pages: number of pages on which the name of that hash is a link
-    spellings *   number, text, source, count
+    counted       number, text, source, count: how often an entity is linked by a text
+    spellings *   as `counted`, with all sources
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
-from sgtb.kb.build.usable_names import EMPTY, LONG, URL, USABLE, title_names, title_problem
+from sgtb.kb.build.usable_names import USABLE, title_names, title_problem
 from sgtb.wikipedia.build.build_report import RedirectCounts
 from sgtb.wikipedia.build.duckdb_store import DuckDbStore, tsv
-from sgtb.wikipedia.build.link_tables import (
-    FIRST_PRIOR,
-    LEFT_OUT,
-    LISTED,
-    MISSING,
-    OWN,
-    RESOLVED,
-    LinkTables,
-    shard_rows,
-)
+from sgtb.wikipedia.build.page_counters import PAGE_BITS
 from sgtb.wikipedia.build.page_rows import (
     ARTICLE,
     BOLD,
@@ -42,20 +37,100 @@ from sgtb.wikipedia.build.page_rows import (
     REDIRECT,
 )  # fmt: skip
 
+RESOLVED, MISSING, LISTED, OWN, LEFT_OUT = 0, 1, 2, 3, 4
+"""Outcomes of links: to an entity, to no page, to a disambiguation page, to the page itself, on a
+page that was left out."""
+ANCHORS, NAMES, FIRST_PRIOR = 1, 2, 3  # numbers of the sources of names
+
+
+class LinkTables:
+    """Creates the tables; methods are called in their order."""
+
+    def __init__(self, db: DuckDbStore) -> None:
+        self._db = db
+
+    def place_links(self) -> int:
+        """Create `placed` and `edges`; return the number of links between entities."""
+        db = self._db
+        db.run(
+            "CREATE TABLE placed AS SELECT page, ordinal, line, word, number FROM found "
+            f"WHERE fate <> {LEFT_OUT} ORDER BY page, ordinal"
+        )
+        db.run(
+            "CREATE VIEW arrows AS SELECT source, number AS target FROM found "
+            f"WHERE fate = {RESOLVED}"
+        )
+        db.group("unordered", "source, target", "arrows", "source, target")
+        db.run("CREATE TABLE edges AS SELECT * FROM unordered ORDER BY source, target")
+        db.run("DROP VIEW arrows; DROP TABLE unordered")
+        return db.count_of("edges")
+
+    def count_linked_pages(self, query: str) -> None:
+        """Create `linked` from a query of hash and page, once per link."""
+        db = self._db
+        db.run(f"CREATE VIEW linking AS {query}")
+        db.group("linked_once", "hash, page", "linking", "hash, page")
+        db.group("linked", "hash, count(*)::BIGINT AS pages", "linked_once", "hash")
+        db.run("DROP VIEW linking; DROP TABLE linked_once")
+
+    def count_anchors(self) -> None:
+        """Create `counted` with the anchors of resolved links; drop `found`."""
+        db = self._db
+        db.run(
+            "CREATE VIEW shown AS SELECT number, anchor AS text FROM found "
+            f"WHERE fate = {RESOLVED} AND use = {USABLE}"
+        )
+        columns = f"number, text, {ANCHORS} AS source, count(*)::BIGINT AS count"
+        db.group("counted", columns, "shown", "number, text")
+        db.run("DROP VIEW shown; DROP TABLE found")
+
+    def count_named(self) -> None:
+        """Add to `counted` how many kinds of statements name an entity; drop `named`."""
+        db = self._db
+        db.run(
+            f"INSERT INTO counted SELECT number, text, {NAMES}, count(DISTINCT kind) FROM named "
+            "WHERE text <> '' GROUP BY 1, 2"
+        )
+        db.run("DROP TABLE named")
+
+    def sort_spellings(self) -> int:
+        """Create `spellings` and return their number."""
+        db = self._db
+        db.run(
+            "CREATE TABLE spellings AS SELECT number, text, source::TINYINT AS source, count "
+            "FROM counted ORDER BY number, text, source"
+        )
+        db.run("DROP TABLE counted")
+        return db.count_of("spellings")
+
+    def count_linking_pages(self) -> None:
+        """Set the popularity of entities to the number of pages that link to them."""
+        self.set_popularity("SELECT target AS number, count(*) AS popularity FROM edges GROUP BY 1")
+
+    def set_popularity(self, query: str) -> None:
+        """Set it from a query of number and popularity."""
+        self._db.run(
+            f"UPDATE entities SET popularity = given.popularity FROM ({query}) given "
+            "WHERE entities.number = given.number"
+        )
+
 
 class WikiCounts(LinkTables):
     """Creates the tables from the shards in a folder; methods are called in their order."""
+
+    repeated: Counter[int]  # repeated pages by kind
+    red_entities: int  # entities without a page
+    fates: Counter[int]  # links by outcome
+    uses: Counter[int]  # resolved links by the use of their anchor
+    edges: int  # links between entities
 
     def __init__(self, db: DuckDbStore, folder: Path) -> None:
         super().__init__(db)
         self._folder = folder
 
-    def load_pages(self) -> tuple[int, int, int]:
-        """Create `pages`; return how many articles, disambiguation pages, redirects are repeated.
-
-        Reading and joining are separate statements, because each needs its own memory.
-        """
-        db = self._db
+    def load_pages(self) -> None:
+        """Create `pages`."""
+        db = self._db  # reading and joining are separate statements: each needs its own memory
         for table, kind, columns in (
             ("all_pages", "pages", PAGE_COLUMNS),
             ("links", "links", LINK_COLUMNS),
@@ -68,17 +143,10 @@ class WikiCounts(LinkTables):
         db.run(
             "CREATE TABLE pages AS SELECT p.* FROM all_pages p SEMI JOIN first_pages f USING (page)"
         )
-        repeated = dict(
-            db.rows(
-                "SELECT kind, count(*) FROM all_pages p ANTI JOIN first_pages f USING (page) "
-                "GROUP BY 1"
-            )
+        self.repeated = db.counts(
+            "kind", "(SELECT * FROM all_pages p ANTI JOIN first_pages f USING (page))"
         )
         db.run("DROP TABLE all_pages; DROP TABLE first_pages")
-        articles, disambiguation, redirects = (
-            int(repeated.get(kind, 0)) for kind in (ARTICLE, DISAMBIGUATION, REDIRECT)
-        )
-        return articles, disambiguation, redirects
 
     def follow_redirects(self) -> None:
         """Create `redirects`. Each round doubles the steps followed; cycles stay open."""
@@ -97,14 +165,14 @@ class WikiCounts(LinkTables):
             db.run("DROP TABLE redirects; ALTER TABLE further RENAME TO redirects")
             before, left = left, db.number("SELECT count(*) FROM redirects WHERE open")
 
-    def make_entities(self, red_links: int) -> int:
-        """Create `entities`, `owners` and `titles`; return how many entities have no page."""
+    def make_entities(self, red_links: int) -> None:
+        """Create `entities`, `owners` and `titles`."""
         db = self._db
         db.run(
             "CREATE TABLE members AS SELECT title, page, type, description, named, bare FROM pages "
             f"WHERE kind = {ARTICLE}"
         )
-        red = self._add_red_links(red_links) if red_links else 0
+        self.red_entities = self._add_red_links(red_links) if red_links else 0
         db.run(
             "CREATE TABLE entities AS SELECT (row_number() OVER (ORDER BY title) - 1)::INTEGER "
             "AS number, *, 0.0::DOUBLE AS popularity FROM members ORDER BY title"
@@ -122,27 +190,18 @@ class WikiCounts(LinkTables):
             "ON r.target = d.title "
             "WHERE NOT r.open AND (e.title IS NOT NULL OR d.title IS NOT NULL)"
         )
-        return red
 
     def redirect_counts(self) -> RedirectCounts:
         """Return the redirects by their final target."""
-        rows = self._db.rows(
-            "SELECT r.open, t.number IS NULL, coalesce(t.number, 0) >= 0, count(*) "
-            "FROM redirects r LEFT JOIN titles t USING (title) GROUP BY ALL"
+        counts: Counter[str] = self._db.counts(
+            "CASE WHEN r.open THEN 'cycles' WHEN t.number IS NULL THEN 'broken' "
+            "WHEN t.number >= 0 THEN 'resolved' ELSE 'disambiguation' END",
+            "redirects r LEFT JOIN titles t USING (title)",
         )
-        counts = {"resolved": 0, "disambiguation": 0, "broken": 0, "cycles": 0}
-        for is_open, is_broken, has_entity, count in rows:
-            if is_open:
-                fate = "cycles"
-            elif is_broken:
-                fate = "broken"
-            else:
-                fate = "resolved" if has_entity else "disambiguation"
-            counts[fate] += count
         return RedirectCounts(**counts)
 
-    def resolve_links(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Create `found`; return links by outcome, and resolved ones by the use of their anchor."""
+    def resolve_links(self) -> None:
+        """Create `found`."""
         db = self._db
         db.run(
             "CREATE TABLE found AS SELECT l.page, l.ordinal, l.line, l.word, l.anchor, l.use, "
@@ -155,27 +214,19 @@ class WikiCounts(LinkTables):
             "LEFT JOIN owners e ON l.page = e.page"
         )
         db.run("DROP TABLE links")
-        fates = dict(db.rows("SELECT fate, count(*) FROM found GROUP BY 1"))
-        uses = dict(db.rows(f"SELECT use, count(*) FROM found WHERE fate = {RESOLVED} GROUP BY 1"))
-        return (
-            {fate: fates.get(fate, 0) for fate in (RESOLVED, MISSING, LISTED, OWN, LEFT_OUT)},
-            {use: uses.get(use, 0) for use in (USABLE, EMPTY, LONG, URL)},
-        )
+        self.fates = db.counts("fate", "found")
+        self.uses = db.counts("use", f"found WHERE fate = {RESOLVED}")
 
-    def count_links(self) -> int:
-        """Create `placed`, `edges`, `linked`; return the number of links between entities."""
-        edges = self.place_links()
+    def count_links(self) -> None:
+        """Create `placed`, `edges`, `linked`."""
+        self.edges = self.place_links()
         self.count_linked_pages(
             f"SELECT hash, page FROM found WHERE use = {USABLE} "
             f"AND fate IN ({RESOLVED}, {MISSING}, {LISTED})"
         )
-        return edges
 
     def count_names(self, priors: str = "") -> int:
-        """Create `spellings` and return their number.
-
-        priors  table of file, text, title, count; "": none
-        """
+        """Create `spellings`, also from a table of priors, if given; return their number."""
         db = self._db
         self.count_anchors()
         db.run(
@@ -233,24 +284,15 @@ class WikiCounts(LinkTables):
             "CREATE TABLE numbered AS SELECT row_number() OVER (ORDER BY title) AS n, * FROM red"
         )
         for low, high in db.key_ranges("numbered", "n", 100_000):
-            titles = [
-                title
-                for (title,) in db.rows(
-                    "SELECT title FROM numbered WHERE n BETWEEN $1 AND $2 ORDER BY title", low, high
-                )
-                if not title_problem(title)
-            ]
-            names = [title_names(title) for title in titles]
-            path = self._folder / f"red-{low}.tsv"
-            path.write_bytes(
-                "".join(
-                    f"{title}\t{int(named)}\t{bare}\n"
-                    for title, (named, bare) in zip(titles, names, strict=True)
-                ).encode()
+            found = db.rows(
+                "SELECT title FROM numbered WHERE n BETWEEN $1 AND $2 ORDER BY title", low, high
             )
-        found = db.count_of("red")
+            names = {title: title_names(title) for (title,) in found if not title_problem(title)}
+            rows = (f"{title}\t{int(named)}\t{bare}\n" for title, (named, bare) in names.items())
+            (self._folder / f"red-{low}.tsv").write_bytes("".join(rows).encode())
+        count = db.count_of("red")
         db.run("DROP TABLE red; DROP TABLE numbered")
-        if not found:
+        if not count:
             return 0
         columns = {"title": "VARCHAR", "named": "TINYINT", "bare": "VARCHAR"}
         db.run(
@@ -258,3 +300,12 @@ class WikiCounts(LinkTables):
             f"FROM {tsv(self._folder, 'red-*.tsv', columns)}"
         )
         return db.number("SELECT count(*) FROM members WHERE page < 0")
+
+
+def shard_rows(folder: Path, kind: str, columns: Mapping[str, str]) -> str:
+    """Return a query for the rows of all shards of a kind, with their page numbers."""
+    rows = tsv(folder, f"{kind}-{'[0-9]' * 6}.tsv", columns)
+    return (
+        f"(SELECT (right(parse_filename(filename, true), 6)::BIGINT << {PAGE_BITS}) + place "
+        f"AS page, * EXCLUDE (place, filename) FROM {rows})"
+    )

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from sgtb.core.errors import DownloadError, DumpError, SettingsError
 from sgtb.wikipedia.download.http_file import ATTEMPTS, RemoteFile, read_url, wrong_digest
@@ -23,19 +23,16 @@ _JOB = "articlesmultistreamdump"
 _LANGUAGE = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _DATE = re.compile(r'href="(?:[^"]*/)?(\d{8})/?"')
 _PART = r"-pages-articles-multistream(\d*)\.xml(?:-p(\d+)p(\d+))?\.bz2"
-_CHECKSUMS = {"sha1": 40, "md5": 32}
-"""Methods and lengths of hexadecimal digests, the best first."""
+_CHECKSUMS = {"sha1": 40, "md5": 32}  # methods and lengths of hexadecimal digests, the best first
+_Records: TypeAlias = dict[str, dict[str, Any]]  # size and digests of files by name
 
 
 @dataclass(frozen=True)
 class WikiDump:
-    """The article files of a dump, in the order of their pages.
-
-    date  YYYYMMDD, or "latest"
-    """
+    """The article files of a dump, in the order of their pages."""
 
     wiki: str
-    date: str
+    date: str  # YYYYMMDD, or "latest"
     files: tuple[RemoteFile, ...]
 
     @property
@@ -68,10 +65,21 @@ def find_dump(language: str, mirror: str = MIRROR, attempts: int = ATTEMPTS) -> 
     problems = []
     for date in dates:
         status = read_url(f"{base}/{date}/dumpstatus.json", attempts)
-        found = _complete(wiki, f"{base}/{date}", date, status)
-        if isinstance(found, WikiDump):
-            return _with_checksums(found, f"{base}/{date}", attempts)
-        problems.append(f"{date}: {found}")
+        records = _complete(f"{wiki}-{date}", status)
+        if isinstance(records, str):
+            problems.append(f"{date}: {records}")
+            continue
+        for method in _CHECKSUMS:
+            sums = read_url(f"{base}/{date}/{wiki}-{date}-{method}sums.txt", attempts)
+            if _add_checksums(records, method, sums):
+                break
+        files = tuple(_file(f"{base}/{date}", *entry) for entry in records.items())
+        for file in files:
+            if not file.digest:
+                raise DownloadError(
+                    f"{file.url}: the dump lists no checksum of it; use another --mirror"
+                )
+        return WikiDump(wiki, date, files)
     raise DownloadError(
         f"{base}/: no complete dump ({'; '.join(problems[:5]) or 'no dates listed'}); try again "
         "later, or use another --mirror"
@@ -90,16 +98,14 @@ def find_files(language: str, folder: Path) -> WikiDump:
             "or its parts, as the dump server names them"
         )
     date = dates[-1]
-    sizes = {name: {"size": (folder / name).stat().st_size} for name in names}
-    files = _article_files(f"{wiki}-{date}", sizes)
+    files = _article_files(f"{wiki}-{date}", names)
     if isinstance(files, str):
         raise DumpError(f"{folder}: the dump {wiki}-{date} is not complete: {files}")
-    listed: dict[str, dict[str, str]] = {}
-    for method, length in _CHECKSUMS.items():
+    records: _Records = {name: {"size": (folder / name).stat().st_size} for name in files}
+    for method in _CHECKSUMS:
         sums = folder / f"{wiki}-{date}-{method}sums.txt"
-        listed[method] = _listed(sums.read_bytes(), length) if sums.is_file() else {}
-    found = [_file(str(folder / name), name, sizes[name], listed) for name in files]
-    return WikiDump(wiki, date, tuple(found))
+        _add_checksums(records, method, sums.read_bytes() if sums.is_file() else None)
+    return WikiDump(wiki, date, tuple(_file(str(folder), *entry) for entry in records.items()))
 
 
 def verify_files(dump: WikiDump, folder: Path) -> None:
@@ -112,23 +118,20 @@ def verify_files(dump: WikiDump, folder: Path) -> None:
             )
 
 
-def _complete(wiki: str, base: str, date: str, status: bytes | None) -> WikiDump | str:
-    """Return the dump of a date, or why it cannot be used."""
+def _complete(prefix: str, status: bytes | None) -> _Records | str:
+    """Return the article files of a dump by its dumpstatus.json, or why it cannot be used."""
     if status is None:
         return "no dumpstatus.json"
     try:
         job = json.loads(status)["jobs"][_JOB]
         state, files = str(job["status"]), dict(job.get("files") or {})
-        sizes = {name: {"size": int(one["size"]), **one} for name, one in files.items() if one}
+        listed = {name: {**one, "size": int(one["size"])} for name, one in files.items() if one}
     except (ValueError, KeyError, TypeError, RecursionError):
         return f"dumpstatus.json has no job {_JOB}"
     if state != "done":
         return f"articles are {state!r:.40}"
-    names = _article_files(f"{wiki}-{date}", sizes)
-    if isinstance(names, str):
-        return names
-    found = [_file(f"{base}/{name}", name, sizes[name], {}) for name in names]
-    return WikiDump(wiki, date, tuple(found))
+    names = _article_files(prefix, listed)
+    return names if isinstance(names, str) else {name: listed[name] for name in names}
 
 
 def _article_files(prefix: str, names: Iterable[str]) -> list[str] | str:
@@ -146,39 +149,20 @@ def _article_files(prefix: str, names: Iterable[str]) -> list[str] | str:
     return [name for _, _, name in parts]
 
 
-def _with_checksums(dump: WikiDump, base: str, attempts: int) -> WikiDump:
-    """Take checksums from the dump's files of checksums, else from dumpstatus.json."""
-    missing = dump.files
-    listed: dict[str, dict[str, str]] = {}
-    for method, length in _CHECKSUMS.items():
-        data = read_url(f"{base}/{dump.wiki}-{dump.date}-{method}sums.txt", attempts)
-        listed[method] = {} if data is None else _listed(data, length)
-        missing = tuple(file for file in missing if file.name not in listed[method])
-        if not missing:
-            break
-    files = []
-    for file in dump.files:
-        record = {"size": file.size, file.method: file.digest}
-        files.append(_file(file.url, file.name, record, listed))
-        if not files[-1].digest:
-            raise DownloadError(
-                f"{file.url}: the dump lists no checksum of it; use another --mirror"
-            )
-    return WikiDump(dump.wiki, dump.date, tuple(files))
+def _add_checksums(records: _Records, method: str, data: bytes | None) -> bool:
+    """Add the digests of a list of checksums; return whether all files have one."""
+    pattern = rf"^([0-9a-fA-F]{{{_CHECKSUMS[method]}}})\s+\*?(\S+)\s*$"
+    lines = re.findall(pattern, (data or b"").decode("utf-8", "replace"), re.MULTILINE)
+    digests = {name: digest for digest, name in lines if name in records}
+    for name, digest in digests.items():
+        records[name][method] = digest
+    return len(digests) == len(records)
 
 
-def _file(
-    url: str, name: str, record: Mapping[str, Any], listed: Mapping[str, Mapping[str, str]]
-) -> RemoteFile:
+def _file(base: str, name: str, record: Mapping[str, Any]) -> RemoteFile:
     """Return a file with the best checksum that is known."""
     for method, length in _CHECKSUMS.items():
-        digest = listed.get(method, {}).get(name) or str(record.get(method) or "")
+        digest = str(record.get(method) or "")
         if len(digest) == length:
-            return RemoteFile(url, name, int(record["size"]), digest, method)
-    return RemoteFile(url, name, int(record["size"]))
-
-
-def _listed(data: bytes, length: int) -> dict[str, str]:
-    """Return the digests of a file of checksums by file name."""
-    line = re.compile(rf"^([0-9a-fA-F]{{{length}}})\s+\*?(\S+)\s*$", re.MULTILINE)
-    return {name: digest for digest, name in line.findall(data.decode("utf-8", "replace"))}
+            return RemoteFile(f"{base}/{name}", name, record["size"], digest, method)
+    return RemoteFile(f"{base}/{name}", name, record["size"])

@@ -21,9 +21,7 @@ from sgtb.core.errors import DownloadError
 from sgtb.core.files import sync_folder
 
 T = TypeVar("T")
-
-ATTEMPTS = 6
-"""Attempts in a row without a new byte before a download is given up."""
+ATTEMPTS = 6  # attempts in a row without a new byte before a download is given up
 _TIMEOUT = 60.0
 _MAX_DELAY = 60.0
 _CHUNK = 1 << 18
@@ -34,25 +32,17 @@ _TEMPORARY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a server.
-
-    size    in bytes, as the server's catalogue states it
-    digest  hexadecimal digest; "": none is known
-    method  name of the digest: sha1 or md5
-    """
+    """A file of a server."""
 
     url: str
     name: str
-    size: int
-    digest: str = ""
-    method: str = "sha1"
+    size: int  # in bytes, as the server's catalogue states it
+    digest: str = ""  # hexadecimal digest; "": none is known
+    method: str = "sha1"  # name of the digest: sha1 or md5
 
 
 class _InterruptedDownloadError(Exception):
-    """A failure that another attempt may overcome.
-
-    delay  seconds that the server asks to wait; 0: not stated
-    """
+    """A failure that another attempt may overcome, after the delay that the server asks for."""
 
     def __init__(self, reason: str, delay: float = 0.0) -> None:
         super().__init__(reason)
@@ -87,10 +77,7 @@ def download(
     attempts: int = ATTEMPTS,
     progress: Callable[[int], None] = lambda size: None,
 ) -> Path:
-    """Download a file, from where an earlier attempt stopped, and return its path.
-
-    progress  called with the number of bytes of this file on disk
-    """
+    """Download a file from where an earlier attempt stopped; `progress` takes its bytes on disk."""
     target, part = folder / file.name, folder / f"{file.name}.part"
     if target.exists():
         if target.stat().st_size != file.size:
@@ -106,7 +93,14 @@ def download(
     _retried(
         file.url, attempts, lambda: _append(file, part, progress), lambda: part.stat().st_size
     )  # fmt: skip
-    _verify(part, file)
+    if (found := wrong_digest(part, file)) is not None:
+        wrong = folder / f"{file.name}.wrong"
+        os.replace(part, wrong)
+        raise DownloadError(
+            f"{file.url}: the {file.method} of the file is {found}, but the dump lists "
+            f"{file.digest}; it is kept as {wrong}. Run the same command to download it again; "
+            "other files are kept"
+        )
     os.replace(part, target)
     sync_folder(folder)
     return target
@@ -119,18 +113,6 @@ def wrong_digest(path: Path, file: RemoteFile) -> str | None:
     with open(path, "rb") as read:
         found = hashlib.file_digest(read, file.method).hexdigest()
     return None if found == file.digest.lower() else found
-
-
-def _verify(part: Path, file: RemoteFile) -> None:
-    """Compare a download with its checksum; one that differs is kept as NAME.wrong."""
-    if (found := wrong_digest(part, file)) is not None:
-        wrong = part.with_name(f"{file.name}.wrong")
-        os.replace(part, wrong)
-        raise DownloadError(
-            f"{file.url}: the {file.method} of the file is {found}, but the dump lists "
-            f"{file.digest}; it is kept as {wrong}. Run the same command to download it again; "
-            "other files are kept"
-        )
 
 
 def _retried(

@@ -14,15 +14,14 @@ there, and an interrupted one is run again and continues from what it left.
 """
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sgtb.core.errors import SettingsError, SgtbError
-from sgtb.core.files import write_whole
+from sgtb.core.files import lock, write_whole
 from sgtb.wikipedia.download.dump_catalogue import WikiDump
 from sgtb.wikipedia.download.http_file import RemoteFile, download
 
@@ -39,16 +38,11 @@ RESULTS = {
 
 @dataclass(frozen=True)
 class WikiJobSettings:
-    """What a job makes; the same settings give the same linker.
+    """What a job makes; the same settings give the same linker."""
 
-    dump_dir  folder of files at hand; "": they are downloaded
-    pages     held-out pages that are used, at most
-    hold_out  share of pages that are held out
-    """
-
-    dump_dir: str
-    pages: int
-    hold_out: float
+    dump_dir: str  # folder of files at hand; "": they are downloaded
+    pages: int  # held-out pages that are used, at most
+    hold_out: float  # share of pages that are held out
     red_links: int = 0
 
 
@@ -121,10 +115,7 @@ class WikiJob:
         return max(0, self.dump.size - sum(sizes))
 
     def download(self, mirror: str, attempts: int, progress: Any) -> None:
-        """Download the files that are not there.
-
-        progress  called with the stage, the bytes on disk and the bytes in all
-        """
+        """Download the files that are not there; `progress` takes stage, bytes, all bytes."""
         folder = self.path / "dumps"
         folder.mkdir(exist_ok=True)
         base = f"{mirror.rstrip('/')}/{self.dump.wiki}/{self.dump.date}"
@@ -134,9 +125,7 @@ class WikiJob:
             progress("downloading", before + size, self.dump.size)
 
         for file in self.dump.files:
-            known = {field.name: getattr(file, field.name) for field in fields(file)}
-            remote = RemoteFile(**known | {"url": f"{base}/{file.name}"})
-            download(remote, folder, attempts, show)
+            download(replace(file, url=f"{base}/{file.name}"), folder, attempts, show)
             before += file.size
 
 
@@ -144,11 +133,6 @@ class WikiJob:
 def exclusive(path: Path) -> Iterator[None]:
     """Hold the lock of a folder; it ends with the process."""
     with open(path / _LOCK, "ab") as file:
-        if os.name != "nt":
-            import fcntl  # not on Windows
-
-            try:
-                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise SgtbError(f"{path}: another process works in this folder") from None
+        if not lock(file.fileno()):
+            raise SgtbError(f"{path}: another process works in this folder")
         yield

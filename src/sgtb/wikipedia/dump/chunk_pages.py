@@ -25,9 +25,7 @@ from sgtb.wikipedia.dump.page_xml import (
 )
 from sgtb.wikipedia.dump.site import Site
 
-PAGE_LIMIT = 64 << 20
-"""Larger pages are dropped, to bound the memory."""
-
+PAGE_LIMIT = 64 << 20  # larger pages are dropped, to bound the memory
 _TAG = re.compile(rb"<(?:(page)[\s>/]|(/page)\s*>|/mediawiki\s*>)")
 _PART_OF_PAGE = re.compile(rb"</page|<title[\s>]|" + re.escape(GAP))
 _PAGE_END = b"</page"
@@ -40,27 +38,25 @@ class ChunkPages:
     """Pages in order, and dropped parts; lines count from the chunk's first."""
 
     file: str
-    pages: tuple[DumpPage, ...]
-    dropped: tuple[Dropped, ...]
+    pages: tuple[DumpPage, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.pages or self.dropped)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedChunk:
-    """A parsed chunk.
-
-    lines      number of line ends
-    tail_line  line of the chunk in which the tail begins, from 1
-    closed     the chunk has a <page or the dump's end, so no earlier page is still open
-    ended      the chunk has the dump's end
-    """
+    """A parsed chunk."""
 
     pages: ChunkPages
     head: bytes
-    tail: bytes
-    lines: int
-    tail_line: int
-    closed: bool
-    ended: bool
+    lines: int  # number of line ends
+    tail: bytes = b""
+    tail_line: int = 0  # line of the chunk in which the tail begins, from 1
+    closed: bool = False  # it has a <page or the dump's end, so no earlier page is still open
+    ended: bool = False  # it has the dump's end
+    rest: int | None = None  # start of what was not read of the chunk's range; None: nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +78,15 @@ def parse_chunk(text: bytes, file: str, site: Site) -> ParsedChunk:
     while first is not None and first[2]:
         first = _TAG.search(text, first.end())
     if first is None:
-        lines = text.count(b"\n")
-        return ParsedChunk(
-            pages=ChunkPages(file, (), ()),
-            head=text,
-            tail=b"",
-            lines=lines,
-            tail_line=lines,
-            closed=False,
-            ended=False,
-        )
+        return ParsedChunk(ChunkPages(file), head=text, lines=text.count(b"\n"))
     scanner = _PageScanner(text, file, site, start=first.start())
+    tail = b"" if scanner.ended else text[scanner.rest :]
     tail_line = scanner.line_at(scanner.rest)
+    lines = scanner.line_at(len(text)) - 1
     return ParsedChunk(
-        pages=scanner.found(),
-        head=text[: first.start()],
-        tail=b"" if scanner.ended else text[scanner.rest :],
-        lines=scanner.line_at(len(text)) - 1,
-        tail_line=tail_line,
-        closed=True,
+        scanner.found(), text[: first.start()], lines, tail, tail_line=tail_line, closed=True,
         ended=scanner.ended,
-    )
+    )  # fmt: skip
 
 
 class ChunkJoiner:
@@ -110,8 +94,7 @@ class ChunkJoiner:
 
     def __init__(self, file: str, site: Site) -> None:
         self.ended = False  # what follows the dump's end is ignored
-        self._file = file
-        self._site = site
+        self._file, self._site = file, site
         self._pending = bytearray()  # what follows the last processed page
         self._pending_line = 1
         self._lines = 0
@@ -148,7 +131,7 @@ class ChunkJoiner:
     def _take(self, new: int) -> PageGroup:
         """Return the page that the last `new` bytes complete, if any."""
         if self._lost or _PAGE_END not in self._pending[-new - len(_PAGE_END) :]:
-            return PageGroup(self._pending_line, ChunkPages(self._file, (), ()))
+            return PageGroup(self._pending_line, ChunkPages(self._file))
         scanner = self._scanner()
         found = PageGroup(self._pending_line, scanner.found())
         self._pending_line += scanner.line_at(scanner.rest) - 1
@@ -173,15 +156,8 @@ class ChunkJoiner:
 
     def _too_large(self) -> ChunkPages:
         stub = bytes(self._pending)
-        line = stub.count(b"\n", 0, len(stub) - len(stub.lstrip())) + 1
         reason = f"no </page> within {PAGE_LIMIT >> 20} MB"
-        dropped = Dropped(
-            file=self._file,
-            line=line,
-            title=title_in(stub),
-            reason=reason,
-            bytes=len(stub) + self._lost,
-        )
+        dropped = _dropped(self._file, 1, stub, reason, len(stub) + self._lost)
         return ChunkPages(self._file, (), (dropped,))
 
 
@@ -194,9 +170,7 @@ class _PageScanner:
         self.rest = start  # everything before is processed; an open page begins here
         self.ended = False
         self.header = header  # the dump's header is still to come
-        self._text = text
-        self._file = file
-        self._site = site
+        self._text, self._file, self._site = text, file, site
         self._open = False
         self._pages: list[DumpPage] = []
         self._dropped: list[Dropped] = []
@@ -221,10 +195,8 @@ class _PageScanner:
         xml = self._text[self.rest : end]
         if self._open:
             self._drop(xml, DAMAGED if GAP in xml else reason)
-        elif xml and not xml.isspace():
-            is_header = self.header and not _PART_OF_PAGE.search(xml)
-            if not is_header:
-                self._drop(xml, _stray(xml))
+        elif xml.strip() and not (self.header and not _PART_OF_PAGE.search(xml)):
+            self._drop(xml, _stray(xml))
         self.rest = end
         self.header = False
         self._open = False
@@ -248,23 +220,20 @@ class _PageScanner:
         self._open = False
 
     def _drop(self, xml: bytes, reason: str) -> None:
-        # Without surrounding white space.
-        line = self.line_at(self.rest) + xml.count(b"\n", 0, len(xml) - len(xml.lstrip()))
-        self._dropped.append(
-            Dropped(
-                file=self._file,
-                line=line,
-                title=title_in(xml),
-                reason=reason,
-                bytes=len(xml.strip()),
-            )
-        )
+        line = self.line_at(self.rest)
+        self._dropped.append(_dropped(self._file, line, xml, reason, len(xml.strip())))
 
     def _end(self, end: int) -> None:
         self.ended = True
         self.rest = end
         if GAP in self._text[end:]:
             self._drop(GAP, f"{DAMAGED} after the last page")
+
+
+def _dropped(file: str, line: int, xml: bytes, reason: str, size: int) -> Dropped:
+    """Return a dropped part; its line is that of the first character that is not white space."""
+    line += xml.count(b"\n", 0, len(xml) - len(xml.lstrip()))
+    return Dropped(file=file, line=line, title=title_in(xml), reason=reason, bytes=size)
 
 
 def _stray(xml: bytes) -> str:

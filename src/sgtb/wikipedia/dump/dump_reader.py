@@ -15,7 +15,7 @@ from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count, groupby
+from itertools import groupby
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
@@ -23,7 +23,6 @@ from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
 from sgtb.core.errors import DumpError
 from sgtb.core.workers import TaskPool, ordered_results
-from sgtb.wikipedia.dump.bzip2_blocks import decompress_blocks
 from sgtb.wikipedia.dump.chunk_pages import (
     ChunkJoiner,
     ChunkPages,
@@ -34,131 +33,77 @@ from sgtb.wikipedia.dump.chunk_pages import (
 from sgtb.wikipedia.dump.decompression import (
     GAP,
     decompress,
+    decompress_blocks,
     detect_compression,
     open_file,
-    unreadable,
 )
 from sgtb.wikipedia.dump.page_xml import Dropped
 from sgtb.wikipedia.dump.site import Site
 
-CHUNK_SIZE = 4 << 20
-"""Target size of a chunk in bytes of XML."""
-
+CHUNK_SIZE = 4 << 20  # target size of a chunk in bytes of XML
 _HEAD = 1 << 20  # bytes in which <mediawiki> or <page> must occur
 _READ = 1 << 18
 _MIN_RANGE = 16  # bytes of a bzip2 file per chunk
 _LAST = 8  # a chunk has at most this share of what is left of a file, down to this share of a chunk
 _MAX_GROWTH = 16  # a bzip2 chunk is split beyond this multiple of its target size
-
 _PAGE_END = b"</page>"
-
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class DumpChunk:
-    """A part of a dump: XML, or a range of a plain or bzip2 file that a worker reads.
+    """A part of a dump: XML, or a range of a plain or bzip2 file that a worker reads."""
 
-    number    index of the chunk in its file
-    file      path of the dump
-    position  end of the chunk in the file on disk
-    start     start of the range
-    max_size  bytes of XML after which the rest of a bzip2 range becomes another chunk; 0: the
-              range is plain
-    text      the XML; None: that of the range from `start` to `position`
-    """
-
-    number: int
-    file: str
-    position: int
-    start: int
-    max_size: int
-    text: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkReading:
-    """A parsed chunk, and the rest of it that was not read yet."""
-
-    parsed: ParsedChunk
-    rest: DumpChunk | None
-
-    @property
-    def pages(self) -> ChunkPages:
-        """The complete pages of the chunk."""
-        return self.parsed.pages
+    file: str  # path of the dump
+    start: int  # start of the range
+    position: int  # end of the chunk in the file on disk
+    max_size: int = 0  # XML bytes after which the rest of a bzip2 range is another chunk; 0: plain
+    text: bytes | None = None  # the XML; None: that of the range from `start` to `position`
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkOutcome(Generic[T]):
-    """Result of a function for some pages.
+    """Result of a function for some pages."""
 
-    number      index of the outcome
-    position    bytes on disk read so far, over all dumps
-    dropped     unreadable parts, with their lines in the file
-    result      return value of the function
-    first_line  line of the file that is line 1 of the pages
-    """
-
-    number: int
-    position: int
-    dropped: tuple[Dropped, ...]
-    result: T
-    first_line: int
+    number: int  # index of the outcome
+    position: int  # bytes on disk read so far, over all dumps
+    dropped: tuple[Dropped, ...]  # unreadable parts, with their lines in the file
+    result: T  # return value of the function
+    first_line: int  # line of the file that is line 1 of the pages
 
 
 @dataclass(frozen=True)
 class Dump:
-    """A dump file.
-
-    site         the wiki of the dump
-    size         bytes on disk
-    compression  "plain", "gzip" or "bzip2"
-    growth       bytes of XML per byte on disk, estimated from the beginning (bzip2 only)
-    """
+    """A dump file."""
 
     path: Path
-    site: Site
-    size: int
-    compression: str
-    growth: float
+    site: Site  # the wiki of the dump
+    size: int  # bytes on disk
+    compression: str  # "plain", "gzip" or "bzip2"
+    growth: float  # bytes of XML per byte on disk, estimated from the beginning (bzip2 only)
 
     def chunks(self, size: int = CHUNK_SIZE) -> Iterator[DumpChunk]:
-        """Yield chunks of about `size` bytes of XML.
-
-        The last ones of a file on disk are smaller, so that no worker is left with a large one.
-        """
+        """Yield chunks of about `size` bytes of XML; the last are smaller, to share the work."""
         if size < 1:
             raise ValueError(f"chunks of {size} bytes: at least 1 is needed")
-        if self.compression == "gzip":
-            return self._texts(size)
-        return self._ranges(size)
+        return self._texts(size) if self.compression == "gzip" else self._ranges(size)
 
     def _ranges(self, size: int) -> Iterator[DumpChunk]:
         plain = self.compression == "plain"
         step = max(round(size / self.growth), 1 if plain else _MIN_RANGE)
+        max_size = 0 if plain else size * _MAX_GROWTH
         start = 0
         with open_file(self.path) as file:
-            for number in count():
-                if start >= self.size:
-                    return
+            while start < self.size:
                 last = max((self.size - start) // _LAST, step // _LAST, _MIN_RANGE)
                 end = min(start + min(step, last), self.size)
                 if plain:
                     end = _page_end(file, end, 4 * max(size, _READ)) or self.size
-                yield DumpChunk(
-                    number=number,
-                    file=str(self.path),
-                    position=end,
-                    start=start,
-                    max_size=0 if plain else size * _MAX_GROWTH,
-                    text=None,
-                )
+                yield DumpChunk(str(self.path), start, end, max_size)
                 start = end
 
     def _texts(self, size: int) -> Iterator[DumpChunk]:
         """Cut after a page where possible, so that few pages have to be joined."""
-        numbers = count()
         buffer = bytearray()
         for data, position in decompress(self.path, self.compression, min(size, _READ)):
             seen = max(len(buffer) - len(_PAGE_END), 0)
@@ -170,71 +115,74 @@ class Dump:
                 if len(buffer) < 4 * max(size, _READ):
                     continue
                 end = len(buffer)
-            yield self._text(next(numbers), bytes(buffer[:end]), position)
+            yield DumpChunk(str(self.path), 0, position, text=bytes(buffer[:end]))
             del buffer[:end]
         if buffer:
-            yield self._text(next(numbers), bytes(buffer), self.size)
-
-    def _text(self, number: int, text: bytes, position: int) -> DumpChunk:
-        return DumpChunk(
-            number=number, file=str(self.path), position=position, start=0, max_size=0, text=text
-        )
+            yield DumpChunk(str(self.path), 0, self.size, text=bytes(buffer))
 
 
 def open_dump(path: str | PathLike[str]) -> Dump:
     """Open a dump; raise a DumpError if the file does not begin like one."""
     path = Path(path)
     compression = detect_compression(path)
-    size = path.stat().st_size
-    head, growth = _head(path, compression, size)
+    text, position = b"", 1
+    for data, reached in decompress(path, compression, _READ):
+        text, position = text + data, reached
+        if len(text) >= _HEAD:
+            break
+    head = text[:_HEAD]
     if not re.search(rb"<(?:mediawiki|page)[\s>]", head):
         line = head.count(b"\n") + 1
         raise DumpError(
             f"{path}, lines 1 to {line}: neither <mediawiki> nor <page> in the first "
             f"{len(head):,} bytes: not a dump of a wiki's pages (pages-articles.xml)"
         )
-    return Dump(
-        path=path,
-        site=Site.parse(head),
-        size=size,
-        compression=compression,
-        growth=max(growth, 1.0),
-    )
+    growth = max(len(text) / position, 1.0) if compression == "bzip2" else 1.0
+    return Dump(path, Site.parse(head), path.stat().st_size, compression=compression, growth=growth)
 
 
 def _page_end(file: BinaryIO, start: int, most: int) -> int:
-    """Return where the first page ends after `start`, or a position `most` bytes behind; 0: none.
-
-    Chunks of plain XML end there, so that few pages have to be joined.
-    """
+    """Return the end of the first page after `start`, or a position `most` bytes behind."""
     before, position = b"", start
-    try:
-        file.seek(start)
-        while data := file.read(_READ):
-            found = (before + data).find(_PAGE_END)
-            if found >= 0:
-                return position - len(before) + found + len(_PAGE_END)
-            position += len(data)
-            if position - start >= most:
-                return position
-            before = data[1 - len(_PAGE_END) :]
-    except OSError as error:
-        raise unreadable(file.name, error) from None
+    file.seek(start)
+    while data := file.read(_READ):
+        found = (before + data).find(_PAGE_END)
+        if found >= 0:
+            return position - len(before) + found + len(_PAGE_END)
+        position += len(data)
+        if position - start >= most:
+            return position
+        before = data[1 - len(_PAGE_END) :]
     return 0
 
 
-def read_chunk(chunk: DumpChunk, site: Site) -> ChunkReading:
+def read_chunk(chunk: DumpChunk, site: Site) -> ParsedChunk:
     """Read a chunk on its own; lines count from 1."""
-    rest = None
-    if chunk.text is not None:
-        text = chunk.text
-    elif not chunk.max_size:
-        text = _read_range(chunk)
-    else:
-        text, next_start = _decompress_range(chunk)
-        if next_start is not None:
-            rest = replace(chunk, start=next_start)
-    return ChunkReading(parse_chunk(text, chunk.file, site), rest)
+    text, rest = chunk.text, None
+    if text is None:
+        with open_file(chunk.file) as file:
+            if chunk.max_size:
+                text, rest = _decompress_range(file, chunk)
+            else:
+                file.seek(chunk.start)
+                text = file.read(chunk.position - chunk.start)
+    return replace(parse_chunk(text, chunk.file, site), rest=rest)
+
+
+def _decompress_range(file: BinaryIO, chunk: DumpChunk) -> tuple[bytes, int | None]:
+    """Return the XML of a range of a bzip2 file, and the start of the rest, if any."""
+    texts: list[bytes] = []
+    size = 0
+    for block in decompress_blocks(file, chunk.start, chunk.position):
+        text = block.data or GAP
+        texts.append(text)
+        size += len(text)
+        # Anything may follow the end of the dump.
+        if not block.contiguous and not text.rstrip().endswith(b"</mediawiki>"):
+            texts.append(GAP)
+        if size > chunk.max_size and block.end < chunk.position:
+            return b"".join(texts), block.end
+    return b"".join(texts), None
 
 
 def map_chunks(
@@ -258,77 +206,51 @@ def map_chunks(
     chunks = (
         (i, chunk, dump.site) for i, dump in enumerate(dumps) for chunk in dump.chunks(chunk_size)
     )
-    done = ordered_results(partial(_numbered, function), chunks, workers, pool)
+    done = ordered_results(partial(_work, function), chunks, workers, pool)
     # Closing ends the workers even if an error keeps this frame alive.
-    with closing(_results(dumps, function, done)) as results:
+    with closing(done), closing(_results(dumps, function, done)) as results:
         for number, (position, group, result) in enumerate(results):
             dropped = group.dropped()
             if strict and dropped:
                 raise DumpError(f"{dropped[0]}; without strict, it is skipped")
-            yield ChunkOutcome(
-                number=number,
-                position=position,
-                dropped=dropped,
-                result=result,
-                first_line=group.first_line,
-            )
+            yield ChunkOutcome(number, position, dropped, result, first_line=group.first_line)
 
 
-_Result: TypeAlias = tuple[ChunkReading, list[T]]
-"""Result of a worker: a reading without its pages, and the function's results (0 or 1)."""
+_Done: TypeAlias = tuple[int, DumpChunk, ParsedChunk, list[T]]
+"""What a worker returns: index of the dump, chunk without text, the chunk parsed, but without its
+pages, and the function's results (0 or 1)."""
 
 
-def _work(chunk: DumpChunk, site: Site, function: Callable[[ChunkPages], T]) -> _Result[T]:
-    reading = read_chunk(chunk, site)
-    pages = reading.pages
-    results = [function(pages)] if pages.pages or pages.dropped else []
-    without_pages = replace(reading.parsed, pages=replace(pages, pages=()))
-    return replace(reading, parsed=without_pages), results
+def _work(function: Callable[[ChunkPages], T], given: tuple[int, DumpChunk, Site]) -> _Done[T]:
+    index, chunk, site = given
+    parsed = read_chunk(chunk, site)
+    results = [function(parsed.pages)] if parsed.pages else []
+    without_pages = replace(parsed, pages=replace(parsed.pages, pages=()))
+    return index, replace(chunk, text=None), without_pages, results
 
 
 def _results(
-    dumps: Sequence[Dump],
-    function: Callable[[ChunkPages], T],
-    numbered: Generator[tuple[int, DumpChunk, _Result[T]], None, None],
+    dumps: Sequence[Dump], function: Callable[[ChunkPages], T], done: Iterator[_Done[T]]
 ) -> Generator[tuple[int, PageGroup, T], None, None]:
     """Yield position on disk, pages and the function's result."""
     before = 0
-    with closing(_in_order(dumps, numbered)) as done:
+    try:
         for index, group in groupby(done, key=itemgetter(0)):
             dump = dumps[index]
             joiner = ChunkJoiner(str(dump.path), dump.site)
-            for _, chunk, first in group:
-                for reading, results in _with_rest(first, dump.site, function):
+            for first in group:
+                for chunk, parsed, results in _with_rest(first, dump.site, function):
                     if joiner.ended:
-                        continue
-                    joined, own = joiner.add(reading.parsed)
-                    if joined.pages.pages or joined.pages.dropped:
+                        break
+                    joined, own = joiner.add(parsed)
+                    if joined.pages:
                         yield before + chunk.position, joined, function(joined.pages)
                     for value in results:
                         yield before + chunk.position, own, value
             before += dump.size
             last = joiner.finish()
-            if last.pages.pages or last.pages.dropped:
+            if last.pages:
                 yield before, last, function(last.pages)
-
-
-def _with_rest(
-    result: _Result[T], site: Site, function: Callable[[ChunkPages], T]
-) -> Iterator[_Result[T]]:
-    """Yield a result, and those of the rest of its chunk."""
-    yield result
-    while (rest := result[0].rest) is not None:
-        result = _work(rest, site, function)
-        yield result
-
-
-def _in_order(
-    dumps: Sequence[Dump], numbered: Generator[tuple[int, DumpChunk, _Result[T]], None, None]
-) -> Generator[tuple[int, DumpChunk, _Result[T]], None, None]:
-    """Yield index of the dump, chunk and result, in the order of chunks."""
-    try:
-        with closing(numbered) as results:
-            yield from results
     except BrokenExecutor:
         raise DumpError(
             f"a worker process ended while reading {', '.join(str(d.path) for d in dumps)}, "
@@ -336,60 +258,13 @@ def _in_order(
         ) from None
 
 
-def _numbered(
-    function: Callable[[ChunkPages], T], given: tuple[int, DumpChunk, Site]
-) -> tuple[int, DumpChunk, _Result[T]]:
-    number, chunk, site = given
-    # Without the text, which callers do not need.
-    return number, replace(chunk, text=None), _work(chunk, site, function)
-
-
-def _read_range(chunk: DumpChunk) -> bytes:
-    """Return the XML of a range of a plain file."""
-    with open_file(Path(chunk.file)) as file:
-        try:
-            file.seek(chunk.start)
-            return file.read(chunk.position - chunk.start)
-        except OSError as error:
-            raise unreadable(chunk.file, error) from None
-
-
-def _decompress_range(chunk: DumpChunk) -> tuple[bytes, int | None]:
-    """Return the XML of a range of a bzip2 file, and the start of the rest, if any."""
-    texts: list[bytes] = []
-    size = 0
-    with open_file(Path(chunk.file)) as file:
-        try:
-            for block in decompress_blocks(file, chunk.start, chunk.position):
-                if size > chunk.max_size:
-                    return b"".join(texts), block.start
-                text = block.data or GAP
-                texts.append(text)
-                size += len(text)
-                # Anything may follow the end of the dump.
-                if not block.contiguous and not text.rstrip().endswith(b"</mediawiki>"):
-                    texts.append(GAP)
-        except OSError as error:
-            raise unreadable(chunk.file, error) from None
-    return b"".join(texts), None
-
-
-def _head(path: Path, compression: str, size: int) -> tuple[bytes, float]:
-    """Return the beginning of a dump's XML, and the bytes of XML per byte on disk."""
-    text = b""
-    position = 0
-    if compression != "bzip2":
-        for data, _ in decompress(path, compression, _READ):
-            text += data
-            if len(text) >= _HEAD:
-                break
-        return text[:_HEAD], 1.0
-    with open_file(path) as file:
-        for block in decompress_blocks(file, 0, min(size, 2 * _HEAD)):
-            position = block.start
-            if len(text) >= _HEAD:
-                break
-            text += block.data or GAP
-        else:
-            position = min(size, 2 * _HEAD)
-    return text[:_HEAD], len(text) / max(position, 1)
+def _with_rest(
+    done: _Done[T], site: Site, function: Callable[[ChunkPages], T]
+) -> Iterator[tuple[DumpChunk, ParsedChunk, list[T]]]:
+    """Yield the result of a chunk, and those of the rest of its range."""
+    index, chunk, parsed, results = done
+    yield chunk, parsed, results
+    while parsed.rest is not None:
+        rest = replace(chunk, start=parsed.rest)
+        _, chunk, parsed, results = _work(function, (index, rest, site))
+        yield chunk, parsed, results

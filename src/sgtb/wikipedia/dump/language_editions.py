@@ -22,13 +22,9 @@ def _words(table: str) -> list[str]:
 
 LANGUAGES = frozenset(_TABLES["languages"].split())
 """Language codes, as used in interlanguage links."""
-
-SISTERS = frozenset(_TABLES["sisters"].split())
-"""Prefixes of links to sister projects."""
-
+SISTERS = frozenset(_TABLES["sisters"].split())  # prefixes of links to sister projects
 NAMESPACES: Mapping[str, int] = _TABLES["namespaces"]
 """English namespace names and their aliases, valid in every edition; lower case."""
-
 ENGLISH_NAMESPACES: Mapping[str, int] = _TABLES["english_namespaces"]
 """Further namespaces of the English Wikipedia, for dumps without site information."""
 
@@ -45,7 +41,6 @@ def namespace_aliases(language: str) -> dict[str, int]:
 
 REDIRECT_WORDS = tuple(_words("redirect"))
 """The redirect keyword in its local spellings, without the # before it."""
-
 _KEYWORD = "|".join(re.escape(word).replace(r"\ ", "[ _]") for word in REDIRECT_WORDS)
 _REDIRECT_LINE = re.compile(
     rf"\s*[#＃](?:{_KEYWORD})\s*:?\s*\[\[([^\[\]|\n]*)(?:\|[^\[\]\n]*)?\]\]", re.IGNORECASE
@@ -60,14 +55,11 @@ def redirect_target(text: str) -> str | None:
 
 DISAMBIGUATION_TEMPLATES = frozenset(map(str.casefold, _words("disambiguation")))
 """Templates of disambiguation pages and lists of name bearers; case folded."""
-
 _DISAMBIGUATION_ENDS = (" disambiguation", "disambig", " dab", " homonymes", "の曖昧さ回避")
 _REFERRING = ("r ", "voir ", "redirect ", "nota ", "other ")
 """Prefixes of templates that only refer to disambiguation pages: redirect labels, hatnotes."""
-
 DISAMBIGUATION_ENDINGS = frozenset(map(str.casefold, _words("endings")))
 """Qualifiers in parentheses at the end of titles of disambiguation pages; case folded."""
-
 _TEMPLATE = re.compile(r"\{\{([^{}|\[\]<>]{1,100})")
 _MAGIC_WORD = "__DISAMBIG__"
 
@@ -95,17 +87,11 @@ def _marks_disambiguation(template: str) -> bool:
 
 def without_sections(text: str, opening: str, closing: str) -> str:
     """Return a text without everything between two marks; an unclosed mark is kept."""
-    start = text.find(opening)
-    if start < 0:
-        return text
-    kept = []
-    end = 0
-    while start >= 0:
+    kept, end = [], 0
+    while (start := text.find(opening, end)) >= 0:
         stop = text.find(closing, start + len(opening))
         if stop < 0:
             break
         kept.append(text[end:start])
         end = stop + len(closing)
-        start = text.find(opening, end)
-    kept.append(text[end:])
-    return "".join(kept)
+    return "".join((*kept, text[end:]))

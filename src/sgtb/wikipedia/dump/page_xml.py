@@ -8,45 +8,32 @@ from xml.parsers import expat
 
 from sgtb.wikipedia.dump.decompression import GAP
 from sgtb.wikipedia.dump.language_editions import redirect_target
-from sgtb.wikipedia.dump.site import Site
+from sgtb.wikipedia.dump.site import Site, xml_elements
 
 DAMAGED = "compressed data is damaged"
 
 
 @dataclass(frozen=True, slots=True)
 class DumpPage:
-    """A page in its last revision.
+    """A page in its last revision."""
 
-    title      in normal form; with the namespace's name if not in the main namespace
-    namespace  number; 0: articles
-    id         0 if the dump has none
-    redirect   target; None: not a redirect; "": to another namespace
-    text       wikitext
-    line       line of <page>, from the chunk's first line, which is 1
-    """
-
-    title: str
-    namespace: int
-    id: int
-    redirect: str | None
-    text: str
-    line: int
+    title: str  # in normal form; with the namespace's name if not in the main namespace
+    namespace: int  # number; 0: articles
+    id: int  # 0 if the dump has none
+    redirect: str | None  # target; None: not a redirect; "": to another namespace
+    text: str  # wikitext
+    line: int  # line of <page>, from the chunk's first line, which is 1
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """An unreadable part of a dump.
-
-    line   first line
-    title  title of the page; "" if not found
-    bytes  size of the XML that is left out
-    """
+    """An unreadable part of a dump."""
 
     file: str
-    line: int
-    title: str
+    line: int  # first line
+    title: str  # title of the page; "" if not found
     reason: str
-    bytes: int
+    bytes: int  # size of the XML that is left out
 
     def __str__(self) -> str:
         what = f"page {self.title!r}" if self.title else f"{self.bytes:,} bytes"
@@ -71,24 +58,17 @@ def read_page(xml: bytes, site: Site, line: int) -> DumpPage:
     name = (fields.title or "").strip()
     if not name:
         raise BadPageError("no title")
-    number = _number(fields.id, "id", 0)
+    number = 0 if fields.id is None else _number(fields.id, "id")
     if fields.namespace is None:
-        split = site.split_title(name)
-        namespace = split[0] if split is not None else 0
+        namespace, _ = site.split_title(name) or (0, "")
     else:
-        namespace = _number(fields.namespace, "namespace", 0)
+        namespace = _number(fields.namespace, "namespace")
     target = fields.redirect
-    if target is None:
-        target = redirect_target(fields.text)
-        target = None if target is None else html.unescape(target)
+    if target is None and (written := redirect_target(fields.text)) is not None:
+        target = html.unescape(written)
     redirect = None if target is None else site.title(target) or ""
     return DumpPage(
-        title=site.normal(name),
-        namespace=namespace,
-        id=number,
-        redirect=redirect,
-        text=fields.text,
-        line=line,
+        site.normal(name), namespace, id=number, redirect=redirect, text=fields.text, line=line
     )
 
 
@@ -105,11 +85,11 @@ def _damage(xml: bytes) -> str | None:
     try:
         xml.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = _line(xml, error.start)
+        line = xml.count(b"\n", 0, error.start) + 1
         return f"byte 0x{xml[error.start]:02x} in line {line} of the page is not UTF-8"
     control = _CONTROL.search(xml)
     if control is not None:
-        line = _line(xml, control.start())
+        line = xml.count(b"\n", 0, control.start()) + 1
         return f"control character 0x{control[0][0]:02x} in line {line} of the page"
     return None
 
@@ -150,14 +130,9 @@ def _read_quickly(xml: bytes) -> _Fields | None:
         text = _characters(xml[start:end])
     except (expat.ExpatError, UnicodeDecodeError):
         return None
-    title, namespace, number, redirect = head.groups()
-    return _Fields(
-        title=_value(title),
-        namespace=_value(namespace),
-        id=_value(number),
-        redirect=_value(redirect),
-        text=text,
-    )
+    parts = [None if part is None else _decoded(part.decode()) for part in head.groups()]
+    title, namespace, number, redirect = parts
+    return _Fields(title, namespace, number, redirect=redirect, text=text)
 
 
 def _characters(xml: bytes) -> str:
@@ -174,10 +149,6 @@ def _characters(xml: bytes) -> str:
     return "".join(parts)
 
 
-def _value(xml: bytes | None) -> str | None:
-    return None if xml is None else _decoded(xml.decode())
-
-
 def _decoded(text: str) -> str:
     return _REFERENCE.sub(_character, text) if "&" in text else text
 
@@ -191,9 +162,8 @@ def _character(match: re.Match[str]) -> str:
 
 def _read_carefully(xml: bytes) -> _Fields:
     """Parse a page as any well-formed XML."""
-    reader = _Reader()
     try:
-        reader.parser.Parse(xml, True)
+        elements = xml_elements(xml)
     except (expat.ExpatError, ValueError) as error:
         reason = _damage(xml)
         if reason is None:
@@ -201,54 +171,20 @@ def _read_carefully(xml: bytes) -> _Fields:
             what = expat.ErrorString(getattr(error, "code", 4)) or "not well-formed"
             reason = f"line {line} of the page is not XML ({what})"
         raise BadPageError(reason) from None
-    found = reader.found
-    return _Fields(
-        title=found.get("page/title"),
-        namespace=found.get("page/ns"),
-        id=found.get("page/id"),
-        redirect=reader.redirect,
-        text=found.get("page/revision/text", ""),
-    )
+    found: dict[str, str] = {}
+    redirect = None
+    for path, attributes, text in elements:
+        if path == "page/redirect":
+            redirect = attributes.get("title", redirect)
+        elif path == "page/revision":  # of several, the last one counts
+            found["text"] = found.pop("page/revision/text", "")
+        found[path] = text
+    title, namespace, number = map(found.get, ("page/title", "page/ns", "page/id"))
+    return _Fields(title, namespace, number, redirect=redirect, text=found.get("text", ""))
 
 
-class _Reader:
-    """Collects the texts of elements by path; of several revisions the last."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, str] = {}
-        self.redirect: str | None = None
-        self.parser = expat.ParserCreate("utf-8")
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._add
-        self._path: list[str] = []
-        self._texts: list[list[str]] = []
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._path.append(name)
-        self._texts.append([])
-        if self._path == ["page", "redirect"]:
-            self.redirect = attributes.get("title", self.redirect)
-        elif self._path == ["page", "revision"]:
-            self.found.pop("page/revision/text", None)
-
-    def _end(self, _name: str) -> None:
-        self.found["/".join(self._path)] = "".join(self._texts.pop())
-        self._path.pop()
-
-    def _add(self, text: str) -> None:
-        self._texts[-1].append(text)
-
-
-def _number(text: str | None, what: str, default: int) -> int:
-    if text is None:
-        return default
+def _number(text: str, what: str) -> int:
     try:
         return int(text)
     except ValueError:
         raise BadPageError(f"the {what} is {text[:40]!r}, not a number") from None
-
-
-def _line(xml: bytes, position: int) -> int:
-    return xml.count(b"\n", 0, position) + 1

@@ -1,4 +1,4 @@
-"""Pageviews: views per page, from the files that Wikimedia publishes.
+"""Views per page, from the files that Wikimedia publishes.
 
 Three formats, detected line by line:
 
@@ -7,8 +7,7 @@ Three formats, detected line by line:
     en.z Main_Page 42 A1B2                              older merged counts
 """
 
-from collections.abc import Iterable, Iterator
-from os import PathLike
+from collections.abc import Iterator
 from pathlib import Path
 
 from sgtb.core.errors import DumpError
@@ -19,75 +18,59 @@ _STEP = 1 << 20
 _MAX_LINE = 1 << 16
 _ACCESS = frozenset({b"desktop", b"mobile-web", b"mobile-app"})
 _LETTERS = {
-    "wikibooks": "b",
-    "wiktionary": "d",
-    "wikinews": "n",
-    "wikiquote": "q",
-    "wikisource": "s",
-    "wikiversity": "v",
-    "wikivoyage": "voy",
-}
+    "wikibooks": "b", "wiktionary": "d", "wikinews": "n", "wikiquote": "q", "wikisource": "s",
+    "wikiversity": "v", "wikivoyage": "voy",
+}  # fmt: skip
 """Letters of other projects than Wikipedia in short project codes."""
 
 
-class Pageviews:
-    """Iterates over titles and views of a wiki's articles, line by line.
+def read_pageviews(path: Path, site: Site) -> Iterator[tuple[str, int] | None]:
+    """Yield title and views of a wiki's articles, line by line; None: an unreadable line.
 
     A file without any line of the wiki raises a DumpError at its end.
-
-    bad_lines  number of unreadable lines so far
     """
+    short_codes, long_code = _project_codes(site)
+    codes = (*short_codes, long_code)
+    prefixes = tuple(code + b" " for code in codes)
+    good = False
+    first = b""
+    for lines in _lines(path):
+        first = first or next((line for line in lines if line.strip()), b"")
+        for line in lines:
+            if not line.startswith(prefixes):
+                if _looks_wrong(line):
+                    yield None
+                continue
+            entry = _entry(line, long_code)
+            if entry is None:
+                yield None
+                continue
+            good = True
+            title = site.title(entry[0])
+            if title is not None:
+                yield title, entry[1]
+    if not good:
+        raise DumpError(
+            f"{path}, line 1: {first[:60].decode('utf-8', 'replace')!r}: the file has no views of "
+            f"pages of this wiki ({b', '.join(codes).decode()}); give a pageviews file of "
+            "Wikimedia for the language of the dump"
+        )
 
-    def __init__(self, paths: Iterable[str | PathLike[str]], site: Site) -> None:
-        self.bad_lines = 0
-        self._paths = [Path(path) for path in paths]
-        self._site = site
-        self._codes, self._long_code = _project_codes(site)
 
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        for path in self._paths:
-            yield from self._read(path)
-
-    def _read(self, path: Path) -> Iterator[tuple[str, int]]:
-        prefixes = tuple(code + b" " for code in (*self._codes, self._long_code))
-        good = False
-        first = b""
-        for lines in _lines(path):
-            first = first or next((line for line in lines if line.strip()), b"")
-            for line in lines:
-                if not line.startswith(prefixes):
-                    self.bad_lines += _looks_wrong(line)
-                    continue
-                entry = self._entry(line)
-                if entry is None:
-                    self.bad_lines += 1
-                    continue
-                good = True
-                title = self._site.title(entry[0])
-                if title is not None:
-                    yield title, entry[1]
-        if not good:
-            codes = ", ".join(code.decode() for code in (*self._codes, self._long_code))
-            raise DumpError(
-                f"{path}, line 1: {first[:60].decode('utf-8', 'replace')!r}: the file has no views "
-                f"of pages of this wiki ({codes}); give a pageviews file of Wikimedia for the "
-                "language of the dump"
-            )
-
-    def _entry(self, line: bytes) -> tuple[str, int] | None:
-        """Return title and views of a line; None: the line is bad."""
-        fields = line.rstrip(b"\r ").split(b" ")
-        if fields[0] == self._long_code:
-            complete = len(fields) in (5, 6) and fields[3] in _ACCESS
-            views = fields[4] if complete else b""
-        else:
-            views = fields[2] if len(fields) in (3, 4) else b""
-        if not views.isdigit() or len(views) > 15 or not fields[1]:
-            return None
-        try:
-            return fields[1].decode("utf-8"), int(views)
-        except UnicodeDecodeError:
-            return None
+def _entry(line: bytes, long_code: bytes) -> tuple[str, int] | None:
+    """Return title and views of a line; None: the line is bad."""
+    fields = line.rstrip(b"\r ").split(b" ")
+    if fields[0] == long_code:
+        complete = len(fields) in (5, 6) and fields[3] in _ACCESS
+        views = fields[4] if complete else b""
+    else:
+        views = fields[2] if len(fields) in (3, 4) else b""
+    if not views.isdigit() or len(views) > 15 or not fields[1]:
+        return None
+    try:
+        return fields[1].decode("utf-8"), int(views)
+    except UnicodeDecodeError:
+        return None
 
 
 def _project_codes(site: Site) -> tuple[tuple[bytes, ...], bytes]:

@@ -16,13 +16,9 @@ from sgtb.wikipedia.dump.language_editions import (
     namespace_aliases,
 )
 
-FILE, CATEGORY = 6, 14
-"""Namespaces whose links show no text."""
-
+FILE, CATEGORY = 6, 14  # namespaces whose links show no text
 _MAX_TITLE = 255  # bytes; the limit of MediaWiki
-_DOTLESS = frozenset({"az", "kaa", "tr"})
-"""Languages in which the capital of i has a dot."""
-
+_DOTLESS = frozenset({"az", "kaa", "tr"})  # languages in which the capital of i has a dot
 _PLAIN = re.compile(r"[A-Za-z0-9](?: ?[A-Za-z0-9.,'()!-])*")
 _SPACES = re.compile("[ _\u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _DIRECTION_MARKS = re.compile("[\u200e\u200f\u202a-\u202e]")
@@ -39,42 +35,32 @@ _FAMILIES = "wiktionary wikibooks wikinews wikiquote wikisource wikiversity wiki
 
 @dataclass(frozen=True)
 class Site:
-    """A wiki.
+    """A wiki."""
 
-    dbname          database name, such as "enwiki"; "" if unknown
-    language        language code, such as "en"
-    namespaces      namespace numbers by name and alias, lower case, with spaces
-    case_sensitive  numbers of namespaces whose titles may begin with a lower-case letter
-    hidden          lower-case prefixes of links that show no text: files, categories and other
-                    language editions
-    """
-
-    dbname: str
-    language: str
-    namespaces: Mapping[str, int] = field(hash=False)
-    case_sensitive: frozenset[int]
-    hidden: frozenset[str] = field(repr=False)
+    dbname: str  # database name, such as "enwiki"; "" if unknown
+    language: str  # language code, such as "en"
+    namespaces: Mapping[str, int] = field(hash=False)  # numbers by name, in lower case
+    case_sensitive: frozenset[int]  # namespaces whose titles may begin with a lower-case letter
+    hidden: frozenset[str] = field(repr=False)  # lower-case prefixes of links that show no text
 
     @classmethod
     def parse(cls, xml: bytes) -> Self:
         """Parse the beginning of a dump; missing information is as in `default`."""
         info = _SITEINFO.search(xml)
-        if info is None:
+        try:
+            elements = xml_elements(info[0]) if info else []
+        except (expat.ExpatError, ValueError):
+            elements = []
+        if info is None or not elements:
             return cls.default()
-        elements = _elements(info[0])
-        if elements is None:
-            return cls.default()
-        values = {name: text for name, _, text in elements}
+        values = {path.rpartition("/")[2]: text.strip() for path, _, text in elements}
         declared = _WIKI_LANGUAGE.search(xml, 0, info.start())
-        dbname, language = _identity(
-            values.get("dbname", ""),
-            values.get("base", ""),
-            declared[1].decode() if declared else "",
-        )
+        written = declared[1].decode() if declared else ""
+        dbname, language = _identity(values.get("dbname", ""), values.get("base", ""), written)
         spaces = [
-            (int(attributes["key"]), attributes.get("case", values.get("case", "")), text)
-            for name, attributes, text in elements
-            if name == "namespace" and re.fullmatch(r"-?\d{1,9}", attributes.get("key", ""))
+            (int(given["key"]), given.get("case", values.get("case", "")), text.strip())
+            for path, given, text in elements
+            if path.endswith("/namespace") and re.fullmatch(r"-?\d{1,9}", given.get("key", ""))
         ]
         local = {_folded(text): number for number, _, text in spaces if text}
         sensitive = {number for number, case, _ in spaces if case == "case-sensitive"}
@@ -110,20 +96,14 @@ class Site:
         return split[1] if split is not None and split[0] == 0 else None
 
     def category(self, target: str) -> str | None:
-        """Return the category that a link assigns; None for other links.
-
-        Links that show a category (":Category:Physics") do not assign it.
-        """
+        """Return the category that a link assigns, unlike ":Category:Physics"; None: another."""
         if target.lstrip(" _").startswith(":"):
             return None
         split = self.split_title(target)
         return split[1] if split is not None and split[0] == CATEGORY else None
 
     def split_title(self, target: str) -> tuple[int, str] | None:
-        """Return namespace number and normal title of a target.
-
-        None: another wiki, a section of the same page, or an invalid title.
-        """
+        """Return namespace and normal title; None: another wiki, a section, or an invalid title."""
         text = _clean(target)
         if text is None:
             return None
@@ -199,21 +179,21 @@ def _identity(dbname: str, base: str, declared: str) -> tuple[str, str]:
     return dbname, stem if stem in LANGUAGES else declared.lower() or "en"
 
 
-def _elements(xml: bytes) -> list[tuple[str, dict[str, str], str]] | None:
-    """Return name, attributes and text of all elements; None: not XML."""
+def xml_elements(xml: bytes) -> list[tuple[str, dict[str, str], str]]:
+    """Return path, attributes and text of all elements, in the order of their ends."""
     found: list[tuple[str, dict[str, str], str]] = []
     stack: list[tuple[str, dict[str, str], list[str]]] = []
     parser = expat.ParserCreate("utf-8")
-    parser.StartElementHandler = lambda name, attributes: stack.append((name, attributes, []))
+    parser.buffer_text = True
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        stack.append((f"{stack[-1][0]}/{name}" if stack else name, attributes, []))
+
+    def end(_name: str) -> None:
+        path, attributes, text = stack.pop()
+        found.append((path, attributes, "".join(text)))
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = lambda text: stack[-1][2].append(text)
-
-    def close(_name: str) -> None:
-        name, attributes, text = stack.pop()
-        found.append((name, attributes, "".join(text).strip()))
-
-    parser.EndElementHandler = close
-    try:
-        parser.Parse(xml, True)
-    except (expat.ExpatError, ValueError):
-        return None
+    parser.Parse(xml, True)
     return found

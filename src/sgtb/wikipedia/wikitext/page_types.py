@@ -11,40 +11,15 @@ from typing import Any
 from sgtb.wikipedia.dump.language_editions import without_sections
 
 PER, ORG, LOC, MISC, UNKNOWN = "PER", "ORG", "LOC", "MISC", ""
-
 _TABLES: dict[str, Any] = tomllib.loads(
     files("sgtb.wikipedia.wikitext").joinpath("page_types.toml").read_text("utf-8")
 )
-
-
 _INFOBOXES: Mapping[str, str] = _TABLES["infoboxes"]
 """Types by full infobox name, where the last known word would be misleading."""
-
-_BARE: Mapping[str, str] = _TABLES["templates"]
-"""Types by templates that are not called infobox."""
-
-_STRONG_PERSON = re.compile(
-    r"(?:ca\. )?(?:\d+(?:st|nd|rd|th)-century (?:BC )?|\d+s? (?:BC )?)(?:births|deaths)"
-    r"|living people|year of (?:birth|death) (?:missing|unknown|uncertain).*"
-    r"|(?:geboren|gestorben) (?:im )?\d.*|mann|frau|(?:naissance|décès) (?:en|à|au) .*"
-    r"|(?:nacidos|fallecidos) en .*|(?:nascidos|mortos) em .*|(?:nati|morti) nel .*"
-    r"|urodzeni w .*|zmarli w .*|(?:födda|avlidna) \d+|män|kvinnor|родившиеся .*|умершие .*"
-    r"|персоналии по алфавиту|\d+年生|\d+年没|存命人物|在世人物|\d+年出生|\d+年逝世",
-    re.IGNORECASE,
-)
-_UPKEEP = re.compile(
-    r"(?i:(?:all )?(?:articles|pages|wikipedia|cs1|commons|use |webarchive|short description"
-    r"|coordinates|good articles|featured|requests|accuracy|stubs|redirects|lists? of)"
-    r"|.*\bstubs$)|.* by [a-z]"
-)
-"""Maintenance categories, and categories of categories ("Rivers by country")."""
-
-_AFTER_HEAD = re.compile(
-    r"\s+(?:\(|(?:in|of|from|between|by|at|on|for|to|with|near|about|based|established|disestablished|"
-    r"founded|set|licensed|listed|formerly|described|directed|named|launched|published|completed|built|"
-    r"killed|introduced|located|served|who|that|which|affiliated|involving|played|"
-    r"du|de|des|del|della|di|do|da|dos|en|i|w|von|aus|im|à|au)\b)"
-)
+_BARE: Mapping[str, str] = _TABLES["templates"]  # types by templates that are not called infobox
+_STRONG_PERSON = re.compile("|".join(_TABLES["person_categories"]), re.IGNORECASE)
+_UPKEEP = re.compile("|".join(_TABLES["upkeep_categories"]))
+_AFTER_HEAD = re.compile(rf"\s+(?:\(|(?:{'|'.join(_TABLES['after_head'].split())})\b)")
 _IS = re.compile(
     r"\b(?:is|was|are|were|became)\s+(?:an?|the|one of (?:the|its)|(?:two|three|several|any) of)\b"
 )
@@ -62,6 +37,7 @@ _MIN_LIFE, _MAX_LIFE = 15, 110
 _BORN = re.compile(r"\(.{0,60}\bborn\b")
 _HEAD_WORDS = 2
 """Last words of a noun phrase that may name its kind: "city", "football club", "club side"."""
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _TEMPLATE = re.compile(r"\{\{([^{}|\[\]<>]{2,100})")
 _BOX = re.compile(
     r"(?:infobox|infobulle|ficha de|info/|faktamall|карточка|基礎情報|geobox)[\s:/_]*(.*)"
@@ -73,6 +49,8 @@ _LIST = re.compile(
     re.IGNORECASE,
 )
 _PLURALS = frozenset("alumni faculty men people personnel women".split())
+_ENDINGS = (("", ""), ("ies", "y"), ("men", "man"), ("es", ""), ("s", ""))
+"""Endings of plurals and of their singulars."""
 _MIN_VOTES = 2
 _INFOBOX_HEAD = 2000  # characters of an infobox that are searched for its kind
 
@@ -133,7 +111,7 @@ def _is_life(sentence: str) -> bool:
 
 def _phrase_type(phrase: str) -> str | None:
     """Return the type by the head noun of a phrase; None: unknown."""
-    words = re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", phrase)[-_HEAD_WORDS:]
+    words = _WORD.findall(phrase)[-_HEAD_WORDS:]
     if (known := " ".join(words)) in _INFOBOXES:
         return _INFOBOXES[known]
     found = (
@@ -171,11 +149,8 @@ def _infobox_type(template: str) -> str:
         return _MUSICIAN
     if name in _INFOBOXES:
         return _INFOBOXES[name]
-    words = re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", name)
-    for word in reversed(words):
-        if (found := _word_type(word)) is not None:
-            return found
-    return UNKNOWN
+    types = map(_word_type, reversed(_WORD.findall(name)))
+    return next((type_ for type_ in types if type_ is not None), UNKNOWN)
 
 
 def _category_type(title: str, categories: Iterable[str]) -> str:
@@ -207,9 +182,7 @@ def _vote(category: str) -> tuple[str, int]:
     after = _AFTER_HEAD.search(category)
     head = category[: after.start()] if after else category
     words = re.findall(r"[^\W_]+(?:-[^\W_]+)*", head.casefold())
-    if not words:
-        return UNKNOWN, 0
-    type_ = _word_type(words[-1])
+    type_ = _word_type(words[-1]) if words else None
     if type_ is None:
         return UNKNOWN, 0
     named = after is not None and re.search(r"[A-Z\d]", category[after.end() :])
@@ -220,24 +193,14 @@ def _vote(category: str) -> tuple[str, int]:
 
 @lru_cache(maxsize=1 << 14)
 def _word_type(word: str) -> str | None:
-    for form in (word, *_singulars(word)):
-        if form in _TYPE_OF:
+    for plural, singular in _ENDINGS:
+        form = word.removesuffix(plural) + singular
+        if word.endswith(plural) and form in _TYPE_OF:
             return _TYPE_OF[form]
     # Other English professions: "accordionists", "dermatologists".
     if word.endswith(("ologists", "ologist", "ists")) and word != "lists":
         return PER
     return None
-
-
-def _singulars(word: str) -> Iterable[str]:
-    if word.endswith("ies"):
-        yield word[:-3] + "y"
-    if word.endswith("men"):
-        yield word[:-3] + "man"
-    if word.endswith("es"):
-        yield word[:-2]
-    if word.endswith("s"):
-        yield word[:-1]
 
 
 def _stem(name: str) -> str:

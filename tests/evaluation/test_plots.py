@@ -5,7 +5,7 @@ import pytest
 
 from sgtb.core.errors import SettingsError
 from sgtb.evaluation import PrecisionRecall, calibration, nil_curve
-from sgtb.evaluation.reliability_plots import nil_precision_recall, reliability
+from sgtb.evaluation.plots import nil_precision_recall, reliability
 
 CONFIDENCE = np.array([0.1, 0.4, 0.4, 0.9, 0.95, 1.0])
 RIGHT = np.array([0, 0, 1, 1, 1, 1], bool)

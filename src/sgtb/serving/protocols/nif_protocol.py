@@ -1,14 +1,17 @@
-"""NIF in Turtle: requests are read, linked texts are written.
+"""NIF in Turtle, as GERBIL and ELEVANT use it: requests are read, linked texts are written.
 
 A context is a text. A resource that refers to it with begin and end index is a mention, unless it
 is a sentence, a word or the like: GERBIL marks the mentions of a benchmark as strings only.
 """
 
+import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from threading import Event
 from typing import NamedTuple
 
-from starlette.requests import Request
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Request, Response
 
 from sgtb.core.errors import RequestError
 from sgtb.formats.rdf_turtle import (
@@ -21,11 +24,15 @@ from sgtb.formats.rdf_turtle import (
     index,
     read_turtle,
     unicode_escape,
-)  # fmt: skip
+)
 from sgtb.linking.links import Link, Span
+from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import TooManyError
-from sgtb.serving.protocols.entity_iris import entity_iri, nil_iri
-from sgtb.serving.protocols.request_spans import given_span
+from sgtb.serving.link_requests import Options
+from sgtb.serving.protocols.entity_iris import entity_iri, nil_iri, prefix_of
+from sgtb.serving.protocols.form_bodies import text_of
+from sgtb.serving.protocols.request_spans import given_span, link_text
+from sgtb.serving.service_settings import ServeSettings
 
 MEDIA_TYPE = "text/turtle"
 TURTLE_TYPES = ("text/turtle", "application/x-turtle", "application/turtle")
@@ -38,25 +45,21 @@ _UNNAMED = "urn:sgtb:document:"
 _FRAGMENT = re.compile(r"#(?:char=[0-9]+,[0-9]*|offset_[0-9]+_[0-9]+)?\Z")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]')
+_OPTIONS = Options(candidates=1)
+_STATEMENTS_PER_SPAN = 12
+"""GERBIL sends six, and parsing is slow."""
 
 
 class Context(NamedTuple):
-    """A text to link.
-
-    mentions  IRIs and spans of the given mentions; detected if empty
-    """
+    """A text to link."""
 
     iri: str
     text: str
-    mentions: tuple[tuple[str, Span], ...]
+    mentions: tuple[tuple[str, Span], ...]  # given IRIs and spans; detected if empty
 
 
 class LinkedContext(NamedTuple):
-    """A linked text.
-
-    iri    of the text; "" for a generated one
-    links  IRIs and links; "" for a generated IRI
-    """
+    """A linked text and its links with their IRIs; "" for a generated IRI."""
 
     iri: str
     text: str
@@ -74,11 +77,7 @@ def wants_turtle(request: Request) -> bool:
 def read_contexts(
     text: str, limit: int, stopped: Callable[[], bool] = lambda: False
 ) -> list[Context]:
-    """Read the contexts of a Turtle document, in order.
-
-    limit    maximum number of statements
-    stopped  whether the result is no longer needed
-    """
+    """Read the contexts of a document of limited length, in order, until `stopped` is true."""
     values = _values(text, limit, stopped)
     mentions: dict[str, list[tuple[str, Span]]] = {
         iri: [] for iri, properties in values.items() if NIF + "isString" in properties
@@ -100,10 +99,7 @@ def read_contexts(
 
 
 def turtle(documents: Iterable[LinkedContext], prefix: str) -> bytes:
-    """Return linked texts in Turtle.
-
-    prefix  prefix of entity IRIs
-    """
+    """Return linked texts in Turtle."""
     parts = [HEAD]
     for i, document in enumerate(documents):
         parts += _statements(document, i, prefix)
@@ -202,3 +198,50 @@ def _values(text: str, limit: int, stopped: Callable[[], bool]) -> dict[str, dic
         message = f"the document is not Turtle, line {error.line}: {error.why:.100}"
         raise RequestError(message) from None
     return values
+
+
+def router(engine: Engine, settings: ServeSettings) -> APIRouter:
+    """Return the route of NIF."""
+    routes = APIRouter(include_in_schema=False)
+    limit = _STATEMENTS_PER_SPAN * settings.max_spans
+    parser_limit = CapacityLimiter(1)  # parsing holds the interpreter lock
+
+    @routes.post("/nif")
+    async def nif(request: Request) -> Response:
+        """Link the given mentions of texts, otherwise those found; any body is read as Turtle."""
+        text = await text_of(request)
+        contexts = await read(text)
+        if len(contexts) > settings.max_batch:
+            raise TooManyError(
+                f"{len(contexts):,} contexts are more than the limit of {settings.max_batch:,}",
+                settings.max_batch,
+            )
+        linked = await asyncio.gather(*(link_context(context) for context in contexts))
+        prefix = prefix_of(engine.linker.kb, settings.entity_prefix)
+        body = await to_thread.run_sync(turtle, linked, prefix)
+        return Response(body, media_type=_response_type(request))
+
+    async def read(text: str) -> list[Context]:
+        """Parse a document; stop when the time of the request is over or its client has left."""
+        stopped = Event()
+        try:
+            return await to_thread.run_sync(
+                read_contexts, text, limit, stopped.is_set, limiter=parser_limit,
+                abandon_on_cancel=True,
+            )  # fmt: skip
+        finally:
+            stopped.set()
+
+    async def link_context(context: Context) -> LinkedContext:
+        spans = [span for _, span in context.mentions]
+        links = await link_text(engine, context.text, spans or None, _OPTIONS)
+        names = [iri for iri, _ in context.mentions] or [""] * len(links)
+        return LinkedContext(context.iri, context.text, list(zip(names, links, strict=True)))
+
+    return routes
+
+
+def _response_type(request: Request) -> str:
+    """Return the media type of Turtle that a client accepts."""
+    accepted = request.headers.get("accept", "").lower()
+    return next((kind for kind in TURTLE_TYPES if kind in accepted), MEDIA_TYPE)
