@@ -25,7 +25,7 @@ def test_clients_count_answers_and_errors():
     settings = ServeSettings()
     requests = [post_of("/api/link", {"text": text}) for text in ("a", "b", "fail", "c")]
     looks = []
-    with running(Engine(lambda: linker, settings), settings) as port:
+    with running(Engine(lambda: linker, settings)) as port:
         tally = ask(port, requests, 4, 0.5, looks.append)
     assert len(tally.seconds) + len(tally.errors) >= 4
     assert set(tally.errors) == {"status 500"}

@@ -14,7 +14,6 @@ from sgtb.linking.links import Link, LinkedDocument
 from sgtb.serving.engine import Engine
 from sgtb.serving.listener import listen_on
 from sgtb.serving.server import config_of
-from sgtb.serving.service_settings import ServeSettings
 
 MANY = (Link(0, 4, "many", None, "x" * 1_000, "", 1.0, "nothing"),) * 20_000
 """Links that make an answer of 20 MB."""
@@ -50,9 +49,9 @@ class FakeLinker:
 
 
 @contextmanager
-def running(engine: Engine, settings: ServeSettings) -> Iterator[int]:
+def running(engine: Engine) -> Iterator[int]:
     """Serve on a port of this machine, and give it."""
-    server = uvicorn.Server(config_of(engine, settings))
+    server = uvicorn.Server(config_of(engine))
     with listen_on("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])), daemon=True)

@@ -19,7 +19,7 @@ PREFIX = "https://en.wikipedia.org/wiki/"
 def address() -> Iterator[str]:
     """The address of a service with small limits, so that tests can reach them."""
     settings = ServeSettings(max_characters=20_000, max_spans=50, max_batch=4)
-    with running(Engine(Linker.starter, settings), settings) as port:
+    with running(Engine(Linker.starter, settings)) as port:
         yield f"http://127.0.0.1:{port}"
 
 

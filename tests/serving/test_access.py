@@ -38,7 +38,7 @@ def statuses(port: int, paths: list[str], **headers: str) -> set[int]:
 
 def test_each_area_has_its_tokens(tokens):
     settings = ServeSettings(tokens=tokens)
-    with running(Engine(FakeLinker, settings), settings) as port:
+    with running(Engine(FakeLinker, settings)) as port:
         for path in ("/healthz", "/readyz", "/metrics"):
             assert statuses(port, [path]) == {200}, "open"
         for area in ("api", "protocols", "page"):
@@ -102,7 +102,7 @@ def test_mistakes_in_a_token_file_are_named(tmp_path, content, complaint):
 def test_the_rate_of_a_client_is_limited():
     settings = ServeSettings(rate_limit=0.01)
     with (
-        running(Engine(FakeLinker, settings), settings) as port,
+        running(Engine(FakeLinker, settings)) as port,
         httpx.Client(base_url=f"http://127.0.0.1:{port}") as client,
     ):
         assert client.get("/api/kb", headers={"x-forwarded-for": "1.2.3.4"}).status_code != 429
@@ -139,7 +139,7 @@ def test_https(certificate):
     settings = ServeSettings(tls_certificate=str(certificate[0]), tls_key=str(certificate[1]))
     check_tls(settings)
     trusted = ssl.create_default_context(cafile=str(certificate[0]))
-    with running(Engine(FakeLinker, settings), settings) as port:
+    with running(Engine(FakeLinker, settings)) as port:
         assert httpx.get(f"https://localhost:{port}/healthz", verify=trusted).status_code == 200
         with pytest.raises(httpx.HTTPError):
             httpx.get(f"http://localhost:{port}/healthz")

@@ -49,7 +49,7 @@ def start():
     def run(**changes) -> Service:
         settings = replace(SMALL, **changes)
         service = Service(settings)
-        context = running(service.engine, settings)
+        context = running(service.engine)
         service.port = context.__enter__()
         stops.append((service, context))
         return service
@@ -63,7 +63,7 @@ def start():
 @pytest.fixture(scope="module")
 def small():
     service = Service(SMALL)
-    with running(service.engine, SMALL) as service.port:
+    with running(service.engine) as service.port:
         yield service
 
 

@@ -233,7 +233,7 @@ def test_ending_finishes_what_is_under_way():
     linker.may.clear()
     settings = ServeSettings(together=1)
     with socket.socket() as connection:
-        with running(Engine(lambda: linker, settings), settings) as port:
+        with running(Engine(lambda: linker, settings)) as port:
             connection.connect(("127.0.0.1", port))
             connection.sendall(post("/api/link", b'{"text": "a"}'))
             wait_until(lambda: linker.linked == ["a"])

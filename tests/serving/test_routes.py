@@ -47,7 +47,7 @@ def odd_client(tmp_path_factory):
     add(folder / "kb", EntityList(write_lines(folder / "odd.jsonl", [record])))
     settings = ServeSettings(allow_origins=("https://example.org",))
     with (
-        running(Engine(LinkerSource(MODEL, folder / "kb").load, settings), settings) as port,
+        running(Engine(LinkerSource(MODEL, folder / "kb").load, settings)) as port,
         httpx.Client(base_url=f"http://127.0.0.1:{port}") as client,
     ):
         yield client
@@ -329,7 +329,7 @@ def test_other_origins_only_where_allowed(client, odd_client, origin, allowed):
 def test_no_answer_tells_of_the_inside(caplog):
     settings = ServeSettings()
     with (
-        running(Engine(FakeLinker, settings), settings) as port,
+        running(Engine(FakeLinker, settings)) as port,
         httpx.Client(base_url=f"http://127.0.0.1:{port}") as client,
     ):
         for path, body in (

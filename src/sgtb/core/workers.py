@@ -46,7 +46,7 @@ class ProcessPool(ProcessPoolExecutor):
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
         """Submit a task."""
-        with _interrupts_blocked():
+        with signals_blocked(signal.SIGINT):
             return super().submit(function, *args, **kwargs)
 
 
@@ -183,13 +183,13 @@ def _pooled(
 
 
 @contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Delay interrupts, and block them in workers that are started meanwhile."""
+def signals_blocked(*signals: int) -> Iterator[None]:
+    """Delay signals, and block them in processes that are started meanwhile."""
     mask = getattr(signal, "pthread_sigmask", None)  # not on every system
     if mask is None:
         yield
         return
-    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = mask(signal.SIG_BLOCK, signals)
     try:
         yield
     finally:

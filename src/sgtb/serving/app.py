@@ -17,13 +17,12 @@ from starlette.responses import Response
 import sgtb
 from sgtb.core.errors import MissingExtraError, RequestError
 from sgtb.serving import page_assets as page
-from sgtb.serving import protocols
 from sgtb.serving import routes as api
 from sgtb.serving.access import AccessGuard
 from sgtb.serving.engine import Engine
 from sgtb.serving.error_responses import ServeError, failure_response, response_of
 from sgtb.serving.middleware import BodyReader, ResponseGuard
-from sgtb.serving.service_settings import ServeSettings
+from sgtb.serving.protocols import entity_fishing, nif_protocol, rel, spotlight
 
 _ABOUT = """Links names in text to the entities they mean, all names of a document jointly.
 
@@ -32,9 +31,9 @@ _MAX_ERRORS = 5
 """Validation errors reported at once."""
 
 
-def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI:
+def create_app(engine: Engine) -> FastAPI:
     """Return the application; it starts and closes the engine."""
-    settings = settings or engine.settings
+    settings = engine.settings
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -47,14 +46,13 @@ def create_app(engine: Engine, settings: ServeSettings | None = None) -> FastAPI
         title="sgtb", version=sgtb.__version__, description=_ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None, redirect_slashes=False,
     )  # fmt: skip
-    app.include_router(api.router(engine, settings))
-    for router in protocols.routers(engine, settings):
-        app.include_router(router)
+    for part in (api, rel, spotlight, nif_protocol, entity_fishing):
+        app.include_router(part.router(engine))
     app.include_router(page.router())
     _handle_errors(app)
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]
     # The middleware added last sees a request first.
-    app.add_middleware(BodyReader, engine=engine, settings=settings)
+    app.add_middleware(BodyReader, engine=engine)
     if settings.tokens is not None or settings.rate_limit is not None:
         app.add_middleware(AccessGuard, tokens=settings.tokens, rate=settings.rate_limit)
     if settings.allow_origins:

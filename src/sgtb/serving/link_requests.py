@@ -67,7 +67,13 @@ def with_nil_links(document: LinkedDocument, nil: Sequence[FixedLink]) -> Linked
     """Add the mentions fixed to NIL to a linked document."""
     if not nil:
         return document
-    added = [_nil_link(document.text, one) for one in nil]
+    added = [
+        Link(
+            start=one.start, end=one.end, text=document.text[one.start : one.end], entity=None,
+            title="", type="", confidence=1.0, found="given", fixed=True, nil=1.0,
+        )
+        for one in nil
+    ]  # fmt: skip
     links = sorted([*document.links, *added], key=lambda link: link.start)
     # Reasons refer to other mentions by their index, which may have changed.
     index = {link.start: i for i, link in enumerate(links)}
@@ -95,13 +101,6 @@ def _apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
         )
 
     return [span for span in spans if is_apart(span)]
-
-
-def _nil_link(text: str, one: FixedLink) -> Link:
-    return Link(
-        start=one.start, end=one.end, text=text[one.start : one.end], entity=None, title="",
-        type="", confidence=1.0, found="given", fixed=True, nil=1.0,
-    )  # fmt: skip
 
 
 def _renumbered(link: Link, indices: Sequence[int]) -> Link:

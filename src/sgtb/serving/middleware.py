@@ -7,9 +7,8 @@ import time
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sgtb.serving.engine import Engine
-from sgtb.serving.error_responses import INTERNAL, failure_response, response_of
+from sgtb.serving.error_responses import INTERNAL, TooLongError, failure_response, response_of
 from sgtb.serving.service_metrics import Metrics
-from sgtb.serving.service_settings import ServeSettings
 
 log = logging.getLogger("sgtb.serving")
 CONTENT_SECURITY = (
@@ -65,15 +64,17 @@ class ResponseGuard:
 class BodyReader:
     """Reads bodies within limits; cancels requests that take too long or lost their client."""
 
-    def __init__(self, app: ASGIApp, engine: Engine, settings: ServeSettings) -> None:
-        self.app, self.engine, self.settings = app, engine, settings
+    def __init__(self, app: ASGIApp, engine: Engine) -> None:
+        self.app, self.engine, self.settings = app, engine, engine.settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body and handle the request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if _has_two_lengths(scope):
+        names = {name for name, _ in scope["headers"]}
+        if b"content-length" in names and b"transfer-encoding" in names:
+            # A proxy may see another end of the body.
             message = "the request has more than one length"
             response = failure_response(400, "bad_request", message, None, {"connection": "close"})
             await response(scope, receive, send)
@@ -86,10 +87,8 @@ class BodyReader:
             message = f"the body did not arrive within the limit of {seconds:g} seconds"
             response = failure_response(408, "too_slow", message, seconds, {"connection": "close"})
             await response(scope, receive, send)
-        except _TooLongError:
-            message = f"the body is longer than the limit of {limit:,} bytes"
-            response = failure_response(413, "too_long", message, limit)
-            await response(scope, receive, send)
+        except TooLongError as error:
+            await response_of(error)(scope, receive, send)
         else:
             if body is not None:
                 await self._handle(scope, body, receive, send)
@@ -136,21 +135,12 @@ class BodyReader:
             watching.cancel()
 
 
-class _TooLongError(Exception):
-    pass
-
-
-def _has_two_lengths(scope: Scope) -> bool:
-    """Whether a request has both a length and chunks, which a proxy may see otherwise."""
-    names = {name for name, _ in scope["headers"]}
-    return b"content-length" in names and b"transfer-encoding" in names
-
-
 async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
     """Return the body of a request; None if the client has disconnected."""
+    too_long = TooLongError(f"the body is longer than the limit of {limit:,} bytes", limit)
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value[:20]) > limit:
-            raise _TooLongError
+            raise too_long
     parts: list[bytes] = []
     size = 0
     while True:
@@ -160,6 +150,6 @@ async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > limit:
-            raise _TooLongError
+            raise too_long
         if not message.get("more_body", False):
             return b"".join(parts)

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sgtb.core.errors import SettingsError, SgtbError
+from sgtb.core.workers import signals_blocked
 from sgtb.serving.linker_source import LinkerSource
 from sgtb.serving.listener import (
     check_tls,
@@ -36,6 +37,9 @@ log = logging.getLogger("sgtb.serving")
 _POLL_SECONDS = 0.5
 _RESTART_SECONDS = 2.0
 """Least time between two starts of a process."""
+_HANDLED = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)
+]
 _DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _spawn = get_context("spawn")
 
@@ -60,7 +64,7 @@ class _Worker:
         self.process = _spawn.Process(
             target=_serve, args=(work, listener, sender), name="sgtb serve"
         )
-        with _signals_blocked():  # until the process has its handlers
+        with signals_blocked(*_HANDLED):  # until the process has its handlers; SIGINT stays here
             self.process.start()
         sender.close()
 
@@ -105,11 +109,7 @@ def run(work: Work, count: int, ready: Callable[[str], None]) -> None:
     secure = settings.tls_certificate is not None
     address = url_of(work.host, listener.getsockname()[1], secure)  # port 0 stands for any
     if count == 1:
-        from sgtb.serving.engine import Engine
-        from sgtb.serving.server import run_server
-
-        engine = Engine(work.source.load, work.settings)
-        run_server(engine, work.settings, listener, lambda: ready(address))
+        _run_server(work, listener, lambda: ready(address))
         return
     with listener, _metrics_directory():
         _run_processes(work, listener, count, lambda: ready(address))
@@ -121,8 +121,7 @@ def _run_processes(
     """Start the processes and supervise them."""
     signals: list[int] = []
     workers: list[_Worker] = []
-    handled = [getattr(signal, f"SIG{name}") for name in ("TERM", "INT", "HUP")]
-    before = {sign: signal.signal(sign, lambda sign, _: signals.append(sign)) for sign in handled}
+    before = {sign: signal.signal(sign, lambda sign, _: signals.append(sign)) for sign in _HANDLED}
     try:
         # The first one alone, so that an error is reported once.
         for n in (1, count - 1):
@@ -172,16 +171,19 @@ def _serve(work: Work, listener: socket.socket, pipe: "Connection[str | None, An
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP, signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    from sgtb.serving.engine import Engine
-    from sgtb.serving.server import run_server
-
     set_up_log(work.log_requests)
     try:
-        engine = Engine(work.source.load, work.settings)
-        run_server(engine, work.settings, listener, lambda: pipe.send(None))
+        _run_server(work, listener, lambda: pipe.send(None))
     except (SgtbError, OSError, MemoryError) as error:
         with suppress(OSError):  # the parent may be gone
             pipe.send(f"{error}" or type(error).__name__)
+
+
+def _run_server(work: Work, listener: socket.socket, ready: Callable[[], None]) -> None:
+    from sgtb.serving.engine import Engine  # not in the parent of several processes
+    from sgtb.serving.server import run_server
+
+    run_server(Engine(work.source.load, work.settings), listener, ready)
 
 
 def _end_with_parent() -> None:
@@ -210,15 +212,3 @@ def _metrics_directory() -> Iterator[None]:
             del os.environ[_DIRECTORY_VARIABLE]
             if before is not None:
                 os.environ[_DIRECTORY_VARIABLE] = before
-
-
-@contextmanager
-def _signals_blocked() -> Iterator[None]:
-    """Block signals while a process starts: it inherits the mask, SIGINT stays with the parent."""
-    before = signal.pthread_sigmask(
-        signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP, signal.SIGTERM}
-    )
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -71,9 +71,9 @@ def _takes(body: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-def router(engine: Engine, settings: ServeSettings) -> APIRouter:
+def router(engine: Engine) -> APIRouter:
     """Return the routes."""
-    api = APIRouter()
+    api, settings = APIRouter(), engine.settings
     linking = refusals(400, 408, 413, 503)
 
     @api.post(
@@ -127,7 +127,17 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         ] = 30,
     ) -> Response:
         """Return the candidates of a name."""
-        return json_response({"name": name, "candidates": _candidates(engine.linker, name, k)})
+        kb = engine.linker.kb
+        found = [
+            {
+                "entity": one.id,
+                "title": one.title,
+                "type": kb.type_of(one.number),
+                "prior": round(one.prior, 6),
+            }
+            for one in kb.candidates(name, k)
+        ]
+        return json_response({"name": name, "candidates": found})
 
     @api.get("/api/kb", response_model=KbResponse, responses=refusals(503), tags=["knowledge base"])
     def kb() -> Response:
@@ -201,19 +211,6 @@ def _entity(linker: Linker, id_: str, n_aliases: int, n_links: int) -> dict[str,
         ],
         "n_links": len(found.links),
     }
-
-
-def _candidates(linker: Linker, name: str, k: int) -> list[dict[str, Any]]:
-    kb = linker.kb
-    return [
-        {
-            "entity": one.id,
-            "title": one.title,
-            "type": kb.type_of(one.number),
-            "prior": round(one.prior, 6),
-        }
-        for one in kb.candidates(name, k)
-    ]
 
 
 def _kb(linker: Linker, settings: ServeSettings) -> dict[str, Any]:

@@ -16,7 +16,6 @@ import uvicorn
 from sgtb.serving.app import create_app
 from sgtb.serving.engine import Engine
 from sgtb.serving.http_connection import Connection
-from sgtb.serving.service_settings import ServeSettings
 
 _BACKLOG = 1024
 _RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -29,25 +28,25 @@ _GRACE = 5
 log = logging.getLogger("sgtb.serving")
 
 
-def run_server(
-    engine: Engine, settings: ServeSettings, listener: socket.socket, ready: Callable[[], None]
-) -> None:
+def run_server(engine: Engine, listener: socket.socket, ready: Callable[[], None]) -> None:
     """Load the linker, and serve until SIGTERM or Ctrl-C; finish requests under way."""
     if hasattr(signal, "SIGHUP"):  # not on every system; during loading it must not end the process
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     engine.start()
-    server = _Server(config_of(engine, settings), engine, ready)
-    previous = signal.signal(signal.SIGTERM, _ignore)
+    server = _Server(engine, ready)
+    # Ignored here: uvicorn raises it again after the shutdown.
+    previous = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         server.run([listener])
     finally:
         signal.signal(signal.SIGTERM, previous)
 
 
-def config_of(engine: Engine, settings: ServeSettings) -> uvicorn.Config:
+def config_of(engine: Engine) -> uvicorn.Config:
     """Return the configuration of uvicorn for an engine."""
+    settings = engine.settings
     return uvicorn.Config(
-        create_app(engine, settings),
+        create_app(engine),
         http=partial(Connection, settings=settings),  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
@@ -64,8 +63,8 @@ def config_of(engine: Engine, settings: ServeSettings) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """uvicorn's server, with reloads."""
 
-    def __init__(self, config: uvicorn.Config, engine: Engine, ready: Callable[[], None]) -> None:
-        super().__init__(config)
+    def __init__(self, engine: Engine, ready: Callable[[], None]) -> None:
+        super().__init__(config_of(engine))
         self._engine, self._ready = engine, ready
         self._requested = self._reloading = False
 
@@ -122,7 +121,3 @@ class _ResourceLog:
         elif time.monotonic() - self._last >= _LOG_SECONDS:
             self._last = time.monotonic()
             log.error("cannot accept connections: %s; raise the limit (ulimit)", error.strerror)
-
-
-def _ignore(*_: object) -> None:
-    """Ignore SIGTERM: uvicorn raises it again after the shutdown."""

@@ -74,12 +74,8 @@ class Metrics:
         """Count a batch of documents that were linked together."""
         self._batch_documents.observe(documents)
         self._linking_seconds.inc(seconds)
-        self.look_at_caches()
-
-    def look_at_caches(self) -> None:
-        """Record the sizes of the caches, at most once a second."""
         now = time.monotonic()
-        if now >= self._next_look:
+        if now >= self._next_look:  # the sizes of the caches, at most once a second
             self._next_look = now + 1.0
             for name, (used, budget) in cache_usage().items():
                 self._cache_bytes.labels(name).set(used)

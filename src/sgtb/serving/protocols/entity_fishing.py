@@ -11,12 +11,12 @@ from starlette.concurrency import run_in_threadpool
 
 import sgtb
 from sgtb.core.errors import RequestError
+from sgtb.formats.rdf_turtle import ITEM
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.links import Link, Span
 from sgtb.linking.links import Request as LinkRequest
 from sgtb.serving.engine import Engine, check_length, check_number
 from sgtb.serving.link_requests import FixedLink, Options
-from sgtb.serving.protocols.entity_iris import wikidata_item
 from sgtb.serving.protocols.form_bodies import fields_of, is_form, loose_object, text_of
 from sgtb.serving.protocols.request_spans import given_span
 from sgtb.serving.routes import json_response
@@ -51,9 +51,9 @@ class FishingQuery:
         return before > 0 and link.start < self.wanted[before - 1][1]
 
 
-def router(engine: Engine, settings: ServeSettings) -> APIRouter:
+def router(engine: Engine) -> APIRouter:
     """Return the routes of entity-fishing."""
-    routes = APIRouter(include_in_schema=False)
+    routes, settings = APIRouter(include_in_schema=False), engine.settings
 
     @routes.post("/disambiguate")
     async def disambiguate(request: Request) -> Response:
@@ -183,7 +183,7 @@ def _link_request(
     """Return the request for the engine: given entities are fixed, given mentions added."""
     fixed, added = [], []
     for (start, end), entity in query.given.items():
-        references = _references(entity)
+        references = [str(entity[key]) for key in _REFERENCES if _is_reference(entity.get(key))]
         if references:
             # An unknown entity is returned, but has no influence.
             known = next((id_ for id_ in references if kb.number(id_) is not None), None)
@@ -195,13 +195,8 @@ def _link_request(
     return LinkRequest(query.text, () if query.only else None), options
 
 
-def _references(entity: Mapping[str, Any]) -> list[str]:
-    """Return the ids of a given entity; negative numbers stand for none."""
-    values = [entity.get(key) for key in _REFERENCES]
-    return [str(value) for value in values if _is_reference(value)]
-
-
 def _is_reference(value: Any) -> bool:
+    """Return whether a value is an id; negative numbers stand for none."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value >= 0
     return isinstance(value, str) and value != ""
@@ -250,7 +245,7 @@ def _entities(query: FishingQuery, link: Link) -> list[dict[str, Any]]:
 
 def _named(id_: str, title: str) -> dict[str, Any]:
     """Return an id under the key of entity-fishing for its kind."""
-    if wikidata_item(id_):
+    if ITEM.fullmatch(id_):
         reference: dict[str, Any] = {"wikidataId": id_}
     else:
         number = id_.isascii() and id_.isdigit() and str(int(id_)) == id_

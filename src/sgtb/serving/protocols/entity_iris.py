@@ -55,10 +55,5 @@ def nil_iri(name: str) -> str:
     return NOT_IN_KB + _named(name)
 
 
-def wikidata_item(id: str) -> bool:
-    """Whether an id is a Wikidata item."""
-    return ITEM.fullmatch(id) is not None
-
-
 def _named(name: str) -> str:
     return quote(name.replace(" ", "_"), safe=_SAFE, errors="replace")  # lone surrogates

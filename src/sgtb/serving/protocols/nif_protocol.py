@@ -32,7 +32,6 @@ from sgtb.serving.link_requests import Options
 from sgtb.serving.protocols.entity_iris import entity_iri, nil_iri, prefix_of
 from sgtb.serving.protocols.form_bodies import text_of
 from sgtb.serving.protocols.request_spans import given_span, link_text
-from sgtb.serving.service_settings import ServeSettings
 
 MEDIA_TYPE = "text/turtle"
 TURTLE_TYPES = ("text/turtle", "application/x-turtle", "application/turtle")
@@ -200,9 +199,9 @@ def _values(text: str, limit: int, stopped: Callable[[], bool]) -> dict[str, dic
     return values
 
 
-def router(engine: Engine, settings: ServeSettings) -> APIRouter:
+def router(engine: Engine) -> APIRouter:
     """Return the route of NIF."""
-    routes = APIRouter(include_in_schema=False)
+    routes, settings = APIRouter(include_in_schema=False), engine.settings
     limit = _STATEMENTS_PER_SPAN * settings.max_spans
     parser_limit = CapacityLimiter(1)  # parsing holds the interpreter lock
 
@@ -219,7 +218,9 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         linked = await asyncio.gather(*(link_context(context) for context in contexts))
         prefix = prefix_of(engine.linker.kb, settings.entity_prefix)
         body = await to_thread.run_sync(turtle, linked, prefix)
-        return Response(body, media_type=_response_type(request))
+        accepted = request.headers.get("accept", "").lower()
+        media_type = next((kind for kind in TURTLE_TYPES if kind in accepted), MEDIA_TYPE)
+        return Response(body, media_type=media_type)
 
     async def read(text: str) -> list[Context]:
         """Parse a document; stop when the time of the request is over or its client has left."""
@@ -239,9 +240,3 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
         return LinkedContext(context.iri, context.text, list(zip(names, links, strict=True)))
 
     return routes
-
-
-def _response_type(request: Request) -> str:
-    """Return the media type of Turtle that a client accepts."""
-    accepted = request.headers.get("accept", "").lower()
-    return next((kind for kind in TURTLE_TYPES if kind in accepted), MEDIA_TYPE)

@@ -22,7 +22,7 @@ _UNKNOWN = "NULL"
 _UP = {"schemaVersion": 1, "label": "status", "message": "up", "color": "green"}
 
 
-def router(engine: Engine, settings: ServeSettings) -> APIRouter:
+def router(engine: Engine) -> APIRouter:
     """Return the routes of REL's server and of its public service."""
     routes = APIRouter(include_in_schema=False)
 
@@ -32,7 +32,7 @@ def router(engine: Engine, settings: ServeSettings) -> APIRouter:
 
         def read() -> tuple[str, list[Span]]:
             body = json_object(given)
-            return _text(body), _spans(body, settings)
+            return _text(body), _spans(body, engine.settings)
 
         text, spans = read() if len(given) <= MAX_INLINE else await run_in_threadpool(read)
         links = await link_text(engine, text, spans or None, _OPTIONS)

@@ -19,7 +19,6 @@ from sgtb.serving.protocols.marked_text import Spotted, read_markup, read_spots,
 from sgtb.serving.protocols.nif_protocol import MEDIA_TYPE, LinkedContext, turtle, wants_turtle
 from sgtb.serving.protocols.request_spans import link_text
 from sgtb.serving.routes import json_response
-from sgtb.serving.service_settings import ServeSettings
 
 _TYPES = {
     "PER": "DBpedia:Person,Schema:Person",
@@ -53,9 +52,9 @@ class SpotlightQuery:
         return support >= self.support and listed
 
 
-def router(engine: Engine, settings: ServeSettings) -> APIRouter:
+def router(engine: Engine) -> APIRouter:
     """Return the routes, each for GET and POST."""
-    routes = APIRouter(include_in_schema=False)
+    routes, settings = APIRouter(include_in_schema=False), engine.settings
     some = Options(candidates=min(2, settings.max_candidates))
     many = Options(candidates=min(TOP, settings.max_candidates))
 
