@@ -4,7 +4,7 @@ import dataclasses
 import os
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -38,11 +38,12 @@ from sgtb.boosting.trainer import (
     TrainingSource,
     accuracy_of,
     boost,
+    check_features,
 )
 from sgtb.boosting.training_progress import Callback, Check, TrainingBar
 from sgtb.boosting.trees.grower import TreeSettings
 from sgtb.core.dtypes import Bytes, Ints
-from sgtb.core.errors import NotFittedError, ProblemsError, SettingsError
+from sgtb.core.errors import NotFittedError, SettingsError
 from sgtb.core.settings import check_integer
 from sgtb.core.tensor_file import MAX_BYTES
 from sgtb.core.thread_pool import ThreadPool
@@ -108,11 +109,8 @@ class StructuredGradientBoosting:
         store = None
         if checkpoint is not None:
             store = Checkpoint(checkpoint, settings, source.digests())
-        with ExitStack() as stack:
-            called = list(callbacks)
-            if progress:
-                called.append(stack.enter_context(TrainingBar()))
-            trained = boost(source, called, store)
+        with TrainingBar() if progress else nullcontext() as bar:
+            trained = boost(source, (*callbacks, *([] if bar is None else [bar])), store)
         self._model = Model.of(trained, trained.best, settings)
         return self
 
@@ -240,10 +238,7 @@ class StructuredGradientBoosting:
         for key, value in params.items():
             group, _, field = key.partition("__")
             settings = self._groups().get(group)
-            names = (
-                {f.name for f in dataclasses.fields(settings)} if settings is not None else set()
-            )
-            if settings is None or field not in names:
+            if settings is None or field not in {f.name for f in dataclasses.fields(settings)}:
                 raise SettingsError(
                     f"there is no parameter {key!r}; there are {', '.join(self.get_params())}"
                 )
@@ -270,7 +265,8 @@ class StructuredGradientBoosting:
     def _search_input(
         self, documents: Problems | Sequence[Problems], clamp: npt.ArrayLike | None
     ) -> Iterator[SearchInput]:
-        model, problems = self.model, self._checked(documents)
+        model, problems = self.model, _joined(documents)
+        check_features(problems, model, "the documents have", "the model was trained with")
         fixed = checked_clamp(problems, clamp)
         compiled, binner = self._compiled(model)
         threads = self._settings()[2].threads if len(problems) > 1 else 1
@@ -287,10 +283,7 @@ class StructuredGradientBoosting:
         return last[1:]
 
     def _bins(self, problems: Problems, binner: Binner, pool: ThreadPool) -> Bytes:
-        """Bin the local features; those of the last documents are cached.
-
-        Explanations mostly follow the decoding of the same documents.
-        """
+        """Bin the local features; cached, as explanations follow the decoding of a document."""
         last = self._binned
         if last is not None and last[0]() is problems and last[1] is binner:
             return last[2]
@@ -301,17 +294,6 @@ class StructuredGradientBoosting:
     def _settings(self) -> tuple[SearchPlan, TreeSettings, TrainingSettings]:
         plan = self.plan if isinstance(self.plan, SearchPlan) else SearchPlan(self.plan)
         return plan, self.trees or TreeSettings(), self.training or TrainingSettings()
-
-    def _checked(self, documents: Problems | Sequence[Problems]) -> Problems:
-        """Return the documents as one, if they have the features of the model."""
-        model, problems = self.model, _joined(documents)
-        for name in ("n_local", "n_pair"):
-            if getattr(problems, name) != getattr(model, name):
-                raise ProblemsError(
-                    f"the documents have {getattr(problems, name)} {name[2:]} features, "
-                    f"the model was trained with {getattr(model, name)}"
-                )
-        return problems
 
     def _groups(self) -> dict[str, SearchPlan | TreeSettings | TrainingSettings]:
         return dict(zip(_GROUPS, self._settings(), strict=True))

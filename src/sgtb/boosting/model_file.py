@@ -20,7 +20,7 @@ from sgtb.boosting.trees.forest import MAX_FEATURES, Forest
 from sgtb.boosting.trees.grower import MAX_DEPTH, TreeSettings
 from sgtb.core.dtypes import MAX_BINS
 from sgtb.core.errors import ModelFileError, SgtbError
-from sgtb.core.settings import from_dict
+from sgtb.core.settings import check_integer, from_dict
 from sgtb.core.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
 
 VERSION = 1
@@ -93,13 +93,15 @@ def model_of(tensors: Tensors, record: dict[str, Any], path: object) -> Model:
     take(tensors, _TENSORS, path)
     forest = Forest(**tensors)
     try:
+        for key in ("n_local", "n_pair"):
+            check_integer(key, record[key], 0, MAX_FEATURES)
         model = Model(
             forest=forest,
             plan=from_dict(SearchPlan, record["plan"]),
             trees=from_dict(TreeSettings, record["trees"]),
             training=from_dict(TrainingSettings, record["training"]),
-            n_local=_count(record, "n_local"),
-            n_pair=_count(record, "n_pair"),
+            n_local=record["n_local"],
+            n_pair=record["n_pair"],
             checks=tuple(_check(entry) for entry in record["checks"]),
         )
         check_forest(forest, model.n_features)
@@ -111,10 +113,7 @@ def model_of(tensors: Tensors, record: dict[str, Any], path: object) -> Model:
 
 
 class Checkpoint:
-    """A file with the state of a training, to resume it after an interruption.
-
-    digests  of the training documents and of dev, part by part
-    """
+    """File to resume a training from; `digests` are of the training documents and dev, by part."""
 
     def __init__(
         self,
@@ -161,13 +160,6 @@ def _result_settings(of: Model | JobSettings) -> dict[str, Any]:
 
 
 _RESULT_SETTINGS = ("n_trees", "check_every", "patience", "seed")
-
-
-def _count(record: dict[str, Any], key: str) -> int:
-    value = record[key]
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_FEATURES:
-        raise ModelFileError(f"{key} is {value!r}; it must be a whole number up to {MAX_FEATURES}")
-    return value
 
 
 def _check(entry: Any) -> Check:

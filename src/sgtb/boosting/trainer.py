@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from sgtb.core.dtypes import Bools, Ints
 from sgtb.core.errors import ProblemsError
 from sgtb.core.settings import check_integer
 from sgtb.core.thread_pool import ThreadPool
+
+if TYPE_CHECKING:
+    from sgtb.boosting.model_file import Checkpoint, Model
 
 
 @dataclass(frozen=True)
@@ -77,10 +80,7 @@ class JobSettings:
 
 
 class TrainingSource(Protocol):
-    """Documents to train on, in this process or on the workers of a cluster.
-
-    binner and forest exist after `begin`.
-    """
+    """Documents to train on, here or on a cluster; binner and forest exist after `begin`."""
 
     settings: JobSettings
     binner: Binner
@@ -99,18 +99,10 @@ class TrainingSource(Protocol):
         """Return the accuracy of the forest on dev; None without dev documents."""
 
 
-class Store(Protocol):
-    """Storage of the state of a training at every check."""
-
-    def resume(self) -> Trained | None:
-        """Return the state that an earlier run of the same job stored."""
-
-    def keep(self, trained: Trained) -> None:
-        """Store the training so far."""
-
-
 def boost(
-    source: TrainingSource, callbacks: Sequence[Callback] = (), store: Store | None = None
+    source: TrainingSource,
+    callbacks: Sequence[Callback] = (),
+    store: "Checkpoint | None" = None,
 ) -> Trained:
     """Boost until the number of trees, the patience or a callback ends the training."""
     settings = source.settings.training
@@ -120,7 +112,10 @@ def boost(
     begin, resumed_at = time.perf_counter(), forest.n_trees
     stop = _out_of_patience(checks, settings.patience)
     while forest.n_trees < settings.n_trees and not stop:
-        tree, accuracy = source.next_tree(_drawn_bins(source))
+        # A generator per tree: a resumed training has not drawn for its earlier trees.
+        rng = np.random.default_rng((settings.seed, forest.n_trees))
+        share = source.settings.trees.feature_share
+        tree, accuracy = source.next_tree(draw_features(source.binner.n_bins, share, rng))
         forest.append(tree)
         n = forest.n_trees
         if n % settings.check_every == 0 or n == settings.n_trees:
@@ -150,7 +145,7 @@ class LocalSource:
         if not (train.gold >= 0).any():
             raise ProblemsError(NO_GOLD)
         if dev is not None:
-            check_features(dev, settings, "dev")
+            check_features(dev, settings, "dev has", "the training documents have")
         self.settings, self._train, self._dev, self._pool = settings, train, dev, pool
 
     def digests(self) -> tuple[list[str], list[str]]:
@@ -185,14 +180,12 @@ class LocalSource:
 NO_GOLD = "no mention of the training documents has a gold choice among its candidates"
 
 
-def check_features(problems: Problems, settings: JobSettings, name: str) -> None:
-    """Raise unless documents have as many features as the training documents."""
+def check_features(problems: Problems, expected: "JobSettings | Model", has: str, had: str) -> None:
+    """Raise unless documents have as many features as expected; `has`, `had`: text of the error."""
     for kind in ("n_local", "n_pair"):
-        ours, theirs = getattr(settings, kind), getattr(problems, kind)
-        if ours != theirs:
-            raise ProblemsError(
-                f"{name} has {theirs} {kind[2:]} features, the training documents have {ours}"
-            )
+        found, wanted = getattr(problems, kind), getattr(expected, kind)
+        if found != wanted:
+            raise ProblemsError(f"{has} {found} {kind[2:]} features, {had} {wanted}")
 
 
 def begun_forest(settings: JobSettings, binner: Binner, earlier: Forest | None) -> ForestBuilder:
@@ -251,11 +244,3 @@ def _out_of_patience(checks: Sequence[Check], patience: int | None) -> bool:
         return False
     best = best_of(checks)
     return sum(check.n_trees > best for check in checks) >= patience
-
-
-def _drawn_bins(source: TrainingSource) -> Ints:
-    """Return the bins of the features that the next tree may test."""
-    settings = source.settings
-    # A generator per tree: a resumed training has not drawn for its earlier trees.
-    rng = np.random.default_rng((settings.training.seed, source.forest.n_trees))
-    return draw_features(source.binner.n_bins, settings.trees.feature_share, rng)

@@ -60,7 +60,12 @@ class Problems:
     pairs: PairSource
 
     def __post_init__(self) -> None:
-        _check_shapes(self)
+        for name, (dtype, ndim) in _TENSORS.items():
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != ndim:
+                kind = np.dtype(dtype)
+                raise ProblemsError(f"{name} must be a {ndim}-dimensional array of {kind}")
+            object.__setattr__(self, name, np.ascontiguousarray(array))
         _check_offsets(self)
         _check_mentions(self)
         if not np.isfinite(self.local).all():
@@ -336,14 +341,6 @@ def _as_floats(values: Any) -> Floats:
     """Return float32; values too large become infinite, which the checks refuse."""
     with np.errstate(over="ignore"):
         return np.array(values, np.float32)
-
-
-def _check_shapes(p: Problems) -> None:
-    for name, (dtype, ndim) in _TENSORS.items():
-        array = getattr(p, name)
-        if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != ndim:
-            raise ProblemsError(f"{name} must be a {ndim}-dimensional array of {np.dtype(dtype)}")
-        object.__setattr__(p, name, np.ascontiguousarray(array))
 
 
 def _check_offsets(p: Problems) -> None:

@@ -41,7 +41,8 @@ class SortedColumn:
     """Values of a feature in one process, as integers in the same order: their keys."""
 
     def __init__(self, values: Floats) -> None:
-        self._keys = np.sort(_keys_of(values))
+        bits = (values + np.float32(0)).view(np.int32)  # -0 becomes 0
+        self._keys = np.sort(np.where(bits < 0, -(bits & _MAGNITUDE), bits))
 
     def summary(self, n: int) -> tuple[int, Ints]:
         """Return the number of values, the `n` lowest distinct keys, and the highest key."""
@@ -82,11 +83,6 @@ def _at_ranks(ranks: Longs) -> Generator[Request, list[Any], Longs]:
         below = np.sum((yield "below", distinct, step), axis=0)
         starts += step * (below[which] < ranks[:, None]).sum(axis=1)
     return starts
-
-
-def _keys_of(values: Floats) -> Ints:
-    bits = (values + np.float32(0)).view(np.int32)  # -0 becomes 0
-    return np.where(bits < 0, -(bits & _MAGNITUDE), bits)
 
 
 def _values_of(keys: Longs) -> Floats:

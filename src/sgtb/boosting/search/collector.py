@@ -67,10 +67,7 @@ def _candidates_of(order: VisitOrder, problems: Problems) -> Longs:
 
 
 def sampled_documents(rows: Longs) -> Ints:
-    """Return the documents from which the bins of the global features are chosen.
-
-    rows  i8[D]  number of rows of each document
-    """
+    """Return documents to choose the bins of global features from, by their rows, i8[D]."""
     # A fixed shuffle: neighbouring documents may be of one day or one topic.
     shuffled = np.random.default_rng(0).permutation(len(rows)).astype(np.int32)
     n = int(np.searchsorted(np.cumsum(rows[shuffled]), _SAMPLE)) + 1
@@ -107,7 +104,12 @@ class Collector:
         bins = bin_local(problems, local, pool)
         search = SearchInput(problems, bins, model, no_clamp(problems), pool)
         shares = pool.shares(np.diff(problems.candidate_offsets[problems.mention_offsets]))
-        offsets = _point_offsets(plan, order, problems)
+        # Where the points of each document begin, with space for all that the plan can make.
+        room = _candidates_of(order, problems)
+        if plan.uses_history:
+            passes = 2 * plan.rounds if plan.bidirectional else 1
+            room = np.diff(order.step_offsets).astype(np.int64) * (plan.beam_width + 1) * passes
+        offsets = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
         self._n_shares = len(shares)
         self._rows = np.zeros((int(offsets[-1]), padded(binner.n_features)), np.uint8)
         self._points = np.zeros(len(self._rows), np.int32)
@@ -127,14 +129,3 @@ class Collector:
         )
         n, right, visited = list_points(self._collector, self._points, self._residuals)
         return Epoch(self._rows, self._points[:n], self._residuals[:n], right, visited)
-
-
-def _point_offsets(plan: SearchPlan, order: VisitOrder, problems: Problems) -> Longs:
-    """Return where the points of each document begin, with space for all that the plan can make."""
-    steps = np.diff(order.step_offsets).astype(np.int64)
-    if plan.uses_history:
-        passes = 2 * plan.rounds if plan.bidirectional else 1
-        room = steps * (plan.beam_width + 1) * passes
-    else:
-        room = _candidates_of(order, problems)
-    return np.concatenate([[0], np.cumsum(room)]).astype(np.int64)

@@ -71,20 +71,6 @@ class Tree(NamedTuple):
     value: Doubles
 
 
-class _Split(NamedTuple):
-    gain: float
-    feature: int
-    bin: int
-    n_left: int
-
-
-class _Node(NamedTuple):
-    """A node still to be split: its number and its histogram."""
-
-    number: int
-    histogram: Longs
-
-
 class NodeSplit(NamedTuple):
     """A split of a node; its right child follows the left one.
 
@@ -175,25 +161,27 @@ def grow(source: RowSource, n_bins: Ints, settings: TreeSettings) -> Tree:
     total, root = source.root(grid)
     feature, bins, left = [-1], [0], [0]
     value = [_leaf_value(total, grid, settings)]
-    level = [_Node(0, root)] if grid.count(total) and len(n_bins) else []
+    # Nodes still to be split: number and histogram.
+    level = [(0, root)] if grid.count(total) and len(n_bins) else []
+    limits = settings.min_leaf, settings.l2, settings.min_gain * grid.scale * grid.scale
     for depth in range(settings.depth):
         splits: list[NodeSplit] = []
         parents: list[Longs] = []
-        for node in level:
-            split = _best_split(node.histogram, n_bins, grid, settings)
-            if split.feature < 0:
+        for node, histogram in level:
+            _, tested, border, _ = best_split(histogram, n_bins, grid.count_bits, *limits)
+            if tested < 0:
                 continue
             first = len(feature)
-            feature[node.number], bins[node.number] = split.feature, split.bin
-            left[node.number], value[node.number] = first, 0.0
-            totals = _totals(node.histogram, split)
+            feature[node], bins[node], left[node], value[node] = tested, border, first, 0.0
+            below = int(histogram[tested, : border + 1].sum())
+            totals = below, int(histogram[tested].sum()) - below
             feature += [-1, -1]
             bins += [0, 0]
             left += [0, 0]
             value += [_leaf_value(total, grid, settings) for total in totals]
             counted = first + (grid.count(totals[0]) > grid.count(totals[1]))
-            splits.append(NodeSplit(node.number, split.feature, split.bin, first, counted))
-            parents.append(node.histogram)
+            splits.append(NodeSplit(node, tested, border, first, counted))
+            parents.append(histogram)
         if not splits or depth + 1 == settings.depth:
             break
         level = []
@@ -201,25 +189,13 @@ def grow(source: RowSource, n_bins: Ints, settings: TreeSettings) -> Tree:
             splits, parents, source.split(splits), strict=True
         ):
             pair = (own, parent - own) if counted == first else (parent - own, own)
-            level += [_Node(first, pair[0]), _Node(first + 1, pair[1])]
+            level += [(first, pair[0]), (first + 1, pair[1])]
     return Tree(
         np.array(feature, np.int32),
         np.array(bins, np.uint8),
         np.array(left, np.int32),
         np.array(value, np.float64),
     )
-
-
-def _best_split(histogram: Longs, n_bins: Ints, grid: Grid, settings: TreeSettings) -> _Split:
-    scaled = settings.min_gain * grid.scale * grid.scale
-    return _Split(
-        *best_split(histogram, n_bins, grid.count_bits, settings.min_leaf, settings.l2, scaled)
-    )
-
-
-def _totals(histogram: Longs, split: _Split) -> tuple[int, int]:
-    left = int(histogram[split.feature, : split.bin + 1].sum())
-    return left, int(histogram[split.feature].sum()) - left
 
 
 def _leaf_value(total: int, grid: Grid, settings: TreeSettings) -> float:
