@@ -62,13 +62,16 @@ class DaskEngine:
         """Return the futures that are done."""
         if self._client.status not in ("running", "connecting"):
             raise _no_scheduler()
-        self._replace_workers()
-        try:
-            return list(distributed.wait(list(futures), 1, return_when="FIRST_COMPLETED").done)
-        except TimeoutError:
-            return []
-        except (OSError, CancelledError):
-            raise _no_scheduler() from None
+        cluster, now = self._client.cluster, time.monotonic()
+        if cluster is not None and now - self._looked > LOOK_SECONDS:
+            # Start workers of a local cluster anew: Dask gives up those that die while they start.
+            self._looked = now
+            cluster.scale(len(cluster.worker_spec))
+        with _connected():
+            try:
+                return list(distributed.wait(list(futures), 1, return_when="FIRST_COMPLETED").done)
+            except TimeoutError:
+                return []
 
     def result(self, future: Any) -> Any:
         """Return the result of a task; it is lost if its worker dies before it is fetched."""
@@ -78,13 +81,6 @@ class DaskEngine:
             raise WorkerLostError(str(error)) from None
         except (distributed.comm.CommClosedError, CancelledError):
             raise _no_scheduler() from None
-
-    def _replace_workers(self) -> None:
-        """Start workers of a local cluster anew: Dask gives up those that die while they start."""
-        cluster, now = self._client.cluster, time.monotonic()
-        if cluster is not None and now - self._looked > LOOK_SECONDS:
-            self._looked = now
-            cluster.scale(len(cluster.worker_spec))
 
     def send_linker(self, spec: LinkerSpec) -> None:
         """Send a linker to the hosts whose workers lack its files: to one worker of each."""

@@ -402,14 +402,7 @@ class _ClusterRows(NamedTuple):
 
     def root(self, grid: Grid) -> tuple[int, Longs]:
         totals, histograms = zip(*self.ask("root", *grid), strict=True)
-        return sum(totals), _sum(histograms)
+        return sum(totals), np.sum(histograms, axis=0)
 
     def split(self, splits: Sequence[NodeSplit]) -> list[Longs]:
-        return list(_sum(self.ask("split", np.array(splits, np.int64))))
-
-
-def _sum(histograms: Sequence[Longs]) -> Longs:
-    total = np.array(histograms[0])
-    for histogram in histograms[1:]:
-        total += histogram
-    return total
+        return list(np.sum(self.ask("split", np.array(splits, np.int64)), axis=0))

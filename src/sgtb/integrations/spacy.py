@@ -33,7 +33,7 @@ from sgtb.integrations.component_folder import (
     write_folder,
 )
 from sgtb.integrations.doc_links import clear, put, register
-from sgtb.linking.links import LinkedDocument, Request
+from sgtb.linking.links import Request
 from sgtb.linking.links import Span as Place
 from sgtb.linking.mentions.spacy_mentions import AMOUNTS, trimmed
 
@@ -119,7 +119,12 @@ class SgtbLinker(Pipe):
         # Docs are annotated after all are linked: those of a failed batch are unchanged.
         linked = list(self.linker.pipe([request for _, request in asked]))
         for doc, (entities, _), document in zip(docs, asked, linked, strict=True):
-            self._annotate(doc, entities, document)
+            if self.settings.overwrite:
+                clear(doc)
+            for entity, link in zip(entities, document.links, strict=True):
+                for token in entity:
+                    token.ent_kb_id_ = NIL if link.entity is None else link.entity
+            put(doc, [(entity.start_char, entity.end_char) for entity in entities], document.links)
 
     def _mentions(self, doc: Doc) -> tuple[list[Span], Request]:
         """Return the entities to link, and the request."""
@@ -138,14 +143,6 @@ class SgtbLinker(Pipe):
             entities.append(entity)
             places.append(Place(start, end, fixed))
         return entities, Request(text, tuple(places))
-
-    def _annotate(self, doc: Doc, entities: Sequence[Span], document: LinkedDocument) -> None:
-        if self.settings.overwrite:
-            clear(doc)
-        for entity, link in zip(entities, document.links, strict=True):
-            for token in entity:
-                token.ent_kb_id_ = NIL if link.entity is None else link.entity
-        put(doc, [(entity.start_char, entity.end_char) for entity in entities], document.links)
 
     # Training
 
