@@ -45,7 +45,10 @@ class JobFolder:
                 raise JobError(f"{self.path}: exists and has no {MANIFEST}; name a new folder")
             self.path.mkdir(parents=True, exist_ok=True)
             write_whole(path, _json(self.manifest))
-        self._delete_stale_files()
+        for stale in self.path.glob(".*-*"):
+            with suppress(FileNotFoundError):
+                if time.time() - stale.stat().st_mtime > _STALE_SECONDS:
+                    stale.unlink()
 
     def record(self, part: int, check_data: bool = True) -> dict[str, Any] | None:
         """Return the sidecar of a part; None unless it (`check_data`: its data, too) is valid."""
@@ -89,12 +92,6 @@ class JobFolder:
                 f"{self.path}: holds another job, which differs in {', '.join(differing)}; "
                 "name a new folder, or run the command that it was started with"
             )
-
-    def _delete_stale_files(self) -> None:
-        for path in self.path.glob(".*-*"):
-            with suppress(FileNotFoundError):
-                if time.time() - path.stat().st_mtime > _STALE_SECONDS:
-                    path.unlink()
 
 
 def sha256(data: bytes) -> str:

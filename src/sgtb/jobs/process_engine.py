@@ -18,26 +18,21 @@ class PartEngine(Protocol):
 
     def slots(self) -> int:
         """Return how many tasks to submit at a time; 0: there is no worker."""
-        ...
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Start a task; return its future."""
-        ...
 
     def wait(self, futures: Collection[Any]) -> list[Any]:
         """Return the futures that are done, after a second at most."""
-        ...
 
     def result(self, future: Any) -> Any:
         """Return the result of a task that is done.
 
         Raise a WorkerLostError if its worker died, a TimeoutError if it is computed again.
         """
-        ...
 
     def send_linker(self, spec: dict[str, Any]) -> None:
         """Send a linker to the hosts that lack its files."""
-        ...
 
 
 class ProcessEngine:
