@@ -38,9 +38,8 @@ def folder_bytes(folder: Path) -> int:
 
 def build(dump: str, place: str, workers: str) -> dict[str, Any]:
     """Build from a dump; with one worker, reading and counting are timed separately."""
-    from sgtb.wikipedia.build.build_settings import WikiSettings
+    from sgtb.wikipedia.build.build_settings import HoldOut, WikiSettings
     from sgtb.wikipedia.build.dump_build import build_wiki
-    from sgtb.wikipedia.build.hold_out import HoldOut
 
     target, most, ended = Path(place), 0, threading.Event()
 

@@ -24,9 +24,8 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training.linker_training import fit_linker, prepare
 from sgtb.linking.training.training_data import TrainingData, settings_for
-from sgtb.wikipedia.build.build_settings import WikiSettings
+from sgtb.wikipedia.build.build_settings import SPLITS, HoldOut, WikiSettings
 from sgtb.wikipedia.build.dump_build import build_wiki
-from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut
 from sgtb.wikipedia.build.link_documents import MAX_PAGES, read_link_documents
 
 PLANS: tuple[PlanName, ...] = ("local", "bsg")

@@ -11,9 +11,8 @@ from sgtb.core.progress import Progress
 from sgtb.kb.build.merge_build import merge_kbs
 from sgtb.kb.build.pprforned_build import build_pprforned
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.wikipedia.build.build_settings import WikiSettings
+from sgtb.wikipedia.build.build_settings import HoldOut, WikiSettings
 from sgtb.wikipedia.build.dump_build import build_wiki
-from sgtb.wikipedia.build.hold_out import HoldOut
 
 MERGED, PPRFORNED = "merged", "pprforned"
 DUMP = Path("dumps", "schools-2007.xml.bz2")

@@ -30,7 +30,7 @@ from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training.linker_training import LinkerTraining, Prepared, fit_linker, prepare
 from sgtb.linking.training.training_data import TrainingData, settings_for
 from sgtb.text.word_vectors import WordVectors
-from sgtb.wikipedia.build.hold_out import SPLITS
+from sgtb.wikipedia.build.build_settings import SPLITS
 from sgtb.wikipedia.build.link_documents import held_out_of, read_link_documents
 
 AIDA, WITH_LINKS = "AIDA", "AIDA and links"

@@ -11,7 +11,7 @@ from experiments.kb_cache import DUMP, MERGED, named_kb
 from experiments.pages_recall import FILES
 from sgtb.core.errors import CorpusError
 from sgtb.kb import KnowledgeBase
-from sgtb.wikipedia.build.hold_out import HoldOut
+from sgtb.wikipedia.build.build_settings import HoldOut
 from sgtb.wikipedia.build.link_documents import held_out_of
 from tests.cli.commands.test_train import links_dump
 

@@ -24,9 +24,8 @@ from sgtb.formats.codecs.wned_corpus import WNED_SETS
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.merge_build import merge_kbs
 from sgtb.text.word_vectors import WordVectors
-from sgtb.wikipedia.build.build_settings import WikiSettings
+from sgtb.wikipedia.build.build_settings import HoldOut, WikiSettings
 from sgtb.wikipedia.build.dump_build import build_wiki
-from sgtb.wikipedia.build.hold_out import HoldOut
 from tests.cli.commands.test_train import links_dump
 from tests.helpers.kb_worlds import build
 from tests.helpers.linking_builders import document, narrow_topics

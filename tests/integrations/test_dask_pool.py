@@ -21,7 +21,7 @@ CHUNK = 60_000
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr("sgtb.wikipedia.build.dump_workers._CHUNK", CHUNK)
+    monkeypatch.setattr("sgtb.wikipedia.build.dump_build._CHUNK", CHUNK)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def dump(tmp_path_factory) -> Path:
 def expected(dump, tmp_path_factory) -> dict[str, str]:
     place = tmp_path_factory.mktemp("one") / "kb"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sgtb.wikipedia.build.dump_workers._CHUNK", CHUNK)
+        patch.setattr("sgtb.wikipedia.build.dump_build._CHUNK", CHUNK)
         build_wiki([dump], place)
     return digests(place)
 

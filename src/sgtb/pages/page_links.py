@@ -57,7 +57,13 @@ class PageLinks(LinkTables):
             )
         used = self._set_ids(ids)
         if used == "title":
-            self._unite_titles()
+            # Pages of several wikis with similar titles, if of one type, get the id of the first.
+            db.run(
+                "UPDATE all_pages SET id = same.id FROM (SELECT key, arg_min(id, page) AS id "
+                "FROM all_pages WHERE lists = 0 GROUP BY key HAVING min(id) <> max(id) "
+                "AND count(DISTINCT nullif(type, '')) < 2) same "
+                "WHERE all_pages.key = same.key AND lists = 0"
+            )
         db.group("first_pages", "id, min(page) AS page", "all_pages", "id")
         repeated = db.count_of("all_pages") - db.count_of("first_pages")
         db.run(
@@ -93,15 +99,6 @@ class PageLinks(LinkTables):
                 "take titles as ids with --ids title"
             )
         return "title" if ids == "title" else "id"
-
-    def _unite_titles(self) -> None:
-        """Give pages of several wikis with similar titles, if of one type, the id of the first."""
-        self._db.run(
-            "UPDATE all_pages SET id = same.id FROM (SELECT key, arg_min(id, page) AS id "
-            "FROM all_pages WHERE lists = 0 GROUP BY key HAVING min(id) <> max(id) "
-            "AND count(DISTINCT nullif(type, '')) < 2) same "
-            "WHERE all_pages.key = same.key AND lists = 0"
-        )
 
     def name_table(self) -> NameTable:
         """Return the names that are searched in texts."""

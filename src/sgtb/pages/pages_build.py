@@ -24,12 +24,10 @@ from sgtb.pages.page_lines import line_chunks, write_page_rows
 from sgtb.pages.page_links import PageLinks
 from sgtb.pages.pages_settings import NameUseCounts, PagesReport, PagesSettings
 from sgtb.wikipedia.build.build_report import DroppedPage, VectorCounts
-from sgtb.wikipedia.build.kb_tables import TableBuild, build_folder
+from sgtb.wikipedia.build.kb_tables import MAX_DROPPED, TableBuild, build_folder
 from sgtb.wikipedia.build.page_rows import shard
 
 __all__ = ["PagesReport", "PagesSettings", "build_pages"]
-
-_MAX_DROPPED = 1000
 
 
 def build_pages(
@@ -121,7 +119,7 @@ class _PagesBuild(TableBuild):
                         f"{place}: {first.reason}; without --strict it is skipped"
                     )
                 self._dropped_count += len(dropped)
-                self._dropped += dropped[: _MAX_DROPPED - len(self._dropped)]
+                self._dropped += dropped[: MAX_DROPPED - len(self._dropped)]
                 self._progress("reading pages", self._pages, self._pages)
 
     def _match(self) -> None:

@@ -14,7 +14,7 @@ from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.training import training_data
 from sgtb.starter import KB
-from sgtb.wikipedia.build.hold_out import HoldOut
+from sgtb.wikipedia.build.build_settings import HoldOut
 from tests.helpers.wiki_dump import page, write_dump
 
 SMALL = ("--trees", 3, "--threads", 1, "--folds", 2)

@@ -168,7 +168,7 @@ def test_workers_and_repeated_builds_give_the_same_files(built, dump, tmp_path):
 
 
 def test_small_chunks_give_the_same_files(built, dump, tmp_path, monkeypatch):
-    monkeypatch.setattr("sgtb.wikipedia.build.dump_workers._CHUNK", 700)
+    monkeypatch.setattr("sgtb.wikipedia.build.dump_build._CHUNK", 700)
     build_wiki([dump], tmp_path / "kb")
     assert digests(tmp_path / "kb") == digests(built[1])
 

@@ -8,8 +8,8 @@ from sgtb.core.errors import DumpError, KnowledgeBaseError, SettingsError
 from sgtb.core.records import NIL
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.merge_build import merge_kbs
+from sgtb.wikipedia.build.build_settings import SPLITS, HoldOut, title_hash
 from sgtb.wikipedia.build.dump_build import WikiSettings, build_wiki
-from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut, title_hash
 from sgtb.wikipedia.build.link_documents import held_out_of, read_link_documents
 from tests.helpers.kb_worlds import build
 from tests.helpers.wiki_dump import GERMAN, counts, near, page, pages_of, write_dump

@@ -13,8 +13,7 @@ from sgtb.core.errors import SettingsError
 from sgtb.core.workers import TaskPool
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.name_variants import DEFAULT_RULES, VariantRules
-from sgtb.wikipedia.build.build_settings import WikiSettings
-from sgtb.wikipedia.build.hold_out import HoldOut
+from sgtb.wikipedia.build.build_settings import HoldOut, WikiSettings
 
 build = typer.Typer(no_args_is_help=True, help="Build a knowledge base.", rich_markup_mode=None)
 

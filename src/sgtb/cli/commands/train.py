@@ -143,8 +143,7 @@ def train(
     from sgtb.kb.knowledge_base import KnowledgeBase
 
     if from_dump and build_kb is not None:
-        from sgtb.wikipedia.build.build_settings import WikiSettings
-        from sgtb.wikipedia.build.hold_out import HoldOut
+        from sgtb.wikipedia.build.build_settings import HoldOut, WikiSettings
 
         held_out = HoldOut(hold_out)
         build = WikiSettings(workers=workers, red_links=red_links, hold_out=held_out)

@@ -206,8 +206,7 @@ def _summary(job: WikiJob) -> dict[str, Any]:
 
 
 def _build(job: WikiJob, options: StageOptions) -> None:
-    from sgtb.wikipedia.build.build_settings import WikiSettings
-    from sgtb.wikipedia.build.hold_out import HoldOut
+    from sgtb.wikipedia.build.build_settings import HoldOut, WikiSettings
 
     settings = WikiSettings(
         workers=options.workers,

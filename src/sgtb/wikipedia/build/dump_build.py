@@ -8,9 +8,10 @@ result does not depend on the number of workers.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,22 +23,31 @@ from sgtb.kb.build.kb_writer import KbWriter
 from sgtb.kb.build.usable_names import EMPTY, LONG, URL
 from sgtb.text.vector_file import VectorFile, open_vectors
 from sgtb.wikipedia.build.build_report import (
+    DroppedPage,
     LinkCounts,
     NameCounts,
+    PageCounts,
     VectorCounts,
     WikiReport,
 )  # fmt: skip
 from sgtb.wikipedia.build.build_settings import WikiSettings
-from sgtb.wikipedia.build.dump_workers import one_site, read_dumps
-from sgtb.wikipedia.build.kb_tables import TableBuild, build_folder
-from sgtb.wikipedia.build.page_rows import ChunkCounts, shard
+from sgtb.wikipedia.build.kb_tables import MAX_DROPPED, TableBuild, build_folder
+from sgtb.wikipedia.build.page_rows import (
+    ARTICLE,
+    DISAMBIGUATION,
+    REDIRECT,
+    ChunkCounts,
+    shard,
+    write_rows,
+)  # fmt: skip
 from sgtb.wikipedia.build.side_files import PRIORS, TYPES, VIEWS, SideFiles
 from sgtb.wikipedia.build.train_vectors import copy_vectors
 from sgtb.wikipedia.build.wiki_counts import LEFT_OUT, LISTED, MISSING, OWN, RESOLVED, WikiCounts
-from sgtb.wikipedia.dump.dump_reader import Dump, open_dump
+from sgtb.wikipedia.dump.dump_reader import Dump, map_chunks, one_site, open_dump
 from sgtb.wikipedia.dump.site import Site
 
 __all__ = ["WikiReport", "WikiSettings", "build_wiki"]
+_CHUNK = 8 << 20
 
 
 def build_wiki(
@@ -80,19 +90,24 @@ class _Build(TableBuild):
         self._pool = pool
         self._dumps, self._site, self._settings, self._vectors = dumps, site, settings, vectors
         self._types = () if settings.types is None else (settings.types,)
+        self._chunks = 0  # number of shards of each kind
+        self._counts = ChunkCounts()  # sums over all chunks
+        self._dropped: list[DroppedPage] = []  # the first pages that were left out
+        self._dropped_count = 0
+        self._unusable = 0  # of these, well-formed pages whose title cannot be an entity's
 
     def run(self, begin: float) -> WikiReport:
         """Run all stages; `begin` is the time at which the build started."""
         settings = self._settings
         side_files = SideFiles(self._work, self._site)
         side_files.read(self._types, settings.priors, settings.pageviews)
-        read = read_dumps(self._dumps, self._work, settings, self._progress, self._pool)
-        if not read.counts.articles:
+        self._read()
+        if not self._counts.articles:
             paths = ", ".join(str(dump.path) for dump in self._dumps)
             raise DumpError(f"{paths}: no articles found; give a pages-articles dump")
         counts = WikiCounts(self._db, self._work)
         self._resolve(counts)
-        self._delete_shards(read.chunks, "links")
+        self._delete_shards("links")
         views = side_files.load(self._db, VIEWS, settings.pageviews)
         if views:
             counts.sum_views(VIEWS)
@@ -103,34 +118,59 @@ class _Build(TableBuild):
             counts.set_types(TYPES)
         priors = side_files.load(self._db, PRIORS, settings.priors)
         spellings = counts.count_names(PRIORS if priors else "")
-        self._delete_shards(read.chunks, "pages", "names")
+        self._delete_shards("pages", "names")
         writer, pairs, omitted = self._write_tables(
-            settings.sources, self._dimensions, self._origin(read.counts)
+            settings.sources, self._dimensions, self._origin()
         )
-        texts = [shard(self._work, "text", chunk) for chunk in range(read.chunks)]
+        texts = [shard(self._work, "text", chunk) for chunk in range(self._chunks)]
         vectors = self._write_vectors(writer, texts)
         state = writer.finish(self._name_pages(writer, texts, bool(counts.repeated)))
         names = NameCounts(
             state.names, spellings - omitted, spellings_beyond=omitted,
             anchors_empty=counts.uses[EMPTY], anchors_long=counts.uses[LONG],
-            anchors_urls=counts.uses[URL], names_unusable=read.counts.names_unusable,
+            anchors_urls=counts.uses[URL], names_unusable=self._counts.names_unusable,
         )  # fmt: skip
         return WikiReport(
             files=tuple(str(dump.path) for dump in self._dumps),
-            file_bytes=sum(dump.size for dump in self._dumps), text_bytes=read.counts.text_bytes,
+            file_bytes=sum(dump.size for dump in self._dumps), text_bytes=self._counts.text_bytes,
             entities=state.entities, red_entities=counts.red_entities,
-            pages=read.page_counts(counts.repeated), redirects=counts.redirect_counts(),
-            links=_link_counts(read.counts, counts.fates), entity_links=counts.edges, pairs=pairs,
-            held_out=read.counts.held_out, names=names, pageviews=views, types=types,
-            priors=priors, vectors=vectors, dropped=read.dropped,
-            dropped_beyond=read.dropped_count - len(read.dropped),
+            pages=self._page_counts(counts.repeated), redirects=counts.redirect_counts(),
+            links=self._link_counts(counts.fates), entity_links=counts.edges, pairs=pairs,
+            held_out=self._counts.held_out, names=names, pageviews=views, types=types,
+            priors=priors, vectors=vectors, dropped=tuple(self._dropped),
+            dropped_beyond=self._dropped_count - len(self._dropped),
             seconds=time.monotonic() - begin,
         )  # fmt: skip
 
-    def _delete_shards(self, chunks: int, *kinds: str) -> None:
+    def _read(self) -> None:
+        """Write the shards of all pages, numbered in the order of the pages."""
+        settings = self._settings
+        function = partial(
+            write_rows, site=self._site, folder=self._work, hold_out=settings.hold_out,
+            count_words=settings.vectors == "train",
+        )  # fmt: skip
+        total = sum(dump.size for dump in self._dumps)
+        sums: Counter[str] = Counter()
+        for outcome in map_chunks(
+            self._dumps, function, settings.workers, _CHUNK, settings.strict, self._pool
+        ):
+            shards = outcome.result
+            shards.rename(self._work, outcome.number)
+            self._chunks = outcome.number + 1
+            sums.update(asdict(shards.counts))
+            found = [DroppedPage(d.file, d.line, d.title, d.reason) for d in outcome.dropped]
+            before = outcome.first_line - 1
+            found += [replace(page, line=page.line + before) for page in shards.unusable]
+            self._dropped_count += len(found)
+            self._unusable += len(shards.unusable)
+            self._dropped += found[: MAX_DROPPED - len(self._dropped)]
+            self._progress("reading", outcome.position, total)
+        self._counts = ChunkCounts(**sums)
+
+    def _delete_shards(self, *kinds: str) -> None:
         """Free the disk space of shards that are no longer needed."""
         for kind in kinds:
-            for chunk in range(chunks):
+            for chunk in range(self._chunks):
                 shard(self._work, kind, chunk).unlink()
 
     def _resolve(self, counts: WikiCounts) -> None:
@@ -151,9 +191,9 @@ class _Build(TableBuild):
             return self._vectors.dimensions
         return self._settings.dimensions if self._settings.vectors == "train" else 0
 
-    def _origin(self, counts: ChunkCounts) -> dict[str, Any]:
+    def _origin(self) -> dict[str, Any]:
         """Return the record of origin that is stored in the knowledge base."""
-        settings = self._settings
+        settings, counts = self._settings, self._counts
         hold_out = {"hold_out": asdict(settings.hold_out)} if settings.hold_out.share else {}
         return {
             "kind": "wiki",
@@ -178,11 +218,23 @@ class _Build(TableBuild):
             return self._train_vectors(writer, texts)
         return VectorCounts(0, 0, 0, 0)
 
+    def _page_counts(self, repeated: Counter[int]) -> PageCounts:
+        """Return the pages by kind, without repeated ones."""
+        counts = self._counts
+        return PageCounts(
+            pages=counts.pages + self._dropped_count - self._unusable,
+            articles=counts.articles - repeated[ARTICLE],
+            redirects=counts.redirects - repeated[REDIRECT],
+            disambiguation=counts.disambiguation - repeated[DISAMBIGUATION],
+            other_namespaces=counts.other_namespaces, dropped=self._dropped_count,
+            repeated=repeated.total(),
+        )  # fmt: skip
 
-def _link_counts(counts: ChunkCounts, fates: Mapping[int, int]) -> LinkCounts:
-    return LinkCounts(
-        found=counts.links, resolved=fates[RESOLVED], missing=fates[MISSING],
-        disambiguation=fates[LISTED], other_namespaces=counts.links_other,
-        own_page=counts.links_own + fates[OWN], listed=counts.links_listed,
-        held_out=counts.links_held_out, left_out=fates[LEFT_OUT],
-    )  # fmt: skip
+    def _link_counts(self, fates: Counter[int]) -> LinkCounts:
+        counts = self._counts
+        return LinkCounts(
+            found=counts.links, resolved=fates[RESOLVED], missing=fates[MISSING],
+            disambiguation=fates[LISTED], other_namespaces=counts.links_other,
+            own_page=counts.links_own + fates[OWN], listed=counts.links_listed,
+            held_out=counts.links_held_out, left_out=fates[LEFT_OUT],
+        )  # fmt: skip

@@ -23,6 +23,7 @@ from sgtb.wikipedia.build.duckdb_store import Arrays, DuckDbStore, as_ints
 from sgtb.wikipedia.build.page_counters import PairCounter, name_pages
 from sgtb.wikipedia.build.train_vectors import train, write_corpus
 
+MAX_DROPPED = 1000  # dropped pages that a report lists; further ones are only counted
 _WORK = "work"
 _BATCH = 50_000
 _MAX_SPELLING_BYTES = MAX_TEXT * 3 // 4

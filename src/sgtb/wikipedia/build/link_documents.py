@@ -20,10 +20,9 @@ from sgtb.kb.build.usable_names import USABLE, anchor_use, clean, title_problem
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.native import HIDDEN
 from sgtb.text.tokenization import mention_at, segment
-from sgtb.wikipedia.build.dump_workers import one_site
-from sgtb.wikipedia.build.hold_out import SPLITS, HoldOut, Split, title_hash
+from sgtb.wikipedia.build.build_settings import SPLITS, HoldOut, Split, title_hash
 from sgtb.wikipedia.dump.chunk_pages import ChunkPages
-from sgtb.wikipedia.dump.dump_reader import map_chunks, open_dump
+from sgtb.wikipedia.dump.dump_reader import map_chunks, one_site, open_dump
 from sgtb.wikipedia.dump.language_editions import is_disambiguation
 from sgtb.wikipedia.dump.site import Site
 from sgtb.wikipedia.wikitext.markup import Extract, extract
@@ -33,21 +32,13 @@ _MAX_REDIRECTS = 20  # redirects followed in a row; longer chains are cycles
 _DISAMBIGUATION = ""  # target recorded for a disambiguation page
 
 
-class _TextLink(NamedTuple):
-    """A link in a text and its target's title."""
-
-    start: int
-    end: int
-    target: str
-
-
 class _HeldOut(NamedTuple):
-    """A held-out page."""
+    """A held-out page; its links are start and end in the text, and the title of the target."""
 
     title: str
     split: Split
     text: str
-    links: tuple[_TextLink, ...]
+    links: tuple[tuple[int, int, str], ...]
 
 
 @dataclass(frozen=True)
@@ -109,7 +100,7 @@ def read_link_documents(
                 f"{', '.join(map(str, dumps))}: none of its articles is among the pages held out "
                 f"of {kb.path} ({hold_out.share:.0%}); was it built from this dump?"
             )
-        targets = {link.target for page in chosen for link in page.links}
+        targets = {target for page in chosen for _, _, target in page.links}
         gold = _resolve(targets, kb, redirects)
     found = {
         split: tuple(_document(page, gold) for page in chosen if page.split == split)
@@ -161,7 +152,7 @@ def _extract_chunk(
     return pages, redirects
 
 
-def _links(shown: Extract, own: str, site: Site) -> Iterable[_TextLink]:
+def _links(shown: Extract, own: str, site: Site) -> Iterable[tuple[int, int, str]]:
     """Yield the usable links of a text in order, without overlaps."""
     end = 0
     in_text = (link for link in shown.links if link.start >= 0 and not link.flags & HIDDEN)
@@ -171,7 +162,7 @@ def _links(shown: Extract, own: str, site: Site) -> Iterable[_TextLink]:
             continue
         target = clean(target)
         if target != own and not title_problem(target):
-            yield _TextLink(link.start, link.end, target)
+            yield link.start, link.end, target
             end = link.end
 
 

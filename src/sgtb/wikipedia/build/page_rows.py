@@ -32,7 +32,7 @@ from sgtb.kb.build.usable_names import (
 from sgtb.native import HIDDEN, IN_LIST
 from sgtb.text.normalization import normal_lines, normal_name
 from sgtb.wikipedia.build.build_report import DroppedPage
-from sgtb.wikipedia.build.hold_out import HoldOut
+from sgtb.wikipedia.build.build_settings import HoldOut
 from sgtb.wikipedia.build.page_counters import name_hashes
 from sgtb.wikipedia.dump.chunk_pages import ChunkPages
 from sgtb.wikipedia.dump.language_editions import is_disambiguation

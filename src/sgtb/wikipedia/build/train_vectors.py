@@ -115,8 +115,11 @@ def train_vectors(
     check_integer("seed", seed, 0, 2**32 - 1)
     word2vec = import_extra("gensim.models.word2vec", "wiki", "training vectors needs")
     counts, n_lines, n_tokens = _counted(lines)
-    kept = _vocabulary(counts, min_count, max_words)
-    del counts
+    frequent = sorted((-n, word) for word, n in counts.items() if n >= min_count)
+    words = (word for _, word in frequent if not word.startswith(ENTITY))
+    chosen = set(islice(words, max_words))
+    kept = {word: -n for n, word in frequent if word in chosen or word.startswith(ENTITY)}
+    del counts, frequent, chosen
     if not kept:
         raise KnowledgeBaseError(
             f"no vectors to train: none of {n_tokens} tokens in {n_lines} lines occurs {min_count} "
@@ -207,14 +210,6 @@ def _counted(lines: Lines) -> tuple[Counter[str], int, int]:
             )
             limit = max(_MAX_COUNTED, len(counts) + _MAX_COUNTED // 2)
     return counts, n_lines, n_tokens
-
-
-def _vocabulary(counts: Counter[str], min_count: int, max_words: int | None) -> dict[str, int]:
-    """Return the counts of the tokens to train, in the order of their rows."""
-    frequent = sorted((-n, word) for word, n in counts.items() if n >= min_count)
-    words = (word for _, word in frequent if not word.startswith(ENTITY))
-    chosen = set(islice(words, max_words))
-    return {word: -n for n, word in frequent if word in chosen or word.startswith(ENTITY)}
 
 
 def write_corpus(db: DuckDbStore, text: Path, chunk: int, corpus: Path) -> None:

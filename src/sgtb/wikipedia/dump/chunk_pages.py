@@ -141,7 +141,10 @@ class ChunkJoiner:
 
     def _flush(self, reason: str) -> PageGroup:
         if self._lost:
-            found = self._too_large()
+            stub = bytes(self._pending)
+            too_large = f"no </page> within {PAGE_LIMIT >> 20} MB"
+            dropped = _dropped(self._file, 1, stub, too_large, len(stub) + self._lost)
+            found = ChunkPages(self._file, (), (dropped,))
         else:
             scanner = self._scanner()
             scanner.close(len(self._pending), reason)
@@ -153,12 +156,6 @@ class ChunkJoiner:
 
     def _scanner(self) -> "_PageScanner":
         return _PageScanner(bytes(self._pending), self._file, self._site, header=self._header)
-
-    def _too_large(self) -> ChunkPages:
-        stub = bytes(self._pending)
-        reason = f"no </page> within {PAGE_LIMIT >> 20} MB"
-        dropped = _dropped(self._file, 1, stub, reason, len(stub) + self._lost)
-        return ChunkPages(self._file, (), (dropped,))
 
 
 class _PageScanner:

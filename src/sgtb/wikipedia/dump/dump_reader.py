@@ -141,6 +141,21 @@ def open_dump(path: str | PathLike[str]) -> Dump:
     return Dump(path, Site.parse(head), path.stat().st_size, compression=compression, growth=growth)
 
 
+def one_site(dumps: Sequence[Dump]) -> Site:
+    """Return the common wiki of all dumps."""
+    if not dumps:
+        raise DumpError("no dump given; name at least one file")
+    for dump in dumps[1:]:
+        first, other = dumps[0].site, dump.site
+        if (first.dbname, first.language) != (other.dbname, other.language):
+            raise DumpError(
+                f"{dump.path} is from {other.dbname or 'an unknown wiki'} ({other.language}), but "
+                f"{dumps[0].path} from {first.dbname or 'an unknown wiki'} ({first.language}); "
+                "give dumps of one wiki"
+            )
+    return dumps[0].site
+
+
 def _page_end(file: BinaryIO, start: int, most: int) -> int:
     """Return the end of the first page after `start`, or a position `most` bytes behind."""
     before, position = b"", start
