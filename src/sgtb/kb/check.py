@@ -144,16 +144,17 @@ def _rows(kb: KnowledgeBase, progress: Progress) -> Iterator[str]:
 def _links(kb: KnowledgeBase) -> Iterator[str]:
     rows, path = kb.rows, column_path(kb.folder, "links")
     owner, target = list_items(rows, "links", kb.link_targets)
+    bad = (target < 0) | (target >= len(rows))
     yield from _each(
         path,
         owner,
         {
-            "links to a number that no entity has": (target < 0) | (target >= len(rows)),
+            "links to a number that no entity has": bad,
             "links to itself": owner == target,
             "has links that do not ascend": _unordered(owner, target),
         },
     )
-    if np.any((target < 0) | (target >= len(rows))):
+    if bad.any():
         return
     yield from _each(path, owner, {"links to a removed entity": rows["alive"][target] != 1})
     counted = np.bincount(target, minlength=len(rows))

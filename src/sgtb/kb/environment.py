@@ -4,7 +4,6 @@ LMDB forbids opening a file twice in one process, so readers and writers share a
 environment. A forked child opens the file again; it must neither use nor close its parent's.
 """
 
-import errno
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from typing import Any
 import lmdb
 
 from sgtb.core.errors import KnowledgeBaseError
+from sgtb.core.files import FULL
 from sgtb.kb.columns import Extent, truncated, unusable
 from sgtb.kb.layout import COLUMNS, FORMAT, MAX_DIMENSIONS, NAMES
 
@@ -26,7 +26,6 @@ MAP_SIZE = 1 << (34 if os.name == "nt" else 38)  # Windows may reserve it on dis
 _DATABASES = (b"ids", b"names", b"words", b"rows")
 _STATE = b"state"
 _COUNTS = ("generation", "entities", "names", "aliases", "links", "indexed")
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NEARLY_FULL = 1 << 20
 """With fewer free bytes, a write error is taken for a full disk."""
 _READERS = 1024
@@ -149,11 +148,11 @@ def write_error(path: Path, error: Exception) -> KnowledgeBaseError:
         # LMDB has an error for a full disk, but reports a partially written page as an I/O error,
         # and a quota only in its message.
         full = isinstance(error, lmdb.DiskError | lmdb.MapFullError)
-        full = full or any(os.strerror(code) in str(error) for code in _FULL)
+        full = full or any(os.strerror(code) in str(error) for code in FULL)
         with suppress(OSError):
             full = full or shutil.disk_usage(path).free < _NEARLY_FULL
     else:
-        full = getattr(error, "errno", None) in _FULL
+        full = getattr(error, "errno", None) in FULL
     if full:
         return KnowledgeBaseError(f"{path}: the disk is full; nothing was changed")
     reason = getattr(error, "strerror", None) or error

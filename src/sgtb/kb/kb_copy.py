@@ -22,23 +22,19 @@ def duplicate(source: Path, path: Path) -> None:
 
     def copy(folder: Path) -> None:
         with building(path) as target:
-            _copy_data(folder, target)
+            with acquired(folder) as tables:
+                try:
+                    tables.lmdb.copy(str(target / NAMES), compact=True)
+                except lmdb.Error as error:
+                    raise write_error(target, error) from None
+            with open(target / NAMES, "r+b") as copied:
+                os.fsync(copied.fileno())
+            with acquired(target) as tables, tables.lmdb.begin() as transaction:
+                state = tables.state(transaction)
+            for column in COLUMNS:
+                _copy_column(folder, target, column, state)
 
     with_data(source, copy)
-
-
-def _copy_data(folder: Path, target: Path) -> None:
-    with acquired(folder) as tables:
-        try:
-            tables.lmdb.copy(str(target / NAMES), compact=True)
-        except lmdb.Error as error:
-            raise write_error(target, error) from None
-    with open(target / NAMES, "r+b") as copied:
-        os.fsync(copied.fileno())
-    with acquired(target) as tables, tables.lmdb.begin() as transaction:
-        state = tables.state(transaction)
-    for column in COLUMNS:
-        _copy_column(folder, target, column, state)
 
 
 def _copy_column(folder: Path, target: Path, column: str, state: State) -> None:

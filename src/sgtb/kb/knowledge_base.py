@@ -225,17 +225,14 @@ class KnowledgeBase(SnapshotOwner):
         searched = 2 * limit if changed else limit
         try:
             found = most_similar(indexes, usable, searched, containing)
-        except ValueError as error:
-            raise self._damaged_fuzzy(error) from None
+        except ValueError as error:  # it begins with the name of the damaged column
+            column = f"fuzzy_{str(error).partition(':')[0].partition(' ')[0]}"
+            column = column if column in FUZZY_COLUMNS else "fuzzy_text"
+            raise self._damaged(column, str(error)) from None
         if not changed:
             return found
         heads = self.name_heads(found.names)
         return first_names(found, heads.known & ~heads.variant, limit)
-
-    def _damaged_fuzzy(self, error: ValueError) -> KnowledgeBaseError:
-        """Return the error of a column that a search found damaged; its name begins the message."""
-        column = f"fuzzy_{str(error).partition(':')[0].partition(' ')[0]}"
-        return self._damaged(column if column in FUZZY_COLUMNS else "fuzzy_text", str(error))
 
     def _fresh_names(self) -> FuzzyIndex:
         """Return an index of the names of entities written since the build."""

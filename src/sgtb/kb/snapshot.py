@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
 import lmdb
@@ -72,19 +73,10 @@ class Snapshot(NamedTuple):
         _release_file(self.tables.path)
 
 
-class _Process:
-    """The process id; asking the system for it takes a tenth of the time of a look-up."""
-
-    def __init__(self) -> None:
-        self.set_pid()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.set_pid)
-
-    def set_pid(self) -> None:
-        self.pid = os.getpid()
-
-
-process = _Process()
+# Asking the system for the process id takes a tenth of the time of a look-up.
+process = SimpleNamespace(pid=os.getpid())
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: setattr(process, "pid", os.getpid()))
 
 
 class SnapshotOwner:

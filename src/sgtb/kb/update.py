@@ -209,7 +209,11 @@ class _Change:
                 row[field] = getattr(line, key)
         row["text_at"] = self._append("text", text)
         if line.vector is not None:
-            self._vector(file, line, row)
+            if len(line.vector) != (width := kb.dimensions):
+                has = f"vectors of length {width}" if width else "no vectors"
+                message = f"{len(line.vector)} numbers, but this knowledge base has {has}"
+                raise file.error(line.line, message, "vector")
+            row["vector"] = self._append("vectors", unit_halves(line.vector).tobytes())
         elif "vector" in line.keys:
             row["vector"] = -1
         self._set_spellings(number, old, spelled)
@@ -337,15 +341,6 @@ class _Change:
     def _digested(self, data: bytes) -> bytes:
         self._digest.update(NUMBER.pack(len(data)) + data)
         return data
-
-    def _vector(self, file: EntityList, line: EntityLine, row: npt.NDArray[np.void]) -> None:
-        assert line.vector is not None
-        width = self._kb.dimensions
-        if len(line.vector) != width:
-            has = f"vectors of length {width}" if width else "no vectors"
-            message = f"{len(line.vector)} numbers, but this knowledge base has {has}"
-            raise file.error(line.line, message, "vector")
-        row["vector"] = self._append("vectors", unit_halves(line.vector).tobytes())
 
     def _set_links(self, number: int, targets: list[int]) -> None:
         row = self._row(number)

@@ -99,16 +99,6 @@ def read_name(value: Any) -> str:
     return _text(name, MAX_SPELLING)
 
 
-def read_aliases(value: Any) -> tuple[Alias, ...]:
-    """Return name, source and count of aliases; source "": not stated."""
-    return tuple(_alias(item) for item in _list(value))
-
-
-def read_description(value: Any) -> str:
-    """Return a text with single spaces."""
-    return " ".join(_text(value, MAX_TEXT).split())
-
-
 def read_type(value: Any) -> str:
     """Return a coarse type, or the name of an own type."""
     name = " ".join(_text(value, _MAX_TYPE).split())
@@ -122,11 +112,6 @@ def read_popularity(value: Any) -> float:
     if type(value) not in (int, float) or not abs(value) < 3e38:
         _refuse(f"{shown(value)} is not a finite number; write one like 12.5, or leave it out")
     return float(value)
-
-
-def read_links(value: Any) -> tuple[str, ...]:
-    """Return ids, which may be unknown."""
-    return tuple(read_link(item) for item in _list(value))
 
 
 def read_link(value: Any) -> str:
@@ -206,6 +191,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _alias(item: Any) -> Alias:
+    """Return name, source and count of an alias; source "": not stated."""
     if isinstance(item, str):
         return read_name(item), "", 1
     if not isinstance(item, dict) or not set(item) <= {"name", "count", "source"}:
@@ -251,8 +237,11 @@ _CELLS: dict[str, Callable[[str], Any]] = {
     "vector": lambda cell: [_number(part) for part in cell.split()],
 }
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "id": read_id, "name": read_name, "aliases": read_aliases, "description": read_description,
-    "type": read_type, "popularity": read_popularity, "links": read_links, "vector": read_vector,
+    "id": read_id, "name": read_name,
+    "aliases": lambda value: tuple(map(_alias, _list(value))),
+    "description": lambda value: " ".join(_text(value, MAX_TEXT).split()),
+    "type": read_type, "popularity": read_popularity,
+    "links": lambda value: tuple(map(read_link, _list(value))), "vector": read_vector,
     "in_links": read_link_count, "out_links": read_link_count,
     "sources": read_sources, "dimensions": read_dimensions, "origin": read_origin,
     "linked": read_count, "pages": read_count, "a": read_link, "b": read_link, "count": read_count,

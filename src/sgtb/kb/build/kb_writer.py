@@ -140,10 +140,8 @@ class KbWriter:
             distinct = sorted({text for text, _, _ in named})
             made = self._variants.variants([title, *distinct], type)
             named += [(name, self._variant, 1) for name in made]
-        packed: _PackedNames = pack_names(name_table(), named, number) or _pack_any(
-            id, merged(named), number
-        )
-        spelled, count, records = packed
+        packed = pack_names(name_table(), named, number)
+        spelled, count, records = packed or _pack_any(id, merged(named), number)
         text, sizes = _pack_text(id, title, description, spelled)
         own_type = self._own_types.number(type)
         at = self._append("text", text)
@@ -314,7 +312,13 @@ class KbWriter:
 
         def values() -> Iterator[tuple[bytes, bytes]]:
             nonlocal total
-            packer = self._value_packer(pages)
+            packer = value_packer(
+                np.frombuffer(self._all_rows().data, np.uint8),
+                self._map("text", self._items["text"]),
+                np.array(source_weights(self.sources)),
+                self._variant,
+                np.zeros((0, 2), np.uint32) if pages is None else pages,
+            )
             packed = (packer.pack(batch) for batch in self._names.batches(NAME_TAIL.size))
             for items, listed, ends in ahead(packed):
                 self._files["fuzzy_text"].write(listed)
@@ -326,16 +330,6 @@ class KbWriter:
         for runs in (self._names, self._ids):
             runs.close()  # their memory is needed for the fuzzy index
         return total
-
-    def _value_packer(self, pages: npt.NDArray[np.uint32] | None) -> Any:
-        """Return the kernel that makes the values of names."""
-        return value_packer(
-            np.frombuffer(self._all_rows().data, np.uint8),
-            self._map("text", self._items["text"]),
-            np.array(source_weights(self.sources)),
-            self._variant,
-            np.zeros((0, 2), np.uint32) if pages is None else pages,
-        )
 
     def _fuzzy_columns(self) -> dict[str, Extent]:
         """Write the fuzzy index of all names that are no variants."""
@@ -375,12 +369,11 @@ class KbWriter:
                 os.fsync(file.fileno())
 
 
-_PackedNames = tuple[bytes, int, bytes]
-"""An entity's spellings for text.bin, their number, and its records of names as a run."""
+def _pack_any(id: str, spellings: Sequence[Spelling], number: int) -> tuple[bytes, int, bytes]:
+    """Pack the names of an entity, whatever their characters; an invalid name is an error.
 
-
-def _pack_any(id: str, spellings: Sequence[Spelling], number: int) -> _PackedNames:
-    """Pack the names of an entity, whatever their characters; an invalid name is an error."""
+    Returns its spellings for text.bin, their number, and its records of names as a run.
+    """
     packed, names = pack_spellings(spellings), by_name(spellings)
     if not all(0 < len(name) <= MAX_KEY for name, _ in names):
         raise KnowledgeBaseError(
