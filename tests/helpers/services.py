@@ -12,7 +12,7 @@ import uvicorn
 
 from sgtb.linking.links import Link, LinkedDocument
 from sgtb.serving.engine import Engine
-from sgtb.serving.listener import listen_on
+from sgtb.serving.processes import listen_on
 from sgtb.serving.server import config_of
 
 MANY = (Link(0, 4, "many", None, "x" * 1_000, "", 1.0, "nothing"),) * 20_000

@@ -11,7 +11,7 @@ import pytest
 from sgtb.core.errors import SettingsError
 from sgtb.serving.access import AREAS, AccessTokens, area_of
 from sgtb.serving.engine import Engine
-from sgtb.serving.listener import check_tls, url_of
+from sgtb.serving.processes import check_tls, url_of
 from sgtb.serving.service_settings import ServeSettings
 from tests.helpers.services import FakeLinker, running
 

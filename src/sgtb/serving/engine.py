@@ -48,14 +48,9 @@ class Engine:
     Call `start` before the first request, `close` at the end.
     """
 
-    def __init__(
-        self,
-        load: Callable[[], Linker],
-        settings: ServeSettings | None = None,
-        metrics: Metrics | None = None,
-    ) -> None:
+    def __init__(self, load: Callable[[], Linker], settings: ServeSettings | None = None) -> None:
         self.settings = settings or ServeSettings()
-        self.metrics = metrics or Metrics()
+        self.metrics = Metrics()
         self._load = load
         self._current: Linker | None = None
         self._waiting: deque[_Job] = deque()

@@ -32,22 +32,16 @@ class LinkerSource:
 
     def load(self) -> "Linker":
         """Load the linker and warm it up."""
-        from sgtb.linking.link_options import LinkerSettings
+        from sgtb.linking.link_options import LinkerSettings, LinkOptions
         from sgtb.linking.linker import Linker
 
         settings = LinkerSettings(mentions=self.mentions, fuzzy=self.fuzzy)
         linker = Linker.open(self.model, self.kb, settings)
-        _warm(linker)
+        # Two mentions with two candidates each, with reasons, so that all code is loaded.
+        kb = linker.kb
+        first = range(min(_WARM_UP_ENTITIES, len(kb.rows)))
+        ids = [kb.id_of(number) for number in first if kb.rows["alive"][number]]
+        spans = (Span(0, 1, None, tuple(ids[::2])), Span(2, 3, None, tuple(ids[1::2])))
+        linker.link("A B")
+        linker.link(Request("A B", spans), LinkOptions(2, reasons=True))
         return linker
-
-
-def _warm(linker: "Linker") -> None:
-    """Link two mentions with two candidates each, with reasons, so that all code is loaded."""
-    from sgtb.linking.link_options import LinkOptions
-
-    kb = linker.kb
-    first = range(min(_WARM_UP_ENTITIES, len(kb.rows)))
-    ids = [kb.id_of(number) for number in first if kb.rows["alive"][number]]
-    spans = (Span(0, 1, None, tuple(ids[::2])), Span(2, 3, None, tuple(ids[1::2])))
-    linker.link("A B")
-    linker.link(Request("A B", spans), LinkOptions(2, reasons=True))

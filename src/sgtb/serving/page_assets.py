@@ -77,20 +77,15 @@ def example_texts(kb: KnowledgeBase) -> list[dict[str, str]]:
     sample = np.unique(np.linspace(0, len(kb) - 1, min(_SAMPLE, len(kb))).astype(np.int64))
     found: dict[str, tuple[tuple[int, int, int], str]] = {}
     for number in sample.tolist():
-        name = _ambiguous_name(kb, number)
-        if not name:
+        spelled = (spelling.text for spelling in kb.spellings_of(number))
+        name = next((text for text in spelled if len(kb.candidates(text, 2)) > 1), "")
+        if not name:  # of no other entity, too
             continue
         text, evidence = _text(kb, number, name)
         rank = (-evidence, -int(kb.rows[number]["in_links"]), number)
         found[name] = min(found.get(name, (rank, text)), (rank, text))
     best = sorted((rank, name, text) for name, (rank, text) in found.items())
     return [{"name": name, "text": text} for _, name, text in best[:MAX_TEXTS]]
-
-
-def _ambiguous_name(kb: KnowledgeBase, number: int) -> str:
-    """Return the first spelling of an entity that others have too; "" without one."""
-    texts = (spelling.text for spelling in kb.spellings_of(number))
-    return next((text for text in texts if len(kb.candidates(text, 2)) > 1), "")
 
 
 def _text(kb: KnowledgeBase, number: int, name: str) -> tuple[str, int]:
