@@ -142,7 +142,13 @@ def read_members(path: Path) -> Iterator[tuple[str, SourceFile]]:
         return
     for file in sorted(path.rglob("*")):
         if file.is_file():
-            yield file.relative_to(path).as_posix(), SourceFile(str(file), _read_bytes(file))
+            try:
+                with open(file, "rb") as opened:
+                    data = read_limited(opened)
+            except OSError as error:
+                why = error.strerror or error
+                raise CorpusError(f"{file}: cannot be read: {why}") from None
+            yield file.relative_to(path).as_posix(), SourceFile(str(file), data)
 
 
 def _read_archive(path: Path) -> Iterator[tuple[str, SourceFile]]:
@@ -161,14 +167,6 @@ def _read_archive(path: Path) -> Iterator[tuple[str, SourceFile]]:
                 raise tarfile.ReadError("it is truncated")
     except _DAMAGE as error:
         raise _broken(path, error) from None
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return read_limited(file)
-    except OSError as error:
-        raise CorpusError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def _broken(path: Path, why: object) -> CorpusError:

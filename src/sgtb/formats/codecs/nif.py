@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 from sgtb.core.errors import CorpusError
 from sgtb.core.records import NIL, Document, Mention
 from sgtb.formats.annotated import Annotation, annotated_document
-from sgtb.formats.corpus_format import Capacity, FileHead, Format, write_file
+from sgtb.formats.corpus_format import Capacity, Format, write_file
 from sgtb.formats.corpus_source import SourceFile, read_source, shown
 from sgtb.formats.error_handler import ErrorAt, ErrorHandler
 from sgtb.formats.rdf_turtle import (
@@ -197,10 +197,6 @@ class _Graph:
         return error
 
 
-def _is_turtle(head: FileHead) -> bool:
-    return head.data[:1] != _ZLIB and _TURTLE.search(head.data) is not None
-
-
 FORMAT = Format(
     name="nif",
     about="NIF: RDF in Turtle",
@@ -208,5 +204,5 @@ FORMAT = Format(
     write=write_nif,
     capacity=Capacity(titles=False, candidates=False, splits=False, overlaps="not the same span"),
     endings=(".ttl", ".nif"),
-    detects=_is_turtle,
+    detects=lambda head: head.data[:1] != _ZLIB and _TURTLE.search(head.data) is not None,
 )

@@ -73,7 +73,6 @@ class PprMention:
     gold: str | None  # the right candidate; NIL: not in the knowledge base; None: not a candidate
     candidates: tuple[str, ...]  # ids by descending in-links, ties to the lower id
     line: int  # line in the document's file
-    predicted_type: str = ""  # coarse type; "" if unknown, as in all published files
 
 
 @dataclass(frozen=True)
@@ -190,14 +189,11 @@ def _read_entity(source: SourceFile, n: int, line: str, document: str) -> tuple[
     # `text` is the name by which candidates were looked up, which in every twelfth line is a
     # longer one from elsewhere in the document; `origText` is the name of the mention.
     columns = dict(zip(_ENTITY, match.groups(), strict=True))
-    type_, url = columns["predictedType"], columns["url"]
+    url = columns["url"]
     if columns["docId"] != document:
         raise source.error(n, f"docId:{columns['docId']} in the file of document {document}")
-    mention = PprMention(
-        text=columns["origText"], gold=NIL if url == NIL else None, candidates=(), line=n,
-        predicted_type="" if type_ in _NO_TYPE else type_,
-    )  # fmt: skip
-    return mention, url
+    gold = NIL if url == NIL else None
+    return PprMention(text=columns["origText"], gold=gold, candidates=(), line=n), url
 
 
 def _block(
