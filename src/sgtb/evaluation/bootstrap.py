@@ -62,10 +62,7 @@ def ratio_interval(
 def paired_bootstrap(
     a: Accuracy, b: Accuracy, n_samples: int = 10_000, seed: int = 0, level: float = 0.95
 ) -> Difference:
-    """Return by how much the micro accuracy of b is higher than that of a, on the same documents.
-
-    Both systems are scored on the same samples of documents.
-    """
+    """Return how much higher the micro accuracy of b is than a's, on the same document samples."""
     rank = _rank(n_samples, level)
     _check_same(a, b)
     gain = b.document_correct - a.document_correct

@@ -122,10 +122,7 @@ def evaluate_end_to_end(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Evaluation[EndToEndScores]:
-    """Detect and link the mentions of plain texts, and compare them with the annotation.
-
-    Arguments are those of `evaluate_linkers`.
-    """
+    """Detect and link the mentions of plain texts and score them, as `evaluate_linkers` does."""
     settings = settings or EvaluationSettings()
     kb = common_kb(linkers)
     failed: dict[str, CorpusError] = {}

@@ -171,10 +171,7 @@ class Evaluation(Generic[S]):
 
 
 class IncompleteEvaluationError(CorpusError):
-    """Data sets that cannot be read to their end.
-
-    finished  scores on the other data sets
-    """
+    """Data sets that cannot be read to their end; `finished`: scores on the others."""
 
     def __init__(self, message: str, finished: Evaluation[Any]) -> None:
         super().__init__(message)

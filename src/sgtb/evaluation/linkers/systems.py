@@ -23,10 +23,7 @@ def chosen_by_linker(linked: LinkedDocument) -> Sequence[str | None]:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Chooses the candidate that ranks highest; ties go to the lower number.
-
-    Every mention with a candidate is linked.
-    """
+    """Chooses the candidate that ranks highest, never NIL; ties go to the lower number."""
 
     kb: KnowledgeBase
     name: str
