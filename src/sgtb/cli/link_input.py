@@ -95,7 +95,9 @@ def source_of(argument: str, form: Form | None) -> TextSource:
     if argument == STANDARD_INPUT or form is None:
         return TextSource(argument, form)
     if _is_file(argument):
-        return TextSource(argument, "jsonl" if _suffix(argument) in _JSONL else form)
+        path = PurePath(argument.lower())
+        suffix = path.with_suffix("").suffix if path.suffix in _COMPRESSED else path.suffix
+        return TextSource(argument, "jsonl" if suffix in _JSONL else form)
     spaces = any(character.isspace() for character in argument)
     if not spaces and ("/" in argument or PurePath(argument).suffix.lower() in _PATH_LIKE):
         raise InputError(f"{argument}: no such file; --text reads it as text")
@@ -110,12 +112,6 @@ def _is_file(argument: str) -> bool:
     if folder and argument:
         raise InputError(f"{argument}: a folder; name the files in it, or --text reads it as text")
     return there and not folder
-
-
-def _suffix(name: str) -> str:
-    """Return the suffix of a file, without that of its compression."""
-    path = PurePath(name.lower())
-    return path.with_suffix("").suffix if path.suffix in _COMPRESSED else path.suffix
 
 
 @contextmanager
@@ -165,21 +161,19 @@ def _lines(
                     offset += len(line := file.readline(limit))
                 continue
             body = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            id = f"{source.argument}:{number}"
             try:
                 text = _decoded(body, place, offset)
-                found = _request(text, form, place, f"{source.argument}:{number}")
+                if form == "lines":
+                    found = Request(text.rstrip("\r\n"), id=id)
+                elif text.strip():
+                    found = request_of(text, place, id)
+                else:
+                    continue
             except InputError as error:
                 handler.error(error)
-                continue
-            if found is not None:
+            else:
                 yield PlacedRequest(found, place)
-
-
-def _request(text: str, form: Form, place: str, id: str) -> Request | None:
-    """Return the request of a line; None: an empty line of JSON Lines."""
-    if form == "lines":
-        return Request(text.rstrip("\r\n"), id=id)
-    return request_of(text, place, id) if text.strip() else None
 
 
 def _decoded(data: bytes, place: str, stop: int) -> str:

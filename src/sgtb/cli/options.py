@@ -1,9 +1,13 @@
-"""Options that several commands have."""
+"""Options that several commands have, and the handler of --on-error."""
 
+import sys
+from itertools import islice
 from typing import Any
 
 import typer
 
+from sgtb.core.errors import SgtbError
+from sgtb.formats.error_handler import ErrorHandler
 from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.starter import STARTER
 
@@ -49,6 +53,34 @@ def _handling(choice: str) -> str:
     if choice not in ("stop", "skip"):
         raise typer.BadParameter(f"{choice!r} is none of stop, skip")
     return choice
+
+
+_LISTED = 20
+"""Errors that are listed; all are counted."""
+
+
+class DocumentErrors(ErrorHandler):
+    """Handler of --on-error: stops, or skips and collects errors; files may be read again."""
+
+    def __init__(self, choice: str) -> None:
+        self._skips = choice == "skip"
+        self._errors: dict[str, None] = {}
+
+    def error(self, error: SgtbError) -> None:
+        """Raise or collect an error."""
+        if not self._skips:
+            raise error
+        self._errors[str(error)] = None
+
+    def print(self) -> None:
+        """Print number and list on standard error, if there are errors."""
+        if not self._errors:
+            return
+        count = len(self._errors)
+        more = "" if count <= _LISTED else f"; the first {_LISTED}"
+        print(f"skipped, cannot be read: {count:,}{more}:", file=sys.stderr)
+        for text in islice(self._errors, _LISTED):
+            print(f"  {text}", file=sys.stderr, flush=True)
 
 
 AS_JSON = typer.Option(False, "--json", help="Print one JSON object.")

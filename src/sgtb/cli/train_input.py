@@ -142,12 +142,11 @@ def from_files(
             f"drawn with seed {seed}", quiet)  # fmt: skip
     if not learn:
         raise ProblemsError(f"{', '.join(map(str, train))}: no training documents")
-    given = [TrainingData.of(kb, documents) for documents in (learn, held)]
     origin = {
         "trained on": [path.name for path in train],
         "dev": [path.name for path in dev] if dev else dev_origin,
     }
-    return print_counts(TrainingInput(given[0], given[1], _with_counts(origin, given, kb)), quiet)
+    return _training_input(kb, TrainingData.of(kb, learn), TrainingData.of(kb, held), origin, quiet)
 
 
 def build_held_out(
@@ -182,9 +181,8 @@ def from_links(
         "dev": "links of other pages",
         "hold out": asdict(held_out_of(kb)),
     }
-    origin = _with_counts(origin, (train, dev), kb)
-    found = TrainingInput(train, dev, origin, read.documents["test"], all_names=False)
-    return print_counts(found, quiet)
+    given = _training_input(kb, train, dev, origin, quiet)
+    return replace(given, test=read.documents["test"], all_names=False)
 
 
 def word_vectors(name: str) -> "WordVectors | None":
@@ -196,9 +194,15 @@ def word_vectors(name: str) -> "WordVectors | None":
     return WordVectors.glove() if name == "glove" else WordVectors.read(name)
 
 
-def print_counts(given: TrainingInput, quiet: bool) -> TrainingInput:
-    """Print the numbers of documents and mentions, and the unknown entities."""
-    for name, data in (("train", given.train), ("dev", given.dev)):
+def _training_input(
+    kb: "KnowledgeBase",
+    train: "TrainingData",
+    dev: "TrainingData",
+    origin: dict[str, Any],
+    quiet: bool,
+) -> TrainingInput:
+    """Return the documents; print their numbers, those of mentions, and unknown entities."""
+    for name, data in (("train", train), ("dev", dev)):
         say(
             f"{name}: {len(data.documents):,} documents, {data.n_mentions:,} mentions; "
             f"{data.n_known:,} with an entity of the knowledge base, {data.n_nil:,} NIL",
@@ -213,12 +217,7 @@ def print_counts(given: TrainingInput, quiet: bool) -> TrainingInput:
                 f"base: {names}{more}; `sgtb corpus check` suggests others",
                 quiet,
             )
-    _warn_of_few(given.dev.n_known, quiet)
-    return given
-
-
-def _warn_of_few(n: int, quiet: bool) -> None:
-    """Warn if dev is too small to choose by, with the interval of an accuracy of 90 %."""
+    n = dev.n_known
     if 0 < n < FEW_MENTIONS:
         low, high = wilson_interval(round(0.9 * n), n)
         say(
@@ -226,6 +225,12 @@ def _warn_of_few(n: int, quiet: bool) -> None:
             f"90 % right may be {low:.0%} to {high:.0%}; the simpler settings are kept",
             quiet,
         )
+    counts = {
+        "documents": {"train": len(train.documents), "dev": len(dev.documents)},
+        "mentions": {"train": train.n_mentions, "dev": dev.n_mentions},
+        "knowledge base": kb.state.fingerprint,
+    }
+    return TrainingInput(train, dev, {**origin, **counts})
 
 
 def say(line: str, quiet: bool) -> None:
@@ -238,18 +243,6 @@ def _read(
     paths: Iterable[Path], format: str | None, handler: ErrorHandler | None
 ) -> list[Document]:
     return [document for path in paths for document in read_documents(path, format, handler)]
-
-
-def _with_counts(
-    origin: dict[str, Any], data: Iterable["TrainingData"], kb: "KnowledgeBase"
-) -> dict[str, Any]:
-    train, dev = data
-    return {
-        **origin,
-        "documents": {"train": len(train.documents), "dev": len(dev.documents)},
-        "mentions": {"train": train.n_mentions, "dev": dev.n_mentions},
-        "knowledge base": kb.state.fingerprint,
-    }
 
 
 def _stated(**values: Any) -> dict[str, Any]:

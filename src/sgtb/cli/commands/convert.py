@@ -6,7 +6,6 @@ from pathlib import Path
 import typer
 
 from sgtb.cli import options
-from sgtb.cli.document_errors import handler_for, print_skipped
 from sgtb.cli.linker_options import print_json
 from sgtb.cli.train_options import checked_format
 from sgtb.cli.views.progress_views import DocumentCounter
@@ -51,9 +50,9 @@ def convert(
     Example: sgtb convert AIDA-YAGO2-dataset.tsv aida.jsonl
     """
     counter = DocumentCounter(quiet, noun="mention", parts=attrgetter("mentions"))
-    handler = handler_for(on_error)
+    handler = options.DocumentErrors(on_error)
     done = convert_file(source, target, source_format, target_format, counter.passing, handler)
-    print_skipped(handler)
+    handler.print()
     if as_json:
         print_json(done.to_dict())
     else:

@@ -2,15 +2,13 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from sgtb.cli import options, train_options
-from sgtb.cli.document_errors import handler_for, print_skipped
 from sgtb.cli.linker_options import check_pair, describer, linker_settings, open_linker, print_json
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import SettingsError
@@ -107,13 +105,14 @@ def evaluate(
     # Not at the top, for a quick `sgtb --help`.
     from sgtb.evaluation.linkers import (
         EvaluationSettings,
+        IncompleteEvaluationError,
         data_sets,
         evaluate_end_to_end,
         evaluate_linkers,
     )
     from sgtb.evaluation.linkers.systems import baselines_of
 
-    handler = handler_for(on_error)
+    handler = options.DocumentErrors(on_error)
     sets = data_sets(data, format, split, handler if on_error == "skip" else None)
     settings = linker_settings(5, False, fuzzy, any_case, min_link_probability, nil)
     linkers = _open(models, kb, settings)
@@ -122,15 +121,20 @@ def evaluate(
         evaluated = EvaluationSettings(samples=samples)
         added = baselines_of(first.kb) if baselines else ()
         run: Callable[..., Any] = evaluate_end_to_end if from_text else evaluate_linkers
-        with StageProgress(quiet) as progress, _finished(as_json, from_text):
-            found = run(linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress)
+        try:
+            with StageProgress(quiet) as progress:
+                found = run(linkers, sets, evaluated, baselines=added, jobs=jobs, progress=progress)
+        except IncompleteEvaluationError as error:  # a data set cannot be read to its end
+            if error.finished.sets:
+                _print_scores(error.finished, as_json, from_text)
+            raise
         _print_scores(found, as_json, from_text)
         if not from_text:
             _draw(found, figure, nil_figure)
         if errors is not None:
             _write_errors(errors, linkers, sets, found, max_errors, jobs)
     finally:
-        print_skipped(handler)
+        handler.print()
         for linker in linkers.values():
             linker.close()
 
@@ -142,29 +146,14 @@ def _refuse(why: str, given: "Mapping[str, object]") -> None:
             raise typer.BadParameter(f"{option} {why}")
 
 
-@contextmanager
-def _finished(as_json: bool, from_text: bool) -> Iterator[None]:
-    """Print the scores on the other data sets if one cannot be read to its end."""
-    from sgtb.evaluation.linkers import IncompleteEvaluationError
-
-    try:
-        yield
-    except IncompleteEvaluationError as error:
-        if error.finished.sets:
-            _print_scores(error.finished, as_json, from_text)
-        raise
-
-
 def _print_scores(found: "Evaluation[Any]", as_json: bool, from_text: bool) -> None:
+    from sgtb.cli.views.evaluate_view import print_end_to_end, print_evaluation
+
     if as_json:
         print_json(found.to_dict())
     elif from_text:
-        from sgtb.cli.views.evaluate_view import print_end_to_end
-
         print_end_to_end(found)
     else:
-        from sgtb.cli.views.evaluate_view import print_evaluation
-
         print_evaluation(found)
 
 

@@ -6,7 +6,7 @@ import typer
 
 from sgtb.cli import options
 from sgtb.cli.link_input import read_requests, source_of
-from sgtb.cli.linker_options import check_pair, linker_settings, open_linker, print_json
+from sgtb.cli.linker_options import check_pair, describer, linker_settings, open_linker, print_json
 from sgtb.cli.views.explain_view import print_explanation
 from sgtb.cli.views.link_view import printable
 from sgtb.core.errors import RequestError
@@ -63,11 +63,8 @@ def explain(
     with open_linker(model, kb, settings) as linker:
         document = linker.link(placed.request)
         link = _the_link(document, mention, at)
-        about = {}
-        for id in dict.fromkeys([link.entity, *(other.entity for other in link.candidates)]):
-            number = None if id is None else linker.kb.number(id)
-            if id is not None and number is not None:
-                about[id] = linker.kb.description_of(number)
+        ids = [link.entity or "", *(other.entity for other in link.candidates)]
+        about = {id: describer(linker.kb)(id) for id in dict.fromkeys(ids)}
     if as_json:
         record = link.to_dict()
         for other in record["candidates"]:
@@ -88,12 +85,7 @@ def _the_link(document: LinkedDocument, mention: str | None, at: int | None) -> 
     wanted = [] if mention is None else [repr(printable(mention))]
     if at is not None:
         wanted.append(f"at character {at}")
-    raise RequestError(f"no mention {' '.join(wanted)}; {_found(document)}")
-
-
-def _found(document: LinkedDocument) -> str:
-    if not document.links:
-        return "the text has none"
     shown = [f"{printable(link.text)!r} at {link.start}" for link in document.links[:_MAX_LISTED]]
     more = len(document.links) - len(shown)
-    return f"the text has {', '.join(shown)}{f' and {more:,} more' if more else ''}"
+    has = f"{', '.join(shown) or 'none'}{f' and {more:,} more' if more else ''}"
+    raise RequestError(f"no mention {' '.join(wanted)}; the text has {has}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from sgtb.cli import options
-from sgtb.cli.views.kb_view import print_built, print_pages, print_wiki
+from sgtb.cli.views.kb_view import print_report
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import SettingsError
 from sgtb.core.workers import TaskPool
@@ -42,7 +42,7 @@ def build_from_list(
             file, out, sheet=sheet, skip_unknown_links=skip_unknown_links,
             variants=_rules(variants, no_variants), progress=progress,
         )  # fmt: skip
-    print_built(report, out, as_json)
+    print_report(report, out, as_json)
 
 
 def _same_as_list(name: str) -> None:
@@ -94,7 +94,7 @@ def build_from_pprforned(
             folder, out, document_names=not titles_only, variants=_rules(variants, no_variants),
             progress=progress,
         )  # fmt: skip
-    print_built(report, out, as_json)
+    print_report(report, out, as_json)
 
 
 @build.command("wiki")
@@ -156,7 +156,7 @@ def build_from_wiki(
         if pool is not None:  # workers may have another current folder
             dumps, out = [path.resolve() for path in dumps], out.resolve()
         report = build_wiki(dumps, out, settings, progress, pool)
-    print_wiki(report, out, as_json)
+    print_report(report, out, as_json)
 
 
 @build.command("pages")
@@ -198,7 +198,7 @@ def build_from_pages(
     )
     with StageProgress(quiet) as progress:
         report = build_pages(files, out, settings, progress)
-    print_pages(report, out, as_json)
+    print_report(report, out, as_json)
 
 
 def _rules(file: Path | None, none: bool) -> VariantRules | None:

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,7 @@ import typer
 
 from sgtb.cli import options
 from sgtb.cli.commands.kb_build import build
-from sgtb.cli.views.kb_view import (
-    print_candidates,
-    print_card,
-    print_changed,
-    print_info,
-    print_merged,
-)
+from sgtb.cli.views.kb_view import print_candidates, print_card, print_info, print_report
 from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import KnowledgeBaseError, SettingsError
 from sgtb.core.files import replacing
@@ -56,7 +51,7 @@ def merge(
     """
     with StageProgress(quiet) as progress:
         report = merge_kbs(kbs, out, by=by, progress=progress)  # type: ignore[arg-type]
-    print_merged(report, out, as_json)
+    print_report(report, out, as_json)
 
 
 @app.command()
@@ -72,7 +67,7 @@ def add(
     Example: sgtb kb add companies new.jsonl
     """
     entities = EntityList(file, sheet=sheet)
-    print_changed(changes.add(kb, entities, skip_unknown_links=skip_unknown_links), as_json)
+    print_report(changes.add(kb, entities, skip_unknown_links=skip_unknown_links), kb, as_json)
 
 
 @app.command()
@@ -88,7 +83,7 @@ def update(
     Example: sgtb kb update companies changed.jsonl
     """
     entities = EntityList(file, partial=True, sheet=sheet)
-    print_changed(changes.update(kb, entities, skip_unknown_links=skip_unknown_links), as_json)
+    print_report(changes.update(kb, entities, skip_unknown_links=skip_unknown_links), kb, as_json)
 
 
 @app.command()
@@ -111,7 +106,7 @@ def remove(
     wanted = [*(ids or []), *(changes.read_ids(file) if file is not None else [])]
     if not wanted:
         raise SettingsError("give a file of ids, or --id")
-    print_changed(changes.remove(kb, wanted), as_json)
+    print_report(changes.remove(kb, wanted), kb, as_json)
 
 
 @app.command()
@@ -145,7 +140,6 @@ def show(
         entity = opened.entity(name) if opened.number(name) is not None else None
         if not candidates and entity is None:
             raise KnowledgeBaseError(f"{kb}: no name and no id {name!r}")
-        spelled = _spelled(opened, name, [c.number for c in candidates])
         probability = opened.link_probability(name)
         if as_json:
             record: dict[str, Any] = {
@@ -154,14 +148,16 @@ def show(
                     {
                         **c._asdict(),
                         "counts": dict(zip(opened.sources, c.counts, strict=True)),
-                        "spellings": spelled[c.number],
+                        "spellings": _spelled(opened, name, c.number),
                     }
                     for c in candidates
                 ],
                 "link_probability": None if math.isnan(probability) else probability,
                 "all_candidates": 0 if value is None else len(value.candidates),
-                "entity": _finite(asdict(entity)) if entity else None,
+                "entity": None if entity is None else asdict(entity),
             }
+            if entity is not None and math.isnan(entity.popularity):
+                record["entity"]["popularity"] = None
             print(json.dumps(record, ensure_ascii=False))
             return
         if entity is not None:
@@ -222,19 +218,10 @@ def export(
     print(json.dumps({"lines": count, "file": str(out)}) if as_json else f"{out}: {count:,} lines")
 
 
-def _spelled(kb: KnowledgeBase, name: str, numbers: list[int]) -> dict[int, dict[str, int]]:
-    """Return the counts of the spellings of a name, by entity."""
-    normal = normal_name(name)
-    found: dict[int, dict[str, int]] = {number: {} for number in numbers}
-    for number, counts in found.items():
-        for text, _, count in kb.spellings_of(number):
-            if normal_name(text) == normal:
-                counts[text] = counts.get(text, 0) + count
-    return found
-
-
-def _finite(record: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and math.isnan(value) else value
-        for key, value in record.items()
-    }
+def _spelled(kb: KnowledgeBase, name: str, number: int) -> dict[str, int]:
+    """Return the counts of an entity's spellings of a name."""
+    counts = Counter[str]()
+    for text, _, count in kb.spellings_of(number):
+        if normal_name(text) == normal_name(name):
+            counts[text] += count
+    return counts

@@ -17,7 +17,6 @@ from sgtb.boosting import (
     TrainingSettings,
     TreeSettings,
 )
-from sgtb.boosting.model_file import Model
 from sgtb.boosting.search.beam import PlanName
 from sgtb.boosting.trainer import accuracy_of
 from sgtb.cli import options, train_options
@@ -154,7 +153,18 @@ def info(model: Path = MODEL_FILE, as_json: bool = options.AS_JSON) -> None:
       sgtb learner info bsg.model
       sgtb learner info bsg.model --json
     """
-    record = _model_json(StructuredGradientBoosting.load(model).model, model)
+    found = StructuredGradientBoosting.load(model).model
+    record: dict[str, Any] = {
+        "file": str(model),
+        "bytes": model.stat().st_size,
+        "n_trees": found.forest.n_trees,
+        "n_nodes": len(found.forest.feature),
+        "n_local": found.n_local,
+        "n_pair": found.n_pair,
+        "plan": dataclasses.asdict(found.plan),
+        "trees": dataclasses.asdict(found.trees),
+        "history": [check._asdict() for check in found.checks],
+    }
     if as_json:
         print_json(record)
         return
@@ -168,17 +178,3 @@ def info(model: Path = MODEL_FILE, as_json: bool = options.AS_JSON) -> None:
         dev = "-" if check["dev_accuracy"] is None else f"{check['dev_accuracy']:.2%}"
         checks.add_row(str(check["n_trees"]), f"{check['train_accuracy']:.2%}", dev)
     Console().print(table, checks)
-
-
-def _model_json(model: Model, path: Path) -> dict[str, Any]:
-    return {
-        "file": str(path),
-        "bytes": path.stat().st_size,
-        "n_trees": model.forest.n_trees,
-        "n_nodes": len(model.forest.feature),
-        "n_local": model.n_local,
-        "n_pair": model.n_pair,
-        "plan": dataclasses.asdict(model.plan),
-        "trees": dataclasses.asdict(model.trees),
-        "history": [check._asdict() for check in model.checks],
-    }

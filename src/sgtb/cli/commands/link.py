@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, BinaryIO
 import typer
 
 from sgtb.cli import options
-from sgtb.cli.document_errors import handler_for, print_skipped
 from sgtb.cli.link_batch import link_batch
 from sgtb.cli.link_input import (
     STANDARD_INPUT,
@@ -129,7 +128,7 @@ def link(
     sources = _sources(inputs or [], lines, jsonl, as_text)
     single = len(sources) == 1 and sources[0].single
     settings = linker_settings(candidates, False, fuzzy, any_case, min_link_probability, nil)
-    handler = handler_for(on_error)
+    handler = options.DocumentErrors(on_error)
     requests = read_requests(sources, settings.max_characters, handler)
     if single:  # read before the linker is loaded, so that errors come at once
         first = next(requests, None)
@@ -157,9 +156,13 @@ def link(
             for document in documents:
                 print_links(document, reasons, heading=not single, describe=describer(linker.kb))
                 sys.stdout.flush()
-    print_skipped(handler)
-    if not quiet:
-        _print_summary(counter, html, not any_case and True in lower_case)
+    handler.print()
+    if html not in (None, STANDARD_INPUT) and not quiet:
+        print(f"{html}: {counter.summary}", file=sys.stderr)
+    if not counter.n_parts and not quiet:
+        lower = not any_case and True in lower_case
+        hint = "; --any-case also finds names without capitals" if lower else ""
+        print(f"no mentions found{hint}", file=sys.stderr)
 
 
 def _sources(inputs: list[str], lines: bool, jsonl: bool, as_text: bool) -> list[TextSource]:
@@ -245,11 +248,3 @@ def _page_file(target: str) -> Iterator[BinaryIO]:
         raise InputError(f"{target}: a folder; name a file")
     with replacing(target) as file:
         yield file
-
-
-def _print_summary(counter: DocumentCounter, html: str | None, lower_case: bool) -> None:
-    if html is not None and html != STANDARD_INPUT:
-        print(f"{html}: {counter.summary}", file=sys.stderr)
-    if not counter.n_parts:
-        hint = "; --any-case also finds names without capitals" if lower_case else ""
-        print(f"no mentions found{hint}", file=sys.stderr)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sgtb.cli import options, train_options
-from sgtb.cli.document_errors import handler_for, print_skipped
 from sgtb.cli.linker_options import print_json
 from sgtb.cli.train_input import (
     TrainingInput,
@@ -133,7 +132,13 @@ def train(
       sgtb train --from-links simplewiki.xml.bz2 --build-kb simple -o simple.model
     """
     begin = time.perf_counter()
-    _check_options(kb, train, from_dump, build_kb, write_test)
+    if bool(train) == bool(from_dump):
+        raise typer.BadParameter("give either --train or --from-links")
+    place = build_kb if kb is None else kb
+    if place is None or (kb is not None and build_kb is not None):
+        raise typer.BadParameter("give --kb; with --from-links, --kb or --build-kb")
+    if not from_dump and (build_kb is not None or write_test is not None):
+        raise typer.BadParameter("--build-kb and --write-test need --from-links")
     check_output(output, checkpoint, write_test, page)
     wanted = TrainingOptions(
         plan=plan, beam=beam, depth=depth, eta=eta, trees=trees, min_leaf=min_leaf, folds=folds,
@@ -148,16 +153,20 @@ def train(
         held_out = HoldOut(hold_out)
         build = WikiSettings(workers=workers, red_links=red_links, hold_out=held_out)
         build_held_out(from_dump, build_kb, build, quiet)
-    place = build_kb if kb is None else kb
-    assert place is not None, "see _check_options"
     with KnowledgeBase.open(place) as opened:
         if from_dump:
             given = from_links(opened, from_dump, pages, workers, quiet)
-            _advise(given, red_links, quiet)
+            if given.train.n_known < _FEW_LINKS and not red_links:
+                say(
+                    f"only {given.train.n_known} links lead to an entity, as in a small part of a "
+                    "wiki; with --build-kb and --red-links 1 linked titles without a page become "
+                    "entities",
+                    quiet,
+                )
         else:
-            handler = handler_for(on_error)
+            handler = options.DocumentErrors(on_error)
             given = from_files(opened, train or (), dev or (), format, seed, quiet, handler)
-            print_skipped(handler)
+            handler.print()
         if write_test is not None:
             from sgtb.formats.registry import write_documents
 
@@ -171,7 +180,11 @@ def train(
         result = report(output, model, given, opened, prepared, time.perf_counter() - begin)
         tested = None if not given.test else accuracy_report(opened, model, given.test)
         if page is not None:
-            _write_page(page, result, curve, opened, model, given)
+            from sgtb.evaluation.linkers.dev_report import dev_report
+
+            dev_documents = given.dev.documents
+            judged = dev_report(opened, model, dev_documents) if dev_documents else None
+            write_whole(page, train_page(result, curve, judged).encode())
             say(f"{page}: report of the training", quiet)
     if as_json:
         print_json(result if tested is None else {**result, "test": tested})
@@ -252,45 +265,6 @@ def report(
         "origin": model.origin,
         "seconds": round(seconds, 1),
     }
-
-
-def _check_options(
-    kb: Path | None,
-    train: list[Path] | None,
-    from_dump: list[Path] | None,
-    build_kb: Path | None,
-    write_test: Path | None,
-) -> None:
-    if bool(train) == bool(from_dump):
-        raise typer.BadParameter("give either --train or --from-links")
-    if (kb is None) == (build_kb is None):
-        raise typer.BadParameter("give --kb; with --from-links, --kb or --build-kb")
-    if not from_dump and (build_kb is not None or write_test is not None):
-        raise typer.BadParameter("--build-kb and --write-test need --from-links")
-
-
-def _advise(given: TrainingInput, red_links: int, quiet: bool) -> None:
-    """Suggest --red-links if few links of a partial dump lead to entities."""
-    if given.train.n_known < _FEW_LINKS and not red_links:
-        say(
-            f"only {given.train.n_known} links lead to an entity, as in a small part of a wiki; "
-            "with --build-kb and --red-links 1 linked titles without a page become entities",
-            quiet,
-        )
-
-
-def _write_page(
-    path: Path,
-    result: dict[str, Any],
-    curve: Curve,
-    kb: "KnowledgeBase",
-    model: "LinkerModel",
-    given: TrainingInput,
-) -> None:
-    from sgtb.evaluation.linkers.dev_report import dev_report
-
-    dev = dev_report(kb, model, given.dev.documents) if given.dev.documents else None
-    write_whole(path, train_page(result, curve, dev).encode())
 
 
 def accuracy_report(

@@ -10,7 +10,6 @@ import typer
 
 from sgtb.cli import options, train_options
 from sgtb.cli.commands.train import grow, prepare_given, report
-from sgtb.cli.document_errors import handler_for, print_skipped
 from sgtb.cli.linker_options import print_json
 from sgtb.cli.train_input import TrainingOptions, check_output, from_files, say
 from sgtb.cli.views.progress_views import StageProgress
@@ -81,9 +80,9 @@ def tune(
     from sgtb.linking.training.tuning import Budget, TrialFile, simplest_of, tune_linker
 
     with KnowledgeBase.open(kb) as opened:
-        handler = handler_for(on_error)
+        handler = options.DocumentErrors(on_error)
         given = from_files(opened, train, dev or (), format, seed, quiet, handler)
-        print_skipped(handler)
+        handler.print()
         settings = wanted.settings(given)
         prepared = prepare_given(opened, given, settings, vectors, quiet)
         outcomes: list[Outcome] = []

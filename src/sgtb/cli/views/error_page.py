@@ -36,10 +36,15 @@ def _as_dict(mistake: Mistake, describe: Describe) -> dict[str, Any]:
     shown = {other["entity"] for other in kept} | {id_ for id_ in (mistake.gold,) if id_}
     for reason, record in zip(link.reasons, answer["reasons"], strict=True):
         record["text"] = reason_text(reason)
+    before, after = mistake.before, mistake.after
+    if len(before) >= AROUND:  # cut: from the first whole word
+        before = f"…{before.partition(' ')[2] or before}"
+    if len(after) >= AROUND:
+        after = f"{after.rpartition(' ')[0] or after}…"
     return {
         "document": mistake.document,
-        "before": _ending(mistake.before),
-        "after": _beginning(mistake.after),
+        "before": before,
+        "after": after,
         "gold": mistake.gold,
         "gold_title": mistake.gold_title,
         "how": f"candidates found by {FOUND[link.found]}",
@@ -47,16 +52,6 @@ def _as_dict(mistake: Mistake, describe: Describe) -> dict[str, Any]:
         "about": {id_: describe(id_) for id_ in sorted(shown)},
         "link": {**answer, "candidates": kept},
     }
-
-
-def _ending(text: str) -> str:
-    """Return the text before a mention; if cut, from the first whole word."""
-    return text if len(text) < AROUND else f"…{text.partition(' ')[2] or text}"
-
-
-def _beginning(text: str) -> str:
-    """Return the text after a mention; if cut, up to the last whole word."""
-    return text if len(text) < AROUND else f"{text.rpartition(' ')[0] or text}…"
 
 
 _HEADER = """<header>

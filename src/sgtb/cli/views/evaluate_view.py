@@ -148,7 +148,10 @@ def _rows(scores: SetScores[SystemScores]) -> list[tuple[str, Cell]]:
         ("log loss", _of_calibration("log_loss")),
     ]
     if len(scores.systems) > 1:
-        rows += [("accuracy minus the first", _difference), ("  p", _p_value)]
+        rows += [
+            ("accuracy minus the first", _difference),
+            ("  p", lambda s: f"{s.difference.p_value:.3f}" if s.difference else "–"),
+        ]
     return rows
 
 
@@ -179,10 +182,6 @@ def _difference(system: SystemScores) -> str:
         return "–"
     low, high = signed_points(found.low), signed_points(found.high)
     return f"{signed_points(found.value)}\n{low} to {high}"
-
-
-def _p_value(system: SystemScores) -> str:
-    return "–" if system.difference is None else f"{system.difference.p_value:.3f}"
 
 
 def _breakdowns(scores: SetScores[SystemScores]) -> Table:

@@ -33,21 +33,32 @@ def print_info(counts: dict[str, Any]) -> None:
     _console().print(table)
 
 
-def print_built(report: ListReport, out: Path, as_json: bool) -> None:
-    """Print the report of a build from a list."""
-    if as_json:
-        print(json.dumps(asdict(report)))
-        return
-    print(f"{out}: {report.entities:,} entities, {report.names:,} names, {report.links:,} links")
-    if report.unknown_links:
-        print(f"left out: {report.unknown_links:,} links to unknown ids")
+Report = ListReport | WikiReport | PagesReport | MergeReport | UpdateReport
 
 
-def print_wiki(report: WikiReport, out: Path, as_json: bool) -> None:
-    """Print the report of a build from dumps."""
+def print_report(report: Report, kb: Path, as_json: bool) -> None:
+    """Print the report of a build or a change of the knowledge base in a folder."""
     if as_json:
         print(json.dumps(asdict(report)))
-        return
+    elif isinstance(report, WikiReport):
+        _print_wiki(report, kb)
+    elif isinstance(report, PagesReport):
+        _print_pages(report, kb)
+    elif isinstance(report, MergeReport):
+        _print_merged(report, kb)
+    else:
+        if isinstance(report, ListReport):
+            counts = f"{report.entities:,} entities, {report.names:,} names, {report.links:,} links"
+            print(f"{kb}: {counts}")
+        else:
+            did = {"added": report.added, "changed": report.changed, "removed": report.removed}
+            parts = [f"{count:,} {what}" for what, count in did.items() if count]
+            print(f"{', '.join(parts) or 'nothing changed'}; now {report.entities:,} entities")
+        if report.unknown_links:
+            print(f"left out: {report.unknown_links:,} links to unknown ids")
+
+
+def _print_wiki(report: WikiReport, out: Path) -> None:
     pages, links, redirects, names = report.pages, report.links, report.redirects, report.names
     held = f", {links.held_out:,} on {report.held_out:,} pages held out" if links.held_out else ""
     rows = {
@@ -83,11 +94,7 @@ def print_wiki(report: WikiReport, out: Path, as_json: bool) -> None:
     _print_end(report, out)
 
 
-def print_pages(report: PagesReport, out: Path, as_json: bool) -> None:
-    """Print the report of a build from plain pages."""
-    if as_json:
-        print(json.dumps(asdict(report)))
-        return
+def _print_pages(report: PagesReport, out: Path) -> None:
     uses = report.uses
     rows = {
         "pages": (
@@ -111,11 +118,7 @@ def print_pages(report: PagesReport, out: Path, as_json: bool) -> None:
     _print_end(report, out)
 
 
-def print_merged(report: MergeReport, out: Path, as_json: bool) -> None:
-    """Print the report of a merge."""
-    if as_json:
-        print(json.dumps(asdict(report)))
-        return
+def _print_merged(report: MergeReport, out: Path) -> None:
     given = " + ".join(f"{count:,}" for count in report.given)
     print(
         f"{out}: {report.entities:,} entities ({given}, {report.united:,} united), "
@@ -124,18 +127,6 @@ def print_merged(report: MergeReport, out: Path, as_json: bool) -> None:
     if report.vectors_dropped:
         sizes = " and ".join(map(str, report.vectors_dropped))
         print(f"left out: vectors, which have {sizes} dimensions")
-
-
-def print_changed(report: UpdateReport, as_json: bool) -> None:
-    """Print the report of a change."""
-    if as_json:
-        print(json.dumps(asdict(report)))
-        return
-    did = {"added": report.added, "changed": report.changed, "removed": report.removed}
-    parts = [f"{count:,} {what}" for what, count in did.items() if count]
-    print(f"{', '.join(parts) or 'nothing changed'}; now {report.entities:,} entities")
-    if report.unknown_links:
-        print(f"left out: {report.unknown_links:,} links to unknown ids")
 
 
 def print_card(entity: Entity) -> None:

@@ -27,11 +27,7 @@ _HEAD = """<!doctype html>
 @cache
 def page_ends(name: str, title: str) -> tuple[str, str]:
     """Return the begin of a page with its style, its end with its script, allowed by a policy."""
-    folder = files("sgtb.cli.views")
-    style, script = (
-        "".join(folder.joinpath(f"{file}.{kind}").read_text("utf-8") for file in (_SHARED, name))
-        for kind in ("css", "js")
-    )
+    style, script = _with_shared(name, "css"), _with_shared(name, "js")
     lines = files("sgtb.serving").joinpath("page/lines.js").read_text("utf-8")
     script = lines.replace("export function", "function") + script
     policy = (
@@ -44,13 +40,18 @@ def page_ends(name: str, title: str) -> tuple[str, str]:
 
 def styled_page(name: str, title: str, body: str) -> str:
     """Return a page with a style and without scripts."""
-    folder = files("sgtb.cli.views")
-    style = "".join(folder.joinpath(f"{file}.css").read_text("utf-8") for file in (_SHARED, name))
+    style = _with_shared(name, "css")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'"
     )
     head = _HEAD.format(policy=policy, title=escape(title), style=style)
     return f"{head}<main>{body}</main>\n</body>\n</html>\n"
+
+
+def _with_shared(name: str, kind: str) -> str:
+    """Return a file of a page after the one that all pages share."""
+    folder = files("sgtb.cli.views")
+    return "".join(folder.joinpath(f"{one}.{kind}").read_text("utf-8") for one in (_SHARED, name))
 
 
 def _digest(text: str) -> str:

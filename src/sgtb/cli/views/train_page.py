@@ -85,11 +85,9 @@ def _curves(curve: Curve) -> str:
         "<p>Share of right decisions of the mentions with candidates. Grey: train, slightly too "
         "high, as a by-product of the search; blue: dev.</p>"
     )
-    return _section(
-        "Accuracy while training",
-        frame.svg(lines, "trees", _whole(most), "accuracy by trees"),
-        note,
-    )
+    ticks = [(f"{at:g}", at) for at in (0.0, most / 2, most)]
+    picture = frame.svg(lines, "trees", ticks, "accuracy by trees")
+    return _section("Accuracy while training", picture, note)
 
 
 def _calibration(found: "Calibration") -> str:
@@ -157,10 +155,6 @@ def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
         f"<tr>{''.join(f'<td>{escape(printable(cell))}</td>' for cell in row)}</tr>" for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _whole(most: float) -> tuple[tuple[str, float], ...]:
-    return ("0", 0.0), (f"{most / 2:g}", most / 2), (f"{most:g}", most)
 
 
 class _Frame:

@@ -40,8 +40,11 @@ def print_accuracy(name: str, result: dict[str, Any]) -> None:
     )
     table = number_table("accuracy", "all", "ambiguous", "gain on ambiguous")
     for system, scores in result["systems"].items():
-        recalled, ambiguous = scores["recalled"], scores["ambiguous"]
-        table.add_row(system, _share(recalled), _share(ambiguous), _gain(ambiguous["gain"]))
+        recalled, ambiguous, gain = scores["recalled"], scores["ambiguous"], ""
+        if ambiguous["gain"] is not None:
+            value, low, high = ambiguous["gain"]
+            gain = f"{value:+.2f} ({low:+.1f} to {high:+.1f})"
+        table.add_row(system, _share(recalled), _share(ambiguous), gain)
     Console().print(table)
     print("percent of the mentions with their entity among the candidates, 95 % intervals")
 
@@ -52,11 +55,12 @@ def print_trials(outcomes: Sequence["Outcome"], best: "Outcome") -> None:
         "", "plan", "beam", "depth", "η", "trees", "right", "dev accuracy", "loss", "s"
     )
     for number, outcome in enumerate(outcomes, 1):
-        trial = outcome.trial
+        trial, (low, high) = outcome.trial, outcome.interval
         table.add_row(
             f"{number}{' *' if outcome is best else ''}", trial.plan, str(trial.beam),
             str(trial.depth), f"{trial.eta:g}", str(outcome.n_trees),
-            f"{outcome.right:,}/{outcome.asked:,}", _with_interval(outcome),
+            f"{outcome.right:,}/{outcome.asked:,}",
+            f"{outcome.accuracy:.1%} ({100 * low:.0f}-{100 * high:.0f})",
             f"{outcome.log_loss:.3f}", f"{outcome.seconds:.0f}",
         )  # fmt: skip
     Console().print(table)
@@ -75,11 +79,6 @@ def choice_line(outcomes: Sequence["Outcome"], chosen: "Outcome") -> str:
         f"training with trial {number} of {len(outcomes)}, the simplest that {best.asked:,} dev "
         f"mentions cannot tell from the best, {outcomes.index(best) + 1}{few}"
     )
-
-
-def _with_interval(outcome: "Outcome") -> str:
-    low, high = outcome.interval
-    return f"{outcome.accuracy:.1%} ({100 * low:.0f}-{100 * high:.0f})"
 
 
 def outcome_line(number: int, outcome: "Outcome") -> str:
@@ -104,7 +103,3 @@ def _share(scores: dict[str, Any]) -> str:
         return "-"
     low, high = scores["interval"]
     return f"{scores['accuracy']:.2f} ({low:.1f}-{high:.1f})"
-
-
-def _gain(values: Sequence[float] | None) -> str:
-    return "" if values is None else f"{values[0]:+.2f} ({values[1]:+.1f} to {values[2]:+.1f})"
