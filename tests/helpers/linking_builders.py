@@ -16,13 +16,14 @@ import pytest
 
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.core.entities import EntityTable
-from sgtb.core.ragged import Texts
+from sgtb.core.ragged import Ragged, Texts
 from sgtb.core.records import NIL, Document, Mention, Token
 from sgtb.core.sparse_matrix import latent_directions, unit
 from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
 from sgtb.linking.entities import background
 from sgtb.linking.entities.background import Lexicon, string_numbers
 from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.vocabulary import clue
 from sgtb.linking.features.feature_matrix import Table
 from sgtb.text.normalization import normal_words
 from sgtb.text.word_vectors import WordVectors
@@ -38,6 +39,11 @@ KINDS = {
     "open": ("1994 {} Open", "", 20),
 }
 _MARK = re.compile(r"\[([^\]]+)\]|(\S+)")
+
+
+def clue_rows(rows) -> Ragged:
+    """Hash clues given as strings."""
+    return Ragged.of(([clue(text) for text in row] for row in rows), np.uint32)
 
 
 def entity_table(

@@ -32,7 +32,7 @@ from sgtb.linking.entities.entity_source import (
 )
 from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
 from sgtb.linking.features.feature_registry import COLLECTIVE
-from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Tagger
+from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Rankers, Tagger
 from sgtb.linking.features.schema import VERSION, Schema
 from sgtb.linking.mentions.mention_tagger import MENTION_TAGS, MentionTagger
 from sgtb.linking.nil_candidate import NIL_FEATURES, TrainingCounts
@@ -104,9 +104,11 @@ class LinkerModel:
             "vectors": lexicon.vectors,
             "topic_words": background.topic_words, "topics": background.topics,
             "tagger": models.tagger.weights,
-            "local": models.local.weights, "local_bins": models.local.bin_weights,
+            "local": models.rankers.local.weights,
+            "local_bins": models.rankers.local.bin_weights,
             "local_cuts": self.featurizer.local_cuts.values,
-            "joint": models.joint.weights, "joint_bins": models.joint.bin_weights,
+            "joint": models.rankers.joint.weights,
+            "joint_bins": models.rankers.joint.bin_weights,
             "joint_cuts": self.featurizer.joint_cuts.values,
             "memory": np.frombuffer(json.dumps(memory, separators=(",", ":")).encode(), np.uint8),
         }  # fmt: skip
@@ -167,8 +169,7 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     featurizer = Featurizer(
         FeatureModels(
             Tagger(_hashed(tensors, "tagger", (len(TAGS),))),
-            _ranker(tensors, "local", n_local),
-            _ranker(tensors, "joint", n_fixed),
+            Rankers(_ranker(tensors, "local", n_local), _ranker(tensors, "joint", n_fixed)),
         ),
         _cuts(tensors, "local_cuts", n_local),
         _cuts(tensors, "joint_cuts", n_fixed),

@@ -10,11 +10,11 @@ from sgtb.linking.entities import entity_facts as facts_module
 from sgtb.linking.entities.background import Background, Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import KbSource, TableSource
-from sgtb.linking.features.contexts import Clues
 from sgtb.text.word_vectors import WordVectors
 from tests.helpers.linking_builders import (
     arrays_of,
     assert_same_arrays,
+    clue_rows,
     document,
     entity_table,
     kb_of,
@@ -71,7 +71,7 @@ PLAIN = facts_of(entity_table(TITLES))
 def test_the_words_of_a_title_that_tell_a_kind(title, kinds):
     r = TITLES.index(title)
     assert PLAIN.kind_words.row(r).tolist() == [string_number(kind) for kind in sorted(kinds)]
-    hashes = Clues.of([[f"kind:{kind}" for kind in sorted(kinds)]]).data
+    hashes = clue_rows([[f"kind:{kind}" for kind in sorted(kinds)]]).data
     assert PLAIN.kind_clues.row(r).tolist() == hashes.tolist()
 
 
@@ -206,7 +206,7 @@ def test_a_place_is_a_place_by_either_name():
     facts = facts_of(entity_table(["A", "B", "C"], types=["GPE", "LOC", "MISC"]))
     assert facts.type.tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
     assert facts.type_clue[0] == facts.type_clue[1] != facts.type_clue[2]
-    assert facts.type_clue[0] == Clues.of([["type:GPE"]]).data[0]
+    assert facts.type_clue[0] == clue_rows([["type:GPE"]]).data[0]
 
 
 def test_facts_of_some_entities_are_those_they_have_among_all():

@@ -11,7 +11,7 @@ import pytest
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities import entity_facts as facts_module
 from sgtb.linking.entities.entity_facts import EntityFacts, Title
-from sgtb.linking.features.contexts import Clues, Contexts
+from sgtb.linking.features.contexts import Contexts
 from sgtb.linking.features.ranker import (
     BINS,
     MIN_SLOPE,
@@ -25,6 +25,7 @@ from sgtb.linking.features.ranker import (
 )
 from sgtb.native import learn_ranks
 from tests.helpers.linking_builders import (
+    clue_rows,
     document,
     documents,
     entity_table,
@@ -209,7 +210,7 @@ def naive_kinds(candidates, contexts, entities, title_equal, rest_words):
     offsets = candidates.candidate_offsets.tolist()
 
     def hashed_clue(clue):
-        return int(Clues.of([[clue]]).data[0])
+        return int(clue_rows([[clue]]).data[0])
 
     for m, name in enumerate(contexts.names):
         for c in range(offsets[m], offsets[m + 1]):
@@ -267,7 +268,7 @@ def test_kinds_that_the_mention_says_itself_are_left_out():
     titles, types = ["Orlan football team"], ["ORG"]
     sides = crosses_of(text, titles, types, [0, 0], [1, 1])
     first, second = (set(part(sides.kinds, sides.kind_offsets, c)) for c in range(2))
-    (team,) = Clues.of([["kind:team"]]).data.tolist()
+    (team,) = clue_rows([["kind:team"]]).data.tolist()
     assert second - first == {team}
     assert sides.n_worded[1] == sides.n_worded[0] + 1
     assert sides.document.tolist() == [0, 0]

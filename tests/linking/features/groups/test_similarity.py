@@ -6,7 +6,8 @@ import pytest
 from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.features.contexts import Contexts, Repeats
-from sgtb.linking.features.groups.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
+from sgtb.linking.features.feature_group import FeatureInputs
+from sgtb.linking.features.groups.similarity import COSINES, DESCRIPTIONS, OVERLAPS, compared_texts
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
 
 
@@ -82,7 +83,8 @@ def sides_of(texts, entities, train=None):
 
 
 def compared(candidates, contexts, facts, lexicon):
-    return similarities(candidates, contexts, Repeats.of(candidates, contexts), facts, lexicon)
+    repeats = Repeats.of(candidates, contexts)
+    return compared_texts(FeatureInputs(candidates, contexts, repeats, facts, lexicon))
 
 
 def random_texts(seed):
