@@ -11,6 +11,7 @@ from sgtb.core.dtypes import Bools, Doubles, Floats, Ints, Longs
 from sgtb.core.entities import EntityTable
 from sgtb.core.errors import ProblemsError
 from sgtb.core.records import Document, Mention
+from sgtb.core.sparse_matrix import group_of
 from sgtb.kb.entity import CandidateLists
 from sgtb.kb.fuzzy_index import SCORES
 from sgtb.kb.knowledge_base import KnowledgeBase
@@ -62,7 +63,7 @@ def ranked(kb: KnowledgeBase, lists: CandidateLists, top: int) -> MatchedLists:
     Candidates of equal prior, as those of sources without counts, share it by popularity and
     in-links.
     """
-    name = np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets))
+    name = group_of(lists.offsets)
     changes = np.diff(name, prepend=-1).astype(bool) | np.diff(lists.prior, prepend=-1).astype(bool)
     group = np.cumsum(changes) - 1
     prior = lists.prior.astype(np.float64)
@@ -271,7 +272,7 @@ def candidate_lists(
     kept = ~are_hidden(lists.entity, hidden)
     if kept.all():
         return lists
-    owner = np.repeat(np.arange(len(names)), np.diff(lists.offsets))
+    owner = group_of(lists.offsets)
     prior = lists.prior.copy()
     for i in np.unique(owner[~kept]).tolist():
         own = slice(*lists.offsets[i : i + 2].tolist())
