@@ -54,7 +54,7 @@ def nil_rows(
     if (np.diff(offsets) < 1).any():
         raise ProblemsError("a mention without candidates cannot have a NIL candidate")
     scores = features[:, _score(schema, without)]
-    order = _by_score(candidates, features, schema, without)
+    order = np.lexsort((-scores, group_of(offsets)))  # best first, stable
     best, several = order[offsets[:-1]], np.diff(offsets) > 1
     lead = scores[best].copy()  # over 0 for a single candidate
     lead[several] -= scores[order[offsets[:-1][several] + 1]]
@@ -99,14 +99,6 @@ def _score(schema: Schema, without: Collection[str]) -> int:
     """Return the column of the joint ranker, or of the local one."""
     joint = "joint ranker" not in without
     return schema.names.index("joint_score" if joint else "rank_score")
-
-
-def _by_score(
-    candidates: CandidateTable, features: Floats, schema: Schema, without: Collection[str]
-) -> Longs:
-    """Return the rows of each mention's candidates, best first (stable)."""
-    scores = features[:, _score(schema, without)]
-    return np.lexsort((-scores, group_of(candidates.candidate_offsets)))
 
 
 def _with_nil_entity(pairs: TablePairs, entity_offsets: Longs) -> TablePairs:
@@ -161,12 +153,8 @@ class TrainingCounts:
                     names[mention.in_kb][normal_name(mention.text)] += 1
                     if mention.gold != NIL:
                         entities[mention.gold] += 1
-        return cls(*map(_sorted, (entities, names[False], names[True])))
-
-    @property
-    def entities_only(self) -> "TrainingCounts":
-        """The counts of entities without those of names."""
-        return TrainingCounts(self.entities)
+        counted = entities, names[False], names[True]
+        return cls(*(dict(sorted(counts.items())) for counts in counted))
 
     def lookup(self, candidates: CandidateTable) -> Longs:
         """Return the counts of the mentions' names, outside and inside: i8[M, 2]."""
@@ -190,7 +178,3 @@ class TrainingCounts:
                 name = normal_name(candidates.mentions[m].text)
                 own[m] = counts.outside.get(name, 0), counts.inside.get(name, 0)
         return self.lookup(candidates) - own
-
-
-def _sorted(counts: Counter[str]) -> dict[str, int]:
-    return {key: counts[key] for key in sorted(counts)}

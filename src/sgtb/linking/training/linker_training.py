@@ -22,7 +22,7 @@ from sgtb.core.settings import check_integer
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibration.confidence import NilKind, NilRule, check_share
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
-from sgtb.linking.candidates.candidate_table import Hidden
+from sgtb.linking.candidates.candidate_table import CandidateTable, Hidden
 from sgtb.linking.entities.background import TOPIC_WIDTH, Background
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
 from sgtb.linking.features.feature_matrix import Featurizer
@@ -31,8 +31,8 @@ from sgtb.linking.features.ranker import BITS
 from sgtb.linking.features.schema import Schema
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.mentions.chunks import Chunk, check_document, split_into_chunks
-from sgtb.linking.nil_candidate import TrainingCounts, add_nil, score_column
-from sgtb.linking.pipeline import CountLookup, Pipeline
+from sgtb.linking.nil_candidate import TrainingCounts, add_nil, nil_rows, score_column
+from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.problem_packing import Layout
 from sgtb.linking.training.calibrator import (
     NOTHING_SEEN,
@@ -143,24 +143,24 @@ class Featured(NamedTuple):
     n_own: int
 
     @property
-    def annotated(self) -> list[Document]:
-        """The document of each segment, with all annotations."""
-        return [self.documents[d] for d in self.source.tolist()]
+    def candidates(self) -> CandidateTable:
+        """The candidates of the layout."""
+        return self.layout.candidates
 
     @property
     def outside(self) -> Bools:
         """Whether mentions with candidates are NIL."""
-        return np.array([m.gold == NIL for m in self.layout.candidates.mentions], np.bool_)
+        return np.array([m.gold == NIL for m in self.candidates.mentions], np.bool_)
 
     @property
     def known(self) -> Bools:
         """Whether mentions with candidates are annotated."""
-        return np.array([m.gold is not None for m in self.layout.candidates.mentions], np.bool_)
+        return np.array([m.gold is not None for m in self.candidates.mentions], np.bool_)
 
     @property
     def n_learnable(self) -> int:
         """Number of mentions whose entity is among the candidates, or hidden from them."""
-        candidates = self.layout.candidates
+        candidates = self.candidates
         shown, whole = (
             sum(1 for document in documents for _ in document.in_kb())
             for documents in (candidates.documents[: self.n_own], self.documents)
@@ -171,7 +171,7 @@ class Featured(NamedTuple):
     @property
     def no_candidates(self) -> Bools:
         """Whether annotated mentions without candidates are NIL."""
-        golds = [m.gold for d in self.layout.candidates.documents for m in d.mentions]
+        golds = [m.gold for d in self.candidates.documents for m in d.mentions]
         without = np.delete(np.array(golds, object), self.layout.with_candidates)
         return np.array([gold == NIL for gold in without if gold is not None], np.bool_)
 
@@ -211,18 +211,19 @@ class Prepared:
 
         Counts in train leave out the own document.
         """
-        own = partial(self.counts.lookup_leave_one_out, self.train.annotated)
-        train = self._packed(self.train, without, own)
-        return train, self.dev and self._packed(self.dev, without, self.counts.lookup)
+        return self._packed(self.train, without), self.dev and self._packed(self.dev, without)
 
-    def _packed(
-        self, featured: Featured, without: Collection[str], lookup: CountLookup
-    ) -> Problems:
-        layout, features = featured.layout, featured.features
+    def _packed(self, featured: Featured, without: Collection[str]) -> Problems:
+        layout, features, candidates = featured.layout, featured.features, featured.candidates
         problems = self.pipeline.pack(layout, features, without)
         if self.nil == "never":
             return problems
-        rows = self.pipeline.nil_rows(layout, features, without, lookup)
+        if featured is self.train:
+            documents = [featured.documents[d] for d in featured.source.tolist()]
+            known = self.counts.lookup_leave_one_out(documents, candidates)
+        else:
+            known = self.counts.lookup(candidates)
+        rows = nil_rows(candidates, features, self.pipeline.schema, without, known)
         return add_nil(problems, rows, featured.outside)
 
 
@@ -339,7 +340,9 @@ def fit_linker(
     fitted = _calibrated(prepared, settings, problems[0], system.model.forest.n_trees, fit)
     progress("confidence", 1, 1)
     pipeline, finder = prepared.pipeline, prepared.pipeline.finder
-    counts = prepared.counts if prepared.nil == "candidate" else prepared.counts.entities_only
+    counts = prepared.counts
+    if prepared.nil == "never":
+        counts = TrainingCounts(counts.entities)  # names are only needed for NIL
     measured = prepared.mentions.measured
     detection = {} if measured is None else {"mention detection": measured}
     return LinkerModel(
