@@ -22,7 +22,7 @@ from sgtb.core.settings import check_integer
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibration.confidence import NilKind, NilRule, check_share
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
-from sgtb.linking.candidates.candidate_table import CandidateTable, Hidden
+from sgtb.linking.candidates.candidate_table import NOTHING, CandidateTable, Hidden
 from sgtb.linking.entities.background import TOPIC_WIDTH, Background
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
 from sgtb.linking.features.feature_matrix import Featurizer
@@ -44,10 +44,9 @@ from sgtb.linking.training.calibrator import (
     nil_share,
     observe,
 )
-from sgtb.linking.training.finder_selection import trained_finder
 from sgtb.linking.training.gold import hide_gold, unknown_as_nil
-from sgtb.linking.training.mention_selection import RULES, MentionChoice, choose_mentions
 from sgtb.linking.training.renderings import renderings_of
+from sgtb.linking.training.selection import RULES, MentionChoice, choose_mentions, trained_finder
 from sgtb.text.word_vectors import WordVectors
 
 Fit = Callable[..., StructuredGradientBoosting]
@@ -307,9 +306,9 @@ def _laid_out(
     seed = settings.seed, int(training)
     copies, source = renderings_of(documents if training and settings.augment else ())
     shown: Sequence[Document] = documents if copies else ()
-    hidden = hide_gold(pipeline.kb, copies or documents, share, seed)
-    entities: list[Hidden] = [*[frozenset()] * len(shown), *hidden.entities]
-    chunks, whole = _in_chunks([*shown, *hidden.documents])
+    partly, hidden = hide_gold(pipeline.kb, copies or documents, share, seed)
+    entities: list[Hidden] = [*[NOTHING] * len(shown), *hidden]
+    chunks, whole = _in_chunks([*shown, *partly])
     n_own = int(np.searchsorted(whole, len(documents)))
     own = np.concatenate([np.arange(len(documents)), source])[whole]
     gone = [entities[d] for d in whole.tolist()]
