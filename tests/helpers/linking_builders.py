@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.core.entities import EntityTable
 from sgtb.core.ragged import Ragged, Texts
 from sgtb.core.records import NIL, Document, Mention, Token
 from sgtb.core.sparse_matrix import latent_directions, unit
-from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities import background
 from sgtb.linking.entities.background import Lexicon, string_numbers
 from sgtb.linking.entities.entity_facts import EntityFacts
@@ -253,7 +254,7 @@ def small_setting(train: Sequence[Document] | None = None) -> Setting:
     entities = world()
     words = word_vectors(texts["train"], entities.titles)
     lexicon = Lexicon.build(texts["train"], entities.titles, words)
-    return Setting(texts, entities, words, lexicon, EntityFacts.build(entities, lexicon))
+    return Setting(texts, entities, words, lexicon, table_facts(entities, lexicon))
 
 
 def with_mentions(text: Document, change: Callable[[Mention], Mention]) -> Document:

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import sgtb.native
+from experiments.entity_tables import TableSource, listed_candidates
 from sgtb.core import sparse_matrix
 from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.linking import decisions, problem_packing
 from sgtb.linking.candidates import candidate_table
-from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities import background, entity_facts
-from sgtb.linking.entities.entity_source import TableSource
 from sgtb.linking.features import ranker, schema
 from sgtb.linking.features.contexts import Repeats
 from sgtb.linking.features.groups import coherence

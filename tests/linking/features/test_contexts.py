@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments.entity_tables import listed_candidates
 from sgtb.core.ragged import Ragged
 from sgtb.core.records import Document
-from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.features.contexts import PLACES, WINDOW, Contexts
 from sgtb.text.normalization import normal_words
 from tests.helpers.linking_builders import (

@@ -7,11 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from experiments.entity_tables import listed_candidates, table_facts
 from experiments.folds import topic_folds
 from sgtb.core.errors import ProblemsError
 from sgtb.core.sparse_matrix import group_of, group_sum, relative, share
-from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import (
     DESCRIPTIONS,
     ENTITY_VECTORS,
@@ -274,7 +273,7 @@ def test_a_thousand_mentions_of_thirty_candidates_take_linear_memory():
     ]
     text = document("long", *lines)
     lexicon = lexicon_of([text, document("2", "red fox")], entities)
-    facts = EntityFacts.build(entities, lexicon)
+    facts = table_facts(entities, lexicon)
     Table.build(listed_candidates([document("2", "[Fox|e100||e100]")], entities), facts, lexicon)
     tracemalloc.start()
     try:

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_candidates
+from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.linking.entities import entity_facts as facts_module
-from sgtb.linking.entities.entity_facts import EntityFacts, Title
+from sgtb.linking.entities.entity_facts import Title
 from sgtb.linking.features.contexts import Contexts
 from sgtb.linking.features.ranker import (
     BINS,
@@ -198,7 +198,7 @@ def crosses_of(text, titles, types, title_equal, rest_words):
     lexicon = lexicon_of([text], entities)
     candidates = listed_candidates([text], entities)
     contexts = Contexts.build(candidates, lexicon)
-    facts = EntityFacts.build(entities, lexicon)
+    facts = table_facts(entities, lexicon)
     return crosses(
         candidates, contexts, facts, np.array(title_equal, np.float32), np.float32(rest_words)
     )
@@ -230,7 +230,7 @@ def assert_kinds_like_the_twin(texts, entities, title_equal, rest_words):
     lexicon = lexicon_of(texts, entities)
     candidates = listed_candidates(texts, entities)
     contexts = Contexts.build(candidates, lexicon)
-    facts = EntityFacts.build(entities, lexicon)
+    facts = table_facts(entities, lexicon)
     flags = np.resize(np.float32(title_equal), candidates.n_candidates)
     rest = np.resize(np.float32(rest_words), candidates.n_candidates)
     sides = crosses(candidates, contexts, facts, flags, rest)

@@ -1,6 +1,6 @@
 """CandidateTable: mentions and their candidates, in flat arrays; MatchedLists: those of names."""
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -8,8 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Bools, Doubles, Floats, Ints, Longs
-from sgtb.core.entities import EntityTable
-from sgtb.core.errors import ProblemsError
 from sgtb.core.records import Document, Mention
 from sgtb.core.sparse_matrix import group_of
 from sgtb.kb.entity import CandidateLists
@@ -132,10 +130,6 @@ def any_of(flags: Bools, offsets: Longs) -> Bools:
 # The candidate table: mentions and their candidates.
 
 
-TOP = 30
-"""Candidates per mention, as in the paper."""
-
-
 @dataclass(frozen=True)
 class CandidateTable:
     """D documents, M mentions with candidates, C candidates.
@@ -162,61 +156,6 @@ class CandidateTable:
     def n_candidates(self) -> int:
         """C."""
         return len(self.entity)
-
-
-def listed_candidates(
-    documents: Sequence[Document],
-    entities: EntityTable,
-    wanted: Callable[[Mention], bool] = lambda mention: mention.in_kb,
-    top: int = TOP,
-) -> CandidateTable:
-    """Return the candidates listed in documents, the `top` of each mention by in-links.
-
-    Ties go to the lower number. Neither the order of a list nor the gold matters.
-
-    wanted  selects mentions
-    """
-    mentions: list[Mention] = []
-    mention_offsets, candidate_offsets = [0], [0]
-    entity: list[Ints] = []
-    gold: list[int] = []
-    for document in documents:
-        for mention in filter(wanted, document.mentions):
-            chosen = _listed(document, mention, entities, top)
-            mentions.append(mention)
-            entity.append(chosen)
-            candidate_offsets.append(candidate_offsets[-1] + len(chosen))
-            number = entities.number.get(mention.gold or "", -1)
-            gold.append(_place(chosen, number))
-        mention_offsets.append(len(mentions))
-    return CandidateTable(
-        tuple(documents), tuple(mentions),
-        np.array(mention_offsets, np.int32), np.array(candidate_offsets, np.int32),
-        np.concatenate([*entity, np.zeros(0, np.int32)]).astype(np.int32),
-        np.array(gold, np.int32),
-        np.full(candidate_offsets[-1], np.nan, np.float32),
-        np.zeros((candidate_offsets[-1], len(MATCHES)), np.float32),
-    )  # fmt: skip
-
-
-def _listed(document: Document, mention: Mention, entities: EntityTable, top: int) -> Ints:
-    if mention.candidates is None:
-        raise ProblemsError(
-            f"document {document.id}: {mention.text!r} at {mention.start} lists no candidates"
-        )
-    try:
-        numbers = np.unique(entities.numbers(mention.candidates))
-    except KeyError as unknown:
-        raise ProblemsError(
-            f"document {document.id}: candidate {unknown} of {mention.text!r} is unknown"
-        ) from None
-    order = np.lexsort((numbers, -entities.in_links[numbers]))
-    return numbers[order][:top].astype(np.int32)
-
-
-def _place(chosen: Ints, number: int) -> int:
-    found = np.flatnonzero(chosen == number)
-    return int(found[0]) if len(found) else -1
 
 
 # Nodes: the distinct entities of each document.

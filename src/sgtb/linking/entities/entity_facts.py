@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.dtypes import Floats, Ints, Longs, Words
-from sgtb.core.entities import EntityTable
 from sgtb.core.ragged import GrowingArray, Items, Ragged, Texts, sliced
 from sgtb.core.sparse_matrix import SparseMatrix, log1p, unit
 from sgtb.linking.entities.background import (
@@ -29,7 +28,7 @@ from sgtb.linking.entities.background import (
     name_fingerprints,
     string_numbers,
 )
-from sgtb.linking.entities.entity_source import EntitySource, TableSource
+from sgtb.linking.entities.entity_source import EntitySource
 from sgtb.native import find_rows, join_links
 from sgtb.text.normalization import STOP_WORDS, has_digit, normal_words
 
@@ -104,12 +103,6 @@ class EntityFacts:
     kind_vector: Floats
     description_vector: Floats
     entity_vector: Floats
-
-    @classmethod
-    def build(cls, entities: EntityTable, lexicon: Lexicon) -> "EntityFacts":
-        """Describe all entities of a table; their descriptions make the topics."""
-        source, numbers = TableSource(entities), np.arange(len(entities))
-        return cls.describe(source, Background.of(lexicon, source, numbers), numbers)
 
     @classmethod
     def describe(

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities.entity_facts import EntityFacts
+from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.linking.features.contexts import Contexts, Repeats
 from sgtb.linking.features.feature_group import FeatureInputs
 from sgtb.linking.features.groups.similarity import COSINES, DESCRIPTIONS, OVERLAPS, compared_texts
@@ -79,7 +78,7 @@ def sides_of(texts, entities, train=None):
     lexicon = lexicon_of(texts if train is None else train, entities)
     candidates = listed_candidates(texts, entities)
     contexts = Contexts.build(candidates, lexicon)
-    return candidates, contexts, EntityFacts.build(entities, lexicon), lexicon
+    return candidates, contexts, table_facts(entities, lexicon), lexicon
 
 
 def compared(candidates, contexts, facts, lexicon):
