@@ -107,7 +107,7 @@ def test_no_cache_of_the_linker_exceeds_its_budget():
     for text in ("🎉" * 50_000, "x y " * 50_000):
         for function in (normal_words, normal_phrase, normal_name, topic_clues):
             function(text)
-        name_clues(text, tuple(text.split()))
+        name_clues((text, tuple(text.split())))
     for name, (used, budget) in {**usage, **cache_usage()}.items():
         # What is added at once may exceed it, until the next text.
         assert used <= budget + 2_000_000, name

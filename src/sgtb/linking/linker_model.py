@@ -20,29 +20,16 @@ from sgtb.linking.calibration.confidence import Confidence, NilRule
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
 from sgtb.linking.candidates.weak_names import TrainedNames
 from sgtb.linking.entities.background import Background, Lexicon
-from sgtb.linking.entities.entity_source import (
-    DESCRIPTIONS,
-    ENTITY_VECTORS,
-    KNOWN_TYPES,
-    LINKS,
-    NAME_PRIORS,
-    POPULARITY,
-    WORD_VECTORS,
-    Evidence,
-)
+from sgtb.linking.entities.entity_source import ALL_EVIDENCE, WORD_VECTORS, Evidence
 from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
-from sgtb.linking.features.feature_registry import COLLECTIVE
 from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Rankers, Tagger
-from sgtb.linking.features.schema import VERSION, Schema
+from sgtb.linking.features.schema import COLLECTIVE, VERSION, Schema
 from sgtb.linking.mentions.mention_tagger import MENTION_TAGS, MentionTagger
 from sgtb.linking.nil_candidate import NIL_FEATURES, TrainingCounts
 
 KIND = "linker"
 FORMAT = 4
 _FOREST = "forest "
-_EVIDENCE = frozenset(
-    [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
-)
 _LARGEST = 1e15  # limit of all numbers, so that sums stay within float32
 _MOST_COUNTED = 1 << 53
 _TENSORS = {
@@ -212,7 +199,7 @@ def _schema(record: dict[str, Any]) -> Schema:
             "train it again"
         )
     evidence = record["evidence"]
-    if not isinstance(evidence, list) or not _EVIDENCE.issuperset(evidence):
+    if not isinstance(evidence, list) or not ALL_EVIDENCE.issuperset(evidence):
         raise ModelFileError(f"its evidence is {evidence!r:.80}")
     most = Schema.of(frozenset(evidence))
     names = record["features"]

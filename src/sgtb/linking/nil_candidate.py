@@ -18,8 +18,7 @@ from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.records import NIL, Document
 from sgtb.core.sparse_matrix import group_of, log1p
 from sgtb.linking.candidates.candidate_table import CandidateTable
-from sgtb.linking.features.feature_registry import LABELS
-from sgtb.linking.features.schema import Schema
+from sgtb.linking.features.schema import LABELS, Schema
 from sgtb.text.normalization import normal_name
 
 GROUP = "nil"

@@ -21,9 +21,8 @@ from sgtb.linking.entities.entity_source import (
     WORD_VECTORS,
 )
 from sgtb.linking.features.feature_matrix import Featurizer, Table
-from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED, LEARNED
 from sgtb.linking.features.ranker import TAGS
-from sgtb.linking.features.schema import SCHEMA, Schema
+from sgtb.linking.features.schema import COLLECTIVE, COMPUTED, LEARNED, SCHEMA, Schema
 from sgtb.linking.problem_packing import pack, pair_table
 from sgtb.native import average_by_name, fill_columns, fill_learned
 from tests.helpers.linking_builders import (

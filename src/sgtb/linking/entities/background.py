@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -75,13 +76,6 @@ DESCRIPTIONS_PER_WORD = 10_000
 """A description word is known if it occurs once per so many descriptions: bounds the model size."""
 
 
-class WordTable(NamedTuple):
-    """Hash table from the hashes of words to their numbers; -1: empty."""
-
-    hashes: Words
-    numbers: Ints
-
-
 @dataclass(frozen=True)
 class Lexicon:
     """Words by number, ascending.
@@ -130,7 +124,8 @@ class Lexicon:
     def weight(self) -> Floats:
         """f4[V]: inverse document frequency in the training texts, 0 for stop words."""
         weight = log((self.n_texts + 1) / (1 + self.texts_with))
-        weight[[word in STOP_WORDS or _is_digit(word) for word in self.words]] = 0.0
+        ignored = [w in STOP_WORDS or (len(w) == 1 and w.isdigit()) for w in self.words]
+        weight[ignored] = 0.0
         return np.maximum(weight, 0).astype(np.float32)
 
     @cached_property
@@ -150,13 +145,13 @@ class Lexicon:
         return {word: i for i, word in enumerate(self.words)}
 
     @cached_property
-    def table(self) -> WordTable:
-        """The numbers of words without stop words, for kernels."""
+    def table(self) -> SimpleNamespace:
+        """Hash table from the hashes of words, without stop words, to their numbers; -1: empty."""
         size = 1 << (2 * len(self.words)).bit_length()
-        table = WordTable(np.zeros(size, np.uint64), np.full(size, -1, np.int32))
+        hashes, numbers = np.zeros(size, np.uint64), np.full(size, -1, np.int32)
         left_out = np.array([word in STOP_WORDS for word in self.words], np.bool_)
-        fill_word_table(string_numbers(Texts.of(self.words)), left_out, *table)
-        return table
+        fill_word_table(string_numbers(Texts.of(self.words)), left_out, hashes, numbers)
+        return SimpleNamespace(hashes=hashes, numbers=numbers)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -183,10 +178,6 @@ def _matrix(words: Sequence[str], vectors: WordVectors | None) -> Floats:
         here, there = np.array(known).T
         matrix[here] = vectors.matrix[there]
     return matrix
-
-
-def _is_digit(word: str) -> bool:
-    return len(word) == 1 and word.isdigit()
 
 
 # Descriptions: weighted words of an entity's description and of the titles it is linked with.
@@ -320,7 +311,8 @@ class Background:
         own = SparseMatrix(
             before[described.indptr], columns[known], described.data[known], len(self.topics)
         )
-        return _rounded(unit(own.times(self.topics)))
+        # A grid coarser than rounding errors.
+        return np.round(unit(own.times(self.topics)), 5).astype(np.float32)
 
     def topic_rows(self, words: Ints) -> Ints:
         """Return the rows of words of the lexicon in `topics`; -1: none."""
@@ -351,8 +343,3 @@ def _settled(directions: Doubles, digits: int) -> Doubles:
     largest = np.abs(rounded).argmax(axis=0)  # the first of equals after rounding
     signs = np.where(rounded[largest, np.arange(rounded.shape[1])] < 0, -1.0, 1.0)
     return rounded * signs + 0.0  # no negative zero
-
-
-def _rounded(vectors: Floats) -> Floats:
-    """Round vectors to a grid coarser than rounding errors."""
-    return np.round(vectors, 5).astype(np.float32)

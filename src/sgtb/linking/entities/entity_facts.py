@@ -5,11 +5,11 @@ The words of a title in brackets or lower case give the kind of the entity: "Jon
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -112,10 +112,12 @@ class EntityFacts:
         lexicon, rows = background.lexicon, source.rows(numbers)
         titles = [*map(Title.of, rows.titles.strings())]
         brackets = [title.brackets for title in titles]
+        shape = [(bool(t.brackets), "," in t.text, t.has_digit, len(t.all_words)) for t in titles]
         kinds = [*map(_kinds, titles)]
         title_words = bag_matrix(lexicon, bags(lexicon, rows.titles))
         bracket_words = bag_matrix(lexicon, bags(lexicon, Texts.of(brackets)))
-        kind_words = bag_matrix(lexicon, bags(lexicon, _phrases(kinds), in_normal_form=True))
+        phrases = [" ".join([k for k in own if k not in (_PLACE, _EDITION)]) for own in kinds]
+        kind_words = bag_matrix(lexicon, bags(lexicon, Texts.of(phrases), in_normal_form=True))
         fingerprints = name_fingerprints([" ".join(title.words) for title in titles])
         clues = Ragged.of(([*map(kind_clue, own)] for own in kinds), np.uint32)
         described = descriptions(rows, source, lexicon)
@@ -126,7 +128,7 @@ class EntityFacts:
         return cls(
             numbers.astype(np.int32), rows.in_links,
             np.fromiter(map(type_clue, rows.types), np.uint32, len(rows.types)),
-            _shape(titles),
+            np.array(shape, np.float32).reshape(-1, 4),
             np.array([*map(_type_flags, rows.types)], np.float32).reshape(-1, len(_TYPES)),
             log1p(rows.in_links).astype(np.float32),
             log1p(rows.out_links).astype(np.float32),
@@ -221,25 +223,8 @@ def _whole_titles(fingerprints: NameFingerprints, titles: Sequence[Title]) -> Wo
     return whole
 
 
-def _phrases(kinds: Iterable[Sequence[str]]) -> Texts:
-    """Return the kind words of each entity as a text."""
-    return Texts.of(
-        [" ".join([kind for kind in own if kind not in (_PLACE, _EDITION)]) for own in kinds]
-    )
-
-
 def _worded(bag: SparseMatrix, lexicon: Lexicon) -> Floats:
     return unit(bag.times(lexicon.vectors))
-
-
-def _shape(titles: Sequence[Title]) -> Floats:
-    return np.array(
-        [
-            (bool(one.brackets), "," in one.text, one.has_digit, len(one.all_words))
-            for one in titles
-        ],
-        np.float32,
-    ).reshape(-1, 4)
 
 
 # FactStore: a cache of facts. It is emptied when full.
@@ -266,8 +251,8 @@ class FactStore:
 
     def _clear(self) -> None:
         self._slot = np.full(self._source.size, -1, np.int32)
-        self._columns: _Columns | None = None
-        self._read = 0
+        self._columns: _GrowingRecord[EntityFacts] | None = None
+        self._kept = self._read = 0
 
     def facts(self, numbers: Longs) -> EntityFacts:
         """Return the facts of distinct entities, by ascending number."""
@@ -283,100 +268,85 @@ class FactStore:
                 return EntityFacts.describe(self._source, self._background, numbers)
             return self._columns.take(slots.astype(np.int64))
 
-    @property
-    def _kept(self) -> int:
-        return 0 if self._columns is None else self._columns.size
-
     def _add(self, numbers: Longs) -> None:
         for start in range(0, len(numbers), _AT_A_TIME):
             some = numbers[start : start + _AT_A_TIME]
             new = EntityFacts.describe(self._source, self._background, some)
             if self._columns is None:
-                self._columns = _Columns(new)
-            self._slot[some] = np.arange(self._columns.size, self._columns.size + len(some))
-            self._columns.append(new)
+                self._columns = _GrowingRecord(new)
+            self._columns.extend(new)
+            self._slot[some] = np.arange(self._kept, self._kept + len(some))
+            self._kept += len(some)
             self._read += len(some)
             if self._read >= _AT_A_TIME:
                 self._read = 0
                 self._source.release()
 
 
-class _Leaf(NamedTuple):
-    """A column of facts: an array, or lists."""
-
-    path: tuple[str, ...]
-    value: Items | Ragged
+Rows = TypeVar("Rows")
 
 
-def _leaves(facts: Any, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
-    """Yield the columns of facts, those of nested records included."""
-    names = (
-        facts._fields if isinstance(facts, NameFingerprints) else [f.name for f in fields(facts)]
-    )
-    for name in names:
-        value, own = getattr(facts, name), (*path, name)
-        if isinstance(value, SparseMatrix):
-            yield _Leaf((*own, "columns"), Ragged(value.indptr, value.indices))
-            yield _Leaf((*own, "values"), Ragged(value.indptr, value.data))
-        elif isinstance(value, NameFingerprints):
-            yield from _leaves(value, own)
-        else:
-            yield _Leaf(own, value)
+class _GrowingRecord(Generic[Rows]):
+    """The columns of a record of arrays, such as facts, in growing arrays."""
+
+    def __init__(self, like: Rows) -> None:
+        self._record = type(like)
+        names = type(like).__annotations__
+        self._columns = {name: _growing(getattr(like, name)) for name in names}
+
+    def extend(self, record: Rows) -> None:
+        """Add rows at the end."""
+        for name, column in self._columns.items():
+            column.extend(getattr(record, name))
+
+    def take(self, slots: Longs) -> Rows:
+        """Return some rows."""
+        return self._record(**{name: column.take(slots) for name, column in self._columns.items()})
 
 
-class _Columns:
-    """Columns of facts in growing arrays."""
-
-    def __init__(self, like: EntityFacts) -> None:
-        self.size = 0
-        self._n_words = like.title_words.n_columns
-        self._grown: dict[tuple[str, ...], GrowingArray | _GrowingLists] = {
-            leaf.path: _GrowingLists(leaf.value) if isinstance(leaf.value, Ragged)
-            else GrowingArray(leaf.value.dtype, leaf.value.shape[1:])
-            for leaf in _leaves(like)
-        }  # fmt: skip
-
-    def append(self, facts: EntityFacts) -> None:
-        """Add the rows of facts."""
-        for leaf in _leaves(facts):
-            self._grown[leaf.path].extend(leaf.value)
-        self.size += len(facts)
-
-    def take(self, slots: Longs) -> EntityFacts:
-        """Return some rows as facts."""
-        parts: dict[str, Any] = {}
-        inner: dict[str, dict[str, Any]] = {}
-        for path, grown in self._grown.items():
-            value = grown.take(slots)
-            if len(path) == 1:
-                parts[path[0]] = value
-            else:
-                inner.setdefault(path[0], {})[path[1]] = value
-        for name, values in inner.items():
-            if name == "fingerprints":
-                parts[name] = NameFingerprints(**values)
-            else:
-                columns: Ragged = values["columns"]
-                parts[name] = SparseMatrix(
-                    columns.indptr, columns.data, values["values"].data, self._n_words
-                )
-        return EntityFacts(**parts)
+def _growing(like: Any) -> Any:
+    """Return an empty, growing counterpart of a column."""
+    if isinstance(like, NameFingerprints):
+        return _GrowingRecord(like)
+    if isinstance(like, SparseMatrix):
+        return _GrowingMatrix(like)
+    if isinstance(like, Ragged):
+        return _GrowingLists(like.data)
+    return GrowingArray(like.dtype, like.shape[1:])
 
 
 class _GrowingLists:
     """Lists that grow by lists."""
 
-    def __init__(self, like: Ragged) -> None:
-        self._starts, self._ends = (GrowingArray(np.int64) for _ in range(2))
-        self._items = GrowingArray(like.data.dtype)
+    def __init__(self, like: Items) -> None:
+        self._starts, self._ends = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._items = GrowingArray(like.dtype)
 
-    def extend(self, lists: Any) -> None:
+    def extend(self, lists: Ragged) -> None:
         """Add lists at the end."""
         base = self._items.size
         self._starts.extend(lists.indptr[:-1] + base)
         self._ends.extend(lists.indptr[1:] + base)
         self._items.extend(lists.data)
 
-    def take(self, slots: Longs) -> Any:
+    def take(self, slots: Longs) -> Ragged:
         """Return some lists."""
         return sliced(self._items.items, self._starts.take(slots), self._ends.take(slots))
+
+
+class _GrowingMatrix:
+    """A matrix that grows by rows."""
+
+    def __init__(self, like: SparseMatrix) -> None:
+        self._n_columns = like.n_columns
+        self._indices, self._data = _GrowingLists(like.indices), _GrowingLists(like.data)
+
+    def extend(self, rows: SparseMatrix) -> None:
+        """Add rows at the end."""
+        self._indices.extend(Ragged(rows.indptr, rows.indices))
+        self._data.extend(Ragged(rows.indptr, rows.data))
+
+    def take(self, slots: Longs) -> SparseMatrix:
+        """Return some rows."""
+        indptr, indices = self._indices.take(slots)
+        return SparseMatrix(indptr, indices, self._data.take(slots).data, self._n_columns)

@@ -16,7 +16,10 @@ DESCRIBED = "links or descriptions"
 """Either of the two."""
 
 Evidence = frozenset[str]
-"""Kinds of evidence for features: some of the strings above."""
+"""Kinds of evidence for features: some of these strings."""
+ALL_EVIDENCE: Evidence = frozenset(
+    [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
+)
 
 SMALL = 64 << 20
 """Knowledge bases of up to so many bytes may stay mapped as a whole."""

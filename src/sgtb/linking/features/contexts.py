@@ -219,11 +219,11 @@ class Contexts:
         same_name: list[int] = []
         for document, (a, b) in zip(documents, pairwise(mentions.offsets.tolist()), strict=True):
             texts, known = document.tokens.texts, Names(document)
-            words = map(texts.__getitem__, map(slice, first[a:b], stop[a:b]))
-            own = [*map(name_clues, map(attrgetter("text"), candidates.mentions[a:b]), words)]
-            clues += own
-            full_names += [known.longest[one.name] for one in own]
-            same_name += [known.count[one.name] for one in own]
+            for m in range(a, b):
+                own = name_clues((candidates.mentions[m].text, texts[first[m] : stop[m]]))
+                clues.append(own)
+                full_names.append(known.longest[own.name])
+                same_name.append(known.count[own.name])
         names = tuple([own.name for own in clues])
         out = cls._allocated(names, tuple(full_names), mentions, tokens, clues, len(lexicon.words))
         describe_contexts(

@@ -20,11 +20,10 @@ from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts, type_clue
 from sgtb.linking.features.contexts import Contexts, Repeats
 from sgtb.linking.features.feature_group import FeatureInputs
-from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED
 from sgtb.linking.features.groups.similarity import OVERLAPS, compared_texts
 from sgtb.linking.features.groups.surface import NAMES, compared_names
 from sgtb.linking.features.ranker import BITS, TAGS, Crosses, Cuts, Ranker, Rankers, Tagger, crosses
-from sgtb.linking.features.schema import SCHEMA, Schema
+from sgtb.linking.features.schema import COLLECTIVE, COMPUTED, SCHEMA, Schema
 from sgtb.native import average_by_name, fill_columns, fill_learned
 
 

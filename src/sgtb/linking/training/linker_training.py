@@ -26,9 +26,8 @@ from sgtb.linking.candidates.candidate_table import NOTHING, CandidateTable, Hid
 from sgtb.linking.entities.background import TOPIC_WIDTH, Background
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
 from sgtb.linking.features.feature_matrix import Featurizer
-from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
 from sgtb.linking.features.ranker import BITS
-from sgtb.linking.features.schema import Schema
+from sgtb.linking.features.schema import COLLECTIVE, LABELS, Schema
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.mentions.chunks import Chunk, check_document, split_into_chunks
 from sgtb.linking.nil_candidate import TrainingCounts, add_nil, nil_rows, score_column
