@@ -33,56 +33,36 @@ NO_RUNNER_UP, NIL_RUNNER_UP = -1, -2
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions on M mentions, flat; NIL is none of the candidates.
+    """Decisions on M mentions, flat; NIL is none of the candidates."""
 
-    choice       i4[M]  the chosen candidate, counted within its mention; for NIL, the likeliest
-    linked       b1[M]  whether it is the answer; otherwise NIL
-    order        i4[C]  candidates of each mention, likeliest first, counted within it
-    probability  f8[C]
-    nil          f8[M]  probability of NIL
-    runner_up    i8[M]  counted within the mention; NO_RUNNER_UP or NIL_RUNNER_UP
-    sign         i8[M]  1: reasons support the answer, -1: they oppose it, 0: neither
-    explained    i8[K]  the mentions that have reasons
-    reasons      of these mentions, in their order; None: not wanted
-    """
-
-    choice: Ints
-    linked: Bools
-    order: Longs
-    probability: Doubles
-    nil: Doubles
-    runner_up: Longs
-    sign: Longs
-    explained: Longs
-    reasons: Contributions | None
+    choice: Ints  # i4[M], the chosen candidate, counted within its mention; for NIL, the likeliest
+    linked: Bools  # b1[M], whether it is the answer; otherwise NIL
+    order: Longs  # i4[C], candidates of each mention, likeliest first, counted within it
+    probability: Doubles  # f8[C]
+    nil: Doubles  # f8[M], probability of NIL
+    runner_up: Longs  # i8[M], counted within the mention; NO_RUNNER_UP or NIL_RUNNER_UP
+    sign: Longs  # i8[M], 1: reasons support the answer, -1: they oppose it, 0: neither
+    explained: Longs  # i8[K], the mentions that have reasons
+    reasons: Contributions | None  # of these mentions, in their order; None: not wanted
 
 
 class Judged(NamedTuple):
-    """What is likeliest for M mentions, by calibrated probabilities.
+    """What is likeliest for M mentions, by calibrated probabilities."""
 
-    entity     i4[M]  the best entity, counted within the mention
-    chose_nil  b1[M]  whether the search chose NIL
-    link, nil  f8[M]  probabilities of the best entity and of NIL
-    """
-
-    entity: Ints
-    chose_nil: Bools
-    link: Doubles
-    nil: Doubles
+    entity: Ints  # i4[M], the best entity, counted within the mention
+    chose_nil: Bools  # b1[M], whether the search chose NIL
+    link: Doubles  # f8[M], probability of the best entity
+    nil: Doubles  # f8[M], probability of NIL
 
 
 @dataclass(frozen=True)
 class DecisionPolicy:
-    """Calibration and NIL rule.
-
-    threshold     links below this confidence become NIL; None: the rule decides
-    score_column  of the ranker's score among the features of problems; None: there is none
-    """
+    """Calibration and NIL rule."""
 
     confidence: Confidence = field(default_factory=Confidence)
     rule: NilRule = field(default_factory=NilRule)
-    threshold: float | None = None
-    score_column: int | None = None
+    threshold: float | None = None  # links below this confidence become NIL; None: the rule decides
+    score_column: int | None = None  # of the ranker's score among the features; None: no ranker
 
     @property
     def nil_is_a_candidate(self) -> bool:

@@ -45,26 +45,20 @@ _MENTION_TAGGER = "mention_tagger"
 
 @dataclass(frozen=True)
 class LinkerModel:
-    """A trained linker without its knowledge base.
-
-    without     feature groups left out
-    candidates  settings of the candidate lookup in training
-    origin      description of the training data
-    mention_tagger  None: mentions are found by rules
-    """
+    """A trained linker without its knowledge base."""
 
     schema: Schema
-    without: tuple[str, ...]
-    candidates: CandidateSettings
+    without: tuple[str, ...]  # feature groups left out
+    candidates: CandidateSettings  # settings of the candidate lookup in training
     background: Background
     featurizer: Featurizer
     forest: Model
-    origin: dict[str, Any]
+    origin: dict[str, Any]  # description of the training data
     confidence: Confidence = field(default_factory=Confidence)
     nil: NilRule = field(default_factory=NilRule)
     training_counts: TrainingCounts = field(default_factory=TrainingCounts)
     trained_names: TrainedNames = field(default_factory=TrainedNames)
-    mention_tagger: MentionTagger | None = None
+    mention_tagger: MentionTagger | None = None  # None: mentions are found by rules
 
     @property
     def seen(self) -> Mapping[str, int]:

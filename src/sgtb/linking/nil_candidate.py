@@ -123,16 +123,11 @@ _MOST = 1 << 53
 
 @dataclass(frozen=True)
 class TrainingCounts:
-    """Counts of annotated mentions.
+    """Counts of annotated mentions."""
 
-    entities  by entity id
-    outside   by name, annotated as NIL
-    inside    by name, annotated with an entity
-    """
-
-    entities: Mapping[str, int] = field(default_factory=dict)
-    outside: Mapping[str, int] = field(default_factory=dict)
-    inside: Mapping[str, int] = field(default_factory=dict)
+    entities: Mapping[str, int] = field(default_factory=dict)  # by entity id
+    outside: Mapping[str, int] = field(default_factory=dict)  # by name, annotated as NIL
+    inside: Mapping[str, int] = field(default_factory=dict)  # by name, annotated with an entity
 
     def __post_init__(self) -> None:
         for counts in (self.entities, self.outside, self.inside):

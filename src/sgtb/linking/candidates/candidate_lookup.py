@@ -85,20 +85,13 @@ class CandidateSettings:
 
 
 class FoundCandidates(NamedTuple):
-    """Candidates of M mentions, those without any included.
+    """Candidates of M mentions, those without any included."""
 
-    offsets  i8[M+1]
-    entity   i4[C]  numbers, likeliest first; given candidates by in-links
-    prior    f4[C]  of the name; NaN for given candidates
-    match    f4[C, len(MATCHES)]  0 for given candidates
-    found    per mention, how its candidates were found
-    """
-
-    offsets: Longs
-    entity: Ints
-    prior: Floats
-    match: Floats
-    found: tuple[Found, ...]
+    offsets: Longs  # i8[M+1]
+    entity: Ints  # i4[C], numbers, likeliest first; given candidates by in-links
+    prior: Floats  # f4[C], of the name; NaN for given candidates
+    match: Floats  # f4[C, len(MATCHES)], 0 for given candidates
+    found: tuple[Found, ...]  # per mention, how its candidates were found
 
 
 _Names = tuple[list[str], list[str]]

@@ -28,15 +28,12 @@ SIMILARITY = len(MATCHES) - len(SCORES)
 
 
 class MatchedLists(NamedTuple):
-    """Candidates of several names, likeliest first.
-
-    match  f4[n, len(MATCHES)]
-    """
+    """Candidates of several names, likeliest first."""
 
     offsets: Longs
     entity: Ints
     prior: Floats
-    match: Floats
+    match: Floats  # f4[n, len(MATCHES)]
 
 
 def strongest(kb: KnowledgeBase, numbers: Ints, sizes: Sequence[int], top: int) -> MatchedLists:
@@ -132,25 +129,16 @@ def any_of(flags: Bools, offsets: Longs) -> Bools:
 
 @dataclass(frozen=True)
 class CandidateTable:
-    """D documents, M mentions with candidates, C candidates.
-
-    mentions           in document order
-    mention_offsets    i4[D+1]
-    candidate_offsets  i4[M+1]
-    entity             i4[C]    entity number, or row in a table of facts
-    gold               i4[M]    position of the gold candidate within its mention; -1: absent
-    prior              f4[C]    of the name; NaN if unknown
-    match              f4[C, len(MATCHES)]  how names match; 0 for given candidates
-    """
+    """D documents, M mentions with candidates, C candidates."""
 
     documents: tuple[Document, ...]
-    mentions: tuple[Mention, ...]
-    mention_offsets: Ints
-    candidate_offsets: Ints
-    entity: Ints
-    gold: Ints
-    prior: Floats
-    match: Floats
+    mentions: tuple[Mention, ...]  # in document order
+    mention_offsets: Ints  # i4[D+1]
+    candidate_offsets: Ints  # i4[M+1]
+    entity: Ints  # i4[C], entity number, or row in a table of facts
+    gold: Ints  # i4[M], position of the gold candidate within its mention; -1: absent
+    prior: Floats  # f4[C], of the name; NaN if unknown
+    match: Floats  # f4[C, len(MATCHES)], how names match; 0 for given candidates
 
     @property
     def n_candidates(self) -> int:
@@ -162,18 +150,12 @@ class CandidateTable:
 
 
 class Nodes(NamedTuple):
-    """Distinct entities of D documents.
+    """Distinct entities of D documents."""
 
-    offsets  i8[D + 1]
-    entity   i4  ascending within a document
-    number   i4[C]  node of each candidate, counted within its document
-    place    i8[C]  node of each candidate, counted over all documents
-    """
-
-    offsets: Longs
-    entity: Ints
-    number: Ints
-    place: Longs
+    offsets: Longs  # i8[D + 1]
+    entity: Ints  # i4, ascending within a document
+    number: Ints  # i4[C], node of each candidate, counted within its document
+    place: Longs  # i8[C], node of each candidate, counted over all documents
 
     @classmethod
     def of(cls, candidates: CandidateTable, n_entities: int) -> "Nodes":

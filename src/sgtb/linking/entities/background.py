@@ -30,22 +30,14 @@ BEGINNING = 3
 
 
 class NameFingerprints(NamedTuple):
-    """Hashes of n names.
+    """Hashes of n names."""
 
-    whole      u8[n]  the name
-    squeezed   u8[n]  without spaces
-    initials   u8[n]  first letters of the words
-    beginning  u8[n, BEGINNING]  prefixes of 1 to BEGINNING letters
-    words      u8  in order
-    trigrams   u8  of the name with a space before and after; sorted, distinct
-    """
-
-    whole: Words
-    squeezed: Words
-    initials: Words
-    beginning: Words
-    words: Ragged
-    trigrams: Ragged
+    whole: Words  # u8[n], the name
+    squeezed: Words  # u8[n], without spaces
+    initials: Words  # u8[n], first letters of the words
+    beginning: Words  # u8[n, BEGINNING], prefixes of 1 to BEGINNING letters
+    words: Ragged  # u8, in order
+    trigrams: Ragged  # u8, of the name with a space before and after; sorted, distinct
 
 
 def string_numbers(texts: Texts) -> Words:
@@ -78,21 +70,14 @@ DESCRIPTIONS_PER_WORD = 10_000
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words by number, ascending.
-
-    n_texts      number of training texts
-    texts_with   i4[V]     texts with each word
-    n_titles     number of titles
-    titles_with  i4[V]     titles with each word; 0 for stop words
-    vectors      f4[V, D]  unit norm, or zero; D is 0 without word vectors
-    """
+    """Words by number, ascending."""
 
     words: tuple[str, ...]
-    n_texts: int
-    texts_with: Ints
-    n_titles: int
-    titles_with: Ints
-    vectors: Floats
+    n_texts: int  # number of training texts
+    texts_with: Ints  # i4[V], texts with each word
+    n_titles: int  # number of titles
+    titles_with: Ints  # i4[V], titles with each word; 0 for stop words
+    vectors: Floats  # f4[V, D], unit norm, or zero; D is 0 without word vectors
 
     @classmethod
     def build(
@@ -250,15 +235,11 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Background:
-    """Words, topics, and the least popularity.
-
-    topic_words  i4[U]     numbers in the lexicon, ascending
-    topics       f8[U, W]  weight of each word in each topic
-    """
+    """Words, topics, and the least popularity."""
 
     lexicon: Lexicon
-    topic_words: Ints
-    topics: Doubles
+    topic_words: Ints  # i4[U], numbers in the lexicon, ascending
+    topics: Doubles  # f8[U, W], weight of each word in each topic
     least_popularity: float
 
     @classmethod

@@ -61,48 +61,30 @@ _TYPES = (("PER",), ("ORG",), ("GPE", "LOC"))
 
 @dataclass(frozen=True)
 class EntityFacts:
-    """N entities, ascending by number; vectors have unit norm, or are zero.
+    """N entities, ascending by number; vectors have unit norm, or are zero."""
 
-    number             i4[N]  in the knowledge base
-    in_links           i4[N]
-    type_clue          u4[N]  hash of the type
-    shape              f4[N, 4]  brackets, comma, digit in the title; number of words
-    type               f4[N, 3]  person, organisation, place
-    log_in_links, log_out_links, popularity, log_degree   f4[N]
-    fingerprints             the title without brackets
-    whole_title        u8[N]  hash of the normalized title
-    title_words        known words of the title, without stop words
-    kind_clues         u4  hashes of the kind words, by alphabet
-    kind_words         u8  fingerprints of the same words
-    linked             i4  numbers of linked entities
-    description        description words, unit rows
-    topic_vector       f4[N, W]  from the description
-    title_vector, bracket_vector, kind_vector, description_vector   f4[N, D]  of words
-    entity_vector      f4[N, E]  from the knowledge base
-    """
-
-    number: Ints
-    in_links: Ints
-    type_clue: npt.NDArray[np.uint32]
-    shape: Floats
-    type: Floats
-    log_in_links: Floats
-    log_out_links: Floats
-    popularity: Floats
-    log_degree: Floats
-    fingerprints: NameFingerprints
-    whole_title: Words
-    title_words: SparseMatrix
-    kind_clues: Ragged
-    kind_words: Ragged
-    linked: Ragged
-    description: SparseMatrix
-    topic_vector: Floats
-    title_vector: Floats
-    bracket_vector: Floats
-    kind_vector: Floats
-    description_vector: Floats
-    entity_vector: Floats
+    number: Ints  # i4[N], in the knowledge base
+    in_links: Ints  # i4[N]
+    type_clue: npt.NDArray[np.uint32]  # u4[N], hash of the type
+    shape: Floats  # f4[N, 4], brackets, comma, digit in the title; number of words
+    type: Floats  # f4[N, 3], person, organisation, place
+    log_in_links: Floats  # f4[N]
+    log_out_links: Floats  # f4[N]
+    popularity: Floats  # f4[N]
+    log_degree: Floats  # f4[N]
+    fingerprints: NameFingerprints  # the title without brackets
+    whole_title: Words  # u8[N], hash of the normalized title
+    title_words: SparseMatrix  # known words of the title, without stop words
+    kind_clues: Ragged  # u4, hashes of the kind words, by alphabet
+    kind_words: Ragged  # u8, fingerprints of the same words
+    linked: Ragged  # i4, numbers of linked entities
+    description: SparseMatrix  # description words, unit rows
+    topic_vector: Floats  # f4[N, W], from the description
+    title_vector: Floats  # f4[N, D], of words
+    bracket_vector: Floats  # f4[N, D]
+    kind_vector: Floats  # f4[N, D]
+    description_vector: Floats  # f4[N, D]
+    entity_vector: Floats  # f4[N, E], from the knowledge base
 
     @classmethod
     def describe(
@@ -176,19 +158,14 @@ def split_title(title: str) -> tuple[str, str]:
 
 
 class Title(NamedTuple):
-    """A title in its parts.
-
-    words      of the name, in normal form
-    all_words  of the whole title
-    has_digit  whether the whole title has one
-    """
+    """A title in its parts."""
 
     text: str
     name: str
     brackets: str
-    words: tuple[str, ...]
-    all_words: tuple[str, ...]
-    has_digit: bool
+    words: tuple[str, ...]  # of the name, in normal form
+    all_words: tuple[str, ...]  # of the whole title
+    has_digit: bool  # whether the whole title has one
 
     @classmethod
     def of(cls, text: str) -> "Title":

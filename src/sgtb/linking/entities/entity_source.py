@@ -28,24 +28,17 @@ _EXAMINED = 1 << 16
 
 
 class EntityRows(NamedTuple):
-    """Data of some entities.
-
-    in_links, out_links  as stated by the source
-    popularity           NaN if unknown
-    degree               links to known entities
-    linked               numbers of linked entities, ascending
-    vectors              f4[n, D]  unit norm, or zero; D is 0 without entity vectors
-    """
+    """Data of some entities."""
 
     titles: Texts
     descriptions: Texts
     types: list[str]
-    in_links: Ints
-    out_links: Ints
-    popularity: Floats
-    degree: Longs
-    linked: Ragged
-    vectors: Floats
+    in_links: Ints  # as stated by the source
+    out_links: Ints  # as stated by the source
+    popularity: Floats  # NaN if unknown
+    degree: Longs  # links to known entities
+    linked: Ragged  # numbers of linked entities, ascending
+    vectors: Floats  # f4[n, D], unit norm, or zero; D is 0 without entity vectors
 
 
 class EntitySource(Protocol):

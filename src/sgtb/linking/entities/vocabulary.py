@@ -146,18 +146,12 @@ _CLUES = {name: clue(f"{name}:") for name in ("s", "h", "d")}
 
 
 class Kinds(NamedTuple):
-    """Data of tokens, by kind, and of their words.
+    """Data of tokens, by kind, and of their words."""
 
-    near   bytes of each token as context of its neighbours: all numbers are alike
-    marks  `Mark` flags
-    words  words of each token, by index in `word`
-    word   dtype WORD
-    """
-
-    near: Ragged
-    marks: Bytes
-    words: Ragged
-    word: npt.NDArray[Any]
+    near: Ragged  # bytes of each token as context of its neighbours: all numbers are alike
+    marks: Bytes  # `Mark` flags
+    words: Ragged  # words of each token, by index in `word`
+    word: npt.NDArray[Any]  # dtype WORD
 
 
 class Vocabulary:

@@ -55,26 +55,16 @@ _PLACE_CLUES, _TAG_CLUES = 14, 21
 
 
 class TokenTable(NamedTuple):
-    """The tokens, words and sentences of D documents.
+    """The tokens, words and sentences of D documents."""
 
-    kind             i4  of each token
-    kinds            data of all kinds
-    marks            u1  `Mark` flags of each token
-    word             i4  index of each word in the vocabulary
-    word_offsets     words of each token
-    token_offsets    i8[D + 1]
-    sentence_offsets i8[D + 1]
-    sentences        i8[S, 2]  first and last token + 1
-    """
-
-    kind: Ints
-    kinds: Kinds
-    marks: Bytes
-    word: Ints
-    word_offsets: Longs
-    token_offsets: Longs
-    sentence_offsets: Longs
-    sentences: Longs
+    kind: Ints  # i4, of each token
+    kinds: Kinds  # data of all kinds
+    marks: Bytes  # u1, `Mark` flags of each token
+    word: Ints  # i4, index of each word in the vocabulary
+    word_offsets: Longs  # words of each token
+    token_offsets: Longs  # i8[D + 1]
+    sentence_offsets: Longs  # i8[D + 1]
+    sentences: Longs  # i8[S, 2], first and last token + 1
 
     @classmethod
     def of(cls, documents: Sequence[Document], vocabulary: Vocabulary) -> "TokenTable":
@@ -175,28 +165,20 @@ class TextWords:
 
 @dataclass(frozen=True)
 class Contexts:
-    """The surroundings of M mentions in D documents; bags have unit rows, without stop words.
+    """The surroundings of M mentions in D documents; bags have unit rows, without stop words."""
 
-    names, full_names        each mention, normalized, and the longest mention that contains it
-    name_bag, sentence_bag, window_bag     M rows
-    document_bag, headline_bag             D rows
-    place       f4[M, len(PLACES)]
-    place_clues, sentence_clues, tag_clues     u4, M rows
-    document_clues                             u4, D rows
-    """
-
-    names: tuple[str, ...]
-    full_names: tuple[str, ...]
-    name_bag: SparseMatrix
-    sentence_bag: SparseMatrix
-    window_bag: SparseMatrix
-    document_bag: SparseMatrix
-    headline_bag: SparseMatrix
-    place: Floats
-    place_clues: Ragged
-    sentence_clues: Ragged
-    tag_clues: Ragged
-    document_clues: Ragged
+    names: tuple[str, ...]  # each mention, normalized
+    full_names: tuple[str, ...]  # the longest mention that contains it
+    name_bag: SparseMatrix  # M rows
+    sentence_bag: SparseMatrix  # M rows
+    window_bag: SparseMatrix  # M rows
+    document_bag: SparseMatrix  # D rows
+    headline_bag: SparseMatrix  # D rows
+    place: Floats  # f4[M, len(PLACES)]
+    place_clues: Ragged  # u4, M rows
+    sentence_clues: Ragged  # u4, M rows
+    tag_clues: Ragged  # u4, M rows
+    document_clues: Ragged  # u4, D rows
 
     @cached_property
     def name_numbers(self) -> Longs:
@@ -324,19 +306,13 @@ def _settings(tokens: TokenTable) -> SimpleNamespace:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Groups of mentions of a document with equal name, full name, words and candidates.
+    """Groups of mentions of a document with equal name, full name, words and candidates."""
 
-    once               candidates of the first mention of each group
-    names, full_names  of each group
-    mentions           mentions of each group
-    place              i8[C]  row of each candidate in `once`
-    """
-
-    once: CandidateTable
-    names: tuple[str, ...]
+    once: CandidateTable  # candidates of the first mention of each group
+    names: tuple[str, ...]  # of each group
     full_names: tuple[str, ...]
-    mentions: Ragged
-    place: Longs
+    mentions: Ragged  # mentions of each group
+    place: Longs  # i8[C], row of each candidate in `once`
 
     @classmethod
     def of(cls, candidates: CandidateTable, contexts: Contexts) -> "Repeats":

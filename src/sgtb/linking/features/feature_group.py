@@ -47,14 +47,10 @@ def columns(
 
 
 class Block(NamedTuple):
-    """The values of a group.
+    """The values of a group."""
 
-    values  f4[R, len(columns)]
-    rows    i8[C]  the row of each candidate
-    """
-
-    values: Floats
-    rows: Longs
+    values: Floats  # f4[R, len(columns)]
+    rows: Longs  # i8[C], the row of each candidate
 
 
 @dataclass(frozen=True)

@@ -29,18 +29,14 @@ from sgtb.native import average_by_name, fill_columns, fill_learned
 
 @dataclass(frozen=True)
 class Table:
-    """Candidates and their features.
-
-    columns  f4[C, F]  all columns of the schema; learned ones are not filled
-    crosses            input of the ranker
-    """
+    """Candidates and their features."""
 
     candidates: CandidateTable
     contexts: Contexts
     facts: EntityFacts
     schema: Schema
-    columns: Floats
-    crosses: Crosses
+    columns: Floats  # f4[C, F], all columns of the schema; learned ones are not filled
+    crosses: Crosses  # input of the ranker
 
     @classmethod
     def build(

@@ -106,14 +106,10 @@ def _split(document: Document, breaks: Sequence[int]) -> list[Document]:
 
 
 class _Sentences(NamedTuple):
-    """Sentences of some documents.
+    """Sentences of some documents."""
 
-    document  i8[S]      of each sentence
-    first     i8[S + 1]  first tokens, counted over all documents
-    """
-
-    document: Longs
-    first: Longs
+    document: Longs  # i8[S], of each sentence
+    first: Longs  # i8[S + 1], first tokens, counted over all documents
 
 
 def _breaks(

@@ -22,15 +22,11 @@ MOST = 400
 
 @dataclass(frozen=True)
 class Chunk:
-    """A document, or a part of a long one.
-
-    fixed  per mention, whether the caller gave its entity
-    first  the place of its first mention in the whole document
-    """
+    """A document, or a part of a long one."""
 
     document: Document
-    fixed: tuple[bool, ...]
-    first: int = 0
+    fixed: tuple[bool, ...]  # per mention, whether the caller gave its entity
+    first: int = 0  # the place of its first mention in the whole document
 
 
 def chunk_from_request(

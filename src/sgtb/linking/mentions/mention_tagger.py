@@ -56,17 +56,12 @@ _SHARES = np.array([0.1, 0.2, 0.4, 0.6, 0.8])
 
 
 class RuleMentions(NamedTuple):
-    """What rules find in a text.
+    """What rules find in a text."""
 
-    search         the text, its tokens, and ranges that may be names
-    known, unknown  the mentions
-    listed         ranges that are names, and their link probabilities
-    """
-
-    search: NameSearch
-    known: Ranges
-    unknown: Ranges
-    listed: ListedNames
+    search: NameSearch  # the text, its tokens, and ranges that may be names
+    known: Ranges  # mentions
+    unknown: Ranges  # mentions
+    listed: ListedNames  # ranges that are names, and their link probabilities
 
     def shares(self) -> Doubles:
         """Return the largest link probability of a known name with each token.

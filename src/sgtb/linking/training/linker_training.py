@@ -126,19 +126,13 @@ def random_folds(documents: Sequence[Document], n_folds: int, seed: int) -> Ints
 
 
 class Featured(NamedTuple):
-    """Documents with candidates and features: f4[C, F].
+    """Documents with candidates and features: f4[C, F]."""
 
-    layout     of the documents, with hidden entities, then of other renderings
-    documents  with all annotations
-    source     i8[S]  the document of each segment of the layout
-    n_own      number of segments of the documents themselves
-    """
-
-    layout: Layout
+    layout: Layout  # of the documents, with hidden entities, then of other renderings
     features: Floats
-    documents: Sequence[Document]
-    source: Longs
-    n_own: int
+    documents: Sequence[Document]  # with all annotations
+    source: Longs  # i8[S], the document of each segment of the layout
+    n_own: int  # number of segments of the documents themselves
 
     @property
     def candidates(self) -> CandidateTable:
@@ -176,23 +170,15 @@ class Featured(NamedTuple):
 
 @dataclass(frozen=True)
 class Prepared:
-    """Documents with features: the input of training that is the same for all plans and trees.
-
-    featurizer  trained on all of `train`
-    train       with cross-fitted features
-    folds       i4[S]  of the segments of `train`
-    dev         None: no dev documents
-    nil         NIL rule
-    mentions    how mentions are detected
-    """
+    """Documents with features: the input of training that is the same for all plans and trees."""
 
     pipeline: Pipeline
-    featurizer: Featurizer
-    train: Featured
-    folds: Ints
-    dev: Featured | None
-    nil: NilKind = "never"
-    mentions: MentionChoice = field(default_factory=MentionChoice)
+    featurizer: Featurizer  # trained on all of `train`
+    train: Featured  # with cross-fitted features
+    folds: Ints  # i4[S], of the segments of `train`
+    dev: Featured | None  # None: no dev documents
+    nil: NilKind = "never"  # NIL rule
+    mentions: MentionChoice = field(default_factory=MentionChoice)  # how mentions are detected
 
     def left_out(self, settings: LinkerTraining) -> tuple[str, ...]:
         """Return the feature groups that the plan or the settings leave out."""

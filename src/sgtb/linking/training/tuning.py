@@ -80,21 +80,14 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished trial.
-
-    right     right decisions on dev
-    asked     mentions of dev with gold among the candidates
-    log_loss  mean over these
-    n_trees   best number on dev
-    seconds   duration
-    """
+    """A finished trial."""
 
     trial: Trial
-    right: int
-    asked: int
-    log_loss: float
-    n_trees: int
-    seconds: float
+    right: int  # right decisions on dev
+    asked: int  # mentions of dev with gold among the candidates
+    log_loss: float  # mean over these
+    n_trees: int  # best number on dev
+    seconds: float  # duration
 
     @property
     def accuracy(self) -> float:

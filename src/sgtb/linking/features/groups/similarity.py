@@ -45,16 +45,11 @@ PAIRS = _pairs((*COSINES, *DESCRIPTIONS[_LINKED:]))
 
 
 class Similarities(NamedTuple):
-    """Tables of candidates.
+    """Tables of candidates."""
 
-    overlaps      f4[C, len(OVERLAPS)]      words of the title, one by one
-    cosines       f4[C, len(COSINES)]       vectors of the title's words
-    descriptions  f4[C, len(DESCRIPTIONS)]  both, for the titles that the entity is linked with
-    """
-
-    overlaps: Floats
-    cosines: Floats
-    descriptions: Floats
+    overlaps: Floats  # f4[C, len(OVERLAPS)], words of the title, one by one
+    cosines: Floats  # f4[C, len(COSINES)], vectors of the title's words
+    descriptions: Floats  # f4[C, len(DESCRIPTIONS)], both for the titles linked with the entity
 
 
 def compared_texts(inputs: FeatureInputs) -> Similarities:
