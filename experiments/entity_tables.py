@@ -20,14 +20,15 @@ from sgtb.linking.entities.entity_source import (
     POPULARITY,
     EntityRows,
     Evidence,
+    KbSource,
 )
 
 TOP = 30
 """Candidates per mention, as in the paper."""
 
 
-class TableSource:
-    """A table of entities; links count in both directions."""
+class TableSource(KbSource):
+    """A table of entities in place of a knowledge base; links count in both directions."""
 
     def __init__(self, table: EntityTable) -> None:
         self._table = table

@@ -114,7 +114,7 @@ class LinkerModel:
             "forest": model_record(self.forest),
             "origin": self.origin,
             "confidence": self.confidence.to_dict(),
-            "nil": self.nil.to_dict(),
+            "nil": asdict(self.nil),
         }
         write_tensors(path, tensors, record)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def test_what_rules_link():
     for one in (NilRule(), rule, careful):
         assert one.links(link, nil, 0.0).all()
         assert one.links(link, nil, 0.4).tolist() == [False, True, True, False]
-        assert NilRule(**one.to_dict()) == one
+        assert NilRule(**asdict(one)) == one
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_cohesion_is_that_of_a_plain_loop(laid_out):
     )
     _, _, chains = segmentation._words(tokens, sentences, background)
     lexicon = background.lexicon
-    words = segmentation.TextWords.of(tokens.word, tokens.kinds.word)
+    words = segmentation.text_words(tokens.word, tokens.kinds.word)
     places = words.place.tolist()
     token_of = segmentation.group_of(tokens.word_offsets).tolist()
     rare = np.log(lexicon.n_texts + 1.0)

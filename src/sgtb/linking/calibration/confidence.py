@@ -196,10 +196,6 @@ class NilRule:
         likelier = nil > self.odds * link if self.kind == "candidate" else link < 0
         return np.asarray((link >= self.threshold) & ~likelier, np.bool_)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
-
 
 def least_odds(link: Doubles, nil: Doubles, right: Bools, most_lost: int) -> float:
     """Return the least odds of NIL, from 1 up, that lose at most so many right links."""

@@ -16,7 +16,7 @@ from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs, Words
 from sgtb.core.ragged import Ragged, Texts
 from sgtb.core.records import Document
 from sgtb.core.sparse_matrix import SparseMatrix, latent_directions, log, log1p_float, unit
-from sgtb.linking.entities.entity_source import EntityRows, EntitySource
+from sgtb.linking.entities.entity_source import EntityRows, KbSource
 from sgtb.linking.entities.vocabulary import Vocabulary
 from sgtb.native import fill_word_table, fingerprint_names, hash_texts, number_words, sum_words
 from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
@@ -168,7 +168,7 @@ def _matrix(words: Sequence[str], vectors: WordVectors | None) -> Floats:
 # Descriptions: weighted words of an entity's description and of the titles it is linked with.
 
 
-def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> SparseMatrix:
+def descriptions(rows: EntityRows, source: KbSource, lexicon: Lexicon) -> SparseMatrix:
     """Return the description words of entities: unit rows over the lexicon.
 
     Titles of entities with many links weigh less.
@@ -245,7 +245,7 @@ class Background:
     @classmethod
     def build(
         cls,
-        source: EntitySource,
+        source: KbSource,
         texts: Sequence[Document],
         words: WordVectors | None = None,
         entities: Longs | None = None,
@@ -272,7 +272,7 @@ class Background:
     def of(
         cls,
         lexicon: Lexicon,
-        source: EntitySource,
+        source: KbSource,
         entities: Longs,
         topic_width: int = TOPIC_WIDTH,
         digits: int | None = None,

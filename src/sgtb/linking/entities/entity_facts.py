@@ -28,7 +28,7 @@ from sgtb.linking.entities.background import (
     name_fingerprints,
     string_numbers,
 )
-from sgtb.linking.entities.entity_source import EntitySource
+from sgtb.linking.entities.entity_source import KbSource
 from sgtb.native import find_rows, join_links
 from sgtb.text.normalization import STOP_WORDS, has_digit, normal_words
 
@@ -87,9 +87,7 @@ class EntityFacts:
     entity_vector: Floats  # f4[N, E], from the knowledge base
 
     @classmethod
-    def describe(
-        cls, source: EntitySource, background: Background, numbers: Longs
-    ) -> "EntityFacts":
+    def describe(cls, source: KbSource, background: Background, numbers: Longs) -> "EntityFacts":
         """Describe some entities of a source, by ascending number."""
         lexicon, rows = background.lexicon, source.rows(numbers)
         titles = [*map(Title.of, rows.titles.strings())]
@@ -216,7 +214,7 @@ _AT_A_TIME = 512
 class FactStore:
     """Facts of a source's entities, made on first use. Thread-safe."""
 
-    def __init__(self, source: EntitySource, background: Background, room: int = ROOM) -> None:
+    def __init__(self, source: KbSource, background: Background, room: int = ROOM) -> None:
         self._source, self._background, self._room = source, background, room
         self._guard = threading.Lock()
         self._clear()

@@ -1,6 +1,6 @@
-"""Entity sources: the data of entities that facts are made of, read from a knowledge base."""
+"""KbSource: the data of entities that facts are made of, and the kinds of evidence there are."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,35 +41,8 @@ class EntityRows(NamedTuple):
     vectors: Floats  # f4[n, D], unit norm, or zero; D is 0 without entity vectors
 
 
-class EntitySource(Protocol):
-    """Data of the entities 0 to size - 1."""
-
-    @property
-    def size(self) -> int:
-        """Number of entities, removed ones included."""
-
-    @property
-    def evidence(self) -> Evidence:
-        """Kinds of evidence it has."""
-
-    def rows(self, numbers: Longs) -> EntityRows:
-        """Return the data of some entities."""
-
-    def titles(self, numbers: Longs) -> Texts:
-        """Return titles."""
-
-    def degrees(self, numbers: Longs) -> Longs:
-        """Return numbers of links."""
-
-    def least_popularity(self) -> float:
-        """Return the default for unknown popularity."""
-
-    def release(self) -> None:
-        """Release memory that was mapped for reading."""
-
-
 class KbSource:
-    """A knowledge base; `linked` has outgoing links only."""
+    """Data of the entities 0 to size - 1 of a knowledge base; `linked` has outgoing links only."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb

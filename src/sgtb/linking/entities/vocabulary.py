@@ -135,14 +135,15 @@ _MARKS = {
 WORD = np.dtype(
     [
         ("number", np.int32), ("weight", np.float32), ("is_digit", np.bool_),
-        ("is_stop", np.bool_), ("s", np.uint32), ("h", np.uint32), ("d", np.uint32),
+        ("is_stop", np.bool_), ("sentence_clue", np.uint32), ("headline_clue", np.uint32),
+        ("document_clue", np.uint32),
     ]
 )  # fmt: skip
 """A word: its number in the lexicon or UNKNOWN, its weight or 0, whether it is all digits or a stop
 word, and hashes of the clues "in the sentence", "in the headline" and "in the document"."""
 
 
-_CLUES = {name: clue(f"{name}:") for name in ("s", "h", "d")}
+_CLUES = {f"{place}_clue": clue(f"{place[0]}:") for place in ("sentence", "headline", "document")}
 
 
 class Kinds(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.dtypes import Bools, Bytes, Floats, Ints, Longs, Masks
+from sgtb.core.dtypes import Bytes, Floats, Ints, Longs
 from sgtb.core.ragged import Ragged, sliced
 from sgtb.core.records import Document
 from sgtb.core.sparse_matrix import SparseMatrix, log
@@ -28,6 +28,7 @@ from sgtb.linking.entities.vocabulary import (
     LOOKS,
     OUTSIDE,
     TOPIC_CLUES,
+    WORD,
     Kinds,
     Mark,
     NameClues,
@@ -129,38 +130,16 @@ class Names:
                 self.longest[name] = max(longer, key=methodcaller("count", " "))
 
 
-# TextWords: the distinct words of documents.
+def text_words(words: Ints, vocabulary: npt.NDArray[Any]) -> SimpleNamespace:
+    """Look up words, given by their indices in a vocabulary.
 
-
-@dataclass(frozen=True)
-class TextWords:
-    """The words of some texts.
-
-    place     i8  index of every word among the U distinct words
-    number    i4[U]  in the lexicon, or UNKNOWN
-    weight    f4[U]  0 for unknown words
-    is_digit  b1[U]  all digits
-    is_stop   b1[U]
-    sentence_clue, headline_clue, document_clue  u4[U]  hashes of "the word is in such a text"
+    Returns the index of every word among the U distinct ones, `place`, and the fields of WORD of
+    these as columns.
     """
-
-    place: Longs
-    number: Ints
-    weight: Floats
-    is_digit: Bools
-    is_stop: Bools
-    sentence_clue: Masks
-    headline_clue: Masks
-    document_clue: Masks
-
-    @classmethod
-    def of(cls, words: Ints, vocabulary: npt.NDArray[Any]) -> "TextWords":
-        """Look up words, given by their indices in a vocabulary."""
-        place, distinct = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
-        n = number_distinct(words, len(vocabulary), place, distinct)
-        known = vocabulary[distinct[:n]]
-        names = ("number", "weight", "is_digit", "is_stop", "s", "h", "d")
-        return cls(place, *(known[name].copy() for name in names))
+    place, distinct = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
+    n = number_distinct(words, len(vocabulary), place, distinct)
+    known = vocabulary[distinct[:n]]
+    return SimpleNamespace(place=place, **{name: known[name].copy() for name in WORD.names or ()})
 
 
 @dataclass(frozen=True)
@@ -210,7 +189,7 @@ class Contexts:
         out = cls._allocated(names, tuple(full_names), mentions, tokens, clues, len(lexicon.words))
         describe_contexts(
             mentions, tokens, WINDOW, _mention_names(clues, same_name), _topics(documents),
-            TextWords.of(tokens.word, tokens.kinds.word), _settings(tokens), out,
+            text_words(tokens.word, tokens.kinds.word), _settings(tokens), out,
         )  # fmt: skip
         return replace(
             out,

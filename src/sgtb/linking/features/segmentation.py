@@ -24,7 +24,7 @@ from sgtb.core.sparse_matrix import group_of, group_rows, log, share, spread, un
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.features.contexts import TextWords, TokenTable
+from sgtb.linking.features.contexts import TokenTable, text_words
 
 REACH = 100
 """Tokens on either side that cohesion looks at."""
@@ -218,7 +218,7 @@ def _words(
     A chain is a word that occurs before a sentence and, within reach, in it or behind it.
     """
     n = len(sentences.document)
-    known = TextWords.of(tokens.word, tokens.kinds.word)
+    known = text_words(tokens.word, tokens.kinds.word)
     rare = log(background.lexicon.n_texts + 1.0)  # of unknown words, mostly names
     weight = np.where(known.number >= 0, known.weight, rare)
     weight = np.where(known.is_stop | known.is_digit, 0.0, weight)
