@@ -21,7 +21,7 @@ from sgtb.linking.candidates.candidate_lookup import CandidateSettings
 from sgtb.linking.candidates.weak_names import TrainedNames
 from sgtb.linking.entities.background import Background, Lexicon
 from sgtb.linking.entities.entity_source import ALL_EVIDENCE, WORD_VECTORS, Evidence
-from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
+from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Rankers, Tagger
 from sgtb.linking.features.schema import COLLECTIVE, VERSION, Schema
 from sgtb.linking.mentions.mention_tagger import MENTION_TAGS, MentionTagger
@@ -77,7 +77,7 @@ class LinkerModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model; equal models have equal bytes."""
         background, lexicon = self.background, self.background.lexicon
-        models, counts = self.featurizer.models, self.training_counts
+        models, counts = self.featurizer, self.training_counts
         memory = [counts.entities, counts.outside, counts.inside, self.trained_names.counts]
         tensors: Tensors = {
             "words": np.frombuffer("\n".join(lexicon.words).encode(), np.uint8),
@@ -87,10 +87,10 @@ class LinkerModel:
             "tagger": models.tagger.weights,
             "local": models.rankers.local.weights,
             "local_bins": models.rankers.local.bin_weights,
-            "local_cuts": self.featurizer.local_cuts.values,
+            "local_cuts": models.local_cuts.values,
             "joint": models.rankers.joint.weights,
             "joint_bins": models.rankers.joint.bin_weights,
-            "joint_cuts": self.featurizer.joint_cuts.values,
+            "joint_cuts": models.joint_cuts.values,
             "memory": np.frombuffer(json.dumps(memory, separators=(",", ":")).encode(), np.uint8),
         }  # fmt: skip
         if self.mention_tagger is not None:
@@ -148,10 +148,8 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     fixed = schema.features[: len(schema.fixed)]
     n_fixed, n_local = len(fixed), sum(feature.group not in COLLECTIVE for feature in fixed)
     featurizer = Featurizer(
-        FeatureModels(
-            Tagger(_hashed(tensors, "tagger", (len(TAGS),))),
-            Rankers(_ranker(tensors, "local", n_local), _ranker(tensors, "joint", n_fixed)),
-        ),
+        Tagger(_hashed(tensors, "tagger", (len(TAGS),))),
+        Rankers(_ranker(tensors, "local", n_local), _ranker(tensors, "joint", n_fixed)),
         _cuts(tensors, "local_cuts", n_local),
         _cuts(tensors, "joint_cuts", n_fixed),
     )
@@ -167,7 +165,9 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
         raise ModelFileError(f"its least popularity is {least!r}")
     if not isinstance(record["origin"], dict):
         raise ModelFileError("its origin is no JSON object")
-    counts, names = _unpacked(tensors["memory"])
+    memory = json.loads(tensors["memory"].tobytes())
+    if not isinstance(memory, list) or [type(part) for part in memory] != [dict] * 4:
+        raise ModelFileError("its memory does not hold four tables of counts")
     tagger = None
     if _MENTION_TAGGER in tensors:
         tagger = MentionTagger(_hashed(tensors, _MENTION_TAGGER, (len(MENTION_TAGS),)))
@@ -175,15 +175,8 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
         schema, without, CandidateSettings(**record["candidates"]),
         Background(lexicon, *_topics(tensors, len(lexicon.words)), float(least)),
         featurizer, model, record["origin"], Confidence.from_dict(record["confidence"]),
-        rule, counts, names, tagger,
+        rule, TrainingCounts(*memory[:3]), TrainedNames(memory[3]), tagger,
     )  # fmt: skip
-
-
-def _unpacked(data: Any) -> tuple[TrainingCounts, TrainedNames]:
-    found = json.loads(data.tobytes())
-    if not isinstance(found, list) or [type(part) for part in found] != [dict] * 4:
-        raise ModelFileError("its memory does not hold four tables of counts")
-    return TrainingCounts(*found[:3]), TrainedNames(found[3])
 
 
 def _schema(record: dict[str, Any]) -> Schema:

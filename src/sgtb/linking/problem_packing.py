@@ -94,26 +94,18 @@ def shortlisted(
     candidates: CandidateTable, features: Floats, schema: Schema, without: tuple[str, ...]
 ) -> Shortlist:
     """Shortlist by the joint ranker, or by the local one if the model does without."""
-    column = _ranker_column(schema, without)
-    if column is None:  # no ranker: everything is kept
+    if "joint ranker" not in without:
+        below = features[:, schema.names.index("joint_score_below_best")]
+    elif "ranker" not in without:
+        below = features[:, schema.names.index("rank_score_below_best")]
+    else:  # everything is kept
         below = np.zeros(candidates.n_candidates, np.float32)
-    else:
-        below = np.ascontiguousarray(features[:, column])
+    below = np.ascontiguousarray(below)
     offsets = candidates.candidate_offsets.astype(np.int64)
     kept = below >= -MARGIN
     keep_best(below, offsets, LEAST, kept)
     rows = np.flatnonzero(kept)
     return Shortlist(_narrowed(candidates, kept, rows, offsets), rows, below)
-
-
-def _ranker_column(schema: Schema, without: tuple[str, ...]) -> int | None:
-    """Return the column of differences to the best candidate; None: no ranker."""
-    for group, column in (
-        ("joint ranker", "joint_score_below_best"), ("ranker", "rank_score_below_best"),
-    ):  # fmt: skip
-        if group not in without:
-            return schema.names.index(column)
-    return None
 
 
 def _narrowed(

@@ -187,10 +187,11 @@ class Contexts:
                 same_name.append(known.count[own.name])
         names = tuple([own.name for own in clues])
         out = cls._allocated(names, tuple(full_names), mentions, tokens, clues, len(lexicon.words))
+        own_clues, topics = _mention_names(clues, same_name), _topics(documents)
+        words = text_words(tokens.word, tokens.kinds.word)
         describe_contexts(
-            mentions, tokens, WINDOW, _mention_names(clues, same_name), _topics(documents),
-            text_words(tokens.word, tokens.kinds.word), _settings(tokens), out,
-        )  # fmt: skip
+            mentions, tokens, WINDOW, own_clues, topics, words, _settings(tokens), out
+        )
         return replace(
             out,
             name_bag=_cut_bag(out.name_bag),

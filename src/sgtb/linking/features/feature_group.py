@@ -97,7 +97,7 @@ class FeatureGroup:
     about       one sentence for the documentation
     position    groups are ordered by it; a new group comes last
     columns     in the order of the computed values
-    compute     the values; None: they come from a trained model, see `FeatureModels`
+    compute     the values; None: they come from a trained model, see `Featurizer`
     collective  whether it reads links between entities or the candidates of other mentions,
                 which a local model must not
     """

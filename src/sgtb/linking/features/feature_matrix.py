@@ -123,41 +123,11 @@ _Bins = tuple[Bytes, Bytes]
 
 
 @dataclass(frozen=True)
-class FeatureModels:
-    """A tagger, a ranker of local columns, and one of all columns."""
+class Featurizer:
+    """The models behind the learned features: a tagger, and the rankers with their bins."""
 
     tagger: Tagger
     rankers: Rankers
-
-    @classmethod
-    def train(
-        cls, table: Table, bins: _Bins, mentions: Longs, seed: tuple[int, int], bits: int
-    ) -> "FeatureModels":
-        """Train on the labels of some mentions only."""
-        rng = np.random.default_rng(seed)
-        return cls(
-            Tagger.train(table.contexts.tag_clues, table.tags, mentions, rng, bits),
-            Rankers(
-                *(
-                    Ranker.train(table.candidates, table.crosses, own, mentions, rng, bits)
-                    for own in bins
-                )
-            ),
-        )
-
-    def scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
-        """Return predictions for some mentions, 0 elsewhere."""
-        tags = np.zeros((len(table.candidates.mentions), len(TAGS)))
-        tags[mentions] = self.tagger.probabilities(table.contexts.tag_clues)[mentions]
-        local, joint = self.rankers.scores(table.candidates, table.crosses, bins, mentions)
-        return tags, local, joint
-
-
-@dataclass(frozen=True)
-class Featurizer:
-    """The models behind the learned features, and the bins of the rankers."""
-
-    models: FeatureModels
     local_cuts: Cuts
     joint_cuts: Cuts
 
@@ -183,18 +153,26 @@ class Featurizer:
         everything = np.arange(len(fold_of))
         cuts = Cuts.of(table.local), Cuts.of(table.fixed)
         bins = cuts[0].apply(table.local), cuts[1].apply(table.fixed)
+
+        def trained(mentions: Longs, number: int) -> Featurizer:
+            clues, rng = table.contexts.tag_clues, np.random.default_rng((seed, number))
+            tagger = Tagger.train(clues, table.tags, mentions, rng, bits)
+            local, joint = (
+                Ranker.train(table.candidates, table.crosses, own, mentions, rng, bits)
+                for own in bins
+            )
+            return cls(tagger, Rankers(local, joint), *cuts)
+
         parts: list[_Scores] = []
         numbers = np.unique(folds)
         for fold in numbers:
             progress(len(parts), len(numbers) + 1)
             own, others = everything[fold_of == fold], everything[fold_of != fold]
-            models = FeatureModels.train(table, bins, others, (seed, int(fold) + 1), bits)
-            parts.append(models.scores(table, bins, own))
+            parts.append(trained(others, int(fold) + 1)._scores(table, bins, own))
         progress(len(parts), len(numbers) + 1)
         # The scores of a fold are zero elsewhere.
         tags, local, joint = (np.sum(scores, axis=0) for scores in zip(*parts, strict=True))
-        full = cls(FeatureModels.train(table, bins, everything, (seed, 0), bits), *cuts)
-        return full, _joined(table, (tags, local, joint))
+        return trained(everything, 0), _joined(table, (tags, local, joint))
 
     def features(self, table: Table, reuse: bool = False) -> Floats:
         """Return the features of documents that were not in `fit`: f4[C, F].
@@ -207,7 +185,14 @@ class Featurizer:
         else:
             local = self.local_cuts.apply(table.local)
         everything = np.arange(len(table.candidates.mentions))
-        return _joined(table, self.models.scores(table, (local, joint), everything), reuse)
+        return _joined(table, self._scores(table, (local, joint), everything), reuse)
+
+    def _scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
+        """Return predictions for some mentions, 0 elsewhere."""
+        tags = np.zeros((len(table.candidates.mentions), len(TAGS)))
+        tags[mentions] = self.tagger.probabilities(table.contexts.tag_clues)[mentions]
+        local, joint = self.rankers.scores(table.candidates, table.crosses, bins, mentions)
+        return tags, local, joint
 
 
 def _some_columns(table: Bytes, columns: Longs) -> Bytes:

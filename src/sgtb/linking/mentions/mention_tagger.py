@@ -118,13 +118,10 @@ def _columns(rules: RuleMentions, hashes: Mapping[str, bytes]) -> Hashes:
     hashed = np.frombuffer(b"".join(map(hashes.__getitem__, texts)), np.uint32)
     out = np.empty((len(texts), len(_COLUMNS)), np.uint32)
     out[:, :_HASHED] = hashed.reshape(-1, _HASHED)
-    out[:, _HASHED:] = np.stack(
-        [
-            np.frombuffer(rule, np.uint8), search.position_array, np.where(shares < 0, 11, share),
-            np.frombuffer(bytes(map(repeated.__getitem__, texts)), np.uint8), search.shape_array,
-        ],
-        axis=1,
-    )  # fmt: skip
+    seen = np.frombuffer(bytes(map(repeated.__getitem__, texts)), np.uint8)
+    by_rule, share = np.frombuffer(rule, np.uint8), np.where(shares < 0, 11, share)
+    others = (by_rule, search.position_array, share, seen, search.shape_array)
+    out[:, _HASHED:] = np.stack(others, axis=1)
     return out
 
 

@@ -54,12 +54,11 @@ class Similarities(NamedTuple):
 
 def compared_texts(inputs: FeatureInputs) -> Similarities:
     """Compare every candidate with the texts around its mention."""
-    candidates, widths = inputs.candidates, map(len, (OVERLAPS, COSINES, DESCRIPTIONS))
-    out = Similarities(*(np.empty((candidates.n_candidates, n), np.float32) for n in widths))
-    compare_texts(
-        candidates.candidate_offsets, inputs.repeats, inputs.contexts, inputs.facts,
-        inputs.lexicon, PAIRS, out,
-    )  # fmt: skip
+    n, widths = inputs.candidates.n_candidates, map(len, (OVERLAPS, COSINES, DESCRIPTIONS))
+    out = Similarities(*(np.empty((n, width), np.float32) for width in widths))
+    offsets = inputs.candidates.candidate_offsets
+    repeats, contexts, facts = inputs.repeats, inputs.contexts, inputs.facts
+    compare_texts(offsets, repeats, contexts, facts, inputs.lexicon, PAIRS, out)
     return out
 
 
