@@ -81,7 +81,12 @@ def _span(given: Any) -> Any:
 
 Linkable = str | Request | Document | None
 """None is a missing value of a column, which has no links. A spaCy `Doc` is accepted, too."""
-_MISSING = ("NAType", "NaTType")  # missing values of pandas
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN or a missing value of pandas."""
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def as_request(given: Any) -> Request | Document:
@@ -94,8 +99,7 @@ def as_request(given: Any) -> Request | Document:
         return given
     if isinstance(given, str):
         return Request(given)
-    is_nan = isinstance(given, float) and given != given
-    if given is None or type(given).__name__ in _MISSING or is_nan:
+    if is_missing(given):
         return Request("")
     if _is_spacy_doc(given):
         return Request(given.text, tuple(given.ents) if given.has_annotation("ENT_IOB") else None)

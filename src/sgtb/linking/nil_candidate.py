@@ -152,10 +152,14 @@ class TrainingCounts:
 
     def lookup(self, candidates: CandidateTable) -> Longs:
         """Return the counts of the mentions' names, outside and inside: i8[M, 2]."""
-        normal = {text: normal_name(text) for text in {m.text for m in candidates.mentions}}
-        names = [normal[m.text] for m in candidates.mentions]
-        rows = [(self.outside.get(name, 0), self.inside.get(name, 0)) for name in names]
-        return np.array(rows, np.int64).reshape(len(rows), 2)
+        return self._of_names([mention.text for mention in candidates.mentions])
+
+    def _of_names(self, texts: Sequence[str]) -> Longs:
+        rows = {
+            text: (self.outside.get(name, 0), self.inside.get(name, 0))
+            for text, name in {text: normal_name(text) for text in texts}.items()
+        }
+        return np.array([rows[text] for text in texts], np.int64).reshape(-1, 2)
 
     def lookup_leave_one_out(
         self, annotated: Sequence[Document], candidates: CandidateTable
@@ -164,11 +168,10 @@ class TrainingCounts:
 
         annotated  the counted document of each segment of the candidates
         """
-        own = np.zeros((len(candidates.mentions), 2), np.int64)
+        texts = [mention.text for mention in candidates.mentions]
         borders = pairwise(candidates.mention_offsets.tolist())
-        for document, (first, last) in zip(annotated, borders, strict=True):
-            counts = TrainingCounts.of([document])
-            for m in range(first, last):
-                name = normal_name(candidates.mentions[m].text)
-                own[m] = counts.outside.get(name, 0), counts.inside.get(name, 0)
-        return self.lookup(candidates) - own
+        own = [
+            TrainingCounts.of([document])._of_names(texts[first:last])
+            for document, (first, last) in zip(annotated, borders, strict=True)
+        ]
+        return self._of_names(texts) - np.concatenate([np.zeros((0, 2), np.int64), *own])

@@ -186,11 +186,12 @@ class Contexts:
                 full_names.append(known.longest[own.name])
                 same_name.append(known.count[own.name])
         names = tuple([own.name for own in clues])
-        out = cls._allocated(names, tuple(full_names), mentions, tokens, clues, len(lexicon.words))
-        own_clues, topics = _mention_names(clues, same_name), _topics(documents)
+        described, topics = _mention_names(clues, same_name), _topics(documents)
         words = text_words(tokens.word, tokens.kinds.word)
+        n_clues, n_words = len(described.words.data), len(lexicon.words)
+        out = cls._allocated(names, tuple(full_names), mentions, tokens, n_clues, n_words)
         describe_contexts(
-            mentions, tokens, WINDOW, own_clues, topics, words, _settings(tokens), out
+            mentions, tokens, WINDOW, described, topics, words, _settings(tokens), out
         )
         return replace(
             out,
@@ -210,13 +211,16 @@ class Contexts:
         full_names: tuple[str, ...],
         mentions: SimpleNamespace,
         tokens: TokenTable,
-        name_clues: Sequence[NameClues],
+        n_clues: int,
         n_columns: int,
     ) -> "Contexts":
-        """Return contexts to be filled by the compiled core; arrays are larger than needed."""
+        """Return contexts to be filled by the compiled core; arrays are larger than needed.
+
+        n_clues    of all names
+        n_columns  words of the lexicon
+        """
         n, d, n_words = len(names), len(tokens.token_offsets) - 1, len(tokens.word)
         in_names, in_sentences, in_windows = context_sizes(mentions, tokens, WINDOW)
-        n_clues = _TAG_CLUES * n + sum(len(own.words) for own in name_clues) // 4
 
         def clues(rows: int, size: int) -> Ragged:
             return Ragged(np.empty(rows + 1, np.int64), np.empty(size, np.uint32))
@@ -228,7 +232,7 @@ class Contexts:
         return cls(
             names, full_names, bag(n, in_names), bag(n, in_sentences), bag(n, in_windows),
             bag(d, n_words), bag(d, n_words), np.empty((n, len(PLACES)), np.float32),
-            clues(n, _PLACE_CLUES * n), clues(n, in_sentences), clues(n, n_clues),
+            clues(n, _PLACE_CLUES * n), clues(n, in_sentences), clues(n, _TAG_CLUES * n + n_clues),
             clues(d, 2 * n_words),
         )  # fmt: skip
 
