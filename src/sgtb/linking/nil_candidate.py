@@ -170,8 +170,7 @@ class TrainingCounts:
         """
         texts = [mention.text for mention in candidates.mentions]
         borders = pairwise(candidates.mention_offsets.tolist())
-        own = [
-            TrainingCounts.of([document])._of_names(texts[first:last])
-            for document, (first, last) in zip(annotated, borders, strict=True)
-        ]
-        return self._of_names(texts) - np.concatenate([np.zeros((0, 2), np.int64), *own])
+        own = np.zeros((len(texts), 2), np.int64)
+        for document, (first, last) in zip(annotated, borders, strict=True):
+            own[first:last] = TrainingCounts.of([document])._of_names(texts[first:last])
+        return self._of_names(texts) - own
