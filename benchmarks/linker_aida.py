@@ -7,9 +7,9 @@ from pathlib import Path
 from benchmarks.linker_speed import Subject
 from experiments.aida_data import AidaData
 from experiments.aida_linker import WAYS, Trial, kept_model
+from experiments.entity_tables import listed_candidates
 from experiments.linker_cache import LinkerCache
 from sgtb.core.records import Document
-from sgtb.linking.candidates.candidate_table import listed_candidates
 
 TRIAL = Trial("bsg", 0)
 _OTHERS = 3

@@ -8,7 +8,7 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from sgtb.linking.features.feature_registry import GROUPS
+from sgtb.linking.features.schema import GROUPS
 
 ROOT = Path(__file__).parents[1]
 ROOT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}

@@ -26,8 +26,7 @@ from sgtb.boosting.search.beam import PlanName
 from sgtb.boosting.training_progress import Callback, Check
 from sgtb.core.errors import SettingsError
 from sgtb.evaluation import Accuracy, Difference, in_kb_accuracy, paired_bootstrap
-from sgtb.linking.features.feature_registry import COLLECTIVE
-from sgtb.linking.features.schema import SCHEMA
+from sgtb.linking.features.schema import COLLECTIVE, SCHEMA
 
 PAPER: Mapping[str, float] = {"local": 93.1, "bs": 95.1, "bsg": 95.5, "bibsg": 95.9}
 """Table 2 of the paper, the half with PPRforNED's candidates: in-KB accuracy on AIDA-test."""

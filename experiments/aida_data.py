@@ -16,6 +16,7 @@ import numpy as np
 
 import sgtb
 from experiments.aida_candidates import with_candidates
+from experiments.entity_tables import TableSource, listed_candidates
 from experiments.folds import topic_folds
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.boosting.data.problems import Problems
@@ -27,10 +28,9 @@ from sgtb.core.tensor_file import read_tensors, write_tensors
 from sgtb.evaluation.system_answers import SystemAnswers
 from sgtb.formats.codecs.aida_conll import ANNOTATIONS, TEXTS, read_aida
 from sgtb.formats.codecs.pprforned import read_pprforned
-from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import Background, Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.entity_source import TableSource
 from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.features.segmentation import Segments, segmented

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from experiments import aida, aida_data
 from experiments.aida import Watch, unwatched
 from experiments.aida_data import AidaData, Packer, Say, silent
+from experiments.entity_tables import TOP, listed_candidates
 from experiments.folds import topic_folds
 from experiments.linker_cache import LinkerCache
 from experiments.name_table import NameTable
@@ -23,7 +24,6 @@ from sgtb.evaluation import Accuracy, Recall, SystemAnswers, candidate_recall, i
 from sgtb.evaluation.metrics import share
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
-from sgtb.linking.candidates.candidate_table import TOP, listed_candidates
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def as_json(result: ConfidenceResult) -> dict[str, Any]:
 def _system(system: System) -> dict[str, Any]:
     return {
         "confidence": system.model.confidence.to_dict(),
-        "nil": system.model.nil.to_dict(),
+        "nil": asdict(system.model.nil),
         "trees": system.model.forest.forest.n_trees,
         **{split: _split_scores(system.scores[split]) for split in TESTED},
     }

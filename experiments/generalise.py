@@ -17,12 +17,13 @@ from rich.table import Table
 
 from experiments.aida import estimator
 from experiments.aida_data import FOLDS, AidaData, Known, Packer, Say, silent
+from experiments.entity_tables import listed_candidates
 from experiments.folds import topic_folds, topic_of
 from experiments.renderings import RENDERINGS
 from sgtb.boosting import StructuredGradientBoosting
 from sgtb.boosting.search.beam import PlanName
 from sgtb.core.records import Document
-from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.problem_packing import pack, pair_table
 from sgtb.linking.training.renderings import renderings_of

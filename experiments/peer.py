@@ -26,7 +26,7 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Link
-from sgtb.linking.training.finder_selection import trained_finder
+from sgtb.linking.training.selection import trained_finder
 from sgtb.linking.training.training_data import TrainingData
 from sgtb.text.word_vectors import WordVectors
 

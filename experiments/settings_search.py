@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 from experiments.aida import BEAM_WIDTH, N_TREES, TREES, left_out
 from experiments.aida_data import FOLDS, AidaData, Packer, Say, silent
+from experiments.entity_tables import listed_candidates
 from experiments.folds import topic_folds
 from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings, TreeSettings
 from sgtb.boosting.search.beam import PlanName
 from sgtb.core.dtypes import Floats
 from sgtb.core.records import Document
-from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.problem_packing import pack, pair_table
 

@@ -16,7 +16,7 @@ import sgtb
 from docs.hooks import FEATURE_GROUPS, feature_table
 from sgtb.boosting import SearchPlan, TrainingSettings, TreeSettings
 from sgtb.cli.main import app
-from sgtb.linking.features.feature_registry import LABELS
+from sgtb.linking.features.schema import LABELS
 from tests.helpers.pages import (
     DOCS,
     PAGES,

@@ -15,8 +15,8 @@ from sgtb.core.byte_cache import ByteCache, cache_usage
 from sgtb.linking.entities.vocabulary import name_clues, topic_clues
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
-from sgtb.linking.mentions.mention_tagger import TokenHashes
-from sgtb.linking.mentions.token_shapes import Shapes
+from sgtb.linking.mentions.mention_tagger import token_hashes
+from sgtb.linking.mentions.token_shapes import shape_of
 from sgtb.text.normalization import normal_name, normal_phrase, normal_words
 
 
@@ -68,7 +68,7 @@ def test_entries_that_are_kept_fill_the_cache():
 
 
 def test_caches_are_pickled_empty_and_forgotten_with_their_owners():
-    shapes = Shapes()
+    shapes = ByteCache("token shapes", 6 << 20, shape_of)
     assert shapes["Utah"] == pickle.loads(pickle.dumps(shapes))["Utah"]
     assert len(pickle.loads(pickle.dumps(shapes))) == 0
     cache = ByteCache("short-lived", 1_000, str.upper)
@@ -93,7 +93,8 @@ def test_threads_share_a_cache():
 
 def test_no_cache_of_the_linker_exceeds_its_budget():
     """Long spans of characters beyond U+FFFF, and many words that no other text has."""
-    shapes, hashes = Shapes(), TokenHashes()
+    shapes = ByteCache("token shapes", 6 << 20, shape_of)
+    hashes = ByteCache("token hashes", 6 << 20, token_hashes)
     with Linker.starter() as linker:
         for i in range(3):
             text = "".join(chr(0x1F300 + (7 * i + j) % 700) for j in range(30_000))
@@ -106,7 +107,7 @@ def test_no_cache_of_the_linker_exceeds_its_budget():
     for text in ("🎉" * 50_000, "x y " * 50_000):
         for function in (normal_words, normal_phrase, normal_name, topic_clues):
             function(text)
-        name_clues(text, tuple(text.split()))
+        name_clues((text, tuple(text.split())))
     for name, (used, budget) in {**usage, **cache_usage()}.items():
         # What is added at once may exceed it, until the next text.
         assert used <= budget + 2_000_000, name

@@ -22,8 +22,7 @@ from experiments.aida_data import Packer
 from sgtb.boosting import PLANS, StructuredGradientBoosting
 from sgtb.core.errors import SettingsError
 from sgtb.evaluation import Accuracy, in_kb_accuracy
-from sgtb.linking.features.feature_registry import COLLECTIVE
-from sgtb.linking.features.schema import SCHEMA
+from sgtb.linking.features.schema import COLLECTIVE, SCHEMA
 from tests.helpers.experiment_builders import aida_of, make_small, with_oddities
 from tests.helpers.linking_builders import small_setting
 

@@ -11,7 +11,6 @@ from experiments.aida_data import SPLITS, AidaData, Packer, default_cache
 from sgtb.core.errors import CorpusError, SettingsError
 from sgtb.core.records import NIL
 from sgtb.core.tensor_file import read_tensors, write_tensors
-from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.features.schema import SCHEMA
 from tests.helpers.corpus_files import ANNOTATION_FILE, aida_files, packed, ppr_files, write
@@ -271,8 +270,6 @@ def test_labels_of_dev_and_test_reach_no_feature(setting):
 
 def test_labels_of_real_dev_and_texts_of_real_test_reach_no_feature(sample, monkeypatch):
     make_small(monkeypatch, sample.words)
-    # They know words and entities only, and take the longest to make.
-    monkeypatch.setattr(EntityFacts, "build", lambda *_: sample.facts)
     blind = tuple(map(relabelled, sample.documents["dev"]))
     before = packed_with(sample)
     after = packed_with(sample, dev=blind, test=sample.documents["dev"][5:9])

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.commands import app
+from experiments.entity_tables import TableSource
 from experiments.starter import SHIPPED, build_starter, write_fewer_links
 from experiments.starter_report import HEADINGS, rows
 from sgtb.core.sparse_matrix import latent_directions
@@ -19,7 +20,6 @@ from sgtb.kb import KnowledgeBase
 from sgtb.kb.check import check
 from sgtb.linking.entities import background
 from sgtb.linking.entities.background import Background
-from sgtb.linking.entities.entity_source import TableSource
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import FORMAT, KIND
 from sgtb.starter import ENTITIES, FOLDER, KB, MODEL

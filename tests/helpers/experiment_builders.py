@@ -7,9 +7,9 @@ import pytest
 
 from experiments import aida, aida_data
 from experiments.aida_data import AidaData
+from experiments.entity_tables import listed_candidates
 from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings, TreeSettings
 from sgtb.boosting.search.beam import PlanName
-from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.text.word_vectors import WordVectors
 from tests.helpers.linking_builders import Setting, document, narrow_topics
 

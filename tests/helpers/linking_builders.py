@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.core.entities import EntityTable
-from sgtb.core.ragged import Texts
+from sgtb.core.ragged import Ragged, Texts
 from sgtb.core.records import NIL, Document, Mention, Token
 from sgtb.core.sparse_matrix import latent_directions, unit
-from sgtb.linking.candidates.candidate_table import CandidateTable, listed_candidates
+from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities import background
 from sgtb.linking.entities.background import Lexicon, string_numbers
 from sgtb.linking.entities.entity_facts import EntityFacts
+from sgtb.linking.entities.vocabulary import clue
 from sgtb.linking.features.feature_matrix import Table
 from sgtb.text.normalization import normal_words
 from sgtb.text.word_vectors import WordVectors
@@ -38,6 +40,11 @@ KINDS = {
     "open": ("1994 {} Open", "", 20),
 }
 _MARK = re.compile(r"\[([^\]]+)\]|(\S+)")
+
+
+def clue_rows(rows) -> Ragged:
+    """Hash clues given as strings."""
+    return Ragged.of(([clue(text) for text in row] for row in rows), np.uint32)
 
 
 def entity_table(
@@ -247,7 +254,7 @@ def small_setting(train: Sequence[Document] | None = None) -> Setting:
     entities = world()
     words = word_vectors(texts["train"], entities.titles)
     lexicon = Lexicon.build(texts["train"], entities.titles, words)
-    return Setting(texts, entities, words, lexicon, EntityFacts.build(entities, lexicon))
+    return Setting(texts, entities, words, lexicon, table_facts(entities, lexicon))
 
 
 def with_mentions(text: Document, change: Callable[[Mention], Mention]) -> Document:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from experiments.entity_tables import table_facts
 from sgtb.core.entities import EntityTable
 from sgtb.core.records import Document
 from sgtb.linking.entities.background import Lexicon
-from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.text.normalization import normal_words
 from sgtb.text.word_vectors import WordVectors
 from tests.helpers.linking_builders import Setting, restricted
@@ -33,7 +33,7 @@ def take_sample(
     )
     words = _own_words(vectors, everything, own.titles)
     lexicon = Lexicon.build(taken["train"], own.titles, words)
-    return Setting(taken, own, words, lexicon, EntityFacts.build(own, lexicon))
+    return Setting(taken, own, words, lexicon, table_facts(own, lexicon))
 
 
 def _own_words(

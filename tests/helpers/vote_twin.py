@@ -4,8 +4,7 @@ import itertools
 
 import numpy as np
 
-from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities.entity_facts import EntityFacts
+from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.linking.features.contexts import Contexts
 from sgtb.linking.features.groups.coherence import REACH
 from tests.helpers.linking_builders import document, entity_table, lexicon_of
@@ -62,7 +61,7 @@ def _vote(e, near, vectors, linked, in_links):
 def sides_of(texts, entities):
     lexicon = lexicon_of(texts, entities)
     candidates = listed_candidates(texts, entities)
-    return candidates, Contexts.build(candidates, lexicon), EntityFacts.build(entities, lexicon)
+    return candidates, Contexts.build(candidates, lexicon), table_facts(entities, lexicon)
 
 
 def random_texts(seed, n_documents, n_mentions):

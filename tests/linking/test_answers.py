@@ -300,7 +300,6 @@ def test_reasons_compare_with_nil_only_where_it_outweighs_the_other_entities():
     judged = Judged(
         entity=np.zeros(4, np.int32),
         chose_nil=np.zeros(4, np.bool_),
-        probability=np.concatenate(rows),
         link=np.array([row[0] for row in rows]),
         nil=np.array([row[-1] for row in rows]),
     )

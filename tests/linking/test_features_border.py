@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -89,9 +90,9 @@ def leaves(value: Any, path: str, unread: tuple[str, ...]) -> Iterator[tuple[str
         return
     if isinstance(value, np.ndarray):
         yield path, value
-    elif is_dataclass(value) or hasattr(value, "_fields"):
-        own = value._fields if hasattr(value, "_fields") else [f.name for f in fields(value)]
-        for name in own:
+    elif isinstance(value, SimpleNamespace) or is_dataclass(value) or hasattr(value, "_fields"):
+        own = vars(value) if isinstance(value, SimpleNamespace) else getattr(value, "_fields", None)
+        for name in own or [f.name for f in fields(value)]:
             yield from leaves(getattr(value, name), f"{path}.{name}", unread)
 
 
@@ -112,6 +113,8 @@ def changed(value: Any, path: str, change: Any) -> Any:
     if not name:
         return change(value)
     inner = changed(getattr(value, name), rest, change)
+    if isinstance(value, SimpleNamespace):
+        return SimpleNamespace(**{**vars(value), name: inner})
     return (
         value._replace(**{name: inner})
         if hasattr(value, "_replace")

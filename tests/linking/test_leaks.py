@@ -18,8 +18,7 @@ from sgtb.core.records import NIL, Document, Mention
 from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_matrix import Featurizer, Table
-from sgtb.linking.features.feature_registry import LEARNED
-from sgtb.linking.features.schema import SCHEMA
+from sgtb.linking.features.schema import LEARNED, SCHEMA
 from sgtb.linking.problem_packing import pack, pair_table
 from tests.helpers.linking_builders import (
     Setting,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.boosting import (
     Problems,
     SearchPlan,
@@ -24,9 +25,7 @@ from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.entities.background import Background, Lexicon
-from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
 from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.schema import SCHEMA, Schema
@@ -342,7 +341,7 @@ def with_links_both_ways(setting: Setting) -> Setting:
     entities = both_ways(few.entities)
     texts = {split: tuple(map(asked_only, own)) for split, own in few.documents.items()}
     lexicon = Lexicon.build(texts["train"], entities.titles, setting.words)
-    facts = EntityFacts.build(entities, lexicon)
+    facts = table_facts(entities, lexicon)
     return Setting(texts, entities, setting.words, lexicon, facts)
 
 

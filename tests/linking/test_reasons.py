@@ -9,7 +9,7 @@ import pytest
 
 from sgtb.boosting import StructuredGradientBoosting
 from sgtb.linking import pipeline
-from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
+from sgtb.linking.features.schema import COLLECTIVE, LABELS
 from sgtb.linking.links import Request, Span
 from sgtb.linking.mentions.chunks import split_into_chunks
 from tests.helpers.exact import exact

@@ -1,14 +1,13 @@
 """LinkBuilder: decided mentions as links, with probabilities, alternatives and reasons."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.byte_cache import ByteCache
-from sgtb.core.dtypes import Doubles, Ints, Longs
+from sgtb.core.dtypes import Doubles, Longs
 from sgtb.core.records import NIL
 from sgtb.core.sparse_matrix import Scalar
 from sgtb.kb.knowledge_base import KnowledgeBase
@@ -23,42 +22,18 @@ NEGLIGIBLE = 1e-12
 _BUDGET = 8 << 20
 
 
-class Cards:
-    """Cache of the ids, titles and types of entities."""
+class LinkBuilder:
+    """Turns decisions into links, with a cache of the ids, titles and types of entities."""
 
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self._kb = kb
-        self._known: ByteCache[int, Card] = ByteCache("cards", _BUDGET)
+    def __init__(self, kb: KnowledgeBase, groups: Sequence[str], nil_share: float) -> None:
+        self._kb, self._nil_share = kb, nil_share
+        self._names = tuple(dict.fromkeys(groups))
+        self._group = np.array([self._names.index(group) for group in groups], np.int64)
+        self.forget()
 
     def forget(self) -> None:
         """Clear the cache."""
-        self._known = ByteCache("cards", _BUDGET)
-
-    def of(self, numbers: Ints | Longs) -> list[Card]:
-        """Return the cards of some entities."""
-        known, wanted = self._known, numbers.tolist()
-        new = [number for number in wanted if number not in known]
-        if new:
-            if known.is_full:
-                self._known = known = ByteCache("cards", _BUDGET)
-                new = wanted
-            read = zip(new, self._read(np.array(new, np.int64)), strict=True)
-            known.keep(read, longest=_BUDGET)
-        return [known[number] for number in wanted]
-
-    def _read(self, numbers: Longs) -> Iterator[Card]:
-        kb = self._kb
-        texts = (kb.ids_of(numbers).strings(), kb.titles(numbers).strings())
-        return zip(*texts, kb.types_of(numbers), strict=True)
-
-
-class LinkBuilder:
-    """Turns decisions into links."""
-
-    def __init__(self, cards: Cards, groups: Sequence[str], nil_share: float = 0.0) -> None:
-        self._cards, self._nil_share = cards, nil_share
-        self._names = tuple(dict.fromkeys(groups))
-        self._group = np.array([self._names.index(group) for group in groups], np.int64)
+        self._known: ByteCache[int, Card] = ByteCache("cards", _BUDGET)
 
     def links(
         self, chunks: Sequence[Chunk], layout: Layout, decided: Decisions, n_candidates: int
@@ -68,9 +43,7 @@ class LinkBuilder:
         n_candidates  alternatives per link
         """
         candidates, entity = layout.candidates, layout.candidates.entity
-        ends = np.concatenate(
-            [[0], np.cumsum([len(chunk.fixed) for chunk in chunks], dtype=np.int64)]
-        )
+        ends = np.cumsum([0, *(len(chunk.fixed) for chunk in chunks)], dtype=np.int64)
         places = layout.with_candidates
         offsets = candidates.candidate_offsets.astype(np.int64)
         first = offsets[:-1]
@@ -79,7 +52,7 @@ class LinkBuilder:
         runner_ups = np.flatnonzero(decided.runner_up >= 0)
         runner_up = decided.runner_up.copy()
         runner_up[runner_ups] = entity[first[runner_ups] + runner_up[runner_ups]]
-        card = self._cards_by_row(layout, np.concatenate([entity[rows], runner_up[runner_ups]]))
+        card = self._cards(layout, np.concatenate([entity[rows], runner_up[runner_ups]]))
 
         def everywhere(values: npt.NDArray[Scalar], default: float) -> npt.NDArray[Scalar]:
             """Return values for all mentions; those without candidates have the default."""
@@ -98,12 +71,12 @@ class LinkBuilder:
             everywhere(one, self._nil_share) for one in (chosen_confidence, decided.nil)
         )
         counts = everywhere(shown, 0)
-        reasons = self._reasons(chunks, ends, layout, decided)
+        lead, explained, names, values, mentions = self._reasons(chunks, ends, layout, decided)
         entities = [card[row] for row in entity[rows].tolist()]
         probability, prior = decided.probability[rows], candidates.prior[rows]
         borders = (
             pairwise(np.concatenate([[0], np.cumsum(some)])[ends].tolist())
-            for some in (counts, reasons.counts)
+            for some in (counts, explained)
         )
         result = []
         for chunk, (a, b), (c, d), (e, f) in zip(
@@ -114,34 +87,40 @@ class LinkBuilder:
                 [mention.start for mention in own], [mention.end for mention in own],
                 [text[mention.start : mention.end] for mention in own],
                 answers[a:b], confidence[a:b].tobytes(),
-                layout.found[a:b], counts[a:b].tobytes(), reasons.lead[a:b].tobytes(), against[a:b],
-                reasons.counts[a:b].tobytes(), chunk.fixed, nil[a:b].tobytes(),
+                layout.found[a:b], counts[a:b].tobytes(), lead[a:b].tobytes(), against[a:b],
+                explained[a:b].tobytes(), chunk.fixed, nil[a:b].tobytes(),
                 entities[c:d], probability[c:d].tobytes(), prior[c:d].tobytes(),
-                reasons.names[e:f], reasons.values[e:f].tobytes(), reasons.mentions[e:f].tobytes(),
+                names[e:f], values[e:f].tobytes(), mentions[e:f].tobytes(),
             ))  # fmt: skip
         return result
 
-    def forget(self) -> None:
-        """Clear the cache of cards."""
-        self._cards.forget()
-
-    def _cards_by_row(self, layout: Layout, rows: Longs) -> dict[int, Card]:
+    def _cards(self, layout: Layout, rows: Longs) -> dict[int, Card]:
         """Return the cards of some rows of the facts."""
-        number = layout.facts.number
-        used = np.zeros(len(number), np.bool_)
-        used[rows] = True
-        (rows,) = used.nonzero()
-        cards = self._cards.of(number[rows].astype(np.int64))
+        rows, kb, known = np.unique(rows), self._kb, self._known
+        wanted = layout.facts.number[rows].tolist()
+        new = [number for number in wanted if number not in known]
+        if new and known.is_full:
+            self._known = known = ByteCache("cards", _BUDGET)
+            new = wanted
+        if new:
+            numbers = np.array(new, np.int64)
+            texts = kb.ids_of(numbers).strings(), kb.titles(numbers).strings()
+            read = zip(*texts, kb.types_of(numbers), strict=True)
+            known.keep(zip(new, read, strict=True), longest=_BUDGET)
+        cards = [known[number] for number in wanted]
         return dict(zip(rows.tolist(), cards, strict=True)) | {_NO_ROW: NIL_CARD}
 
     def _reasons(
         self, chunks: Sequence[Chunk], ends: Longs, layout: Layout, decided: Decisions
-    ) -> "_Reasons":
-        """Return the reasons of all mentions, if there are any."""
+    ) -> tuple[Doubles, Longs, list[str], Doubles, Longs]:
+        """Return the reasons of all mentions, flat, strongest first.
+
+        Columns of `LinkColumns`: `lead`, `explained`, `names`, `values` and `mentions`.
+        """
         candidates, places = layout.candidates, layout.with_candidates
         lead, counts = np.full(ends[-1], np.nan), np.zeros(ends[-1], np.int64)
         if decided.reasons is None:
-            return _Reasons(lead, counts, [], np.zeros(0), np.zeros(0, np.int64))
+            return lead, counts, [], np.zeros(0), np.zeros(0, np.int64)
         (explained,) = decided.sign.nonzero()
         question = np.searchsorted(decided.explained, explained)
         sign = decided.sign[explained].astype(np.float64)
@@ -149,8 +128,9 @@ class LinkBuilder:
         offsets = candidates.mention_offsets.astype(np.int64)
         first = offsets[np.searchsorted(offsets, explained, side="right") - 1]
         n_groups = len(self._names)
-        sizes = np.diff(decided.reasons.offsets)[question] + n_groups
-        n, code, value = np.zeros(len(explained), np.int64), *_room(int(sizes.sum()))
+        most = int((np.diff(decided.reasons.offsets)[question] + n_groups).sum())
+        n, code = np.zeros(len(explained), np.int64), np.zeros(most, np.int64)
+        value = np.zeros(most)
         n_kept = rank_reasons(
             decided.reasons, question, sign, first, self._group, n_groups, NEGLIGIBLE, n, code,
             value,
@@ -162,21 +142,7 @@ class LinkBuilder:
         shift = np.array([chunk.first for chunk in chunks], np.int64) - ends[:-1]
         number = places + np.repeat(shift[layout.source], np.diff(offsets))
         numbers = np.concatenate([np.full(n_groups, _NO_MENTION), number])
-        return _Reasons(lead, counts, names[code].tolist(), value[:n_kept], numbers[code])
-
-
-class _Reasons(NamedTuple):
-    """Reasons of M mentions, flat, strongest first; columns as in `LinkColumns`."""
-
-    lead: Doubles
-    counts: Longs
-    names: list[str]
-    values: Doubles
-    mentions: Longs
-
-
-def _room(n: int) -> tuple[Longs, Doubles]:
-    return np.zeros(n, np.int64), np.zeros(n)
+        return lead, counts, names[code].tolist(), value[:n_kept], numbers[code]
 
 
 _NO_ROW = _NO_MENTION = -1

@@ -8,7 +8,7 @@ import numpy as np
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.boosting.explain.contributions import Contributions
-from sgtb.core.dtypes import Bools, Doubles, Floats, Ints, Longs
+from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
 from sgtb.core.sparse_matrix import spread
 from sgtb.linking.calibration.confidence import (
     LINK,
@@ -33,114 +33,41 @@ NO_RUNNER_UP, NIL_RUNNER_UP = -1, -2
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions on M mentions, flat; NIL is none of the candidates.
+    """Decisions on M mentions, flat; NIL is none of the candidates."""
 
-    choice       i4[M]  the chosen candidate, counted within its mention; for NIL, the likeliest
-    linked       b1[M]  whether it is the answer; otherwise NIL
-    order        i4[C]  candidates of each mention, likeliest first, counted within it
-    probability  f8[C]
-    nil          f8[M]  probability of NIL
-    runner_up    i8[M]  counted within the mention; NO_RUNNER_UP or NIL_RUNNER_UP
-    sign         i8[M]  1: reasons support the answer, -1: they oppose it, 0: neither
-    explained    i8[K]  the mentions that have reasons
-    reasons      of these mentions, in their order; None: not wanted
-    """
-
-    choice: Ints
-    linked: Bools
-    order: Longs
-    probability: Doubles
-    nil: Doubles
-    runner_up: Longs
-    sign: Longs
-    explained: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
-    reasons: Contributions | None = None
+    choice: Ints  # i4[M], the chosen candidate, counted within its mention; for NIL, the likeliest
+    linked: Bools  # b1[M], whether it is the answer; otherwise NIL
+    order: Longs  # i4[C], candidates of each mention, likeliest first, counted within it
+    probability: Doubles  # f8[C]
+    nil: Doubles  # f8[M], probability of NIL
+    runner_up: Longs  # i8[M], counted within the mention; NO_RUNNER_UP or NIL_RUNNER_UP
+    sign: Longs  # i8[M], 1: reasons support the answer, -1: they oppose it, 0: neither
+    explained: Longs  # i8[K], the mentions that have reasons
+    reasons: Contributions | None  # of these mentions, in their order; None: not wanted
 
 
 class Judged(NamedTuple):
-    """Calibrated probabilities of C candidates of M mentions, NIL included if it is one.
+    """What is likeliest for M mentions, by calibrated probabilities."""
 
-    entity       i4[M]  the best entity, counted within the mention
-    chose_nil    b1[M]  whether the search chose NIL
-    probability  f8[C]
-    link, nil    f8[M]  of the best entity and of NIL
-    """
-
-    entity: Ints
-    chose_nil: Bools
-    probability: Doubles
-    link: Doubles
-    nil: Doubles
+    entity: Ints  # i4[M], the best entity, counted within the mention
+    chose_nil: Bools  # b1[M], whether the search chose NIL
+    link: Doubles  # f8[M], probability of the best entity
+    nil: Doubles  # f8[M], probability of NIL
 
 
 @dataclass(frozen=True)
 class DecisionPolicy:
-    """Calibration and NIL rule.
-
-    threshold     links below this confidence become NIL; None: the rule decides
-    score_column  of the ranker's score among the features of problems; None: there is none
-    """
+    """Calibration and NIL rule."""
 
     confidence: Confidence = field(default_factory=Confidence)
     rule: NilRule = field(default_factory=NilRule)
-    threshold: float | None = None
-    score_column: int | None = None
+    threshold: float | None = None  # links below this confidence become NIL; None: the rule decides
+    score_column: int | None = None  # of the ranker's score among the features; None: no ranker
 
     @property
     def nil_is_a_candidate(self) -> bool:
         """Whether the last candidate of every mention is NIL."""
         return self.rule.kind == "candidate"
-
-    def scores(self, problems: Problems) -> Floats | None:
-        """Return the ranker's scores of all candidates: f4[C]."""
-        return None if self.score_column is None else problems.local[:, self.score_column]
-
-    def judge(
-        self, probability: Doubles, offsets: Longs, choice: Ints, score: Floats | None, free: Bools
-    ) -> Judged:
-        """Calibrate the probabilities of a search.
-
-        probability  f8[C]    of the search
-        offsets      i8[M+1]  of each mention's candidates
-        choice       i4[M]    of the search, counted within the mention
-        score        f4[C]    from `scores`
-        free         b1[M]    False for fixed mentions, which are certain
-        """
-        with_nil = self.nil_is_a_candidate
-        entity, signs = searched(probability, offsets, choice, score, with_nil)
-        outcomes = certain(free, self.confidence.outcomes(signs, with_nil))
-        shared = share_out(probability, offsets, entity, outcomes, with_nil)
-        chose_nil = np.asarray(with_nil & (choice == np.diff(offsets) - 1), np.bool_)
-        return Judged(entity, chose_nil, shared, outcomes[:, LINK], outcomes[:, NIL_OUTCOME])
-
-    def decide(
-        self, judged: Judged, order: Longs, runner_up: Longs, offsets: Longs, free: Bools
-    ) -> Decisions:
-        """Decide between link and NIL, and remove NIL from the candidates.
-
-        order, runner_up  of the candidates by the judged probabilities, NIL included
-        """
-        probability, chose_nil = judged.probability, judged.chose_nil
-        if self.nil_is_a_candidate:
-            last = np.diff(offsets) - 1
-            order = order[order != spread(last, offsets)]
-            probability = np.delete(probability, offsets[1:] - 1)
-            runner_up = np.where(runner_up == last, NIL_RUNNER_UP, runner_up)
-        linked = self.rule.links(judged.link, judged.nil, self.threshold) | ~free
-        against = np.where(chose_nil, NIL_RUNNER_UP, runner_up)
-        # Reasons compare the choice of the search with its runner-up.
-        against_nil = np.where(runner_up == NIL_RUNNER_UP, -1, 0)
-        sign = np.where(linked == chose_nil, np.where(chose_nil, -1, against_nil), 1)
-        sign[runner_up == NO_RUNNER_UP] = 0
-        return Decisions(
-            choice=judged.entity,
-            linked=linked,
-            order=order,
-            probability=probability,
-            nil=judged.nil,
-            runner_up=np.where(linked, against, judged.entity).astype(np.int64),
-            sign=sign.astype(np.int64),
-        )
 
 
 DEFAULT_POLICY = DecisionPolicy()
@@ -157,23 +84,47 @@ def decide(
     decoding = system.decode(problems, clamp=clamp)
     other = system.counterfactuals(problems, decoding, clamp, MARGIN)
     offsets = problems.candidate_offsets.astype(np.int64)
+    last, with_nil = np.diff(offsets) - 1, policy.nil_is_a_candidate
     choice, free = decoding.choices, clamp < 0
-    score = policy.scores(problems)
-    judged = policy.judge(other.probability, offsets, choice, score, free)
-    order = np.zeros(len(judged.probability), np.int64)
-    order_candidates(offsets, judged.probability, other.score, problems.entity, order)
+    score = None if policy.score_column is None else problems.local[:, policy.score_column]
+    entity, signs = searched(other.probability, offsets, choice, score, with_nil)
+    outcomes = certain(free, policy.confidence.outcomes(signs, with_nil))
+    probability = share_out(other.probability, offsets, entity, outcomes, with_nil)
+    chose_nil = np.asarray(with_nil & (choice == last), np.bool_)
+    judged = Judged(entity, chose_nil, outcomes[:, LINK], outcomes[:, NIL_OUTCOME])
+    order = np.zeros(len(probability), np.int64)
+    order_candidates(offsets, probability, other.score, problems.entity, order)
     runner_up = _runner_ups(order, offsets, choice)
-    if policy.nil_is_a_candidate:
+    if with_nil:
         runner_up = runner_ups_before_nil(runner_up, judged, order, offsets)
     explained = np.flatnonzero((runner_up >= 0) & free)
-    contributions = (
-        system.contributions(problems, decoding, explained, runner_up[explained], clamp)
-        if reasons
-        else None
-    )
+    contributions = None
+    if reasons:
+        contributions = system.contributions(
+            problems, decoding, explained, runner_up[explained], clamp
+        )
     runner_up[~free] = NO_RUNNER_UP
-    decided = policy.decide(judged, order, runner_up, offsets, free)
-    return replace(decided, explained=explained, reasons=contributions)
+    if with_nil:  # NIL is none of the candidates from here on
+        order = order[order != spread(last, offsets)]
+        probability = np.delete(probability, offsets[1:] - 1)
+        runner_up = np.where(runner_up == last, NIL_RUNNER_UP, runner_up)
+    linked = policy.rule.links(judged.link, judged.nil, policy.threshold) | ~free
+    against = np.where(chose_nil, NIL_RUNNER_UP, runner_up)
+    # Reasons compare the choice of the search with its runner-up.
+    against_nil = np.where(runner_up == NIL_RUNNER_UP, -1, 0)
+    sign = np.where(linked == chose_nil, np.where(chose_nil, -1, against_nil), 1)
+    sign[runner_up == NO_RUNNER_UP] = 0
+    return Decisions(
+        choice=entity,
+        linked=linked,
+        order=order,
+        probability=probability,
+        nil=judged.nil,
+        runner_up=np.where(linked, against, entity).astype(np.int64),
+        sign=sign.astype(np.int64),
+        explained=explained,
+        reasons=contributions,
+    )
 
 
 def runner_ups_before_nil(runner_up: Longs, judged: Judged, order: Longs, offsets: Longs) -> Longs:

@@ -20,29 +20,16 @@ from sgtb.linking.calibration.confidence import Confidence, NilRule
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
 from sgtb.linking.candidates.weak_names import TrainedNames
 from sgtb.linking.entities.background import Background, Lexicon
-from sgtb.linking.entities.entity_source import (
-    DESCRIPTIONS,
-    ENTITY_VECTORS,
-    KNOWN_TYPES,
-    LINKS,
-    NAME_PRIORS,
-    POPULARITY,
-    WORD_VECTORS,
-    Evidence,
-)
-from sgtb.linking.features.feature_matrix import FeatureModels, Featurizer
-from sgtb.linking.features.feature_registry import COLLECTIVE
-from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Tagger
-from sgtb.linking.features.schema import VERSION, Schema
+from sgtb.linking.entities.entity_source import ALL_EVIDENCE, WORD_VECTORS, Evidence
+from sgtb.linking.features.feature_matrix import Featurizer
+from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Rankers, Tagger
+from sgtb.linking.features.schema import COLLECTIVE, VERSION, Schema
 from sgtb.linking.mentions.mention_tagger import MENTION_TAGS, MentionTagger
 from sgtb.linking.nil_candidate import NIL_FEATURES, TrainingCounts
 
 KIND = "linker"
 FORMAT = 4
 _FOREST = "forest "
-_EVIDENCE = frozenset(
-    [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
-)
 _LARGEST = 1e15  # limit of all numbers, so that sums stay within float32
 _MOST_COUNTED = 1 << 53
 _TENSORS = {
@@ -58,26 +45,20 @@ _MENTION_TAGGER = "mention_tagger"
 
 @dataclass(frozen=True)
 class LinkerModel:
-    """A trained linker without its knowledge base.
-
-    without     feature groups left out
-    candidates  settings of the candidate lookup in training
-    origin      description of the training data
-    mention_tagger  None: mentions are found by rules
-    """
+    """A trained linker without its knowledge base."""
 
     schema: Schema
-    without: tuple[str, ...]
-    candidates: CandidateSettings
+    without: tuple[str, ...]  # feature groups left out
+    candidates: CandidateSettings  # settings of the candidate lookup in training
     background: Background
     featurizer: Featurizer
     forest: Model
-    origin: dict[str, Any]
+    origin: dict[str, Any]  # description of the training data
     confidence: Confidence = field(default_factory=Confidence)
     nil: NilRule = field(default_factory=NilRule)
     training_counts: TrainingCounts = field(default_factory=TrainingCounts)
     trained_names: TrainedNames = field(default_factory=TrainedNames)
-    mention_tagger: MentionTagger | None = None
+    mention_tagger: MentionTagger | None = None  # None: mentions are found by rules
 
     @property
     def seen(self) -> Mapping[str, int]:
@@ -96,7 +77,7 @@ class LinkerModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model; equal models have equal bytes."""
         background, lexicon = self.background, self.background.lexicon
-        models, counts = self.featurizer.models, self.training_counts
+        models, counts = self.featurizer, self.training_counts
         memory = [counts.entities, counts.outside, counts.inside, self.trained_names.counts]
         tensors: Tensors = {
             "words": np.frombuffer("\n".join(lexicon.words).encode(), np.uint8),
@@ -104,10 +85,12 @@ class LinkerModel:
             "vectors": lexicon.vectors,
             "topic_words": background.topic_words, "topics": background.topics,
             "tagger": models.tagger.weights,
-            "local": models.local.weights, "local_bins": models.local.bin_weights,
-            "local_cuts": self.featurizer.local_cuts.values,
-            "joint": models.joint.weights, "joint_bins": models.joint.bin_weights,
-            "joint_cuts": self.featurizer.joint_cuts.values,
+            "local": models.rankers.local.weights,
+            "local_bins": models.rankers.local.bin_weights,
+            "local_cuts": models.local_cuts.values,
+            "joint": models.rankers.joint.weights,
+            "joint_bins": models.rankers.joint.bin_weights,
+            "joint_cuts": models.joint_cuts.values,
             "memory": np.frombuffer(json.dumps(memory, separators=(",", ":")).encode(), np.uint8),
         }  # fmt: skip
         if self.mention_tagger is not None:
@@ -131,7 +114,7 @@ class LinkerModel:
             "forest": model_record(self.forest),
             "origin": self.origin,
             "confidence": self.confidence.to_dict(),
-            "nil": self.nil.to_dict(),
+            "nil": asdict(self.nil),
         }
         write_tensors(path, tensors, record)
 
@@ -165,11 +148,8 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
     fixed = schema.features[: len(schema.fixed)]
     n_fixed, n_local = len(fixed), sum(feature.group not in COLLECTIVE for feature in fixed)
     featurizer = Featurizer(
-        FeatureModels(
-            Tagger(_hashed(tensors, "tagger", (len(TAGS),))),
-            _ranker(tensors, "local", n_local),
-            _ranker(tensors, "joint", n_fixed),
-        ),
+        Tagger(_hashed(tensors, "tagger", (len(TAGS),))),
+        Rankers(_ranker(tensors, "local", n_local), _ranker(tensors, "joint", n_fixed)),
         _cuts(tensors, "local_cuts", n_local),
         _cuts(tensors, "joint_cuts", n_fixed),
     )
@@ -185,7 +165,9 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
         raise ModelFileError(f"its least popularity is {least!r}")
     if not isinstance(record["origin"], dict):
         raise ModelFileError("its origin is no JSON object")
-    counts, names = _unpacked(tensors["memory"])
+    memory = json.loads(tensors["memory"].tobytes())
+    if not isinstance(memory, list) or [type(part) for part in memory] != [dict] * 4:
+        raise ModelFileError("its memory does not hold four tables of counts")
     tagger = None
     if _MENTION_TAGGER in tensors:
         tagger = MentionTagger(_hashed(tensors, _MENTION_TAGGER, (len(MENTION_TAGS),)))
@@ -193,15 +175,8 @@ def _model(tensors: Tensors, forest: Tensors, record: dict[str, Any], path: obje
         schema, without, CandidateSettings(**record["candidates"]),
         Background(lexicon, *_topics(tensors, len(lexicon.words)), float(least)),
         featurizer, model, record["origin"], Confidence.from_dict(record["confidence"]),
-        rule, counts, names, tagger,
+        rule, TrainingCounts(*memory[:3]), TrainedNames(memory[3]), tagger,
     )  # fmt: skip
-
-
-def _unpacked(data: Any) -> tuple[TrainingCounts, TrainedNames]:
-    found = json.loads(data.tobytes())
-    if not isinstance(found, list) or [type(part) for part in found] != [dict] * 4:
-        raise ModelFileError("its memory does not hold four tables of counts")
-    return TrainingCounts(*found[:3]), TrainedNames(found[3])
 
 
 def _schema(record: dict[str, Any]) -> Schema:
@@ -211,7 +186,7 @@ def _schema(record: dict[str, Any]) -> Schema:
             "train it again"
         )
     evidence = record["evidence"]
-    if not isinstance(evidence, list) or not _EVIDENCE.issuperset(evidence):
+    if not isinstance(evidence, list) or not ALL_EVIDENCE.issuperset(evidence):
         raise ModelFileError(f"its evidence is {evidence!r:.80}")
     most = Schema.of(frozenset(evidence))
     names = record["features"]

@@ -81,7 +81,12 @@ def _span(given: Any) -> Any:
 
 Linkable = str | Request | Document | None
 """None is a missing value of a column, which has no links. A spaCy `Doc` is accepted, too."""
-_MISSING = ("NAType", "NaTType")  # missing values of pandas
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN or a missing value of pandas."""
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def as_request(given: Any) -> Request | Document:
@@ -94,8 +99,7 @@ def as_request(given: Any) -> Request | Document:
         return given
     if isinstance(given, str):
         return Request(given)
-    is_nan = isinstance(given, float) and given != given
-    if given is None or type(given).__name__ in _MISSING or is_nan:
+    if is_missing(given):
         return Request("")
     if _is_spacy_doc(given):
         return Request(given.text, tuple(given.ents) if given.has_annotation("ENT_IOB") else None)
@@ -256,40 +260,26 @@ NIL_CARD: Card = (None, "", "")
 
 
 class LinkColumns(NamedTuple):
-    """N links with A candidates and R reasons in columns; numbers as bytes, for fast pickling.
-
-    answers      entities of the links
-    confidence   f8[N]
-    shown        i8[N]  number of candidates
-    lead         f8[N]
-    explained    i8[N]  number of reasons
-    nil          f8[N]
-    entities     of the candidates
-    probability  f8[A]
-    prior        f4[A]
-    names        of the reasons
-    values       f8[R]
-    mentions     i8[R]  as in `Reason`; -1: a feature group
-    """
+    """N links with A candidates and R reasons in columns; numbers as bytes, for fast pickling."""
 
     starts: list[int]
     ends: list[int]
     texts: list[str]
-    answers: list[Card]
-    confidence: bytes
+    answers: list[Card]  # entities of the links
+    confidence: bytes  # f8[N]
     found: Sequence[Found]
-    shown: bytes
-    lead: bytes
+    shown: bytes  # i8[N], number of candidates
+    lead: bytes  # f8[N]
     runner_up: list[str | None]
-    explained: bytes
+    explained: bytes  # i8[N], number of reasons
     fixed: tuple[bool, ...]
-    nil: bytes
-    entities: list[Card]
-    probability: bytes
-    prior: bytes
-    names: list[str]
-    values: bytes
-    mentions: bytes
+    nil: bytes  # f8[N]
+    entities: list[Card]  # of the candidates
+    probability: bytes  # f8[A]
+    prior: bytes  # f4[A]
+    names: list[str]  # of the reasons
+    values: bytes  # f8[R]
+    mentions: bytes  # i8[R], as in `Reason`; -1: a feature group
 
     def links(self) -> tuple[Link, ...]:
         """Return the links; candidates and reasons are made on first access."""

@@ -18,8 +18,7 @@ from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.records import NIL, Document
 from sgtb.core.sparse_matrix import group_of, log1p
 from sgtb.linking.candidates.candidate_table import CandidateTable
-from sgtb.linking.features.feature_registry import LABELS
-from sgtb.linking.features.schema import Schema
+from sgtb.linking.features.schema import LABELS, Schema
 from sgtb.text.normalization import normal_name
 
 GROUP = "nil"
@@ -54,7 +53,7 @@ def nil_rows(
     if (np.diff(offsets) < 1).any():
         raise ProblemsError("a mention without candidates cannot have a NIL candidate")
     scores = features[:, _score(schema, without)]
-    order = _by_score(candidates, features, schema, without)
+    order = np.lexsort((-scores, group_of(offsets)))  # best first, stable
     best, several = order[offsets[:-1]], np.diff(offsets) > 1
     lead = scores[best].copy()  # over 0 for a single candidate
     lead[several] -= scores[order[offsets[:-1][several] + 1]]
@@ -101,14 +100,6 @@ def _score(schema: Schema, without: Collection[str]) -> int:
     return schema.names.index("joint_score" if joint else "rank_score")
 
 
-def _by_score(
-    candidates: CandidateTable, features: Floats, schema: Schema, without: Collection[str]
-) -> Longs:
-    """Return the rows of each mention's candidates, best first (stable)."""
-    scores = features[:, _score(schema, without)]
-    return np.lexsort((-scores, group_of(candidates.candidate_offsets)))
-
-
 def _with_nil_entity(pairs: TablePairs, entity_offsets: Longs) -> TablePairs:
     """Add an entity per document whose pair features are all 0."""
     table = pairs.table
@@ -132,16 +123,11 @@ _MOST = 1 << 53
 
 @dataclass(frozen=True)
 class TrainingCounts:
-    """Counts of annotated mentions.
+    """Counts of annotated mentions."""
 
-    entities  by entity id
-    outside   by name, annotated as NIL
-    inside    by name, annotated with an entity
-    """
-
-    entities: Mapping[str, int] = field(default_factory=dict)
-    outside: Mapping[str, int] = field(default_factory=dict)
-    inside: Mapping[str, int] = field(default_factory=dict)
+    entities: Mapping[str, int] = field(default_factory=dict)  # by entity id
+    outside: Mapping[str, int] = field(default_factory=dict)  # by name, annotated as NIL
+    inside: Mapping[str, int] = field(default_factory=dict)  # by name, annotated with an entity
 
     def __post_init__(self) -> None:
         for counts in (self.entities, self.outside, self.inside):
@@ -161,19 +147,19 @@ class TrainingCounts:
                     names[mention.in_kb][normal_name(mention.text)] += 1
                     if mention.gold != NIL:
                         entities[mention.gold] += 1
-        return cls(*map(_sorted, (entities, names[False], names[True])))
-
-    @property
-    def entities_only(self) -> "TrainingCounts":
-        """The counts of entities without those of names."""
-        return TrainingCounts(self.entities)
+        counted = entities, names[False], names[True]
+        return cls(*(dict(sorted(counts.items())) for counts in counted))
 
     def lookup(self, candidates: CandidateTable) -> Longs:
         """Return the counts of the mentions' names, outside and inside: i8[M, 2]."""
-        normal = {text: normal_name(text) for text in {m.text for m in candidates.mentions}}
-        names = [normal[m.text] for m in candidates.mentions]
-        rows = [(self.outside.get(name, 0), self.inside.get(name, 0)) for name in names]
-        return np.array(rows, np.int64).reshape(len(rows), 2)
+        return self._of_names([mention.text for mention in candidates.mentions])
+
+    def _of_names(self, texts: Sequence[str]) -> Longs:
+        rows = {
+            text: (self.outside.get(name, 0), self.inside.get(name, 0))
+            for text, name in {text: normal_name(text) for text in texts}.items()
+        }
+        return np.array([rows[text] for text in texts], np.int64).reshape(-1, 2)
 
     def lookup_leave_one_out(
         self, annotated: Sequence[Document], candidates: CandidateTable
@@ -182,15 +168,9 @@ class TrainingCounts:
 
         annotated  the counted document of each segment of the candidates
         """
-        own = np.zeros((len(candidates.mentions), 2), np.int64)
+        texts = [mention.text for mention in candidates.mentions]
         borders = pairwise(candidates.mention_offsets.tolist())
+        own = np.zeros((len(texts), 2), np.int64)
         for document, (first, last) in zip(annotated, borders, strict=True):
-            counts = TrainingCounts.of([document])
-            for m in range(first, last):
-                name = normal_name(candidates.mentions[m].text)
-                own[m] = counts.outside.get(name, 0), counts.inside.get(name, 0)
-        return self.lookup(candidates) - own
-
-
-def _sorted(counts: Counter[str]) -> dict[str, int]:
-    return {key: counts[key] for key in sorted(counts)}
+            own[first:last] = TrainingCounts.of([document])._of_names(texts[first:last])
+        return self._of_names(texts) - own

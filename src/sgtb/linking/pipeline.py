@@ -6,21 +6,20 @@
 `Pipeline` ends at problems and serves training and linking; `LinkPipeline` has all steps.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from operator import attrgetter
 
 import numpy as np
 
 from sgtb.boosting.data.problems import Problems, with_dense_pairs
 from sgtb.boosting.estimator import StructuredGradientBoosting
-from sgtb.core.dtypes import Floats, Longs
+from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import RequestError
-from sgtb.core.records import Document
+from sgtb.core.records import Document, Mention
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.snapshot import damaged
-from sgtb.linking.answers import Cards, LinkBuilder
-from sgtb.linking.candidates.candidate_lookup import CandidateFinder
+from sgtb.linking.answers import LinkBuilder
+from sgtb.linking.candidates.candidate_lookup import CandidateFinder, FoundCandidates
 from sgtb.linking.candidates.candidate_table import CandidateTable, Hidden
 from sgtb.linking.decisions import DecisionPolicy, decide, with_unsearched
 from sgtb.linking.entities.background import Background
@@ -48,9 +47,6 @@ _CANDIDATES_TO_RELEASE = 4_000
 """Candidates after which mapped pages of the knowledge base are released."""
 _BEAM_WIDTHS = 4
 """Learners of different beam widths that are kept."""
-
-CountLookup = Callable[[CandidateTable], Longs]
-"""From mentions to the counts of their names in training: i8[M, 2]."""
 
 
 class Pipeline:
@@ -83,38 +79,33 @@ class Pipeline:
         every = [mention for document in documents for mention in document.mentions]
         mentions = [every[i] for i in with_candidates.tolist()]
         numbers, rows = np.unique(found.entity.astype(np.int64), return_inverse=True)
-        ends = np.cumsum([len(document.mentions) for document in documents])
+        ends = np.cumsum([0, *(len(document.mentions) for document in documents)])
         candidates = CandidateTable(
             documents=tuple(documents),
             mentions=tuple(mentions),
-            mention_offsets=np.searchsorted(with_candidates, np.concatenate([[0], ends])).astype(
-                np.int32
-            ),
-            candidate_offsets=np.concatenate([[0], np.cumsum(sizes[with_candidates])]).astype(
-                np.int32
-            ),
+            mention_offsets=np.searchsorted(with_candidates, ends).astype(np.int32),
+            candidate_offsets=np.append(0, np.cumsum(sizes[with_candidates])).astype(np.int32),
             entity=rows.astype(np.int32),
-            gold=np.full(len(mentions), -1, np.int32),
+            gold=self._gold(found, with_candidates, mentions),
             prior=found.prior,
             match=found.match,
         )
         facts = self._store.facts(numbers)
-        candidates = self._with_gold(candidates, numbers)
         own, source = segmented(candidates, with_candidates, facts, self.background)
         return Layout(with_candidates, own, source, facts, found.found)
 
-    def _with_gold(self, candidates: CandidateTable, numbers: Longs) -> CandidateTable:
-        """Fill in the positions of the gold candidates."""
-        if not any(map(attrgetter("gold"), candidates.mentions)):
-            return candidates
-        gold = candidates.gold.copy()
-        for m, mention in enumerate(candidates.mentions):
+    def _gold(
+        self, found: FoundCandidates, with_candidates: Longs, mentions: Sequence[Mention]
+    ) -> Ints:
+        """Return the position of each mention's gold among its candidates; -1: absent."""
+        gold = np.full(len(mentions), -1, np.int32)
+        for m, mention in enumerate(mentions):
             number = self.kb.number(mention.gold) if mention.in_kb and mention.gold else None
             if number is not None:
-                first, last = candidates.candidate_offsets[m : m + 2]
-                right = np.flatnonzero(numbers[candidates.entity[first:last]] == number)
+                first, last = found.offsets[with_candidates[m] :][:2]
+                right = np.flatnonzero(found.entity[first:last] == number)
                 gold[m] = right[0] if len(right) else -1
-        return replace(candidates, gold=gold)
+        return gold
 
     def table(self, layout: Layout) -> Table:
         """Compute the features that need no training."""
@@ -129,13 +120,6 @@ class Pipeline:
         searched = replace(layout.candidates, entity=place[layout.candidates.entity])
         pairs = pair_table(layout.facts, self.schema, rows)
         return pack(searched, features, pairs, without, self.schema)
-
-    def nil_rows(
-        self, layout: Layout, features: Floats, without: Collection[str], lookup: CountLookup
-    ) -> Floats:
-        """Return the features of the mentions' NIL candidates."""
-        candidates = layout.candidates
-        return nil_rows(candidates, features, self.schema, without, lookup(candidates))
 
 
 class LinkPipeline:
@@ -153,7 +137,7 @@ class LinkPipeline:
         groups = [f.group for f in model.schema.features if f.group not in model.without]
         if self.policy.nil_is_a_candidate:
             groups += [GROUP] * len(NIL_FEATURES)
-        self.answers = LinkBuilder(Cards(kb), groups, model.nil.no_candidates)
+        self.answers = LinkBuilder(kb, groups, model.nil.no_candidates)
         self._systems: dict[int | None, StructuredGradientBoosting] = {}
         self.system(None)
         tagger = model.mention_tagger if settings.mentions.learned else None
@@ -240,7 +224,8 @@ class LinkPipeline:
         searched = replace(layout, candidates=shortlist.candidates)
         problems = steps.pack(searched, features[shortlist.rows], model.without)
         if self.policy.nil_is_a_candidate:
-            rows = steps.nil_rows(layout, features, model.without, model.training_counts.lookup)
+            known = model.training_counts.lookup(layout.candidates)
+            rows = nil_rows(layout.candidates, features, model.schema, model.without, known)
             problems = add_nil(problems, rows, np.zeros(len(rows), np.bool_))
         return layout, shortlist, with_dense_pairs(problems)
 

@@ -33,14 +33,11 @@ _MOST = 1 << 20  # size limit of config.json in bytes
 
 @dataclass(frozen=True, slots=True)
 class Pretrained:
-    """Paths of a complete folder.
-
-    kb  None: without knowledge base
-    """
+    """Paths of a complete folder."""
 
     folder: Path
     model: Path
-    kb: Path | None
+    kb: Path | None  # None: without knowledge base
 
     def kb_or(self, given: str | os.PathLike[str] | KnowledgeBase | None) -> Any:
         """Return the given knowledge base, or the folder's own."""

@@ -18,20 +18,13 @@ from sgtb.native import keep_best
 
 @dataclass(frozen=True)
 class Layout:
-    """Documents with their candidates.
+    """Documents with their candidates."""
 
-    with_candidates  i8[M]  the mentions that have candidates, counted over all documents
-    candidates       of these mentions, by segment; entities are rows of `facts`
-    source           i8[S]  the document of each segment
-    facts            of all candidates
-    found            how the candidates of every mention were found, those without any included
-    """
-
-    with_candidates: Longs
-    candidates: CandidateTable
-    source: Longs
-    facts: EntityFacts
-    found: tuple[Found, ...]
+    with_candidates: Longs  # i8[M], the mentions that have candidates, counted over all documents
+    candidates: CandidateTable  # of these mentions, by segment; entities are rows of `facts`
+    source: Longs  # i8[S], the document of each segment
+    facts: EntityFacts  # of all candidates
+    found: tuple[Found, ...]  # how those of every mention were found, also of those without any
 
 
 def pair_table(facts: EntityFacts, schema: Schema = SCHEMA, rows: Longs | None = None) -> PairTable:
@@ -90,42 +83,29 @@ LEAST = 2
 
 
 class Shortlist(NamedTuple):
-    """Candidates kept for the search.
+    """Candidates kept for the search."""
 
-    candidates  the table with these only
-    rows        i8[K]  their rows among all candidates
-    below       f4[C]  difference of each candidate to the mention's best, by the ranker
-    """
-
-    candidates: CandidateTable
-    rows: Longs
-    below: Floats
+    candidates: CandidateTable  # the table with these only
+    rows: Longs  # i8[K], their rows among all candidates
+    below: Floats  # f4[C], difference of each candidate to the mention's best, by the ranker
 
 
 def shortlisted(
     candidates: CandidateTable, features: Floats, schema: Schema, without: tuple[str, ...]
 ) -> Shortlist:
     """Shortlist by the joint ranker, or by the local one if the model does without."""
-    column = _ranker_column(schema, without)
-    if column is None:  # no ranker: everything is kept
+    if "joint ranker" not in without:
+        below = features[:, schema.names.index("joint_score_below_best")]
+    elif "ranker" not in without:
+        below = features[:, schema.names.index("rank_score_below_best")]
+    else:  # everything is kept
         below = np.zeros(candidates.n_candidates, np.float32)
-    else:
-        below = np.ascontiguousarray(features[:, column])
+    below = np.ascontiguousarray(below)
     offsets = candidates.candidate_offsets.astype(np.int64)
     kept = below >= -MARGIN
     keep_best(below, offsets, LEAST, kept)
     rows = np.flatnonzero(kept)
     return Shortlist(_narrowed(candidates, kept, rows, offsets), rows, below)
-
-
-def _ranker_column(schema: Schema, without: tuple[str, ...]) -> int | None:
-    """Return the column of differences to the best candidate; None: no ranker."""
-    for group, column in (
-        ("joint ranker", "joint_score_below_best"), ("ranker", "rank_score_below_best"),
-    ):  # fmt: skip
-        if group not in without:
-            return schema.names.index(column)
-    return None
 
 
 def _narrowed(

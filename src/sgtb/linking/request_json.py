@@ -43,17 +43,12 @@ def request_of_fields(record: Mapping[str, Any], place: str, id: str = "") -> Re
     given = record.get("id", id)
     if isinstance(given, bool) or not isinstance(given, str | int):
         raise InputError(f'{place}: "id" should be a string, not {json_shown(given)}')
-    return Request(text, _spans(record.get("mentions"), len(text), place), str(given))
-
-
-def _spans(mentions: Any, size: int, place: str) -> tuple[Span, ...] | None:
-    if mentions is None:
-        return None
-    if not isinstance(mentions, list):
-        raise InputError(f'{place}: "mentions" should be a list, not {json_shown(mentions)}')
-    return tuple(
-        _span(mention, size, f"{place}, mention {i}") for i, mention in enumerate(mentions, 1)
-    )
+    mentions, spans = record.get("mentions"), None
+    if mentions is not None:
+        if not isinstance(mentions, list):
+            raise InputError(f'{place}: "mentions" should be a list, not {json_shown(mentions)}')
+        spans = [_span(m, len(text), f"{place}, mention {i}") for i, m in enumerate(mentions, 1)]
+    return Request(text, spans, str(given))
 
 
 def _span(mention: Any, size: int, place: str) -> Span:

@@ -2,7 +2,6 @@
 
 import atexit
 import json
-import math
 import os
 import shutil
 import tempfile
@@ -16,7 +15,7 @@ from sgtb.core.records import Document
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import KbSourcePath, Linker, ModelSource
-from sgtb.linking.links import LinkedDocument
+from sgtb.linking.links import LinkedDocument, is_missing
 from sgtb.starter import STARTER
 
 if TYPE_CHECKING:
@@ -175,8 +174,7 @@ def _cell(key: object, value: Any) -> Any:
     """Return the value of a field for JSON; None: missing."""
     if hasattr(value, "tolist"):  # of numpy
         value = value.tolist()
-    is_nan = isinstance(value, float) and math.isnan(value)
-    if value is None or is_nan or type(value).__name__ in ("NAType", "NaTType"):
+    if is_missing(value):
         return None
     if key in _LISTS and isinstance(value, str):
         return [part for part in map(str.strip, value.split("|")) if part]

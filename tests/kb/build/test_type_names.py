@@ -1,6 +1,7 @@
 """Types of any name: mapped to the coarse ones, or kept as own ones that features do not know."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sgtb.kb.build.type_names import OwnTypes, coarse_type
 from sgtb.kb.check import check
 from sgtb.kb.entity import TYPES
 from sgtb.kb.export import export_lines
-from sgtb.linking.answers import Cards
+from sgtb.linking.answers import LinkBuilder
 from sgtb.linking.entities.entity_source import KNOWN_TYPES, KbSource
 from tests.helpers.kb_worlds import build, write_lines
 from tests.helpers.tampering import patched_row, state
@@ -59,7 +60,9 @@ def test_own_types_are_kept_as_text(place, tmp_path):
         assert types(kb) == expected
         assert kb.types_of(np.arange(5)) == list(expected.values())
         assert kb.type_of(2) == "Chemical compound"
-        assert [type_ for _, _, type_ in Cards(kb).of(np.arange(5))] == list(expected.values())
+        layout = SimpleNamespace(facts=SimpleNamespace(number=np.arange(5)))
+        cards = LinkBuilder(kb, (), 0.0)._cards(layout, np.arange(5))
+        assert [cards[row][2] for row in range(5)] == list(expected.values())
         exported = list(export_lines(kb))
     (tmp_path / "export.jsonl").write_text("\n".join(exported))
     build_list(tmp_path / "export.jsonl", tmp_path / "again")

@@ -48,14 +48,14 @@ def test_signs_agree_with_their_twin(seed, nil):
     rng = np.random.default_rng(seed)
     p, offsets, choice = some_mentions(rng, 60, nil)
     score = rng.normal(size=len(p)).astype(np.float32) * 5
-    found = searched(p, offsets, choice, score, nil)
-    assert found.signs.shape == (60, len(SIGNS))
+    entities, found = searched(p, offsets, choice, score, nil)
+    assert found.shape == (60, len(SIGNS))
     for m in range(60):
         own = slice(offsets[m], offsets[m + 1])
         entity, signs = signs_of(p[own], choice[m], score[own], nil)
-        assert found.entity[m] == entity
-        assert found.signs[m].tolist() == pytest.approx(signs)
-    assert not searched(p, offsets, choice, None, nil).signs[:, -1].any()
+        assert entities[m] == entity
+        assert found[m].tolist() == pytest.approx(signs)
+    assert not searched(p, offsets, choice, None, nil)[1][:, -1].any()
 
 
 @pytest.mark.parametrize("nil", [False, True])

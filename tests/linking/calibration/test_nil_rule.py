@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Request, Span
-from sgtb.linking.nil_candidate import NIL_FEATURES, TrainingCounts, add_nil
+from sgtb.linking.nil_candidate import NIL_FEATURES, TrainingCounts, add_nil, nil_rows
 from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.training.calibrator import ENOUGH, nil_kind, nil_share
 from sgtb.linking.training.gold import unknown_as_nil
@@ -81,7 +81,7 @@ def test_what_rules_link():
     for one in (NilRule(), rule, careful):
         assert one.links(link, nil, 0.0).all()
         assert one.links(link, nil, 0.4).tolist() == [False, True, True, False]
-        assert NilRule(**one.to_dict()) == one
+        assert NilRule(**asdict(one)) == one
 
 
 @pytest.mark.parametrize(
@@ -373,7 +373,8 @@ def test_training_and_linking_see_the_same_nil(nil_model, starter_kb, splits, pr
     ]
     layout = pipeline.lay_out(bare)
     features = nil_model.featurizer.features(pipeline.table(layout))
-    rows = pipeline.nil_rows(layout, features, (), nil_model.training_counts.lookup)
+    known = nil_model.training_counts.lookup(layout.candidates)
+    rows = nil_rows(layout.candidates, features, pipeline.schema, (), known)
     linked = add_nil(pipeline.pack(layout, features), rows, np.zeros(len(rows), bool))
     _, dev = prepared.problems(())
     for name in ("candidate_offsets", "entity", "local"):

@@ -56,7 +56,7 @@ def found(kb, *lines, **settings):
     finder = CandidateFinder(kb, CandidateSettings(**settings))
     text = document("d", *lines)
     table = finder.find([text])
-    assert table.offsets.dtype == table.entity.dtype == np.int32
+    assert (table.offsets.dtype, table.entity.dtype) == (np.int64, np.int32)
     assert table.prior.dtype == np.float32
     assert table.offsets[-1] == len(table.entity) == len(table.prior)
     return [shown(kb, table, i) for i in range(len(text.mentions))]

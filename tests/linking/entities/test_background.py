@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from experiments.entity_tables import TableSource
 from sgtb.core.sparse_matrix import unit
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
@@ -10,7 +11,7 @@ from sgtb.kb.update import add
 from sgtb.linking.entities import background as background_module
 from sgtb.linking.entities.background import TOPIC_WIDTH, Background, Lexicon, descriptions
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.entity_source import KbSource, TableSource
+from sgtb.linking.entities.entity_source import KbSource
 from sgtb.text.normalization import normal_words
 from tests.helpers.kb_worlds import write_lines
 from tests.helpers.linking_builders import (

@@ -6,8 +6,8 @@ import zlib
 
 import numpy as np
 
+from experiments.entity_tables import listed_candidates
 from sgtb.core.records import Document, Mention, Token
-from sgtb.linking.candidates.candidate_table import listed_candidates
 from sgtb.linking.features.contexts import Contexts
 from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world

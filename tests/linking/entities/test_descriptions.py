@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from experiments.entity_tables import TableSource
 from sgtb.core.ragged import Ragged, Texts
 from sgtb.linking.entities.background import Lexicon, bag_matrix, bags, descriptions
-from sgtb.linking.entities.entity_source import TableSource
 from sgtb.native import sum_words
 from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
 from tests.helpers.linking_builders import documents, lexicon_of, world

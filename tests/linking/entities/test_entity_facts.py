@@ -5,16 +5,17 @@ import math
 import numpy as np
 import pytest
 
+from experiments.entity_tables import TableSource, table_facts
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.entities import entity_facts as facts_module
 from sgtb.linking.entities.background import Background, Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.entities.entity_source import KbSource, TableSource
-from sgtb.linking.features.contexts import Clues
+from sgtb.linking.entities.entity_source import KbSource
 from sgtb.text.word_vectors import WordVectors
 from tests.helpers.linking_builders import (
     arrays_of,
     assert_same_arrays,
+    clue_rows,
     document,
     entity_table,
     kb_of,
@@ -39,7 +40,7 @@ TITLES = (
 
 
 def facts_of(entities, texts=()):
-    return EntityFacts.build(entities, lexicon_of(texts, entities))
+    return table_facts(entities, lexicon_of(texts, entities))
 
 
 def row(matrix, r):
@@ -71,7 +72,7 @@ PLAIN = facts_of(entity_table(TITLES))
 def test_the_words_of_a_title_that_tell_a_kind(title, kinds):
     r = TITLES.index(title)
     assert PLAIN.kind_words.row(r).tolist() == [string_number(kind) for kind in sorted(kinds)]
-    hashes = Clues.of([[f"kind:{kind}" for kind in sorted(kinds)]]).data
+    hashes = clue_rows([[f"kind:{kind}" for kind in sorted(kinds)]]).data
     assert PLAIN.kind_clues.row(r).tolist() == hashes.tolist()
 
 
@@ -136,7 +137,7 @@ def test_links_go_both_ways_and_count_once():
 
 def test_descriptions_by_hand():
     lexicon = lexicon_of(TEXTS, CHAIN)
-    facts = EntityFacts.build(CHAIN, lexicon)
+    facts = table_facts(CHAIN, lexicon)
     # The weight of a word is log(4 / (1 + titles with it)) or log(3 / (1 + texts with it)), the
     # lower of both. A neighbour with n links gives 1 / log(2 + n) for each of its words.
     weight = {"red": 0, "blue": math.log(2), "fox": math.log(4 / 3), "green": math.log(2)}
@@ -157,7 +158,7 @@ def test_descriptions_by_hand():
 def test_vectors_of_words_by_hand():
     vectors = WordVectors("three", {"red": 0, "fox": 1, "owl": 2}, np.eye(3, dtype=np.float32))
     lexicon = Lexicon.build(TEXTS, CHAIN.titles, vectors)
-    facts = EntityFacts.build(CHAIN, lexicon)
+    facts = table_facts(CHAIN, lexicon)
     red, fox = math.log(4 / 2), math.log(4 / 3)  # by how few titles have the word
     length = math.hypot(red, fox)
     expected = [[red / length, fox / length, 0], [0, 1, 0], [0, 0, 1]]
@@ -206,7 +207,7 @@ def test_a_place_is_a_place_by_either_name():
     facts = facts_of(entity_table(["A", "B", "C"], types=["GPE", "LOC", "MISC"]))
     assert facts.type.tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
     assert facts.type_clue[0] == facts.type_clue[1] != facts.type_clue[2]
-    assert facts.type_clue[0] == Clues.of([["type:GPE"]]).data[0]
+    assert facts.type_clue[0] == clue_rows([["type:GPE"]]).data[0]
 
 
 def test_facts_of_some_entities_are_those_they_have_among_all():

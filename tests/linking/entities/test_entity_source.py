@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from experiments.entity_tables import TableSource
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import add, remove
@@ -15,7 +16,6 @@ from sgtb.linking.entities.entity_source import (
     NAME_PRIORS,
     POPULARITY,
     KbSource,
-    TableSource,
 )
 from tests.helpers.kb_worlds import build, write_lines
 from tests.helpers.linking_builders import both_ways, entity_table, kb_of, world

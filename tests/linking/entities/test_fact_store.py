@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments.entity_tables import TableSource
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.update import update
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts, FactStore
-from sgtb.linking.entities.entity_source import KbSource, TableSource
+from sgtb.linking.entities.entity_source import KbSource
 from tests.helpers.kb_worlds import write_lines
 from tests.helpers.linking_builders import (
     assert_same_arrays,

@@ -10,12 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments.entity_tables import listed_candidates
+from sgtb.core.ragged import Ragged
 from sgtb.core.records import Document
-from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.features.contexts import PLACES, WINDOW, Clues, Contexts
+from sgtb.linking.features.contexts import PLACES, WINDOW, Contexts
 from sgtb.text.normalization import normal_words
 from tests.helpers.linking_builders import (
     assert_same_arrays,
+    clue_rows,
     document,
     documents,
     entity_table,
@@ -57,7 +59,7 @@ def row(bag, lexicon, r):
     return dict(zip(words, bag.data[first:last].tolist(), strict=True))
 
 
-def clue_row(clues: Clues, r: int) -> list[int]:
+def clue_row(clues: Ragged, r: int) -> list[int]:
     return clues.data[clues.indptr[r] : clues.indptr[r + 1]].tolist()
 
 
@@ -227,11 +229,11 @@ def test_a_mention_may_span_two_sentences():
 
 
 def test_clues_are_the_same_hashes_everywhere():
-    clues = Clues.of([["a", "b"], [], ["a"]])
+    clues = clue_rows([["a", "b"], [], ["a"]])
     assert clues.indptr.tolist() == [0, 2, 2, 3]
     assert clues.data.tolist() == [zlib.crc32(b"a"), zlib.crc32(b"b"), zlib.crc32(b"a")]
     assert clues.data.dtype == np.uint32
-    nothing = Clues.of([])
+    nothing = clue_rows([])
     assert nothing.indptr.tolist() == [0]
     assert len(nothing.data) == 0
 
@@ -347,4 +349,4 @@ def test_lone_surrogates_are_letters_like_any_other():
     found = contexts_of(asked("1", "a\ud800 [Orl\udc00an] b\udfff"), asked("2", "a [Orlan] b"))
     for kind in ("place_clues", "tag_clues"):
         assert clue_row(getattr(found, kind), 0) != clue_row(getattr(found, kind), 1)
-    assert Clues.of([["\ud800"]]).data.tolist() == [zlib.crc32(b"\xed\xa0\x80")]
+    assert clue_rows([["\ud800"]]).data.tolist() == [zlib.crc32(b"\xed\xa0\x80")]

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from sgtb.linking.features.feature_registry import GROUPS
+from sgtb.linking.features.schema import GROUPS
 
 GROUP = '''
 """Shouting: whether the mention is written in capitals."""

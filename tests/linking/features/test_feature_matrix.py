@@ -7,11 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from experiments.entity_tables import listed_candidates, table_facts
 from experiments.folds import topic_folds
 from sgtb.core.errors import ProblemsError
 from sgtb.core.sparse_matrix import group_of, group_sum, relative, share
-from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import (
     DESCRIPTIONS,
     ENTITY_VECTORS,
@@ -22,9 +21,8 @@ from sgtb.linking.entities.entity_source import (
     WORD_VECTORS,
 )
 from sgtb.linking.features.feature_matrix import Featurizer, Table
-from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED, LEARNED
 from sgtb.linking.features.ranker import TAGS
-from sgtb.linking.features.schema import SCHEMA, Schema
+from sgtb.linking.features.schema import COLLECTIVE, COMPUTED, LEARNED, SCHEMA, Schema
 from sgtb.linking.problem_packing import pack, pair_table
 from sgtb.native import average_by_name, fill_columns, fill_learned
 from tests.helpers.linking_builders import (
@@ -274,7 +272,7 @@ def test_a_thousand_mentions_of_thirty_candidates_take_linear_memory():
     ]
     text = document("long", *lines)
     lexicon = lexicon_of([text, document("2", "red fox")], entities)
-    facts = EntityFacts.build(entities, lexicon)
+    facts = table_facts(entities, lexicon)
     Table.build(listed_candidates([document("2", "[Fox|e100||e100]")], entities), facts, lexicon)
     tracemalloc.start()
     try:

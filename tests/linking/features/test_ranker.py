@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_candidates
+from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.linking.entities import entity_facts as facts_module
-from sgtb.linking.entities.entity_facts import EntityFacts, Title
-from sgtb.linking.features.contexts import Clues, Contexts
+from sgtb.linking.entities.entity_facts import Title
+from sgtb.linking.features.contexts import Contexts
 from sgtb.linking.features.ranker import (
     BINS,
     MIN_SLOPE,
@@ -25,6 +25,7 @@ from sgtb.linking.features.ranker import (
 )
 from sgtb.native import learn_ranks
 from tests.helpers.linking_builders import (
+    clue_rows,
     document,
     documents,
     entity_table,
@@ -197,7 +198,7 @@ def crosses_of(text, titles, types, title_equal, rest_words):
     lexicon = lexicon_of([text], entities)
     candidates = listed_candidates([text], entities)
     contexts = Contexts.build(candidates, lexicon)
-    facts = EntityFacts.build(entities, lexicon)
+    facts = table_facts(entities, lexicon)
     return crosses(
         candidates, contexts, facts, np.array(title_equal, np.float32), np.float32(rest_words)
     )
@@ -209,7 +210,7 @@ def naive_kinds(candidates, contexts, entities, title_equal, rest_words):
     offsets = candidates.candidate_offsets.tolist()
 
     def hashed_clue(clue):
-        return int(Clues.of([[clue]]).data[0])
+        return int(clue_rows([[clue]]).data[0])
 
     for m, name in enumerate(contexts.names):
         for c in range(offsets[m], offsets[m + 1]):
@@ -229,7 +230,7 @@ def assert_kinds_like_the_twin(texts, entities, title_equal, rest_words):
     lexicon = lexicon_of(texts, entities)
     candidates = listed_candidates(texts, entities)
     contexts = Contexts.build(candidates, lexicon)
-    facts = EntityFacts.build(entities, lexicon)
+    facts = table_facts(entities, lexicon)
     flags = np.resize(np.float32(title_equal), candidates.n_candidates)
     rest = np.resize(np.float32(rest_words), candidates.n_candidates)
     sides = crosses(candidates, contexts, facts, flags, rest)
@@ -267,7 +268,7 @@ def test_kinds_that_the_mention_says_itself_are_left_out():
     titles, types = ["Orlan football team"], ["ORG"]
     sides = crosses_of(text, titles, types, [0, 0], [1, 1])
     first, second = (set(part(sides.kinds, sides.kind_offsets, c)) for c in range(2))
-    (team,) = Clues.of([["kind:team"]]).data.tolist()
+    (team,) = clue_rows([["kind:team"]]).data.tolist()
     assert second - first == {team}
     assert sides.n_worded[1] == sides.n_worded[0] + 1
     assert sides.document.tolist() == [0, 0]

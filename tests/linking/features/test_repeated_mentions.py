@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_candidates
+from experiments.entity_tables import listed_candidates
 from sgtb.linking.features.contexts import Contexts, Repeats
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
 

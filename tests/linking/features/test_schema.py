@@ -14,9 +14,18 @@ from sgtb.linking.entities.entity_source import (
     POPULARITY,
     WORD_VECTORS,
 )
-from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED, GROUPS, LABELS, LEARNED
 from sgtb.linking.features.groups.coherence import COHERENCES
-from sgtb.linking.features.schema import PAIRS, SCHEMA, VERSION, Schema
+from sgtb.linking.features.schema import (
+    COLLECTIVE,
+    COMPUTED,
+    GROUPS,
+    LABELS,
+    LEARNED,
+    PAIRS,
+    SCHEMA,
+    VERSION,
+    Schema,
+)
 
 EVERYTHING = frozenset(
     [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]

@@ -111,13 +111,11 @@ def test_cohesion_is_that_of_a_plain_loop(laid_out):
     documents, _layout, background = laid_out
     document = documents[0]
     tokens = segmentation.TokenTable.of([document], background.lexicon.vocabulary)
-    sentences = segmentation._Sentences(
-        segmentation.group_of(tokens.sentence_offsets),
-        np.append(tokens.sentences[:, 0], len(document.tokens)),
-    )
-    _, _, chains = segmentation._words(tokens, sentences, background)
+    of_document = segmentation.group_of(tokens.sentence_offsets)
+    starts = np.append(tokens.sentences[:, 0], len(document.tokens))
+    _, _, chains = segmentation._words(tokens, of_document, starts, background)
     lexicon = background.lexicon
-    words = segmentation.TextWords.of(tokens.word, tokens.kinds.word)
+    words = segmentation.text_words(tokens.word, tokens.kinds.word)
     places = words.place.tolist()
     token_of = segmentation.group_of(tokens.word_offsets).tolist()
     rare = np.log(lexicon.n_texts + 1.0)

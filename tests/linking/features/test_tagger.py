@@ -6,9 +6,10 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from sgtb.linking.features.contexts import Clues
+from sgtb.core.ragged import Ragged
 from sgtb.linking.features.ranker import TAG_OPTIMIZER, TAGS, Tagger
 from sgtb.native import learn_tags
+from tests.helpers.linking_builders import clue_rows
 
 
 class NaiveTagger:
@@ -41,7 +42,7 @@ def random_clues(seed, n_rows):
     rows[1] = [rows[0][0], rows[0][0]] if rows[0] else []
     sizes = np.cumsum([0, *map(len, rows)])
     values = np.array([clue for row in rows for clue in row], np.uint32)
-    return rows, Clues(sizes.astype(np.int64), values)
+    return rows, Ragged(sizes.astype(np.int64), values)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -66,7 +67,7 @@ def test_against_the_twin(seed):
 def lessons(n=80):
     """Clues that tell the tag, beside one that tells nothing."""
     tags = np.arange(n, dtype=np.int32) % len(TAGS)
-    clues = Clues.of([["always", f"sign:{tag}", f"noise:{i % 7}"] for i, tag in enumerate(tags)])
+    clues = clue_rows([["always", f"sign:{tag}", f"noise:{i % 7}"] for i, tag in enumerate(tags)])
     return clues, tags
 
 
@@ -76,7 +77,7 @@ def test_it_learns_what_clues_tell():
     found = trained.probabilities(clues)
     np.testing.assert_allclose(found.sum(axis=1), 1)
     assert (found.argmax(axis=1) == tags).all()
-    unseen = Clues.of([["always", "sign:2", "noise:new"], []])
+    unseen = clue_rows([["always", "sign:2", "noise:new"], []])
     found = trained.probabilities(unseen)
     assert found[0].argmax() == 2
     np.testing.assert_allclose(found[1], 1 / len(TAGS))
@@ -101,7 +102,7 @@ def test_without_rows_it_knows_nothing():
     clues, tags = lessons()
     trained = Tagger.train(clues, tags, np.zeros(0, np.int64), np.random.default_rng(0))
     np.testing.assert_allclose(trained.probabilities(clues), 1 / len(TAGS))
-    assert trained.probabilities(Clues.of([])).shape == (0, len(TAGS))
+    assert trained.probabilities(clue_rows([])).shape == (0, len(TAGS))
 
 
 def test_fewer_bits_make_a_smaller_model_that_still_learns():

@@ -16,8 +16,8 @@ from sgtb.linking.mentions.mention_tagger import (
     INSIDE,
     OUTSIDE,
     MentionTagger,
-    TokenHashes,
     gold_tags,
+    token_hashes,
 )
 from sgtb.native import mix_clues
 from sgtb.text.tokenization import segment
@@ -52,7 +52,8 @@ def mixed(number, values):
 def test_clues_against_the_twin(finder, text):
     tokens, lines = segment(text)
     rules = finder.apply_rules(text, tokens, lines)
-    columns = tagging._columns(rules, TokenHashes()).tolist()
+    hashes = {text: token_hashes(text) for text in tokens.texts}
+    columns = tagging._columns(rules, hashes).tolist()
     line = [number for number, (first, stop) in enumerate(lines) for _ in range(first, stop)]
 
     def value(column, i, at):

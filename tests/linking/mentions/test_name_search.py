@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgtb.core.byte_cache import ByteCache
 from sgtb.linking.mentions.name_search import NameSearch
-from sgtb.linking.mentions.token_shapes import Shapes
+from sgtb.linking.mentions.token_shapes import shape_of
 from sgtb.native import find_name_ranges, find_name_runs
 from sgtb.native import token_shape_bits as w
 from sgtb.text.tokenization import sentences, tokenize
@@ -25,7 +26,7 @@ PIECES = (
     "/", "-", "–", "!", "?", '"', "“", "”", "«", "‘", "😀", "e\u0301", "\u0301", "\u200d", "\u200e",
     "ß", "İ", "ा", "दिल्ली", "ไทย", "მ", "北京", "x" * 300, "said", "\ud800", "\x00",
 )  # fmt: skip
-SHAPES = Shapes()
+SHAPES = ByteCache("token shapes", 6 << 20, shape_of)
 SEVERAL = [(capitals, words) for capitals in (True, False) for words in (1, 2, 6, 10**12)]
 
 

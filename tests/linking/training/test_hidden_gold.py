@@ -33,8 +33,8 @@ def test_draws_depend_on_the_seed_alone(starter_kb, starter):
     one, again, other = (hide_gold(starter_kb, documents, 0.3, (seed,)) for seed in (0, 0, 1))
     assert one == again != other
     nothing = hide_gold(starter_kb, documents, 0.0, (0,))
-    assert nothing.documents == [*documents]
-    assert not any(nothing.entities)
+    assert nothing[0] == [*documents]
+    assert not any(nothing[1])
 
 
 @pytest.mark.parametrize("fuzzy", [False, True])
@@ -71,7 +71,7 @@ def test_every_document_hides_its_own(starter_kb, starter):
     documents = starter["dev"][:20]
     hidden = hide_gold(starter_kb, documents, 0.5, (0,))
     finder = CandidateFinder(starter_kb)
-    together = finder.find(hidden.documents, range(20), hidden.entities)
+    together = finder.find(hidden[0], range(20), hidden[1])
     apart = [
         finder.find([document], [0], [entities]) for document, entities in zip(*hidden, strict=True)
     ]

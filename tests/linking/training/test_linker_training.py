@@ -8,7 +8,7 @@ import pytest
 from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings
 from sgtb.core.errors import ProblemsError, SettingsError, SgtbError
 from sgtb.linking.candidates.candidate_lookup import CandidateFinder
-from sgtb.linking.features.feature_registry import COLLECTIVE
+from sgtb.linking.features.schema import COLLECTIVE
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.pipeline import Pipeline

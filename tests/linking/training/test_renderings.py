@@ -80,8 +80,8 @@ def test_paragraphs_end_with_sentences(monkeypatch):
 
 def test_copies_of_training_documents_say_whose_they_are(monkeypatch):
     monkeypatch.setattr(renderings, "PARAGRAPH", 8)
-    copies = renderings_of([document(), document("Rome won .", ("Rome",))])
-    assert copies.source.tolist() == [0, 0, 1]
-    assert copies.documents[0].text == "SOCCER - ITALY BEAT SCOTLAND (2-1)."
-    assert copies.documents[1].text == TEXT.split("\n", 1)[1]
-    assert copies.documents[2].text == "rome won ."
+    copies, source = renderings_of([document(), document("Rome won .", ("Rome",))])
+    assert source.tolist() == [0, 0, 1]
+    assert copies[0].text == "SOCCER - ITALY BEAT SCOTLAND (2-1)."
+    assert copies[1].text == TEXT.split("\n", 1)[1]
+    assert copies[2].text == "rome won ."

@@ -7,7 +7,7 @@ from a few signs of the search. It is fitted in `training.calibrator`.
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -39,21 +39,12 @@ def check_share(name: str, value: object) -> None:
         raise SettingsError(f"{name} must be a number from 0 to 1, not {value!r:.80}")
 
 
-class Searched(NamedTuple):
-    """What the search says about M mentions.
-
-    entity  i4[M]  the best entity: the choice of the search; where that is NIL, the likeliest
-    signs   f8[M, len(SIGNS)]
-    """
-
-    entity: Ints
-    signs: Doubles
-
-
 def searched(
     probability: Doubles, offsets: Longs, choice: Ints, score: Floats | None, with_nil: bool
-) -> Searched:
-    """Return the best entities and their signs.
+) -> tuple[Ints, Doubles]:
+    """Return the best entities, counted within mentions, and their signs: i4[M], f8[M, len(SIGNS)].
+
+    The best entity is the choice of the search; where that is NIL, the likeliest.
 
     probability  f8[C]    of the search
     offsets      i8[M+1]  of each mention's candidates; with NIL, it is the last
@@ -80,7 +71,7 @@ def searched(
         ],
         axis=1,
     )  # fmt: skip
-    return Searched(entity.astype(np.int32), signs)
+    return entity.astype(np.int32), signs
 
 
 def _saturated(value: Doubles, limit: float) -> Doubles:
@@ -204,10 +195,6 @@ class NilRule:
             return np.asarray(link >= threshold, np.bool_)
         likelier = nil > self.odds * link if self.kind == "candidate" else link < 0
         return np.asarray((link >= self.threshold) & ~likelier, np.bool_)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
 
 
 def least_odds(link: Doubles, nil: Doubles, right: Bools, most_lost: int) -> float:

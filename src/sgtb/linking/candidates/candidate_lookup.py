@@ -17,6 +17,7 @@ import numpy as np
 from sgtb.core.byte_cache import ByteCache
 from sgtb.core.dtypes import Bools, Floats, Ints, Longs
 from sgtb.core.errors import RequestError, SettingsError
+from sgtb.core.ragged import Ragged
 from sgtb.core.records import Document
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import TOP, KnowledgeBase
@@ -84,31 +85,18 @@ class CandidateSettings:
 
 
 class FoundCandidates(NamedTuple):
-    """Candidates of M mentions, those without any included.
+    """Candidates of M mentions, those without any included."""
 
-    offsets  i4[M+1]
-    entity   i4[C]  numbers, likeliest first; given candidates by in-links
-    prior    f4[C]  of the name; NaN for given candidates
-    match    f4[C, len(MATCHES)]  0 for given candidates
-    found    per mention, how its candidates were found
-    """
-
-    offsets: Ints
-    entity: Ints
-    prior: Floats
-    match: Floats
-    found: tuple[Found, ...]
+    offsets: Longs  # i8[M+1]
+    entity: Ints  # i4[C], numbers, likeliest first; given candidates by in-links
+    prior: Floats  # f4[C], of the name; NaN for given candidates
+    match: Floats  # f4[C, len(MATCHES)], 0 for given candidates
+    found: tuple[Found, ...]  # per mention, how its candidates were found
 
 
-class _Names(NamedTuple):
-    """Names of M mentions in normal form; "": not looked up.
-
-    own   of the mentions
-    full  with abbreviations written out; "" without abbreviations
-    """
-
-    own: list[str]
-    full: list[str]
+_Names = tuple[list[str], list[str]]
+"""The names of all mentions in normal form, and the same with abbreviations written out, "" without
+any. Names that are not looked up are ""."""
 
 
 class CandidateFinder:
@@ -155,18 +143,18 @@ class CandidateFinder:
             self.forget()
         if hidden is None or not documents:
             return self._find(documents, leave_out, NOTHING)
-        left_out = range(len(documents)) if leave_out is None else leave_out
         parts = [
-            self._find(documents[a:b], None if leave_out is None else left_out[a:b], hidden[a])
+            self._find(documents[a:b], None if leave_out is None else leave_out[a:b], hidden[a])
             for a, b in runs(hidden)
         ]
-        return _concatenated(parts)
+        found = chain.from_iterable(part.found for part in parts)
+        return FoundCandidates(*joined([MatchedLists(*part[:4]) for part in parts]), tuple(found))
 
     def _find(
         self, documents: Sequence[Document], leave_out: Sequence[int] | None, hidden: Hidden
     ) -> FoundCandidates:
         names = self._names(documents)
-        row_of = {name: row for row, name in enumerate(dict.fromkeys((*names.own, *names.full)))}
+        row_of = {name: row for row, name in enumerate(dict.fromkeys(chain(*names)))}
         listed = candidate_lists(self._kb, list(row_of), _READ, hidden)
         strong = any_of(~listed.variant, listed.offsets)
         weak = [name for name, known in zip(row_of, strong.tolist(), strict=True) if not known]
@@ -186,13 +174,13 @@ class CandidateFinder:
                 full[i] = full[i] if of_full is None else begin + of_full
         every = joined(lists)
         known = np.concatenate([strong, np.ones(begin - len(strong), bool)])
-        rows, found = self._shared(documents, names, _Rows(own, full), every, known)
+        rows, found = self._shared(documents, names, (own, full), every, known)
         return _gathered(*self._with_own(every, rows, own, found), found)
 
     def annotated_names(self, documents: Sequence[Document]) -> list[tuple[str, str]]:
         """Return names and annotated entities that the knowledge base does not list with them."""
         names = self._names(documents)
-        distinct = list(dict.fromkeys((*names.own, *names.full)))
+        distinct = list(dict.fromkeys(chain(*names)))
         lists = self._kb.candidate_lists(distinct, _READ)
         listed = {
             name: {*lists.entity[a:b][~lists.variant[a:b]].tolist()}
@@ -224,7 +212,7 @@ class CandidateFinder:
             own += texts
             full += [written_in_full(text, defined) if defined else "" for text in texts]
         normal = {text: normal_name(text) for text in {*own, *full}} | {"": ""}
-        return _Names([normal[text] for text in own], [normal[text] for text in full])
+        return [normal[text] for text in own], [normal[text] for text in full]
 
     def _given(
         self, documents: Sequence[Document], hidden: Hidden
@@ -272,7 +260,7 @@ class CandidateFinder:
         hidden: Hidden,
     ) -> tuple[MatchedLists, list[tuple[int | None, int | None]]]:
         """Return lists of weak names, and the lists of each mention's own and full name."""
-        groups = [0] * len(documents) if leave_out is None else list(leave_out)
+        groups = [0] * len(documents) if leave_out is None else leave_out
         group = [g for g, d in zip(groups, documents, strict=True) for _ in d.mentions]
         row_of: dict[tuple[str, int], int] = {}
         rows = [
@@ -321,8 +309,7 @@ class CandidateFinder:
         counts: dict[int, Counter[tuple[str, int]]] = {group: Counter() for group in groups}
         for document, group in zip(documents, groups, strict=True):
             for name, id_ in self.annotated_names([document]):
-                number = self._kb.number(id_)
-                if number is not None:
+                if (number := self._kb.number(id_)) is not None:
                     counts[group][name, number] += 1
         return counts
 
@@ -330,12 +317,13 @@ class CandidateFinder:
         self,
         documents: Iterable[Document],
         names: _Names,
-        rows: "_Rows",
+        rows: tuple[list[int], list[int]],
         lists: MatchedLists,
         strong: Bools,
     ) -> tuple[list[int], list[Found]]:
         """Return the list of each mention by the rules within documents, and how it was found.
 
+        rows    the lists of the mentions' own and full names
         strong  whether the knowledge base lists the name of a list
         """
         ways, person = _ways(lists, strong), _persons(self._kb, lists).tolist()
@@ -348,13 +336,14 @@ class CandidateFinder:
             free = [mention.candidates is None for mention in document.mentions]
             if not any(free):
                 found += ["given"] * len(free)
-                taken_rows += rows.own[begin:end]
+                taken_rows += rows[0][begin:end]
                 continue
-            places, here = range(end - begin), names.own[begin:end]
-            own, full = rows.own[begin:end], rows.full[begin:end]
+            places = range(end - begin)
+            here, here_in_full = (some[begin:end] for some in names)
+            own, full = (some[begin:end] for some in rows)
             abbreviated = [
                 free[i]
-                and bool(names.full[begin + i])
+                and bool(here_in_full[i])
                 and ways[full[i]] != "nothing"
                 and (listed[full[i]] or not listed[own[i]])
                 for i in places
@@ -396,13 +385,6 @@ class CandidateFinder:
             return lists, taken
         parts = [_shared_list(lists, *pair, self.settings.top) for pair in added]
         return joined([lists, *parts]), taken
-
-
-class _Rows(NamedTuple):
-    """Lists of M mentions, by their own names and by those with abbreviations written out."""
-
-    own: list[int]
-    full: list[int]
 
 
 def _looked_up(number: Mapping[str, int], lists: Iterable[Sequence[str]]) -> Ints:
@@ -460,25 +442,8 @@ def _shared_list(lists: MatchedLists, row: int, own: int, top: int) -> MatchedLi
 
 def _gathered(lists: MatchedLists, rows: Sequence[int], found: Sequence[Found]) -> FoundCandidates:
     """Concatenate the lists of all mentions."""
-    row = np.array(rows, np.int64)
-    starts = lists.offsets[row]
-    sizes = lists.offsets[row + 1] - starts
-    offsets: Longs = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    taken = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
+    of_list = Ragged(lists.offsets, np.arange(lists.offsets[-1]))
+    offsets, taken = of_list.take(np.array(rows, np.int64))
     return FoundCandidates(
-        offsets.astype(np.int32), lists.entity[taken], lists.prior[taken], lists.match[taken],
-        tuple(found),
-    )  # fmt: skip
-
-
-def _concatenated(parts: Sequence[FoundCandidates]) -> FoundCandidates:
-    begins = np.cumsum([0, *(part.offsets[-1] for part in parts)])
-    offsets = [part.offsets[1:] + begin for part, begin in zip(parts, begins, strict=False)]
-    return FoundCandidates(
-        offsets=np.concatenate([[0], *offsets]).astype(np.int32),
-        entity=np.concatenate([part.entity for part in parts]),
-        prior=np.concatenate([part.prior for part in parts]),
-        match=np.concatenate([part.match for part in parts]),
-        found=tuple(chain.from_iterable(part.found for part in parts)),
+        offsets, lists.entity[taken], lists.prior[taken], lists.match[taken], tuple(found)
     )

@@ -1,6 +1,6 @@
 """CandidateTable: mentions and their candidates, in flat arrays; MatchedLists: those of names."""
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Bools, Doubles, Floats, Ints, Longs
-from sgtb.core.entities import EntityTable
-from sgtb.core.errors import ProblemsError
 from sgtb.core.records import Document, Mention
+from sgtb.core.sparse_matrix import group_of
 from sgtb.kb.entity import CandidateLists
 from sgtb.kb.fuzzy_index import SCORES
 from sgtb.kb.knowledge_base import KnowledgeBase
@@ -29,15 +28,12 @@ SIMILARITY = len(MATCHES) - len(SCORES)
 
 
 class MatchedLists(NamedTuple):
-    """Candidates of several names, likeliest first.
-
-    match  f4[n, len(MATCHES)]
-    """
+    """Candidates of several names, likeliest first."""
 
     offsets: Longs
     entity: Ints
     prior: Floats
-    match: Floats
+    match: Floats  # f4[n, len(MATCHES)]
 
 
 def strongest(kb: KnowledgeBase, numbers: Ints, sizes: Sequence[int], top: int) -> MatchedLists:
@@ -62,7 +58,7 @@ def ranked(kb: KnowledgeBase, lists: CandidateLists, top: int) -> MatchedLists:
     Candidates of equal prior, as those of sources without counts, share it by popularity and
     in-links.
     """
-    name = np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets))
+    name = group_of(lists.offsets)
     changes = np.diff(name, prepend=-1).astype(bool) | np.diff(lists.prior, prepend=-1).astype(bool)
     group = np.cumsum(changes) - 1
     prior = lists.prior.astype(np.float64)
@@ -131,31 +127,18 @@ def any_of(flags: Bools, offsets: Longs) -> Bools:
 # The candidate table: mentions and their candidates.
 
 
-TOP = 30
-"""Candidates per mention, as in the paper."""
-
-
 @dataclass(frozen=True)
 class CandidateTable:
-    """D documents, M mentions with candidates, C candidates.
-
-    mentions           in document order
-    mention_offsets    i4[D+1]
-    candidate_offsets  i4[M+1]
-    entity             i4[C]    entity number, or row in a table of facts
-    gold               i4[M]    position of the gold candidate within its mention; -1: absent
-    prior              f4[C]    of the name; NaN if unknown
-    match              f4[C, len(MATCHES)]  how names match; 0 for given candidates
-    """
+    """D documents, M mentions with candidates, C candidates."""
 
     documents: tuple[Document, ...]
-    mentions: tuple[Mention, ...]
-    mention_offsets: Ints
-    candidate_offsets: Ints
-    entity: Ints
-    gold: Ints
-    prior: Floats
-    match: Floats
+    mentions: tuple[Mention, ...]  # in document order
+    mention_offsets: Ints  # i4[D+1]
+    candidate_offsets: Ints  # i4[M+1]
+    entity: Ints  # i4[C], entity number, or row in a table of facts
+    gold: Ints  # i4[M], position of the gold candidate within its mention; -1: absent
+    prior: Floats  # f4[C], of the name; NaN if unknown
+    match: Floats  # f4[C, len(MATCHES)], how names match; 0 for given candidates
 
     @property
     def n_candidates(self) -> int:
@@ -163,77 +146,16 @@ class CandidateTable:
         return len(self.entity)
 
 
-def listed_candidates(
-    documents: Sequence[Document],
-    entities: EntityTable,
-    wanted: Callable[[Mention], bool] = lambda mention: mention.in_kb,
-    top: int = TOP,
-) -> CandidateTable:
-    """Return the candidates listed in documents, the `top` of each mention by in-links.
-
-    Ties go to the lower number. Neither the order of a list nor the gold matters.
-
-    wanted  selects mentions
-    """
-    mentions: list[Mention] = []
-    mention_offsets, candidate_offsets = [0], [0]
-    entity: list[Ints] = []
-    gold: list[int] = []
-    for document in documents:
-        for mention in filter(wanted, document.mentions):
-            chosen = _listed(document, mention, entities, top)
-            mentions.append(mention)
-            entity.append(chosen)
-            candidate_offsets.append(candidate_offsets[-1] + len(chosen))
-            number = entities.number.get(mention.gold or "", -1)
-            gold.append(_place(chosen, number))
-        mention_offsets.append(len(mentions))
-    return CandidateTable(
-        tuple(documents), tuple(mentions),
-        np.array(mention_offsets, np.int32), np.array(candidate_offsets, np.int32),
-        np.concatenate([*entity, np.zeros(0, np.int32)]).astype(np.int32),
-        np.array(gold, np.int32),
-        np.full(candidate_offsets[-1], np.nan, np.float32),
-        np.zeros((candidate_offsets[-1], len(MATCHES)), np.float32),
-    )  # fmt: skip
-
-
-def _listed(document: Document, mention: Mention, entities: EntityTable, top: int) -> Ints:
-    if mention.candidates is None:
-        raise ProblemsError(
-            f"document {document.id}: {mention.text!r} at {mention.start} lists no candidates"
-        )
-    try:
-        numbers = np.unique(entities.numbers(mention.candidates))
-    except KeyError as unknown:
-        raise ProblemsError(
-            f"document {document.id}: candidate {unknown} of {mention.text!r} is unknown"
-        ) from None
-    order = np.lexsort((numbers, -entities.in_links[numbers]))
-    return numbers[order][:top].astype(np.int32)
-
-
-def _place(chosen: Ints, number: int) -> int:
-    found = np.flatnonzero(chosen == number)
-    return int(found[0]) if len(found) else -1
-
-
 # Nodes: the distinct entities of each document.
 
 
 class Nodes(NamedTuple):
-    """Distinct entities of D documents.
+    """Distinct entities of D documents."""
 
-    offsets  i8[D + 1]
-    entity   i4  ascending within a document
-    number   i4[C]  node of each candidate, counted within its document
-    place    i8[C]  node of each candidate, counted over all documents
-    """
-
-    offsets: Longs
-    entity: Ints
-    number: Ints
-    place: Longs
+    offsets: Longs  # i8[D + 1]
+    entity: Ints  # i4, ascending within a document
+    number: Ints  # i4[C], node of each candidate, counted within its document
+    place: Longs  # i8[C], node of each candidate, counted over all documents
 
     @classmethod
     def of(cls, candidates: CandidateTable, n_entities: int) -> "Nodes":
@@ -271,7 +193,7 @@ def candidate_lists(
     kept = ~are_hidden(lists.entity, hidden)
     if kept.all():
         return lists
-    owner = np.repeat(np.arange(len(names)), np.diff(lists.offsets))
+    owner = group_of(lists.offsets)
     prior = lists.prior.copy()
     for i in np.unique(owner[~kept]).tolist():
         own = slice(*lists.offsets[i : i + 2].tolist())

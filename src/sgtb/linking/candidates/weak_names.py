@@ -16,6 +16,7 @@ import numpy as np
 from sgtb.core.dtypes import Floats, Longs
 from sgtb.core.errors import SettingsError
 from sgtb.core.records import Document
+from sgtb.core.sparse_matrix import group_of
 from sgtb.kb.entity import SimilarNames
 from sgtb.kb.fuzzy_index import SCORES, FuzzyIndex, NameTexts
 from sgtb.kb.knowledge_base import KnowledgeBase
@@ -70,17 +71,6 @@ class TrainedNames:
         for (name, id_), n in sorted(Counter(pairs).items()):
             counts.setdefault(name, {})[id_] = n
         return cls(counts)
-
-
-class _LeftOut(NamedTuple):
-    """What a search may not use.
-
-    own     counts of (name, entity) in training: those of the own document
-    hidden  entities that the knowledge base lacks, so to speak
-    """
-
-    own: Mapping[tuple[str, int], int]
-    hidden: Hidden
 
 
 class _Rows(NamedTuple):
@@ -139,25 +129,30 @@ class WeakNames:
         own       counts of (name, entity) in training to be left out: those of the own document
         hidden    entities that the knowledge base lacks, so to speak
         """
-        left_out = _LeftOut(own or {}, hidden)
-        parts = [self._listed(variants), self._trained_exactly(names, left_out)]
+        own = own or {}
+        places = [self._place.get(name, -1) for name in names]
+        trained = [i for i, place in enumerate(places) if place >= 0]
+        same = np.ones((len(trained), len(SCORES)), np.float32)
+        parts = [
+            self._listed(variants),
+            self._trained(trained, [places[i] for i in trained], same, own, hidden),
+        ]
         unlisted = np.flatnonzero(~any_of(variants.match[:, EXACT] > 0, variants.offsets))
         some = [names[i] for i in unlisted.tolist()]
         if some:
-            parts += [_for(unlisted, self._other_forms(some, hidden))]
+            parts.append(_for(unlisted, self._other_forms(some, hidden)))
         if self._containing:
             parts.append(self._longer(names, hidden))
         if some and self._fuzzy:
             parts += [
                 _for(unlisted, self._similar(some, hidden)),
-                _for(unlisted, self._trained_similarly(some, left_out)),
+                _for(unlisted, self._trained_similarly(some, own, hidden)),
             ]
         return _united(_Rows(*map(np.concatenate, zip(*parts, strict=True))), len(names), self._top)
 
     def _listed(self, lists: MatchedLists) -> _Rows:
-        name = np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets))
         key = np.where(lists.match[:, EXACT] > 0, _EXACT_KEY, _VARIANT_KEY) + lists.prior
-        return _Rows(name, lists.entity.astype(np.int64), key, lists.match)
+        return _Rows(group_of(lists.offsets), lists.entity.astype(np.int64), key, lists.match)
 
     def _other_forms(self, names: Sequence[str], hidden: Hidden) -> _Rows:
         """Return the candidates of other forms of the names, such as singular and plural."""
@@ -168,48 +163,39 @@ class WeakNames:
         match[:, [VARIANT, *range(SIMILARITY, len(MATCHES))]] = 1
         return _Rows(asked, lists.entity.astype(np.int64), _VARIANT_KEY + lists.prior, match)
 
-    def _trained_exactly(self, names: Sequence[str], left_out: _LeftOut) -> _Rows:
-        places = [self._place.get(name, -1) for name in names]
-        found = [i for i, place in enumerate(places) if place >= 0]
-        scores = np.ones((len(found), len(SCORES)), np.float32)
-        return self._trained(found, [places[i] for i in found], scores, _TRAINED_KEY, left_out)
-
-    def _trained_similarly(self, names: Sequence[str], left_out: _LeftOut) -> _Rows:
+    def _trained_similarly(
+        self, names: Sequence[str], own: Mapping[tuple[str, int], int], hidden: Hidden
+    ) -> _Rows:
         found = self._index.search(names, _SIMILAR)
         name, at = np.nonzero(
             (np.arange(_SIMILAR) < found.n_found[:, None]) & (found.scores[:, :, 0] >= _LEAST)
         )
         places = found.name[name, at].tolist()
-        return self._trained(name.tolist(), places, found.scores[name, at], 0.0, left_out)
+        rows = self._trained(name.tolist(), places, found.scores[name, at], own, hidden)
+        return rows._replace(key=rows.match[:, SIMILARITY])
 
     def _trained(
         self,
         names: Sequence[int],
         places: Sequence[int],
         scores: Floats,
-        key: float,
-        left_out: _LeftOut,
+        own: Mapping[tuple[str, int], int],
+        hidden: Hidden,
     ) -> _Rows:
         """Return the annotated entities of trained names, each found for one of the names."""
-        rows = [
-            (name, entity, i, n / total)
-            for i, (name, place) in enumerate(zip(names, places, strict=True))
-            for left in [self._left(place, left_out)]
-            for total in [sum(left.values())]
-            for entity, n in left.items()
-        ]
-        name, entity, row, share = np.array(rows, np.float64).reshape(-1, 4).T
+        rows: list[tuple[float, ...]] = []
+        for i, (name, place) in enumerate(zip(names, places, strict=True)):
+            spelt, entities = self._names[place], self._entities[place]
+            counts = {e: n - own.get((spelt, e), 0) for e, n in entities.items() if e not in hidden}
+            left = {e: n for e, n in counts.items() if n > 0}
+            total = sum(left.values())
+            rows += [(name, entity, i, n / total) for entity, n in left.items()]
+        found, entity, row, share = np.array(rows, np.float64).reshape(-1, 4).T
         match = np.zeros((len(rows), len(MATCHES)), np.float32)
         match[:, TRAINED] = share
         match[:, SIMILARITY:] = scores[row.astype(np.int64)]
-        keys = match[:, SIMILARITY] if not key else key + match[:, TRAINED]
-        return _Rows(name.astype(np.int64), entity.astype(np.int64), keys, match)
-
-    def _left(self, place: int, left_out: _LeftOut) -> dict[int, int]:
-        own, hidden = left_out
-        name = self._names[place]
-        counts = {e: n - own.get((name, e), 0) for e, n in self._entities[place].items()}
-        return {e: n for e, n in counts.items() if n > 0 and e not in hidden}
+        key = _TRAINED_KEY + match[:, TRAINED]
+        return _Rows(found.astype(np.int64), entity.astype(np.int64), key, match)
 
     def _similar(self, names: Sequence[str], hidden: Hidden) -> _Rows:
         """Return the candidates of similarly spelt names of the knowledge base."""
@@ -225,8 +211,7 @@ class WeakNames:
     def _candidates(self, similar: SimilarNames, hidden: Hidden) -> _Rows:
         """Return the candidates of names of the knowledge base; their keys are similarities."""
         lists = candidate_lists(self._kb, similar.names, _PER_NAME, hidden)
-        asked = np.repeat(np.arange(len(similar.offsets) - 1), np.diff(similar.offsets))
-        row = np.repeat(np.arange(len(similar.names)), np.diff(lists.offsets))
+        asked, row = group_of(similar.offsets), group_of(lists.offsets)
         kept = ~lists.variant
         row, entity = row[kept], lists.entity[kept].astype(np.int64)
         match = np.zeros((len(row), len(MATCHES)), np.float32)

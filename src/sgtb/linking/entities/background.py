@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs, Words
 from sgtb.core.ragged import Ragged, Texts
 from sgtb.core.records import Document
 from sgtb.core.sparse_matrix import SparseMatrix, latent_directions, log, log1p_float, unit
-from sgtb.linking.entities.entity_source import EntityRows, EntitySource
+from sgtb.linking.entities.entity_source import EntityRows, KbSource
 from sgtb.linking.entities.vocabulary import Vocabulary
 from sgtb.native import fill_word_table, fingerprint_names, hash_texts, number_words, sum_words
 from sgtb.text.normalization import STOP_WORDS, normal_phrase, normal_words
@@ -29,22 +30,14 @@ BEGINNING = 3
 
 
 class NameFingerprints(NamedTuple):
-    """Hashes of n names.
+    """Hashes of n names."""
 
-    whole      u8[n]  the name
-    squeezed   u8[n]  without spaces
-    initials   u8[n]  first letters of the words
-    beginning  u8[n, BEGINNING]  prefixes of 1 to BEGINNING letters
-    words      u8  in order
-    trigrams   u8  of the name with a space before and after; sorted, distinct
-    """
-
-    whole: Words
-    squeezed: Words
-    initials: Words
-    beginning: Words
-    words: Ragged
-    trigrams: Ragged
+    whole: Words  # u8[n], the name
+    squeezed: Words  # u8[n], without spaces
+    initials: Words  # u8[n], first letters of the words
+    beginning: Words  # u8[n, BEGINNING], prefixes of 1 to BEGINNING letters
+    words: Ragged  # u8, in order
+    trigrams: Ragged  # u8, of the name with a space before and after; sorted, distinct
 
 
 def string_numbers(texts: Texts) -> Words:
@@ -75,30 +68,16 @@ DESCRIPTIONS_PER_WORD = 10_000
 """A description word is known if it occurs once per so many descriptions: bounds the model size."""
 
 
-class WordTable(NamedTuple):
-    """Hash table from the hashes of words to their numbers; -1: empty."""
-
-    hashes: Words
-    numbers: Ints
-
-
 @dataclass(frozen=True)
 class Lexicon:
-    """Words by number, ascending.
-
-    n_texts      number of training texts
-    texts_with   i4[V]     texts with each word
-    n_titles     number of titles
-    titles_with  i4[V]     titles with each word; 0 for stop words
-    vectors      f4[V, D]  unit norm, or zero; D is 0 without word vectors
-    """
+    """Words by number, ascending."""
 
     words: tuple[str, ...]
-    n_texts: int
-    texts_with: Ints
-    n_titles: int
-    titles_with: Ints
-    vectors: Floats
+    n_texts: int  # number of training texts
+    texts_with: Ints  # i4[V], texts with each word
+    n_titles: int  # number of titles
+    titles_with: Ints  # i4[V], titles with each word; 0 for stop words
+    vectors: Floats  # f4[V, D], unit norm, or zero; D is 0 without word vectors
 
     @classmethod
     def build(
@@ -130,7 +109,8 @@ class Lexicon:
     def weight(self) -> Floats:
         """f4[V]: inverse document frequency in the training texts, 0 for stop words."""
         weight = log((self.n_texts + 1) / (1 + self.texts_with))
-        weight[[word in STOP_WORDS or _is_digit(word) for word in self.words]] = 0.0
+        ignored = [w in STOP_WORDS or (len(w) == 1 and w.isdigit()) for w in self.words]
+        weight[ignored] = 0.0
         return np.maximum(weight, 0).astype(np.float32)
 
     @cached_property
@@ -150,13 +130,13 @@ class Lexicon:
         return {word: i for i, word in enumerate(self.words)}
 
     @cached_property
-    def table(self) -> WordTable:
-        """The numbers of words without stop words, for kernels."""
+    def table(self) -> SimpleNamespace:
+        """Hash table from the hashes of words, without stop words, to their numbers; -1: empty."""
         size = 1 << (2 * len(self.words)).bit_length()
-        table = WordTable(np.zeros(size, np.uint64), np.full(size, -1, np.int32))
+        hashes, numbers = np.zeros(size, np.uint64), np.full(size, -1, np.int32)
         left_out = np.array([word in STOP_WORDS for word in self.words], np.bool_)
-        fill_word_table(string_numbers(Texts.of(self.words)), left_out, *table)
-        return table
+        fill_word_table(string_numbers(Texts.of(self.words)), left_out, hashes, numbers)
+        return SimpleNamespace(hashes=hashes, numbers=numbers)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -185,14 +165,10 @@ def _matrix(words: Sequence[str], vectors: WordVectors | None) -> Floats:
     return matrix
 
 
-def _is_digit(word: str) -> bool:
-    return len(word) == 1 and word.isdigit()
-
-
 # Descriptions: weighted words of an entity's description and of the titles it is linked with.
 
 
-def descriptions(rows: EntityRows, source: EntitySource, lexicon: Lexicon) -> SparseMatrix:
+def descriptions(rows: EntityRows, source: KbSource, lexicon: Lexicon) -> SparseMatrix:
     """Return the description words of entities: unit rows over the lexicon.
 
     Titles of entities with many links weigh less.
@@ -259,21 +235,17 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Background:
-    """Words, topics, and the least popularity.
-
-    topic_words  i4[U]     numbers in the lexicon, ascending
-    topics       f8[U, W]  weight of each word in each topic
-    """
+    """Words, topics, and the least popularity."""
 
     lexicon: Lexicon
-    topic_words: Ints
-    topics: Doubles
+    topic_words: Ints  # i4[U], numbers in the lexicon, ascending
+    topics: Doubles  # f8[U, W], weight of each word in each topic
     least_popularity: float
 
     @classmethod
     def build(
         cls,
-        source: EntitySource,
+        source: KbSource,
         texts: Sequence[Document],
         words: WordVectors | None = None,
         entities: Longs | None = None,
@@ -300,7 +272,7 @@ class Background:
     def of(
         cls,
         lexicon: Lexicon,
-        source: EntitySource,
+        source: KbSource,
         entities: Longs,
         topic_width: int = TOPIC_WIDTH,
         digits: int | None = None,
@@ -320,7 +292,8 @@ class Background:
         own = SparseMatrix(
             before[described.indptr], columns[known], described.data[known], len(self.topics)
         )
-        return _rounded(unit(own.times(self.topics)))
+        # A grid coarser than rounding errors.
+        return np.round(unit(own.times(self.topics)), 5).astype(np.float32)
 
     def topic_rows(self, words: Ints) -> Ints:
         """Return the rows of words of the lexicon in `topics`; -1: none."""
@@ -351,8 +324,3 @@ def _settled(directions: Doubles, digits: int) -> Doubles:
     largest = np.abs(rounded).argmax(axis=0)  # the first of equals after rounding
     signs = np.where(rounded[largest, np.arange(rounded.shape[1])] < 0, -1.0, 1.0)
     return rounded * signs + 0.0  # no negative zero
-
-
-def _rounded(vectors: Floats) -> Floats:
-    """Round vectors to a grid coarser than rounding errors."""
-    return np.round(vectors, 5).astype(np.float32)

@@ -5,18 +5,17 @@ The words of a title in brackets or lower case give the kind of the entity: "Jon
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.dtypes import Floats, Ints, Longs, Words
-from sgtb.core.entities import EntityTable
 from sgtb.core.ragged import GrowingArray, Items, Ragged, Texts, sliced
 from sgtb.core.sparse_matrix import SparseMatrix, log1p, unit
 from sgtb.linking.entities.background import (
@@ -29,7 +28,7 @@ from sgtb.linking.entities.background import (
     name_fingerprints,
     string_numbers,
 )
-from sgtb.linking.entities.entity_source import EntitySource, TableSource
+from sgtb.linking.entities.entity_source import KbSource
 from sgtb.native import find_rows, join_links
 from sgtb.text.normalization import STOP_WORDS, has_digit, normal_words
 
@@ -62,67 +61,43 @@ _TYPES = (("PER",), ("ORG",), ("GPE", "LOC"))
 
 @dataclass(frozen=True)
 class EntityFacts:
-    """N entities, ascending by number; vectors have unit norm, or are zero.
+    """N entities, ascending by number; vectors have unit norm, or are zero."""
 
-    number             i4[N]  in the knowledge base
-    in_links           i4[N]
-    type_clue          u4[N]  hash of the type
-    shape              f4[N, 4]  brackets, comma, digit in the title; number of words
-    type               f4[N, 3]  person, organisation, place
-    log_in_links, log_out_links, popularity, log_degree   f4[N]
-    fingerprints             the title without brackets
-    whole_title        u8[N]  hash of the normalized title
-    title_words        known words of the title, without stop words
-    kind_clues         u4  hashes of the kind words, by alphabet
-    kind_words         u8  fingerprints of the same words
-    linked             i4  numbers of linked entities
-    description        description words, unit rows
-    topic_vector       f4[N, W]  from the description
-    title_vector, bracket_vector, kind_vector, description_vector   f4[N, D]  of words
-    entity_vector      f4[N, E]  from the knowledge base
-    """
-
-    number: Ints
-    in_links: Ints
-    type_clue: npt.NDArray[np.uint32]
-    shape: Floats
-    type: Floats
-    log_in_links: Floats
-    log_out_links: Floats
-    popularity: Floats
-    log_degree: Floats
-    fingerprints: NameFingerprints
-    whole_title: Words
-    title_words: SparseMatrix
-    kind_clues: Ragged
-    kind_words: Ragged
-    linked: Ragged
-    description: SparseMatrix
-    topic_vector: Floats
-    title_vector: Floats
-    bracket_vector: Floats
-    kind_vector: Floats
-    description_vector: Floats
-    entity_vector: Floats
+    number: Ints  # i4[N], in the knowledge base
+    in_links: Ints  # i4[N]
+    type_clue: npt.NDArray[np.uint32]  # u4[N], hash of the type
+    shape: Floats  # f4[N, 4], brackets, comma, digit in the title; number of words
+    type: Floats  # f4[N, 3], person, organisation, place
+    log_in_links: Floats  # f4[N]
+    log_out_links: Floats  # f4[N]
+    popularity: Floats  # f4[N]
+    log_degree: Floats  # f4[N]
+    fingerprints: NameFingerprints  # the title without brackets
+    whole_title: Words  # u8[N], hash of the normalized title
+    title_words: SparseMatrix  # known words of the title, without stop words
+    kind_clues: Ragged  # u4, hashes of the kind words, by alphabet
+    kind_words: Ragged  # u8, fingerprints of the same words
+    linked: Ragged  # i4, numbers of linked entities
+    description: SparseMatrix  # description words, unit rows
+    topic_vector: Floats  # f4[N, W], from the description
+    title_vector: Floats  # f4[N, D], of words
+    bracket_vector: Floats  # f4[N, D]
+    kind_vector: Floats  # f4[N, D]
+    description_vector: Floats  # f4[N, D]
+    entity_vector: Floats  # f4[N, E], from the knowledge base
 
     @classmethod
-    def build(cls, entities: EntityTable, lexicon: Lexicon) -> "EntityFacts":
-        """Describe all entities of a table; their descriptions make the topics."""
-        source, numbers = TableSource(entities), np.arange(len(entities))
-        return cls.describe(source, Background.of(lexicon, source, numbers), numbers)
-
-    @classmethod
-    def describe(
-        cls, source: EntitySource, background: Background, numbers: Longs
-    ) -> "EntityFacts":
+    def describe(cls, source: KbSource, background: Background, numbers: Longs) -> "EntityFacts":
         """Describe some entities of a source, by ascending number."""
         lexicon, rows = background.lexicon, source.rows(numbers)
         titles = [*map(Title.of, rows.titles.strings())]
         brackets = [title.brackets for title in titles]
+        shape = [(bool(t.brackets), "," in t.text, t.has_digit, len(t.all_words)) for t in titles]
         kinds = [*map(_kinds, titles)]
         title_words = bag_matrix(lexicon, bags(lexicon, rows.titles))
         bracket_words = bag_matrix(lexicon, bags(lexicon, Texts.of(brackets)))
-        kind_words = bag_matrix(lexicon, bags(lexicon, _phrases(kinds), in_normal_form=True))
+        phrases = [" ".join([k for k in own if k not in (_PLACE, _EDITION)]) for own in kinds]
+        kind_words = bag_matrix(lexicon, bags(lexicon, Texts.of(phrases), in_normal_form=True))
         fingerprints = name_fingerprints([" ".join(title.words) for title in titles])
         clues = Ragged.of(([*map(kind_clue, own)] for own in kinds), np.uint32)
         described = descriptions(rows, source, lexicon)
@@ -133,7 +108,7 @@ class EntityFacts:
         return cls(
             numbers.astype(np.int32), rows.in_links,
             np.fromiter(map(type_clue, rows.types), np.uint32, len(rows.types)),
-            _shape(titles),
+            np.array(shape, np.float32).reshape(-1, 4),
             np.array([*map(_type_flags, rows.types)], np.float32).reshape(-1, len(_TYPES)),
             log1p(rows.in_links).astype(np.float32),
             log1p(rows.out_links).astype(np.float32),
@@ -181,19 +156,14 @@ def split_title(title: str) -> tuple[str, str]:
 
 
 class Title(NamedTuple):
-    """A title in its parts.
-
-    words      of the name, in normal form
-    all_words  of the whole title
-    has_digit  whether the whole title has one
-    """
+    """A title in its parts."""
 
     text: str
     name: str
     brackets: str
-    words: tuple[str, ...]
-    all_words: tuple[str, ...]
-    has_digit: bool
+    words: tuple[str, ...]  # of the name, in normal form
+    all_words: tuple[str, ...]  # of the whole title
+    has_digit: bool  # whether the whole title has one
 
     @classmethod
     def of(cls, text: str) -> "Title":
@@ -228,25 +198,8 @@ def _whole_titles(fingerprints: NameFingerprints, titles: Sequence[Title]) -> Wo
     return whole
 
 
-def _phrases(kinds: Iterable[Sequence[str]]) -> Texts:
-    """Return the kind words of each entity as a text."""
-    return Texts.of(
-        [" ".join([kind for kind in own if kind not in (_PLACE, _EDITION)]) for own in kinds]
-    )
-
-
 def _worded(bag: SparseMatrix, lexicon: Lexicon) -> Floats:
     return unit(bag.times(lexicon.vectors))
-
-
-def _shape(titles: Sequence[Title]) -> Floats:
-    return np.array(
-        [
-            (bool(one.brackets), "," in one.text, one.has_digit, len(one.all_words))
-            for one in titles
-        ],
-        np.float32,
-    ).reshape(-1, 4)
 
 
 # FactStore: a cache of facts. It is emptied when full.
@@ -261,7 +214,7 @@ _AT_A_TIME = 512
 class FactStore:
     """Facts of a source's entities, made on first use. Thread-safe."""
 
-    def __init__(self, source: EntitySource, background: Background, room: int = ROOM) -> None:
+    def __init__(self, source: KbSource, background: Background, room: int = ROOM) -> None:
         self._source, self._background, self._room = source, background, room
         self._guard = threading.Lock()
         self._clear()
@@ -273,8 +226,8 @@ class FactStore:
 
     def _clear(self) -> None:
         self._slot = np.full(self._source.size, -1, np.int32)
-        self._columns: _Columns | None = None
-        self._read = 0
+        self._columns: _GrowingRecord[EntityFacts] | None = None
+        self._kept = self._read = 0
 
     def facts(self, numbers: Longs) -> EntityFacts:
         """Return the facts of distinct entities, by ascending number."""
@@ -290,100 +243,85 @@ class FactStore:
                 return EntityFacts.describe(self._source, self._background, numbers)
             return self._columns.take(slots.astype(np.int64))
 
-    @property
-    def _kept(self) -> int:
-        return 0 if self._columns is None else self._columns.size
-
     def _add(self, numbers: Longs) -> None:
         for start in range(0, len(numbers), _AT_A_TIME):
             some = numbers[start : start + _AT_A_TIME]
             new = EntityFacts.describe(self._source, self._background, some)
             if self._columns is None:
-                self._columns = _Columns(new)
-            self._slot[some] = np.arange(self._columns.size, self._columns.size + len(some))
-            self._columns.append(new)
+                self._columns = _GrowingRecord(new)
+            self._columns.extend(new)
+            self._slot[some] = np.arange(self._kept, self._kept + len(some))
+            self._kept += len(some)
             self._read += len(some)
             if self._read >= _AT_A_TIME:
                 self._read = 0
                 self._source.release()
 
 
-class _Leaf(NamedTuple):
-    """A column of facts: an array, or lists."""
-
-    path: tuple[str, ...]
-    value: Items | Ragged
+Rows = TypeVar("Rows")
 
 
-def _leaves(facts: Any, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
-    """Yield the columns of facts, those of nested records included."""
-    names = (
-        facts._fields if isinstance(facts, NameFingerprints) else [f.name for f in fields(facts)]
-    )
-    for name in names:
-        value, own = getattr(facts, name), (*path, name)
-        if isinstance(value, SparseMatrix):
-            yield _Leaf((*own, "columns"), Ragged(value.indptr, value.indices))
-            yield _Leaf((*own, "values"), Ragged(value.indptr, value.data))
-        elif isinstance(value, NameFingerprints):
-            yield from _leaves(value, own)
-        else:
-            yield _Leaf(own, value)
+class _GrowingRecord(Generic[Rows]):
+    """The columns of a record of arrays, such as facts, in growing arrays."""
+
+    def __init__(self, like: Rows) -> None:
+        self._record = type(like)
+        names = type(like).__annotations__
+        self._columns = {name: _growing(getattr(like, name)) for name in names}
+
+    def extend(self, record: Rows) -> None:
+        """Add rows at the end."""
+        for name, column in self._columns.items():
+            column.extend(getattr(record, name))
+
+    def take(self, slots: Longs) -> Rows:
+        """Return some rows."""
+        return self._record(**{name: column.take(slots) for name, column in self._columns.items()})
 
 
-class _Columns:
-    """Columns of facts in growing arrays."""
-
-    def __init__(self, like: EntityFacts) -> None:
-        self.size = 0
-        self._n_words = like.title_words.n_columns
-        self._grown: dict[tuple[str, ...], GrowingArray | _GrowingLists] = {
-            leaf.path: _GrowingLists(leaf.value) if isinstance(leaf.value, Ragged)
-            else GrowingArray(leaf.value.dtype, leaf.value.shape[1:])
-            for leaf in _leaves(like)
-        }  # fmt: skip
-
-    def append(self, facts: EntityFacts) -> None:
-        """Add the rows of facts."""
-        for leaf in _leaves(facts):
-            self._grown[leaf.path].extend(leaf.value)
-        self.size += len(facts)
-
-    def take(self, slots: Longs) -> EntityFacts:
-        """Return some rows as facts."""
-        parts: dict[str, Any] = {}
-        inner: dict[str, dict[str, Any]] = {}
-        for path, grown in self._grown.items():
-            value = grown.take(slots)
-            if len(path) == 1:
-                parts[path[0]] = value
-            else:
-                inner.setdefault(path[0], {})[path[1]] = value
-        for name, values in inner.items():
-            if name == "fingerprints":
-                parts[name] = NameFingerprints(**values)
-            else:
-                columns: Ragged = values["columns"]
-                parts[name] = SparseMatrix(
-                    columns.indptr, columns.data, values["values"].data, self._n_words
-                )
-        return EntityFacts(**parts)
+def _growing(like: Any) -> Any:
+    """Return an empty, growing counterpart of a column."""
+    if isinstance(like, NameFingerprints):
+        return _GrowingRecord(like)
+    if isinstance(like, SparseMatrix):
+        return _GrowingMatrix(like)
+    if isinstance(like, Ragged):
+        return _GrowingLists(like.data)
+    return GrowingArray(like.dtype, like.shape[1:])
 
 
 class _GrowingLists:
     """Lists that grow by lists."""
 
-    def __init__(self, like: Ragged) -> None:
-        self._starts, self._ends = (GrowingArray(np.int64) for _ in range(2))
-        self._items = GrowingArray(like.data.dtype)
+    def __init__(self, like: Items) -> None:
+        self._starts, self._ends = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._items = GrowingArray(like.dtype)
 
-    def extend(self, lists: Any) -> None:
+    def extend(self, lists: Ragged) -> None:
         """Add lists at the end."""
         base = self._items.size
         self._starts.extend(lists.indptr[:-1] + base)
         self._ends.extend(lists.indptr[1:] + base)
         self._items.extend(lists.data)
 
-    def take(self, slots: Longs) -> Any:
+    def take(self, slots: Longs) -> Ragged:
         """Return some lists."""
         return sliced(self._items.items, self._starts.take(slots), self._ends.take(slots))
+
+
+class _GrowingMatrix:
+    """A matrix that grows by rows."""
+
+    def __init__(self, like: SparseMatrix) -> None:
+        self._n_columns = like.n_columns
+        self._indices, self._data = _GrowingLists(like.indices), _GrowingLists(like.data)
+
+    def extend(self, rows: SparseMatrix) -> None:
+        """Add rows at the end."""
+        self._indices.extend(Ragged(rows.indptr, rows.indices))
+        self._data.extend(Ragged(rows.indptr, rows.data))
+
+    def take(self, slots: Longs) -> SparseMatrix:
+        """Return some rows."""
+        indptr, indices = self._indices.take(slots)
+        return SparseMatrix(indptr, indices, self._data.take(slots).data, self._n_columns)

@@ -1,14 +1,11 @@
-"""Entity sources: tables in memory and knowledge bases on disk, behind one interface."""
+"""KbSource: the data of entities that facts are made of, and the kinds of evidence there are."""
 
-from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from sgtb.core.dtypes import Floats, Ints, Longs
-from sgtb.core.entities import EntityTable
 from sgtb.core.ragged import Ragged, Texts
-from sgtb.core.sparse_matrix import SparseMatrix
 from sgtb.kb.entity import TYPES
 from sgtb.kb.knowledge_base import KnowledgeBase
 
@@ -19,7 +16,10 @@ DESCRIBED = "links or descriptions"
 """Either of the two."""
 
 Evidence = frozenset[str]
-"""Kinds of evidence for features: some of the strings above."""
+"""Kinds of evidence for features: some of these strings."""
+ALL_EVIDENCE: Evidence = frozenset(
+    [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
+)
 
 SMALL = 64 << 20
 """Knowledge bases of up to so many bytes may stay mapped as a whole."""
@@ -28,112 +28,21 @@ _EXAMINED = 1 << 16
 
 
 class EntityRows(NamedTuple):
-    """Data of some entities.
-
-    in_links, out_links  as stated by the source
-    popularity           NaN if unknown
-    degree               links to known entities
-    linked               numbers of linked entities, ascending
-    vectors              f4[n, D]  unit norm, or zero; D is 0 without entity vectors
-    """
+    """Data of some entities."""
 
     titles: Texts
     descriptions: Texts
     types: list[str]
-    in_links: Ints
-    out_links: Ints
-    popularity: Floats
-    degree: Longs
-    linked: Ragged
-    vectors: Floats
-
-
-class EntitySource(Protocol):
-    """Data of the entities 0 to size - 1."""
-
-    @property
-    def size(self) -> int:
-        """Number of entities, removed ones included."""
-
-    @property
-    def evidence(self) -> Evidence:
-        """Kinds of evidence it has."""
-
-    def rows(self, numbers: Longs) -> EntityRows:
-        """Return the data of some entities."""
-
-    def titles(self, numbers: Longs) -> Texts:
-        """Return titles."""
-
-    def degrees(self, numbers: Longs) -> Longs:
-        """Return numbers of links."""
-
-    def least_popularity(self) -> float:
-        """Return the default for unknown popularity."""
-
-    def release(self) -> None:
-        """Release memory that was mapped for reading."""
-
-
-class TableSource:
-    """A table of entities; links count in both directions."""
-
-    def __init__(self, table: EntityTable) -> None:
-        self._table = table
-
-    @property
-    def size(self) -> int:
-        """Number of entities."""
-        return len(self._table)
-
-    @property
-    def evidence(self) -> Evidence:
-        """Kinds of evidence in the table."""
-        table = self._table
-        held = {
-            LINKS: len(table.link_source) > 0,
-            KNOWN_TYPES: any(table.types),
-            POPULARITY: bool((~np.isnan(table.popularity)).any()),
-        }
-        return frozenset(name for name, there in held.items() if there)
-
-    @cached_property
-    def _linked(self) -> SparseMatrix:
-        source, target, n = self._table.link_source, self._table.link_target, self.size
-        return SparseMatrix.of(
-            np.concatenate([source, target]), np.concatenate([target, source]),
-            np.ones(2 * len(source)), (n, n),
-        )  # fmt: skip
-
-    def rows(self, numbers: Longs) -> EntityRows:
-        """Return the data of some entities."""
-        table, n = self._table, len(numbers)
-        linked = Ragged(self._linked.indptr, self._linked.indices)
-        return EntityRows(
-            self.titles(numbers), Texts.of([""] * n), [table.types[i] for i in numbers],
-            table.in_links[numbers], table.out_links[numbers], table.popularity[numbers],
-            self.degrees(numbers), linked.take(numbers), np.zeros((n, 0), np.float32),
-        )  # fmt: skip
-
-    def titles(self, numbers: Longs) -> Texts:
-        """Return titles."""
-        return Texts.of([self._table.titles[i] for i in numbers.tolist()])
-
-    def degrees(self, numbers: Longs) -> Longs:
-        """Return numbers of links."""
-        degrees: Longs = np.diff(self._linked.indptr)[numbers]
-        return degrees
-
-    def least_popularity(self) -> float:
-        """Return the lowest popularity."""
-        return _least(self._table.popularity)
-
-    def release(self) -> None:
-        """Do nothing."""
+    in_links: Ints  # as stated by the source
+    out_links: Ints  # as stated by the source
+    popularity: Floats  # NaN if unknown
+    degree: Longs  # links to known entities
+    linked: Ragged  # numbers of linked entities, ascending
+    vectors: Floats  # f4[n, D], unit norm, or zero; D is 0 without entity vectors
 
 
 class KbSource:
-    """A knowledge base; `linked` has outgoing links only."""
+    """Data of the entities 0 to size - 1 of a knowledge base; `linked` has outgoing links only."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
@@ -183,14 +92,11 @@ class KbSource:
 
     def least_popularity(self) -> float:
         """Return the lowest popularity among the first entities."""
-        return _least(self._kb.rows["popularity"][:_EXAMINED])
+        popularity = self._kb.rows["popularity"][:_EXAMINED]
+        known = popularity[~np.isnan(popularity)]
+        return float(known.min()) if len(known) else 0.0
 
     def release(self) -> None:
         """Release mapped pages of a large knowledge base."""
         if self._kb.size > SMALL:
             self._kb.release()
-
-
-def _least(popularity: Floats) -> float:
-    known = popularity[~np.isnan(popularity)]
-    return float(known.min()) if len(known) else 0.0

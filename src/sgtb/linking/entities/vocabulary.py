@@ -50,13 +50,9 @@ class NameClues(NamedTuple):
     words: bytes  # hashes
 
 
-def name_clues(text: str, tokens: tuple[str, ...]) -> NameClues:
-    """Return the clues of a mention, given its tokens."""
-    return _NAME_CLUES[text, tokens]
-
-
-def _new_name_clues(key: tuple[str, tuple[str, ...]]) -> NameClues:
-    text, tokens = key
+def _name_clues(mention: tuple[str, tuple[str, ...]]) -> NameClues:
+    """Return the clues of a mention: its text and its tokens."""
+    text, tokens = mention
     name = normal_phrase(text)
     words = [token.lower() for token in tokens]
     first, last = (words[0], words[-1]) if words else ("", "")
@@ -69,7 +65,8 @@ def _new_name_clues(key: tuple[str, tuple[str, ...]]) -> NameClues:
     return NameClues(name, looks, pack(f"={len(clues)}I", *map(clue, clues)))
 
 
-_NAME_CLUES = ByteCache("name clues", 4 << 20, _new_name_clues)
+name_clues: Callable[[tuple[str, tuple[str, ...]]], NameClues]
+name_clues = ByteCache("name clues", 4 << 20, _name_clues).__getitem__
 
 
 def _shape(text: str) -> str:
@@ -138,29 +135,24 @@ _MARKS = {
 WORD = np.dtype(
     [
         ("number", np.int32), ("weight", np.float32), ("is_digit", np.bool_),
-        ("is_stop", np.bool_), ("s", np.uint32), ("h", np.uint32), ("d", np.uint32),
+        ("is_stop", np.bool_), ("sentence_clue", np.uint32), ("headline_clue", np.uint32),
+        ("document_clue", np.uint32),
     ]
 )  # fmt: skip
 """A word: its number in the lexicon or UNKNOWN, its weight or 0, whether it is all digits or a stop
 word, and hashes of the clues "in the sentence", "in the headline" and "in the document"."""
 
 
-_CLUES = {name: clue(f"{name}:") for name in ("s", "h", "d")}
+_CLUES = {f"{place}_clue": clue(f"{place[0]}:") for place in ("sentence", "headline", "document")}
 
 
 class Kinds(NamedTuple):
-    """Data of tokens, by kind, and of their words.
+    """Data of tokens, by kind, and of their words."""
 
-    near   bytes of each token as context of its neighbours: all numbers are alike
-    marks  `Mark` flags
-    words  words of each token, by index in `word`
-    word   dtype WORD
-    """
-
-    near: Ragged
-    marks: Bytes
-    words: Ragged
-    word: npt.NDArray[Any]
+    near: Ragged  # bytes of each token as context of its neighbours: all numbers are alike
+    marks: Bytes  # `Mark` flags
+    words: Ragged  # words of each token, by index in `word`
+    word: npt.NDArray[Any]  # dtype WORD
 
 
 class Vocabulary:
@@ -212,7 +204,7 @@ class _KnownTokens:
         """Add the tokens that are new."""
         new = [text for text in dict.fromkeys(texts) if text not in self.kind]
         spelt = [_spelling(text) for text in new]
-        words = [w for one in spelt for w in one.words if w not in self._place]
+        words = [w for *_, own in spelt for w in own if w not in self._place]
         words = [*dict.fromkeys(words)]
         column = np.zeros(len(words), WORD)
         column["number"] = [number.get(word, UNKNOWN) for word in words]
@@ -232,9 +224,9 @@ class _KnownTokens:
         self.kind.keep(kinds, longest=sys.maxsize)
 
     def _append(self, spelt: Sequence["_Spelling"]) -> None:
-        near = [one.near for one in spelt]
-        words = [one.words for one in spelt]
-        self._marks.extend([one.marks for one in spelt])
+        near = [own for own, _, _ in spelt]
+        words = [own for _, _, own in spelt]
+        self._marks.extend([own for _, own, _ in spelt])
         self._near_end.extend([*accumulate(map(len, near), initial=self.near.size)][1:])
         self._words_end.extend([*accumulate(map(len, words), initial=self._words.size)][1:])
         self.near.extend(np.frombuffer(b"".join(near), np.uint8))
@@ -249,15 +241,9 @@ class _KnownTokens:
         )  # fmt: skip
 
 
-class _Spelling(NamedTuple):
-    """A token as features see it."""
-
-    near: bytes
-    marks: int
-    words: tuple[str, ...]
-
-
-_OUTSIDE = _Spelling(b"<>", 0, ())
+_Spelling = tuple[bytes, int, tuple[str, ...]]
+"""A token as features see it: its bytes as context of its neighbours, marks, words."""
+_OUTSIDE: _Spelling = (b"<>", 0, ())
 
 
 def _spelling(text: str) -> _Spelling:
@@ -270,4 +256,4 @@ def _spelling(text: str) -> _Spelling:
     if text[:1].isupper():
         marks |= _CAPITAL
     words = (low,) if low.isalpha() and text.isascii() else normal_words(text)
-    return _Spelling(near, marks, words)
+    return near, marks, words

@@ -8,16 +8,17 @@ padding of sentences.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from operator import attrgetter, methodcaller
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.dtypes import Bools, Bytes, Floats, Ints, Longs, Masks
+from sgtb.core.dtypes import Bytes, Floats, Ints, Longs
 from sgtb.core.ragged import Ragged, sliced
 from sgtb.core.records import Document
 from sgtb.core.sparse_matrix import SparseMatrix, log
@@ -27,12 +28,11 @@ from sgtb.linking.entities.vocabulary import (
     LOOKS,
     OUTSIDE,
     TOPIC_CLUES,
-    Hashes,
+    WORD,
     Kinds,
     Mark,
     NameClues,
     Vocabulary,
-    clue,
     name_clues,
     topic_clues,
 )
@@ -56,26 +56,16 @@ _PLACE_CLUES, _TAG_CLUES = 14, 21
 
 
 class TokenTable(NamedTuple):
-    """The tokens, words and sentences of D documents.
+    """The tokens, words and sentences of D documents."""
 
-    kind             i4  of each token
-    kinds            data of all kinds
-    marks            u1  `Mark` flags of each token
-    word             i4  index of each word in the vocabulary
-    word_offsets     words of each token
-    token_offsets    i8[D + 1]
-    sentence_offsets i8[D + 1]
-    sentences        i8[S, 2]  first and last token + 1
-    """
-
-    kind: Ints
-    kinds: Kinds
-    marks: Bytes
-    word: Ints
-    word_offsets: Longs
-    token_offsets: Longs
-    sentence_offsets: Longs
-    sentences: Longs
+    kind: Ints  # i4, of each token
+    kinds: Kinds  # data of all kinds
+    marks: Bytes  # u1, `Mark` flags of each token
+    word: Ints  # i4, index of each word in the vocabulary
+    word_offsets: Longs  # words of each token
+    token_offsets: Longs  # i8[D + 1]
+    sentence_offsets: Longs  # i8[D + 1]
+    sentences: Longs  # i8[S, 2], first and last token + 1
 
     @classmethod
     def of(cls, documents: Sequence[Document], vocabulary: Vocabulary) -> "TokenTable":
@@ -137,83 +127,37 @@ class Names:
             if len(words) < size[words[0]]:
                 own = f" {name} "
                 longer = [other for other, _ in several if own in f" {other} "]
-                self.longest[name] = max(longer, key=_n_spaces)
+                self.longest[name] = max(longer, key=methodcaller("count", " "))
 
 
-_n_spaces = methodcaller("count", " ")
+def text_words(words: Ints, vocabulary: npt.NDArray[Any]) -> SimpleNamespace:
+    """Look up words, given by their indices in a vocabulary.
 
-
-# TextWords: the distinct words of documents.
-
-
-@dataclass(frozen=True)
-class TextWords:
-    """The words of some texts.
-
-    place     i8  index of every word among the U distinct words
-    number    i4[U]  in the lexicon, or UNKNOWN
-    weight    f4[U]  0 for unknown words
-    is_digit  b1[U]  all digits
-    is_stop   b1[U]
-    sentence_clue, headline_clue, document_clue  u4[U]  hashes of "the word is in such a text"
+    Returns the index of every word among the U distinct ones, `place`, and the fields of WORD of
+    these as columns.
     """
-
-    place: Longs
-    number: Ints
-    weight: Floats
-    is_digit: Bools
-    is_stop: Bools
-    sentence_clue: Masks
-    headline_clue: Masks
-    document_clue: Masks
-
-    @classmethod
-    def of(cls, words: Ints, vocabulary: npt.NDArray[Any]) -> "TextWords":
-        """Look up words, given by their indices in a vocabulary."""
-        place, distinct = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
-        n = number_distinct(words, len(vocabulary), place, distinct)
-        known = vocabulary[distinct[:n]]
-        names = ("number", "weight", "is_digit", "is_stop", "s", "h", "d")
-        return cls(place, *(known[name].copy() for name in names))
-
-
-@dataclass(frozen=True)
-class Clues:
-    """Hashed clues per row: row r has data[indptr[r] : indptr[r + 1]]."""
-
-    indptr: Longs
-    data: Hashes
-
-    @classmethod
-    def of(cls, rows: Iterable[Iterable[str]]) -> "Clues":
-        """Hash clues given as strings."""
-        return cls(*Ragged.of(([clue(text) for text in row] for row in rows), np.uint32))
+    place, distinct = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
+    n = number_distinct(words, len(vocabulary), place, distinct)
+    known = vocabulary[distinct[:n]]
+    return SimpleNamespace(place=place, **{name: known[name].copy() for name in WORD.names or ()})
 
 
 @dataclass(frozen=True)
 class Contexts:
-    """The surroundings of M mentions in D documents; bags have unit rows, without stop words.
+    """The surroundings of M mentions in D documents; bags have unit rows, without stop words."""
 
-    names, full_names        each mention, normalized, and the longest mention that contains it
-    name_bag, sentence_bag, window_bag     M rows
-    document_bag, headline_bag             D rows
-    place       f4[M, len(PLACES)]
-    place_clues, sentence_clues, tag_clues     M rows
-    document_clues                             D rows
-    """
-
-    names: tuple[str, ...]
-    full_names: tuple[str, ...]
-    name_bag: SparseMatrix
-    sentence_bag: SparseMatrix
-    window_bag: SparseMatrix
-    document_bag: SparseMatrix
-    headline_bag: SparseMatrix
-    place: Floats
-    place_clues: Clues
-    sentence_clues: Clues
-    tag_clues: Clues
-    document_clues: Clues
+    names: tuple[str, ...]  # each mention, normalized
+    full_names: tuple[str, ...]  # the longest mention that contains it
+    name_bag: SparseMatrix  # M rows
+    sentence_bag: SparseMatrix  # M rows
+    window_bag: SparseMatrix  # M rows
+    document_bag: SparseMatrix  # D rows
+    headline_bag: SparseMatrix  # D rows
+    place: Floats  # f4[M, len(PLACES)]
+    place_clues: Ragged  # u4, M rows
+    sentence_clues: Ragged  # u4, M rows
+    tag_clues: Ragged  # u4, M rows
+    document_clues: Ragged  # u4, D rows
 
     @cached_property
     def name_numbers(self) -> Longs:
@@ -223,191 +167,122 @@ class Contexts:
     @classmethod
     def build(cls, candidates: CandidateTable, lexicon: Lexicon) -> "Contexts":
         """Describe the surroundings of all mentions."""
-        documents = candidates.documents
-        tokens, mentions = TokenTable.of(documents, lexicon.vocabulary), _Mentions.of(candidates)
-        borders = [*pairwise(candidates.mention_offsets.tolist())]
-        clues = _name_clues(candidates, mentions, borders)
-        own_names = tuple([own.name for own in clues])
+        documents, n = candidates.documents, len(candidates.mentions)
+        tokens = TokenTable.of(documents, lexicon.vocabulary)
+        mentions = SimpleNamespace(  # tokens are counted within documents
+            first=np.fromiter(map(attrgetter("first"), candidates.mentions), np.int64, n),
+            stop=np.fromiter(map(attrgetter("stop"), candidates.mentions), np.int64, n),
+            offsets=candidates.mention_offsets,
+        )
+        first, stop = (np.maximum(some, 0).tolist() for some in (mentions.first, mentions.stop))
+        clues: list[NameClues] = []
         full_names: list[str] = []
         same_name: list[int] = []
-        for document, (first, last) in zip(documents, borders, strict=True):
-            known, own = Names(document), own_names[first:last]
-            full_names += map(known.longest.__getitem__, own)
-            same_name += map(known.count.__getitem__, own)
-        names = _mention_names(clues, same_name)
-        words = TextWords.of(tokens.word, tokens.kinds.word)
-        out = _allocate(mentions, tokens, len(names.words.data))
+        for document, (a, b) in zip(documents, pairwise(mentions.offsets.tolist()), strict=True):
+            texts, known = document.tokens.texts, Names(document)
+            for m in range(a, b):
+                own = name_clues((candidates.mentions[m].text, texts[first[m] : stop[m]]))
+                clues.append(own)
+                full_names.append(known.longest[own.name])
+                same_name.append(known.count[own.name])
+        names = tuple([own.name for own in clues])
+        described, topics = _mention_names(clues, same_name), _topics(documents)
+        words = text_words(tokens.word, tokens.kinds.word)
+        n_clues, n_words = len(described.words.data), len(lexicon.words)
+        out = cls._allocated(names, tuple(full_names), mentions, tokens, n_clues, n_words)
         describe_contexts(
-            mentions, tokens, WINDOW, names, _topics(documents), words, _settings(tokens), out
+            mentions, tokens, WINDOW, described, topics, words, _settings(tokens), out
         )
-        n = len(lexicon.words)
-        return cls(
-            names=own_names,
-            full_names=tuple(full_names),
-            name_bag=_cut_bag(out.name_bag, n),
-            sentence_bag=_cut_bag(out.sentence_bag, n),
-            window_bag=_cut_bag(out.window_bag, n),
-            document_bag=_cut_bag(out.document_bag, n),
-            headline_bag=_cut_bag(out.headline_bag, n),
-            place=out.place,
-            place_clues=out.place_clues,
+        return replace(
+            out,
+            name_bag=_cut_bag(out.name_bag),
+            sentence_bag=_cut_bag(out.sentence_bag),
+            window_bag=_cut_bag(out.window_bag),
+            document_bag=_cut_bag(out.document_bag),
+            headline_bag=_cut_bag(out.headline_bag),
             sentence_clues=_cut_clues(out.sentence_clues),
-            tag_clues=out.tag_clues,
             document_clues=_cut_clues(out.document_clues),
         )
 
+    @classmethod
+    def _allocated(
+        cls,
+        names: tuple[str, ...],
+        full_names: tuple[str, ...],
+        mentions: SimpleNamespace,
+        tokens: TokenTable,
+        n_clues: int,
+        n_columns: int,
+    ) -> "Contexts":
+        """Return contexts to be filled by the compiled core; arrays are larger than needed.
 
-def _cut_bag(bag: SparseMatrix, n_columns: int) -> SparseMatrix:
+        n_clues    of all names
+        n_columns  words of the lexicon
+        """
+        n, d, n_words = len(names), len(tokens.token_offsets) - 1, len(tokens.word)
+        in_names, in_sentences, in_windows = context_sizes(mentions, tokens, WINDOW)
+
+        def clues(rows: int, size: int) -> Ragged:
+            return Ragged(np.empty(rows + 1, np.int64), np.empty(size, np.uint32))
+
+        def bag(rows: int, size: int) -> SparseMatrix:
+            columns, values = np.empty(size, np.int32), np.empty(size, np.float32)
+            return SparseMatrix(np.empty(rows + 1, np.int64), columns, values, n_columns)
+
+        return cls(
+            names, full_names, bag(n, in_names), bag(n, in_sentences), bag(n, in_windows),
+            bag(d, n_words), bag(d, n_words), np.empty((n, len(PLACES)), np.float32),
+            clues(n, _PLACE_CLUES * n), clues(n, in_sentences), clues(n, _TAG_CLUES * n + n_clues),
+            clues(d, 2 * n_words),
+        )  # fmt: skip
+
+
+def _cut_bag(bag: SparseMatrix) -> SparseMatrix:
     """Return a bag without unused space."""
     end = bag.indptr[-1]
-    return SparseMatrix(bag.indptr, bag.indices[:end], bag.data[:end], n_columns)
+    return replace(bag, indices=bag.indices[:end], data=bag.data[:end])
 
 
-def _cut_clues(clues: Clues) -> Clues:
-    return Clues(clues.indptr, clues.data[: clues.indptr[-1]])
+def _cut_clues(clues: Ragged) -> Ragged:
+    return Ragged(clues.indptr, clues.data[: clues.indptr[-1]])
 
 
-class _Mentions(NamedTuple):
-    """Tokens of mentions, counted within documents, and offsets of the documents' mentions."""
-
-    first: Longs
-    stop: Longs
-    offsets: Ints
-
-    @classmethod
-    def of(cls, candidates: CandidateTable) -> "_Mentions":
-        n = len(candidates.mentions)
-        return cls(
-            np.fromiter(map(attrgetter("first"), candidates.mentions), np.int64, n),
-            np.fromiter(map(attrgetter("stop"), candidates.mentions), np.int64, n),
-            candidates.mention_offsets,
-        )
-
-
-def _name_clues(
-    candidates: CandidateTable, mentions: _Mentions, borders: Sequence[tuple[int, int]]
-) -> list[NameClues]:
-    """Return the clues of the texts of mentions."""
-    first, stop = (np.maximum(some, 0).tolist() for some in (mentions.first, mentions.stop))
-    tokens: list[tuple[str, ...]] = []
-    for document, (begin, end) in zip(candidates.documents, borders, strict=True):
-        texts = document.tokens.texts
-        tokens += [texts[a:b] for a, b in zip(first[begin:end], stop[begin:end], strict=True)]
-    return [*map(name_clues, map(attrgetter("text"), candidates.mentions), tokens)]
-
-
-class _MentionNames(NamedTuple):
-    """Clues of the texts of mentions.
-
-    same_name  occurrences of the name in the document
-    words      hashed clues
-    """
-
-    is_upper: Bools
-    length: Longs
-    same_name: Longs
-    ending: Hashes
-    shape: Hashes
-    words: Ragged
-
-
-def _mention_names(clues: Sequence[NameClues], same_name: Sequence[int]) -> _MentionNames:
+def _mention_names(clues: Sequence[NameClues], same_name: Sequence[int]) -> SimpleNamespace:
+    """Return the clues of names in columns, and how often each occurs in its document."""
     looks = np.frombuffer(b"".join([own.looks for own in clues]), LOOKS)
-    is_upper, length, ending, shape = (
-        looks[name].copy() for name in ("is_upper", "length", "ending", "shape")
-    )
     words = [own.words for own in clues]
-    offsets = np.zeros(len(words) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=offsets[1:])
-    return _MentionNames(
-        is_upper, length, np.array(same_name, np.int64), ending, shape,
-        Ragged(offsets // 4, np.frombuffer(b"".join(words), np.uint32)),
-    )  # fmt: skip
+    offsets = _offsets(map(len, words)) // 4
+    return SimpleNamespace(
+        **{name: looks[name].copy() for name in ("is_upper", "length", "ending", "shape")},
+        same_name=np.array(same_name, np.int64),
+        words=Ragged(offsets, np.frombuffer(b"".join(words), np.uint32)),
+    )
 
 
-class _Topics(NamedTuple):
-    """Clues of document topics, and whether there is one."""
-
-    clues: Hashes
-    given: Bools
-
-
-def _topics(documents: Sequence[Document]) -> _Topics:
+def _topics(documents: Sequence[Document]) -> SimpleNamespace:
+    """Return the clues of document topics, and whether there is one."""
     topics = [topic_of(document) for document in documents]
     clues = np.frombuffer(b"".join(map(topic_clues, topics)), np.uint32)
-    given = np.array([topic != "" for topic in topics], np.bool_)
-    return _Topics(clues.reshape(-1, TOPIC_CLUES), given)
+    return SimpleNamespace(
+        clues=clues.reshape(-1, TOPIC_CLUES),
+        given=np.array([topic != "" for topic in topics], np.bool_),
+    )
 
 
-class _Bits(NamedTuple):
-    """The values of `Mark`."""
-
-    number: int
-    capital: int
-    date: int
-    opening: int
-    closing: int
-    preposition: int
-    versus: int
+_BITS = SimpleNamespace(**{mark.name.lower(): int(mark) for mark in Mark if mark.name})
 
 
-class _Settings(NamedTuple):
-    """Settings of the compiled core.
-
-    common, rare  document words are clues if their weight is between these
-    most_words    clues per document at most
-    damping       f4  of the n-th occurrence of a word in a bag
-    """
-
-    bit: _Bits
-    common: float
-    rare: float
-    most_words: int
-    damping: Floats
-
-
-_BITS = _Bits(*(int(Mark[name.upper()]) for name in _Bits._fields))
-
-
-def _settings(tokens: TokenTable) -> _Settings:
+def _settings(tokens: TokenTable) -> SimpleNamespace:
+    """Return the settings of the compiled core."""
     longest = int(np.diff(tokens.word_offsets[tokens.token_offsets]).max(initial=0))
-    damping = 1 + log(np.arange(1, longest + 1)).astype(np.float32)
-    return _Settings(_BITS, _COMMON, _RARE, _MOST_WORDS, damping)
-
-
-class _Tables(NamedTuple):
-    """Output of the compiled core; arrays are larger than needed."""
-
-    place: Floats
-    place_clues: Clues
-    sentence_clues: Clues
-    tag_clues: Clues
-    document_clues: Clues
-    name_bag: SparseMatrix
-    sentence_bag: SparseMatrix
-    window_bag: SparseMatrix
-    document_bag: SparseMatrix
-    headline_bag: SparseMatrix
-
-
-def _allocate(mentions: _Mentions, tokens: TokenTable, n_clues: int) -> _Tables:
-    """Allocate the output, given the number of clues of names."""
-    n, d, n_words = len(mentions.first), len(tokens.token_offsets) - 1, len(tokens.word)
-    in_names, in_sentences, in_windows = context_sizes(mentions, tokens, WINDOW)
-
-    def clues(rows: int, size: int) -> Clues:
-        return Clues(np.empty(rows + 1, np.int64), np.empty(size, np.uint32))
-
-    def bag(rows: int, size: int) -> SparseMatrix:
-        columns, values = np.empty(size, np.int32), np.empty(size, np.float32)
-        return SparseMatrix(np.empty(rows + 1, np.int64), columns, values, 0)
-
-    return _Tables(
-        np.empty((n, len(PLACES)), np.float32), clues(n, _PLACE_CLUES * n),
-        clues(n, in_sentences), clues(n, _TAG_CLUES * n + n_clues), clues(d, 2 * n_words),
-        bag(n, in_names), bag(n, in_sentences), bag(n, in_windows), bag(d, n_words),
-        bag(d, n_words),
-    )  # fmt: skip
+    return SimpleNamespace(
+        bit=_BITS,
+        common=_COMMON,
+        rare=_RARE,
+        most_words=_MOST_WORDS,
+        # of the n-th occurrence of a word in a bag
+        damping=1 + log(np.arange(1, longest + 1)).astype(np.float32),
+    )
 
 
 # Repeats: mentions of a document that have the same name and the same candidates.
@@ -415,19 +290,13 @@ def _allocate(mentions: _Mentions, tokens: TokenTable, n_clues: int) -> _Tables:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Groups of mentions of a document with equal name, full name, words and candidates.
+    """Groups of mentions of a document with equal name, full name, words and candidates."""
 
-    once               candidates of the first mention of each group
-    names, full_names  of each group
-    mentions           mentions of each group
-    place              i8[C]  row of each candidate in `once`
-    """
-
-    once: CandidateTable
-    names: tuple[str, ...]
+    once: CandidateTable  # candidates of the first mention of each group
+    names: tuple[str, ...]  # of each group
     full_names: tuple[str, ...]
-    mentions: Ragged
-    place: Longs
+    mentions: Ragged  # mentions of each group
+    place: Longs  # i8[C], row of each candidate in `once`
 
     @classmethod
     def of(cls, candidates: CandidateTable, contexts: Contexts) -> "Repeats":
@@ -438,10 +307,11 @@ class Repeats:
         place = np.empty(candidates.n_candidates, np.int64)
         n_groups = group_repeats(
             candidates.mention_offsets,
-            _Keys(
-                contexts.name_numbers, numbered(contexts.full_names),
-                candidates.candidate_offsets, candidates.entity, candidates.prior.view(np.uint32),
-                bag.indptr, bag.indices, bag.data.view(np.uint32),
+            SimpleNamespace(  # floats are compared by bits
+                name=contexts.name_numbers, full_name=numbered(contexts.full_names),
+                candidate_offsets=candidates.candidate_offsets, entity=candidates.entity,
+                prior=candidates.prior.view(np.uint32), word_offsets=bag.indptr, words=bag.indices,
+                values=bag.data.view(np.uint32),
             ),
             first, of_group, members, place,
         )  # fmt: skip
@@ -467,16 +337,3 @@ def numbered(names: Sequence[str]) -> Longs:
     distinct = dict.fromkeys(names)
     number = dict(zip(distinct, range(len(distinct)), strict=True))
     return np.fromiter(map(number.__getitem__, names), np.int64, len(names))
-
-
-class _Keys(NamedTuple):
-    """What must be equal in repeats; floats are compared by bits."""
-
-    name: Longs
-    full_name: Longs
-    candidate_offsets: Ints
-    entity: Ints
-    prior: Masks
-    word_offsets: Longs
-    words: Ints
-    values: Masks

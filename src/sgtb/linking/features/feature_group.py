@@ -47,14 +47,10 @@ def columns(
 
 
 class Block(NamedTuple):
-    """The values of a group.
+    """The values of a group."""
 
-    values  f4[R, len(columns)]
-    rows    i8[C]  the row of each candidate
-    """
-
-    values: Floats
-    rows: Longs
+    values: Floats  # f4[R, len(columns)]
+    rows: Longs  # i8[C], the row of each candidate
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,7 @@ class FeatureGroup:
     about       one sentence for the documentation
     position    groups are ordered by it; a new group comes last
     columns     in the order of the computed values
-    compute     the values; None: they come from a trained model, see `FeatureModels`
+    compute     the values; None: they come from a trained model, see `Featurizer`
     collective  whether it reads links between entities or the candidates of other mentions,
                 which a local model must not
     """

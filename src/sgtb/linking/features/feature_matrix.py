@@ -8,7 +8,7 @@ documents. So the features of each training fold come from models trained on the
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -20,28 +20,23 @@ from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts, type_clue
 from sgtb.linking.features.contexts import Contexts, Repeats
 from sgtb.linking.features.feature_group import FeatureInputs
-from sgtb.linking.features.feature_registry import COLLECTIVE, COMPUTED
 from sgtb.linking.features.groups.similarity import OVERLAPS, compared_texts
 from sgtb.linking.features.groups.surface import NAMES, compared_names
 from sgtb.linking.features.ranker import BITS, TAGS, Crosses, Cuts, Ranker, Rankers, Tagger, crosses
-from sgtb.linking.features.schema import SCHEMA, Schema
+from sgtb.linking.features.schema import COLLECTIVE, COMPUTED, SCHEMA, Schema
 from sgtb.native import average_by_name, fill_columns, fill_learned
 
 
 @dataclass(frozen=True)
 class Table:
-    """Candidates and their features.
-
-    columns  f4[C, F]  all columns of the schema; learned ones are not filled
-    crosses            input of the ranker
-    """
+    """Candidates and their features."""
 
     candidates: CandidateTable
     contexts: Contexts
     facts: EntityFacts
     schema: Schema
-    columns: Floats
-    crosses: Crosses
+    columns: Floats  # f4[C, F], all columns of the schema; learned ones are not filled
+    crosses: Crosses  # input of the ranker
 
     @classmethod
     def build(
@@ -93,24 +88,10 @@ _TAG = {tag: i for i, tag in enumerate(TAGS)}
 _TAG_OF_CLUE = {type_clue(tag): i for i, tag in enumerate(TAGS)}
 
 
-class _Part(NamedTuple):
-    """Columns of a feature group.
-
-    rows        i8[C]  row of each candidate in `values`
-    columns     those in the schema
-    below_best  whether to take the difference to the mention's best candidate
-    """
-
-    values: Floats
-    rows: Longs
-    columns: Longs
-    below_best: bool
-
-
 def _columns(inputs: FeatureInputs, schema: Schema) -> Floats:
     """Return a table of all columns with the computed groups filled."""
     own = np.array(schema.fixed, np.int64)
-    parts = list[_Part]()
+    parts = []
     start = 0
     for group in COMPUTED:
         n, relative = len(group.columns), group.relative
@@ -118,11 +99,14 @@ def _columns(inputs: FeatureInputs, schema: Schema) -> Floats:
         start += n + len(relative)
         if group.compute is not None and len(plain) + len(below):
             values, rows = group.compute(inputs)
-            parts.append(_Part(values, rows, plain, below_best=False))
-            parts.append(_Part(values, rows, relative[below], below_best=True))
+            for columns, below_best in ((plain, False), (relative[below], True)):
+                part = SimpleNamespace(
+                    values=values, rows=rows, columns=columns, below_best=below_best
+                )
+                parts += [part] if len(columns) else []
     offsets = inputs.candidates.candidate_offsets
     table = np.empty((int(offsets[-1]), len(schema.features)), np.float32)
-    fill_columns(offsets, [part for part in parts if len(part.columns)], table)
+    fill_columns(offsets, parts, table)
     return table
 
 
@@ -132,58 +116,18 @@ def _within(columns: Longs, start: int, n: int) -> Longs:
     return columns[first:last] - start
 
 
-class _Scores(NamedTuple):
-    """Predictions: tags f8[M, len(TAGS)], scores of both rankers f8[C]."""
-
-    tags: Doubles
-    local: Doubles
-    joint: Doubles
-
-
-class _Bins(NamedTuple):
-    """Binned columns, the input of the rankers."""
-
-    local: Bytes
-    joint: Bytes
-
-
-@dataclass(frozen=True)
-class FeatureModels:
-    """A tagger, a ranker of local columns, and one of all columns."""
-
-    tagger: Tagger
-    local: Ranker
-    joint: Ranker
-
-    @cached_property
-    def rankers(self) -> Rankers:
-        """Both rankers, evaluated together."""
-        return Rankers(self.local, self.joint)
-
-    @classmethod
-    def train(
-        cls, table: Table, bins: _Bins, mentions: Longs, seed: tuple[int, int], bits: int
-    ) -> "FeatureModels":
-        """Train on the labels of some mentions only."""
-        rng = np.random.default_rng(seed)
-        return cls(
-            Tagger.train(table.contexts.tag_clues, table.tags, mentions, rng, bits),
-            Ranker.train(table.candidates, table.crosses, bins.local, mentions, rng, bits),
-            Ranker.train(table.candidates, table.crosses, bins.joint, mentions, rng, bits),
-        )
-
-    def scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
-        """Return predictions for some mentions, 0 elsewhere."""
-        tags = np.zeros((len(table.candidates.mentions), len(TAGS)))
-        tags[mentions] = self.tagger.probabilities(table.contexts.tag_clues)[mentions]
-        return _Scores(tags, *self.rankers.scores(table.candidates, table.crosses, bins, mentions))
+_Scores = tuple[Doubles, Doubles, Doubles]
+"""Predictions: tags f8[M, len(TAGS)], scores of the local and the joint ranker f8[C]."""
+_Bins = tuple[Bytes, Bytes]
+"""Binned columns of the local and the joint ranker."""
 
 
 @dataclass(frozen=True)
 class Featurizer:
-    """The models behind the learned features, and the bins of the rankers."""
+    """The models behind the learned features: a tagger, and the rankers with their bins."""
 
-    models: FeatureModels
+    tagger: Tagger
+    rankers: Rankers
     local_cuts: Cuts
     joint_cuts: Cuts
 
@@ -208,34 +152,47 @@ class Featurizer:
         fold_of = np.repeat(folds, np.diff(table.candidates.mention_offsets))
         everything = np.arange(len(fold_of))
         cuts = Cuts.of(table.local), Cuts.of(table.fixed)
-        bins = _Bins(cuts[0].apply(table.local), cuts[1].apply(table.fixed))
+        bins = cuts[0].apply(table.local), cuts[1].apply(table.fixed)
+
+        def trained(mentions: Longs, number: int) -> Featurizer:
+            clues, rng = table.contexts.tag_clues, np.random.default_rng((seed, number))
+            tagger = Tagger.train(clues, table.tags, mentions, rng, bits)
+            local, joint = (
+                Ranker.train(table.candidates, table.crosses, own, mentions, rng, bits)
+                for own in bins
+            )
+            return cls(tagger, Rankers(local, joint), *cuts)
+
         parts: list[_Scores] = []
         numbers = np.unique(folds)
         for fold in numbers:
             progress(len(parts), len(numbers) + 1)
             own, others = everything[fold_of == fold], everything[fold_of != fold]
-            models = FeatureModels.train(table, bins, others, (seed, int(fold) + 1), bits)
-            parts.append(models.scores(table, bins, own))
+            parts.append(trained(others, int(fold) + 1)._scores(table, bins, own))
         progress(len(parts), len(numbers) + 1)
         # The scores of a fold are zero elsewhere.
-        cross_fitted = _Scores(*(np.sum(scores, axis=0) for scores in zip(*parts, strict=True)))
-        full = cls(FeatureModels.train(table, bins, everything, (seed, 0), bits), *cuts)
-        return full, _joined(table, cross_fitted)
+        tags, local, joint = (np.sum(scores, axis=0) for scores in zip(*parts, strict=True))
+        return trained(everything, 0), _joined(table, (tags, local, joint))
 
     def features(self, table: Table, reuse: bool = False) -> Floats:
         """Return the features of documents that were not in `fit`: f4[C, F].
 
         reuse  fill and return the table's own array instead of a copy
         """
-        bins = self._bins(table)
-        everything = np.arange(len(table.candidates.mentions))
-        return _joined(table, self.models.scores(table, bins, everything), reuse)
-
-    def _bins(self, table: Table) -> _Bins:
         joint, own = self.joint_cuts.apply(table.columns), table.local_columns
         if np.array_equal(self.joint_cuts.values[own], self.local_cuts.values):
-            return _Bins(_some_columns(joint, own), joint)  # the same columns and cuts
-        return _Bins(self.local_cuts.apply(table.local), joint)
+            local = _some_columns(joint, own)  # the same columns and cuts
+        else:
+            local = self.local_cuts.apply(table.local)
+        everything = np.arange(len(table.candidates.mentions))
+        return _joined(table, self._scores(table, (local, joint), everything), reuse)
+
+    def _scores(self, table: Table, bins: _Bins, mentions: Longs) -> _Scores:
+        """Return predictions for some mentions, 0 elsewhere."""
+        tags = np.zeros((len(table.candidates.mentions), len(TAGS)))
+        tags[mentions] = self.tagger.probabilities(table.contexts.tag_clues)[mentions]
+        local, joint = self.rankers.scores(table.candidates, table.crosses, bins, mentions)
+        return tags, local, joint
 
 
 def _some_columns(table: Bytes, columns: Longs) -> Bytes:
@@ -245,26 +202,19 @@ def _some_columns(table: Bytes, columns: Longs) -> Bytes:
     return np.take(table, columns, axis=1)
 
 
-class _RankerScores(NamedTuple):
-    """Scores of the rankers f8[2, C], differences to the mention's best, and exp of these."""
-
-    own: Doubles
-    below: Doubles
-    odds: Doubles
-
-
 def _joined(table: Table, scores: _Scores, reuse: bool = False) -> Floats:
     """Return all columns of the schema."""
     candidates, schema = table.candidates, table.schema
     offsets = candidates.candidate_offsets
-    own = np.stack([scores.local, scores.joint])
+    tags, *ranked = scores
+    own = np.stack(ranked)
     below = np.stack([relative(score, offsets) for score in own])
-    by_name = np.empty_like(scores.tags)
-    average_by_name(candidates.mention_offsets, table.contexts.name_numbers, scores.tags, by_name)
+    by_name = np.empty_like(tags)
+    average_by_name(candidates.mention_offsets, table.contexts.name_numbers, tags, by_name)
     joined = table.columns if reuse else table.columns.copy()
     fill_learned(
-        scores.tags, by_name, table.facts.type, candidates.entity, offsets,
-        _RankerScores(own, below, exp(below)), np.array(schema.learned, np.int64),
+        tags, by_name, table.facts.type, candidates.entity, offsets,
+        SimpleNamespace(own=own, below=below, odds=exp(below)), np.array(schema.learned, np.int64),
         len(schema.fixed), joined,
     )  # fmt: skip
     return joined

@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
+from sgtb.core.ragged import Ragged
 from sgtb.core.settings import AdaGrad
 from sgtb.core.sparse_matrix import group_of
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import name_fingerprints
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.features.contexts import Clues, Contexts
+from sgtb.linking.features.contexts import Contexts
 from sgtb.native import (
     count_cuts,
     find_alike,
@@ -206,7 +207,12 @@ class Tagger:
 
     @classmethod
     def train(
-        cls, clues: Clues, tags: Ints, rows: Longs, rng: "np.random.Generator", bits: int = TAG_BITS
+        cls,
+        clues: Ragged,
+        tags: Ints,
+        rows: Longs,
+        rng: "np.random.Generator",
+        bits: int = TAG_BITS,
     ) -> "Tagger":
         """Train on some rows; `tags` are indices in TAGS, -1: none."""
         weights = np.zeros((1 << bits, len(TAGS)))
@@ -216,7 +222,7 @@ class Tagger:
             learn_tags(clues, tags, rng.permutation(known), TAG_OPTIMIZER, weights, seen)
         return cls(weights)
 
-    def probabilities(self, clues: Clues) -> Doubles:
+    def probabilities(self, clues: Ragged) -> Doubles:
         """Return f8[M, len(TAGS)]."""
         out = np.zeros((len(clues.indptr) - 1, len(TAGS)))
         tag_probabilities(clues, self.weights, out)

@@ -1,4 +1,6 @@
-"""The schema: the columns of the feature matrix and the pair features, with a version.
+"""The schema: all feature groups, the columns of the feature matrix, and the pair features.
+
+Feature groups are declared in the modules of `features.groups` and found there.
 
 A schema has the features for which there is evidence (links, word vectors, types). A model file
 names its features. A change of a feature's meaning needs a new version.
@@ -7,7 +9,9 @@ names its features. A change of a feature's meaning needs a new version.
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from operator import attrgetter
+from pkgutil import iter_modules
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +30,26 @@ from sgtb.linking.entities.entity_source import (
     WORD_VECTORS,
     Evidence,
 )
+from sgtb.linking.features import groups
 from sgtb.linking.features.feature_group import FeatureGroup
-from sgtb.linking.features.feature_registry import COMPUTED, GROUPS, LEARNED
 from sgtb.native import list_links
+
+
+def _declared() -> tuple[FeatureGroup, ...]:
+    modules = [import_module(f"{groups.__name__}.{m.name}") for m in iter_modules(groups.__path__)]
+    found = (group for module in modules for group in module.GROUPS)
+    return tuple(sorted(found, key=attrgetter("position")))
+
+
+GROUPS = _declared()
+COMPUTED = tuple(group for group in GROUPS if group.compute is not None)
+LEARNED = tuple(group for group in GROUPS if group.compute is None)
+"""Groups whose columns are filled by trained models; they come after the computed ones."""
+COLLECTIVE = tuple(group.key for group in GROUPS if group.collective)
+"""Keys of the groups that a local model must not use."""
+LABELS = {group.key: group.label for group in GROUPS}
+"""Labels by key."""
+
 
 # Pair features φ_E: what is computed of two candidates chosen together, declared in one place.
 

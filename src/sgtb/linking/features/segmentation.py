@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgtb.core.dtypes import Bools, Doubles, Longs
+from sgtb.core.dtypes import Doubles, Longs
 from sgtb.core.ragged import sliced
 from sgtb.core.records import Document
 from sgtb.core.sparse_matrix import group_of, group_rows, log, share, spread, unit
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts
-from sgtb.linking.features.contexts import TextWords, TokenTable
+from sgtb.linking.features.contexts import TokenTable, text_words
 
 REACH = 100
 """Tokens on either side that cohesion looks at."""
@@ -105,17 +105,6 @@ def _split(document: Document, breaks: Sequence[int]) -> list[Document]:
     ]
 
 
-class _Sentences(NamedTuple):
-    """Sentences of some documents.
-
-    document  i8[S]      of each sentence
-    first     i8[S + 1]  first tokens, counted over all documents
-    """
-
-    document: Longs
-    first: Longs
-
-
 def _breaks(
     candidates: CandidateTable, chosen: Sequence[int], facts: EntityFacts, background: Background
 ) -> list[list[int]]:
@@ -124,14 +113,12 @@ def _breaks(
         return []
     documents = [candidates.documents[d] for d in chosen]
     tokens = TokenTable.of(documents, background.lexicon.vocabulary)
-    sentences = _Sentences(
-        group_of(tokens.sentence_offsets), np.append(tokens.sentences[:, 0], len(tokens.kind) - 1)
-    )
-    cohesion = _cohesion(candidates, chosen, facts, background, tokens, sentences)
+    starts = np.append(tokens.sentences[:, 0], len(tokens.kind) - 1)
+    cohesion = _cohesion(candidates, chosen, facts, background, tokens, starts)
     breaks = []
     for i, document in enumerate(documents):
         first, last = tokens.sentence_offsets[i : i + 2]
-        begins = sentences.first[first + 1 : last] - tokens.token_offsets[i]
+        begins = starts[first + 1 : last] - tokens.token_offsets[i]
         breaks.append(_lowest(document, begins, cohesion[first + 1 : last]))
     return breaks
 
@@ -140,9 +127,11 @@ def _lowest(document: Document, begins: Longs, cohesion: Doubles) -> list[int]:
     """Choose the sentences that begin a segment, lowest cohesion first."""
     if not (cohesion < max(LIMIT, PARAGRAPH_LIMIT)).any():
         return []
-    empty = _after_empty_line(document, begins)
+    tokens, text = document.tokens, document.text
+    gaps = ((tokens.ends[begin - 1], tokens.starts[begin]) for begin in begins.tolist())
+    empty = np.array([text.count("\n", end, start) > 1 for end, start in gaps], np.bool_)
     limit = np.where(empty, PARAGRAPH_LIMIT, LIMIT)
-    mentions, n = document.mentions, len(document.tokens)
+    mentions, n = document.mentions, len(tokens)
     starts = np.array([mention.first for mention in mentions])
     inside = {t for mention in mentions for t in range(mention.first + 1, mention.stop)}
     is_paragraph = {0: True, n: True, **dict(zip(begins.tolist(), empty.tolist(), strict=True))}
@@ -163,28 +152,21 @@ def _lowest(document: Document, begins: Longs, cohesion: Doubles) -> list[int]:
     return sorted(chosen)[1:-1]
 
 
-def _after_empty_line(document: Document, begins: Longs) -> Bools:
-    """Return whether an empty line precedes each of these tokens."""
-    tokens, text = document.tokens, document.text
-    return np.array(
-        [text.count("\n", tokens.ends[b - 1], tokens.starts[b]) > 1 for b in begins.tolist()],
-        np.bool_,
-    )
-
-
 def _cohesion(
     candidates: CandidateTable,
     chosen: Sequence[int],
     facts: EntityFacts,
     background: Background,
     tokens: TokenTable,
-    sentences: _Sentences,
+    first: Longs,
 ) -> Doubles:
     """Return f8[S]: cohesion between each sentence and the one before it.
 
     Infinite where a segment that begins or ends there would be too short.
+
+    first  i8[S + 1]  first tokens of the sentences, counted over all documents
     """
-    first, document = sentences.first, sentences.document
+    document = group_of(tokens.sentence_offsets)
     begin, end = tokens.token_offsets[document], tokens.token_offsets[document + 1]
     to_ends = np.minimum(first[:-1] - begin, end - first[:-1])
     own = np.flatnonzero(to_ends >= LEAST_PARAGRAPH)
@@ -200,7 +182,7 @@ def _cohesion(
         found: Doubles = np.einsum("ij,ij->i", one, other)
         return found
 
-    words, weight, chains = _words(tokens, sentences, background)
+    words, weight, chains = _words(tokens, document, first, background)
     total = np.concatenate([[0.0], np.cumsum(weight)])
     lesser = np.minimum(total[own] - total[low], total[high] - total[own])
     entities = _entities(candidates, chosen, facts, tokens, len(document), first)
@@ -215,30 +197,30 @@ def _cohesion(
 
 
 def _words(
-    tokens: TokenTable, sentences: _Sentences, background: Background
+    tokens: TokenTable, document: Longs, first: Longs, background: Background
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Return the topics f8[S, W], word weights f8[S], and chains f8[S] of sentences.
 
     A chain is a word that occurs before a sentence and, within reach, in it or behind it.
     """
-    n = len(sentences.document)
-    known = TextWords.of(tokens.word, tokens.kinds.word)
+    n = len(document)
+    known = text_words(tokens.word, tokens.kinds.word)
     rare = log(background.lexicon.n_texts + 1.0)  # of unknown words, mostly names
     weight = np.where(known.number >= 0, known.weight, rare)
     weight = np.where(known.is_stop | known.is_digit, 0.0, weight)
     token = group_of(tokens.word_offsets)
-    sentence = np.searchsorted(sentences.first, token, "right") - 1
+    sentence = np.searchsorted(first, token, "right") - 1
     own = weight[known.place]
     row = background.topic_rows(known.number)[known.place]
     used = (row >= 0) & (own > 0)
     summed = group_rows(background.unit_topics, row[used], own[used], sentence[used], n)
 
-    order = np.lexsort((token, known.place, sentences.document[sentence]))
+    order = np.lexsort((token, known.place, document[sentence]))
     order = order[own[order] > 0]
     one, next_ = order[:-1], order[1:]
     linked = (
         (known.place[one] == known.place[next_])
-        & (sentences.document[sentence[one]] == sentences.document[sentence[next_]])
+        & (document[sentence[one]] == document[sentence[next_]])
         & (token[next_] - token[one] <= REACH)
         & (sentence[one] < sentence[next_])
     )

@@ -5,7 +5,7 @@ document of more than MOST mentions is split between sentences, and each chunk i
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import repeat
 from operator import attrgetter
@@ -22,15 +22,11 @@ MOST = 400
 
 @dataclass(frozen=True)
 class Chunk:
-    """A document, or a part of a long one.
-
-    fixed  per mention, whether the caller gave its entity
-    first  the place of its first mention in the whole document
-    """
+    """A document, or a part of a long one."""
 
     document: Document
-    fixed: tuple[bool, ...]
-    first: int = 0
+    fixed: tuple[bool, ...]  # per mention, whether the caller gave its entity
+    first: int = 0  # the place of its first mention in the whole document
 
 
 def chunk_from_request(
@@ -61,18 +57,13 @@ def chunk_from_document(document: Document) -> Chunk:
     """Return a document without what is annotated: candidates stay, gold and types go."""
     check_document(document)
     mentions = document.mentions
-    if not _is_bare(mentions):
+    if any(m.gold is not None or m.title is not None or m.type is not None for m in mentions):
         kept = ("start", "end", "first", "stop", "text", "candidates")
         columns: dict[str, Iterable[Any]] = {name: map(attrgetter(name), mentions) for name in kept}
         hidden = dict.fromkeys(("gold", "title", "type"), repeat(None))
         mentions = from_columns(Mention, len(mentions), columns | hidden)
         document = replace(document, mentions=mentions)
     return Chunk(document, (False,) * len(mentions))
-
-
-def _is_bare(mentions: Sequence[Mention]) -> bool:
-    """Whether nothing is annotated."""
-    return all(m.gold is None and m.title is None and m.type is None for m in mentions)
 
 
 def _check_request(request: Request) -> None:
@@ -121,7 +112,8 @@ def split_into_chunks(chunk: Chunk, most: int = MOST) -> list[Chunk]:
     mentions = chunk.document.mentions
     if len(mentions) <= most:
         return [chunk]
-    sentence_of = _sentences_of(chunk.document)
+    ends = [stop for _, stop in chunk.document.sentences]
+    sentence_of = [bisect_right(ends, mention.first) for mention in mentions]
     chunks: list[Chunk] = []
     first, first_token = 0, 0
     while first < len(mentions):
@@ -134,12 +126,6 @@ def split_into_chunks(chunk: Chunk, most: int = MOST) -> list[Chunk]:
         chunks.append(Chunk(part, chunk.fixed[first:last], first))
         first, first_token = last, stop_token
     return chunks
-
-
-def _sentences_of(document: Document) -> list[int]:
-    """Return the sentence in which each mention begins."""
-    ends = [stop for _, stop in document.sentences]
-    return [bisect_right(ends, mention.first) for mention in document.mentions]
 
 
 def _border(sentence_of: list[int], first: int, last: int) -> int:

@@ -7,6 +7,7 @@ between other signs is. Spans are code points of the text as it was given.
 import math
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import compress, pairwise
 from operator import not_
 
@@ -20,17 +21,17 @@ from sgtb.linking.mentions.mention_tagger import (
     Hashes,
     MentionTagger,
     RuleMentions,
-    TokenHashes,
     mention_clues,
+    token_hashes,
 )
 from sgtb.linking.mentions.name_search import RARE, NameSearch, Ranges, UnknownNames
-from sgtb.linking.mentions.token_shapes import Shapes
+from sgtb.linking.mentions.token_shapes import shape_of
 from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import normal_name
 from sgtb.text.tokenization import touched_tokens
 
 _BUDGET = 6 << 20
-"""Size limit of the cache of looked-up names in bytes; it is emptied when full."""
+"""Size limit of a cache in bytes; it is emptied when full."""
 _SMALL_BUDGET = 2 << 20
 """The same for names in lower case."""
 VARIANT_PROBABILITY = 0.1
@@ -53,14 +54,16 @@ class NameFinder:
     ) -> None:
         self.kb, self.tagger = kb, tagger
         self.settings = settings or MentionSettings()
-        self._shapes, self._hashes = Shapes(), TokenHashes()
+        self._shapes = ByteCache("token shapes", _BUDGET, shape_of)
+        self._hashes = ByteCache("token hashes", _BUDGET, token_hashes)
         self.forget()
 
     def forget(self) -> None:
         """Look up everything again; done by itself when the knowledge base was refreshed."""
         self._state = self.kb.state
         self._known: ByteCache[str, float | None] = ByteCache("link probabilities", _BUDGET)
-        self._small: ByteCache[str, bool] = ByteCache("lower-case names", _SMALL_BUDGET)
+        look_up = partial(_is_small, self.kb)
+        self._small = ByteCache("lower-case names", _SMALL_BUDGET, look_up)
 
     def find(
         self, text: str, tokens: Tokens, sentences: Sequence[tuple[int, int]]
@@ -120,7 +123,7 @@ class NameFinder:
         ranges = search.small_ranges()
         names = search.texts_of(ranges)
         usable = [
-            probability is not None and not probability < RARE and self._is_small(name)
+            probability is not None and not probability < RARE and self._small[name]
             for name, probability in zip(names, self._probabilities(names), strict=True)
         ]
         used = {i for first, last in taken for i in range(first, last + 1)}
@@ -130,32 +133,6 @@ class NameFinder:
                 used.update(range(first, last + 1))
                 found.append((first, last))
         return found
-
-    def _is_small(self, name: str) -> bool:
-        """Look up a name in lower case, once."""
-        small = self._small  # this very one: another thread may forget meanwhile
-        found = small.get(name)
-        if found is None:
-            if small.is_full:
-                self._small = small = ByteCache("lower-case names", _SMALL_BUDGET)
-            found = self._look_up_small(name)
-            small.keep([(name, found)])
-        return found
-
-    def _look_up_small(self, name: str) -> bool:
-        """Whether an entity is called so: by its title, or with several words by any name.
-
-        Titles begin with a capital: of one with lower-case words only after it, the first word is
-        one, too ("Yellow fever"); a single word must be listed in lower case as well.
-        """
-        several = " " in name
-        for number in self.kb.candidate_lists([name], _SMALL_CANDIDATES).entity.tolist():
-            title = self.kb.title_of(number)
-            if several and title[1:] == name[1:]:
-                return True
-            if (several or title.lower() == name) and self.kb.has_spelling(number, name):
-                return True
-        return False
 
     def _mention(self, search: NameSearch, first: int, last: int) -> Mention:
         """Return the mention of a token range, with the full stop of a suffix: "Jr."."""
@@ -205,6 +182,22 @@ class NameFinder:
         unknown = VARIANT_PROBABILITY if variant else math.nan
         probability = linked / pages if pages else unknown
         return None if probability < self.settings.min_link_probability else probability
+
+
+def _is_small(kb: KnowledgeBase, name: str) -> bool:
+    """Whether an entity has a name in lower case: its title, or with several words any name.
+
+    Titles begin with a capital: of one with lower-case words only after it, the first word is
+    one, too ("Yellow fever"); a single word must be listed in lower case as well.
+    """
+    several = " " in name
+    for number in kb.candidate_lists([name], _SMALL_CANDIDATES).entity.tolist():
+        title = kb.title_of(number)
+        if several and title[1:] == name[1:]:
+            return True
+        if (several or title.lower() == name) and kb.has_spelling(number, name):
+            return True
+    return False
 
 
 def _tag_name(text: str, tokens: Tokens, mark: int) -> str:

@@ -5,7 +5,8 @@ neighbours: words, endings, shapes, positions, and what the rules and the knowle
 them. Clues are hashed; weights are trained by AdaGrad on the softmax over the three tags.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from struct import pack
@@ -15,7 +16,6 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.byte_cache import ByteCache
 from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
 from sgtb.core.ragged import Ragged
 from sgtb.core.records import Mention
@@ -31,40 +31,24 @@ _EPOCHS = 4
 
 Hashes = npt.NDArray[np.uint32]
 
-# Columns: what is observed at a token.
-_WORD, _PATTERN, _START, _ENDING, _RULE, _PLACE, _SHARE, _REPEATED, _BITS = range(9)
-_CLUES: tuple[tuple[tuple[int, int], ...], ...] = (
-    *(((_WORD, at),) for at in (-2, -1, 0, 1, 2)),
-    *(((_PATTERN, at),) for at in (-1, 0, 1)),
-    *(((_RULE, at),) for at in (-1, 0, 1)),
-    *(((column, 0),) for column in (_START, _ENDING, _BITS)),
-    ((_WORD, -1), (_WORD, 0)),
-    ((_WORD, 0), (_WORD, 1)),
-    ((_PATTERN, -1), (_PATTERN, 0)),
-    ((_PATTERN, 0), (_PATTERN, 1)),
-    ((_PATTERN, -1), (_PATTERN, 0), (_PATTERN, 1)),
-    ((_RULE, -1), (_RULE, 0)),
-    ((_RULE, 0), (_RULE, 1)),
-    ((_RULE, -1), (_RULE, 0), (_RULE, 1)),
-    ((_RULE, -2), (_RULE, -1), (_RULE, 0), (_RULE, 1), (_RULE, 2)),
-    ((_RULE, 0), (_WORD, 0)),
-    ((_RULE, 0), (_WORD, -1)),
-    ((_RULE, 0), (_WORD, 1)),
-    ((_RULE, 0), (_PATTERN, 0), (_PLACE, 0)),
-    ((_RULE, 0), (_ENDING, 0)),
-    ((_RULE, 0), (_BITS, 0)),
-    ((_RULE, 0), (_RULE, 1), (_BITS, 0), (_BITS, 1)),
-    ((_RULE, 0), (_RULE, -1), (_BITS, 0), (_BITS, -1)),
-    ((_SHARE, 0), (_RULE, 0)),
-    ((_SHARE, 0), (_PLACE, 0)),
-    ((_REPEATED, 0), (_PATTERN, 0), (_RULE, 0)),
-    ((_REPEATED, 0), (_PLACE, 0), (_RULE, 0)),
-    ((_PATTERN, 0), (_PLACE, 0)),
-    ((_PATTERN, 0), (_WORD, -1)),
-    ((_PATTERN, 0), (_WORD, 1)),
-    ((_PLACE, 0), (_WORD, 0)),
-)
+_COLUMNS = ("word", "pattern", "start", "ending", "rule", "place", "share", "repeated", "bits")
+"""What is observed at a token; the first four are hashes of its text."""
+_HASHED = 4
+_TEMPLATES = """
+    word-2  word-1  word0  word1  word2  pattern-1  pattern0  pattern1  rule-1  rule0  rule1
+    start0  ending0  bits0  word-1,word0  word0,word1
+    pattern-1,pattern0  pattern0,pattern1  pattern-1,pattern0,pattern1
+    rule-1,rule0  rule0,rule1  rule-1,rule0,rule1  rule-2,rule-1,rule0,rule1,rule2
+    rule0,word0  rule0,word-1  rule0,word1  rule0,pattern0,place0  rule0,ending0  rule0,bits0
+    rule0,rule1,bits0,bits1  rule0,rule-1,bits0,bits-1
+    share0,rule0  share0,place0  repeated0,pattern0,rule0  repeated0,place0,rule0
+    pattern0,place0  pattern0,word-1  pattern0,word1  place0,word0
+"""
 """The columns and places, relative to the token, that make each clue."""
+_CLUES = tuple(
+    tuple((_COLUMNS.index(name), int(at)) for name, at in re.findall(r"([a-z]+)(-?\d)", clue))
+    for clue in _TEMPLATES.split()
+)
 _PARTS = Ragged.of(([number for part in clue for number in part] for clue in _CLUES), np.int64)
 _KNOWN, _UNKNOWN = 1, 3
 """What the rules say: 0, or known or unknown name, plus one where it continues."""
@@ -72,17 +56,12 @@ _SHARES = np.array([0.1, 0.2, 0.4, 0.6, 0.8])
 
 
 class RuleMentions(NamedTuple):
-    """What rules find in a text.
+    """What rules find in a text."""
 
-    search         the text, its tokens, and ranges that may be names
-    known, unknown  the mentions
-    listed         ranges that are names, and their link probabilities
-    """
-
-    search: NameSearch
-    known: Ranges
-    unknown: Ranges
-    listed: ListedNames
+    search: NameSearch  # the text, its tokens, and ranges that may be names
+    known: Ranges  # mentions
+    unknown: Ranges  # mentions
+    listed: ListedNames  # ranges that are names, and their link probabilities
 
     def shares(self) -> Doubles:
         """Return the largest link probability of a known name with each token.
@@ -97,14 +76,8 @@ class RuleMentions(NamedTuple):
         return np.array(out)
 
 
-class TokenHashes(ByteCache[str, bytes]):
-    """Cache of the hashes of word, pattern, start and ending of tokens, packed: u4[4]."""
-
-    def __init__(self) -> None:
-        super().__init__("token hashes", 6 << 20, _token_hashes)
-
-
-def _token_hashes(text: str) -> bytes:
+def token_hashes(text: str) -> bytes:
+    """Return the hashes of word, pattern, start and ending of a token, packed: u4[4]."""
     lower = text.lower()
     parts = (lower, _pattern(text), lower[:3], lower[-3:])
     return pack("=4I", *(crc32(part.encode("utf-8", "surrogatepass")) for part in parts))
@@ -119,16 +92,19 @@ def _pattern(text: str) -> str:
     return "".join(kept[:12])
 
 
-def mention_clues(rules: RuleMentions, hashes: TokenHashes) -> Hashes:
-    """Return the clues of every token: u4[n, len(_CLUES)]."""
+def mention_clues(rules: RuleMentions, hashes: Mapping[str, bytes]) -> Hashes:
+    """Return the clues of every token: u4[n, len(_CLUES)].
+
+    hashes  from `token_hashes`
+    """
     columns = _columns(rules, hashes)
     out = np.empty((len(columns), len(_CLUES)), np.uint32)
     mix_clues(columns, rules.search.lines, _PARTS, out)
     return out
 
 
-def _columns(rules: RuleMentions, hashes: TokenHashes) -> Hashes:
-    """Return what is observed at each token: u4[n, 9]."""
+def _columns(rules: RuleMentions, hashes: Mapping[str, bytes]) -> Hashes:
+    """Return what is observed at each token: u4[n, len(_COLUMNS)]."""
     search, texts = rules.search, rules.search.tokens.texts
     rule = bytearray(len(texts))
     for kind, ranges in ((_KNOWN, rules.known), (_UNKNOWN, rules.unknown)):
@@ -139,15 +115,13 @@ def _columns(rules: RuleMentions, hashes: TokenHashes) -> Hashes:
     share = np.where(np.isnan(shares), 10, np.searchsorted(_SHARES, shares))
     named = {*compress(texts, rule)}
     repeated = {text: (text in named) + 2 * (text.lower() in search.words) for text in search.words}
-    out = np.empty((len(texts), _BITS + 1), np.uint32)
-    out[:, : _ENDING + 1] = np.frombuffer(
-        b"".join(map(hashes.__getitem__, texts)), np.uint32
-    ).reshape(-1, _ENDING + 1)
-    out[:, _RULE] = np.frombuffer(rule, np.uint8)
-    out[:, _PLACE] = search.position_array
-    out[:, _SHARE] = np.where(shares < 0, 11, share)
-    out[:, _REPEATED] = np.frombuffer(bytes(map(repeated.__getitem__, texts)), np.uint8)
-    out[:, _BITS] = search.shape_array
+    hashed = np.frombuffer(b"".join(map(hashes.__getitem__, texts)), np.uint32)
+    out = np.empty((len(texts), len(_COLUMNS)), np.uint32)
+    out[:, :_HASHED] = hashed.reshape(-1, _HASHED)
+    seen = np.frombuffer(bytes(map(repeated.__getitem__, texts)), np.uint8)
+    by_rule, share = np.frombuffer(rule, np.uint8), np.where(shares < 0, 11, share)
+    others = (by_rule, search.position_array, share, seen, search.shape_array)
+    out[:, _HASHED:] = np.stack(others, axis=1)
     return out
 
 

@@ -6,14 +6,14 @@ Miami" means neither Inter Milan nor Miami."""
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
 from sgtb.core.records import Tokens
 from sgtb.kb.layout import MAX_KEY
-from sgtb.linking.mentions.token_shapes import Shapes
 from sgtb.native import find_name_ranges, find_name_runs
 from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import spells
@@ -35,16 +35,6 @@ _TOKENS_A_WORD = 4
 """How many tokens a word may have on average: "J." has two, one in Devanagari has several."""
 
 
-class NameRanges(NamedTuple):
-    """Token ranges that may be names, ordered by first, then by last token.
-
-    first, last  i4[N], `last` included
-    """
-
-    first: np.ndarray
-    last: np.ndarray
-
-
 class NameRun(NamedTuple):
     """First and last token of a range that looks like one name; whether it follows a title."""
 
@@ -53,31 +43,13 @@ class NameRun(NamedTuple):
     titled: bool
 
 
-class _NameRuns(NamedTuple):
-    first: np.ndarray
-    last: np.ndarray
-    titled: np.ndarray
-
-
-class _PageTokens(NamedTuple):
-    shapes: np.ndarray
-    starts: Any
-    ends: Any
-    after_break: bytearray
-
-
-class _NameLimits(NamedTuple):
-    named: int
-    max_words: int
-    max_tokens: int
-    max_length: int
-
-
 class NameSearch:
     """A text in which names are searched.
 
     sentences  first token and the one after the last of each
     capitals   names without a capital, a digit or a script without case are left out
+
+    ranges     token ranges that may be names, ordered by `first`, then by `last`, which is included
     """
 
     def __init__(
@@ -85,7 +57,7 @@ class NameSearch:
         text: str,
         tokens: Tokens,
         sentences: Sequence[tuple[int, int]],
-        shape_of: Shapes,
+        shape_of: Mapping[str, int],
         *,
         capitals: bool,
         max_words: int,
@@ -98,28 +70,31 @@ class NameSearch:
         max_tokens = min(_TOKENS_A_WORD * max_words, MAX_KEY, n)
         named = w.NAME if capitals else w.NAME | w.PLAIN
         positions = np.zeros(n, np.uint8)
-        out = NameRanges(*np.empty((2, n * max_tokens), np.int32))
-        page = _PageTokens(shapes, tokens.starts, tokens.ends, _after_break(text, tokens))
-        lines = np.array(sentences, np.int64).reshape(-1, 2)
-        n_found = find_name_ranges(
-            page,
-            lines,
-            _NameLimits(named, min(max_words, n), max_tokens, MAX_KEY),
-            positions,
-            out,
+        first, last = np.empty((2, n * max_tokens), np.int32)
+        self._page = SimpleNamespace(
+            shapes=shapes,
+            starts=tokens.starts,
+            ends=tokens.ends,
+            after_break=_after_break(text, tokens),
         )
+        self.lines = np.array(sentences, np.int64).reshape(-1, 2)
+        limits = SimpleNamespace(
+            named=named, max_words=min(max_words, n), max_tokens=max_tokens, max_length=MAX_KEY
+        )
+        out = SimpleNamespace(first=first, last=last)
+        n_found = find_name_ranges(self._page, self.lines, limits, positions, out)
         self.shapes, self.positions = shapes.tolist(), positions.tolist()
         self.shape_array, self.position_array = shapes, positions
-        self.ranges = NameRanges(out.first[:n_found], out.last[:n_found])
-        self._page, self.lines = page, lines
+        self.ranges = SimpleNamespace(first=first[:n_found], last=last[:n_found])
         self.words = frozenset(tokens.texts)
 
     def runs(self) -> list[NameRun]:
         """Return the token ranges that look like one name, known or not, in order."""
-        n = len(self.shapes)
-        out = _NameRuns(np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n, np.uint8))
-        found = find_name_runs(self._page, self.lines, out)
-        return [*map(NameRun, *(column[:found].tolist() for column in out))]
+        first, last = np.empty((2, len(self.shapes)), np.int32)
+        titled = np.zeros(len(self.shapes), np.uint8)
+        out = SimpleNamespace(first=first, last=last, titled=titled)
+        n = find_name_runs(self._page, self.lines, out)
+        return [*map(NameRun, *(column[:n].tolist() for column in (first, last, titled)))]
 
     def names(self) -> list[str]:
         """Return the text of each range that may be a name."""
@@ -151,8 +126,9 @@ class NameSearch:
 
     def listed(self, probabilities: Sequence[float | None]) -> ListedNames:
         """Return the ranges that are names, given the link probability of each; None: no name."""
-        ranges = zip(*(column.tolist() for column in self.ranges), probabilities, strict=True)
-        return [one for one in ranges if one[2] is not None]
+        first, last = self.ranges.first.tolist(), self.ranges.last.tolist()
+        ranges = zip(first, last, probabilities, strict=True)
+        return [(i, j, p) for i, j, p in ranges if p is not None]
 
     def choose(self, listed: ListedNames) -> Ranges:
         """Return first and last token of the mentions, from the ranges that are names."""

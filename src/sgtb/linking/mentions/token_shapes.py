@@ -3,7 +3,6 @@
 import re
 import unicodedata
 
-from sgtb.core.byte_cache import ByteCache
 from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import STOP_WORDS
 
@@ -125,13 +124,6 @@ _LISTS = (
 )
 _SMALL_LISTS = ((w.LINK, _LINK), (w.PARTICLE, _PARTICLE), (w.OF, frozenset(("of",))))
 _ADJECTIVE = re.compile(r"[-–](?:backed|based|born|bound|controlled|held|led|owned|run|style)$")
-
-
-class Shapes(ByteCache[str, int]):
-    """Cache of the shapes of tokens."""
-
-    def __init__(self) -> None:
-        super().__init__("token shapes", 6 << 20, shape_of)
 
 
 def shape_of(text: str) -> int:

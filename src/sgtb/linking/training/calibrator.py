@@ -41,14 +41,10 @@ _DIGITS = 6  # decimals of weights, for equal models on all machines
 
 
 class Observed(NamedTuple):
-    """Uncalibrated decisions for K annotated mentions with candidates.
+    """Uncalibrated decisions for K annotated mentions with candidates."""
 
-    signs    f8[K, len(SIGNS)]
-    outcome  i8[K]  LINK, NIL_OUTCOME or OTHER
-    """
-
-    signs: Doubles
-    outcome: Longs
+    signs: Doubles  # f8[K, len(SIGNS)]
+    outcome: Longs  # i8[K], LINK, NIL_OUTCOME or OTHER
 
 
 NOTHING_SEEN = Observed(np.zeros((0, len(SIGNS))), np.zeros(0, np.int64))
@@ -128,20 +124,14 @@ def _newton_step(weights: Doubles, default: Doubles, seen: Observed) -> Doubles:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Confidence and NIL rule, with their results on the observed mentions.
-
-    mentions   number of these
-    right      right answers, NIL included
-    precision  of the links; NaN without any
-    log_loss   of the outcomes
-    """
+    """Confidence and NIL rule, with their results on the observed mentions."""
 
     confidence: Confidence
     rule: NilRule
-    mentions: int
-    right: int
-    precision: float
-    log_loss: float
+    mentions: int  # number of these
+    right: int  # right answers, NIL included
+    precision: float  # of the links; NaN without any
+    log_loss: float  # of the outcomes
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

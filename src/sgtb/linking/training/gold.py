@@ -8,7 +8,6 @@ knowledge base lacked the entity.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -41,32 +40,26 @@ def unknown_as_nil(kb: KnowledgeBase, documents: Iterable[Document]) -> list[Doc
     return [replace(d, mentions=tuple(map(known, d.mentions))) for d in documents]
 
 
-class HiddenGold(NamedTuple):
-    """Documents in which hidden entities are NIL, and the numbers of these entities."""
-
-    documents: list[Document]
-    entities: list[Hidden]
-
-
 def hide_gold(
     kb: KnowledgeBase, documents: Sequence[Document], share: float, seed: tuple[int, ...]
-) -> HiddenGold:
+) -> tuple[list[Document], list[Hidden]]:
     """Hide a share of the distinct gold entities, drawn one by one.
 
-    The share differs by document, from none to twice as many: a knowledge base lacks more of one
-    text than of another.
+    Returns documents in which they are NIL, and their numbers per document. The share differs by
+    document, from none to twice as many: a knowledge base lacks more of one text than of another.
     """
     rng = np.random.default_rng(seed)
-    found = HiddenGold([], [])
+    shown: list[Document] = []
+    hidden: list[Hidden] = []
     for document in documents:
         ids = dict.fromkeys(m.gold for m in document.mentions if m.in_kb and m.gold)
         drawn = rng.random(len(ids)) < min(1.0, share * 2 * rng.random())
         gone = {id_ for id_, out in zip(ids, drawn.tolist(), strict=True) if out}
         numbers = (kb.number(id_) for id_ in gone)
-        found.entities.append(frozenset(number for number in numbers if number is not None))
+        hidden.append(frozenset(number for number in numbers if number is not None))
         mentions = tuple(replace(m, gold=NIL) if m.gold in gone else m for m in document.mentions)
-        found.documents.append(replace(document, mentions=mentions) if gone else document)
-    return found
+        shown.append(replace(document, mentions=mentions) if gone else document)
+    return shown, hidden
 
 
 class GoldFinder:

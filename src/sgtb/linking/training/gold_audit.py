@@ -26,35 +26,24 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True)
 class UnknownEntity:
-    """An annotated entity that the knowledge base lacks.
-
-    mentions  number of annotations
-    """
+    """An annotated entity that the knowledge base lacks."""
 
     gold: str
     title: str | None
-    mentions: int
+    mentions: int  # number of annotations
     suggestions: tuple[Suggestion, ...]
 
 
 @dataclass(frozen=True)
 class GoldReport:
-    """Coverage of annotated entities by a knowledge base.
+    """Coverage of annotated entities by a knowledge base."""
 
-    linked     mentions annotated with an entity
-    known      those with a known entity
-    recalled   those with the entity among the candidates
-    without    known ones without any candidates
-    ambiguity  mean number of candidates of the known ones
-    entities   number of unknown entities, of which the first are listed
-    """
-
-    linked: int
-    known: int
-    recalled: int
-    without: int
-    ambiguity: float
-    entities: int
+    linked: int  # mentions annotated with an entity
+    known: int  # those with a known entity
+    recalled: int  # those with the entity among the candidates
+    without: int  # known ones without any candidates
+    ambiguity: float  # mean number of candidates of the known ones
+    entities: int  # number of unknown entities, of which the first are listed
     unknown: tuple[UnknownEntity, ...]
 
     @property

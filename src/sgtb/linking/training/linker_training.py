@@ -22,17 +22,16 @@ from sgtb.core.settings import check_integer
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.calibration.confidence import NilKind, NilRule, check_share
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
-from sgtb.linking.candidates.candidate_table import Hidden
+from sgtb.linking.candidates.candidate_table import NOTHING, CandidateTable, Hidden
 from sgtb.linking.entities.background import TOPIC_WIDTH, Background
 from sgtb.linking.entities.entity_source import NAME_PRIORS, WORD_VECTORS, KbSource
 from sgtb.linking.features.feature_matrix import Featurizer
-from sgtb.linking.features.feature_registry import COLLECTIVE, LABELS
 from sgtb.linking.features.ranker import BITS
-from sgtb.linking.features.schema import Schema
+from sgtb.linking.features.schema import COLLECTIVE, LABELS, Schema
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.mentions.chunks import Chunk, check_document, split_into_chunks
-from sgtb.linking.nil_candidate import TrainingCounts, add_nil, score_column
-from sgtb.linking.pipeline import CountLookup, Pipeline
+from sgtb.linking.nil_candidate import TrainingCounts, add_nil, nil_rows, score_column
+from sgtb.linking.pipeline import Pipeline
 from sgtb.linking.problem_packing import Layout
 from sgtb.linking.training.calibrator import (
     NOTHING_SEEN,
@@ -44,10 +43,9 @@ from sgtb.linking.training.calibrator import (
     nil_share,
     observe,
 )
-from sgtb.linking.training.finder_selection import trained_finder
 from sgtb.linking.training.gold import hide_gold, unknown_as_nil
-from sgtb.linking.training.mention_selection import RULES, MentionChoice, choose_mentions
 from sgtb.linking.training.renderings import renderings_of
+from sgtb.linking.training.selection import RULES, MentionChoice, choose_mentions, trained_finder
 from sgtb.text.word_vectors import WordVectors
 
 Fit = Callable[..., StructuredGradientBoosting]
@@ -128,39 +126,33 @@ def random_folds(documents: Sequence[Document], n_folds: int, seed: int) -> Ints
 
 
 class Featured(NamedTuple):
-    """Documents with candidates and features: f4[C, F].
+    """Documents with candidates and features: f4[C, F]."""
 
-    layout     of the documents, with hidden entities, then of other renderings
-    documents  with all annotations
-    source     i8[S]  the document of each segment of the layout
-    n_own      number of segments of the documents themselves
-    """
-
-    layout: Layout
+    layout: Layout  # of the documents, with hidden entities, then of other renderings
     features: Floats
-    documents: Sequence[Document]
-    source: Longs
-    n_own: int
+    documents: Sequence[Document]  # with all annotations
+    source: Longs  # i8[S], the document of each segment of the layout
+    n_own: int  # number of segments of the documents themselves
 
     @property
-    def annotated(self) -> list[Document]:
-        """The document of each segment, with all annotations."""
-        return [self.documents[d] for d in self.source.tolist()]
+    def candidates(self) -> CandidateTable:
+        """The candidates of the layout."""
+        return self.layout.candidates
 
     @property
     def outside(self) -> Bools:
         """Whether mentions with candidates are NIL."""
-        return np.array([m.gold == NIL for m in self.layout.candidates.mentions], np.bool_)
+        return np.array([m.gold == NIL for m in self.candidates.mentions], np.bool_)
 
     @property
     def known(self) -> Bools:
         """Whether mentions with candidates are annotated."""
-        return np.array([m.gold is not None for m in self.layout.candidates.mentions], np.bool_)
+        return np.array([m.gold is not None for m in self.candidates.mentions], np.bool_)
 
     @property
     def n_learnable(self) -> int:
         """Number of mentions whose entity is among the candidates, or hidden from them."""
-        candidates = self.layout.candidates
+        candidates = self.candidates
         shown, whole = (
             sum(1 for document in documents for _ in document.in_kb())
             for documents in (candidates.documents[: self.n_own], self.documents)
@@ -171,30 +163,22 @@ class Featured(NamedTuple):
     @property
     def no_candidates(self) -> Bools:
         """Whether annotated mentions without candidates are NIL."""
-        golds = [m.gold for d in self.layout.candidates.documents for m in d.mentions]
+        golds = [m.gold for d in self.candidates.documents for m in d.mentions]
         without = np.delete(np.array(golds, object), self.layout.with_candidates)
         return np.array([gold == NIL for gold in without if gold is not None], np.bool_)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Documents with features: the input of training that is the same for all plans and trees.
-
-    featurizer  trained on all of `train`
-    train       with cross-fitted features
-    folds       i4[S]  of the segments of `train`
-    dev         None: no dev documents
-    nil         NIL rule
-    mentions    how mentions are detected
-    """
+    """Documents with features: the input of training that is the same for all plans and trees."""
 
     pipeline: Pipeline
-    featurizer: Featurizer
-    train: Featured
-    folds: Ints
-    dev: Featured | None
-    nil: NilKind = "never"
-    mentions: MentionChoice = field(default_factory=MentionChoice)
+    featurizer: Featurizer  # trained on all of `train`
+    train: Featured  # with cross-fitted features
+    folds: Ints  # i4[S], of the segments of `train`
+    dev: Featured | None  # None: no dev documents
+    nil: NilKind = "never"  # NIL rule
+    mentions: MentionChoice = field(default_factory=MentionChoice)  # how mentions are detected
 
     def left_out(self, settings: LinkerTraining) -> tuple[str, ...]:
         """Return the feature groups that the plan or the settings leave out."""
@@ -211,18 +195,19 @@ class Prepared:
 
         Counts in train leave out the own document.
         """
-        own = partial(self.counts.lookup_leave_one_out, self.train.annotated)
-        train = self._packed(self.train, without, own)
-        return train, self.dev and self._packed(self.dev, without, self.counts.lookup)
+        return self._packed(self.train, without), self.dev and self._packed(self.dev, without)
 
-    def _packed(
-        self, featured: Featured, without: Collection[str], lookup: CountLookup
-    ) -> Problems:
-        layout, features = featured.layout, featured.features
+    def _packed(self, featured: Featured, without: Collection[str]) -> Problems:
+        layout, features, candidates = featured.layout, featured.features, featured.candidates
         problems = self.pipeline.pack(layout, features, without)
         if self.nil == "never":
             return problems
-        rows = self.pipeline.nil_rows(layout, features, without, lookup)
+        if featured is self.train:
+            documents = [featured.documents[d] for d in featured.source.tolist()]
+            known = self.counts.lookup_leave_one_out(documents, candidates)
+        else:
+            known = self.counts.lookup(candidates)
+        rows = nil_rows(candidates, features, self.pipeline.schema, without, known)
         return add_nil(problems, rows, featured.outside)
 
 
@@ -306,9 +291,9 @@ def _laid_out(
     seed = settings.seed, int(training)
     copies, source = renderings_of(documents if training and settings.augment else ())
     shown: Sequence[Document] = documents if copies else ()
-    hidden = hide_gold(pipeline.kb, copies or documents, share, seed)
-    entities: list[Hidden] = [*[frozenset()] * len(shown), *hidden.entities]
-    chunks, whole = _in_chunks([*shown, *hidden.documents])
+    partly, hidden = hide_gold(pipeline.kb, copies or documents, share, seed)
+    entities: list[Hidden] = [*[NOTHING] * len(shown), *hidden]
+    chunks, whole = _in_chunks([*shown, *partly])
     n_own = int(np.searchsorted(whole, len(documents)))
     own = np.concatenate([np.arange(len(documents)), source])[whole]
     gone = [entities[d] for d in whole.tolist()]
@@ -339,7 +324,9 @@ def fit_linker(
     fitted = _calibrated(prepared, settings, problems[0], system.model.forest.n_trees, fit)
     progress("confidence", 1, 1)
     pipeline, finder = prepared.pipeline, prepared.pipeline.finder
-    counts = prepared.counts if prepared.nil == "candidate" else prepared.counts.entities_only
+    counts = prepared.counts
+    if prepared.nil == "never":
+        counts = TrainingCounts(counts.entities)  # names are only needed for NIL
     measured = prepared.mentions.measured
     detection = {} if measured is None else {"mention detection": measured}
     return LinkerModel(

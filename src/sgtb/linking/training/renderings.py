@@ -7,7 +7,6 @@ documents are read a second time in another rendering.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,15 +25,8 @@ Separator = Callable[[str, str, int], str]
 """From a token, the next one and the next one's index to what is printed between them."""
 
 
-class Copies(NamedTuple):
-    """Renderings of documents, and the index of the document of each."""
-
-    documents: list[Document]
-    source: Longs
-
-
-def renderings_of(documents: Sequence[Document]) -> Copies:
-    """Return the paragraphs of all documents, every second one as prose.
+def renderings_of(documents: Sequence[Document]) -> tuple[list[Document], Longs]:
+    """Return the paragraphs of all documents, every second one as prose, and their documents.
 
     A document of one paragraph is returned as prose or in lower case.
     """
@@ -45,7 +37,7 @@ def renderings_of(documents: Sequence[Document]) -> Copies:
             as_is = p % 2 and len(parts) > 1
             found.append(part if as_is else lower_case(part) if p % 2 else prose(part))
         source += [d] * len(parts)
-    return Copies(found, np.array(source, np.int64))
+    return found, np.array(source, np.int64)
 
 
 def rendered(document: Document, separator: Separator) -> Document:

@@ -18,10 +18,9 @@ from sgtb.linking.training.linker_training import LinkerTraining
 DEV_SHARE = 0.2  # share of dev documents if none are given
 MANY = 5_000  # mentions of known entities from which on the settings for large corpora apply
 FEW = 500  # the same for medium corpora
-_FEW_TREES = TreeSettings(learning_rate=0.1, depth=3, feature_share=0.3)
-_MANY_TREES = TreeSettings(learning_rate=0.2, depth=5, feature_share=0.3)
 _FEW = LinkerTraining(
-    trees=_FEW_TREES, training=TrainingSettings(n_trees=400, patience=8),
+    trees=TreeSettings(learning_rate=0.1, depth=3, feature_share=0.3),
+    training=TrainingSettings(n_trees=400, patience=8),
     bits=14, topic_width=32, topic_digits=5, hidden=0.2,
 )  # fmt: skip
 _LITTLE = replace(
@@ -30,7 +29,9 @@ _LITTLE = replace(
     description_words=True,
 )  # fmt: skip
 _MANY = LinkerTraining(
-    trees=_MANY_TREES, training=TrainingSettings(n_trees=400, patience=8), topic_digits=5
+    trees=TreeSettings(learning_rate=0.2, depth=5, feature_share=0.3),
+    training=TrainingSettings(n_trees=400, patience=8),
+    topic_digits=5,
 )
 
 

@@ -20,7 +20,6 @@ from typing import Any, get_args
 
 import numpy as np
 
-from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.boosting.search.beam import PLANS, PlanName, SearchPlan
 from sgtb.boosting.training_progress import TrainingProgress
@@ -80,21 +79,14 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished trial.
-
-    right     right decisions on dev
-    asked     mentions of dev with gold among the candidates
-    log_loss  mean over these
-    n_trees   best number on dev
-    seconds   duration
-    """
+    """A finished trial."""
 
     trial: Trial
-    right: int
-    asked: int
-    log_loss: float
-    n_trees: int
-    seconds: float
+    right: int  # right decisions on dev
+    asked: int  # mentions of dev with gold among the candidates
+    log_loss: float  # mean over these
+    n_trees: int  # best number on dev
+    seconds: float  # duration
 
     @property
     def accuracy(self) -> float:
@@ -316,13 +308,17 @@ class _TrialRunner:
 
     def __init__(self, prepared: Prepared, base: LinkerTraining, watch: Watch) -> None:
         self._prepared, self._base, self._watch = prepared, base, watch
-        self._packed: dict[tuple[str, ...], tuple[Problems, Problems]] = {}
+        self._without: tuple[str, ...] | None = None
 
     def run(self, trial: Trial, seconds: float) -> Outcome | None:
         """Train and evaluate; None: longer than the given seconds."""
         begin = time.perf_counter()
         settings = trial.settings(self._base)
-        train, dev = self._problems(settings)
+        without = self._prepared.left_out(settings)
+        if without != self._without:  # only the latest are kept: they are large
+            self._without, self._problems = without, self._prepared.problems(without)
+        train, dev = self._problems
+        assert dev is not None
 
         def watched(progress: TrainingProgress) -> bool:
             self._watch(trial, progress)
@@ -345,11 +341,3 @@ class _TrialRunner:
             system.model.forest.n_trees,
             round(took, 3),
         )
-
-    def _problems(self, settings: LinkerTraining) -> tuple[Problems, Problems]:
-        without = self._prepared.left_out(settings)
-        if without not in self._packed:
-            train, dev = self._prepared.problems(without)
-            assert dev is not None
-            self._packed = {without: (train, dev)}  # only the latest: they are large
-        return self._packed[without]

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities.entity_facts import EntityFacts
+from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.linking.features.contexts import Contexts, Repeats
 from sgtb.linking.features.groups import coherence
 from sgtb.linking.features.groups.coherence import COHERENCES, REACH, RESTART, SPACES, WALK_ROUNDS
@@ -126,7 +125,7 @@ def test_a_name_does_not_vote_for_itself():
 def test_documents_do_not_see_each_other():
     texts, entities = documents(8), world()
     lexicon = lexicon_of(texts, entities)
-    facts = EntityFacts.build(entities, lexicon)
+    facts = table_facts(entities, lexicon)
 
     def features(some):
         candidates = listed_candidates(some, entities)

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities.entity_facts import EntityFacts
+from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.linking.features.groups.priors import (
     NAME_PRIOR_FEATURES,
     POPULARITIES,
@@ -24,7 +23,7 @@ ENTITIES = entity_table(
 
 def features(*lines):
     candidates = listed_candidates([document("1", *lines)], ENTITIES)
-    facts = EntityFacts.build(ENTITIES, lexicon_of([], ENTITIES))
+    facts = table_facts(ENTITIES, lexicon_of([], ENTITIES))
     known, prior = popularity_features(facts)[candidates.entity], prior_features(candidates, facts)
     assert known.dtype == prior.dtype == np.float32
     return (

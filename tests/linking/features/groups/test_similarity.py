@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities.entity_facts import EntityFacts
+from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.linking.features.contexts import Contexts, Repeats
-from sgtb.linking.features.groups.similarity import COSINES, DESCRIPTIONS, OVERLAPS, similarities
+from sgtb.linking.features.feature_group import FeatureInputs
+from sgtb.linking.features.groups.similarity import COSINES, DESCRIPTIONS, OVERLAPS, compared_texts
 from tests.helpers.linking_builders import document, documents, entity_table, lexicon_of, world
 
 
@@ -78,11 +78,12 @@ def sides_of(texts, entities, train=None):
     lexicon = lexicon_of(texts if train is None else train, entities)
     candidates = listed_candidates(texts, entities)
     contexts = Contexts.build(candidates, lexicon)
-    return candidates, contexts, EntityFacts.build(entities, lexicon), lexicon
+    return candidates, contexts, table_facts(entities, lexicon), lexicon
 
 
 def compared(candidates, contexts, facts, lexicon):
-    return similarities(candidates, contexts, Repeats.of(candidates, contexts), facts, lexicon)
+    repeats = Repeats.of(candidates, contexts)
+    return compared_texts(FeatureInputs(candidates, contexts, repeats, facts, lexicon))
 
 
 def random_texts(seed):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sgtb.linking.candidates.candidate_table import listed_candidates
-from sgtb.linking.entities.entity_facts import EntityFacts, split_title
+from experiments.entity_tables import listed_candidates, table_facts
+from sgtb.linking.entities.entity_facts import split_title
 from sgtb.linking.features.contexts import Contexts
 from sgtb.linking.features.groups.surface import NAMES, name_features
 from sgtb.text.normalization import normal_phrase
@@ -20,7 +20,7 @@ def compared(name: str, title: str, *others: str) -> dict[str, float]:
     candidates = listed_candidates([text], entities)
     contexts = Contexts.build(candidates, lexicon)
     features = name_features(
-        candidates, contexts.names, contexts.full_names, EntityFacts.build(entities, lexicon)
+        candidates, contexts.names, contexts.full_names, table_facts(entities, lexicon)
     )
     assert features.shape == (1, len(NAMES))
     return dict(zip(NAMES, features[0].tolist(), strict=True))
@@ -107,7 +107,7 @@ def assert_like_the_twin(texts, entities):
     lexicon = lexicon_of(texts, entities)
     candidates = listed_candidates(texts, entities)
     contexts = Contexts.build(candidates, lexicon)
-    facts = EntityFacts.build(entities, lexicon)
+    facts = table_facts(entities, lexicon)
     found = name_features(candidates, contexts.names, contexts.full_names, facts)
     offsets = candidates.candidate_offsets
     expected = [

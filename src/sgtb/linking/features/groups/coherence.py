@@ -14,7 +14,7 @@ from sgtb.linking.candidates.candidate_table import CandidateTable, Nodes
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import DESCRIBED, LINKS, WORD_VECTORS
 from sgtb.linking.features.contexts import Repeats, numbered
-from sgtb.linking.features.feature_group import Block, Column, FeatureGroup, FeatureInputs
+from sgtb.linking.features.feature_group import Column, FeatureGroup
 from sgtb.native import closeness_votes, compare_votes, link_votes, random_walk
 
 # Votes: support for a candidate by the other names of a document.
@@ -64,22 +64,14 @@ def coherence_features(repeats: Repeats, facts: EntityFacts) -> Floats:
     offsets = once.candidate_offsets
     prior = share(facts.in_links[once.entity] + 1.0, offsets)
     spaces = [getattr(facts, f"{space}_vector") for space in SPACES]
-    walk = _walks(repeats, facts, prior)
+    # Random walk with restart from every mention: entities mentioned often get more mass.
+    nodes = Nodes.of(once, len(facts))
+    walk = np.empty(len(nodes.place))
+    random_walk(nodes, repeats.place, prior, facts.links, WALK_ROUNDS, RESTART, walk)
     voted = votes(once, repeats.names, prior, facts.links, spaces)
     features = np.empty((len(walk), len(COHERENCES)), np.float32)
     compare_votes(voted, log(walk + 1e-6), share(walk, offsets), offsets, features)
     return features
-
-
-def _walks(repeats: Repeats, facts: EntityFacts, prior: Doubles) -> Doubles:
-    """Return the mass of each candidate after a random walk over its document's candidates.
-
-    Random walk with restart from every mention: entities mentioned often get more mass.
-    """
-    nodes = Nodes.of(repeats.once, len(facts))
-    mass = np.empty(len(nodes.place))
-    random_walk(nodes, repeats.place, prior, facts.links, WALK_ROUNDS, RESTART, mass)
-    return mass
 
 
 _NEEDS = {
@@ -92,13 +84,11 @@ def _column(name: str) -> Column:
     return Column(name, _NEEDS.get(name.partition("_")[0], frozenset([LINKS])))
 
 
-def _coherence(inputs: FeatureInputs) -> Block:
-    return inputs.by_repeat(coherence_features(inputs.repeats, inputs.facts))
-
-
 GROUPS = (
     FeatureGroup(
         "coherence", "coherence", "Links and similarity to the candidates of other mentions.",
-        100, tuple(map(_column, COHERENCES)), _coherence, collective=True,
+        100, tuple(map(_column, COHERENCES)),
+        lambda inputs: inputs.by_repeat(coherence_features(inputs.repeats, inputs.facts)),
+        collective=True,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Learned features: columns filled by the tagger and the rankers, see `FeatureModels`."""
+"""Learned features: columns filled by the tagger and the rankers, see `Featurizer`."""
 
 from sgtb.linking.entities.entity_source import KNOWN_TYPES
 from sgtb.linking.features.feature_group import FeatureGroup, columns

@@ -10,12 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sgtb.core.dtypes import Floats, Longs
-from sgtb.linking.candidates.candidate_table import CandidateTable
-from sgtb.linking.entities.background import Lexicon
-from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import DESCRIBED, WORD_VECTORS
-from sgtb.linking.features.contexts import Contexts, Repeats
-from sgtb.linking.features.feature_group import Block, FeatureGroup, FeatureInputs, columns
+from sgtb.linking.features.feature_group import FeatureGroup, FeatureInputs, columns
 from sgtb.native import compare_texts
 
 OVERLAPS = (
@@ -49,49 +45,21 @@ PAIRS = _pairs((*COSINES, *DESCRIPTIONS[_LINKED:]))
 
 
 class Similarities(NamedTuple):
-    """Tables of candidates.
+    """Tables of candidates."""
 
-    overlaps      f4[C, len(OVERLAPS)]      words of the title, one by one
-    cosines       f4[C, len(COSINES)]       vectors of the title's words
-    descriptions  f4[C, len(DESCRIPTIONS)]  both, for the titles that the entity is linked with
-    """
-
-    overlaps: Floats
-    cosines: Floats
-    descriptions: Floats
-
-
-def similarities(
-    candidates: CandidateTable,
-    contexts: Contexts,
-    repeats: Repeats,
-    facts: EntityFacts,
-    lexicon: Lexicon,
-) -> Similarities:
-    """Compare every candidate with the texts around its mention."""
-    widths = map(len, (OVERLAPS, COSINES, DESCRIPTIONS))
-    out = Similarities(*(np.empty((candidates.n_candidates, n), np.float32) for n in widths))
-    compare_texts(candidates.candidate_offsets, repeats, contexts, facts, lexicon, PAIRS, out)
-    return out
+    overlaps: Floats  # f4[C, len(OVERLAPS)], words of the title, one by one
+    cosines: Floats  # f4[C, len(COSINES)], vectors of the title's words
+    descriptions: Floats  # f4[C, len(DESCRIPTIONS)], both for the titles linked with the entity
 
 
 def compared_texts(inputs: FeatureInputs) -> Similarities:
-    """Return all three tables."""
-    return similarities(
-        inputs.candidates, inputs.contexts, inputs.repeats, inputs.facts, inputs.lexicon
-    )
-
-
-def _overlap(inputs: FeatureInputs) -> Block:
-    return inputs.by_candidate(inputs.once(compared_texts).overlaps)
-
-
-def _similarity(inputs: FeatureInputs) -> Block:
-    return inputs.by_candidate(inputs.once(compared_texts).cosines)
-
-
-def _description(inputs: FeatureInputs) -> Block:
-    return inputs.by_candidate(inputs.once(compared_texts).descriptions)
+    """Compare every candidate with the texts around its mention."""
+    n, widths = inputs.candidates.n_candidates, map(len, (OVERLAPS, COSINES, DESCRIPTIONS))
+    out = Similarities(*(np.empty((n, width), np.float32) for width in widths))
+    offsets = inputs.candidates.candidate_offsets
+    repeats, contexts, facts = inputs.repeats, inputs.contexts, inputs.facts
+    compare_texts(offsets, repeats, contexts, facts, inputs.lexicon, PAIRS, out)
+    return out
 
 
 _RELATIVE = (
@@ -104,11 +72,13 @@ _RELATIVE = (
 GROUPS = (
     FeatureGroup(
         "overlap", "words in common", "Words of the title that occur in the text.",
-        70, columns(OVERLAPS, relative=_RELATIVE), _overlap,
+        70, columns(OVERLAPS, relative=_RELATIVE),
+        lambda inputs: inputs.by_candidate(inputs.once(compared_texts).overlaps),
     ),
     FeatureGroup(
         "similarity", "text similarity", "Word vectors of title and text compared.",
-        80, columns(COSINES, [WORD_VECTORS], _RELATIVE), _similarity,
+        80, columns(COSINES, [WORD_VECTORS], _RELATIVE),
+        lambda inputs: inputs.by_candidate(inputs.once(compared_texts).cosines),
     ),
     FeatureGroup(
         "description", "description", "The entity's description compared with the text.",
@@ -117,6 +87,7 @@ GROUPS = (
             *columns(DESCRIPTIONS[:_LINKED], [DESCRIBED], _RELATIVE),
             *columns(DESCRIPTIONS[_LINKED:], [DESCRIBED, WORD_VECTORS], _RELATIVE),
         ),
-        _description, collective=True,
+        lambda inputs: inputs.by_candidate(inputs.once(compared_texts).descriptions),
+        collective=True,
     ),
 )  # fmt: skip

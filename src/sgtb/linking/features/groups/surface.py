@@ -10,7 +10,7 @@ from sgtb.linking.entities.background import BEGINNING, name_fingerprints
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import KNOWN_TYPES, NAME_PRIORS
 from sgtb.linking.features.contexts import PLACES
-from sgtb.linking.features.feature_group import Block, FeatureGroup, FeatureInputs, columns
+from sgtb.linking.features.feature_group import FeatureGroup, FeatureInputs, columns
 from sgtb.native import compare_names
 
 NAMES = (
@@ -48,41 +48,28 @@ def compared_names(inputs: FeatureInputs) -> Floats:
     return name_features(repeats.once, repeats.names, repeats.full_names, inputs.facts)
 
 
-def _name(inputs: FeatureInputs) -> Block:
-    return inputs.by_repeat(inputs.once(compared_names))
-
-
-def _title(inputs: FeatureInputs) -> Block:
-    return inputs.by_entity(np.concatenate([inputs.facts.shape, inputs.facts.type], axis=1))
-
-
-def _place(inputs: FeatureInputs) -> Block:
-    return inputs.by_mention(inputs.contexts.place)
-
-
-def _match(inputs: FeatureInputs) -> Block:
-    return inputs.by_candidate(inputs.candidates.match)
-
-
 GROUPS = (
     FeatureGroup(
         "name", "name similarity",
         "Words, letters, beginnings and acronyms that mention and title have in common.",
-        40, columns(NAMES), _name,
+        40, columns(NAMES), lambda inputs: inputs.by_repeat(inputs.once(compared_names)),
     ),
     FeatureGroup(
         "title", "form of the title", "Brackets, commas and digits; the entity's type.",
-        50, (*columns(SHAPES), *columns(ENTITY_TYPES, [KNOWN_TYPES])), _title,
+        50, (*columns(SHAPES), *columns(ENTITY_TYPES, [KNOWN_TYPES])),
+        lambda inputs: inputs.by_entity(
+            np.concatenate([inputs.facts.shape, inputs.facts.type], axis=1)
+        ),
     ),
     FeatureGroup(
         "place", "position in the text",
         "Headline, dateline, brackets, numbers and prepositions around the mention.",
-        60, columns(PLACES), _place,
+        60, columns(PLACES), lambda inputs: inputs.by_mention(inputs.contexts.place),
     ),
     FeatureGroup(
         "match", "match of the name",
         "Whether the name is listed, a variant, annotated in training, or how similar it is.",
         110, columns(MATCHES, [NAME_PRIORS], ("match_trained", "ngram_similarity", "word_overlap")),
-        _match,
+        lambda inputs: inputs.by_candidate(inputs.candidates.match),
     ),
 )  # fmt: skip

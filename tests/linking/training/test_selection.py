@@ -11,7 +11,7 @@ from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.linking.training.linker_training import prepare, train_linker
-from sgtb.linking.training.mention_selection import RULES, choose_mentions
+from sgtb.linking.training.selection import RULES, choose_mentions
 from sgtb.text.tokenization import segment
 from tests.helpers.trained_linkers import QUICK
 

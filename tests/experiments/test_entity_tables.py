@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from experiments.entity_tables import TOP, listed_candidates
 from sgtb.core.errors import ProblemsError
 from sgtb.core.records import NIL
-from sgtb.linking.candidates.candidate_table import TOP, listed_candidates
 from tests.helpers.linking_builders import document, entity_table
 
 ENTITIES = entity_table(list("ABCDEF"), in_links=[5, 9, 5, 1, 5, 9])

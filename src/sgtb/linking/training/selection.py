@@ -1,4 +1,4 @@
-"""Selection between the rules of mention detection and a tagger learned from documents."""
+"""Selection on training documents: of the candidate lookup, and of mention detection."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,14 +8,53 @@ import numpy as np
 
 from sgtb.core.records import Document
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.candidates.candidate_lookup import CandidateFinder, CandidateSettings
+from sgtb.linking.candidates.weak_names import TrainedNames
 from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.mentions.mention_tagger import MentionTagger, gold_tags
 from sgtb.text.tokenization import segment, touched_tokens
 
+FUZZY_GAIN = 0.02
+"""Gain in the recall of training mentions for which similarly spelt names are searched."""
 CLEARLY = 0.01  # F1 on dev that a tagger must gain
 ENOUGH = 100  # mentions of dev that a comparison needs
 COMPLETE = 0.5
 """Least share of annotated occurrences among those of names that are annotated in a document."""
+
+
+def trained_finder(
+    kb: KnowledgeBase, train: Sequence[Document], settings: CandidateSettings, fuzzy: bool | None
+) -> CandidateFinder:
+    """Return the candidate lookup with the names of training documents.
+
+    Unless `fuzzy` says, similarly spelt names, and then names that contain the name, are
+    searched if either brings the gold of at least FUZZY_GAIN of the annotated mentions.
+    """
+    chosen = settings if fuzzy is None else replace(settings, fuzzy=fuzzy)
+    exact = CandidateFinder(kb, chosen)
+    trained = TrainedNames.of(exact.annotated_names(train))
+    best = CandidateFinder(kb, chosen, trained)
+    if fuzzy is None and trained.counts:
+        recall = _gold_recall(kb, best, train)
+        for more in ({"fuzzy": True}, {"containing": True}):
+            tried = CandidateFinder(kb, replace(best.settings, **more), trained)
+            found = _gold_recall(kb, tried, train)
+            if found - recall >= FUZZY_GAIN:
+                best, recall = tried, found
+    return best
+
+
+def _gold_recall(kb: KnowledgeBase, finder: CandidateFinder, train: Sequence[Document]) -> float:
+    """Return the share of annotated mentions with their gold among the candidates."""
+    found = finder.find(train, range(len(train)))
+    mentions = [mention for document in train for mention in document.mentions]
+    annotated = [(m, kb.number(o.gold)) for m, o in enumerate(mentions) if o.in_kb and o.gold]
+    offsets, entity = found.offsets.tolist(), found.entity
+    hits = [number in entity[offsets[m] : offsets[m + 1]] for m, number in annotated]
+    return sum(hits) / max(len(hits), 1)
+
+
+# Mention detection: rules, or a tagger learned from documents.
 
 
 @dataclass(frozen=True)
