@@ -46,7 +46,6 @@ SETTINGS: Mapping[str, Setting] = {
     "as chosen": Setting(),
     "no renderings": Setting(renderings=False),
     "without place": Setting(("place",)),
-    "without popularity": Setting(("popularity",)),
     "without local ranker": Setting(("ranker",)),
     "without both rankers": Setting(("ranker", "joint ranker")),
     "without coherence": Setting(("coherence",)),

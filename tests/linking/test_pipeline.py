@@ -226,9 +226,10 @@ def test_features_that_need_no_training_are_the_same_in_training(worked):
     folds = np.arange(len(worked.train), dtype=np.int32) % 3
     fitted = Featurizer.fit(table, folds, 0, bits=12)[1]
     later = worked.packed([blind(text) for text in worked.train])[1].local
-    n = len(worked.pipeline.schema.fixed)
-    assert fitted[:, :n].tobytes() == np.ascontiguousarray(later[:, :n]).tobytes()
-    assert (fitted[:, n:] != later[:, n:]).any(), "those of training are cross-fitted"
+    packed = np.array(worked.pipeline.schema.columns_without(()))
+    fitted, fixed = fitted[:, packed], packed < len(worked.pipeline.schema.fixed)
+    assert fitted[:, fixed].tobytes() == later[:, fixed].tobytes()
+    assert (fitted[:, ~fixed] != later[:, ~fixed]).any(), "those of training are cross-fitted"
 
 
 def test_layouts_know_what_was_asked_and_what_was_found(small):
@@ -259,7 +260,7 @@ def test_nothing_to_decide(small, texts):
     layout, problems = small.packed(texts)
     assert (problems.n_documents, problems.n_mentions) == (len(texts), 0)
     assert len(layout.facts) == 0
-    assert problems.n_local == len(small.pipeline.schema.features)
+    assert problems.n_local == len(small.pipeline.schema.columns_without(()))
     assert problems.n_pair == len(small.pipeline.schema.pairs)
 
 
@@ -276,9 +277,10 @@ def test_the_table_has_what_the_schema_says(small):
     assert ("name_prior" in schema.names) == (small.dev[0].mentions[0].candidates is None)
     assert "entity_vector" in schema.pairs
     layout, problems = small.packed(small.dev)
-    assert problems.n_local == len(schema.features)
-    if "name_prior" in schema.names:
-        column = problems.local[:, schema.names.index("name_prior")]
+    packed = [schema.names[column] for column in schema.columns_without(())]
+    assert problems.n_local == len(packed)
+    if "name_prior" in packed:
+        column = problems.local[:, packed.index("name_prior")]
         assert column.tobytes() == layout.candidates.prior.tobytes()
 
 

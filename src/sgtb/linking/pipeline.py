@@ -134,7 +134,8 @@ class LinkPipeline:
         self.steps = Pipeline(kb, model.background, model.schema, finder)
         column = score_column(model.schema, model.without)
         self.policy = DecisionPolicy(model.confidence, model.nil, score_column=column)
-        groups = [f.group for f in model.schema.features if f.group not in model.without]
+        schema = model.schema
+        groups = [schema.features[i].group for i in schema.columns_without(model.without)]
         if self.policy.nil_is_a_candidate:
             groups += [GROUP] * len(NIL_FEATURES)
         self.answers = LinkBuilder(kb, groups, model.nil.no_candidates)

@@ -22,6 +22,7 @@ from sgtb.linking.features.schema import (
     LABELS,
     LEARNED,
     PAIRS,
+    RANKERS_ONLY,
     SCHEMA,
     VERSION,
     Schema,
@@ -71,8 +72,8 @@ AIDA = {
 """The features of the published AIDA models, in their order: a change here needs a new version."""
 
 
-def test_the_features_of_aida_are_those_of_version_1():
-    assert VERSION == 1
+def test_the_features_of_aida_are_those_of_version_2():
+    assert VERSION == 2
     assert [(f.group, f.name) for f in SCHEMA.features] == [
         (group, name) for group, names in AIDA.items() for name in names.split()
     ]
@@ -181,11 +182,12 @@ def test_a_group_is_one_block_of_columns():
 
 
 def test_columns_without_groups():
-    everything = list(range(len(SCHEMA.features)))
+    everything = [i for i, f in enumerate(SCHEMA.features) if f.group not in RANKERS_ONLY]
     assert SCHEMA.columns_without(()) == everything
     assert SCHEMA.columns_without(SCHEMA.groups) == []
     left = SCHEMA.columns_without(["name", "place"])
-    assert {SCHEMA.features[i].group for i in left} == set(SCHEMA.groups) - {"name", "place"}
+    others = set(SCHEMA.groups) - {"name", "place", *RANKERS_ONLY}
+    assert {SCHEMA.features[i].group for i in left} == others
     assert left == sorted(left)
     # A group without any evidence can be left out all the same.
     assert SCHEMA.columns_without(["name prior"]) == everything
@@ -195,6 +197,13 @@ def test_an_unknown_group_is_refused_with_those_there_are():
     with pytest.raises(SettingsError, match="there is no feature group 'nmae'") as caught:
         SCHEMA.columns_without(["name", "nmae"])
     assert all(group in str(caught.value) for group in LABELS)
+
+
+def test_trees_do_not_see_absolute_counts():
+    assert RANKERS_ONLY == ("popularity",)
+    seen = {SCHEMA.names[i] for i in SCHEMA.columns_without(())}
+    assert not seen & {"log_in_links", "log_out_links", "popularity", "log_degree"}
+    assert {"in_link_prior", "popularity_prior", "in_links_below_best"} <= seen
 
 
 def test_a_local_model_does_without_other_mentions():

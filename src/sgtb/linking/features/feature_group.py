@@ -100,6 +100,7 @@ class FeatureGroup:
     compute     the values; None: they come from a trained model, see `Featurizer`
     collective  whether it reads links between entities or the candidates of other mentions,
                 which a local model must not
+    rankers_only  whether trees do not see it
     """
 
     key: str
@@ -109,6 +110,7 @@ class FeatureGroup:
     columns: tuple[Column, ...]
     compute: Callable[[FeatureInputs], Block] | None = None
     collective: bool = False
+    rankers_only: bool = False
 
     @cached_property
     def all_columns(self) -> tuple[Column, ...]:

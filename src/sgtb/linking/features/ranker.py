@@ -20,6 +20,7 @@ from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.ragged import Ragged
 from sgtb.core.settings import AdaGrad
 from sgtb.core.sparse_matrix import group_of
+from sgtb.core.thread_pool import ThreadPool
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import name_fingerprints
 from sgtb.linking.entities.entity_facts import EntityFacts
@@ -39,7 +40,7 @@ BINS = 24
 OPTIMIZER = AdaGrad(rate=0.05, decay=1e-4, ease=1e-2)
 MIN_SLOPE = 1e-3
 """Candidates with a smaller gradient are skipped in training."""
-_EPOCHS = 2
+_EPOCHS, _ORDERS = 2, 2
 
 Hashes = npt.NDArray[np.uint32]
 
@@ -147,18 +148,29 @@ class Ranker:
         cls, candidates: CandidateTable, sides: Crosses, bins: Bytes, mentions: Longs,
         rng: "np.random.Generator", bits: int = BITS,
     ) -> "Ranker":  # fmt: skip
-        """Train on the gold of some mentions."""
-        weights, seen = np.zeros(1 << bits), np.zeros(1 << bits)
-        bin_weights = np.zeros((bins.shape[1], BINS))
-        bin_seen = np.zeros_like(bin_weights)
+        """Train on the gold of some mentions, in several random orders; average the weights.
+
+        A single one depends on its order: accuracy on a left-out domain differed by three points.
+        """
         size = np.diff(candidates.candidate_offsets)
         useful = mentions[(candidates.gold[mentions] >= 0) & (size[mentions] > 1)]
-        for _ in range(_EPOCHS):
-            learn_ranks(
-                candidates.candidate_offsets, candidates.gold, sides, bins, rng.permutation(useful),
-                OPTIMIZER, MIN_SLOPE, weights, seen, bin_weights, bin_seen,
-            )  # fmt: skip
-        return cls(weights, bin_weights)
+        weights = np.zeros((_ORDERS, 1 << bits))
+        bin_weights = np.zeros((_ORDERS, bins.shape[1], BINS))
+
+        def learn(number: int, *orders: Longs) -> None:
+            own, own_bins = weights[number], bin_weights[number]
+            seen, bin_seen = np.zeros_like(own), np.zeros_like(own_bins)
+            for order in orders:
+                learn_ranks(
+                    candidates.candidate_offsets, candidates.gold, sides, bins, order,
+                    OPTIMIZER, MIN_SLOPE, own, seen, own_bins, bin_seen,
+                )  # fmt: skip
+
+        with ThreadPool() as pool:
+            epochs = range(_EPOCHS)
+            orders = [[rng.permutation(useful) for _ in epochs] for _ in range(_ORDERS)]
+            pool.run(learn, [(number, *own) for number, own in enumerate(orders)])
+        return cls(weights.mean(axis=0), bin_weights.mean(axis=0))
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,8 @@ LEARNED = tuple(group for group in GROUPS if group.compute is None)
 """Groups whose columns are filled by trained models; they come after the computed ones."""
 COLLECTIVE = tuple(group.key for group in GROUPS if group.collective)
 """Keys of the groups that a local model must not use."""
+RANKERS_ONLY = tuple(group.key for group in GROUPS if group.rankers_only)
+"""Keys of the groups that trees do not see."""
 LABELS = {group.key: group.label for group in GROUPS}
 """Labels by key."""
 
@@ -93,7 +95,7 @@ PAIRS = (
 """All pair features: vectors first, then relations."""
 
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -161,14 +163,15 @@ class Schema:
         return tuple(i for i, feature in enumerate(_places(groups)) if feature in own)
 
     def columns_without(self, groups: Collection[str]) -> list[int]:
-        """Return the columns that belong to none of the groups."""
+        """Return the columns of trees that belong to none of the groups."""
         keys = tuple(group.key for group in GROUPS)
         unknown = set(groups) - set(keys)
         if unknown:
             raise SettingsError(
                 f"there is no feature group {sorted(unknown)[0]!r}; there are {keys}"
             )
-        return [i for i, feature in enumerate(self.features) if feature.group not in groups]
+        left_out = {*groups, *RANKERS_ONLY}
+        return [i for i, feature in enumerate(self.features) if feature.group not in left_out]
 
 
 SCHEMA = Schema.of(frozenset([LINKS, KNOWN_TYPES, POPULARITY, WORD_VECTORS]))
