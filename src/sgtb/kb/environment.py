@@ -35,18 +35,11 @@ _LOCK_SIZE = (64 * _READERS + 4096) // 4096 * 4096
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """State of a knowledge base, as of a transaction.
+    """State of a knowledge base, as of a transaction."""
 
-    build        identifier of the build that all files belong to
-    generation   number of changes since the build
-    fingerprint  hash of content and history
-    indexed      number of entities whose names the fuzzy index has
-    own_types    names of types other than the coarse ones
-    """
-
-    build: str
-    generation: int
-    fingerprint: str
+    build: str  # identifier of the build that all files belong to
+    generation: int  # number of changes since the build
+    fingerprint: str  # hash of content and history
     sources: tuple[str, ...]
     dimensions: int
     columns: Mapping[str, Extent]
@@ -54,9 +47,9 @@ class State:
     names: int
     aliases: int
     links: int
-    indexed: int
+    indexed: int  # number of entities whose names the fuzzy index has
     origin: Mapping[str, Any]
-    own_types: tuple[str, ...] = ()
+    own_types: tuple[str, ...] = ()  # names of types other than the coarse ones
 
     def pack(self) -> bytes:
         """Return the record for LMDB; earlier versions read it if there are no own types."""

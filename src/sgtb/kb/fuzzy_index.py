@@ -54,35 +54,22 @@ class NameTexts(NamedTuple):
 
 
 class FoundNames(NamedTuple):
-    """Names found for Q queries, most similar first.
+    """Names found for Q queries, most similar first."""
 
-    n_found  i4[Q]
-    name     i4[Q, limit]  numbers of names
-    scores   f4[Q, limit, len(SCORES)]
-    """
-
-    n_found: npt.NDArray[np.int32]
-    name: npt.NDArray[np.int32]
-    scores: npt.NDArray[np.float32]
+    n_found: npt.NDArray[np.int32]  # i4[Q]
+    name: npt.NDArray[np.int32]  # i4[Q, limit], numbers of names
+    scores: npt.NDArray[np.float32]  # f4[Q, limit, len(SCORES)]
 
 
 class FuzzyIndex(NamedTuple):
-    """An index of N names with B buckets of tokens, a power of two.
+    """An index of N names with B buckets of tokens, a power of two."""
 
-    text      u1       the names, UTF-8
-    offsets   u4[N+1]  of the names
-    starts    u4[B+1]  of the buckets in `postings`
-    postings  u4       numbers of names
-    weight    u1[B]    of tokens: the rarer, the higher
-    norm      f4[N]    of the names' weights
-    """
-
-    text: npt.NDArray[np.uint8]
-    offsets: Numbers
-    starts: Numbers
-    postings: Numbers
-    weight: npt.NDArray[np.uint8]
-    norm: npt.NDArray[np.float32]
+    text: npt.NDArray[np.uint8]  # u1, the names, UTF-8
+    offsets: Numbers  # u4[N+1], of the names
+    starts: Numbers  # u4[B+1], of the buckets in `postings`
+    postings: Numbers  # u4, numbers of names
+    weight: npt.NDArray[np.uint8]  # u1[B], of tokens: the rarer, the higher
+    norm: npt.NDArray[np.float32]  # f4[N], of the names' weights
 
     @classmethod
     def build(

@@ -30,16 +30,12 @@ Make = Callable[[str], Iterable[str]]
 
 
 class Rule(NamedTuple):
-    """A rule: from a name to its variants.
-
-    types  types of entities; "" is the unknown type
-    first  whether other rules apply to its variants, too
-    """
+    """A rule: from a name to its variants."""
 
     name: str
-    types: frozenset[str]
+    types: frozenset[str]  # types of entities; "" is the unknown type
     make: Make
-    first: bool = False
+    first: bool = False  # whether other rules apply to its variants, too
 
 
 def _words(text: str) -> frozenset[str]:

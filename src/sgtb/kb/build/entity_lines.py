@@ -101,17 +101,12 @@ Line = EntityLine | HeaderLine | NameLine | PairLine | WordLine
 
 
 class LineBatch(NamedTuple):
-    """Consecutive lines that a kernel has read, a span of a block.
+    """Consecutive lines that a kernel has read, a span of a block."""
 
-    first  number of the first line
-    text   of the lines
-    read   result of the kernel for the block
-    """
-
-    first: int
+    first: int  # number of the first line
     lines: int
-    text: memoryview
-    read: Any
+    text: memoryview  # of the lines
+    read: Any  # result of the kernel for the block
     span: int
 
 
