@@ -35,8 +35,7 @@ _PATH_LIKE = (
 )
 _BYTES = {"whole": 4, "lines": 4, "jsonl": 12}
 """Maximum bytes per character: in UTF-8, and as two escapes of a JSON string."""
-_OVERHEAD = 1 << 16
-"""Bytes of a line besides its text."""
+_OVERHEAD = 1 << 16  # bytes of a line besides its text
 
 
 @dataclass(frozen=True)

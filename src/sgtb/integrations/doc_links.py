@@ -14,8 +14,7 @@ from spacy.tokens import Doc, Span
 from sgtb.linking.links import Alternative, Link, LinkedDocument, Reason
 
 NAME = "sgtb"
-_MARK = "._."
-"""First item of the keys of spaCy's extensions."""
+_MARK = "._."  # first item of the keys of spaCy's extensions
 _LINK_FIELDS = (
     "entity",
     "title",

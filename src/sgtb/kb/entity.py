@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-TYPES = ("", "PER", "ORG", "LOC", "MISC")
-"""Coarse types by their number on disk; "": unknown."""
+TYPES = ("", "PER", "ORG", "LOC", "MISC")  # coarse types by their number on disk; "": unknown
 
 
 @dataclass(frozen=True, slots=True)

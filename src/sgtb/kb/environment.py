@@ -26,8 +26,7 @@ MAP_SIZE = 1 << (34 if os.name == "nt" else 38)  # Windows may reserve it on dis
 _DATABASES = (b"ids", b"names", b"words", b"rows")
 _STATE = b"state"
 _COUNTS = ("generation", "entities", "names", "aliases", "links", "indexed")
-_NEARLY_FULL = 1 << 20
-"""With fewer free bytes, a write error is taken for a full disk."""
+_NEARLY_FULL = 1 << 20  # with fewer free bytes, a write error is taken for a full disk
 _READERS = 1024
 _LOCK_SIZE = (64 * _READERS + 4096) // 4096 * 4096
 """Size of LMDB's lock file: 64 bytes per reader and a header."""

@@ -23,18 +23,12 @@ SCORES = ("ngram_similarity", "word_overlap", "edit_similarity", "same_digits")
 weight, 1 − edits / characters, and whether both have the same digits."""
 MAX_POSTINGS = 1 << 15
 """Names of a token at most; a more frequent token has none, but still a weight."""
-READ_POSTINGS = 1 << 16
-"""Names read per search at most, those of the rarest tokens first."""
-COMPARED = 128
-"""Names per search that are compared in detail."""
-_BITS = (10, 22)
-"""Limits of the number of buckets, as a power of two."""
-_MAX_THREADS = 4
-"""Threads of a build; each has a count per bucket."""
-_FEW = 10_000
-"""Names that one thread indexes."""
-_SCALE = 8
-"""Steps of a weight per factor of two in the frequency of a token."""
+READ_POSTINGS = 1 << 16  # names read per search at most, those of the rarest tokens first
+COMPARED = 128  # names per search that are compared in detail
+_BITS = (10, 22)  # limits of the number of buckets, as a power of two
+_MAX_THREADS = 4  # threads of a build; each has a count per bucket
+_FEW = 10_000  # names that one thread indexes
+_SCALE = 8  # steps of a weight per factor of two in the frequency of a token
 
 
 class NameTexts(NamedTuple):

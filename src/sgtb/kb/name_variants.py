@@ -17,14 +17,10 @@ from sgtb.kb.layout import MAX_KEY
 from sgtb.text.normalization import name_table, normal_name
 
 _ORIGIN = "variant_rules"
-VARIANT = "variant"
-"""The source of variants."""
-WEIGHT = 0.1
-"""Weight of that source in the prior; other sources have 1."""
-MAX_VARIANTS = 64
-"""Variants of one entity."""
-MAX_NAMES = 256
-"""Names of one entity from which variants are made."""
+VARIANT = "variant"  # the source of variants
+WEIGHT = 0.1  # weight of that source in the prior; other sources have 1
+MAX_VARIANTS = 64  # variants of one entity
+MAX_NAMES = 256  # names of one entity from which variants are made
 
 Make = Callable[[str], Iterable[str]]
 

@@ -31,8 +31,7 @@ from sgtb.wikipedia.build.wiki_counts import LISTED, OWN, RESOLVED, LinkTables, 
 _COMMON_SHARE = 0.005
 _COMMON_PAGES = 20
 """A lower-case name on a larger share of pages, and on more pages, is a common word."""
-_MAX_MEANINGS = 64
-"""Names of more entities stay undecided."""
+_MAX_MEANINGS = 64  # names of more entities stay undecided
 _BATCH = 200_000
 
 _CLEAR, _OPEN, _OWN = 0, 1, 2

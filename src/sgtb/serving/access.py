@@ -24,8 +24,7 @@ _MIN_TOKEN = 16
 _ALWAYS_OPEN = ("/healthz", "/readyz")
 _API = ("/api/link", "/api/entity", "/api/candidates", "/api/kb", "/openapi.json")
 _MAX_CLIENTS = 10_000
-_BURST_SECONDS = 5.0
-"""Requests of so many seconds may come at once."""
+_BURST_SECONDS = 5.0  # requests of so many seconds may come at once
 
 
 @dataclass(frozen=True)

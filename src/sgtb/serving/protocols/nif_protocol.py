@@ -38,15 +38,13 @@ TURTLE_TYPES = ("text/turtle", "application/x-turtle", "application/turtle")
 _NO_MENTION = frozenset(
     NIF + kind for kind in ("Context", "Sentence", "Paragraph", "Title", "Word", "Structure")
 )
-_BASE = "http://nif.invalid/"
-"""Base of relative IRIs: a posted document has no address."""
+_BASE = "http://nif.invalid/"  # base of relative IRIs: a posted document has no address
 _UNNAMED = "urn:sgtb:document:"
 _FRAGMENT = re.compile(r"#(?:char=[0-9]+,[0-9]*|offset_[0-9]+_[0-9]+)?\Z")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]')
 _OPTIONS = Options(candidates=1)
-_STATEMENTS_PER_SPAN = 12
-"""GERBIL sends six, and parsing is slow."""
+_STATEMENTS_PER_SPAN = 12  # GERBIL sends six, and parsing is slow
 
 
 class Context(NamedTuple):
