@@ -19,6 +19,7 @@ from sgtb.formats.rdf_turtle import (
     ITS,
     NIF,
     TYPE,
+    Statements,
     TurtleError,
     escaped,
     index,
@@ -158,7 +159,7 @@ def _is_mention(properties: Mapping[str, list[str]]) -> bool:
     return not kinds & _NO_MENTION or (NIF + "Context" in kinds and NIF + "anchorOf" in properties)
 
 
-def _one(values: Mapping[str, Mapping[str, list[str]]], iri: str, key: str) -> str:
+def _one(values: Statements, iri: str, key: str) -> str:
     """Return the single value of a property."""
     found = set(values[iri][NIF + key])
     if len(found) > 1:
@@ -166,19 +167,17 @@ def _one(values: Mapping[str, Mapping[str, list[str]]], iri: str, key: str) -> s
     return found.pop()
 
 
-def _index(values: Mapping[str, Mapping[str, list[str]]], iri: str, key: str) -> int:
+def _index(values: Statements, iri: str, key: str) -> int:
     value = _one(values, iri, key)
     if not _NUMBER.fullmatch(value):
         raise RequestError(f"{iri!r:.100}: nif:{key} is {value!r:.40}, not a number")
     return int(value)
 
 
-def _values(text: str, limit: int, stopped: Callable[[], bool]) -> dict[str, dict[str, list[str]]]:
-    """Return the values of a document by subject and predicate, in order."""
-    values: dict[str, dict[str, list[str]]] = {}
+def _values(text: str, limit: int, stopped: Callable[[], bool]) -> Statements:
     left = limit
 
-    def add(subject: str, predicate: str, value: str) -> None:
+    def check() -> None:
         nonlocal left
         left -= 1
         if stopped():
@@ -187,14 +186,12 @@ def _values(text: str, limit: int, stopped: Callable[[], bool]) -> dict[str, dic
             raise TooManyError(
                 f"the document has more statements than the limit of {limit:,}", limit
             )
-        values.setdefault(subject, {}).setdefault(predicate, []).append(value)
 
     try:
-        read_turtle(text, _BASE, add)
+        return read_turtle(text, _BASE, check)
     except TurtleError as error:
         message = f"the document is not Turtle, line {error.line}: {error.why:.100}"
         raise RequestError(message) from None
-    return values
 
 
 def router(engine: Engine) -> APIRouter:
