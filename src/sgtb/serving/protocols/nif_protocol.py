@@ -106,7 +106,7 @@ def turtle(documents: Iterable[LinkedContext], prefix: str) -> bytes:
 
 def _statements(document: LinkedContext, number: int, prefix: str) -> Iterator[str]:
     text = document.text
-    whole = document.iri if document.iri and not _is_blank(document.iri) else f"{_UNNAMED}{number}"
+    whole = document.iri if _is_named(document.iri) else f"{_UNNAMED}{number}"
     base = _FRAGMENT.sub("", whole)
     by_characters = "#char=" in whole
     kind = "nif:RFC5147String" if by_characters else "nif:OffsetBasedString"
@@ -119,9 +119,7 @@ def _statements(document: LinkedContext, number: int, prefix: str) -> Iterator[s
         f'\tnif:isString "{escaped(text)}" .\n'
     )
     for iri, link in document.links:
-        place = (
-            iri if iri and not _is_blank(iri) else _place(base, by_characters, link.start, link.end)
-        )
+        place = iri if _is_named(iri) else _place(base, by_characters, link.start, link.end)
         entity = (
             nil_iri(link.text)
             if link.entity is None
@@ -145,8 +143,8 @@ def _iri(iri: str) -> str:
     return "<" + _NOT_IN_IRI.sub(unicode_escape, iri) + ">"
 
 
-def _is_blank(iri: str) -> bool:
-    return iri.startswith("_:")
+def _is_named(iri: str) -> bool:
+    return iri != "" and not iri.startswith("_:")
 
 
 def _is_mention(properties: Mapping[str, list[str]]) -> bool:
