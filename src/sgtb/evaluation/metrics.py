@@ -169,13 +169,11 @@ def ambiguity(documents: Sequence[Document], candidates: Candidates | None = Non
 
 @dataclass(frozen=True, slots=True)
 class NilScores:
-    """Links and NILs, each with precision, recall and F1.
+    """Links and NILs, each with precision, recall and F1."""
 
-    links  mentions answered with an entity, right if it is the gold; gold: those in the KB
-    nil    mentions answered with NIL, right if they are outside; gold: those outside
-    """
-
+    # mentions answered with an entity, right if it is the gold; gold: those in the KB
     links: PrecisionRecall
+    # mentions answered with NIL, right if they are outside; gold: those outside
     nil: PrecisionRecall
 
     @property

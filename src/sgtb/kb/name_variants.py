@@ -357,11 +357,9 @@ RULES = (
 
 @dataclass(frozen=True)
 class VariantRules:
-    """The rules of a knowledge base: those above, and a user's own.
+    """The rules of a knowledge base: those above, and a user's own."""
 
-    own  type ("": any), pattern and replacement of each, as for `re.sub`
-    """
-
+    # type ("": any), pattern and replacement of each, as for `re.sub`
     own: tuple[tuple[str, str, str], ...] = ()
 
     def __post_init__(self) -> None:

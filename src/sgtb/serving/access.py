@@ -29,12 +29,10 @@ _BURST_SECONDS = 5.0  # requests of so many seconds may come at once
 
 @dataclass(frozen=True)
 class AccessTokens:
-    """Who may use which part of the service.
+    """Who may use which part of the service."""
 
-    digests  SHA-256 of the tokens of each area; an area that is missing is open to everybody, one
-             without tokens to nobody
-    """
-
+    # SHA-256 of the tokens of each area; an area that is missing is open to everybody, one without
+    # tokens to nobody
     digests: Mapping[str, tuple[bytes, ...]]
 
     @classmethod
