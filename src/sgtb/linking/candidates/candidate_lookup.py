@@ -348,11 +348,9 @@ class CandidateFinder:
                 for i in places
             ]
             own = [full[i] if abbreviated[i] else own[i] for i in places]
-            longer = (
-                longer_names(here, [person[row] for row in own])
-                if self.settings.longer_names
-                else places
-            )
+            longer: Sequence[int] = places
+            if self.settings.longer_names:
+                longer = longer_names(here, [person[row] for row in own])
             taken = [own[longer[i]] if free[i] else own[i] for i in places]
             has = [ways[row] not in ("nothing", "similar name") for row in taken]
             initials = written_out(document, here, has) if self.settings.acronyms else places
