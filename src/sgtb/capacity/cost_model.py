@@ -16,8 +16,7 @@ from sgtb.core.errors import SettingsError
 from sgtb.core.settings import check_integer, check_number
 
 MB, GB = 1e6, 1e9
-PAGES = 800
-"""Training pages of `sgtb wikipedia`."""
+PAGES = 800  # training pages of `sgtb wikipedia`
 ENGLISH_XML = 100 * GB
 _HOUR = 3600.0
 

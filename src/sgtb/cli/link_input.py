@@ -21,22 +21,10 @@ Form = Literal["whole", "lines", "jsonl"]
 STANDARD_INPUT = "-"
 _COMPRESSED = (".gz", ".bz2", ".xz")
 _JSONL = (".jsonl", ".ndjson")
-_PATH_LIKE = (
-    *_COMPRESSED,
-    *_JSONL,
-    ".txt",
-    ".json",
-    ".csv",
-    ".tsv",
-    ".md",
-    ".html",
-    ".xml",
-    ".text",
-)
+_PATH_LIKE = (*_COMPRESSED, *_JSONL, *".txt .json .csv .tsv .md .html .xml .text".split())
 _BYTES = {"whole": 4, "lines": 4, "jsonl": 12}
 """Maximum bytes per character: in UTF-8, and as two escapes of a JSON string."""
-_OVERHEAD = 1 << 16
-"""Bytes of a line besides its text."""
+_OVERHEAD = 1 << 16  # bytes of a line besides its text
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,10 @@ STAGES = {
 }
 """Commands and groups by the stage of work at which they are used, as `sgtb --help` lists them."""
 COMMANDS = tuple(name for names in STAGES.values() for name in names)
-GROUPS = ("corpus", "kb", "learner")
-"""Commands that have commands of their own."""
-_MODULES = {"kb": "kb_group"}
-"""Modules named differently from their command."""
+GROUPS = ("corpus", "kb", "learner")  # commands that have commands of their own
+_MODULES = {"kb": "kb_group"}  # modules named differently from their command
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 plus the number of the signal."""
+INTERRUPTED = 130  # exit code after Ctrl-C: 128 plus the number of the signal
 
 
 class CleanGroup(TyperGroup):

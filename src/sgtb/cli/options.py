@@ -55,8 +55,7 @@ def _handling(choice: str) -> str:
     return choice
 
 
-_LISTED = 20
-"""Errors that are listed; all are counted."""
+_LISTED = 20  # errors that are listed; all are counted
 
 
 class DocumentErrors(ErrorHandler):

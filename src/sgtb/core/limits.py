@@ -11,18 +11,13 @@ _SHORT = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """Limits of files; the environment variable of a field is SGTB_MAX_ and its name.
+    """Limits of files; the environment variable of a field is SGTB_MAX_ and its name."""
 
-    whole  bytes of a file that is read as a whole, unpacked: NIF, DocBin, AIDA, archives
-    ratio  unpacked bytes per byte on disk, beyond the first 16 MiB
-    line   bytes of a line, unpacked
-    items  values of a JSON object on one line
-    """
-
+    # bytes of a file that is read as a whole, unpacked: NIF, DocBin, AIDA, archives
     whole: int = 1 << 29
-    ratio: int = 200
-    line: int = 1 << 26
-    items: int = 1_000_000
+    ratio: int = 200  # unpacked bytes per byte on disk, beyond the first 16 MiB
+    line: int = 1 << 26  # bytes of a line, unpacked
+    items: int = 1_000_000  # values of a JSON object on one line
 
     @classmethod
     def current(cls) -> "FileLimits":

@@ -20,16 +20,11 @@ from sgtb.evaluation.system_answers import Candidates, SystemAnswers, candidates
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """In-KB accuracy, kept by document.
+    """In-KB accuracy, kept by document."""
 
-    documents         the ids of the documents
-    document_correct  i8[D]  how many in-KB mentions of each were answered with their gold
-    document_total    i8[D]  how many in-KB mentions each has
-    """
-
-    documents: tuple[str, ...]
-    document_correct: Longs
-    document_total: Longs
+    documents: tuple[str, ...]  # the ids of the documents
+    document_correct: Longs  # i8[D], how many in-KB mentions of each were answered with their gold
+    document_total: Longs  # i8[D], how many in-KB mentions each has
 
     def __post_init__(self) -> None:
         sizes = (len(self.documents),)
@@ -109,18 +104,12 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """Numbers of candidates.
+    """Numbers of candidates."""
 
-    mentions    the in-KB mentions
-    candidates  all their candidates
-    without     the mentions that have none
-    most        the candidates of the mention with the most
-    """
-
-    mentions: int
-    candidates: int
-    without: int
-    most: int
+    mentions: int  # the in-KB mentions
+    candidates: int  # all their candidates
+    without: int  # the mentions that have none
+    most: int  # the candidates of the mention with the most
 
     @property
     def mean(self) -> float:
@@ -180,13 +169,11 @@ def ambiguity(documents: Sequence[Document], candidates: Candidates | None = Non
 
 @dataclass(frozen=True, slots=True)
 class NilScores:
-    """Links and NILs, each with precision, recall and F1.
+    """Links and NILs, each with precision, recall and F1."""
 
-    links  mentions answered with an entity, right if it is the gold; gold: those in the KB
-    nil    mentions answered with NIL, right if they are outside; gold: those outside
-    """
-
+    # mentions answered with an entity, right if it is the gold; gold: those in the KB
     links: PrecisionRecall
+    # mentions answered with NIL, right if they are outside; gold: those outside
     nil: PrecisionRecall
 
     @property
@@ -214,18 +201,12 @@ def nil_scores(documents: Sequence[Document], answers: SystemAnswers) -> NilScor
 
 @dataclass(frozen=True, eq=False)
 class NilCurve:
-    """The effect of a threshold on the confidence of links, from linking all to linking nothing.
+    """The effect of a threshold on the confidence of links, from linking all to linking nothing."""
 
-    threshold  f8[P]  ascending; names are linked where the confidence is at least that
-    precision  f8[P]  of NIL; NaN where nothing is NIL
-    recall     f8[P]  of NIL
-    in_kb      f8[P]  the accuracy on mentions of the KB
-    """
-
-    threshold: Doubles
-    precision: Doubles
-    recall: Doubles
-    in_kb: Doubles
+    threshold: Doubles  # f8[P], ascending; names are linked where the confidence is at least that
+    precision: Doubles  # f8[P], of NIL; NaN where nothing is NIL
+    recall: Doubles  # f8[P], of NIL
+    in_kb: Doubles  # f8[P], the accuracy on mentions of the KB
 
     @property
     def f1(self) -> Doubles:

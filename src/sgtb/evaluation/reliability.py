@@ -14,16 +14,13 @@ CERTAIN = 1e-6  # for the log loss, confidences are clipped to this distance fro
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The answers whose confidence is at least `low` and below `high`; the last has 1 as well.
-
-    confidence  the mean of theirs; NaN of none
-    """
+    """The answers whose confidence is at least `low` and below `high`; the last has 1 as well."""
 
     low: float
     high: float
     n: int
     right: int
-    confidence: float
+    confidence: float  # the mean of theirs; NaN of none
 
     @property
     def accuracy(self) -> float:
@@ -33,20 +30,15 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The calibration error of confidences.
+    """The calibration error of confidences."""
 
-    bins      of equal width, empty ones included
-    ece       the expected calibration error: |accuracy - mean confidence| of the bins, weighted
-              by their answers
-    brier     the mean of (confidence - right)²
-    log_loss  the mean of -log of the probability of the outcome
-    """
-
-    bins: tuple[Bin, ...]
+    bins: tuple[Bin, ...]  # of equal width, empty ones included
     n: int
+    # the expected calibration error: |accuracy - mean confidence| of the bins, weighted by their
+    # answers
     ece: float
-    brier: float
-    log_loss: float
+    brier: float  # the mean of (confidence - right)²
+    log_loss: float  # the mean of -log of the probability of the outcome
 
     @property
     def confidence(self) -> float:

@@ -14,6 +14,7 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 WIKIDATA = "http://www.wikidata.org/entity/"
 ITEM = re.compile(r"Q[1-9][0-9]*")  # the id of a Wikidata item
 HEAD = f"@prefix nif: <{NIF}> .\n@prefix itsrdf: <{ITS}> .\n@prefix xsd: <{_XSD}> .\n"
+Statements = dict[str, dict[str, list[str]]]  # values by subject and predicate, in order
 _ESCAPES = re.compile(r'[\x00-\x1f\x7f"\\]')
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
@@ -26,19 +27,25 @@ class TurtleError(SgtbError):
         self.line, self.why = line, why
 
 
-def read_turtle(text: str, base: str, add: Callable[[str, str, str], None]) -> None:
-    """Call `add` with subject, predicate and value of each statement; blank nodes begin with _:.
+def read_turtle(text: str, base: str, check: Callable[[], None] = lambda: None) -> Statements:
+    """Return the statements of a text; blank nodes begin with _:.
 
-    base  IRI that relative ones are resolved against
+    base   IRI that relative ones are resolved against
+    check  called before each statement, to limit them
     """
     rdflib = import_extra("rdflib", "nif", "reading NIF needs")
+    found: Statements = {}
 
     def named(node: Any) -> str:
         return f"_:{node}" if isinstance(node, rdflib.BNode) else str(node)
 
+    def add(triple: tuple[Any, Any, Any]) -> None:
+        check()
+        subject, predicate, value = map(named, triple)
+        found.setdefault(subject, {}).setdefault(predicate, []).append(value)
+
     graph: Any = rdflib.Graph(bind_namespaces="none")
-    # A graph has no order and would keep a second copy.
-    graph.add = lambda triple: add(*map(named, triple))
+    graph.add = add  # a graph has no order
     # Nothing is written with these prefixes, and each would be compared with all others.
     graph.bind = lambda *_, **__: None
     logger = logging.getLogger("rdflib.term")
@@ -52,6 +59,7 @@ def read_turtle(text: str, base: str, add: Callable[[str, str, str], None]) -> N
         raise TurtleError(getattr(error, "lines", 0) + 1, why) from None
     finally:
         logger.disabled = before
+    return found
 
 
 def index(value: int) -> str:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from sgtb.linking.link_options import LinkerSettings
     from sgtb.linking.linker import Linker
 
-SMALL = 64 << 20
-"""Bytes of a knowledge base up to which it is stored with the pipeline by default."""
+SMALL = 64 << 20  # bytes of a knowledge base up to which it is stored with the pipeline by default
 FORMAT = 1
 _RECORD, _LINKER = "component.json", "linker"
 

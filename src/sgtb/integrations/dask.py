@@ -27,14 +27,11 @@ from sgtb.linking.request_json import request_of_fields
 
 distributed: Any = import_extra("distributed", "dask", "a cluster needs")
 
-TASKS_PER_THREAD = 2
-"""Tasks at a time: one that runs, and one that is there when it ends."""
+TASKS_PER_THREAD = 2  # tasks at a time: one that runs, and one that is there when it ends
 RESULT_SECONDS = 30
 """Time to fetch a result; afterwards it is taken as lost, and Dask computes it again."""
-LOOK_SECONDS = 5
-"""Time between looks for workers that are gone."""
-CHUNK = 8 << 20
-"""Bytes of a linker that are sent at a time."""
+LOOK_SECONDS = 5  # time between looks for workers that are gone
+CHUNK = 8 << 20  # bytes of a linker that are sent at a time
 _COLUMNS = {
     "document": "string", "start": "Int32", "end": "Int32", "text": "string", "entity": "string",
     "confidence": "float64", "alternatives": "object", "rejected": "string",

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 ALLOWED_FAILURES = 20
 """Deaths of a worker that a task of a local cluster survives. Dask counts a death against every
 task of the worker, guilty or not, and gives up after three."""
-CONNECT_SECONDS = 30
-"""Timeout of the first connection."""
+CONNECT_SECONDS = 30  # timeout of the first connection
 MOST_WORKERS = 1024
 _LOCAL = re.compile(r"local:([0-9]+)")
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+")

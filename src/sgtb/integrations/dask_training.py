@@ -47,15 +47,11 @@ _PART_BYTES = 1 << 22
 _PARTS = 64
 """Documents in memory are divided into parts of about this many bytes, or this many parts. Parts do
 not depend on the workers: a checkpoint serves any number of them."""
-_MESSAGE_BYTES = 1 << 23
-"""Documents on their way to a worker at once."""
-_COLUMNS = 8
-"""Features whose bins are chosen at once; workers sort their values."""
-_MOST_LOSSES = 10
-"""Losses of workers in a row, without a new tree, before training ends."""
+_MESSAGE_BYTES = 1 << 23  # documents on their way to a worker at once
+_COLUMNS = 8  # features whose bins are chosen at once; workers sort their values
+_MOST_LOSSES = 10  # losses of workers in a row, without a new tree, before training ends
 _POLL_SECONDS = 0.2
-_WORKER_SECONDS = 120
-"""Longest time without any worker."""
+_WORKER_SECONDS = 120  # longest time without any worker
 
 Result = TypeVar("Result")
 

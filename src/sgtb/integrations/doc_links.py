@@ -14,19 +14,8 @@ from spacy.tokens import Doc, Span
 from sgtb.linking.links import Alternative, Link, LinkedDocument, Reason
 
 NAME = "sgtb"
-_MARK = "._."
-"""First item of the keys of spaCy's extensions."""
-_LINK_FIELDS = (
-    "entity",
-    "title",
-    "type",
-    "confidence",
-    "found",
-    "lead",
-    "runner_up",
-    "fixed",
-    "nil",
-)
+_MARK = "._."  # first item of the keys of spaCy's extensions
+_LINK_FIELDS = "entity title type confidence found lead runner_up fixed nil".split()
 _ALTERNATIVE_FIELDS = ("entity", "title", "type", "probability", "prior")
 
 

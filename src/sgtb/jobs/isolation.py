@@ -17,8 +17,7 @@ from sgtb.jobs.job_inputs import Item
 from sgtb.jobs.worker_linker import worker_linker
 from sgtb.linking.request_json import request_of
 
-DEATHS = 2
-"""Children that a document kills before it is rejected."""
+DEATHS = 2  # children that a document kills before it is rejected
 REASON = "linking it ended its worker process every time"
 _READY = b"ready\n"
 

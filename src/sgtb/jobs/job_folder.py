@@ -24,8 +24,7 @@ from sgtb.core.files import write_whole
 
 FORMAT = 1
 MANIFEST, REJECTED, SUCCESS = "manifest.json", "rejected.parquet", "_SUCCESS"
-_STALE_SECONDS = 3600
-"""Age of temporary files that are deleted: no file takes that long to write."""
+_STALE_SECONDS = 3600  # age of temporary files that are deleted: no file takes that long to write
 
 
 class JobFolder:

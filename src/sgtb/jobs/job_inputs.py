@@ -19,8 +19,7 @@ from sgtb.jobs.link_table import pa, pq
 from sgtb.linking.links import Request
 from sgtb.linking.request_json import request_of, request_of_fields
 
-PART_BYTES = 4_000_000
-"""Default size of a part; about ten seconds of work."""
+PART_BYTES = 4_000_000  # default size of a part; about ten seconds of work
 _BLOCK = 1 << 20
 _MAGIC = b"PAR1"
 _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")

@@ -15,10 +15,8 @@ from sgtb.jobs.link_table import Rejection, rejected_table, to_parquet
 from sgtb.jobs.process_engine import PartEngine, WorkerLostError
 from sgtb.jobs.worker_linker import LinkerSpec, digests
 
-MOST_LOSSES = 10
-"""Times that a part loses its worker before the job fails."""
-_ATTEMPTS = 3
-"""Times that a part is tried again for other reasons."""
+MOST_LOSSES = 10  # times that a part loses its worker before the job fails
+_ATTEMPTS = 3  # times that a part is tried again for other reasons
 
 
 @dataclass

@@ -18,18 +18,14 @@ from sgtb.core.files import write_whole
 from sgtb.kb.columns import column_path, truncated, unusable
 from sgtb.kb.layout import COLUMNS, NAMES, SUMS
 
-BLOCK = 1 << 16
-"""Bytes of a block."""
-WHOLE = 1 << 24
-"""Bytes of a folder whose blocks are all compared."""
+BLOCK = 1 << 16  # bytes of a block
+WHOLE = 1 << 24  # bytes of a folder whose blocks are all compared
 SAMPLES = 32
 """Compared blocks per file of a larger folder, evenly spaced, with the first and the last."""
-_MOST = 1 << 28
-"""Limit of the file of sums in bytes: sums of 2 TB."""
+_MOST = 1 << 28  # limit of the file of sums in bytes: sums of 2 TB
 _LARGE = 1 << 28
 """Bytes of names.mdb beyond which an update leaves it without sums, instead of reading it."""
-Sums = Mapping[str, tuple[int, bytes]]
-"""Per file its size, and four bytes for each block."""
+Sums = Mapping[str, tuple[int, bytes]]  # per file its size, and four bytes for each block
 _FILES = (NAMES, *(column_path(Path(), column).name for column in COLUMNS))
 
 

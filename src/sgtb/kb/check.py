@@ -32,8 +32,7 @@ from sgtb.native import value_packer
 
 MAX_PROBLEMS = 20
 _NAMES_AT_ONCE = 100_000
-_LENGTH = 2e-3
-"""Tolerance of the length of a stored vector."""
+_LENGTH = 2e-3  # tolerance of the length of a stored vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from sgtb.core.ragged import sliced
 from sgtb.kb.layout import DTYPES, FORMAT, HEADER, MAGIC, item_size
 
 _BLOCK = 1 << 20
-_CLOSE = 1e-3
-"""Tolerance of the length of a unit vector in half precision."""
+_CLOSE = 1e-3  # tolerance of the length of a unit vector in half precision
 
 
 @dataclass(frozen=True, slots=True)

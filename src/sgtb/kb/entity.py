@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-TYPES = ("", "PER", "ORG", "LOC", "MISC")
-"""Coarse types by their number on disk; "": unknown."""
+TYPES = ("", "PER", "ORG", "LOC", "MISC")  # coarse types by their number on disk; "": unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +72,9 @@ class SimilarNames(NamedTuple):
 
 
 class NameHeads(NamedTuple):
-    """Per name: whether it is known, and how.
-
-    linked   pages on which it is a link
-    pages    pages on which it occurs
-    variant  whether it is only a variant of other names
-    """
+    """Per name: whether it is known, and how."""
 
     known: npt.NDArray[np.bool_]
-    linked: npt.NDArray[np.uint32]
-    pages: npt.NDArray[np.uint32]
-    variant: npt.NDArray[np.bool_]
+    linked: npt.NDArray[np.uint32]  # pages on which it is a link
+    pages: npt.NDArray[np.uint32]  # pages on which it occurs
+    variant: npt.NDArray[np.bool_]  # whether it is only a variant of other names

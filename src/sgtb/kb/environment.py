@@ -26,8 +26,7 @@ MAP_SIZE = 1 << (34 if os.name == "nt" else 38)  # Windows may reserve it on dis
 _DATABASES = (b"ids", b"names", b"words", b"rows")
 _STATE = b"state"
 _COUNTS = ("generation", "entities", "names", "aliases", "links", "indexed")
-_NEARLY_FULL = 1 << 20
-"""With fewer free bytes, a write error is taken for a full disk."""
+_NEARLY_FULL = 1 << 20  # with fewer free bytes, a write error is taken for a full disk
 _READERS = 1024
 _LOCK_SIZE = (64 * _READERS + 4096) // 4096 * 4096
 """Size of LMDB's lock file: 64 bytes per reader and a header."""
@@ -35,18 +34,11 @@ _LOCK_SIZE = (64 * _READERS + 4096) // 4096 * 4096
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """State of a knowledge base, as of a transaction.
+    """State of a knowledge base, as of a transaction."""
 
-    build        identifier of the build that all files belong to
-    generation   number of changes since the build
-    fingerprint  hash of content and history
-    indexed      number of entities whose names the fuzzy index has
-    own_types    names of types other than the coarse ones
-    """
-
-    build: str
-    generation: int
-    fingerprint: str
+    build: str  # identifier of the build that all files belong to
+    generation: int  # number of changes since the build
+    fingerprint: str  # hash of content and history
     sources: tuple[str, ...]
     dimensions: int
     columns: Mapping[str, Extent]
@@ -54,9 +46,9 @@ class State:
     names: int
     aliases: int
     links: int
-    indexed: int
+    indexed: int  # number of entities whose names the fuzzy index has
     origin: Mapping[str, Any]
-    own_types: tuple[str, ...] = ()
+    own_types: tuple[str, ...] = ()  # names of types other than the coarse ones
 
     def pack(self) -> bytes:
         """Return the record for LMDB; earlier versions read it if there are no own types."""

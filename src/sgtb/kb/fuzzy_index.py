@@ -23,18 +23,12 @@ SCORES = ("ngram_similarity", "word_overlap", "edit_similarity", "same_digits")
 weight, 1 − edits / characters, and whether both have the same digits."""
 MAX_POSTINGS = 1 << 15
 """Names of a token at most; a more frequent token has none, but still a weight."""
-READ_POSTINGS = 1 << 16
-"""Names read per search at most, those of the rarest tokens first."""
-COMPARED = 128
-"""Names per search that are compared in detail."""
-_BITS = (10, 22)
-"""Limits of the number of buckets, as a power of two."""
-_MAX_THREADS = 4
-"""Threads of a build; each has a count per bucket."""
-_FEW = 10_000
-"""Names that one thread indexes."""
-_SCALE = 8
-"""Steps of a weight per factor of two in the frequency of a token."""
+READ_POSTINGS = 1 << 16  # names read per search at most, those of the rarest tokens first
+COMPARED = 128  # names per search that are compared in detail
+_BITS = (10, 22)  # limits of the number of buckets, as a power of two
+_MAX_THREADS = 4  # threads of a build; each has a count per bucket
+_FEW = 10_000  # names that one thread indexes
+_SCALE = 8  # steps of a weight per factor of two in the frequency of a token
 
 
 class NameTexts(NamedTuple):
@@ -54,35 +48,22 @@ class NameTexts(NamedTuple):
 
 
 class FoundNames(NamedTuple):
-    """Names found for Q queries, most similar first.
+    """Names found for Q queries, most similar first."""
 
-    n_found  i4[Q]
-    name     i4[Q, limit]  numbers of names
-    scores   f4[Q, limit, len(SCORES)]
-    """
-
-    n_found: npt.NDArray[np.int32]
-    name: npt.NDArray[np.int32]
-    scores: npt.NDArray[np.float32]
+    n_found: npt.NDArray[np.int32]  # i4[Q]
+    name: npt.NDArray[np.int32]  # i4[Q, limit], numbers of names
+    scores: npt.NDArray[np.float32]  # f4[Q, limit, len(SCORES)]
 
 
 class FuzzyIndex(NamedTuple):
-    """An index of N names with B buckets of tokens, a power of two.
+    """An index of N names with B buckets of tokens, a power of two."""
 
-    text      u1       the names, UTF-8
-    offsets   u4[N+1]  of the names
-    starts    u4[B+1]  of the buckets in `postings`
-    postings  u4       numbers of names
-    weight    u1[B]    of tokens: the rarer, the higher
-    norm      f4[N]    of the names' weights
-    """
-
-    text: npt.NDArray[np.uint8]
-    offsets: Numbers
-    starts: Numbers
-    postings: Numbers
-    weight: npt.NDArray[np.uint8]
-    norm: npt.NDArray[np.float32]
+    text: npt.NDArray[np.uint8]  # u1, the names, UTF-8
+    offsets: Numbers  # u4[N+1], of the names
+    starts: Numbers  # u4[B+1], of the buckets in `postings`
+    postings: Numbers  # u4, numbers of names
+    weight: npt.NDArray[np.uint8]  # u1[B], of tokens: the rarer, the higher
+    norm: npt.NDArray[np.float32]  # f4[N], of the names' weights
 
     @classmethod
     def build(

@@ -19,8 +19,7 @@ from sgtb.kb.columns import unusable
 from sgtb.kb.environment import write_error
 from sgtb.kb.layout import FORMAT, LOCK, POINTER
 
-WAIT = 10.0
-"""Seconds to wait for the write lock."""
+WAIT = 10.0  # seconds to wait for the write lock
 _ATTEMPTS = 10
 _MAX_POINTER = 1 << 16
 _DATA = re.compile(r"data-(\d{6})")

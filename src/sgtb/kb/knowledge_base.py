@@ -32,8 +32,7 @@ from sgtb.kb.snapshot import Snapshot, SnapshotOwner, damaged, process
 from sgtb.native import candidate_reader, read_candidates
 from sgtb.text.normalization import normal_name
 
-TOP = 30
-"""Default limit of candidates per name, as in the paper."""
+TOP = 30  # default limit of candidates per name, as in the paper
 _ALL = 1 << 40
 _HEAD = NAME_PAGES.size
 _PAIR = CANDIDATE.itemsize

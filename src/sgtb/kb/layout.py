@@ -22,26 +22,20 @@ import struct
 
 import numpy as np
 
-FORMAT = 2
-"""Version of the format; readers refuse newer ones."""
+FORMAT = 2  # version of the format; readers refuse newer ones
 
 POINTER = "kb.json"
 LOCK = "lock"
 NAMES = "names.mdb"
 SUMS = "sums.json"
 
-MAX_KEY = 500
-"""Bytes of an id, and of a name in normal form; LMDB's limit is 511."""
-MAX_SPELLING = 2000
-"""Bytes of a name as written; much longer ones than a key are punctuation."""
-MAX_TEXT = 1 << 20
-"""Bytes of a title, a description, all spellings of one entity."""
+MAX_KEY = 500  # bytes of an id, and of a name in normal form; LMDB's limit is 511
+MAX_SPELLING = 2000  # bytes of a name as written; much longer ones than a key are punctuation
+MAX_TEXT = 1 << 20  # bytes of a title, a description, all spellings of one entity
 MAX_DIMENSIONS = 4096
-MAX_OWN_TYPES = 1000
-"""Names of types other than the coarse ones; they are part of the state."""
+MAX_OWN_TYPES = 1000  # names of types other than the coarse ones; they are part of the state
 
-HEADER = struct.Struct("<8sII16s16s16x")
-"""Magic, format, bytes per item, name of the column, build."""
+HEADER = struct.Struct("<8sII16s16s16x")  # magic, format, bytes per item, name of the column, build
 MAGIC = b"sgtb-kb\0"
 
 ROW = np.dtype(
@@ -70,8 +64,7 @@ TEXT_SIZES = ("id_size", "title_size", "description_size", "spellings_size")
 NEAR = np.dtype([("other", "<i4"), ("count", "<u4")])
 CANDIDATE = np.dtype([("entity", "<i4"), ("prior", "<f4")])
 
-SPELLING = struct.Struct("<BIH")
-"""Source, count, bytes of the spelling that follows."""
+SPELLING = struct.Struct("<BIH")  # source, count, bytes of the spelling that follows
 NAME_PAGES = struct.Struct("<II")
 """Head of a name's value: pages on which it is a link, pages on which it occurs."""
 NUMBER = struct.Struct("<I")

@@ -18,8 +18,7 @@ from sgtb.text.normalization import normal_name
 
 MAX_COUNT = 0xFFFFFFFF
 
-Counts = dict[int, list[int]]
-"""Entity number -> count per source."""
+Counts = dict[int, list[int]]  # entity number -> count per source
 Ties = Callable[[int], tuple[float, bytes]]
 """Sort key of entities of equal prior: minus the popularity, then the id."""
 

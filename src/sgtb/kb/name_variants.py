@@ -17,29 +17,21 @@ from sgtb.kb.layout import MAX_KEY
 from sgtb.text.normalization import name_table, normal_name
 
 _ORIGIN = "variant_rules"
-VARIANT = "variant"
-"""The source of variants."""
-WEIGHT = 0.1
-"""Weight of that source in the prior; other sources have 1."""
-MAX_VARIANTS = 64
-"""Variants of one entity."""
-MAX_NAMES = 256
-"""Names of one entity from which variants are made."""
+VARIANT = "variant"  # the source of variants
+WEIGHT = 0.1  # weight of that source in the prior; other sources have 1
+MAX_VARIANTS = 64  # variants of one entity
+MAX_NAMES = 256  # names of one entity from which variants are made
 
 Make = Callable[[str], Iterable[str]]
 
 
 class Rule(NamedTuple):
-    """A rule: from a name to its variants.
-
-    types  types of entities; "" is the unknown type
-    first  whether other rules apply to its variants, too
-    """
+    """A rule: from a name to its variants."""
 
     name: str
-    types: frozenset[str]
+    types: frozenset[str]  # types of entities; "" is the unknown type
     make: Make
-    first: bool = False
+    first: bool = False  # whether other rules apply to its variants, too
 
 
 def _words(text: str) -> frozenset[str]:
@@ -365,11 +357,9 @@ RULES = (
 
 @dataclass(frozen=True)
 class VariantRules:
-    """The rules of a knowledge base: those above, and a user's own.
+    """The rules of a knowledge base: those above, and a user's own."""
 
-    own  type ("": any), pattern and replacement of each, as for `re.sub`
-    """
-
+    # type ("": any), pattern and replacement of each, as for `re.sub`
     own: tuple[tuple[str, str, str], ...] = ()
 
     def __post_init__(self) -> None:

@@ -29,23 +29,19 @@ _MAPS = Path("/proc/self/maps")
 
 
 class Snapshot(NamedTuple):
-    """State of a data folder as of a transaction, which the owner aborts.
-
-    columns  arrays by name; rows changed since the build are patched in memory
-    patched  whether there are such rows
-    mapped   name, map and header of each column that is not empty
-    size     bytes of names.mdb
-    """
+    """State of a data folder as of a transaction, which the owner aborts."""
 
     folder: Path
     state: State
     tables: Environment
     transaction: "lmdb.Transaction[memoryview]"
+    # arrays by name; rows changed since the build are patched in memory
     columns: dict[str, npt.NDArray[Any]]
     fuzzy: FuzzyIndex
-    patched: bool
+    patched: bool  # whether there are such rows
+    # name, map and header of each column that is not empty
     mapped: tuple[tuple[str, mmap.mmap, bytes], ...]
-    size: int
+    size: int  # bytes of names.mdb
 
     def check_files(self) -> None:
         """Raise if a file was cut or overwritten: access to missing pages kills the process."""

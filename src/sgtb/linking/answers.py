@@ -17,8 +17,7 @@ from sgtb.linking.mentions.chunks import Chunk
 from sgtb.linking.problem_packing import Layout
 from sgtb.native import rank_reasons
 
-NEGLIGIBLE = 1e-12
-"""Smaller reasons are left out as rounding errors."""
+NEGLIGIBLE = 1e-12  # smaller reasons are left out as rounding errors
 _BUDGET = 8 << 20
 
 

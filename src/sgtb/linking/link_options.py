@@ -11,19 +11,14 @@ from sgtb.text.tokenization import Tokenizer, segment
 
 @dataclass(frozen=True)
 class LinkOptions:
-    """Options of one request.
+    """Options of one request."""
 
-    candidates  alternatives per link
-    reasons     whether links have reasons
-    nil         links below this confidence become NIL; 0 links every mention with candidates;
-                None: the model's rule
-    beam_width  hypotheses kept by the search; None: the model's
-    """
-
-    candidates: int = 5
-    reasons: bool = False
+    candidates: int = 5  # alternatives per link
+    reasons: bool = False  # whether links have reasons
+    # links below this confidence become NIL; 0 links every mention with candidates; None: the
+    # model's rule
     nil: float | None = None
-    beam_width: int | None = None
+    beam_width: int | None = None  # hypotheses kept by the search; None: the model's
 
     def __post_init__(self) -> None:
         check_count("candidates", self.candidates)

@@ -21,8 +21,7 @@ from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.schema import LABELS, Schema
 from sgtb.text.normalization import normal_name
 
-GROUP = "nil"
-"""Feature group of the columns that only the NIL candidate has."""
+GROUP = "nil"  # feature group of the columns that only the NIL candidate has
 REASON_LABELS = {**LABELS, GROUP: "fit of the candidates"}
 """Labels of all feature groups in reasons, by key."""
 NIL_FEATURES = ("nil", "nil_lead", "nil_name_outside", "nil_name_inside")

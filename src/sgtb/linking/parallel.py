@@ -15,8 +15,7 @@ from sgtb.core.workers import ProcessPool, pool_error
 from sgtb.linking.link_options import LinkOptions
 from sgtb.linking.links import Linkable, LinkedDocument, as_request
 
-BATCH = 64
-"""Documents linked together."""
+BATCH = 64  # documents linked together
 _EFFORT, _LEAST_EFFORT = 1_300, 300
 """Effort of a batch of a worker, and the minimum for the last ones; see `_effort`."""
 _BATCHES_TO_COLLECT = 200

@@ -41,12 +41,10 @@ from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil, nil_rows, score_column
 from sgtb.linking.problem_packing import Layout, Shortlist, pack, pair_table, shortlisted
 
-MENTIONS = 2_000
-"""Mentions searched at a time, or slightly more; bounds the memory of long texts."""
+MENTIONS = 2_000  # mentions searched at a time, or slightly more; bounds the memory of long texts
 _CANDIDATES_TO_RELEASE = 4_000
 """Candidates after which mapped pages of the knowledge base are released."""
-_BEAM_WIDTHS = 4
-"""Learners of different beam widths that are kept."""
+_BEAM_WIDTHS = 4  # learners of different beam widths that are kept
 
 
 class Pipeline:

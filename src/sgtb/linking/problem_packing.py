@@ -77,8 +77,7 @@ def pack(
 # Shortlist: the candidates that the search scores.
 
 
-MARGIN = 8.0
-"""Candidates scored this much below the best, odds of 1 to 3,000, are left out."""
+MARGIN = 8.0  # candidates scored this much below the best, odds of 1 to 3,000, are left out
 LEAST = 2
 
 

@@ -120,20 +120,13 @@ class _WordTable(NamedTuple):
 
 
 class NameMatches(NamedTuple):
-    """Names found in pages, in order.
+    """Names found in pages, in order."""
 
-    page   i4[N]  place of the page
-    line   i4[N]
-    word   i4[N]  number of words of the line up to the end of the name
-    hash   u8[N]  of the name
-    lower  u1[N]  1: found only because it may be written in lower case
-    """
-
-    page: npt.NDArray[np.int32]
-    line: npt.NDArray[np.int32]
-    word: npt.NDArray[np.int32]
-    hash: npt.NDArray[np.uint64]
-    lower: npt.NDArray[np.uint8]
+    page: npt.NDArray[np.int32]  # i4[N], place of the page
+    line: npt.NDArray[np.int32]  # i4[N]
+    word: npt.NDArray[np.int32]  # i4[N], number of words of the line up to the end of the name
+    hash: npt.NDArray[np.uint64]  # u8[N], of the name
+    lower: npt.NDArray[np.uint8]  # u1[N], 1: found only because it may be written in lower case
 
     def first_of_page(self) -> "NameMatches":
         """Return the first match of every name on a page."""
@@ -150,14 +143,10 @@ def run_starts(*columns: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
 
 
 class NameTable(NamedTuple):
-    """Names to search for, by their hashes: flat arrays that processes share.
+    """Names to search for, by their hashes: flat arrays that processes share."""
 
-    table  open hash table of numbers
-    uses   u1[N]  how the name of each number may be written
-    """
-
-    table: _WordTable
-    uses: npt.NDArray[np.uint8]
+    table: _WordTable  # open hash table of numbers
+    uses: npt.NDArray[np.uint8]  # u1[N], how the name of each number may be written
 
     @classmethod
     def of(cls, hashes: npt.NDArray[np.uint64], uses: npt.NDArray[np.uint8]) -> "NameTable":

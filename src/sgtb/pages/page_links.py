@@ -15,7 +15,6 @@ ones are those of `LinkTables`:
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -24,37 +23,27 @@ from sgtb.kb.build.usable_names import USABLE
 from sgtb.pages.cased_text import NameMatches, NameTable
 from sgtb.pages.page_lines import NAME_COLUMNS, PAGE_COLUMNS, TITLE
 from sgtb.pages.pages_settings import IdKey, NameUseCounts
-from sgtb.wikipedia.build.duckdb_store import Arrays, DuckDbStore
+from sgtb.wikipedia.build.duckdb_store import Arrays
 from sgtb.wikipedia.build.page_counters import PAGE_BITS
-from sgtb.wikipedia.build.wiki_counts import LISTED, OWN, RESOLVED, LinkTables, shard_rows
+from sgtb.wikipedia.build.wiki_counts import LISTED, OWN, RESOLVED, LinkTables
 
 _COMMON_SHARE = 0.005
 _COMMON_PAGES = 20
 """A lower-case name on a larger share of pages, and on more pages, is a common word."""
-_MAX_MEANINGS = 64
-"""Names of more entities stay undecided."""
+_MAX_MEANINGS = 64  # names of more entities stay undecided
 _BATCH = 200_000
 
 _CLEAR, _OPEN, _OWN = 0, 1, 2
 
 
 class PageLinks(LinkTables):
-    """Creates the tables from the shards in a folder; methods are called in their order."""
-
-    def __init__(self, db: DuckDbStore, folder: Path) -> None:
-        super().__init__(db)
-        self._folder = folder
+    """The tables of a build from plain pages."""
 
     def load_pages(self, ids: IdKey) -> tuple[int, int, IdKey]:
         """Create `entities`, `owners`, `named`; return numbers of lists and repeats, and the id."""
         db = self._db
-        for table, kind, columns in (
-            ("all_pages", "pages", PAGE_COLUMNS),
-            ("stated_names", "names", NAME_COLUMNS),
-        ):
-            db.run(
-                f"CREATE TABLE {table} AS SELECT * FROM {shard_rows(self._folder, kind, columns)}"
-            )
+        self.load_shards("all_pages", "pages", PAGE_COLUMNS)
+        self.load_shards("stated_names", "names", NAME_COLUMNS)
         used = self._set_ids(ids)
         if used == "title":
             # Pages of several wikis with similar titles, if of one type, get the id of the first.

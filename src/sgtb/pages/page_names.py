@@ -101,16 +101,12 @@ _LISTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What title and first sentences state.
-
-    names  spellings, the title first; distinct
-    lists  whether the page only lists other pages with its title
-    """
+    """What title and first sentences state."""
 
     description: str
     type: str
-    names: tuple[str, ...]
-    lists: bool
+    names: tuple[str, ...]  # spellings, the title first; distinct
+    lists: bool  # whether the page only lists other pages with its title
 
 
 def page_facts(title: str, text: str) -> PageFacts:

@@ -12,16 +12,13 @@ IdKey = Literal["auto", "id", "title"]
 
 @dataclass(frozen=True)
 class PagesSettings(TableSettings):
-    """Limits and choices of a build from plain pages.
-
-    ids      field of a page that is the entity's id; a page without "id" has its title; auto:
-             "id", but "title" if one id has two titles, as in files of several wikis
-    vectors  train vectors of words and entities
-    """
+    """Limits and choices of a build from plain pages."""
 
     min_together: int = 2
+    # field of a page that is the entity's id; a page without "id" has its title; auto: "id", but
+    # "title" if one id has two titles, as in files of several wikis
     ids: IdKey = "auto"
-    vectors: bool = False
+    vectors: bool = False  # train vectors of words and entities
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,37 +33,23 @@ class PagesSettings(TableSettings):
 
 @dataclass(frozen=True, slots=True)
 class NameUseCounts:
-    """Names of pages found in the texts of pages, each once per page.
+    """Names of pages found in the texts of pages, each once per page."""
 
-    clear      names of one page only
-    decided    names of several pages, decided by the links of the first kind
-    undecided  the rest of these
-    own        names of the page itself
-    """
-
-    clear: int
-    decided: int
-    undecided: int
-    own: int
+    clear: int  # names of one page only
+    decided: int  # names of several pages, decided by the links of the first kind
+    undecided: int  # the rest of these
+    own: int  # names of the page itself
 
 
 @dataclass(frozen=True, slots=True)
 class PagesReport:
-    """Report of a build.
-
-    pages           lines read, without empty ones
-    lists           pages that only list others with their title, which are left out
-    repeated        pages with the id of an earlier page, which are left out
-    ids             field of a page that is the entity's id
-    dropped         the first lines that could not be used
-    dropped_beyond  number of further ones
-    """
+    """Report of a build."""
 
     files: tuple[str, ...]
-    pages: int
-    lists: int
-    repeated: int
-    ids: str
+    pages: int  # lines read, without empty ones
+    lists: int  # pages that only list others with their title, which are left out
+    repeated: int  # pages with the id of an earlier page, which are left out
+    ids: str  # field of a page that is the entity's id
     entities: int
     names: int
     spellings: int
@@ -74,6 +57,6 @@ class PagesReport:
     links: int
     pairs: int
     vectors: VectorCounts
-    dropped: tuple[DroppedPage, ...]
-    dropped_beyond: int
+    dropped: tuple[DroppedPage, ...]  # the first lines that could not be used
+    dropped_beyond: int  # number of further ones
     seconds: float

@@ -24,18 +24,15 @@ _MIN_TOKEN = 16
 _ALWAYS_OPEN = ("/healthz", "/readyz")
 _API = ("/api/link", "/api/entity", "/api/candidates", "/api/kb", "/openapi.json")
 _MAX_CLIENTS = 10_000
-_BURST_SECONDS = 5.0
-"""Requests of so many seconds may come at once."""
+_BURST_SECONDS = 5.0  # requests of so many seconds may come at once
 
 
 @dataclass(frozen=True)
 class AccessTokens:
-    """Who may use which part of the service.
+    """Who may use which part of the service."""
 
-    digests  SHA-256 of the tokens of each area; an area that is missing is open to everybody, one
-             without tokens to nobody
-    """
-
+    # SHA-256 of the tokens of each area; an area that is missing is open to everybody, one without
+    # tokens to nobody
     digests: Mapping[str, tuple[bytes, ...]]
 
     @classmethod

@@ -27,8 +27,7 @@ from sgtb.serving.protocols import entity_fishing, nif_protocol, rel, spotlight
 _ABOUT = """Links names in text to the entities they mean, all names of a document jointly.
 
 Offsets count code points. Every error is JSON: `{"error": {"code", "message", "limit"}}`."""
-_MAX_ERRORS = 5
-"""Validation errors reported at once."""
+_MAX_ERRORS = 5  # validation errors reported at once
 
 
 def create_app(engine: Engine) -> FastAPI:

@@ -19,8 +19,7 @@ _TYPES = {
 _PATHS = {"index.html": "/", "docs.html": "/docs"}
 
 MAX_TEXTS = 6
-_SAMPLE = 400
-"""Entities looked at, spread evenly over the knowledge base."""
+_SAMPLE = 400  # entities looked at, spread evenly over the knowledge base
 _NEIGHBOURS = 3
 _MAX_DESCRIPTION = 160
 

@@ -32,8 +32,7 @@ log = logging.getLogger("sgtb.serving")
 _DESCRIPTORS = 64
 """Files and sockets that a process needs beside its connections, also while it reloads."""
 _POLL_SECONDS = 0.5
-_RESTART_SECONDS = 2.0
-"""Least time between two starts of a process."""
+_RESTART_SECONDS = 2.0  # least time between two starts of a process
 _HANDLED = [
     getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)
 ]

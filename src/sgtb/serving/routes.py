@@ -31,13 +31,11 @@ from sgtb.serving.schemas import (
 from sgtb.serving.service_metrics import CONTENT_TYPE
 from sgtb.serving.service_settings import ServeSettings
 
-DEFAULT_SHOWN = 50
-"""Names and links of an entity returned by default."""
+DEFAULT_SHOWN = 50  # names and links of an entity returned by default
 MAX_SHOWN = 1_000
 BODIES = (LinkBody, BatchBody)
 REFERENCE = "#/components/schemas/{model}"
-_MAX_INLINE = 200
-"""Links serialised on the event loop; more would delay other requests."""
+_MAX_INLINE = 200  # links serialised on the event loop; more would delay other requests
 _JSON_TEXT, _JSON_ASCII = (
     json.JSONEncoder(ensure_ascii=ascii, allow_nan=False, separators=(",", ":"))
     for ascii in (False, True)

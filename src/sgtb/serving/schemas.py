@@ -20,8 +20,7 @@ from sgtb.serving.service_settings import ServeSettings
 
 MAX_INLINE = 20_000
 """Bytes of a body that are parsed on the event loop; more would delay other requests."""
-_WIDEST_BEAM = 64
-"""The time of a search grows with the width of its beam."""
+_WIDEST_BEAM = 64  # the time of a search grows with the width of its beam
 JORDAN = "Jordan scored, Pippen passed, and the Bulls beat Utah again."
 
 

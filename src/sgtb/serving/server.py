@@ -19,12 +19,9 @@ from sgtb.serving.http_connection import Connection
 
 _BACKLOG = 1024
 _RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-_LOG_SECONDS = 10.0
-"""Least time between two messages about a lack of descriptors or memory."""
-_LAST_SECONDS = 0.5
-"""Time at shutdown for the requests of connections that were just accepted."""
-_GRACE = 5
-"""Seconds beyond its limit that a request may take at shutdown."""
+_LOG_SECONDS = 10.0  # least time between two messages about a lack of descriptors or memory
+_LAST_SECONDS = 0.5  # time at shutdown for the requests of connections that were just accepted
+_GRACE = 5  # seconds beyond its limit that a request may take at shutdown
 log = logging.getLogger("sgtb.serving")
 
 

@@ -5,8 +5,7 @@ See README.md there. `make starter` builds knowledge base and model from the oth
 
 from pathlib import Path
 
-STARTER = "starter"
-"""Name of the starter where a model is named."""
+STARTER = "starter"  # name of the starter where a model is named
 FOLDER = Path(__file__).parent
 ENTITIES = FOLDER / "entities.jsonl"
 DOCUMENTS = FOLDER / "documents.txt"

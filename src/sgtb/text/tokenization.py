@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from sgtb.core.records import Mention, Tokens
 
-_WORD = r"[\w\u0300-\u036f]"
-"""A character of a word, or a combining accent of decomposed text."""
+_WORD = r"[\w\u0300-\u036f]"  # a character of a word, or a combining accent of decomposed text
 
 _TOKEN = re.compile(
     rf"((?:[^\W\d_]\.){{2,}}(?:[^\W\d_](?!{_WORD}))?"  # U.S. and U.S.A

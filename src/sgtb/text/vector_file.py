@@ -31,11 +31,9 @@ from sgtb.core.files import is_unpacked, open_unpacked
 from sgtb.native import read_decimal_rows
 
 Format = Literal["word2vec text", "word2vec binary", "GloVe text", "wikipedia2vec text"]
-RowBlock = tuple[int, list[bytes], Floats]
-"""Index of the first row, keys, vectors."""
+RowBlock = tuple[int, list[bytes], Floats]  # index of the first row, keys, vectors
 
-ENTITY = "ENTITY/"
-"""Prefix of entity titles in wikipedia2vec."""
+ENTITY = "ENTITY/"  # prefix of entity titles in wikipedia2vec
 
 MAX_DIMENSIONS = 4096
 _BLOCK = 1 << 20

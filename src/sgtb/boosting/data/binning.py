@@ -21,14 +21,10 @@ from sgtb.native import bin_rows
 
 @dataclass(frozen=True, eq=False)
 class Binner:
-    """The thresholds of every feature.
+    """The thresholds of every feature."""
 
-    thresholds  f4[F, 255]  ascending, padded with +inf
-    n_bins      i4[F]       one more than the feature has thresholds
-    """
-
-    thresholds: Floats
-    n_bins: Ints
+    thresholds: Floats  # f4[F, 255], ascending, padded with +inf
+    n_bins: Ints  # i4[F], one more than the feature has thresholds
 
     @classmethod
     def fit(cls, values: Floats, max_bins: int = MAX_BINS) -> Self:

@@ -44,20 +44,13 @@ class PairArrays(NamedTuple):
 
 @dataclass(frozen=True)
 class PairTable:
-    """Vectors and sparse link counts of all entities, shared by all documents.
+    """Vectors and sparse link counts of all entities, shared by all documents."""
 
-    vectors        f4[N, W]      the vector spaces side by side
-    space_offsets  i8[S+1]       the columns of each space
-    link_offsets   i8[R, N+1]    per relation, the slice of links of each row
-    link_targets   i4[...]       the other row, never lower than its own, ascending
-    link_counts    f4[...]
-    """
-
-    vectors: Floats
-    space_offsets: Longs
-    link_offsets: Longs
-    link_targets: Ints
-    link_counts: Floats
+    vectors: Floats  # f4[N, W], the vector spaces side by side
+    space_offsets: Longs  # i8[S+1], the columns of each space
+    link_offsets: Longs  # i8[R, N+1], per relation, the slice of links of each row
+    link_targets: Ints  # i4[...], the other row, never lower than its own, ascending
+    link_counts: Floats  # f4[...]
 
     def __post_init__(self) -> None:
         """Raise unless kernels can read the table without further checks."""

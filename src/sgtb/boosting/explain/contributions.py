@@ -25,16 +25,11 @@ from sgtb.native import explain_documents
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """The parts of one comparison; `local` and `mentions` add up to `total`, but for rounding.
+    """The parts of one comparison; `local` and `mentions` add up to `total`, but for rounding."""
 
-    local     f8[L]    parts of the mention's own local features
-    mentions  f8[M_d]  parts of the other mentions of its document
-    total              S(y) - S(y with m -> r)
-    """
-
-    local: Doubles
-    mentions: Doubles
-    total: float
+    local: Doubles  # f8[L], parts of the mention's own local features
+    mentions: Doubles  # f8[M_d], parts of the other mentions of its document
+    total: float  # S(y) - S(y with m -> r)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,17 +22,13 @@ from sgtb.native import score_counterfactuals
 
 
 class Rescoring(NamedTuple):
-    """The kernels' view: the search's arrays, and the best sequences of the documents.
-
-    choices    i4[M]
-    direction  i1[D]
-    use_masks  whether `masks` covers the trees that test global features; else trees are walked
-    """
+    """The kernels' view: the search's arrays, and the best sequences of the documents."""
 
     search: SearchArrays
-    choices: Ints
-    direction: npt.NDArray[np.int8]
+    choices: Ints  # i4[M]
+    direction: npt.NDArray[np.int8]  # i1[D]
     n_trees: int
+    # whether `masks` covers the trees that test global features; else trees are walked
     use_masks: bool
     masks: TreeMasks
 

@@ -25,18 +25,14 @@ MAX_BEAM_WIDTH = 4096
 
 
 class PlanRules(NamedTuple):
-    """The rules of a plan, as kernels read them.
+    """The rules of a plan, as kernels read them."""
 
-    uses_history        a choice depends on the choices before it
-    bidirectional       mentions are also visited from last to first
-    early_update        points only where the gold prefix leaves the beam, and at the end; else
-                        beams keep the gold prefix, and every step gives points
-    continue_from_gold  after such an error the search continues from the gold prefix
-    """
-
-    uses_history: bool = True
-    bidirectional: bool = False
+    uses_history: bool = True  # a choice depends on the choices before it
+    bidirectional: bool = False  # mentions are also visited from last to first
+    # points only where the gold prefix leaves the beam, and at the end; else beams keep the gold
+    # prefix, and every step gives points
     early_update: bool = False
+    # after such an error the search continues from the gold prefix
     continue_from_gold: bool = False
 
 
@@ -93,16 +89,11 @@ class SearchPlan:
 
 
 class VisitOrder(NamedTuple):
-    """The steps of all documents; row 0 of each table is forward, row 1 backward.
+    """The steps of all documents; row 0 of each table is forward, row 1 backward."""
 
-    step_offsets  i4[D+1]
-    mention       i4[2, S]    the mention visited in each step
-    step_blocks   i8[2, S+1]  candidate blocks of all steps before
-    """
-
-    step_offsets: Ints
-    mention: Ints
-    step_blocks: Longs
+    step_offsets: Ints  # i4[D+1]
+    mention: Ints  # i4[2, S], the mention visited in each step
+    step_blocks: Longs  # i8[2, S+1], candidate blocks of all steps before
 
 
 def visit_order(problems: Problems, visited: Bools, clamp: Ints) -> VisitOrder:
@@ -160,9 +151,6 @@ def bin_local(problems: Problems, binner: Binner, pool: ThreadPool) -> Bytes:
 class SearchArrays(NamedTuple):
     """The kernels' view of a search.
 
-    mention_blocks  i8[M+1]  where the candidate blocks of each mention begin
-    clamp           i4[M]    the choice fixed by the caller, or -1
-
     The fields of `VisitOrder` are those of the directions that the plan searches.
     """
 
@@ -170,7 +158,7 @@ class SearchArrays(NamedTuple):
     candidate_offsets: Ints
     gold: Ints
     entity: Ints
-    mention_blocks: Longs
+    mention_blocks: Longs  # i8[M+1], where the candidate blocks of each mention begin
     n_local: int
     local: Bytes
     pairs: PairArrays
@@ -178,23 +166,19 @@ class SearchArrays(NamedTuple):
     step_offsets: Ints
     mention: Ints
     step_blocks: Longs
-    clamp: Ints
+    clamp: Ints  # i4[M], the choice fixed by the caller, or -1
     forest: ForestArrays
     beam_width: int
 
 
 class SearchModel(NamedTuple):
-    """A forest compiled for search.
-
-    n_trees            the number of trees in use
-    global_thresholds  f4[G, 255]
-    masks              None: trees are walked, or masked one by one, which takes longer
-    """
+    """A forest compiled for search."""
 
     plan: SearchPlan
     forest: ForestArrays
-    n_trees: int
-    global_thresholds: Floats
+    n_trees: int  # the number of trees in use
+    global_thresholds: Floats  # f4[G, 255]
+    # None: trees are walked, or masked one by one, which takes longer
     masks: TreeMasks | None = None
 
     @classmethod
@@ -210,16 +194,12 @@ class SearchModel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SearchInput:
-    """Documents to search and the model to search them with.
-
-    local  u1[., 16]  bins of the local features, as `bin_local` returns them
-    clamp  i4[M]      the choice fixed by the caller, or -1
-    """
+    """Documents to search and the model to search them with."""
 
     problems: Problems
-    local: Bytes
+    local: Bytes  # u1[., 16], bins of the local features, as `bin_local` returns them
     model: SearchModel
-    clamp: Ints
+    clamp: Ints  # i4[M], the choice fixed by the caller, or -1
     pool: ThreadPool
 
     def arrays(self, order: VisitOrder, beam_width: int) -> SearchArrays:

@@ -25,20 +25,13 @@ _SAMPLE = 200_000  # largest number of rows from which the bins of the global fe
 
 
 class Epoch(NamedTuple):
-    """The training points of one search of all documents.
+    """The training points of one search of all documents."""
 
-    rows       u1[., .]  binned features, padded
-    points     i4[N]     the rows that are points of this epoch
-    residuals  f8[N]     negative functional gradients (eq. 6)
-    right                mentions visited whose best sequence is right, gold path kept
-    visited              mentions visited
-    """
-
-    rows: Bytes
-    points: Ints
-    residuals: Doubles
-    right: int
-    visited: int
+    rows: Bytes  # u1[., .], binned features, padded
+    points: Ints  # i4[N], the rows that are points of this epoch
+    residuals: Doubles  # f8[N], negative functional gradients (eq. 6)
+    right: int  # mentions visited whose best sequence is right, gold path kept
+    visited: int  # mentions visited
 
 
 def training_order(problems: Problems) -> VisitOrder:

@@ -65,20 +65,13 @@ MASKED_DEPTH = 5
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees with real thresholds: go left if value <= threshold.
+    """Trees with real thresholds: go left if value <= threshold."""
 
-    roots      i4[M+1]  where each tree's nodes begin
-    feature    i4[N]    the feature tested, -1 in a leaf
-    threshold  f4[N]
-    left       i4[N]    the left child, the right one follows it; 0 in a leaf
-    value      f8[N]    a leaf's value, 0 elsewhere
-    """
-
-    roots: Ints
-    feature: Ints
-    threshold: Floats
-    left: Ints
-    value: Doubles
+    roots: Ints  # i4[M+1], where each tree's nodes begin
+    feature: Ints  # i4[N], the feature tested, -1 in a leaf
+    threshold: Floats  # f4[N]
+    left: Ints  # i4[N], the left child, the right one follows it; 0 in a leaf
+    value: Doubles  # f8[N], a leaf's value, 0 elsewhere
 
     @property
     def n_trees(self) -> int:
@@ -250,18 +243,12 @@ _PLACES: Longs = (np.int64(1) << np.arange(_LEAVES)) * _SEQUENCE >> 27 & 31
 
 
 class TreeMasks(NamedTuple):
-    """The A trees that test global features, padded to A' of whole vectors.
+    """The A trees that test global features, padded to A' of whole vectors."""
 
-    tree    i4[A]        their numbers
-    row     i4[G, 256]   the row of each bin of a feature
-    mask    u4[., A']    leaves that can still be reached
-    value   f8[A' * 32]  leaf values, each at the place of its bit in `_PLACES`
-    """
-
-    tree: Ints
-    row: Ints
-    mask: Masks
-    value: Doubles
+    tree: Ints  # i4[A], their numbers
+    row: Ints  # i4[G, 256], the row of each bin of a feature
+    mask: Masks  # u4[., A'], leaves that can still be reached
+    value: Doubles  # f8[A' * 32], leaf values, each at the place of its bit in `_PLACES`
 
     @classmethod
     def of(cls, forest: ForestArrays, n_trees: int, n_global: int) -> "TreeMasks | None":

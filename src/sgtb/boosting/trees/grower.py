@@ -57,31 +57,22 @@ class TreeSettings:
 
 
 class Tree(NamedTuple):
-    """Nodes, parents before children and siblings side by side.
+    """Nodes, parents before children and siblings side by side."""
 
-    feature  i4  the feature tested, -1 in a leaf
-    bin      u1  go left if the feature's bin is at most this
-    left     i4  the left child, the right one follows it; 0 in a leaf
-    value    f8  a leaf's value, 0 elsewhere
-    """
-
-    feature: Ints
-    bin: Bytes
-    left: Ints
-    value: Doubles
+    feature: Ints  # i4, the feature tested, -1 in a leaf
+    bin: Bytes  # u1, go left if the feature's bin is at most this
+    left: Ints  # i4, the left child, the right one follows it; 0 in a leaf
+    value: Doubles  # f8, a leaf's value, 0 elsewhere
 
 
 class NodeSplit(NamedTuple):
-    """A split of a node; its right child follows the left one.
-
-    counted  the child whose histogram is counted, that with fewer rows
-    """
+    """A split of a node; its right child follows the left one."""
 
     node: int
     feature: int
     bin: int
     left: int
-    counted: int
+    counted: int  # the child whose histogram is counted, that with fewer rows
 
 
 class RowSource(Protocol):

@@ -26,14 +26,10 @@ BINS = 256
 
 
 class Magnitudes(NamedTuple):
-    """The exact sum of the absolute values of residuals; sums of several groups can be added.
+    """The exact sum of the absolute values of residuals; sums of several groups can be added."""
 
-    n_rows  number of residuals
-    digits  u8[66]  the sum is Σ digits[i] * 2**(32 * i - 1075)
-    """
-
-    n_rows: int
-    digits: Words
+    n_rows: int  # number of residuals
+    digits: Words  # u8[66], the sum is Σ digits[i] * 2**(32 * i - 1075)
 
     @classmethod
     def of(cls, residuals: Doubles) -> Self:

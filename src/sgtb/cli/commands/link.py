@@ -33,8 +33,7 @@ from sgtb.linking.request_json import InputError
 if TYPE_CHECKING:
     from sgtb.linking.linker import Linker
 
-SHORT_TEXT = 500
-"""Characters of a text up to which its table shows reasons by default."""
+SHORT_TEXT = 500  # characters of a text up to which its table shows reasons by default
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -49,15 +49,12 @@ def _counts(found: Survey) -> list[tuple[str, str, str]]:
 
 def _known(report: GoldReport) -> list[tuple[str, str, str]]:
     share = report.known / report.linked if report.linked else math.nan
+    mean = "–" if math.isnan(report.ambiguity) else f"{report.ambiguity:.1f}"
     return [
         ("in the knowledge base", f"{report.known:,}", _share(share)),
         ("  among candidates", f"{report.recalled:,}", _share(report.recall)),
         ("  name unknown", f"{report.without:,}", ""),
-        (
-            "  candidates, mean",
-            "–" if math.isnan(report.ambiguity) else f"{report.ambiguity:.1f}",
-            "",
-        ),
+        ("  candidates, mean", mean, ""),
     ]
 
 

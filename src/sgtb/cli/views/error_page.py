@@ -8,8 +8,7 @@ from sgtb.cli.views.link_view import FOUND, Describe, reason_text
 from sgtb.cli.views.page_files import inline_json, page_ends
 from sgtb.evaluation.linkers.mistakes import AROUND, Mistake
 
-_SHOWN = 12
-"""Candidates shown per mention, besides gold, answer and runner-up."""
+_SHOWN = 12  # candidates shown per mention, besides gold, answer and runner-up
 
 
 def page_parts(mistakes: Iterable[Mistake], describe: Describe, note: str = "") -> Iterator[str]:

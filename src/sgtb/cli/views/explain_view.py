@@ -25,10 +25,8 @@ from sgtb.cli.views.link_view import (
 from sgtb.core.records import NIL
 from sgtb.linking.links import Link, LinkedDocument
 
-_CONTEXT = 60
-"""Characters shown on each side of the mention."""
-_SLACK = 20
-"""A rest this short is not cut."""
+_CONTEXT = 60  # characters shown on each side of the mention
+_SLACK = 20  # a rest this short is not cut
 _BAR = 12
 
 

@@ -30,19 +30,15 @@ NOT_IN_KB = "not in the knowledge base"
 COLOURS = {"PER": "magenta", "ORG": "cyan", "LOC": "green", "MISC": "yellow"}
 _MARKED = ("longer name", "acronym", "abbreviation", "training", "similar name")
 _REASONS_SHOWN = 3
-_ABOUT = 40
-"""Characters of a description that tells entities of one title apart."""
+_ABOUT = 40  # characters of a description that tells entities of one title apart
 _BAR = 5
-_WIDE = 110
-"""Terminal columns from which bars and a column of reasons are shown."""
-_NARROW = 60
-"""Terminal columns below which types are left out."""
+_WIDE = 110  # terminal columns from which bars and a column of reasons are shown
+_NARROW = 60  # terminal columns below which types are left out
 # Characters that change the direction of text, and DEL.
 _UNSAFE = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\x7f")
 
 
-Describe = Callable[[str], str]
-"""From the id of an entity to its description."""
+Describe = Callable[[str], str]  # from the id of an entity to its description
 
 
 def print_links(

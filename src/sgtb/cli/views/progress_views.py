@@ -12,12 +12,10 @@ from sgtb.core.progress import ProgressDisplay
 
 D = TypeVar("D")
 
-_FIRST_LINE = 2.0
-"""Seconds before the first line without a terminal: quick work prints none."""
+_FIRST_LINE = 2.0  # seconds before the first line without a terminal: quick work prints none
 _LINE_INTERVAL = 10.0
 _TERMINAL_INTERVAL = 0.2
-BYTE_STAGES = frozenset({"downloading", "reading", "writing"})
-"""Stages that count bytes."""
+BYTE_STAGES = frozenset({"downloading", "reading", "writing"})  # stages that count bytes
 
 
 class StageProgress(ProgressDisplay):

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 640, 260, 52, 34, 12
 _RIGHT, _LABELS, _LONGEST = 28, 240, 330
-_STEPS = (0.01, 0.02, 0.05, 0.1, 0.25)
-"""Distances of the lines of a plot, four up to 100 %."""
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.25)  # distances of the lines of a plot, four up to 100 %
 Point = tuple[float, float]
 
 

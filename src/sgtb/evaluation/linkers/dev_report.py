@@ -40,17 +40,14 @@ class DocumentScore:
 
 @dataclass(frozen=True)
 class DevReport:
-    """Scores on dev.
-
-    groups  share of each feature group in the reasons of all links, largest first
-    worst   documents with the most wrong answers
-    """
+    """Scores on dev."""
 
     right: int
     total: int
     calibration: Calibration
+    # share of each feature group in the reasons of all links, largest first
     groups: tuple[tuple[str, float], ...]
-    worst: tuple[DocumentScore, ...]
+    worst: tuple[DocumentScore, ...]  # documents with the most wrong answers
 
 
 def dev_report(kb: KnowledgeBase, model: LinkerModel, documents: Sequence[Document]) -> DevReport:

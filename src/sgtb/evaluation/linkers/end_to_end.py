@@ -61,18 +61,12 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchScores:
-    """Scores by one kind of match.
+    """Scores by one kind of match."""
 
-    entities  links against gold
-    mentions  detected mentions, NIL included, against all annotated ones
-    lost      number of gold mentions lost at each stage
-    interval  of F1 of entities; None: nothing to draw from
-    """
-
-    entities: PrecisionRecall
-    mentions: PrecisionRecall
-    lost: Mapping[Loss, int]
-    interval: Interval | None
+    entities: PrecisionRecall  # links against gold
+    mentions: PrecisionRecall  # detected mentions, NIL included, against all annotated ones
+    lost: Mapping[Loss, int]  # number of gold mentions lost at each stage
+    interval: Interval | None  # of F1 of entities; None: nothing to draw from
 
     def lost_share(self, loss: Loss) -> float:
         """Return the share of gold that is lost at a stage."""

@@ -22,27 +22,19 @@ _SAMPLES = 10_000
 
 @dataclass(frozen=True)
 class LinkScores:
-    """The accuracy of a system, by document.
+    """The accuracy of a system, by document."""
 
-    recalled   of the mentions that have their gold among their candidates
-    ambiguous  of those with two candidates or more
-    """
-
-    recalled: Accuracy
-    ambiguous: Accuracy
+    recalled: Accuracy  # of the mentions that have their gold among their candidates
+    ambiguous: Accuracy  # of those with two candidates or more
 
 
 @dataclass(frozen=True)
 class LinkTest:
-    """The scores of systems on the links of held-out pages.
-
-    mentions  links in the text
-    known     those that lead to an entity of the knowledge base
-    """
+    """The scores of systems on the links of held-out pages."""
 
     documents: int
-    mentions: int
-    known: int
+    mentions: int  # links in the text
+    known: int  # those that lead to an entity of the knowledge base
     systems: Mapping[str, LinkScores]
 
 

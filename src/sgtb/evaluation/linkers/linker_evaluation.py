@@ -103,8 +103,7 @@ class ScoreAccumulator(DocumentCounts):
             self.tallies["frequency"] = Tally("frequency", seen)
         self.confidence, self.right = array("d"), array("b")
         self.link_confidence, self.link_right, self.outside = array("d"), array("b"), array("b")
-        self.wrong = array("q")
-        """Positions of document and mention of every mistake, alternating."""
+        self.wrong = array("q")  # positions of document and mention of every mistake, alternating
 
     def add(
         self,

@@ -16,14 +16,10 @@ ALL = 1000  # more candidates than a mention has
 
 @dataclass(frozen=True, slots=True)
 class ResolvedGold:
-    """A document in two versions; the gold of a mention is an entity, NIL, or None: not annotated.
+    """A document in two versions; gold is an entity, NIL, or None if a mention is not annotated."""
 
-    annotated  with every entity that the annotation names, in the knowledge base or not
-    known      with those of the knowledge base only; all others are NIL
-    """
-
-    annotated: Document
-    known: Document
+    annotated: Document  # with every entity that the annotation names, in the knowledge base or not
+    known: Document  # with those of the knowledge base only; all others are NIL
 
     @property
     def unknown(self) -> int:

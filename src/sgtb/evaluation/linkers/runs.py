@@ -47,18 +47,14 @@ class EvaluationSettings:
 
 
 class Run(NamedTuple):
-    """A document and the answers of a system to it.
-
-    choose  whose answers count: those of the linker, or of a baseline with its candidates
-    linker  open while the run is used
-    """
+    """A document and the answers of a system to it."""
 
     place: Place
     system: str
     resolved: ResolvedGold
     found: LinkedDocument
-    choose: System
-    linker: Linker
+    choose: System  # whose answers count: those of the linker, or of a baseline with its candidates
+    linker: Linker  # open while the run is used
 
 
 def run_linkers(

@@ -130,13 +130,8 @@ class _Graph:
     def __init__(self, source: SourceFile, name: str) -> None:
         self._text = source.text().removeprefix("\ufeff")
         self._source = source
-        self._values: dict[str, dict[str, list[str]]] = {}
-
-        def add(subject: str, predicate: str, value: str) -> None:
-            self._values.setdefault(subject, {}).setdefault(predicate, []).append(value)
-
         try:
-            read_turtle(self._text, f"file:///{quote(name)}", add)
+            self._values = read_turtle(self._text, f"file:///{quote(name)}")
         except TurtleError as error:
             raise source.error(error.line, f"not Turtle: {shown(error.why, 100)}") from None
         self.contexts = [

@@ -15,10 +15,8 @@ from sgtb.kb.name_index import MAX_COUNT
 from sgtb.kb.name_variants import VARIANT
 from sgtb.text.normalization import normal_name
 
-GIVEN = "given"
-"""The default source of names."""
-MAX_SOURCES = 32
-"""Sources of a list, besides that of variants."""
+GIVEN = "given"  # the default source of names
+MAX_SOURCES = 32  # sources of a list, besides that of variants
 _MAX_SOURCE = 100
 _MAX_TYPE = 100
 _SEPARATOR = "|"

@@ -33,13 +33,10 @@ from sgtb.kb.build.type_names import coarse_type
 from sgtb.native import read_entity_line
 from sgtb.text.normalization import name_table
 
-MAX_ERRORS = 100
-"""Reading ends after this many errors."""
+MAX_ERRORS = 100  # reading ends after this many errors
 _MAX_COLUMNS = 1000
-_BLOCK = 1 << 20
-"""Bytes of lines that a kernel reads at a time."""
-_MAX_THREADS = 4
-"""Threads of a kernel; what follows it is done in one."""
+_BLOCK = 1 << 20  # bytes of lines that a kernel reads at a time
+_MAX_THREADS = 4  # threads of a kernel; what follows it is done in one
 _LONG_NAME = 60
 _NOT_UTF8 = "not UTF-8; save the file as UTF-8"
 _ENTITY_KEYS = frozenset(KEYS)
@@ -101,17 +98,12 @@ Line = EntityLine | HeaderLine | NameLine | PairLine | WordLine
 
 
 class LineBatch(NamedTuple):
-    """Consecutive lines that a kernel has read, a span of a block.
+    """Consecutive lines that a kernel has read, a span of a block."""
 
-    first  number of the first line
-    text   of the lines
-    read   result of the kernel for the block
-    """
-
-    first: int
+    first: int  # number of the first line
     lines: int
-    text: memoryview
-    read: Any
+    text: memoryview  # of the lines
+    read: Any  # result of the kernel for the block
     span: int
 
 

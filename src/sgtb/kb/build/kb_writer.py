@@ -54,27 +54,17 @@ DEFAULT_MEMORY = 256 << 20
 
 
 class EntityBatch(NamedTuple):
-    """Consecutive entities of a list, packed by a kernel.
+    """Consecutive entities of a list, packed by a kernel."""
 
-    first          number of the first one
-    spellings      number of all spellings
-    unknown_links  links that were left out
-    text           id, title, description and spellings of each
-    names, ids     records of names and ids, as runs
-    types          distinct names of types
-    rows           ROW of each; `own_type` is an index of `types`, `text_at` one of `text`
-    links          i4  targets of the links of all, ascending; each row has the number of its own
-    """
-
-    first: int
-    spellings: int
-    unknown_links: int
-    text: bytes
-    names: bytes
-    ids: bytes
-    types: list[str]
-    rows: bytes
-    links: bytes
+    first: int  # number of the first one
+    spellings: int  # number of all spellings
+    unknown_links: int  # links that were left out
+    text: bytes  # id, title, description and spellings of each
+    names: bytes  # records of names, as runs
+    ids: bytes  # records of ids, as runs
+    types: list[str]  # distinct names of types
+    rows: bytes  # ROW of each; `own_type` is an index of `types`, `text_at` one of `text`
+    links: bytes  # i4, targets of the links of all, ascending; each row has the number of its own
 
 
 class KbWriter:

@@ -88,15 +88,14 @@ def build_list(
         links.check()
     if not len(index.number):
         raise KnowledgeBaseError(f"{file}: no entity in it; add one")
+    own_origin = {"built from": entities.format, "file": file.name}
     with building(path) as folder:
         writer = KbWriter(
             folder,
             len(index.number),
             index.sources,
             index.dimensions,
-            index.header.origin
-            if index.header
-            else {"built from": entities.format, "file": file.name},
+            index.header.origin if index.header else own_origin,
             variants=None if index.header else variants,
             progress=progress,
         )

@@ -24,14 +24,11 @@ _SYNONYMS = {
     "synonyms": "aliases", "desc": "description",
 }  # fmt: skip
 _ID = re.compile(r"(.+_)?(id|qid|uid|uuid|identifier)")
-Problem = tuple[str, str]
-"""Column and message."""
+Problem = tuple[str, str]  # column and message
 ListFormat = Literal["jsonl", "csv", "xlsx"]
-Row = tuple[int, list[str] | str]
-"""Number of a row, and its cells, or why it cannot be read."""
+Row = tuple[int, list[str] | str]  # number of a row, and its cells, or why it cannot be read
 
-_MAX_ROWS = 1 << 20
-"""Rows of a sheet, Excel's limit."""
+_MAX_ROWS = 1 << 20  # rows of a sheet, Excel's limit
 _ENDINGS: dict[str, ListFormat] = {
     ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
 }  # fmt: skip

@@ -35,20 +35,15 @@ _BATCH = 10_000
 
 @dataclass(frozen=True, slots=True)
 class MergeReport:
-    """Report of a merge.
+    """Report of a merge."""
 
-    given            entities of each knowledge base
-    united           entities that several have
-    vectors          entities with a vector
-    vectors_dropped  dimensions that do not agree, if vectors were left out for that
-    """
-
-    given: tuple[int, ...]
+    given: tuple[int, ...]  # entities of each knowledge base
     entities: int
-    united: int
+    united: int  # entities that several have
     names: int
     links: int
-    vectors: int
+    vectors: int  # entities with a vector
+    # dimensions that do not agree, if vectors were left out for that
     vectors_dropped: tuple[int, ...]
     fingerprint: str
 
@@ -70,17 +65,12 @@ def merge_kbs(
 
 @dataclass(frozen=True)
 class _Members:
-    """The entities that become one, by merged number.
+    """The entities that become one, by merged number."""
 
-    new      per knowledge base i4[entities], the merged number; -1: removed
-    kb       i4[M], which knowledge base
-    number   i4[M], its number there
-    offsets  i8[N+1], the members of each merged number, in the order of the knowledge bases
-    """
-
-    new: list[Ints]
-    kb: Ints
-    number: Ints
+    new: list[Ints]  # per knowledge base i4[entities], the merged number; -1: removed
+    kb: Ints  # i4[M], which knowledge base
+    number: Ints  # i4[M], its number there
+    # i8[N+1], the members of each merged number, in the order of the knowledge bases
     offsets: Longs
 
     def groups(self) -> Iterator[list[tuple[int, int]]]:

@@ -11,8 +11,7 @@ from sgtb.native import run_merger, sort_records
 
 _SIZE = struct.Struct("<I")
 _BATCH = 1 << 20
-_COPIES = 3
-"""Memory to sort records, in multiples of their own."""
+_COPIES = 3  # memory to sort records, in multiples of their own
 
 
 class SortedRuns:

@@ -5,8 +5,7 @@ import re
 from sgtb.kb.layout import MAX_KEY, MAX_SPELLING
 from sgtb.text.normalization import normal_name
 
-USABLE, EMPTY, LONG, URL = 0, 1, 2, 3
-"""Uses of an anchor text as a name."""
+USABLE, EMPTY, LONG, URL = 0, 1, 2, 3  # uses of an anchor text as a name
 
 _BRACKET = re.compile(r"\s*\([^()]*\)$")
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//|www\.|mailto:", re.IGNORECASE)

@@ -18,12 +18,9 @@ from sgtb.core.sparse_matrix import exp, group_max, group_sum, log, spread, tanh
 SIGNS = ("constant", "lead", "lead over NIL", "NIL chosen", "ranker score")
 """A 1; the difference of the best entity's log probability to that of the next entity, and to that
 of NIL; whether the search chose NIL; the ranker's score of the best entity."""
-LINK, NIL_OUTCOME, OTHER = range(3)
-"""Outcomes: the best entity, NIL, another entity."""
-_LEAST = 1e-9
-"""Probabilities are clipped to this before logarithms."""
-_STEEP = 4.0
-"""Leads saturate at this, softly: beyond, more of it says nothing about another domain."""
+LINK, NIL_OUTCOME, OTHER = range(3)  # outcomes: the best entity, NIL, another entity
+_LEAST = 1e-9  # probabilities are clipped to this before logarithms
+_STEEP = 4.0  # leads saturate at this, softly: beyond, more of it says nothing about another domain
 _STEEP_SCORE = 8.0
 _LARGEST_WEIGHT = 1e3
 
@@ -157,8 +154,7 @@ def certain(free: Bools, outcomes: Doubles) -> Doubles:
 
 NilKind = Literal["never", "candidate"]
 NIL_KINDS: tuple[str, ...] = get_args(NilKind)
-UNKNOWN = 0.5
-"""Confidence in NIL without candidates where nothing is known about it."""
+UNKNOWN = 0.5  # confidence in NIL without candidates where nothing is known about it
 
 
 @dataclass(frozen=True)

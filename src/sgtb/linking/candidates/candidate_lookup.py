@@ -55,8 +55,7 @@ _ID_BUDGET, _WEAK_BUDGET, _WEAK_LONGEST = 4 << 20, 8 << 20, 64 << 10
 """Bytes of the caches of ids and of candidates of weak names, and of one weak name."""
 _SHARED: tuple[Found, ...] = ("longer name", "abbreviation", "acronym")
 """Ways in which a mention takes the candidates of another name."""
-_READ = 1 << 12
-"""Candidates read per name; of more, those with the lowest prior are left out."""
+_READ = 1 << 12  # candidates read per name; of more, those with the lowest prior are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,11 +348,9 @@ class CandidateFinder:
                 for i in places
             ]
             own = [full[i] if abbreviated[i] else own[i] for i in places]
-            longer = (
-                longer_names(here, [person[row] for row in own])
-                if self.settings.longer_names
-                else places
-            )
+            longer: Sequence[int] = places
+            if self.settings.longer_names:
+                longer = longer_names(here, [person[row] for row in own])
             taken = [own[longer[i]] if free[i] else own[i] for i in places]
             has = [ways[row] not in ("nothing", "similar name") for row in taken]
             initials = written_out(document, here, has) if self.settings.acronyms else places

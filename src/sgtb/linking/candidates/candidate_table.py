@@ -173,8 +173,7 @@ class Nodes(NamedTuple):
 # Hidden entities: candidates as if the knowledge base lacked some of its entities.
 
 
-Hidden = Set[int]
-"""Numbers of entities."""
+Hidden = Set[int]  # numbers of entities
 NOTHING: Hidden = frozenset()
 
 

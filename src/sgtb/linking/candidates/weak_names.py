@@ -36,19 +36,14 @@ from sgtb.linking.candidates.candidate_table import (
 )
 from sgtb.text.normalization import SMALL_WORDS, spells
 
-_SIMILAR = 48
-"""Similar names per name."""
-_CONTAINING = 512
-"""Names per name that contain it."""
-_LEAST = 0.2
-"""Similarity of a similar name at least."""
-_PER_NAME = 30
-"""Candidates of a similar name."""
+_SIMILAR = 48  # similar names per name
+_CONTAINING = 512  # names per name that contain it
+_LEAST = 0.2  # similarity of a similar name at least
+_PER_NAME = 30  # candidates of a similar name
 _EXACT_KEY, _TRAINED_KEY, _VARIANT_KEY = 3.0, 2.0, 1.0
 """Added to the sort key of candidates; that of similar names is their similarity, at most 1."""
 
-NameCounts = Mapping[str, Mapping[str, int]]
-"""Name -> entity id -> number of annotated mentions."""
+NameCounts = Mapping[str, Mapping[str, int]]  # name -> entity id -> number of annotated mentions
 
 
 @dataclass(frozen=True)
@@ -254,8 +249,7 @@ _IN_BRACKETS = re.compile(r"\(([^()\n]{2,80})\)")
 _WORD, _BRACKET = re.compile(r"[^\s()]+"), re.compile(r"[()]")
 _SHORT = re.compile(r"(?=.*[^\W\d_])[\w.&/+'’-]{2,10}")
 _SIGNS_OF_SHORT = re.compile(r"[A-Z].*[A-Z]|\d|^[a-z].*[A-Z]")
-_LONGEST = 12
-"""Words of the long form of an abbreviation."""
+_LONGEST = 12  # words of the long form of an abbreviation
 
 
 def longer_names(names: Sequence[str], is_person: Sequence[bool]) -> list[int]:

@@ -25,8 +25,7 @@ from sgtb.text.word_vectors import WordVectors
 # Name fingerprints: 64-bit hashes of names and their parts, for comparison in kernels.
 
 
-BEGINNING = 3
-"""Letters of the longest prefix."""
+BEGINNING = 3  # letters of the longest prefix
 
 
 class NameFingerprints(NamedTuple):

@@ -205,10 +205,8 @@ def _worded(bag: SparseMatrix, lexicon: Lexicon) -> Floats:
 # FactStore: a cache of facts. It is emptied when full.
 
 
-ROOM = 1 << 15
-"""Entities kept, of about 1.5 kB each with word vectors of 50 dimensions."""
-_AT_A_TIME = 512
-"""Entities described at a time: each needs the titles of all linked entities."""
+ROOM = 1 << 15  # entities kept, of about 1.5 kB each with word vectors of 50 dimensions
+_AT_A_TIME = 512  # entities described at a time: each needs the titles of all linked entities
 
 
 class FactStore:

@@ -12,19 +12,15 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 LINKS, DESCRIPTIONS, KNOWN_TYPES = "links", "descriptions", "types"
 POPULARITY, ENTITY_VECTORS = "popularity", "entity vectors"
 NAME_PRIORS, WORD_VECTORS = "name priors", "word vectors"
-DESCRIBED = "links or descriptions"
-"""Either of the two."""
+DESCRIBED = "links or descriptions"  # either of the two
 
-Evidence = frozenset[str]
-"""Kinds of evidence for features: some of these strings."""
+Evidence = frozenset[str]  # kinds of evidence for features: some of these strings
 ALL_EVIDENCE: Evidence = frozenset(
     [LINKS, DESCRIPTIONS, KNOWN_TYPES, POPULARITY, ENTITY_VECTORS, NAME_PRIORS, WORD_VECTORS]
 )
 
-SMALL = 64 << 20
-"""Knowledge bases of up to so many bytes may stay mapped as a whole."""
-_EXAMINED = 1 << 16
-"""Entities examined to detect evidence."""
+SMALL = 64 << 20  # knowledge bases of up to so many bytes may stay mapped as a whole
+_EXAMINED = 1 << 16  # entities examined to detect evidence
 
 
 class EntityRows(NamedTuple):

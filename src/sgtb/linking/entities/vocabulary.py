@@ -102,10 +102,8 @@ topic_clues: Callable[[str], bytes]
 topic_clues = ByteCache("topic clues", 1 << 20, _topic_clues).__getitem__
 
 
-UNKNOWN = -1
-"""Number of an unknown word."""
-OUTSIDE = 0
-"""Kind of the padding around sentences."""
+UNKNOWN = -1  # number of an unknown word
+OUTSIDE = 0  # kind of the padding around sentences
 
 _TOKEN_BUDGET = 6 << 20
 """Bytes of tokens and their kinds; words and columns take about as much again."""

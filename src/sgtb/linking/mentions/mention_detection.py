@@ -30,14 +30,11 @@ from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import normal_name
 from sgtb.text.tokenization import touched_tokens
 
-_BUDGET = 6 << 20
-"""Size limit of a cache in bytes; it is emptied when full."""
-_SMALL_BUDGET = 2 << 20
-"""The same for names in lower case."""
+_BUDGET = 6 << 20  # size limit of a cache in bytes; it is emptied when full
+_SMALL_BUDGET = 2 << 20  # the same for names in lower case
 VARIANT_PROBABILITY = 0.1
 """The link probability of names that are only variants, where it was not counted."""
-_SMALL_CANDIDATES = 8
-"""Candidates of a name in lower case that are looked at."""
+_SMALL_CANDIDATES = 8  # candidates of a name in lower case that are looked at
 _TAG_WORDS = re.compile(r"[^\W\d_][^\W\d_A-Z]*(?:(?<=[A-Z])[A-Z]+(?![a-z]))?|\d+")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s)")
 _SEEN = re.compile(r"[^\s\ufeff\u200b]")  # as `tokenize` sees it

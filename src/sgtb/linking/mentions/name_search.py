@@ -18,8 +18,7 @@ from sgtb.native import find_name_ranges, find_name_runs
 from sgtb.native import token_shape_bits as w
 from sgtb.text.normalization import spells
 
-Range = tuple[int, int]
-"""First and last token of a name."""
+Range = tuple[int, int]  # first and last token of a name
 Ranges = list[Range]
 ListedNames = list[tuple[int, int, float]]
 """First and last token and link probability of names; NaN: links were not counted."""
@@ -29,8 +28,7 @@ _BREAKS = re.compile("\t|\r\n|[\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")  # as in
 RARE = 0.2
 """The least link probability of single words in headlines, of names with lower-case words other
 than particles, and of single words that a capitalised article is separated from."""
-_SMALL_WORDS = 3
-"""Words of a name in lower case."""
+_SMALL_WORDS = 3  # words of a name in lower case
 _TOKENS_A_WORD = 4
 """How many tokens a word may have on average: "J." has two, one in Devanagari has several."""
 
@@ -219,8 +217,7 @@ def _after_break(text: str, tokens: Tokens) -> bytearray:
 # Unknown names: names that the knowledge base lacks.
 
 
-MAX_WORDS = 8
-"""Longer sequences of capitalised words are no names."""
+MAX_WORDS = 8  # longer sequences of capitalised words are no names
 _HEADLINE_WORDS = 3
 """Words of an unknown name between signs in a line without lower-case words: a table cell."""
 _LONGEST_ACRONYM = 10

@@ -37,12 +37,10 @@ _MANY = LinkerTraining(
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Documents whose gold is an entity of the knowledge base, NIL, or None: not annotated.
-
-    unknown  counts of annotated entities that the knowledge base lacks; their mentions are NIL
-    """
+    """Documents whose gold is an entity of the knowledge base, NIL, or None: not annotated."""
 
     documents: tuple[Document, ...]
+    # counts of annotated entities that the knowledge base lacks; their mentions are NIL
     unknown: Counter[str]
 
     @classmethod

@@ -8,10 +8,8 @@ from sgtb.formats.rdf_turtle import ITEM, WIKIDATA
 from sgtb.kb.knowledge_base import KnowledgeBase
 
 WIKIPEDIA = "https://{language}.wikipedia.org/wiki/"
-OWN = "urn:sgtb:entity:"
-"""Prefix of knowledge bases that are not of Wikipedia."""
-NOT_IN_KB = "http://aksw.org/notInWiki/"
-"""Prefix by which GERBIL recognises NIL."""
+OWN = "urn:sgtb:entity:"  # prefix of knowledge bases that are not of Wikipedia
+NOT_IN_KB = "http://aksw.org/notInWiki/"  # prefix by which GERBIL recognises NIL
 _IRI = re.compile(r"https?://[^\x00-\x20<>\"{}|\\^`]+")
 _SAFE = "(),'!*:;@$~"
 """Besides letters and digits; no slash, as an id is no path, and no plus, a space to Java."""

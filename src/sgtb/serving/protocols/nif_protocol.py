@@ -19,6 +19,7 @@ from sgtb.formats.rdf_turtle import (
     ITS,
     NIF,
     TYPE,
+    Statements,
     TurtleError,
     escaped,
     index,
@@ -38,15 +39,13 @@ TURTLE_TYPES = ("text/turtle", "application/x-turtle", "application/turtle")
 _NO_MENTION = frozenset(
     NIF + kind for kind in ("Context", "Sentence", "Paragraph", "Title", "Word", "Structure")
 )
-_BASE = "http://nif.invalid/"
-"""Base of relative IRIs: a posted document has no address."""
+_BASE = "http://nif.invalid/"  # base of relative IRIs: a posted document has no address
 _UNNAMED = "urn:sgtb:document:"
 _FRAGMENT = re.compile(r"#(?:char=[0-9]+,[0-9]*|offset_[0-9]+_[0-9]+)?\Z")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]')
 _OPTIONS = Options(candidates=1)
-_STATEMENTS_PER_SPAN = 12
-"""GERBIL sends six, and parsing is slow."""
+_STATEMENTS_PER_SPAN = 12  # GERBIL sends six, and parsing is slow
 
 
 class Context(NamedTuple):
@@ -107,7 +106,7 @@ def turtle(documents: Iterable[LinkedContext], prefix: str) -> bytes:
 
 def _statements(document: LinkedContext, number: int, prefix: str) -> Iterator[str]:
     text = document.text
-    whole = document.iri if document.iri and not _is_blank(document.iri) else f"{_UNNAMED}{number}"
+    whole = document.iri if _is_named(document.iri) else f"{_UNNAMED}{number}"
     base = _FRAGMENT.sub("", whole)
     by_characters = "#char=" in whole
     kind = "nif:RFC5147String" if by_characters else "nif:OffsetBasedString"
@@ -120,9 +119,7 @@ def _statements(document: LinkedContext, number: int, prefix: str) -> Iterator[s
         f'\tnif:isString "{escaped(text)}" .\n'
     )
     for iri, link in document.links:
-        place = (
-            iri if iri and not _is_blank(iri) else _place(base, by_characters, link.start, link.end)
-        )
+        place = iri if _is_named(iri) else _place(base, by_characters, link.start, link.end)
         entity = (
             nil_iri(link.text)
             if link.entity is None
@@ -146,8 +143,8 @@ def _iri(iri: str) -> str:
     return "<" + _NOT_IN_IRI.sub(unicode_escape, iri) + ">"
 
 
-def _is_blank(iri: str) -> bool:
-    return iri.startswith("_:")
+def _is_named(iri: str) -> bool:
+    return iri != "" and not iri.startswith("_:")
 
 
 def _is_mention(properties: Mapping[str, list[str]]) -> bool:
@@ -160,7 +157,7 @@ def _is_mention(properties: Mapping[str, list[str]]) -> bool:
     return not kinds & _NO_MENTION or (NIF + "Context" in kinds and NIF + "anchorOf" in properties)
 
 
-def _one(values: Mapping[str, Mapping[str, list[str]]], iri: str, key: str) -> str:
+def _one(values: Statements, iri: str, key: str) -> str:
     """Return the single value of a property."""
     found = set(values[iri][NIF + key])
     if len(found) > 1:
@@ -168,19 +165,17 @@ def _one(values: Mapping[str, Mapping[str, list[str]]], iri: str, key: str) -> s
     return found.pop()
 
 
-def _index(values: Mapping[str, Mapping[str, list[str]]], iri: str, key: str) -> int:
+def _index(values: Statements, iri: str, key: str) -> int:
     value = _one(values, iri, key)
     if not _NUMBER.fullmatch(value):
         raise RequestError(f"{iri!r:.100}: nif:{key} is {value!r:.40}, not a number")
     return int(value)
 
 
-def _values(text: str, limit: int, stopped: Callable[[], bool]) -> dict[str, dict[str, list[str]]]:
-    """Return the values of a document by subject and predicate, in order."""
-    values: dict[str, dict[str, list[str]]] = {}
+def _values(text: str, limit: int, stopped: Callable[[], bool]) -> Statements:
     left = limit
 
-    def add(subject: str, predicate: str, value: str) -> None:
+    def check() -> None:
         nonlocal left
         left -= 1
         if stopped():
@@ -189,14 +184,12 @@ def _values(text: str, limit: int, stopped: Callable[[], bool]) -> dict[str, dic
             raise TooManyError(
                 f"the document has more statements than the limit of {limit:,}", limit
             )
-        values.setdefault(subject, {}).setdefault(predicate, []).append(value)
 
     try:
-        read_turtle(text, _BASE, add)
+        return read_turtle(text, _BASE, check)
     except TurtleError as error:
         message = f"the document is not Turtle, line {error.line}: {error.why:.100}"
         raise RequestError(message) from None
-    return values
 
 
 def router(engine: Engine) -> APIRouter:

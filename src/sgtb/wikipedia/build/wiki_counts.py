@@ -44,10 +44,18 @@ ANCHORS, NAMES, FIRST_PRIOR = 1, 2, 3  # numbers of the sources of names
 
 
 class LinkTables:
-    """Creates the tables; methods are called in their order."""
+    """Creates the tables from the shards in a folder; methods are called in their order."""
 
-    def __init__(self, db: DuckDbStore) -> None:
-        self._db = db
+    def __init__(self, db: DuckDbStore, folder: Path) -> None:
+        self._db, self._folder = db, folder
+
+    def load_shards(self, table: str, kind: str, columns: Mapping[str, str]) -> None:
+        """Create a table of the rows of all shards of a kind, with their page numbers."""
+        rows = tsv(self._folder, f"{kind}-{'[0-9]' * 6}.tsv", columns)
+        self._db.run(
+            f"CREATE TABLE {table} AS SELECT (right(parse_filename(filename, true), 6)::BIGINT "
+            f"<< {PAGE_BITS}) + place AS page, * EXCLUDE (place, filename) FROM {rows}"
+        )
 
     def place_links(self) -> int:
         """Create `placed` and `edges`; return the number of links between entities."""
@@ -116,7 +124,7 @@ class LinkTables:
 
 
 class WikiCounts(LinkTables):
-    """Creates the tables from the shards in a folder; methods are called in their order."""
+    """The tables of a build from dumps."""
 
     repeated: Counter[int]  # repeated pages by kind
     red_entities: int  # entities without a page
@@ -124,21 +132,12 @@ class WikiCounts(LinkTables):
     uses: Counter[int]  # resolved links by the use of their anchor
     edges: int  # links between entities
 
-    def __init__(self, db: DuckDbStore, folder: Path) -> None:
-        super().__init__(db)
-        self._folder = folder
-
     def load_pages(self) -> None:
         """Create `pages`."""
         db = self._db  # reading and joining are separate statements: each needs its own memory
-        for table, kind, columns in (
-            ("all_pages", "pages", PAGE_COLUMNS),
-            ("links", "links", LINK_COLUMNS),
-            ("stated_names", "names", NAME_COLUMNS),
-        ):
-            db.run(
-                f"CREATE TABLE {table} AS SELECT * FROM {shard_rows(self._folder, kind, columns)}"
-            )
+        self.load_shards("all_pages", "pages", PAGE_COLUMNS)
+        self.load_shards("links", "links", LINK_COLUMNS)
+        self.load_shards("stated_names", "names", NAME_COLUMNS)
         db.group("first_pages", "title, min(page) AS page", "all_pages", "title")
         db.run(
             "CREATE TABLE pages AS SELECT p.* FROM all_pages p SEMI JOIN first_pages f USING (page)"
@@ -300,12 +299,3 @@ class WikiCounts(LinkTables):
             f"FROM {tsv(self._folder, 'red-*.tsv', columns)}"
         )
         return db.number("SELECT count(*) FROM members WHERE page < 0")
-
-
-def shard_rows(folder: Path, kind: str, columns: Mapping[str, str]) -> str:
-    """Return a query for the rows of all shards of a kind, with their page numbers."""
-    rows = tsv(folder, f"{kind}-{'[0-9]' * 6}.tsv", columns)
-    return (
-        f"(SELECT (right(parse_filename(filename, true), 6)::BIGINT << {PAGE_BITS}) + place "
-        f"AS page, * EXCLUDE (place, filename) FROM {rows})"
-    )
