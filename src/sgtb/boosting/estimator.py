@@ -38,7 +38,6 @@ from sgtb.boosting.trainer import (
     TrainingSource,
     accuracy_of,
     boost,
-    check_features,
 )
 from sgtb.boosting.training_progress import Callback, Check, TrainingBar
 from sgtb.boosting.trees.grower import TreeSettings
@@ -266,7 +265,8 @@ class StructuredGradientBoosting:
         self, documents: Problems | Sequence[Problems], clamp: npt.ArrayLike | None
     ) -> Iterator[SearchInput]:
         model, problems = self.model, _joined(documents)
-        check_features(problems, model, "the documents have", "the model was trained with")
+        expected = model.n_local, model.n_pair
+        problems.check_features(expected, "the documents have", "the model was trained with")
         fixed = checked_clamp(problems, clamp)
         compiled, binner = self._compiled(model)
         threads = self._settings()[2].threads if len(problems) > 1 else 1

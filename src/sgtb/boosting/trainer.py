@@ -27,7 +27,7 @@ from sgtb.core.settings import check_integer
 from sgtb.core.thread_pool import ThreadPool
 
 if TYPE_CHECKING:
-    from sgtb.boosting.model_file import Checkpoint, Model
+    from sgtb.boosting.model_file import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,8 @@ class LocalSource:
         if not (train.gold >= 0).any():
             raise ProblemsError(NO_GOLD)
         if dev is not None:
-            check_features(dev, settings, "dev has", "the training documents have")
+            expected = settings.n_local, settings.n_pair
+            dev.check_features(expected, "dev has", "the training documents have")
         self.settings, self._train, self._dev, self._pool = settings, train, dev, pool
 
     def digests(self) -> tuple[list[str], list[str]]:
@@ -178,14 +179,6 @@ class LocalSource:
 
 
 NO_GOLD = "no mention of the training documents has a gold choice among its candidates"
-
-
-def check_features(problems: Problems, expected: "JobSettings | Model", has: str, had: str) -> None:
-    """Raise unless documents have as many features as expected; `has`, `had`: text of the error."""
-    for kind in ("n_local", "n_pair"):
-        found, wanted = getattr(problems, kind), getattr(expected, kind)
-        if found != wanted:
-            raise ProblemsError(f"{has} {found} {kind[2:]} features, {had} {wanted}")
 
 
 def begun_forest(settings: JobSettings, binner: Binner, earlier: Forest | None) -> ForestBuilder:

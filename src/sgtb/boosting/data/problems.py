@@ -157,6 +157,14 @@ class Problems:
         """Number of pair features; each becomes two global ones, its mean and its maximum."""
         return self.pairs.n_features
 
+    def check_features(self, expected: tuple[int, int], has: str, had: str) -> None:
+        """Raise unless `n_local` and `n_pair` are as expected; `has`, `had`: text of the error."""
+        for kind, found, wanted in zip(
+            ("local", "pair"), (self.n_local, self.n_pair), expected, strict=True
+        ):
+            if found != wanted:
+                raise ProblemsError(f"{has} {found} {kind} features, {had} {wanted}")
+
     def __len__(self) -> int:
         return self.n_documents
 

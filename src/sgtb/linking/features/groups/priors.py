@@ -7,7 +7,7 @@ from sgtb.core.sparse_matrix import exp, rank, relative
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import LINKS, NAME_PRIORS, POPULARITY
-from sgtb.linking.features.feature_group import Block, Column, FeatureGroup, FeatureInputs, columns
+from sgtb.linking.features.feature_group import Column, FeatureGroup, columns
 from sgtb.native import compare_priors
 
 _LINKS, _POPULARITY = frozenset([LINKS]), frozenset([POPULARITY])
@@ -48,41 +48,29 @@ def prior_features(candidates: CandidateTable, facts: EntityFacts) -> Floats:
 
 def name_prior_features(candidates: CandidateTable) -> Floats:
     """Return f4[C, len(NAME_PRIOR_FEATURES)]; 0 for unknown names."""
-    offsets, prior = (
-        candidates.candidate_offsets,
-        np.nan_to_num(candidates.prior).astype(np.float64),
-    )
+    offsets = candidates.candidate_offsets
+    prior = np.nan_to_num(candidates.prior).astype(np.float64)
     columns = [prior, relative(prior, offsets), rank(prior, offsets)]
     return np.stack(columns, axis=1).astype(np.float32)
-
-
-def _popularity(inputs: FeatureInputs) -> Block:
-    return inputs.by_entity(popularity_features(inputs.facts))
-
-
-def _prior(inputs: FeatureInputs) -> Block:
-    return inputs.by_repeat(prior_features(inputs.repeats.once, inputs.facts))
-
-
-def _name_prior(inputs: FeatureInputs) -> Block:
-    return inputs.by_repeat(name_prior_features(inputs.repeats.once))
 
 
 GROUPS = (
     FeatureGroup(
         "popularity", "popularity", "Links and page views of the entity.",
-        10, _POPULARITY_COLUMNS, _popularity,
-        # Trees split these counts at values of the training corpus: without them, left-out domains
-        # gain 0.5 points (docs/experiments/generalise.md). The group prior has them as shares.
+        10, _POPULARITY_COLUMNS,
+        lambda inputs: inputs.by_entity(popularity_features(inputs.facts)),
+        # Trees would split these counts at values of the training corpus; "prior" has shares.
         rankers_only=True,
     ),
     FeatureGroup(
         "prior", "popularity among the candidates",
         "The entity's share of the in-links and the popularity of all candidates of the mention.",
-        20, _PRIOR_COLUMNS, _prior,
+        20, _PRIOR_COLUMNS,
+        lambda inputs: inputs.by_repeat(prior_features(inputs.repeats.once, inputs.facts)),
     ),
     FeatureGroup(
         "name prior", "prior of the name", "How often the name means the entity.",
-        30, columns(NAME_PRIOR_FEATURES, [NAME_PRIORS]), _name_prior,
+        30, columns(NAME_PRIOR_FEATURES, [NAME_PRIORS]),
+        lambda inputs: inputs.by_repeat(name_prior_features(inputs.repeats.once)),
     ),
 )  # fmt: skip
