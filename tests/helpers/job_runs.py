@@ -22,6 +22,15 @@ TEXTS = (
     "nobody here has a name.",
     "Jordan passed, Pippen scored, and the Bulls beat Utah again.",
 )
+ENTITIES = [
+    {"id": id, "name": name, "description": about, "type": type, "popularity": 9, "links": ["B"]}
+    for id, name, about, type in (
+        ("J", "Jordan", "basketball player", "PER"),
+        ("B", "Bulls", "basketball team", "ORG"),
+        ("U", "Utah", "basketball team", "ORG"),
+    )
+]
+"""Entities of the texts, with all that the starter's model needs."""
 PART_BYTES = 1_000
 _OWN = ProcessEngine(1)
 """Kept for all runs: a process takes seconds to start."""

@@ -6,12 +6,13 @@ import dask.dataframe
 import pandas as pd
 import pytest
 
+from sgtb import build_kb
 from sgtb.core.errors import SettingsError
 from sgtb.integrations.dask import link
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.text.tokenization import segment
-from tests.helpers.job_runs import TEXTS
+from tests.helpers.job_runs import ENTITIES, TEXTS
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,6 +46,14 @@ def test_a_data_frame(expected):
     entities = [link.entity for document in expected for link in document.links]
     assert found["entity"].dropna().tolist() == [one for one in entities if one]
     assert set(found["document"]) == set("abcd")
+
+
+@pytest.mark.parametrize("model", [None, "starter"])
+def test_the_starter_with_another_knowledge_base(model):
+    kb = build_kb(ENTITIES)
+    with Linker.open(model, kb.path) as linker:
+        expected = linker.link(TEXTS[0]).to_dict()
+    assert link(dask.bag.from_sequence(TEXTS[:1]), model, kb).compute() == [expected]
 
 
 def test_a_tokenizer_cannot_be_sent():

@@ -13,14 +13,16 @@ import spacy
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
+from sgtb import build_kb
 from sgtb.core.errors import MissingExtraError, RequestError, SettingsError, SgtbError
 from sgtb.integrations.component_folder import ComponentSource
 from sgtb.integrations.spacy import ComponentSettings, SgtbLinker, make_linker, score_links
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
-from sgtb.starter import MODEL
+from sgtb.starter import KB, MODEL
 from tests.helpers.exact import exact
+from tests.helpers.job_runs import ENTITIES
 from tests.integrations.conftest import TEXT
 
 GOLD = {
@@ -373,6 +375,32 @@ def test_initialize_may_name_the_linker(ruled, tmp_path):
     nlp.config["initialize"]["components"]["sgtb_linker"] = {"model": str(tmp_path / "own")}
     nlp.initialize()
     assert nlp.get_pipe("sgtb_linker").linker.kb.path == tmp_path / "own" / "kb"
+
+
+def test_the_starter_by_name_and_with_another_knowledge_base(ruled, tmp_path):
+    build_kb(ENTITIES, tmp_path / "kb").close()
+    for config in ({"kb": str(tmp_path / "kb")}, {"model": "starter", "kb": str(tmp_path / "kb")}):
+        assert ruled(**config).get_pipe("sgtb_linker").linker.kb.path == tmp_path / "kb"
+    assert ruled(model="starter").get_pipe("sgtb_linker").linker.kb.path == KB
+
+
+def test_initialize_replaces_model_and_knowledge_base_separately(ruled, tmp_path):
+    """A knowledge base alone was used with the starter's model, whatever the config says."""
+    build_kb(ENTITIES, tmp_path / "kb").close()
+    Linker.starter().save_pretrained(tmp_path / "own", kb=False)
+    (tmp_path / "own" / "model.safetensors").rename(tmp_path / "model")
+    for config, block in (
+        ({"model": str(tmp_path / "nowhere")}, {"kb": str(tmp_path / "kb")}),
+        ({"kb": str(tmp_path / "nowhere")}, {"model": str(tmp_path / "model")}),
+    ):
+        nlp = ruled(**config)
+        nlp.config["initialize"]["components"]["sgtb_linker"] = block
+        with pytest.raises(SgtbError, match="nowhere"):
+            nlp.initialize()
+    nlp = ruled(model=str(tmp_path / "model"))
+    nlp.config["initialize"]["components"]["sgtb_linker"] = {"kb": str(tmp_path / "kb")}
+    nlp.initialize()
+    assert nlp.get_pipe("sgtb_linker").linker.kb.path == tmp_path / "kb"
 
 
 def test_copies_of_a_component(nlp):

@@ -42,8 +42,8 @@ class TrainingBar(ProgressDisplay):
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
         super().__init__(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
             stream=stream,
         )  # fmt: skip
         self._title = self._shown = title

@@ -81,7 +81,7 @@ class JobProgress(ProgressDisplay):
     """Documents, rate, time left and failures of a job: a bar, or a line every ten seconds."""
 
     def __init__(self, quiet: bool = False) -> None:
-        super().__init__(BarColumn(), TextColumn("{task.description}"), quiet=quiet)
+        super().__init__(BarColumn(), TextColumn("{task.description}", markup=False), quiet=quiet)
         self._quiet, self._begin = quiet, time.monotonic()
         self._printed = self._begin
         self._before: int | None = None

@@ -31,7 +31,9 @@ class ProgressDisplay:
             from rich.console import Console
             from rich.progress import Progress as Bar
 
-            self._bar = Bar(*columns, console=Console(file=self._stream), transient=True)
+            # Names of files and data sets are shown as they are.
+            console = Console(file=self._stream, highlight=False, markup=False, emoji=False)
+            self._bar = Bar(*columns, console=console, transient=True)
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -45,6 +47,6 @@ class ProgressDisplay:
     def _print_line(self, line: str) -> None:
         """Print a permanent line, above the bar if there is one."""
         if self._bar is not None:
-            self._bar.console.print(line, highlight=False)
+            self._bar.console.print(line)
         else:
             print(line, file=self._stream, flush=True)

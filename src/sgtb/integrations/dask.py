@@ -1,6 +1,5 @@
 """Linking on Dask: the engine of jobs, and `link` for bags and data frames."""
 
-import os
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -23,6 +22,7 @@ from sgtb.jobs.worker_linker import (
     required_linker,
 )
 from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.linker import KbSourcePath, ModelSource
 from sgtb.linking.request_json import request_of_fields
 
 distributed: Any = import_extra("distributed", "dask", "a cluster needs")
@@ -134,8 +134,8 @@ def _no_scheduler() -> SgtbError:
 
 def link(
     documents: Any,
-    model: str | os.PathLike[str] | None = None,
-    kb: str | os.PathLike[str] | None = None,
+    model: ModelSource | None = None,
+    kb: KbSourcePath | None = None,
     settings: LinkerSettings | None = None,
 ) -> Any:
     """Link the documents of a Dask bag or data frame, lazily; partitions stay where they are.
@@ -144,6 +144,7 @@ def link(
                a bag of objects with id and links, or with id and rejected, a reason.
                A data frame with the column text, and optionally id and mentions: the result has a
                row per link, as the output of a job, and the column rejected.
+    model, kb  as those of `Linker`; a model in memory must be saved first
     """
     spec = linker_spec(model, kb, settings)
     try:

@@ -154,9 +154,14 @@ class SgtbLinker(Pipe):
         model: str | None = None,
         kb: str | None = None,
     ) -> None:
-        """Load the linker; model and kb of the block [initialize] replace those of the config."""
-        if model is not None or kb is not None:
-            self._use(_source(model, kb))
+        """Load the linker; model and kb of the block [initialize] replace those of the config.
+
+        Each replaces its own: a knowledge base alone is used with the model of the config.
+        """
+        given = _source(model, kb)
+        if given != ComponentSource():
+            before = self._source
+            self._use(ComponentSource(given.model or before.model, given.kb or before.kb))
         self.linker  # noqa: B018 - report missing data now
 
     def update(self, *_: Any, **__: Any) -> None:

@@ -12,10 +12,12 @@ from typing import Any
 import sgtb
 from sgtb.core.errors import JobError, SettingsError, SgtbError
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.linking.entities.entity_source import KbSource
 from sgtb.linking.link_options import LinkerSettings
-from sgtb.linking.linker import Linker
+from sgtb.linking.linker import KbSourcePath, Linker, ModelSource, resolve_pair
+from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.mentions.mention_settings import MentionSettings
-from sgtb.linking.pretrained import KB, MODEL, find_pretrained
+from sgtb.linking.pretrained import KB, MODEL
 from sgtb.text.tokenization import segment
 
 LinkerSpec = dict[str, Any]
@@ -30,13 +32,21 @@ _guard = threading.Lock()
 
 
 def linker_spec(
-    model: str | os.PathLike[str] | None = None,
-    kb: str | os.PathLike[str] | None = None,
+    model: ModelSource | None = None,
+    kb: KbSourcePath | None = None,
     settings: LinkerSettings | None = None,
 ) -> LinkerSpec:
-    """Describe the linker of a model and a knowledge base; by default the starter."""
-    model_file, folder = _files(model, kb)
+    """Describe the linker of a model and a knowledge base, given as those of `Linker`.
+
+    Raise if they do not fit, before a job is begun.
+    """
+    source, place = resolve_pair(model, kb)
+    if isinstance(source, LinkerModel):
+        raise SettingsError("a model in memory cannot be sent to workers; save it, name its file")
+    model_file = Path(source)
+    folder = place.path if isinstance(place, KnowledgeBase) else Path(place)
     with KnowledgeBase.open(folder) as opened:
+        LinkerModel.load(model_file).check(KbSource(opened).evidence, folder)
         fingerprint = opened.state.fingerprint
     return {
         "version": sgtb.__version__,
@@ -113,24 +123,6 @@ def _opened(spec: Mapping[str, Any]) -> Linker | None:
             return linker
         linker.close()
     return None
-
-
-def _files(
-    model: str | os.PathLike[str] | None, kb: str | os.PathLike[str] | None
-) -> tuple[Path, Path]:
-    if model is None:
-        if kb is not None:
-            raise SettingsError(f"the knowledge base {kb} needs a model")
-        from sgtb.starter import KB as STARTER_KB
-        from sgtb.starter import MODEL as STARTER_MODEL
-
-        return Path(STARTER_MODEL), Path(STARTER_KB)
-    if os.path.isdir(model):
-        found = find_pretrained(model)
-        return found.model, Path(found.kb_or(kb))
-    if kb is None:
-        raise SettingsError(f"the model {model} needs a knowledge base")
-    return Path(model), Path(kb)
 
 
 def _plain(settings: LinkerSettings) -> dict[str, Any]:

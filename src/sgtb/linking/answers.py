@@ -95,7 +95,10 @@ class LinkBuilder:
 
     def _cards(self, layout: Layout, rows: Longs) -> dict[int, Card]:
         """Return the cards of some rows of the facts."""
-        rows, kb, known = np.unique(rows), self._kb, self._known
+        kb, known = self._kb, self._known
+        used = np.zeros(len(layout.facts.number), np.bool_)  # np.unique would import numpy.ma
+        used[rows] = True
+        (rows,) = used.nonzero()
         wanted = layout.facts.number[rows].tolist()
         new = [number for number in wanted if number not in known]
         if new and known.is_full:

@@ -37,7 +37,9 @@ class Linker:
         model  a model, its file, a folder of `save_pretrained`, or "starter"; None: the starter
         kb     a knowledge base or its folder; None: that of the model's folder
         """
-        self.model, self.kb = _loaded(model, kb)
+        source, place = resolve_pair(model, kb)
+        self.model = source if isinstance(source, LinkerModel) else LinkerModel.load(source)
+        self.kb = place if isinstance(place, KnowledgeBase) else KnowledgeBase.open(place)
         self.model.check(KbSource(self.kb).evidence, self.kb.path)
         self.settings = settings or LinkerSettings()
         self.pipeline = LinkPipeline(self.model, self.kb, self.settings)
@@ -185,10 +187,14 @@ class Linker:
         return f"Linker({self.kb!r}, {self.model.forest.plan.name})"
 
 
-def _loaded(
+def resolve_pair(
     model: ModelSource | None, kb: KbSourcePath | None
-) -> tuple[LinkerModel, KnowledgeBase]:
-    """Return the model and the knowledge base of the arguments of a linker."""
+) -> tuple[ModelSource, KbSourcePath]:
+    """Return the model or its file, and the knowledge base or its folder, of a linker's arguments.
+
+    The arguments are those of `Linker`: without a model it is the starter's, and a packed folder
+    and the starter have a knowledge base of their own. Raise if there is no such pair.
+    """
     if model is None or model == STARTER or str(model) == STARTER:
         model, kb = MODEL, KB if kb is None else kb
     elif not isinstance(model, LinkerModel) and not os.path.exists(model):
@@ -203,8 +209,7 @@ def _loaded(
             f"the model {model!s:.80} needs a knowledge base; only a folder of "
             "Linker.save_pretrained has its own"
         )
-    trained = model if isinstance(model, LinkerModel) else LinkerModel.load(model)
-    return trained, kb if isinstance(kb, KnowledgeBase) else KnowledgeBase.open(kb)
+    return model, kb
 
 
 @contextmanager

@@ -2,11 +2,14 @@
 
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
+from sgtb import build_kb
 from sgtb.cli.link_batch import progress_line
 from sgtb.jobs.link_job import JobCounts
-from tests.helpers.job_runs import write_lines
+from sgtb.linking.linker import Linker
+from tests.helpers.job_runs import ENTITIES, TEXTS, write_lines
 
 
 def test_a_job_and_its_summary(run, tmp_path):
@@ -52,3 +55,22 @@ def test_progress_has_rate_time_left_and_failures():
         "2,000 of 10,000 documents, 100 per second, 0:01:20 left, 10 rejected, "
         "1 part lost with its worker"
     )
+
+
+def test_the_starter_by_name_and_with_another_knowledge_base(run, tmp_path):
+    lines = write_lines(tmp_path / "in.jsonl", 4)
+    run("link", "--batch", lines, "-o", tmp_path / "default", "-q")
+    run("link", "--batch", lines, "-o", tmp_path / "default", "-q", "--model", "starter")
+    own = tmp_path / "kb"
+    build_kb(ENTITIES, own).close()
+    done = run("link", "--batch", lines, "-o", tmp_path / "own", "--kb", own)
+    assert f"no --model given: the starter's model links to {own}" in done.stderr
+    with Linker.open(kb=own) as linker:
+        expected = linker.link_many(TEXTS)
+    found = pq.read_table(tmp_path / "own" / "part-00000.parquet")
+    linked = [entity for entity in found["entity"].to_pylist() if entity is not None]
+    assert linked == [one.entity for doc in expected for one in doc.links if one.entity is not None]
+    assert set(linked) == {"J", "B", "U"}
+    build_kb(ENTITIES[:2], own).close()
+    refused = run("link", "--batch", lines, "-o", tmp_path / "own", "--kb", own, code=1)
+    assert "differs in linker.kb" in refused.stderr

@@ -6,8 +6,11 @@ import re
 import pytest
 from typer.testing import CliRunner
 
+from sgtb import build_kb
 from sgtb.cli.main import app
+from sgtb.linking.linker import Linker
 from sgtb.starter import KB, MODEL
+from tests.helpers.job_runs import ENTITIES
 
 PAIR = ["--model", str(MODEL), "--kb", str(KB)]
 
@@ -59,6 +62,30 @@ def test_measurements_that_are_none(tmp_path, data, complaint):
     (tmp_path / "scores.json").write_text(data)
     result = run("pack", *PAIR, "--evaluation", tmp_path / "scores.json", tmp_path / "linker")
     assert result.exit_code == 1
+    assert complaint in result.stderr
+    assert not (tmp_path / "linker").exists()
+
+
+def test_the_starter_by_name_and_with_another_knowledge_base(packed, tmp_path):
+    build_kb(ENTITIES, tmp_path / "kb").close()
+    own = ["--kb", tmp_path / "kb"]
+    for given in (own, ["--model", "starter", *own], ["--model", packed, *own]):
+        result = run("pack", *given, tmp_path / "own")
+        assert result.exit_code == 0, result.output
+        with Linker.open(tmp_path / "own") as linker:
+            assert linker.link("The Bulls won.").links[0].entity == "B"
+    assert run("pack", "--model", "starter", tmp_path / "linker").exit_code == 0
+    for name in ("config.json", "model.safetensors"):
+        assert (tmp_path / "linker" / name).read_bytes() == (packed / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [([], "give --model, --kb or both"), (["--model", MODEL], "--model needs --kb")],
+)
+def test_a_pair_that_is_not_stated(tmp_path, given, complaint):
+    result = run("pack", *given, tmp_path / "linker")
+    assert result.exit_code == 2
     assert complaint in result.stderr
     assert not (tmp_path / "linker").exists()
 

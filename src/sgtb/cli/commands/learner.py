@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from sgtb.boosting import (
@@ -22,6 +21,7 @@ from sgtb.boosting.trainer import accuracy_of
 from sgtb.cli import options, train_options
 from sgtb.cli.linker_options import print_json
 from sgtb.cli.train_input import check_output, fit_on
+from sgtb.cli.views.link_view import open_console
 from sgtb.cli.views.train_view import number_table
 
 app = typer.Typer(
@@ -177,4 +177,4 @@ def info(model: Path = MODEL_FILE, as_json: bool = options.AS_JSON) -> None:
     for check in history:
         dev = "-" if check["dev_accuracy"] is None else f"{check['dev_accuracy']:.2%}"
         checks.add_row(str(check["n_trees"]), f"{check['train_accuracy']:.2%}", dev)
-    Console().print(table, checks)
+    open_console().print(table, checks)

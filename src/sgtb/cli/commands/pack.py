@@ -7,7 +7,8 @@ from typing import Any
 
 import typer
 
-from sgtb.cli.options import input_file, input_folder
+from sgtb.cli import options
+from sgtb.cli.linker_options import check_pair
 from sgtb.core.errors import SgtbError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -18,9 +19,9 @@ def pack(
     folder: Path = typer.Argument(
         ..., metavar="FOLDER", help="The folder to write: a new or a packed one."
     ),
-    model: Path = typer.Option(..., metavar="FILE", exists=True, dir_okay=False, help="The model."),
-    kb: Path = input_folder("Its knowledge base.", ...),
-    evaluation: Path | None = input_file(
+    model: Path | None = options.MODEL,
+    kb: Path | None = options.KB,
+    evaluation: Path | None = options.input_file(
         "FILE", "Output of `sgtb evaluate --json` for the model card."
     ),
     with_kb: bool = typer.Option(
@@ -33,13 +34,17 @@ def pack(
     the training data and the accuracy; the licence is left to you.
 
     \b
-    Example:
+    Examples:
       sgtb pack my-linker --model my.model --kb my.kb --evaluation scores.json
+      sgtb pack my-linker --kb my.kb
     """
+    if model is None and kb is None:
+        raise typer.BadParameter("give --model, --kb or both; `--model starter` packs the starter")
+    check_pair(model, kb)
     measured = None if evaluation is None else _read(evaluation)
     from sgtb.linking.linker import Linker
 
-    with Linker.load(model, kb) as linker:
+    with Linker.open(model, kb) as linker:
         linker.save_pretrained(folder, measured, kb=with_kb)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     print(f"{folder}: {size / 1e6:,.1f} MB", file=sys.stderr)

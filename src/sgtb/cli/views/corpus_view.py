@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.table import Table
 
+from sgtb.cli.views.link_view import open_console
 from sgtb.cli.views.progress_views import counted
 from sgtb.formats.survey import Survey
 from sgtb.linking.training.gold_audit import GoldReport, UnknownEntity
@@ -13,8 +14,8 @@ from sgtb.linking.training.gold_audit import GoldReport, UnknownEntity
 
 def print_check(found: Survey, report: GoldReport | None, most: int) -> None:
     """Print the counts and problems of a file, and its coverage by a knowledge base."""
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(f"{found.path}: {found.format}", style="bold", markup=False)
+    console = open_console(soft_wrap=True)
+    console.print(f"{found.path}: {found.format}", style="bold")
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column()
     table.add_column(justify="right")
@@ -29,13 +30,13 @@ def print_check(found: Survey, report: GoldReport | None, most: int) -> None:
         ("repaired: found near the stated offsets", found.repaired),
     ):
         if problems.total:
-            console.print(f"{title}: {problems.total:,}", style="bold", markup=False)
+            console.print(f"{title}: {problems.total:,}", style="bold")
             _print_first(console, problems.listed[:most], problems.total - most)
     if report is not None and report.entities:
         console.print(f"not in the knowledge base: {report.entities:,} entities", style="bold")
         _print_first(console, map(_unknown, report.unknown[:most]), report.entities - most)
     if not found.errors:
-        console.print("no errors", markup=False)
+        console.print("no errors")
 
 
 def _counts(found: Survey) -> list[tuple[str, str, str]]:
@@ -60,9 +61,9 @@ def _known(report: GoldReport) -> list[tuple[str, str, str]]:
 
 def _print_first(console: Console, lines: Iterable[str], more: int) -> None:
     for line in lines:
-        console.print(f"  {line}", markup=False)
+        console.print(f"  {line}")
     if more > 0:
-        console.print(f"  … and {more:,} more", markup=False)
+        console.print(f"  … and {more:,} more")
 
 
 def _unknown(entity: UnknownEntity) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
+from sgtb.cli.views.link_view import open_console
 from sgtb.kb.build.list_build import ListReport
 from sgtb.kb.build.merge_build import MergeReport
 from sgtb.kb.entity import Candidate, Entity
@@ -30,7 +30,7 @@ def print_info(counts: dict[str, Any]) -> None:
     table.add_column(justify="right")
     for key, value in counts.items():
         table.add_row(key, _shown(value))
-    _console().print(table)
+    open_console().print(table)
 
 
 Report = ListReport | WikiReport | PagesReport | MergeReport | UpdateReport
@@ -146,7 +146,7 @@ def print_card(entity: Entity) -> None:
     for key, value in rows.items():
         if value:
             table.add_row(key, value)
-    _console().print(table)
+    open_console().print(table)
 
 
 def print_candidates(
@@ -163,7 +163,7 @@ def print_candidates(
     for c in candidates:
         about = _cut(kb.description_of(c.number), 60)
         table.add_row(f"{c.prior:.3f}", c.id, c.title, about, *map(str, c.counts))
-    _console().print(table)
+    open_console().print(table)
     if not math.isnan(probability):
         print(f"link probability {probability:.1%}: the share of pages with this name that link it")
 
@@ -178,7 +178,7 @@ def _print_counts(rows: dict[str, tuple[int, str]], vectors: VectorCounts) -> No
     table.add_column()
     for key, (count, text) in rows.items():
         table.add_row(key, f"{count:,}", text)
-    _console().print(table)
+    open_console().print(table)
 
 
 def _print_end(report: WikiReport | PagesReport, out: Path) -> None:
@@ -201,7 +201,3 @@ def _shown(value: Any) -> str:
 
 def _cut(text: str, size: int = _TEXT_SHOWN) -> str:
     return text if len(text) <= size else f"{text[: size - 1]}…"
-
-
-def _console() -> Console:
-    return Console(highlight=False, markup=False, soft_wrap=False)

@@ -113,9 +113,12 @@ def type_text(type: str) -> Text:
     return Text(type, style=COLOURS.get(type, ""))
 
 
-def open_console() -> Console:
-    """Return a console without markup, highlighting and emoji."""
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+def open_console(soft_wrap: bool = False) -> Console:
+    """Return a console without markup, highlighting and emoji.
+
+    soft_wrap  whether lines longer than the terminal are left to it
+    """
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap)
 
 
 class EntityNames:

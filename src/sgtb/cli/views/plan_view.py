@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
+from sgtb.cli.views.link_view import open_console
 from sgtb.cli.views.progress_views import counted
 from sgtb.cli.views.train_view import number_table
 
@@ -25,7 +24,7 @@ def print_plan(
                 _three(estimate.core_hours), _three(estimate.disk_bytes / 1e9),
                 _three(estimate.memory_bytes / 1e9),
             )  # fmt: skip
-    Console().print(table)
+    open_console().print(table)
     for key in estimates:
         print(f"{key}: {names[key]}")
     for check in checks:

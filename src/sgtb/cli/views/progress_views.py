@@ -23,8 +23,8 @@ class StageProgress(ProgressDisplay):
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
         super().__init__(
-            TextColumn("{task.description:<12}"), BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %  {task.fields[rate]}"),
+            TextColumn("{task.description:<12}", markup=False), BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %  {task.fields[rate]}", markup=False),
             TimeRemainingColumn(compact=True),
             stream=stream, quiet=quiet,
         )  # fmt: skip

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
+from sgtb.cli.views.link_view import open_console
 from sgtb.core.intervals import FEW_MENTIONS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def print_accuracy(name: str, result: dict[str, Any]) -> None:
             value, low, high = ambiguous["gain"]
             gain = f"{value:+.2f} ({low:+.1f} to {high:+.1f})"
         table.add_row(system, _share(recalled), _share(ambiguous), gain)
-    Console().print(table)
+    open_console().print(table)
     print("percent of the mentions with their entity among the candidates, 95 % intervals")
 
 
@@ -63,7 +63,7 @@ def print_trials(outcomes: Sequence["Outcome"], best: "Outcome") -> None:
             f"{outcome.accuracy:.1%} ({100 * low:.0f}-{100 * high:.0f})",
             f"{outcome.log_loss:.3f}", f"{outcome.seconds:.0f}",
         )  # fmt: skip
-    Console().print(table)
+    open_console().print(table)
     print("in parentheses: 95 % interval of the accuracy; * the settings of the model")
 
 
