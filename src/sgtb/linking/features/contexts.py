@@ -39,8 +39,7 @@ from sgtb.linking.entities.vocabulary import (
 from sgtb.native import context_sizes, describe_contexts, group_repeats, number_distinct
 from sgtb.text.normalization import normal_phrase
 
-WINDOW = 5
-"""Tokens on either side of a mention that make its window."""
+WINDOW = 5  # tokens on either side of a mention that make its window
 
 PLACES = (
     "dateline", "in_brackets", "before_number", "after_number", "after_preposition",

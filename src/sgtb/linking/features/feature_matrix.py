@@ -118,8 +118,7 @@ def _within(columns: Longs, start: int, n: int) -> Longs:
 
 _Scores = tuple[Doubles, Doubles, Doubles]
 """Predictions: tags f8[M, len(TAGS)], scores of the local and the joint ranker f8[C]."""
-_Bins = tuple[Bytes, Bytes]
-"""Binned columns of the local and the joint ranker."""
+_Bins = tuple[Bytes, Bytes]  # binned columns of the local and the joint ranker
 
 
 @dataclass(frozen=True)

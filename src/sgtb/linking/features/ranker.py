@@ -38,8 +38,7 @@ from sgtb.native import (
 BITS = 18
 BINS = 24
 OPTIMIZER = AdaGrad(rate=0.05, decay=1e-4, ease=1e-2)
-MIN_SLOPE = 1e-3
-"""Candidates with a smaller gradient are skipped in training."""
+MIN_SLOPE = 1e-3  # candidates with a smaller gradient are skipped in training
 _EPOCHS, _ORDERS = 2, 2
 
 Hashes = npt.NDArray[np.uint32]

@@ -49,8 +49,7 @@ COLLECTIVE = tuple(group.key for group in GROUPS if group.collective)
 """Keys of the groups that a local model must not use."""
 RANKERS_ONLY = tuple(group.key for group in GROUPS if group.rankers_only)
 """Keys of the groups that trees do not see."""
-LABELS = {group.key: group.label for group in GROUPS}
-"""Labels by key."""
+LABELS = {group.key: group.label for group in GROUPS}  # labels by key
 
 
 # Pair features φ_E: what is computed of two candidates chosen together, declared in one place.

@@ -26,18 +26,13 @@ from sgtb.linking.entities.background import Background
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.features.contexts import TokenTable, text_words
 
-REACH = 100
-"""Tokens on either side that cohesion looks at."""
-LEAST = 35
-"""Tokens of the shortest segment."""
-LEAST_PARAGRAPH = 20
-"""The same where an empty line precedes and follows."""
-WORDS, ENTITIES, CHAINS = 3.0, 2.0, 20.0
-"""Weights of the signals."""
+REACH = 100  # tokens on either side that cohesion looks at
+LEAST = 35  # tokens of the shortest segment
+LEAST_PARAGRAPH = 20  # the same where an empty line precedes and follows
+WORDS, ENTITIES, CHAINS = 3.0, 2.0, 20.0  # weights of the signals
 LIMIT, PARAGRAPH_LIMIT = 2.5, 3.5
 """Cohesion below which a document is split: between sentences, and at an empty line."""
-_DIGITS = 4
-"""Decimals of cohesion, for equal segments on all machines."""
+_DIGITS = 4  # decimals of cohesion, for equal segments on all machines
 
 
 class Segments(NamedTuple):

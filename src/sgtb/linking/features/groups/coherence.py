@@ -23,8 +23,7 @@ from sgtb.native import closeness_votes, compare_votes, link_votes, random_walk
 VOTES = ("linked_votes", "linked_names", "linked_with_sure")
 CLOSE_VOTES = ("close_votes", "close_names", "close_to_sure")
 
-REACH = 64
-"""Names before and after a name that vote on it; makes long documents linear."""
+REACH = 64  # names before and after a name that vote on it; makes long documents linear
 
 
 def votes(
@@ -49,8 +48,7 @@ def votes(
     return out.reshape(len(VOTES) * (1 + len(spaces)), candidates.n_candidates)
 
 
-SPACES = ("topic", "description")
-"""The vector spaces in which names vote by closeness."""
+SPACES = ("topic", "description")  # the vector spaces in which names vote by closeness
 
 COMPARED = (*VOTES, *(f"{space}_{vote}" for space in SPACES for vote in CLOSE_VOTES), "walk_log")
 COHERENCES = (*COMPARED, "walk_share", *(f"{name}_below_best" for name in COMPARED))

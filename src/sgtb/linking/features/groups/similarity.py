@@ -39,8 +39,7 @@ def _pairs(names: Sequence[str]) -> Longs:
     return np.array([(_SIDES.index(side), _TEXTS.index(text)) for side, text in sides], np.int64)
 
 
-_LINKED = 3
-"""Number of DESCRIPTIONS that compare word by word; the others are cosines."""
+_LINKED = 3  # number of DESCRIPTIONS that compare word by word; the others are cosines
 PAIRS = _pairs((*COSINES, *DESCRIPTIONS[_LINKED:]))
 
 
