@@ -45,7 +45,8 @@ def load(
     """Load a linker: the starter, a packed folder, or a model with its knowledge base.
 
     model       "starter", a folder of `Linker.save_pretrained`, a model file or a model
-    kb          a folder or a knowledge base; with the starter's model, any list can be linked to
+    kb          a folder or a knowledge base; with the starter's model, one that has
+                descriptions, types, popularity and links
     settings    all settings; those below replace single ones
     candidates  alternatives per link
     reasons     whether links have reasons

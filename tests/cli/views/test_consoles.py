@@ -41,6 +41,15 @@ def test_entities(kb):
     assert candidates.count(NAME) == 2
 
 
+def test_control_characters_do_not_reach_the_terminal(tmp_path):
+    record = {"id": "Q1", "name": "Orlan", "description": "a \x1b[31mred\x07 \u202eword"}
+    sgtb.build_kb([record], tmp_path / "kb").close()
+    for wanted in ("Q1", "Orlan"):
+        shown = run("kb", "show", tmp_path / "kb", wanted)
+        assert "a \N{REPLACEMENT CHARACTER}[31mred" in shown
+        assert not set(shown) & set("\x1b\x07\u202e")
+
+
 def test_the_check_of_a_corpus(kb, tmp_path):
     mention = {"start": 0, "end": 5, "entity": f"No {NAME}"}
     file = tmp_path / "[red] :apple:.jsonl"

@@ -10,7 +10,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from sgtb.cli.views.link_view import open_console
+from sgtb.cli.views.link_view import open_console, printable
 from sgtb.kb.build.list_build import ListReport
 from sgtb.kb.build.merge_build import MergeReport
 from sgtb.kb.entity import Candidate, Entity
@@ -131,7 +131,8 @@ def _print_merged(report: MergeReport, out: Path) -> None:
 
 def print_card(entity: Entity) -> None:
     """Print an entity."""
-    table = Table(title=entity.title, box=None, show_header=False, title_justify="left")
+    title = printable(entity.title)
+    table = Table(title=title, box=None, show_header=False, title_justify="left")
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     rows = {
@@ -145,7 +146,7 @@ def print_card(entity: Entity) -> None:
     }
     for key, value in rows.items():
         if value:
-            table.add_row(key, value)
+            table.add_row(key, printable(value))
     open_console().print(table)
 
 
@@ -161,8 +162,8 @@ def print_candidates(
     for source in kb.sources:
         table.add_column(source, justify="right")
     for c in candidates:
-        about = _cut(kb.description_of(c.number), 60)
-        table.add_row(f"{c.prior:.3f}", c.id, c.title, about, *map(str, c.counts))
+        cells = map(printable, (c.id, c.title, _cut(kb.description_of(c.number), 60)))
+        table.add_row(f"{c.prior:.3f}", *cells, *map(str, c.counts))
     open_console().print(table)
     if not math.isnan(probability):
         print(f"link probability {probability:.1%}: the share of pages with this name that link it")
