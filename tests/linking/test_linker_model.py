@@ -185,7 +185,7 @@ def recording(value, *keys):
         (lambda t, r: t.pop("tagger"), "missing or foreign tensors: tagger"),
         (lambda t, r: t.pop("forest left"), "missing or foreign tensors: left"),
         (lambda t, r: t.update(words=t["words"].astype(np.int32)), "tensor words is int32"),
-        (recording(2, "schema", "version"), "features are of version 2"),
+        (recording(3, "schema", "version"), "features are of version 3"),
         (recording([], "schema", "features"), "not those of this release"),
         (recording(["links"], "schema", "evidence"), "not those of this release"),
         (recording(["type"], "without"), "trees and its schema differ"),

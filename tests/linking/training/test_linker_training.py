@@ -80,8 +80,8 @@ def test_a_local_plan_leaves_out_the_collective_groups(model_of):
     local, joint = model_of("local"), model_of("bsg")
     assert set(local.without) == set(COLLECTIVE)
     assert joint.without == ()
-    assert joint.forest.n_local == len(joint.schema.features)
-    own = [feature for feature in local.schema.features if feature.group not in COLLECTIVE]
+    assert joint.forest.n_local == len(joint.schema.columns_without(()))
+    own = local.schema.columns_without(COLLECTIVE)
     assert local.forest.n_local == len(own) < joint.forest.n_local
     assert local.forest.n_features == local.forest.n_local
 
@@ -90,9 +90,7 @@ def test_groups_may_be_left_out(starter_kb, starter):
     settings = replace(TINY, without=("coherence", "type"))
     model = train_linker(starter_kb, starter["train"][:40], (), settings)
     assert set(model.without) == {"coherence", "type"}
-    assert model.forest.n_local == sum(
-        feature.group not in model.without for feature in model.schema.features
-    )
+    assert model.forest.n_local == len(model.schema.columns_without(model.without))
     Linker(model, starter_kb).link(starter["dev"][0])
     with pytest.raises(SettingsError, match="'coherences'"):
         LinkerTraining(without=("coherences",))
