@@ -140,8 +140,7 @@ def test_deciding_together_is_what_helps(record):
     for other in ("prior", "in-links", "local"):
         assert shipped["ambiguous"] > systems[other]["ambiguous"] + 30
         assert shipped["found"]["f1"] > systems[other]["found"]["f1"] + 15
-    # The links were written together with the texts; two mentions are 0.6 points.
-    assert shipped["ambiguous"] >= systems["link vote"]["ambiguous"] - 1
+    assert shipped["ambiguous"] >= systems["link vote"]["ambiguous"]
     assert shipped["mentions"] >= 95
     assert shipped["names"] >= 90
     assert shipped["pairs"] >= 80
