@@ -107,8 +107,9 @@ class Confidence:
     def outcomes(self, signs: Doubles, with_nil: bool) -> Doubles:
         """Return the probabilities of the outcomes: f8[M, 3]."""
         scores = np.zeros((len(signs), 3))
-        scores[:, LINK] = signs @ np.array(self.link)
-        scores[:, NIL_OUTCOME] = signs @ np.array(self.nil) if with_nil else -np.inf
+        # Column by column: the last bit of a matrix product depends on the number of rows.
+        scores[:, LINK] = sum(map(np.multiply, signs.T, self.link))
+        scores[:, NIL_OUTCOME] = sum(map(np.multiply, signs.T, self.nil)) if with_nil else -np.inf
         odds = exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True), np.float64)
 
