@@ -38,7 +38,7 @@ def test_a_text_is_annotated(client, path, method):
 
 def test_lists_are_lists_however_much_there_is_in_them(client):
     assert client.get("/rest/annotate", params={"text": "Nothing."}).json()["Resources"] == []
-    one = client.get("/rest/annotate", params={"text": "The Bulls."}).json()["Resources"]
+    one = client.get("/rest/annotate", params={"text": "The Bulls won."}).json()["Resources"]
     assert [resource["@surfaceForm"] for resource in one] == ["Bulls"]
     none = client.get("/rest/candidates", params={"text": "Nothing."}).json()
     assert none == {"annotation": {"@text": "Nothing.", "surfaceForm": []}}

@@ -39,9 +39,7 @@ BITS = 18
 BINS = 24
 OPTIMIZER = AdaGrad(rate=0.05, decay=1e-4, ease=1e-2)
 MIN_SLOPE = 1e-3  # candidates with a smaller gradient are skipped in training
-_EPOCHS = 2
-_ORDERS = 2, 8  # random orders of the training mentions, at least and at most
-_MENTIONS = 60_000  # as many orders as are needed to read so many mentions
+_EPOCHS, _ORDERS = 2, 2
 
 Hashes = npt.NDArray[np.uint32]
 
@@ -155,9 +153,8 @@ class Ranker:
         """
         size = np.diff(candidates.candidate_offsets)
         useful = mentions[(candidates.gold[mentions] >= 0) & (size[mentions] > 1)]
-        n_orders = int(np.clip(_MENTIONS // max(len(useful), 1), *_ORDERS))
-        weights = np.zeros((n_orders, 1 << bits))
-        bin_weights = np.zeros((n_orders, bins.shape[1], BINS))
+        weights = np.zeros((_ORDERS, 1 << bits))
+        bin_weights = np.zeros((_ORDERS, bins.shape[1], BINS))
 
         def learn(number: int, *orders: Longs) -> None:
             own, own_bins = weights[number], bin_weights[number]
@@ -170,7 +167,7 @@ class Ranker:
 
         with ThreadPool() as pool:
             epochs = range(_EPOCHS)
-            orders = [[rng.permutation(useful) for _ in epochs] for _ in range(n_orders)]
+            orders = [[rng.permutation(useful) for _ in epochs] for _ in range(_ORDERS)]
             pool.run(learn, [(number, *own) for number, own in enumerate(orders)])
         return cls(weights.mean(axis=0), bin_weights.mean(axis=0))
 
