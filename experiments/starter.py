@@ -11,8 +11,8 @@ mentions, and as a share of 429 with spurious links, of bsg with 400 trees of de
     0.2 and one thing changed              240 to 245, 83.6 to 85.3 %: no renderings, bibsg,
                                            depth 4, 800 trees, leaves of 5, topics of 64, 16 bits
 
-The plan was chosen later, with rankers averaged over eight orders: right answers of all 689 mentions
-of dev, their share with spurious links, and right links of those above 90 % confidence:
+The plan was chosen later, with rankers averaged over eight orders: right answers of all 689
+mentions of dev, their share with spurious links, and right links of those above 90 % confidence:
 
     laso 619, 86.1 %, 96.4 %     bs 617, 85.9 %, 96.2 %
     bsg 615, 86.1 %, 95.5 %      bibsg 613, 85.5 %, 95.5 %
