@@ -18,7 +18,6 @@ from rich.table import Table
 from experiments.aida import estimator
 from experiments.aida_data import FOLDS, AidaData, Known, Packer, Say, silent
 from experiments.entity_tables import listed_candidates
-from experiments.folds import topic_folds, topic_of
 from experiments.renderings import RENDERINGS
 from sgtb.boosting import StructuredGradientBoosting
 from sgtb.boosting.search.beam import PlanName
@@ -27,6 +26,7 @@ from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.problem_packing import pack, pair_table
 from sgtb.linking.training.renderings import renderings_of
+from sgtb.linking.training.topic_folds import topic_folds
 
 N_TREES = 150
 DOMAINS = ("soccer", "other sport", "news")
@@ -53,9 +53,15 @@ SETTINGS: Mapping[str, Setting] = {
 
 
 def domain_of(document: Document) -> str:
-    """Return the domain of an agency report, by its headline."""
-    topic = topic_of(document)[0]
-    return "news" if topic == "news" else "soccer" if topic == "SOCCER" else "other sport"
+    """Return the domain of an agency report.
+
+    Headlines of sport begin with it and a dash: "SOCCER - …", "NBA BASKETBALL - …".
+    """
+    head = [*document.tokens.texts[:3]]
+    sport = head[: head.index("-")] if "-" in head else []
+    if not sport or not all(map(str.isupper, sport)):
+        return "news"
+    return "soccer" if sport[0] == "SOCCER" else "other sport"
 
 
 def run_domains(
@@ -111,7 +117,7 @@ def _train(
     data: AidaData, known: Known, documents: Sequence[Document], setting: Setting, plan: PlanName
 ) -> _Trained:
     copies, source = renderings_of(documents if setting.renderings else ())
-    folds = topic_folds(documents, FOLDS, 0)
+    folds = topic_folds(documents, FOLDS)
     whole = np.concatenate([np.arange(len(documents)), source])
     own = known.segmented(listed_candidates([*documents, *copies], data.entities))
     table = known.table(own.candidates)

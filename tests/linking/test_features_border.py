@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.folds import topic_folds
 from sgtb import native
 from sgtb.core import ragged, sparse_matrix
 from sgtb.linking.candidates import candidate_table
 from sgtb.linking.features import contexts, feature_matrix
 from sgtb.linking.features.groups import priors, similarity, surface
+from sgtb.linking.training.topic_folds import topic_folds
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
@@ -78,7 +78,7 @@ def captured() -> dict[str, dict[str, Any]]:
         keep(patch, ragged, "copy_slices")
         setting = small_setting()
         table = setting.table(setting.train)
-        feature_matrix.Featurizer.fit(table, topic_folds(setting.train, 2, 0), 0, bits=8)
+        feature_matrix.Featurizer.fit(table, topic_folds(setting.train, 2), 0, bits=8)
         candidate_table.Nodes.of(table.candidates, len(setting.facts))
         priors.name_prior_features(table.candidates)
     return calls

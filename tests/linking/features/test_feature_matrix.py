@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from experiments.entity_tables import listed_candidates, table_facts
-from experiments.folds import topic_folds
 from sgtb.core.errors import ProblemsError
 from sgtb.core.sparse_matrix import group_of, group_sum, relative, share
 from sgtb.linking.entities.entity_source import (
@@ -24,6 +23,7 @@ from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.ranker import TAGS
 from sgtb.linking.features.schema import COLLECTIVE, COMPUTED, LEARNED, SCHEMA, Schema
 from sgtb.linking.problem_packing import pack, pair_table
+from sgtb.linking.training.topic_folds import topic_folds
 from sgtb.native import average_by_name, fill_columns, fill_learned
 from tests.helpers.linking_builders import (
     KINDS,
@@ -46,7 +46,7 @@ class Trained:
     def __init__(self):
         self.setting = small_setting()
         self.table = self.setting.table(self.setting.train)
-        self.folds = topic_folds(self.setting.train, 3, 0)
+        self.folds = topic_folds(self.setting.train, 3)
         self.featurizer, self.features = Featurizer.fit(self.table, self.folds, 0)
 
 
@@ -182,7 +182,7 @@ def test_unusual_documents_in_training(trained):
     id = setting.entities.ids[0]
     odd = [document("e1"), document("e2", f"TENNIS - [ORLAN|{id}|PER|] ."), document("e3", "Rain")]
     texts = [*setting.train, *odd]
-    _, features = Featurizer.fit(setting.table(texts), topic_folds(texts, 3, 0), 0)
+    _, features = Featurizer.fit(setting.table(texts), topic_folds(texts, 3), 0)
     assert len(features) == len(trained.features)
     assert np.isfinite(features).all()
 

@@ -12,7 +12,7 @@ from sgtb.linking.features.schema import COLLECTIVE
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.pipeline import Pipeline
-from sgtb.linking.training.linker_training import LinkerTraining, random_folds, train_linker
+from sgtb.linking.training.linker_training import LinkerTraining, train_linker
 from tests.helpers.trained_linkers import QUICK
 
 TINY = replace(QUICK, training=TrainingSettings(n_trees=3, check_every=1, threads=1), bits=6)
@@ -112,15 +112,6 @@ def test_without_any_gold_there_is_nothing_to_learn(starter_kb, starter):
 def test_too_few_documents_for_the_folds(starter_kb, starter):
     with pytest.raises(SettingsError, match="3 documents are too few for 4 folds"):
         train_linker(starter_kb, starter["train"][:3], (), replace(TINY, folds=4))
-
-
-def test_folds_are_equally_large(starter):
-    folds = random_folds(starter["train"], 5, 3)
-    sizes = np.bincount(folds)
-    assert len(sizes) == 5
-    assert sizes.max() - sizes.min() <= 1
-    assert not np.array_equal(folds, random_folds(starter["train"], 5, 4))
-    np.testing.assert_array_equal(folds, random_folds(starter["train"], 5, 3))
 
 
 @pytest.mark.parametrize(

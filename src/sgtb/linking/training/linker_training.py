@@ -46,12 +46,11 @@ from sgtb.linking.training.calibrator import (
 from sgtb.linking.training.gold import hide_gold, unknown_as_nil
 from sgtb.linking.training.renderings import renderings_of
 from sgtb.linking.training.selection import RULES, MentionChoice, choose_mentions, trained_finder
+from sgtb.linking.training.topic_folds import topic_folds
 from sgtb.text.word_vectors import WordVectors
 
 Fit = Callable[..., StructuredGradientBoosting]
 """`StructuredGradientBoosting.fit`, or a function with its arguments and its result."""
-AssignFolds = Callable[[Sequence[Document], int, int], Ints]
-"""From documents, number of folds and seed to the fold of each document."""
 
 
 @dataclass(frozen=True)
@@ -114,15 +113,6 @@ class LinkerTraining:
                 f"without names {unknown[0]!r}, which is no feature group; there are "
                 f"{', '.join(LABELS)}"
             )
-
-
-def random_folds(documents: Sequence[Document], n_folds: int, seed: int) -> Ints:
-    """Return random folds of equal size."""
-    if len(documents) < n_folds:
-        raise SettingsError(
-            f"{len(documents)} documents are too few for {n_folds} folds; set fewer folds"
-        )
-    return (np.random.default_rng(seed).permutation(len(documents)) % n_folds).astype(np.int32)
 
 
 class Featured(NamedTuple):
@@ -218,13 +208,12 @@ def train_linker(
     settings: LinkerTraining | None = None,
     *,
     words: WordVectors | None = None,
-    assign_folds: AssignFolds = random_folds,
     callbacks: Sequence[Callback] = (),
     origin: dict[str, Any] | None = None,
 ) -> LinkerModel:
     """Train a model; dev documents choose the number of trees, calibration and NIL rule."""
     settings = settings or LinkerTraining()
-    prepared = prepare(kb, train, dev, settings, words=words, assign_folds=assign_folds)
+    prepared = prepare(kb, train, dev, settings, words=words)
     return fit_linker(prepared, settings, callbacks=callbacks, origin=origin)
 
 
@@ -235,7 +224,6 @@ def prepare(
     settings: LinkerTraining,
     *,
     words: WordVectors | None = None,
-    assign_folds: AssignFolds = random_folds,
     progress: Progress = silent,
 ) -> Prepared:
     """Compute candidates and features of documents, which depend on neither plan nor trees."""
@@ -261,7 +249,7 @@ def prepare(
             "no training mention has its gold among its candidates; check that the ids are those "
             f"of {kb.path}"
         )
-    folds = assign_folds(train, settings.folds, settings.seed)[source]
+    folds = topic_folds(train, settings.folds)[source]
     featurizer, features = Featurizer.fit(
         pipeline.table(layout), folds, settings.seed, settings.bits, partial(progress, "features")
     )
