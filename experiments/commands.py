@@ -62,7 +62,7 @@ Data = Annotated[
 Plans = Annotated[str, typer.Option(help="Plans to train, separated by commas.")]
 Plan = Annotated[str, typer.Option(help="The plan to train.")]
 Seeds = Annotated[int, typer.Option(min=1, max=100, help="Number of trainings per plan.")]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed of folds and training.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed of training.")]
 Trees = Annotated[
     int | None, typer.Option(min=1, help="Trees at most.", show_default="as for aida")
 ]
@@ -115,8 +115,8 @@ def aida(
 ) -> None:
     """Train and test the paper's systems on AIDA-CoNLL: its Table 2 next to ours.
 
-    Candidates are those of PPRforNED. A seed determines the folds and the draws of training. Dev
-    chooses the number of trees; test is used last.
+    Candidates are those of PPRforNED. A seed determines the draws of training. Dev chooses the
+    number of trees; test is used last.
 
     \b
     Examples:
