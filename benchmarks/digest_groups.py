@@ -11,6 +11,7 @@ from benchmarks.dump_repeated import data_folder
 from experiments import starter
 from experiments.aida_data import SPLITS, AidaData
 from experiments.aida_linker import WAYS, Trial, settings_of
+from experiments.folds import headline_folds
 from experiments.name_table import NameTable
 from experiments.starter_data import read_contrast, read_starter
 from sgtb.boosting import PLANS
@@ -68,6 +69,7 @@ class Subjects:
             self._prepared[way] = prepare(
                 self.kb, self.given(way, "train"), self.given(way, "dev"),
                 self._settings(way, "bsg", "never"), words=WordVectors.glove(),
+                assign_folds=headline_folds,
             )  # fmt: skip
         return self._prepared[way]
 

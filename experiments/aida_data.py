@@ -17,6 +17,7 @@ import numpy as np
 import sgtb
 from experiments.aida_candidates import with_candidates
 from experiments.entity_tables import TableSource, listed_candidates
+from experiments.folds import headline_folds
 from sgtb.boosting.data.pairs import PairTable
 from sgtb.boosting.data.problems import Problems
 from sgtb.core.dtypes import Floats, Ints
@@ -35,7 +36,6 @@ from sgtb.linking.features.schema import SCHEMA
 from sgtb.linking.features.segmentation import Segments, segmented
 from sgtb.linking.problem_packing import pack, pair_table
 from sgtb.linking.training.renderings import renderings_of
-from sgtb.linking.training.topic_folds import topic_folds
 from sgtb.text.word_vectors import WordVectors
 
 SPLITS = ("train", "dev", "test")
@@ -162,7 +162,7 @@ class Packer:
                 self._say(f"features of {split}")
                 self._tables[split] = self.known.table(self.segments[split].candidates)
         self._say(f"tagger and ranker, seed {seed}")
-        folds = topic_folds(data.documents("train"), FOLDS)[self.segments["train"].source]
+        folds = headline_folds(data.documents("train"), FOLDS, seed)[self.segments["train"].source]
         featurizer, train = Featurizer.fit(self._tables["train"], folds, seed)
         others = {name: featurizer.features(self._tables[name]) for name in ("dev", "test")}
         features = {"train": train, **others}

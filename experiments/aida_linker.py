@@ -15,6 +15,7 @@ from experiments import aida, aida_data
 from experiments.aida import Watch, unwatched
 from experiments.aida_data import AidaData, Packer, Say, silent
 from experiments.entity_tables import TOP, listed_candidates
+from experiments.folds import headline_folds
 from experiments.linker_cache import LinkerCache
 from experiments.name_table import NameTable
 from sgtb.boosting.search.beam import PlanName
@@ -161,6 +162,7 @@ def _train(
     with watch(f"linker, candidates {way}") as callback:
         return train_linker(
             kb, train, dev, settings, words=WordVectors.glove(),
+            assign_folds=partial(headline_folds, seed=settings.seed),
             callbacks=[] if callback is None else [callback],
             origin={"corpus": "AIDA-CoNLL, train", "candidates": way, "seed": settings.seed},
         )  # fmt: skip

@@ -18,6 +18,7 @@ from rich.table import Table
 from experiments.aida import estimator
 from experiments.aida_data import FOLDS, AidaData, Known, Packer, Say, silent
 from experiments.entity_tables import listed_candidates
+from experiments.folds import topic_of
 from experiments.renderings import RENDERINGS
 from sgtb.boosting import StructuredGradientBoosting
 from sgtb.boosting.search.beam import PlanName
@@ -53,15 +54,9 @@ SETTINGS: Mapping[str, Setting] = {
 
 
 def domain_of(document: Document) -> str:
-    """Return the domain of an agency report.
-
-    Headlines of sport begin with it and a dash: "SOCCER - …", "NBA BASKETBALL - …".
-    """
-    head = [*document.tokens.texts[:3]]
-    sport = head[: head.index("-")] if "-" in head else []
-    if not sport or not all(map(str.isupper, sport)):
-        return "news"
-    return "soccer" if sport[0] == "SOCCER" else "other sport"
+    """Return the domain of an agency report, by its headline."""
+    topic = topic_of(document)[0]
+    return "news" if topic == "news" else "soccer" if topic == "SOCCER" else "other sport"
 
 
 def run_domains(

@@ -18,6 +18,7 @@ import numpy as np
 from experiments.aida import Watch, unwatched
 from experiments.aida_data import AidaData, Say, silent
 from experiments.aida_linker import KNOWS, WAYS, Trial, kept_model, settings_of
+from experiments.folds import headline_folds
 from experiments.generalise import domain_of
 from experiments.linker_cache import LinkerCache
 from experiments.starter_data import read_starter
@@ -123,7 +124,9 @@ def _left_out(
     scores = []
     for name, train, test in (("sport by news", news, sport), ("news by sport", sport, news)):
         say(f"{name}: training")
-        model = train_linker(kb, train, (), settings, words=WordVectors.glove())
+        model = train_linker(
+            kb, train, (), settings, words=WordVectors.glove(), assign_folds=headline_folds
+        )
         scores += run_hidden(name, model, kb, test, draws, say)
     return scores
 

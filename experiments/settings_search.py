@@ -16,6 +16,7 @@ import numpy.typing as npt
 from experiments.aida import BEAM_WIDTH, N_TREES, TREES, left_out
 from experiments.aida_data import FOLDS, AidaData, Packer, Say, silent
 from experiments.entity_tables import listed_candidates
+from experiments.folds import headline_folds
 from sgtb.boosting import SearchPlan, StructuredGradientBoosting, TrainingSettings, TreeSettings
 from sgtb.boosting.search.beam import PlanName
 from sgtb.core.dtypes import Floats
@@ -23,7 +24,6 @@ from sgtb.core.records import Document
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.problem_packing import pack, pair_table
-from sgtb.linking.training.topic_folds import topic_folds
 
 OUTER_FOLDS = 4
 
@@ -92,14 +92,14 @@ class TopicFolds:
         known = Packer(data, None, say).known
         self._pairs = pair_table(known.facts)
         self._folds = []
-        dealt = topic_folds(documents, OUTER_FOLDS)
+        dealt = headline_folds(documents, OUTER_FOLDS, seed)
         for fold in range(OUTER_FOLDS):
             say(f"packing fold {fold + 1} of {OUTER_FOLDS}")
             train, held_out = (
                 known.table(listed_candidates(part, data.entities))
                 for part in _parted(documents, dealt == fold)
             )
-            inner = topic_folds(train.candidates.documents, FOLDS)
+            inner = headline_folds(train.candidates.documents, FOLDS, seed)
             featurizer, features = Featurizer.fit(train, inner, seed)
             self._folds.append(
                 _Fold(

@@ -19,6 +19,9 @@ mentions of dev, their share with spurious links, and right links of those above
 
 It ships with two orders: eight made NIL of small models worse in the tests.
 
+With folds by topic, and with random ones in brackets, right answers of the 689 and right confident
+links: laso 619, 95.9 % (615, 96.7 %); bs 619, 96.1 % (619, 96.3 %); bsg 615, 95.0 % (604, 95.8 %).
+
 Test, contrast pairs and unseen texts were used once, at the end; the pairs were printed beside dev.
 """
 

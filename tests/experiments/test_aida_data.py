@@ -239,9 +239,9 @@ def test_the_cache_is_in_its_usual_place(monkeypatch, tmp_path):
     assert default_cache() == tmp_path / ".cache" / "sgtb"
 
 
-def test_too_few_documents_are_refused_in_words(setting, monkeypatch):
+def test_too_few_topics_are_refused_in_words(setting, monkeypatch):
     monkeypatch.setattr(aida_data, "FOLDS", 50)
-    with pytest.raises(SettingsError, match="too few for 50 folds"):
+    with pytest.raises(SettingsError, match="cannot be dealt into 50 folds"):
         Packer(aida_of(setting), None).pack(0)
 
 

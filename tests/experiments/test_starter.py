@@ -142,8 +142,8 @@ def test_deciding_together_is_what_helps(record):
         assert shipped["found"]["f1"] > systems[other]["found"]["f1"] + 15
     assert shipped["ambiguous"] >= systems["link vote"]["ambiguous"]
     assert shipped["mentions"] >= 95
-    assert shipped["names"] >= 87  # a few of 64 and of 32 differ from seed to seed
-    assert shipped["pairs"] >= 75
+    assert shipped["names"] >= 90  # a few of 64 and of 32 differ from seed to seed
+    assert shipped["pairs"] >= 80
     assert systems["prior"]["pairs"] == 0, "one name, one answer"
     half = systems[f"{SHIPPED}, half the links"]
     assert systems["local"]["ambiguous"] + 15 < half["ambiguous"] < shipped["ambiguous"]

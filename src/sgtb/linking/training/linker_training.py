@@ -51,6 +51,8 @@ from sgtb.text.word_vectors import WordVectors
 
 Fit = Callable[..., StructuredGradientBoosting]
 """`StructuredGradientBoosting.fit`, or a function with its arguments and its result."""
+AssignFolds = Callable[[Sequence[Document], int], Ints]
+"""From documents and number of folds to the fold of each document."""
 
 
 @dataclass(frozen=True)
@@ -208,12 +210,13 @@ def train_linker(
     settings: LinkerTraining | None = None,
     *,
     words: WordVectors | None = None,
+    assign_folds: AssignFolds = topic_folds,
     callbacks: Sequence[Callback] = (),
     origin: dict[str, Any] | None = None,
 ) -> LinkerModel:
     """Train a model; dev documents choose the number of trees, calibration and NIL rule."""
     settings = settings or LinkerTraining()
-    prepared = prepare(kb, train, dev, settings, words=words)
+    prepared = prepare(kb, train, dev, settings, words=words, assign_folds=assign_folds)
     return fit_linker(prepared, settings, callbacks=callbacks, origin=origin)
 
 
@@ -224,6 +227,7 @@ def prepare(
     settings: LinkerTraining,
     *,
     words: WordVectors | None = None,
+    assign_folds: AssignFolds = topic_folds,
     progress: Progress = silent,
 ) -> Prepared:
     """Compute candidates and features of documents, which depend on neither plan nor trees."""
@@ -249,7 +253,7 @@ def prepare(
             "no training mention has its gold among its candidates; check that the ids are those "
             f"of {kb.path}"
         )
-    folds = topic_folds(train, settings.folds)[source]
+    folds = assign_folds(train, settings.folds)[source]
     featurizer, features = Featurizer.fit(
         pipeline.table(layout), folds, settings.seed, settings.bits, partial(progress, "features")
     )
