@@ -2,7 +2,8 @@
 
 AIDA-CoNLL's train and dev have three domains that share few names and no layout: soccer, other
 sport, and news. Each is left out in turn. Settings are compared by the mean; AIDA-test is not
-used for that. The renderings of AIDA-test are linked with the system of the experiment `aida`.
+used for that. The renderings of AIDA-test are linked with the settings of the experiment `aida`.
+Folds are by topic, as in `sgtb train`.
 """
 
 import time
