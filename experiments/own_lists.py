@@ -15,7 +15,7 @@ from sgtb.evaluation.linkers import SetScores, SystemScores, data_sets, evaluate
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 
-PLANS = ("bs", "bsg", "bibsg")
+PLANS = ("bs", "bsg")
 
 
 def own_tests(data: Path, cache: Path) -> tuple[TextTest, ...]:
