@@ -248,8 +248,10 @@ def long_call(n: int) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no signals")
-def test_ctrl_c_ends_a_long_call():
+def test_ctrl_c_ends_a_long_call(request):
     """A walk of this many rows through this many trees would take minutes."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     n_rows, n_trees = 200_000, 20_000
     feature = np.tile(np.array([0, -1, -1], np.int32), n_trees)
     node = np.arange(3 * n_trees, dtype=np.int32)
