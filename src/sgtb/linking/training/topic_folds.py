@@ -74,7 +74,8 @@ def _hashed_words(documents: Sequence[Document]) -> Doubles:
 def _positions(words: Doubles) -> Doubles:
     """Return the positions of documents along their first principal component."""
     centred = words - words.mean(axis=0)
-    direction = centred[np.einsum("ij,ij->i", centred, centred).argmax()]
+    farthest = np.round(np.einsum("ij,ij->i", centred, centred), _DIGITS).argmax()
+    direction = centred[farthest]
     for _ in range(_ROUNDS):
         direction = (centred @ direction) @ centred
         direction = direction / max(float(np.linalg.norm(direction)), 1e-12)
