@@ -28,16 +28,14 @@ MODULES = (
 KERNELS = {
     "link_votes": "candidates name prior links reach out",
     "closeness_votes": "candidates name prior vectors reach out",
-    "compare_votes": "votes log share offsets out",
     "random_walk": "nodes place prior links n_rounds restart out",
-    "find_rows": "number offsets linked row degree",
-    "join_links": "link_offsets row degree columns offsets",
+    "join_links": "number offsets linked columns column_offsets",
     "multiply_sparse_f4": "indptr indices data dense out",
     "multiply_sparse_f8": "indptr indices data dense out",
     "sum_weighted_rows": "matrix rows weights groups out",
     "list_kinds": "candidate_offsets entity names kind_clues kind_words type_clue title_equal "
     "rest_words no_kind equal offsets kinds n_worded",
-    "find_alike": "candidate_offsets document offsets kinds n_worded alike worded_alike",
+    "find_alike": "candidate_offsets document kinds n_worded alike worded_alike",
     "count_cuts": "features cuts out",
     "learn_ranks": "candidate_offsets gold sides bins order optimizer min_slope weights seen "
     "bin_weights bin_seen",
@@ -46,10 +44,8 @@ KERNELS = {
     "learn_tags": "clues tags order optimizer weights seen",
     "tag_probabilities": "clues weights out",
     "keep_best": "below offsets least kept",
-    "order_candidates": "offsets probability score entity order",
     "merge_orders": "found searched rows offsets below entity order",
     "keep_strongest": "begins in_links top numbers offsets",
-    "list_links": "rows offsets columns link_offsets links",
     "fill_word_table": "words left_out hashes numbers",
     "number_words": "table texts in_normal_form offsets numbers skipped",
     "sum_words": "linked texts weight own offsets columns values",
@@ -173,7 +169,7 @@ def test_arrays_of_another_type_or_layout_are_refused(kernel):
 ANY_LENGTH = {
     "learn_ranks.order", "learn_tags.order", "score_candidates.mentions",
     "score_candidates.weights", "random_walk.place", "tag_probabilities.weights",
-    "list_kinds.kinds", "list_links.links", "multiply_sparse_f4.dense", "multiply_sparse_f8.dense",
+    "list_kinds.kinds", "multiply_sparse_f4.dense", "multiply_sparse_f8.dense",
     "sum_weighted_rows.matrix",
     "closeness_votes.vectors", "number_words.numbers", "sum_words.columns",
     "fingerprint_names.out.words.data", "fingerprint_names.out.trigrams.data",
@@ -209,24 +205,23 @@ MUCH = 1 << 30
         "link_votes.candidates.entity", "link_votes.candidates.mention_offsets", "link_votes.name",
         "link_votes.candidates.candidate_offsets", "link_votes.links.indptr",
         "link_votes.links.indices", "closeness_votes.candidates.entity", "closeness_votes.name",
-        "compare_votes.offsets", "random_walk.nodes.offsets", "random_walk.nodes.entity",
+        "random_walk.nodes.offsets", "random_walk.nodes.entity",
         "random_walk.nodes.place", "random_walk.place", "random_walk.links.indices",
-        "find_rows.offsets", "join_links.link_offsets", "join_links.row", "join_links.degree",
+        "join_links.offsets",
         "multiply_sparse_f4.indptr", "multiply_sparse_f8.indices", "sum_weighted_rows.rows",
         "sum_weighted_rows.groups",
         "list_kinds.candidate_offsets", "list_kinds.entity", "list_kinds.names.indptr",
         "list_kinds.kind_clues.indptr", "list_kinds.kind_words.indptr",
-        "find_alike.candidate_offsets", "find_alike.offsets", "find_alike.n_worded",
-        "learn_ranks.candidate_offsets", "learn_ranks.order", "learn_ranks.sides.kind_offsets",
+        "find_alike.candidate_offsets", "find_alike.kinds.indptr", "find_alike.n_worded",
+        "learn_ranks.candidate_offsets", "learn_ranks.order", "learn_ranks.sides.kinds.indptr",
         "learn_ranks.sides.n_worded", "learn_ranks.sides.document",
-        "learn_ranks.sides.place_offsets", "learn_ranks.sides.sentence_offsets",
-        "learn_ranks.sides.document_offsets", "score_candidates.sides.alike",
+        "learn_ranks.sides.place_clues.indptr", "learn_ranks.sides.sentence_clues.indptr",
+        "learn_ranks.sides.document_clues.indptr", "score_candidates.sides.alike",
         "score_candidates.sides.worded_alike", "score_candidates.mentions",
         "learn_tags.clues.indptr", "learn_tags.tags", "learn_tags.order",
-        "tag_probabilities.clues.indptr", "keep_best.offsets", "order_candidates.offsets",
-        "merge_orders.found", "merge_orders.searched", "merge_orders.rows",
-        "merge_orders.offsets", "keep_strongest.begins", "list_links.rows", "list_links.offsets",
-        "list_links.columns", "number_words.texts.starts", "number_words.texts.ends",
+        "tag_probabilities.clues.indptr", "keep_best.offsets", "merge_orders.found",
+        "merge_orders.searched", "merge_orders.rows", "merge_orders.offsets",
+        "keep_strongest.begins", "number_words.texts.starts", "number_words.texts.ends",
         "sum_words.linked.indptr", "sum_words.linked.data", "sum_words.texts.indptr",
         "sum_words.own.indptr", "hash_texts.texts.starts", "hash_texts.texts.ends",
         "fingerprint_names.names.starts", "fingerprint_names.names.ends",
@@ -234,7 +229,7 @@ MUCH = 1 << 30
 )  # fmt: skip
 def test_indices_beyond_their_arrays_are_refused(path, number):
     kernel, _, rest = path.partition(".")
-    name = rest.rpartition(".")[2].replace("kind_offsets", "offsets")
+    name = rest.rpartition(".")[2]
     refused(kernel, rest, put(1, number), ValueError, name)
 
 
@@ -245,7 +240,6 @@ def test_indices_beyond_their_arrays_are_refused(path, number):
         ("score_candidates.joint", put((0, 0), 24), "joint"),
         ("link_votes.reach", lambda _: -1, "reach"),
         ("list_kinds.no_kind", lambda _: -1, "no_kind"),
-        ("list_links.rows", lambda rows: rows[::-1].copy(), "rows"),
         ("merge_orders.rows", lambda rows: rows[::-1].copy(), "rows"),
         ("number_words.table", table_of(lambda column: column[:-1]), "numbers"),
         ("number_words.table", table_of(np.zeros_like), "no place is empty"),

@@ -13,15 +13,9 @@ import pytest
 
 from sgtb import native
 from sgtb.boosting import SearchPlan
-from sgtb.native import (
-    add_rows,
-    best_split,
-    bin_rows,
-    mark_split_bins,
-    pack_rows,
-    partition,
-    walk_rows,
-)
+from sgtb.core.ragged import Ragged
+from sgtb.linking.features.ranker import TAG_OPTIMIZER
+from sgtb.native import add_rows, best_split, bin_rows, learn_tags, pack_rows, partition
 from tests.helpers.problem_builders import estimator, random_problems
 
 N, F, BORDERS = 5, 3, 255
@@ -150,16 +144,6 @@ def test_offsets_that_would_overflow_are_refused(offsets):
         native.bin_blocks(*arguments)
 
 
-def test_trees_with_a_cycle_are_refused():
-    left = np.array([1, 0, 0], np.int32)
-    feature = np.array([0, 0, -1], np.int32)
-    with pytest.raises(ValueError, match=r"^left: 0 is outside 2..1$"):
-        walk_rows(
-            np.array([0, 3], np.int32), feature, np.zeros(3, np.float32), left, np.zeros(3),
-            np.zeros((1, 1), np.float32), np.zeros(1),
-        )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("number", "complaint"),
     [
@@ -186,9 +170,8 @@ def test_the_number_of_arguments_is_checked(binned):
 
 
 def test_fields_are_named_with_their_record():
-    forest = SimpleNamespace()
-    with pytest.raises(TypeError, match=r"^forest\.\w+: is missing$"):
-        mark_split_bins(forest, np.zeros(0, np.int32), np.zeros((0, 0), np.int32))
+    with pytest.raises(TypeError, match=r"^pairs\.\w+: is missing$"):
+        native.fill_blocks(SimpleNamespace(), np.zeros(0, np.float32))
 
 
 def test_objects_of_another_type_are_refused():
@@ -249,21 +232,16 @@ def long_call(n: int) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="no signals")
 def test_ctrl_c_ends_a_long_call(request):
-    """A walk of this many rows through this many trees would take minutes."""
+    """So many steps of training would take minutes."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
-    n_rows, n_trees = 200_000, 20_000
-    feature = np.tile(np.array([0, -1, -1], np.int32), n_trees)
-    node = np.arange(3 * n_trees, dtype=np.int32)
-    left = np.where(feature == 0, node + 1, 0).astype(np.int32)
-    arguments = (
-        node[::3].copy(), feature, np.zeros(len(node), np.float32), left, np.ones(len(node)),
-        np.zeros((n_rows, 1), np.float32), np.zeros(n_rows),
-    )  # fmt: skip
+    clues = Ragged(np.array([0, 10_000]), np.zeros(10_000, np.uint32))
+    tags, order = np.zeros(1, np.int32), np.zeros(1_000_000, np.int64)
+    weights, seen = np.zeros((2, 1, 4))
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     start = time.perf_counter()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        walk_rows(*arguments)
+        learn_tags(clues, tags, order, TAG_OPTIMIZER, weights, seen)
     assert time.perf_counter() - start < 5
     timer.join()

@@ -6,8 +6,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from sgtb.boosting.explain.contributions import Contributions
 from sgtb.core.byte_cache import ByteCache
 from sgtb.core.dtypes import Doubles, Longs
+from sgtb.core.ragged import Ragged
 from sgtb.core.records import NIL
 from sgtb.core.sparse_matrix import Scalar
 from sgtb.kb.knowledge_base import KnowledgeBase
@@ -15,7 +17,6 @@ from sgtb.linking.decisions import NIL_RUNNER_UP, NO_RUNNER_UP, Decisions
 from sgtb.linking.links import NIL_CARD, Card, LinkColumns
 from sgtb.linking.mentions.chunks import Chunk
 from sgtb.linking.problem_packing import Layout
-from sgtb.native import rank_reasons
 
 NEGLIGIBLE = 1e-12  # smaller reasons are left out as rounding errors
 _BUDGET = 8 << 20
@@ -130,21 +131,42 @@ class LinkBuilder:
         offsets = candidates.mention_offsets.astype(np.int64)
         first = offsets[np.searchsorted(offsets, explained, side="right") - 1]
         n_groups = len(self._names)
-        most = int((np.diff(decided.reasons.offsets)[question] + n_groups).sum())
-        n, code = np.zeros(len(explained), np.int64), np.zeros(most, np.int64)
-        value = np.zeros(most)
-        n_kept = rank_reasons(
-            decided.reasons, question, sign, first, self._group, n_groups, NEGLIGIBLE, n, code,
-            value,
-        )  # fmt: skip
+        n, code, value = ranked_reasons(
+            decided.reasons, question, sign, first, self._group, n_groups
+        )
         counts[places[explained]] = n
-        code = code[:n_kept]
         names = np.array([*self._names, *(mention.text for mention in candidates.mentions)], object)
         # Places count mentions of all chunks; links count those of their document.
         shift = np.array([chunk.first for chunk in chunks], np.int64) - ends[:-1]
         number = places + np.repeat(shift[layout.source], np.diff(offsets))
         numbers = np.concatenate([np.full(n_groups, _NO_MENTION), number])
-        return lead, counts, names[code].tolist(), value[:n_kept], numbers[code]
+        return lead, counts, names[code].tolist(), value, numbers[code]
+
+
+def ranked_reasons(
+    found: Contributions, comparisons: Longs, sign: Doubles, first: Longs, group: Longs,
+    n_groups: int,
+) -> tuple[Longs, Longs, Doubles]:  # fmt: skip
+    """Return the reasons of some comparisons, strongest first: numbers of them, codes and values.
+
+    Reasons are sums of groups of local features, and mentions of the document. The code of a group
+    is its number; that of a mention is its row, `first` for the document's first one, plus
+    `n_groups`. Values are multiplied by a sign; negligible ones are left out. Equals are in the
+    order of codes.
+    """
+    every = np.arange(len(comparisons))
+    cell = every[:, None] * n_groups + group
+    local = found.local[comparisons].ravel()
+    sums = np.bincount(cell.ravel(), local, len(comparisons) * n_groups)
+    indptr, parts = Ragged(found.offsets, found.mentions).take(comparisons)
+    rows = np.arange(len(parts)) + np.repeat(first - indptr[:-1], np.diff(indptr))
+    code = np.concatenate([np.tile(np.arange(n_groups), len(comparisons)), n_groups + rows])
+    owner = np.concatenate([np.repeat(every, n_groups), np.repeat(every, np.diff(indptr))])
+    value = np.concatenate([sums, parts])
+    kept = np.flatnonzero(np.abs(value) > NEGLIGIBLE)
+    order = kept[np.lexsort((code[kept], -np.abs(value[kept]), owner[kept]))]
+    counts = np.bincount(owner[order], minlength=len(comparisons))
+    return counts, code[order], sign[owner[order]] * value[order]
 
 
 _NO_ROW = _NO_MENTION = -1

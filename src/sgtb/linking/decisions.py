@@ -9,7 +9,7 @@ from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.boosting.explain.contributions import Contributions
 from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
-from sgtb.core.sparse_matrix import spread
+from sgtb.core.sparse_matrix import group_of, spread
 from sgtb.linking.calibration.confidence import (
     LINK,
     NIL_OUTCOME,
@@ -21,7 +21,7 @@ from sgtb.linking.calibration.confidence import (
 )
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.problem_packing import Shortlist
-from sgtb.native import merge_orders, order_candidates
+from sgtb.native import merge_orders
 
 MARGIN = 4.0
 """Candidates that score this much less, odds of 1 to 55, are not followed into later decisions.
@@ -92,8 +92,7 @@ def decide(
     probability = share_out(other.probability, offsets, entity, outcomes, with_nil)
     chose_nil = np.asarray(with_nil & (choice == last), np.bool_)
     judged = Judged(entity, chose_nil, outcomes[:, LINK], outcomes[:, NIL_OUTCOME])
-    order = np.zeros(len(probability), np.int64)
-    order_candidates(offsets, probability, other.score, problems.entity, order)
+    order = _likeliest_first(offsets, probability, other.score, problems.entity)
     runner_up = _runner_ups(order, offsets, choice)
     if with_nil:
         runner_up = runner_ups_before_nil(runner_up, judged, order, offsets)
@@ -170,6 +169,15 @@ def with_unsearched(
         probability=probability,
         runner_up=np.where(decided.runner_up >= 0, among_all(decided.runner_up), decided.runner_up),
     )
+
+
+def _likeliest_first(offsets: Longs, probability: Doubles, score: Doubles, entity: Ints) -> Longs:
+    """Return the order of each mention's candidates, counted within it.
+
+    Equals in probability are ordered by score, where exp made them equal, then by entity.
+    """
+    order: Longs = np.lexsort((entity, -score, -probability, group_of(offsets)))
+    return order - spread(offsets[:-1], offsets)
 
 
 def _runner_ups(order: Longs, offsets: Longs, choice: Ints) -> Longs:

@@ -3,8 +3,6 @@
 
 #include <sstream>
 
-#include "check.hpp"
-
 namespace sgtb {
 
 std::string Path::text() const {
@@ -16,7 +14,7 @@ void Path::fail(const std::string& problem) const {
 }
 
 const Py_buffer& Buffers::get(PyObject* object, const Path& path, bool writable, int rank,
-                              bool (*fits)(const Py_buffer&), const char* type_name) {
+                              const ItemType& type) {
     Py_buffer buffer;
     int flags = PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
     if (PyObject_GetBuffer(object, &buffer, flags) != 0) {
@@ -25,8 +23,11 @@ const Py_buffer& Buffers::get(PyObject* object, const Path& path, bool writable,
                            : "a C-contiguous array is needed");
     }
     held_.push_back(buffer);
-    if (buffer.ndim != rank || !fits(buffer))
-        path.fail("a " + std::to_string(rank) + "-dimensional array of " + type_name +
+    std::string_view format = buffer.format ? buffer.format : "";
+    if (format.starts_with('@') || format.starts_with('=')) format.remove_prefix(1);
+    if (buffer.ndim != rank || buffer.itemsize != type.size || format.size() != 1 ||
+        type.formats.find(format[0]) == type.formats.npos)
+        path.fail("a " + std::to_string(rank) + "-dimensional array of " + type.name +
                   " is needed");
     if (buffer.len > 0 && reinterpret_cast<std::uintptr_t>(buffer.buf) % buffer.itemsize != 0)
         path.fail("an aligned array is needed");

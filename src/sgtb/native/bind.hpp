@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "array.hpp"
+#include "check.hpp"
 
 namespace sgtb {
 
@@ -29,6 +30,29 @@ struct Path {
     [[noreturn]] void fail(const std::string& problem) const;  // as a TypeError
 };
 
+// A type of items of arrays: its name, its size, and the characters that buffers have for it. Those
+// of integers are the C types, of which several have the same size.
+struct ItemType {
+    const char* name;
+    Py_ssize_t size;
+    std::string_view formats;
+};
+
+template <class T>
+constexpr ItemType item_type() {
+    if constexpr (std::is_same_v<T, float>) return {"float32", 4, "f"};
+    if constexpr (std::is_same_v<T, double>) return {"float64", 8, "d"};
+    if constexpr (std::is_same_v<T, bool>) return {"bool", 1, "?"};
+    if constexpr (std::is_same_v<T, uint8_t>) return {"uint8", 1, "B?"};
+    if constexpr (std::is_same_v<T, int8_t>) return {"int8", 1, "b"};
+    if constexpr (std::is_same_v<T, int16_t>) return {"int16", 2, "hilq"};
+    if constexpr (std::is_same_v<T, uint16_t>) return {"uint16", 2, "HILQ"};
+    if constexpr (std::is_same_v<T, int32_t>) return {"int32", 4, "hilq"};
+    if constexpr (std::is_same_v<T, uint32_t>) return {"uint32", 4, "HILQ"};
+    if constexpr (std::is_same_v<T, int64_t>) return {"int64", 8, "hilq"};
+    if constexpr (std::is_same_v<T, uint64_t>) return {"uint64", 8, "HILQ"};
+}
+
 // The buffers of a call's arrays; released with the GIL held.
 class Buffers {
 public:
@@ -39,57 +63,26 @@ public:
         for (Py_buffer& buffer : held_) PyBuffer_Release(&buffer);
     }
 
-    // The buffer of an array that `fits` what is wanted: rank, size and format of its items.
+    // The buffer of an array of this rank and with items of this type.
     const Py_buffer& get(PyObject* object, const Path& path, bool writable, int rank,
-                         bool (*fits)(const Py_buffer&), const char* type_name);
+                         const ItemType& type);
 
 private:
     std::vector<Py_buffer> held_;
 };
 
-// Whether a buffer's items are of type T; numpy writes int64 as "l" or "q".
-template <class T>
-bool has_items(const Py_buffer& buffer) {
-    const char* format = buffer.format;
-    if (buffer.itemsize != sizeof(T) || !format) return false;
-    if (format[0] == '@' || format[0] == '=') ++format;
-    if (format[0] == '\0' || format[1] != '\0') return false;
-    char c = format[0];
-    if constexpr (std::is_same_v<T, float>) return c == 'f';
-    if constexpr (std::is_same_v<T, double>) return c == 'd';
-    if constexpr (std::is_same_v<T, bool>) return c == '?';
-    if constexpr (std::is_same_v<T, uint8_t>) return c == 'B' || c == '?';
-    if constexpr (std::is_same_v<T, int8_t>) return c == 'b';
-    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
-        return c == 'h' || c == 'i' || c == 'l' || c == 'q';
-    return c == 'H' || c == 'I' || c == 'L' || c == 'Q';
-}
-
-template <class T>
-constexpr const char* type_name() {
-    if constexpr (std::is_same_v<T, float>) return "float32";
-    if constexpr (std::is_same_v<T, double>) return "float64";
-    if constexpr (std::is_same_v<T, bool>) return "bool";
-    if constexpr (std::is_same_v<T, uint8_t>) return "uint8";
-    if constexpr (std::is_same_v<T, int8_t>) return "int8";
-    if constexpr (std::is_same_v<T, int16_t>) return "int16";
-    if constexpr (std::is_same_v<T, uint16_t>) return "uint16";
-    if constexpr (std::is_same_v<T, int32_t>) return "int32";
-    if constexpr (std::is_same_v<T, uint32_t>) return "uint32";
-    if constexpr (std::is_same_v<T, int64_t>) return "int64";
-    return "uint64";
-}
-
-// Reader<T>::read fills a T from a Python object. Specialised by SGTB_RECORD for structs.
+// Reader<T>::read fills a T from a Python object: a pointer from an instance of a class bound with
+// nanobind, a struct from attributes, by the function that SGTB_RECORD makes.
 template <class T>
 struct Reader {
-    // An instance of a class bound with nanobind.
-    static void read(Buffers&, PyObject* object, const Path& path, T& out) {
-        static_assert(std::is_pointer_v<T>, "no reader for this type");
-        using Class = std::remove_pointer_t<T>;
-        if (!nb::isinstance<Class>(object))
-            path.fail("an object of another type");
-        out = nb::inst_ptr<Class>(object);
+    static void read(Buffers& buffers, PyObject* object, const Path& path, T& out) {
+        if constexpr (std::is_pointer_v<T>) {
+            using Class = std::remove_pointer_t<T>;
+            if (!nb::isinstance<Class>(object)) path.fail("an object of another type");
+            out = nb::inst_ptr<Class>(object);
+        } else {
+            read_record(buffers, object, path, out);
+        }
     }
 };
 
@@ -112,8 +105,8 @@ template <class T, int N>
 struct Reader<Array<T, N>> {
     static void read(Buffers& buffers, PyObject* object, const Path& path, Array<T, N>& out) {
         using Value = std::remove_const_t<T>;
-        const Py_buffer& buffer = buffers.get(object, path, !std::is_const_v<T>, N,
-                                              &has_items<Value>, type_name<Value>());
+        const Py_buffer& buffer =
+            buffers.get(object, path, !std::is_const_v<T>, N, item_type<Value>());
         std::array<int64_t, N> shape;
         for (int d = 0; d < N; ++d) shape[d] = buffer.shape[d];
         out = Array<T, N>(static_cast<T*>(buffer.buf), shape);
@@ -156,14 +149,11 @@ void read_field(Buffers& buffers, PyObject* object, const char* name, const Path
 #define SGTB_EACH_AGAIN() SGTB_EACH_STEP
 #define SGTB_READ_FIELD(field) read_field(buffers, object, #field, path, out.field);
 
-// Declare, in namespace sgtb, that a struct is read from a Python object's attributes.
-#define SGTB_RECORD(Name, ...)                                                             \
-    template <>                                                                            \
-    struct Reader<Name> {                                                                  \
-        static void read(Buffers& buffers, PyObject* object, const Path& path, Name& out) { \
-            SGTB_EACH(SGTB_READ_FIELD, __VA_ARGS__)                                        \
-        }                                                                                  \
-    };
+// Declare, behind a struct, that it is read from a Python object's attributes.
+#define SGTB_RECORD(Name, ...)                                                                    \
+    inline void read_record(Buffers& buffers, PyObject* object, const Path& path, Name& out) {    \
+        SGTB_EACH(SGTB_READ_FIELD, __VA_ARGS__)                                                   \
+    }
 
 void check_count(std::size_t given, std::size_t needed, const char* name);
 
@@ -208,7 +198,6 @@ struct Signature<Result (*)(Buffers&, Args...)> : Call<true, Result, Args...> {}
 constexpr std::size_t count_names(std::string_view names) {
     return 1 + std::count(names.begin(), names.end(), ',');
 }
-std::vector<std::string> split_names(std::string_view names);
 
 // Make a kernel callable from Python; the names of its arguments are those in errors.
 #define SGTB_BIND(function, ...) SGTB_BIND_AS(#function, function, __VA_ARGS__)

@@ -72,4 +72,10 @@ void check_offsets(Array<T> offsets, int64_t n, int64_t total, const char* name)
     if (offsets[n] != total) fail_end(offsets[n], total, name);
 }
 
+// Offsets of any number of groups into `total` items.
+template <class T>
+void check_groups(Array<T> offsets, int64_t total, const char* name) {
+    check_offsets(offsets, offsets.size() - 1, total, name);
+}
+
 }  // namespace sgtb

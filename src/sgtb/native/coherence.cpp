@@ -1,10 +1,9 @@
 // Coherence of the names of a document: votes by links and by closeness, and a random walk.
 // Also what these are made of: links among some entities, and products of sparse matrices.
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 #include "bind.hpp"
-#include "check.hpp"
 #include "interrupt.hpp"
 #include "panels.hpp"
 
@@ -18,41 +17,31 @@ struct CandidateTable {
     int64_t n_documents() const { return mention_offsets.size() - 1; }
     int64_t n_mentions() const { return candidate_offsets.size() - 1; }
 };
+SGTB_RECORD(CandidateTable, mention_offsets, candidate_offsets, entity)
 
 struct Links {  // a sparse matrix of ones
     Longs indptr;
     Ints indices;
 };
+SGTB_RECORD(Links, indptr, indices)
 
 struct Nodes {
     Longs offsets;
     Ints entity;
     Longs place;
 };
-
-}  // namespace
-
-SGTB_RECORD(CandidateTable, mention_offsets, candidate_offsets, entity)
-SGTB_RECORD(Links, indptr, indices)
 SGTB_RECORD(Nodes, offsets, entity, place)
 
-namespace {
-
 void check_candidates(const CandidateTable& candidates, int64_t n_entities) {
-    check_at_least(candidates.mention_offsets.size(), 1, "candidates.mention_offsets");
-    check_at_least(candidates.candidate_offsets.size(), 1, "candidates.candidate_offsets");
-    check_offsets(candidates.mention_offsets, candidates.n_documents(), candidates.n_mentions(),
-                  "candidates.mention_offsets");
-    check_offsets(candidates.candidate_offsets, candidates.n_mentions(), candidates.entity.size(),
-                  "candidates.candidate_offsets");
+    check_groups(candidates.mention_offsets, candidates.n_mentions(), "candidates.mention_offsets");
+    check_groups(candidates.candidate_offsets, candidates.entity.size(),
+                 "candidates.candidate_offsets");
     check_range(candidates.entity, 0, n_entities, "candidates.entity");
 }
 
 void check_links(const Links& links) {
-    check_at_least(links.indptr.size(), 1, "links.indptr");
-    const int64_t n = links.indptr.size() - 1;
-    check_offsets(links.indptr, n, links.indices.size(), "links.indptr");
-    check_range(links.indices, 0, n, "links.indices");
+    check_groups(links.indptr, links.indices.size(), "links.indptr");
+    check_range(links.indices, 0, links.indptr.size() - 1, "links.indices");
 }
 
 // ---- votes
@@ -373,29 +362,6 @@ void closeness_votes(const CandidateTable& candidates, Longs name, Doubles prior
     votes.write(names, out);
 }
 
-// Write votes, log and share, and how far all but the share are below the mention's best.
-void compare_votes(Array<const double, 2> votes, Doubles log, Doubles share, Ints offsets,
-                   Array<float, 2> out) {
-    const int64_t n = votes.shape(0), n_candidates = votes.shape(1);
-    SGTB_CHECK_LENGTHS(n_candidates, log, share);
-    check_at_least(offsets.size(), 1, "offsets");
-    check_offsets(offsets, offsets.size() - 1, n_candidates, "offsets");
-    check_shape(out, {n_candidates, 2 * n + 3}, "out");
-    for (int64_t m = 0; m < offsets.size() - 1; ++m) {
-        const int64_t first = offsets[m], last = offsets[m + 1];
-        for (int64_t i = 0; i <= n; ++i) {
-            const double* const column = i < n ? votes.row(i).data() : log.data();
-            double best = -std::numeric_limits<double>::infinity();
-            for (int64_t c = first; c < last; ++c) best = std::max(best, column[c]);
-            for (int64_t c = first; c < last; ++c) {
-                out(c, i) = static_cast<float>(column[c]);
-                out(c, n + 2 + i) = static_cast<float>(column[c] - best);
-            }
-        }
-        for (int64_t c = first; c < last; ++c) out(c, n + 1) = static_cast<float>(share[c]);
-    }
-}
-
 // ---- random walk
 
 // Random walk with restart over the links inside each document; isolated nodes keep their mass.
@@ -404,9 +370,8 @@ void compare_votes(Array<const double, 2> votes, Doubles log, Doubles share, Int
 void random_walk(const Nodes& nodes, Longs place, Doubles prior, const Links& links,
                  int64_t n_rounds, double restart, Array<double> out) {
     check_links(links);
-    check_at_least(nodes.offsets.size(), 1, "nodes.offsets");
     const int64_t n_documents = nodes.offsets.size() - 1, n_nodes = nodes.entity.size();
-    check_offsets(nodes.offsets, n_documents, n_nodes, "nodes.offsets");
+    check_groups(nodes.offsets, n_nodes, "nodes.offsets");
     check_range(nodes.entity, 0, links.indptr.size() - 1, "nodes.entity");
     check_range(nodes.place, 0, n_nodes, "nodes.place");
     check_range(place, 0, nodes.place.size(), "place");
@@ -483,68 +448,40 @@ private:
     std::vector<int32_t> table_;
 };
 
-// Write the row of every linked number, -1: it is not there, and count links of rows both ways.
-void find_rows(Ints number, Longs offsets, Ints linked, Array<int32_t> row,
-               Array<int64_t> degree) {
+// Write the neighbours of each row among these, ascending and each once; return how many they are.
+//
+// linked  of each row, numbers that it has links to; most are of no row
+int64_t join_links(Ints number, Longs offsets, Ints linked, Array<int32_t> columns,
+                   Array<int64_t> column_offsets) {
     const int64_t n = number.size();
     check_offsets(offsets, n, linked.size(), "offsets");
-    check_equal(row.size(), linked.size(), "row");
-    check_equal(degree.size(), n, "degree");
+    check_at_least(columns.size(), 2 * linked.size(), "columns");
+    check_equal(column_offsets.size(), n + 1, "column_offsets");
     check_value(n, 0, int64_t(1) << 27, "length of number");
     const RowTable rows(number);
-    std::fill(degree.begin(), degree.end(), 0);
-    for (int64_t r = 0; r < n; ++r)
-        for (int64_t i = offsets[r]; i < offsets[r + 1]; ++i) {
-            row[i] = rows.row(linked[i]);
-            if (row[i] < 0) continue;
-            ++degree[r];
-            ++degree[row[i]];
-        }
-}
-
-// Write the neighbours of each row in ascending order, each once; return how many they are.
-//
-// Links are gathered both ways. Then every row, in order, is entered in the lists of its
-// neighbours, which sorts them.
-int64_t join_links(Longs link_offsets, Ints row, Longs degree, Array<int32_t> columns,
-                   Array<int64_t> offsets) {
-    const int64_t n = degree.size();
-    check_offsets(link_offsets, n, row.size(), "link_offsets");
-    check_range(row, -1, n, "row");
-    check_equal(offsets.size(), n + 1, "offsets");
-    std::vector<int64_t> counts(n + 1), starts(n + 1), ends;
-    for (int64_t r = 0; r < n; ++r)
-        for (int64_t i = link_offsets[r]; i < link_offsets[r + 1]; ++i)
-            if (row[i] >= 0) {
-                ++counts[r];
-                ++counts[row[i]];
-            }
-    for (int64_t r = 0; r < n; ++r) {
-        check_equal(degree[r], counts[r], "degree");
-        starts[r + 1] = starts[r] + counts[r];
-    }
-    check_equal(columns.size(), starts[n], "columns");
-    std::vector<int32_t> unsorted(columns.size());
-    ends = starts;
-    for (int64_t r = 0; r < n; ++r)
-        for (int64_t i = link_offsets[r]; i < link_offsets[r + 1]; ++i)
-            if (row[i] >= 0) {
-                unsorted[ends[r]++] = row[i];
-                unsorted[ends[row[i]]++] = static_cast<int32_t>(r);
-            }
-    ends = starts;
-    for (int64_t r = 0; r < n; ++r)
-        for (int64_t i = starts[r]; i < starts[r + 1]; ++i) {
-            const int64_t other = unsorted[i], end = ends[other];
-            if (end > starts[other] && columns[end - 1] == r) continue;
-            columns[end] = static_cast<int32_t>(r);
-            ++ends[other];
-        }
+    std::vector<int32_t> row(linked.size());  // -1: of none
+    for (int64_t i = 0; i < linked.size(); ++i) row[i] = rows.row(linked[i]);
+    auto each_link = [&](auto visit) {  // both ways
+        for (int64_t r = 0; r < n; ++r)
+            for (int64_t i = offsets[r]; i < offsets[r + 1]; ++i)
+                if (row[i] >= 0) {
+                    visit(r, row[i]);
+                    visit(row[i], static_cast<int32_t>(r));
+                }
+    };
+    std::vector<int64_t> starts(n + 1);
+    each_link([&](int64_t from, int32_t) { ++starts[from + 1]; });
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    std::vector<int32_t> lists(starts[n]);
+    std::vector<int64_t> ends(starts.begin(), starts.end() - 1);
+    each_link([&](int64_t from, int32_t to) { lists[ends[from]++] = to; });
     int64_t at = 0;
-    offsets[0] = 0;
+    column_offsets[0] = 0;
     for (int64_t r = 0; r < n; ++r) {
-        for (int64_t i = starts[r]; i < ends[r]; ++i) columns[at++] = columns[i];
-        offsets[r + 1] = at;
+        const auto begin = lists.begin() + starts[r], end = lists.begin() + starts[r + 1];
+        std::sort(begin, end);
+        at = std::unique_copy(begin, end, columns.data() + at) - columns.data();
+        column_offsets[r + 1] = at;
     }
     return at;
 }
@@ -605,10 +542,8 @@ void sum_weighted_rows(Array<const float, 2> matrix, Longs rows, Doubles weights
 void bind_coherence(nb::module_& module) {
     SGTB_BIND(link_votes, candidates, name, prior, links, reach, out);
     SGTB_BIND(closeness_votes, candidates, name, prior, vectors, reach, out);
-    SGTB_BIND(compare_votes, votes, log, share, offsets, out);
     SGTB_BIND(random_walk, nodes, place, prior, links, n_rounds, restart, out);
-    SGTB_BIND(find_rows, number, offsets, linked, row, degree);
-    SGTB_BIND(join_links, link_offsets, row, degree, columns, offsets);
+    SGTB_BIND(join_links, number, offsets, linked, columns, column_offsets);
     SGTB_BIND_AS("multiply_sparse_f4", multiply_sparse<float>, indptr, indices, data, dense, out);
     SGTB_BIND(sum_weighted_rows, matrix, rows, weights, groups, out);
     SGTB_BIND_AS("multiply_sparse_f8", multiply_sparse<double>, indptr, indices, data, dense, out);

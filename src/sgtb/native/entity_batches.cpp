@@ -18,8 +18,6 @@ namespace {
 constexpr std::size_t MAX_TEXT = 1 << 20, MAX_TYPE = 0xFFFF;
 constexpr uint32_t NONE = 0xFFFFFFFF;
 
-nb::bytes bytes_of(std::string_view text) { return nb::bytes(text.data(), text.size()); }
-
 // The part of a block from begin to end: so many plain lines, or one for Python (lines is 0).
 struct Span {
     int64_t begin, end, lines;

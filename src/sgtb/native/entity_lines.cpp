@@ -12,8 +12,7 @@ namespace sgtb {
 
 namespace {
 
-constexpr std::size_t MAX_KEY = 500, MAX_SPELLING = 2000, MAX_LABEL = 100;
-constexpr int64_t MAX_COUNT = 0xFFFFFFFF;
+constexpr std::size_t MAX_LABEL = 100;
 
 // Thrown for a line that Python reads.
 struct Unusual {};

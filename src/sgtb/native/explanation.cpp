@@ -11,10 +11,10 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <string_view>
+#include <unordered_map>
 
-#include "check.hpp"
-#include "interrupt.hpp"
-#include "records.hpp"
+#include "search.hpp"
 
 namespace sgtb {
 
@@ -36,6 +36,7 @@ struct Rescoring {
         return search.entity[search.candidate_offsets[mention] + candidate];
     }
 };
+SGTB_RECORD(Rescoring, search, choices, direction, n_trees, use_masks, masks)
 
 void check_rescoring(Ints documents, const Rescoring& rescoring) {
     const Search& s = rescoring.search;
@@ -220,25 +221,19 @@ private:
     // difference, or the same one as another.
     void find_distinct() {
         const int64_t n = others_.size(), n_global = 2 * n_pair_;
-        const uint8_t* const own = choice_.bins.data();
-        uint64_t size = 1;
-        while (size < 2 * static_cast<uint64_t>(n)) size *= 2;
-        table_.assign(size, -1);
+        auto text = [&](const uint8_t* bins) {
+            return std::string_view(reinterpret_cast<const char*>(bins), n_global);
+        };
+        const std::string_view own = text(choice_.bins.data());
+        number_of_.clear();
         distinct_.assign(n, -1);
         rows_.clear();
         for (int64_t j = 0; j < n; ++j) {
             const uint8_t* const bins = bins_.data() + j * n_global;
-            if (std::memcmp(bins, own, n_global) == 0) continue;
-            uint64_t hash = 0;
-            for (int64_t g = 0; g < n_global; ++g) hash = hash * 0x100000001B3u + bins[g] + 1;
-            uint64_t at = (hash ^ hash >> 32) & (size - 1);
-            while (table_[at] >= 0 && std::memcmp(rows_[table_[at]], bins, n_global) != 0)
-                at = (at + 1) & (size - 1);
-            if (table_[at] < 0) {
-                table_[at] = static_cast<int32_t>(rows_.size());
-                rows_.push_back(bins);
-            }
-            distinct_[j] = table_[at];
+            if (text(bins) == own) continue;
+            const auto [found, is_new] = number_of_.try_emplace(text(bins), rows_.size());
+            if (is_new) rows_.push_back(bins);
+            distinct_[j] = found->second;
         }
         row_change_.assign(rows_.size(), 0.0);
     }
@@ -317,7 +312,8 @@ private:
     std::vector<double> sums_;
     std::vector<float> tops_;
     std::vector<uint8_t> bins_, row_, low_, high_;
-    std::vector<int32_t> table_, distinct_;  // distinct_: the row of each replacement, -1: own
+    std::unordered_map<std::string_view, int32_t> number_of_;  // of distinct rows
+    std::vector<int32_t> distinct_;  // the row of each replacement, -1: own
     std::vector<const uint8_t*> rows_;
     std::vector<double> row_change_, change_;
     std::vector<Difference> differences_;
@@ -353,6 +349,7 @@ void rescore_documents(const std::vector<int32_t>& documents, const Rescoring& r
 struct CounterfactualScores {
     Array<double> total, score, probability;
 };
+SGTB_RECORD(CounterfactualScores, total, score, probability)
 
 // Softmax of the scores of a mention's candidates; 1 and 0 where it is clamped.
 void write_probabilities(const Search& s, int64_t mention, const CounterfactualScores& out) {
@@ -515,6 +512,7 @@ struct Contributions {
     Longs offsets;
     Array<double> mentions, total;
 };
+SGTB_RECORD(Contributions, local, offsets, mentions, total)
 
 // Computes contributions, those of a document together.
 class Explainer {
@@ -684,66 +682,11 @@ void explain_documents(Ints documents, const Rescoring& rescoring, Longs mention
     Explainer(documents, rescoring, mentions, runner_ups, out).run();
 }
 
-// Rank the reasons of some comparisons: sums of groups of local features, then mentions of the
-// document. Values are multiplied by a sign; those of at most `least` in size are left out. The
-// code of a group is its number; that of a mention is its row, `first` for the document's first
-// one, plus `n_groups`. Strongest first; equals in the order of codes. Return how many are kept.
-int64_t rank_reasons(const Contributions& from, Longs comparisons, Doubles sign, Longs first,
-                     Longs group, int64_t n_groups, double least, Array<int64_t> counts,
-                     Array<int64_t> code, Array<double> value) {
-    const int64_t n = comparisons.size(), n_local = from.local.shape(1);
-    check_offsets(from.offsets, from.local.shape(0), from.mentions.size(), "contributions.offsets");
-    check_range(comparisons, 0, from.local.shape(0), "comparisons");
-    SGTB_CHECK_LENGTHS(n, sign, first);
-    check_equal(group.size(), n_local, "group");
-    check_range(group, 0, n_groups, "group");
-    check_equal(counts.size(), n, "counts");
-    int64_t most = 0;
-    for (const int64_t k : comparisons) most += n_groups + from.offsets[k + 1] - from.offsets[k];
-    check_at_least(code.size(), most, "code");
-    check_at_least(value.size(), most, "value");
-    struct Reason {
-        double size, value;
-        int64_t code;
-    };
-    std::vector<double> sums(n_groups);
-    std::vector<Reason> reasons;
-    int64_t at = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        const int64_t k = comparisons[i];
-        std::fill(sums.begin(), sums.end(), 0.0);
-        for (int64_t f = 0; f < n_local; ++f) sums[group[f]] += from.local(k, f);
-        reasons.clear();
-        auto put = [&](double part, int64_t number) {
-            const double signed_part = sign[i] * part;
-            if (std::abs(part) > least) reasons.push_back({std::abs(part), signed_part, number});
-        };
-        for (int64_t g = 0; g < n_groups; ++g) put(sums[g], g);
-        for (int64_t j = from.offsets[k]; j < from.offsets[k + 1]; ++j)
-            put(from.mentions[j], n_groups + first[i] + j - from.offsets[k]);
-        std::sort(reasons.begin(), reasons.end(), [](const Reason& a, const Reason& b) {
-            return a.size > b.size || (a.size == b.size && a.code < b.code);
-        });
-        counts[i] = static_cast<int64_t>(reasons.size());
-        for (const Reason& reason : reasons) {
-            code[at] = reason.code;
-            value[at++] = reason.value;
-        }
-    }
-    return at;
-}
-
 }  // namespace
-
-SGTB_RECORD(Rescoring, search, choices, direction, n_trees, use_masks, masks)
-SGTB_RECORD(CounterfactualScores, total, score, probability)
-SGTB_RECORD(Contributions, local, offsets, mentions, total)
 
 void bind_explanation(nb::module_& module) {
     SGTB_BIND(score_counterfactuals, documents, rescoring, factor, margin, out);
     SGTB_BIND(explain_documents, documents, rescoring, mentions, runner_ups, out);
-    SGTB_BIND(rank_reasons, contributions, comparisons, sign, first, group, n_groups, least,
-              counts, code, value);
 }
 
 }  // namespace sgtb

@@ -30,6 +30,7 @@ struct NameIndex {
     Bytes weight;
     Floats norm;
 };
+SGTB_RECORD(NameIndex, text, offsets, starts, postings, weight, norm)
 
 struct NameTexts {
     Bytes text;
@@ -48,20 +49,14 @@ struct NameTexts {
                 offsets[i + 1] - offsets[i]};
     }
 };
+SGTB_RECORD(NameTexts, text, offsets)
 
 struct FoundNames {
     Array<int32_t> n_found;
     Array<int32_t, 2> name;
     Array<float, 3> scores;
 };
-
-}  // namespace
-
-SGTB_RECORD(NameIndex, text, offsets, starts, postings, weight, norm)
-SGTB_RECORD(NameTexts, text, offsets)
 SGTB_RECORD(FoundNames, n_found, name, scores)
-
-namespace {
 
 enum Score { COSINE, WORD_OVERLAP, EDIT_SIMILARITY, SAME_DIGITS, N_SCORES };
 

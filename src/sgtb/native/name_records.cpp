@@ -14,8 +14,7 @@ namespace sgtb {
 
 namespace {
 
-constexpr std::size_t TAIL = 9, MAX_KEY = 500, MAX_SPELLING = 2000, SIZE = 4;
-constexpr uint64_t MAX_COUNT = 0xFFFFFFFF;
+constexpr std::size_t TAIL = 9, SIZE = 4;
 
 template <class T>
 T get_raw(const void* at) {
@@ -37,10 +36,6 @@ uint32_t get_big_endian(const char* at) {
 nb::object owned(PyObject* made) {
     if (!made) throw nb::python_error();
     return nb::steal(made);
-}
-
-nb::object bytes_of(std::string_view text) {
-    return owned(PyBytes_FromStringAndSize(text.data(), text.size()));
 }
 
 // Call a function without the GIL.
@@ -69,7 +64,7 @@ bool read_spellings(PyObject* given, std::vector<Counted>& out) {
         const long long source = PyLong_AsLongLong(PyTuple_GetItem(one, 1));
         const long long count = PyLong_AsLongLong(PyTuple_GetItem(one, 2));
         if (PyErr_Occurred()) throw nb::python_error();
-        if (source < 0 || source > 0xFF || count < 1 || count > static_cast<long long>(MAX_COUNT) ||
+        if (source < 0 || source > 0xFF || count < 1 || count > MAX_COUNT ||
             !utf8_of(PyTuple_GetItem(one, 0), item.text) || item.text.size() > MAX_SPELLING)
             return false;
         item.source = static_cast<uint32_t>(source);
@@ -84,7 +79,7 @@ void merge_counts(std::vector<Counted>& items) {
     std::size_t kept = 0;
     for (const Counted& item : items) {
         if (kept && items[kept - 1].same_name(item))
-            items[kept - 1].count = std::min(items[kept - 1].count + item.count, MAX_COUNT);
+            items[kept - 1].count = std::min<uint64_t>(items[kept - 1].count + item.count, MAX_COUNT);
         else
             items[kept++] = item;
     }
@@ -113,7 +108,7 @@ bool make_records(const NameForms& forms, const std::vector<Counted>& spellings,
             most = std::max(most, names[end].count);
         }
         // Spellings that were not counted, all with 1, count once.
-        const uint64_t count = most > 1 ? std::min(sum, MAX_COUNT) : 1;
+        const uint64_t count = most > 1 ? std::min<uint64_t>(sum, MAX_COUNT) : 1;
         put_raw(out, static_cast<uint32_t>(names[i].text.size() + 1 + TAIL));
         out.append(names[i].text).push_back('\0');
         put_big_endian(out, entity);
@@ -365,7 +360,7 @@ private:
         }
         for (const std::size_t i : order)
             for (std::size_t s = 0; s < sources; ++s)
-                put_raw(out, static_cast<uint32_t>(std::min(counts_[i * sources + s], MAX_COUNT)));
+                put_raw(out, static_cast<uint32_t>(std::min<uint64_t>(counts_[i * sources + s], MAX_COUNT)));
     }
 
     uint32_t page_count(int64_t column) const {

@@ -17,8 +17,6 @@ using Text = std::u16string;  // all plain characters fit, and short words need 
 using View = std::u16string_view;
 using Words = std::vector<View>;
 
-constexpr std::size_t MAX_KEY = 500;
-
 // ---- characters
 
 // Whether the functions below know a character: those of ASCII, Latin letters that have one upper

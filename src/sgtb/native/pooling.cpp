@@ -26,8 +26,7 @@ void check_pairs(const Pairs& pairs, int64_t n_documents) {
     const int64_t n_rows = pairs.vectors.shape(0), n_targets = pairs.link_targets.size();
     check_equal(pairs.row.size(), n_entities, "pairs.row");
     check_range(pairs.row, 0, n_rows, "pairs.row");
-    check_at_least(pairs.space_offsets.size(), 1, "pairs.space_offsets");
-    check_offsets(pairs.space_offsets, pairs.n_spaces(), pairs.width(), "pairs.space_offsets");
+    check_groups(pairs.space_offsets, pairs.width(), "pairs.space_offsets");
     check_shape(pairs.link_offsets, {pairs.n_relations(), n_rows + 1}, "pairs.link_offsets");
     check_equal(pairs.link_counts.size(), n_targets, "pairs.link_counts");
     for (int64_t r = 0; r < pairs.n_relations(); ++r)
@@ -40,11 +39,9 @@ void check_pairs(const Pairs& pairs, int64_t n_documents) {
 }
 
 void check_search(const Search& s) {
-    check_at_least(s.mention_offsets.size(), 1, "mention_offsets");
-    check_at_least(s.candidate_offsets.size(), 1, "candidate_offsets");
     const int64_t n_documents = s.n_documents(), n_mentions = s.candidate_offsets.size() - 1;
-    check_offsets(s.mention_offsets, n_documents, n_mentions, "mention_offsets");
-    check_offsets(s.candidate_offsets, n_mentions, s.entity.size(), "candidate_offsets");
+    check_groups(s.mention_offsets, n_mentions, "mention_offsets");
+    check_groups(s.candidate_offsets, s.entity.size(), "candidate_offsets");
     check_equal(s.gold.size(), n_mentions, "gold");
     check_equal(s.clamp.size(), n_mentions, "clamp");
     check_equal(s.mention_blocks.size(), n_mentions + 1, "mention_blocks");
@@ -346,7 +343,6 @@ LocalMasks::LocalMasks(const Forest& forest, int64_t n_trees, const TreeMasks& m
       room_(whole_vectors(std::max(n_lanes, LEAST))),
       bins_(n_local_ * room_),
       allowed_(planes_ * room_),
-      leaves_(room_),
       words_(TREES * room_),
       left_(n_masked_),
       score_(room_),
@@ -370,8 +366,15 @@ void LocalMasks::run(const Forest& forest) {
             for (int64_t k = 0; k < TREES; ++k)
                 masks_[j * n_masked_ + first_column + k] = words_[k * room_ + j];
     };
+    const int64_t first_row = 0;
+    const ScoreRows all{bins_.data(), nullptr, score_.data(), &first_row, 1, n_,
+                        room_ / BLOCK_SIZE, 0};
     int64_t column = 0;
     for (int64_t t = 0; t < n_trees_; ++t) {
+        if (forest.global_splits[t] == 0) {
+            add_trees(forest, t, t + 1, all);
+            continue;
+        }
         std::memset(allowed_.data(), 255, planes_ * room_);
         const int64_t start = t * forest.words;
         for (int64_t q = start; q < start + forest.local_splits[t]; ++q) {
@@ -381,25 +384,11 @@ void LocalMasks::run(const Forest& forest) {
             uint8_t* __restrict plane = allowed_.data() + plane_of(split) * room_;
             for (int64_t j = 0; j < n; ++j) plane[j] &= bins[j] <= border ? 255 : left_out;
         }
-        const uint8_t* const plane[] = {
-            allowed_.data(), allowed_.data() + std::min<int64_t>(1, planes_ - 1) * room_,
-            allowed_.data() + std::min<int64_t>(2, planes_ - 1) * room_,
-            allowed_.data() + (planes_ - 1) * room_};
-        if (forest.global_splits[t] == 0) {
-            const double* const values = &forest.leaf_value(t, 0);
-            uint8_t* const leaves = leaves_.data();
-            for (int64_t j = 0; j < n; ++j)
-                leaves[j] = planes_ == 1   ? first_leaf(plane[0][j])
-                            : planes_ == 2 ? first_leaf_of_two(plane[0][j], plane[1][j])
-                                           : first_leaf_of_four(plane[0][j], plane[1][j],
-                                                                plane[2][j], plane[3][j]);
-            for (int64_t j = 0; j < n; ++j) score_[j] += values[leaves[j]];
-            continue;
-        }
         uint32_t* __restrict words = words_.data() + column % TREES * room_;
-        for (int64_t j = 0; j < n; ++j) words[j] = plane[0][j];
+        for (int64_t j = 0; j < n; ++j) words[j] = allowed_[j];
         for (int64_t p = 1; p < planes_; ++p)
-            for (int64_t j = 0; j < n; ++j) words[j] |= uint32_t(plane[p][j]) << (8 * p);
+            for (int64_t j = 0; j < n; ++j)
+                words[j] |= uint32_t(allowed_[p * room_ + j]) << (8 * p);
         if (++column % TREES == 0) transpose(column - TREES);
     }
     if (column % TREES > 0) transpose(column / TREES * TREES);

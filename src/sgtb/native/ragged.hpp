@@ -21,12 +21,7 @@ struct Ragged {
 };
 
 template <class T>
-struct Reader<Ragged<T>> {
-    static void read(Buffers& buffers, PyObject* object, const Path& path, Ragged<T>& out) {
-        read_field(buffers, object, "indptr", path, out.indptr);
-        read_field(buffers, object, "data", path, out.data);
-    }
-};
+SGTB_RECORD(Ragged<T>, indptr, data)
 
 template <class T>
 void check_ragged(const Ragged<T>& lists, int64_t n, const std::string& name) {
@@ -44,14 +39,10 @@ struct SparseMatrix {
 using SparseRows = SparseMatrix<const int32_t, const float>;
 
 template <class Index, class Value>
-struct Reader<SparseMatrix<Index, Value>> {
-    static void read(Buffers& buffers, PyObject* object, const Path& path,
-                     SparseMatrix<Index, Value>& out) {
-        read_field(buffers, object, "indptr", path, out.indptr);
-        read_field(buffers, object, "indices", path, out.indices);
-        read_field(buffers, object, "data", path, out.data);
-    }
-};
+void read_record(Buffers& buffers, PyObject* object, const Path& path,
+                 SparseMatrix<Index, Value>& out) {
+    SGTB_EACH(SGTB_READ_FIELD, indptr, indices, data)
+}
 
 inline void check_sparse(const SparseRows& rows, int64_t n, int64_t n_columns, const char* name) {
     check_offsets(rows.indptr, n, rows.indices.size(), name);

@@ -1,6 +1,8 @@
 // Candidates in order: the ranker and the tagger, shortlists, the order of answers.
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 
 #include "interrupt.hpp"
 #include "ragged.hpp"
@@ -15,47 +17,18 @@ using Hashes = Array<const uint32_t>;
 using Clues = Ragged<const uint32_t>;
 using HashedWords = Ragged<const uint64_t>;
 
-// Hashes of what is crossed: see `Crosses` in linking/ranker.py.
+// Hashes of what is crossed: see `Crosses` in linking/features/ranker.py.
 struct Crosses {
-    Longs kind_offsets;
-    Hashes kinds;
+    Clues kinds;
     Ints n_worded, document;
-    Longs place_offsets;
-    Hashes place_clues;
-    Longs sentence_offsets;
-    Hashes sentence_clues;
-    Longs document_offsets;
-    Hashes document_clues;
+    Clues place_clues, sentence_clues, document_clues;
     Ints alike, worded_alike;
 
-    Hashes all_kinds(int64_t c) const { return slice(kinds, kind_offsets, c); }
-    Hashes worded_kinds(int64_t c) const {
-        return {kinds.data() + kind_offsets[c], {n_worded[c]}};
-    }
-    Hashes place(int64_t m) const { return slice(place_clues, place_offsets, m); }
-    Hashes sentence(int64_t m) const { return slice(sentence_clues, sentence_offsets, m); }
-    Hashes text(int64_t m) const { return slice(document_clues, document_offsets, document[m]); }
-
-private:
-    static Hashes slice(Hashes items, Longs offsets, int64_t i) {
-        return {items.data() + offsets[i], {offsets[i + 1] - offsets[i]}};
-    }
+    Hashes worded_kinds(int64_t c) const { return {kinds[c].data(), {n_worded[c]}}; }
+    Hashes text_clues(int64_t m) const { return document_clues[document[m]]; }
 };
-
-}  // namespace
-
-SGTB_RECORD(Crosses, kind_offsets, kinds, n_worded, document, place_offsets, place_clues,
-            sentence_offsets, sentence_clues, document_offsets, document_clues, alike,
+SGTB_RECORD(Crosses, kinds, n_worded, document, place_clues, sentence_clues, document_clues, alike,
             worded_alike)
-
-namespace {
-
-// Offsets of any number of groups into `total` items.
-template <class T>
-void check_groups(Array<T> offsets, int64_t total, const char* name) {
-    check_at_least(offsets.size(), 1, name);
-    check_offsets(offsets, offsets.size() - 1, total, name);
-}
 
 // ---- kinds of candidates
 
@@ -107,60 +80,36 @@ void list_kinds(Ints candidate_offsets, Ints entity, const HashedWords& names,
     }
 }
 
-void check_kinds(Longs offsets, Hashes kinds, Ints n_worded) {
-    check_equal(offsets.size(), n_worded.size() + 1, "offsets");
-    check_offsets(offsets, n_worded.size(), kinds.size(), "offsets");
+void check_kinds(const Clues& kinds, Ints n_worded) {
+    check_ragged(kinds, n_worded.size(), "kinds");
     for (int64_t c = 0; c < n_worded.size(); ++c)
-        check_value(n_worded[c], 0, offsets[c + 1] - offsets[c] + 1, "n_worded");
+        check_value(n_worded[c], 0, kinds[c].size() + 1, "n_worded");
 }
 
 // Find the first candidate of each mention with the same kinds and marks, and the first of each
 // document with the same worded kinds.
-//
-// A hash table, at least half of which stays empty, holds candidates. Those of documents before
-// count as none, so it need not be cleared.
-void find_alike(Ints candidate_offsets, Ints document, Longs offsets, Hashes kinds, Ints n_worded,
+void find_alike(Ints candidate_offsets, Ints document, const Clues& kinds, Ints n_worded,
                 Array<int32_t> alike, Array<int32_t> worded_alike) {
     const int64_t n_mentions = candidate_offsets.size() - 1, n_candidates = n_worded.size();
     check_groups(candidate_offsets, n_candidates, "candidate_offsets");
     check_equal(document.size(), n_mentions, "document");
-    check_kinds(offsets, kinds, n_worded);
+    check_kinds(kinds, n_worded);
     SGTB_CHECK_LENGTHS(n_candidates, alike, worded_alike);
-    auto is_new_document = [&](int64_t m) { return m > 0 && document[m] != document[m - 1]; };
-    int64_t most = 1, here = 0;
-    for (int64_t m = 0; m < n_mentions; ++m) {
-        if (is_new_document(m)) here = candidate_offsets[m];
-        most = std::max(most, candidate_offsets[m + 1] - here);
-    }
-    int64_t size = 1;
-    while (size <= 2 * most) size *= 2;
-    const int64_t mask = size - 1;
-    std::vector<int64_t> table(size, -1);
-    auto equal = [&](int64_t i, int64_t j, int64_t n) {
-        return std::equal(kinds.data() + i, kinds.data() + i + n, kinds.data() + j);
+    auto text = [](const uint32_t* begin, const uint32_t* end) {
+        return std::string_view(reinterpret_cast<const char*>(begin), (end - begin) * sizeof(*begin));
     };
-    here = 0;
+    auto worded = [&](int64_t c) { return text(kinds[c].begin(), kinds[c].begin() + n_worded[c]); };
+    auto marks = [&](int64_t c) { return text(kinds[c].begin() + n_worded[c], kinds[c].end()); };
+    std::unordered_map<std::string_view, int32_t> first_with;  // worded kinds, in a document
     for (int64_t m = 0; m < n_mentions; ++m) {
-        const int64_t begin = candidate_offsets[m];
-        if (is_new_document(m)) here = begin;
-        for (int64_t c = begin; c < candidate_offsets[m + 1]; ++c) {
-            const int64_t first = offsets[c], n = n_worded[c];
-            uint64_t hash = 0;
-            for (int64_t k = first; k < first + n; ++k)
-                hash = ((hash ^ kinds[k]) & 0x7FFFFFFF) * 0x9E3779B1 >> 16;
-            int64_t at = static_cast<int64_t>(hash) & mask;
-            while (table[at] >= here &&
-                   !(n_worded[table[at]] == n && equal(first, offsets[table[at]], n)))
-                at = (at + 1) & mask;
-            if (table[at] < here) table[at] = c;
-            const int64_t other = table[at], rest = offsets[c + 1] - first - n;
-            worded_alike[c] = static_cast<int32_t>(other);
-            int64_t own = begin;
-            while (own < c && !(worded_alike[own] == other &&
-                                offsets[own + 1] - offsets[own] - n == rest &&
-                                equal(first + n, offsets[own] + n, rest)))
+        const int32_t begin = candidate_offsets[m], end = candidate_offsets[m + 1];
+        if (m > 0 && document[m] != document[m - 1]) first_with.clear();
+        for (int32_t c = begin; c < end; ++c) {
+            worded_alike[c] = first_with.try_emplace(worded(c), c).first->second;
+            int32_t own = begin;
+            while (own < c && (worded_alike[own] != worded_alike[c] || marks(own) != marks(c)))
                 ++own;
-            alike[c] = static_cast<int32_t>(own);
+            alike[c] = own;
         }
     }
 }
@@ -238,14 +187,13 @@ void each_pair(Hashes kinds, Hashes clues, uint32_t mask, Visit visit) {
 void check_crosses(Ints candidate_offsets, const Crosses& sides) {
     const int64_t n_mentions = candidate_offsets.size() - 1, n_candidates = sides.n_worded.size();
     check_groups(candidate_offsets, n_candidates, "candidate_offsets");
-    check_kinds(sides.kind_offsets, sides.kinds, sides.n_worded);
+    check_kinds(sides.kinds, sides.n_worded);
     check_equal(sides.document.size(), n_mentions, "sides.document");
-    check_range(sides.document, 0, sides.document_offsets.size() - 1, "sides.document");
-    check_offsets(sides.place_offsets, n_mentions, sides.place_clues.size(),
-                  "sides.place_offsets");
-    check_offsets(sides.sentence_offsets, n_mentions, sides.sentence_clues.size(),
-                  "sides.sentence_offsets");
-    check_groups(sides.document_offsets, sides.document_clues.size(), "sides.document_offsets");
+    check_range(sides.document, 0, sides.document_clues.indptr.size() - 1, "sides.document");
+    check_ragged(sides.place_clues, n_mentions, "sides.place_clues");
+    check_ragged(sides.sentence_clues, n_mentions, "sides.sentence_clues");
+    check_groups(sides.document_clues.indptr, sides.document_clues.data.size(),
+                 "sides.document_clues.indptr");
     check_equal(sides.alike.size(), n_candidates, "sides.alike");
     check_range(sides.alike, 0, n_candidates, "sides.alike");
     check_equal(sides.worded_alike.size(), n_candidates, "sides.worded_alike");
@@ -268,12 +216,7 @@ struct AdaGrad {
         weight -= rate * slope / std::sqrt(seen + ease);
     }
 };
-
-}  // namespace
-
 SGTB_RECORD(AdaGrad, rate, decay, ease)
-
-namespace {
 
 // Take one AdaGrad step per mention.
 //
@@ -305,9 +248,9 @@ void learn_ranks(Ints candidate_offsets, Ints gold, const Crosses& sides,
         double top = -1e300, total = 0.0;
         for (int64_t i = 0; i < n; ++i) {
             const int64_t c = start + i;
-            const double near = sum(sides.all_kinds(c), sides.place(m)) +
-                                sum(sides.worded_kinds(c), sides.sentence(m));
-            scores[i] = near + sum(sides.worded_kinds(c), sides.text(m));
+            const double near = sum(sides.kinds[c], sides.place_clues[m]) +
+                                sum(sides.worded_kinds(c), sides.sentence_clues[m]);
+            scores[i] = near + sum(sides.worded_kinds(c), sides.text_clues(m));
             for (int64_t f = 0; f < n_features; ++f) scores[i] += bin_weights(f, bins(c, f));
             top = std::max(top, scores[i]);
         }
@@ -319,9 +262,9 @@ void learn_ranks(Ints candidate_offsets, Ints gold, const Crosses& sides,
             auto step = [&](uint32_t place) {
                 optimizer.step(slope, weights[place], seen[place]);
             };
-            each_pair(sides.all_kinds(c), sides.place(m), mask, step);
-            each_pair(sides.worded_kinds(c), sides.sentence(m), mask, step);
-            each_pair(sides.worded_kinds(c), sides.text(m), mask, step);
+            each_pair(sides.kinds[c], sides.place_clues[m], mask, step);
+            each_pair(sides.worded_kinds(c), sides.sentence_clues[m], mask, step);
+            each_pair(sides.worded_kinds(c), sides.text_clues(m), mask, step);
             for (int64_t f = 0; f < n_features; ++f)
                 optimizer.step(slope, bin_weights(f, bins(c, f)), bin_seen(f, bins(c, f)));
         }
@@ -385,12 +328,12 @@ void score_candidates(Ints candidate_offsets, const Crosses& sides, Array<const 
         for (int64_t c = first; c < last; ++c) {
             const int64_t own = sides.alike[c], other = sides.worded_alike[c];
             if (!has_near[own]) {
-                near[own] = sum(sides.all_kinds(c), sides.place(m)) +
-                            sum(sides.worded_kinds(c), sides.sentence(m));
+                near[own] = sum(sides.kinds[c], sides.place_clues[m]) +
+                            sum(sides.worded_kinds(c), sides.sentence_clues[m]);
                 has_near[own] = true;
             }
             if (!has_far[other]) {
-                far[other] = sum(sides.worded_kinds(c), sides.text(m));
+                far[other] = sum(sides.worded_kinds(c), sides.text_clues(m));
                 has_far[other] = true;
             }
             const Both score = near[own] + far[other];
@@ -476,34 +419,6 @@ void keep_best(Floats below, Longs offsets, int64_t least, Array<bool> kept) {
     }
 }
 
-// Insert a candidate into an ordered list of them that ends at `end`, after its equals.
-template <class IsAhead>
-void insert_ordered(int64_t* begin, int64_t* end, int64_t candidate, IsAhead is_ahead) {
-    for (; end > begin && is_ahead(candidate, end[-1]); --end) *end = end[-1];
-    *end = candidate;
-}
-
-// Write the order of each mention's candidates, likeliest first, counted within it.
-//
-// Equals in probability are ordered by score, where exp made them equal, then by entity.
-void order_candidates(Longs offsets, Doubles probability, Doubles score, Ints entity,
-                      Array<int64_t> order) {
-    check_groups(offsets, probability.size(), "offsets");
-    SGTB_CHECK_LENGTHS(probability.size(), score, entity, order);
-    for (int64_t m = 0; m < offsets.size() - 1; ++m) {
-        const int64_t first = offsets[m];
-        int64_t* const begin = order.data() + first;
-        auto is_ahead = [&](int64_t i, int64_t j) {
-            const int64_t a = first + i, b = first + j;
-            if (probability[a] != probability[b]) return probability[a] > probability[b];
-            if (score[a] != score[b]) return score[a] > score[b];
-            return entity[a] < entity[b];
-        };
-        for (int64_t i = 0; i < offsets[m + 1] - first; ++i)
-            insert_ordered(begin, begin + i, i, is_ahead);
-    }
-}
-
 // Write the order of each mention's candidates: as the search found, then by the ranker.
 //
 // found, searched, rows  the order of those searched, where those of each mention begin, and
@@ -526,20 +441,18 @@ void merge_orders(Longs found, Longs searched, Longs rows, Longs offsets, Floats
         for (int64_t i = begin; i < begin + n; ++i) *at++ = rows[begin + found[i]] - first;
         int64_t* const behind = at;
         int64_t next = begin;  // of the searched ones, which are in the order of all
-        auto is_ahead = [&](int64_t i, int64_t j) {
-            const int64_t a = first + i, b = first + j;
-            return !(below[a] < below[b]) && !(below[a] == below[b] && entity[a] >= entity[b]);
-        };
         for (int64_t c = first; c < offsets[m + 1]; ++c) {
             if (next < begin + n && rows[next] == c)
                 ++next;
             else
-                insert_ordered(behind, at++, c - first, is_ahead);
+                *at++ = c - first;
         }
+        std::stable_sort(behind, at, [&](int64_t i, int64_t j) {
+            const int64_t a = first + i, b = first + j;
+            return below[a] > below[b] || (below[a] == below[b] && entity[a] < entity[b]);
+        });
     }
 }
-
-// ---- candidates and pairs of entities
 
 // Keep the `top` of each list with most in-links, then the lower number, each once.
 void keep_strongest(Longs begins, Longs in_links, int64_t top, Array<int32_t> numbers,
@@ -561,37 +474,12 @@ void keep_strongest(Longs begins, Longs in_links, int64_t top, Array<int32_t> nu
     }
 }
 
-// Write, of each of some rows, those after it among them that it is linked with; return how many.
-int64_t list_links(Longs rows, Longs offsets, Ints columns, Array<int64_t> link_offsets,
-                   Array<int32_t> links) {
-    const int64_t n_rows = offsets.size() - 1;
-    check_groups(offsets, columns.size(), "offsets");
-    check_range(columns, 0, n_rows, "columns");
-    for (int64_t i = 0; i < rows.size(); ++i)
-        check_value(rows[i], i > 0 ? rows[i - 1] + 1 : 0, n_rows, "rows");
-    check_equal(link_offsets.size(), rows.size() + 1, "link_offsets");
-    check_at_least(links.size(), columns.size(), "links");
-    std::vector<int32_t> place(n_rows, -1);
-    for (int64_t i = 0; i < rows.size(); ++i) place[rows[i]] = static_cast<int32_t>(i);
-    int64_t at = 0;
-    link_offsets[0] = 0;
-    for (int64_t i = 0; i < rows.size(); ++i) {
-        for (int64_t k = offsets[rows[i]]; k < offsets[rows[i] + 1]; ++k) {
-            const int32_t other = place[columns[k]];
-            if (other > i) links[at++] = other;
-        }
-        link_offsets[i + 1] = at;
-    }
-    return at;
-}
-
 }  // namespace
 
 void bind_ranking(nb::module_& module) {
     SGTB_BIND(list_kinds, candidate_offsets, entity, names, kind_clues, kind_words, type_clue,
               title_equal, rest_words, no_kind, equal, offsets, kinds, n_worded);
-    SGTB_BIND(find_alike, candidate_offsets, document, offsets, kinds, n_worded, alike,
-              worded_alike);
+    SGTB_BIND(find_alike, candidate_offsets, document, kinds, n_worded, alike, worded_alike);
     SGTB_BIND(count_cuts, features, cuts, out);
     SGTB_BIND(learn_ranks, candidate_offsets, gold, sides, bins, order, optimizer, min_slope,
               weights, seen, bin_weights, bin_seen);
@@ -600,10 +488,8 @@ void bind_ranking(nb::module_& module) {
     SGTB_BIND(learn_tags, clues, tags, order, optimizer, weights, seen);
     SGTB_BIND(tag_probabilities, clues, weights, out);
     SGTB_BIND(keep_best, below, offsets, least, kept);
-    SGTB_BIND(order_candidates, offsets, probability, score, entity, order);
     SGTB_BIND(merge_orders, found, searched, rows, offsets, below, entity, order);
     SGTB_BIND(keep_strongest, begins, in_links, top, numbers, offsets);
-    SGTB_BIND(list_links, rows, offsets, columns, link_offsets, links);
 }
 
 }  // namespace sgtb

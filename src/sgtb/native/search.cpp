@@ -11,9 +11,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "check.hpp"
-#include "interrupt.hpp"
-#include "records.hpp"
 
 namespace sgtb {
 
@@ -481,9 +478,7 @@ private:
 
     void check(Ints share_offsets, Ints share_documents, Longs point_offsets) const {
         const int64_t n_documents = s_.n_documents(), n_global = 2 * s_.pairs.n_features;
-        check_at_least(share_offsets.size(), 1, "share_offsets");
-        check_offsets(share_offsets, share_offsets.size() - 1, share_documents.size(),
-                      "share_offsets");
+        check_groups(share_offsets, share_documents.size(), "share_offsets");
         check_range(share_documents, 0, n_documents, "share_documents");
         std::vector<bool> seen(n_documents);
         for (const int32_t d : share_documents) {
@@ -770,6 +765,8 @@ struct Decoding {
     Array<int8_t> direction;
     Array<double> factor;
 };
+SGTB_RECORD(Decoding, probability, n_sequences, sequences, scores, sequence_probability, direction,
+            factor)
 
 class Decoder {
 public:
@@ -957,9 +954,6 @@ void decode_documents(Ints documents, const Search& s, bool local_only, bool bid
 }
 
 }  // namespace
-
-SGTB_RECORD(Decoding, probability, n_sequences, sequences, scores, sequence_probability, direction,
-            factor)
 
 void bind_search(nb::module_& module) {
     nb::class_<Collector>(module, "Collector");

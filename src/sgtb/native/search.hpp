@@ -7,7 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include "array.hpp"
 #include "interrupt.hpp"
 #include "simd.hpp"
 #include "trees.hpp"
@@ -42,6 +41,8 @@ struct Pairs {
         return vectors.data() + int64_t(row[entity_offsets[d] + entity]) * width();
     }
 };
+SGTB_RECORD(Pairs, kind, n_features, entity_offsets, block_offsets, block, row, vectors,
+            space_offsets, link_offsets, link_targets, link_counts)
 
 // Raise unless the pairs fit D documents and every row that they can touch is inside the table.
 void check_pairs(const Pairs& pairs, int64_t n_documents);
@@ -78,6 +79,9 @@ struct Search {
     }
     const float* thresholds(int64_t g) const { return &global_thresholds(g, 0); }
 };
+SGTB_RECORD(Search, mention_offsets, candidate_offsets, gold, entity, mention_blocks, n_local,
+            local, pairs, global_thresholds, step_offsets, mention, step_blocks, clamp, forest,
+            beam_width)
 
 // The largest size(item) of some items, or 0.
 template <class Items, class Size>
@@ -211,7 +215,7 @@ public:
 private:
     const TreeMasks* tree_masks_;
     int64_t n_trees_, n_local_, planes_, n_masked_, room_, n_ = 0;
-    std::vector<uint8_t> bins_, allowed_, leaves_;
+    std::vector<uint8_t> bins_, allowed_;
     std::vector<uint32_t> words_, left_;
     std::vector<double> score_;
     Buffer<uint32_t> masks_;

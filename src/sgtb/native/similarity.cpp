@@ -26,42 +26,37 @@ enum Text { MENTION, WINDOW, SENTENCE, HEADLINE, DOCUMENT, N_TEXTS };
 struct Lists {  // mentions of a document that share name and candidates
     Ints mention_offsets, candidate_offsets, entity;
 };
+SGTB_RECORD(Lists, mention_offsets, candidate_offsets, entity)
 
 struct Repeats {
     Lists once;
     Ragged<const int64_t> mentions;
 };
+SGTB_RECORD(Repeats, once, mentions)
 
 struct Contexts {
     SparseRows name_bag, window_bag, sentence_bag, headline_bag, document_bag;
 };
+SGTB_RECORD(Contexts, name_bag, window_bag, sentence_bag, headline_bag, document_bag)
 
 struct Facts {
     SparseRows title_words, description;
     Ragged<const uint32_t> kind_clues;
     Array<const float, 2> shape, title_vector, description_vector, kind_vector, bracket_vector;
 };
+SGTB_RECORD(Facts, title_words, description, kind_clues, shape, title_vector, description_vector,
+            kind_vector, bracket_vector)
 
 struct Lexicon {
     Floats weight;
     Array<const float, 2> vectors;
 };
+SGTB_RECORD(Lexicon, weight, vectors)
 
 struct Similarities {
     Array<float, 2> overlaps, cosines, descriptions;
 };
-
-}  // namespace
-
-SGTB_RECORD(Lists, mention_offsets, candidate_offsets, entity)
-SGTB_RECORD(Repeats, once, mentions)
-SGTB_RECORD(Contexts, name_bag, window_bag, sentence_bag, headline_bag, document_bag)
-SGTB_RECORD(Facts, title_words, description, kind_clues, shape, title_vector, description_vector,
-            kind_vector, bracket_vector)
-SGTB_RECORD(Lexicon, weight, vectors)
 SGTB_RECORD(Similarities, overlaps, cosines, descriptions)
-
-namespace {
 
 // The words of a document, numbered from 1; 0 stands for all others.
 class WordNumbers {

@@ -7,8 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "records.hpp"
-#include "check.hpp"
 #include "interrupt.hpp"
 
 namespace sgtb {
@@ -230,30 +228,6 @@ int64_t partition(Array<const uint8_t, 2> x, Array<int32_t> rows, int64_t start,
 
 // ---- scores
 
-// Add all trees to the scores of raw rows.
-void walk_rows(Ints roots, Ints feature, Floats threshold, Ints left, Doubles value,
-               Array<const float, 2> rows, Array<double> scores) {
-    const int64_t n_nodes = feature.size(), n_trees = roots.size() - 1;
-    for (int64_t length : {threshold.size(), left.size(), value.size()})
-        check_equal(length, n_nodes, "nodes");
-    check_equal(scores.size(), rows.shape(0), "scores");
-    if (n_trees > 0) check_range(roots, 0, n_nodes + 1, "roots");
-    check_range(feature, -1, rows.shape(1), "feature");
-    for (int64_t i = 0; i < n_nodes; ++i)
-        if (feature[i] >= 0) check_value(left[i], i + 1, n_nodes - 1, "left");
-    for (int64_t t = 0; t < n_trees; ++t) check_value(roots[t], 0, n_nodes, "roots");
-    Interrupt interrupt;
-    for (int64_t i = 0; i < rows.shape(0); ++i) {
-        if (i % 256 == 0) interrupt.check();
-        for (int64_t t = 0; t < n_trees; ++t) {
-            int64_t node = roots[t];
-            while (feature[node] >= 0)
-                node = left[node] + (rows(i, feature[node]) > threshold[node]);
-            scores[i] += value[node];
-        }
-    }
-}
-
 // One byte of each of sixteen candidates.
 using ByteLanes = Lanes<uint8_t, BLOCK_SIZE, 16>;
 
@@ -400,60 +374,7 @@ void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRow
 
 // ---- masks of the trees that test global features
 
-namespace {
-
-constexpr int64_t LEAVES = 32;
-
-void check_trees(const Forest& forest, Ints trees, int64_t n_global) {
-    if (!forest.masked()) fail("forest.depth", "trees are too deep for masks");
-    int64_t n_trees = 0;
-    check_range(trees, 0, forest.roots.size() - 1, "trees");
-    for (int32_t t : trees) n_trees = std::max<int64_t>(n_trees, t + 1);
-    check_forest(forest, n_trees, n_global);
-}
-
-// Call visit(j, split) for every split of tree j on a global feature.
-template <class Visit>
-void each_global_split(const Forest& forest, Ints trees, Visit visit) {
-    for (int64_t j = 0; j < trees.size(); ++j) {
-        const int64_t t = trees[j], first = t * forest.words + forest.local_splits[t];
-        for (int64_t q = first; q < first + forest.global_splits[t]; ++q)
-            visit(j, forest.splits[q]);
-    }
-}
-
-// Mark the bins at which each feature is split.
-void mark_split_bins(const Forest& forest, Ints trees, Array<int32_t, 2> is_split) {
-    check_trees(forest, trees, is_split.shape(0));
-    check_equal(is_split.shape(1), MAX_BINS + 1, "is_split");
-    each_global_split(forest, trees, [&](int64_t, int64_t split) {
-        is_split(feature_of(split), bin_of(split)) = 1;
-    });
-}
-
-// Clear from every row the leaves left of the splits that its bin passes on the right.
-void fill_masks(const Forest& forest, Ints trees, Array<const int32_t, 2> is_split,
-                Array<const int32_t, 2> row, Array<uint32_t, 2> mask) {
-    check_trees(forest, trees, row.shape(0));
-    check_equal(row.shape(1), MAX_BINS + 1, "row");
-    check_shape(is_split, {row.shape(0), MAX_BINS + 1}, "is_split");
-    check_range(row, 0, mask.shape(0), "row");
-    check_at_least(mask.shape(1), trees.size(), "mask");
-    each_global_split(forest, trees, [&](int64_t j, int64_t split) {
-        const int64_t above = row(feature_of(split), bin_of(split)) + 1;
-        check_value(above, 1, mask.shape(0), "row");
-        mask(above, j) &= ~((255u & ~uint32_t(mask_of(split))) << (8 * plane_of(split)));
-    });
-    for (int64_t f = 0; f < row.shape(0); ++f) {
-        const int64_t end = int64_t(row(f, MAX_BINS)) + is_split(f, MAX_BINS) + 1;
-        check_value(end, 0, mask.shape(0) + 1, "is_split");
-        // A bin above a split is above all lower ones.
-        for (int64_t r = row(f, 0) + 1; r < end; ++r)
-            for (int64_t j = 0; j < mask.shape(1); ++j) mask(r, j) &= mask(r - 1, j);
-    }
-}
-
-}  // namespace
+static constexpr int64_t LEAVES = 32;
 
 void check_masks(const TreeMasks& masks, const Forest& forest, int64_t n_trees,
                   int64_t n_global) {
@@ -500,44 +421,6 @@ double sum_leaves(const TreeMasks& trees, const uint32_t* masks, const uint8_t* 
     return (a + b) + (c + d);
 }
 
-namespace {
-
-// Add trees to the scores of n candidates of one mention under several histories, on bins.
-void add_trees_to(const Forest& forest, int64_t first, int64_t last, int64_t n,
-                  Array<const uint8_t, 2> local, Array<const uint8_t, 3> globals,
-                  Array<double, 2> scores) {
-    const int64_t n_lanes = blocks_of(n) * BLOCK_SIZE, n_histories = scores.shape(0);
-    check_forest(forest, last, globals.shape(1));
-    check_value(first, 0, last + 1, "first");
-    check_value(n, 0, int64_t(1) << 31, "n");
-    check_equal(local.shape(0), forest.n_local, "local");
-    check_equal(globals.shape(0), n_histories, "globals");
-    check_equal(local.shape(1), n_lanes, "local");
-    check_equal(globals.shape(2), n_lanes, "globals");
-    check_equal(scores.shape(1), n_lanes, "scores");
-    std::vector<int64_t> rows;
-    for (int64_t k = 0; k < n_histories; ++k) rows.push_back(k * blocks_of(n));
-    add_trees(forest, first, last,
-              {local.data(), globals.data(), scores.data(), rows.data(), n_histories, n,
-               blocks_of(n), globals.shape(1)});
-}
-
-// The sums of all trees that depend on a history, row by row.
-void sum_leaves_of(const Forest& forest, int64_t n_trees, const TreeMasks& trees,
-                   Array<const uint32_t, 2> masks, Array<const uint8_t, 2> bins,
-                   Array<double> out) {
-    check_forest(forest, n_trees, bins.shape(1));
-    check_masks(trees, forest, n_trees, bins.shape(1));
-    check_equal(masks.shape(1), trees.mask.shape(1), "masks");
-    check_equal(masks.shape(0), out.size(), "masks");
-    check_equal(bins.shape(0), out.size(), "bins");
-    std::vector<uint32_t> left(masks.shape(1));
-    for (int64_t i = 0; i < out.size(); ++i)
-        out[i] = sum_leaves(trees, masks.row(i).data(), bins.row(i).data(), 1, left.data());
-}
-
-}  // namespace
-
 void bind_trees(nb::module_& module) {
     SGTB_BIND(bin_rows, values, thresholds, out);
     SGTB_BIND(bin_blocks, first, last, candidate_offsets, block_offsets, local, thresholds,
@@ -547,11 +430,6 @@ void bind_trees(nb::module_& module) {
     SGTB_BIND(add_rows, x, n_features, packed, rows, out);
     SGTB_BIND(best_split, histogram, n_bins, count_bits, min_leaf, l2, min_gain);
     SGTB_BIND(partition, x, rows, start, stop, feature, bin);
-    SGTB_BIND(walk_rows, roots, feature, threshold, left, value, rows, scores);
-    SGTB_BIND_AS("add_trees", add_trees_to, forest, first, last, n, local, globals, scores);
-    SGTB_BIND_AS("sum_leaves", sum_leaves_of, forest, n_trees, trees, masks, bins, out);
-    SGTB_BIND(mark_split_bins, forest, trees, is_split);
-    SGTB_BIND(fill_masks, forest, trees, is_split, row, mask);
 }
 
 }  // namespace sgtb

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "array.hpp"
+#include "bind.hpp"
 #include "simd.hpp"
 
 namespace sgtb {
@@ -40,15 +40,17 @@ private:
 // Trees on bins, in two forms; see boosting/trees/forest.py for the layout of words.
 struct Forest {
     int64_t depth, planes, words, n_local;
-    Array<const int32_t> roots;
-    Array<const int64_t> nodes;
-    Array<const double> value;
-    Array<const int64_t> splits;
-    Array<const int32_t> local_splits, global_splits;
+    Ints roots;
+    Longs nodes;
+    Doubles value;
+    Longs splits;
+    Ints local_splits, global_splits;
     Array<const double, 2> leaf_value;
 
     bool masked() const { return depth <= MASKED_DEPTH; }
 };
+SGTB_RECORD(Forest, depth, planes, words, n_local, roots, nodes, value, splits, local_splits,
+            global_splits, leaf_value)
 
 // The parts of a word of a node or split.
 inline int64_t feature_of(int64_t word) { return (word >> 8) & 0xFFFFFF; }
@@ -77,21 +79,6 @@ inline int64_t find_leaf(const Forest& forest, int64_t node, int64_t steps, cons
     return node;
 }
 
-// Number of the first leaf whose bit is set in up to four planes of eight.
-inline uint8_t first_leaf(uint8_t mask) {
-    uint8_t bit = static_cast<uint8_t>(mask & -mask);
-    return static_cast<uint8_t>(((bit & 0xAA) != 0) | (((bit & 0xCC) != 0) << 1) |
-                                (((bit & 0xF0) != 0) << 2));
-}
-inline uint8_t first_leaf_of_two(uint8_t low, uint8_t high) {
-    bool none = low == 0;
-    return static_cast<uint8_t>(first_leaf(none ? high : low) | (none << 3));
-}
-inline uint8_t first_leaf_of_four(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
-    bool none = (a | b) == 0;
-    return static_cast<uint8_t>(first_leaf_of_two(none ? c : a, none ? d : b) | (none << 4));
-}
-
 // The bins and scores of a mention's candidates under several histories.
 struct ScoreRows {
     const uint8_t* local;    // local bins of the mention's blocks, feature by feature
@@ -109,11 +96,12 @@ void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRow
 
 // Leaf masks of the trees that test global features; see boosting/trees/forest.py.
 struct TreeMasks {
-    Array<const int32_t> tree;
+    Ints tree;
     Array<const int32_t, 2> row;
     Array<const uint32_t, 2> mask;
-    Array<const double> value;
+    Doubles value;
 };
+SGTB_RECORD(TreeMasks, tree, row, mask, value)
 
 // Raise unless the masks cover all of the first trees that test global features.
 void check_masks(const TreeMasks& masks, const Forest& forest, int64_t n_trees,

@@ -1,6 +1,7 @@
 // Plain text of wikitext: what a page shows and where it leads, from its bytes and spans.
 #include <algorithm>
 
+#include "utf8.hpp"
 #include "wikitext.hpp"
 
 namespace sgtb::wikitext {
@@ -30,32 +31,8 @@ constexpr int32_t WINDOWS[32] = {
 };
 constexpr int32_t CODE_POINTS = 0x110000, REPLACEMENT = 0xFFFD;
 
-struct Point {
-    int32_t value;
-    Place width;  // in bytes
-};
-
-// The code point at `at`; any where bytes are not UTF-8.
-Point point_at(const Source& s, Place at) {
-    const int32_t first = s[at];
-    if (first < 0x80) return {first, 1};
-    const int32_t second = s[at + 1] & 0x3F;
-    if (first < 0xE0) return {(first & 0x1F) << 6 | second, 2};
-    const int32_t third = s[at + 2] & 0x3F;
-    if (first < 0xF0) return {(first & 0x0F) << 12 | second << 6 | third, 3};
-    return {(first & 0x07) << 18 | second << 12 | third << 6 | (s[at + 3] & 0x3F), 4};
-}
-
-std::string utf8(int32_t point) {
-    if (point < 0x80) return {static_cast<char>(point)};
-    int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
-    std::string bytes{static_cast<char>((0xF00 >> (more + 1) & 0xFF) | point >> 6 * more)};
-    while (more-- > 0) bytes += static_cast<char>(0x80 | (point >> 6 * more & 0x3F));
-    return bytes;
-}
-
 // Whether a code point is white space, or a control character.
-bool is_space(int32_t point) {
+bool is_space(uint32_t point) {
     if (point < 0x1680) return point <= ' ' || point == 127 || point == 0x85 || point == 0xA0;
     return point == 0x1680 || (point >= 0x2000 && point <= 0x200A) || point == 0x2028 ||
            point == 0x2029 || point == 0x202F || point == 0x205F || point == 0x3000;
@@ -168,12 +145,12 @@ private:
     // Write the code point at `at` of the page, or of another text; return where it ends.
     Place copy_point(Place at) { return copy_point(s_, at); }
     Place copy_point(const Source& from, Place at) {
-        const Point point = point_at(from, at);
-        if (is_space(point.value))
+        const auto [code, size] = character_at(from.text, at);
+        if (is_space(code))
             put_blank();
         else
-            sink_->put(from.text.substr(at, point.width));
-        return at + point.width;
+            sink_->put(from.text.substr(at, size));
+        return at + static_cast<Place>(size);
     }
 
     // Write what `&name;`, `&#10;` or `&#xA;` at `at` stands for, or the `&`; return where it ends.
@@ -183,7 +160,10 @@ private:
         const std::string* shown = nullptr;
         if (s_[k] == '#') {
             const int32_t point = read_number(++k);
-            if (point >= 0 && s_[k] == ';') shown = &(numeric = utf8(point));
+            if (point >= 0 && s_[k] == ';') {
+                put_utf8(numeric, point);
+                shown = &numeric;
+            }
         } else {
             while (k - at <= LONGEST_NAME && is_alphanumeric(s_[k])) ++k;
             const auto named = lexicon_.characters.find(s_.text.substr(at + 1, k - at - 1));
@@ -278,7 +258,7 @@ private:
         Place at = frame.resume;
         if (ends_anchor) {
             // Small letters that follow a link are shown as part of it.
-            auto letter = [&] { return s_.text.substr(at, point_at(s_, at).width); };
+            auto letter = [&] { return s_.text.substr(at, character_at(s_.text, at).size); };
             while (at < stop() && lexicon_.lower_case.contains(letter())) at = copy_point(at);
             end_anchor();
         }

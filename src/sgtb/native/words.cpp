@@ -6,6 +6,7 @@
 #include "hash.hpp"
 #include "interrupt.hpp"
 #include "ragged.hpp"
+#include "utf8.hpp"
 #include "word_table.hpp"
 
 namespace sgtb {
@@ -25,6 +26,7 @@ struct Texts {
                 static_cast<std::size_t>(ends[i] - starts[i])};
     }
 };
+SGTB_RECORD(Texts, data, starts, ends)
 
 using NumberLists = Ragged<const int32_t>;
 
@@ -34,13 +36,7 @@ struct NameFingerprints {
     Array<uint64_t, 2> beginning;
     Ragged<uint64_t> words, trigrams;
 };
-
-}  // namespace
-
-SGTB_RECORD(Texts, data, starts, ends)
 SGTB_RECORD(NameFingerprints, whole, squeezed, initials, beginning, words, trigrams)
-
-namespace {
 
 // Enter the hashes of words, by number, into an empty hash table; `left_out` is not entered.
 void fill_word_table(Array<const uint64_t> words, Bytes left_out, Array<uint64_t> hashes,
@@ -136,13 +132,9 @@ int64_t sum_words(const NumberLists& linked, const NumberLists& texts, Doubles w
     offsets[0] = 0;
     for (int64_t r = 0; r < n; ++r) {
         words.clear();
-        for (int64_t k = linked.indptr[r]; k < linked.indptr[r + 1]; ++k) {
-            const int64_t t = linked.data[k];
-            for (int64_t i = texts.indptr[t]; i < texts.indptr[t + 1]; ++i)
-                words.emplace_back(texts.data[i], weight[t]);
-        }
-        for (int64_t i = own.indptr[r]; i < own.indptr[r + 1]; ++i)
-            words.emplace_back(own.data[i], 1.0);
+        for (const int32_t t : linked[r])
+            for (const int32_t word : texts[t]) words.emplace_back(word, weight[t]);
+        for (const int32_t word : own[r]) words.emplace_back(word, 1.0);
         std::stable_sort(words.begin(), words.end(),
                          [](const auto& a, const auto& b) { return a.first < b.first; });
         check_at_least(columns.size(), at + static_cast<int64_t>(words.size()), "columns");
@@ -171,14 +163,6 @@ std::string_view first_letter(std::string_view text) {
     return text.substr(0, n);
 }
 
-// The code point of a letter; of damaged bytes, any number of 21 bits.
-uint64_t code_point(std::string_view letter) {
-    const auto c = static_cast<uint8_t>(letter[0]);
-    uint64_t code = c < 0x80 ? c : c & (c >= 0xF0 ? 0x07 : c >= 0xE0 ? 0x0F : 0x1F);
-    for (const char next : letter.substr(1)) code = (code << 6 | (next & 0x3F)) & 0x1FFFFF;
-    return code;
-}
-
 // Write the fingerprints of names in normal form; return the numbers of words and of trigrams.
 std::tuple<int64_t, int64_t> fingerprint_names(const Texts& names, const NameFingerprints& out) {
     const int64_t n = names.size();
@@ -199,7 +183,7 @@ std::tuple<int64_t, int64_t> fingerprint_names(const Texts& names, const NameFin
         for (std::string_view rest = name; !rest.empty();) {
             const std::string_view letter = first_letter(rest);
             rest.remove_prefix(letter.size());
-            letters.push_back(code_point(letter));
+            letters.push_back(character_at(letter, 0).code);
             beginning.add(letter);
             const auto place = static_cast<int64_t>(letters.size()) - 2;
             if (place < out.beginning.shape(1)) out.beginning(i, place) = beginning.value();

@@ -1,20 +1,26 @@
 """The forest: raw numbers, bins, masks and walks all give the same scores."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgtb.boosting import TreeSettings
+from sgtb.boosting import (
+    Problems,
+    SearchPlan,
+    StructuredGradientBoosting,
+    TrainingSettings,
+    TreeSettings,
+)
 from sgtb.boosting.data.binning import Binner
-from sgtb.boosting.trees.forest import MASKED_DEPTH, Forest, ForestArrays, ForestBuilder
+from sgtb.boosting.model_file import Model
+from sgtb.boosting.trees import forest as forest_module
+from sgtb.boosting.trees.forest import MASKED_DEPTH, Forest, ForestBuilder
 from sgtb.boosting.trees.grower import PointRows, Tree, grow
 from sgtb.boosting.trees.histogram import padded
 from sgtb.core.dtypes import SCORE_GRID
 from sgtb.core.thread_pool import ThreadPool
-from sgtb.native import add_trees
+from tests.helpers.problem_builders import score_with
 
 LOCAL, GLOBAL = 3, 4
 
@@ -59,32 +65,24 @@ def random_forest(seed, depth, n_trees=6) -> tuple[ForestBuilder, Binner, np.nda
     return builder, binner, asked
 
 
-def scores_on_bins(
-    arrays: ForestArrays, binner: Binner, rows: np.ndarray, parts: list[int]
-) -> np.ndarray:
-    """Score rows as candidates of one mention under one history, the trees in parts."""
-    with ThreadPool(1) as pool:
-        bins = binner.transform(rows, pool)
-    lanes = np.zeros((rows.shape[1], -(-len(rows) // 16) * 16), np.uint8)
-    lanes[:, : len(rows)] = bins.T
-    globals_ = np.stack([lanes[LOCAL:]] * 2)  # two histories with the same global features
-    scores = np.zeros((2, lanes.shape[1]))
-    for first, last in pairwise(parts):
-        add_trees(arrays, first, last, len(rows), lanes[:LOCAL], globals_, scores)
-    one, other = scores[:, : len(rows)]
-    np.testing.assert_array_equal(one, other)
-    return one
+def scores_in_search(forest: Forest, rows: np.ndarray, depth: int) -> np.ndarray:
+    """Score rows as candidates of a mention after another one with a single candidate.
 
-
-def slow_predict(forest: Forest, row) -> float:
-    """The twin: follow the drawing in the module."""
-    total = 0.0
-    for t in range(forest.n_trees):
-        node = int(forest.roots[t])
-        while forest.left[node]:
-            node = int(forest.left[node]) + int(row[forest.feature[node]] > forest.threshold[node])
-        total += float(forest.value[node])
-    return total
+    Their global features are mean and maximum over one decision.
+    """
+    n_pair = GLOBAL // 2
+    blocks = [rows[:1, :LOCAL].tolist(), rows[:, :LOCAL].tolist()]
+    pairs = rows[:, LOCAL : LOCAL + n_pair].tolist()
+    problems = Problems.from_lists(
+        [blocks], [[0, 0]], [[[0], list(range(1, len(rows) + 1))]],
+        lambda a, b: pairs[max(a, b) - 1] if max(a, b) else [0.0] * n_pair,
+    )  # fmt: skip
+    model = Model(
+        forest, SearchPlan("bsg"), TreeSettings(depth=depth), TrainingSettings(), LOCAL, n_pair, ()
+    )
+    scorer = StructuredGradientBoosting(model.plan, model.trees, model.training)
+    scorer._model = model
+    return scorer.decode(problems).factor[1:]
 
 
 def assert_same(a: Forest, b: Forest) -> None:
@@ -94,18 +92,17 @@ def assert_same(a: Forest, b: Forest) -> None:
 
 @pytest.mark.parametrize("depth", range(1, 9))
 @pytest.mark.parametrize("seed", range(2))
-def test_raw_numbers_and_bins_score_the_same(depth, seed):
-    builder, binner, rows = random_forest(seed, depth)
+def test_raw_numbers_bins_and_masks_score_the_same(depth, seed, monkeypatch):
+    builder, _, rows = random_forest(seed, depth)
     forest = builder.finished()
+    rows[:, LOCAL + GLOBAL // 2 :] = rows[:, LOCAL : LOCAL + GLOBAL // 2]  # one decision
     raw = forest.predict(rows)
-    assert raw.tolist() == [slow_predict(forest, row) for row in rows]
-    # As in training, on the bins the trees were grown on ...
-    np.testing.assert_array_equal(raw, scores_on_bins(builder.arrays, binner, rows, [0, 6]))
-    np.testing.assert_array_equal(raw, scores_on_bins(builder.arrays, binner, rows, [0, 1, 4, 6]))
-    # ... and as afterwards, on bins made of the thresholds in use.
-    arrays, used = forest.compiled(LOCAL, LOCAL + GLOBAL)
+    assert raw.tolist() == list(map(score_with(forest), rows))
+    arrays, _ = forest.compiled(LOCAL, LOCAL + GLOBAL)
     assert (arrays.depth > MASKED_DEPTH) == (forest.depth() > MASKED_DEPTH)
-    np.testing.assert_array_equal(raw, scores_on_bins(arrays, used, rows, [0, 6]))
+    np.testing.assert_array_equal(raw, scores_in_search(forest, rows, depth))
+    monkeypatch.setattr(forest_module, "MAX_SIZE", 0)  # no masks of trees
+    np.testing.assert_array_equal(raw, scores_in_search(forest, rows, depth))
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6))

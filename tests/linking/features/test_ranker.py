@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from experiments.entity_tables import listed_candidates, table_facts
+from sgtb.core.ragged import Ragged
 from sgtb.linking.entities import entity_facts as facts_module
 from sgtb.linking.entities.entity_facts import Title
 from sgtb.linking.features.contexts import Contexts
@@ -42,10 +43,6 @@ def hashed(kind: int, clue: int) -> int:
     return mixed ^ (mixed >> 15)
 
 
-def part(values, offsets, r):
-    return [int(value) for value in values[offsets[r] : offsets[r + 1]]]
-
-
 class NaiveRanker:
     """The twin: lists the crosses of a candidate, and keeps weights in dictionaries."""
 
@@ -56,13 +53,13 @@ class NaiveRanker:
 
     def keys(self, m, c):
         s = self.sides
-        kinds = part(s.kinds, s.kind_offsets, c)
+        kinds = s.kinds.row(c).tolist()
         worded = kinds[: s.n_worded[c]]
         found = []
         for own, clues in (
-            (kinds, part(s.place_clues, s.place_offsets, m)),
-            (worded, part(s.sentence_clues, s.sentence_offsets, m)),
-            (worded, part(s.document_clues, s.document_offsets, s.document[m])),
+            (kinds, s.place_clues.row(m).tolist()),
+            (worded, s.sentence_clues.row(m).tolist()),
+            (worded, s.document_clues.row(s.document[m]).tolist()),
         ):
             found += [hashed(kind, clue) % self.size for kind in own for clue in clues]
         return found + [("bin", f, int(b)) for f, b in enumerate(self.bins[c])]
@@ -91,17 +88,17 @@ def random_sides(seed):
 
     def hashes(n_rows, low, high):
         sizes = rng.integers(low, high, n_rows)
-        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), rng.integers(
-            0, 1 << 32, sizes.sum()
-        ).astype(np.uint32)
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return Ragged(indptr, rng.integers(0, 1 << 32, sizes.sum()).astype(np.uint32))
 
-    kind_offsets, kinds = hashes(12, 2, 4)
-    kinds[:] = rng.choice(kinds[:3], len(kinds))  # so that candidates have kinds in common
+    kinds = hashes(12, 2, 4)
+    # Candidates have kinds in common.
+    kinds.data[:] = rng.choice(kinds.data[:3], len(kinds.data))
     n_worded = rng.integers(1, 3, 12).astype(np.int32)
     document = np.array([0, 0, 0, 1, 1, 1], np.int32)
     sides = Crosses(
-        kind_offsets, kinds, n_worded, document, *hashes(6, 1, 4), *hashes(6, 0, 3),
-        *hashes(2, 0, 3), *twins(candidate_offsets, document, kind_offsets, kinds, n_worded),
+        kinds, n_worded, document, hashes(6, 1, 4), hashes(6, 0, 3), hashes(2, 0, 3),
+        *twins(candidate_offsets, document, kinds, n_worded),
     )  # fmt: skip
     bins = rng.integers(0, BINS, (12, 3)).astype(np.uint8)
     gold = np.array([1, -1, 0, 0, 3, 1], np.int32)
@@ -142,7 +139,7 @@ def test_against_the_twin(seed):
 def test_twins_are_the_first_of_their_kinds(seed):
     offsets, _, s, _ = random_sides(seed)
     mention = np.repeat(np.arange(6), np.diff(offsets))
-    kinds = [part(s.kinds, s.kind_offsets, c) for c in range(12)]
+    kinds = [s.kinds.row(c).tolist() for c in range(12)]
     worded = [own[:n] for own, n in zip(kinds, s.n_worded, strict=True)]
     for c in range(12):
         own = [p for p in range(12) if mention[p] == mention[c] and kinds[p] == kinds[c]]
@@ -235,11 +232,11 @@ def assert_kinds_like_the_twin(texts, entities, title_equal, rest_words):
     rest = np.resize(np.float32(rest_words), candidates.n_candidates)
     sides = crosses(candidates, contexts, facts, flags, rest)
     rows, n_worded = naive_kinds(candidates, contexts, entities, flags, rest)
-    found = [part(sides.kinds, sides.kind_offsets, c) for c in range(candidates.n_candidates)]
+    found = [sides.kinds.row(c).tolist() for c in range(candidates.n_candidates)]
     assert found == rows
     assert sides.n_worded.tolist() == n_worded
-    assert sides.kind_offsets[-1] == len(sides.kinds)
-    assert (sides.kinds.dtype, sides.n_worded.dtype) == (np.uint32, np.int32)
+    assert sides.kinds.indptr[-1] == len(sides.kinds.data)
+    assert (sides.kinds.data.dtype, sides.n_worded.dtype) == (np.uint32, np.int32)
     sizes = np.diff(candidates.mention_offsets)
     assert sides.document.tolist() == [d for d, n in enumerate(sizes) for _ in range(n)]
     return sides
@@ -267,7 +264,7 @@ def test_kinds_that_the_mention_says_itself_are_left_out():
     text = document("1", "[Orlan team|e100||e100] and [Orlan|e100||e100]")
     titles, types = ["Orlan football team"], ["ORG"]
     sides = crosses_of(text, titles, types, [0, 0], [1, 1])
-    first, second = (set(part(sides.kinds, sides.kind_offsets, c)) for c in range(2))
+    first, second = (set(sides.kinds.row(c).tolist()) for c in range(2))
     (team,) = clue_rows([["kind:team"]]).data.tolist()
     assert second - first == {team}
     assert sides.n_worded[1] == sides.n_worded[0] + 1
@@ -278,13 +275,13 @@ def test_marks_tell_type_and_equality():
     text = document("1", "[Orlan|e100||e100,e101] and [Orlan|e101||e101]")
     titles = ["Orlan", "Orlan"]
     same = crosses_of(text, titles, ["PER", "PER"], [1, 1, 1], [0, 0, 0])
-    rows = [part(same.kinds, same.kind_offsets, c) for c in range(3)]
+    rows = [same.kinds.row(c).tolist() for c in range(3)]
     assert rows[0] == rows[1] == rows[2]
     typed = crosses_of(text, titles, ["PER", "ORG"], [1, 1, 1], [0, 0, 0])
-    rows = [part(typed.kinds, typed.kind_offsets, c) for c in range(3)]
+    rows = [typed.kinds.row(c).tolist() for c in range(3)]
     assert rows[0] != rows[1] == rows[2]
     equal = crosses_of(text, titles, ["PER", "PER"], [1, 0, 0], [0, 1, 0])
-    rows = [tuple(part(equal.kinds, equal.kind_offsets, c)) for c in range(3)]
+    rows = [tuple(equal.kinds.row(c).tolist()) for c in range(3)]
     assert len(set(rows)) == 3
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.trees.grower import Tree
 from sgtb.core.dtypes import MAX_BINS, Doubles, Floats, Ints, Longs, Masks
-from sgtb.native import fill_masks, mark_split_bins, walk_rows
 
 MAX_FEATURES = 2**16
 
@@ -124,8 +123,12 @@ class Forest:
 
     def predict(self, rows: Floats) -> Doubles:
         """Return F of raw feature rows: one plain walk per row and tree."""
-        scores = np.zeros(len(rows))
-        walk_rows(self.roots, self.feature, self.threshold, self.left, self.value, rows, scores)
+        node = np.tile(self.roots[:-1], (len(rows), 1))
+        row = np.arange(len(rows))[:, None]
+        while (inside := self.left[node] > 0).any():
+            right = rows[row, self.feature[node]] > self.threshold[node]
+            node = np.where(inside, self.left[node] + right, node)
+        scores: Doubles = self.value[node].sum(axis=1)
         return scores
 
 
@@ -242,6 +245,14 @@ _SEQUENCE = 0x077CB531
 _PLACES: Longs = (np.int64(1) << np.arange(_LEAVES)) * _SEQUENCE >> 27 & 31
 
 
+def _global_splits(forest: ForestArrays, tree: Ints) -> tuple[Longs, Longs]:
+    """Return the splits of some trees on global features: places in `tree`, and words."""
+    words = forest.splits.reshape(len(forest.local_splits), forest.words)[tree]
+    place = np.arange(forest.words) - forest.local_splits[tree, None]
+    column, at = np.nonzero((place >= 0) & (place < forest.global_splits[tree, None]))
+    return column, words[column, at]
+
+
 class TreeMasks(NamedTuple):
     """The A trees that test global features, padded to A' of whole vectors."""
 
@@ -257,8 +268,10 @@ class TreeMasks(NamedTuple):
             return None
         tree = np.flatnonzero(forest.global_splits[:n_trees]).astype(np.int32)
         n = -(-len(tree) // _WIDTH) * _WIDTH
+        column, split = _global_splits(forest, tree)
+        feature, border = split >> 8 & 0xFFFFFF, split & 255
         is_split = np.zeros((n_global, MAX_BINS + 1), np.int32)
-        mark_split_bins(forest, tree, is_split)
+        is_split[feature, border] = 1
         # A bin is above the splits before it; every feature begins with the bin above none.
         above = np.cumsum(is_split, axis=1, dtype=np.int32)
         sizes = above[:, -1] + 1
@@ -266,8 +279,12 @@ class TreeMasks(NamedTuple):
         if int(sizes.sum()) * n > MAX_SIZE:
             return None
         mask = np.full((int(sizes.sum()), n), 0xFFFFFFFF, np.uint32)
+        ruled_out = (~(split >> 32) & _ALL) << 8 * (split >> 40)
+        above_split = row[feature, border] + 1
+        np.bitwise_and.at(mask, (above_split, column), ~ruled_out.astype(np.uint32))
+        for own in np.split(mask, np.cumsum(sizes)[:-1]):  # a bin above a split is above lower ones
+            np.bitwise_and.accumulate(own, axis=0, out=own)
         value = np.zeros((n, _LEAVES))
-        fill_masks(forest, tree, is_split, row, mask)
         n_leaves = forest.leaf_value.shape[1]
         value[: len(tree), _PLACES[:n_leaves]] = forest.leaf_value[tree]
         return cls(tree, row, mask, value.ravel())

@@ -29,7 +29,7 @@ from sgtb.linking.entities.background import (
     string_numbers,
 )
 from sgtb.linking.entities.entity_source import KbSource
-from sgtb.native import find_rows, join_links
+from sgtb.native import join_links
 from sgtb.text.normalization import STOP_WORDS, has_digit, normal_words
 
 # Neighbours: links among some entities, in either direction.
@@ -42,10 +42,8 @@ def neighbours(number: Ints, linked: Ragged) -> SparseMatrix:
     linked  numbers of linked entities, most of them not among these
     """
     n = len(number)
-    row, degree = np.empty(len(linked.data), np.int32), np.empty(n, np.int64)
-    find_rows(number, linked.indptr, linked.data, row, degree)
-    columns, offsets = np.empty(int(degree.sum()), np.int32), np.empty(n + 1, np.int64)
-    n_links = join_links(linked.indptr, row, degree, columns, offsets)
+    columns, offsets = np.empty(2 * len(linked.data), np.int32), np.empty(n + 1, np.int64)
+    n_links = join_links(number, linked.indptr, linked.data, columns, offsets)
     return SparseMatrix(offsets, columns[:n_links].copy(), np.ones(n_links, np.float32), n)
 
 

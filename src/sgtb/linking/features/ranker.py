@@ -14,7 +14,6 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.ragged import Ragged
@@ -41,8 +40,6 @@ OPTIMIZER = AdaGrad(rate=0.05, decay=1e-4, ease=1e-2)
 MIN_SLOPE = 1e-3  # candidates with a smaller gradient are skipped in training
 _EPOCHS, _ORDERS = 2, 2
 
-Hashes = npt.NDArray[np.uint32]
-
 
 class Crosses(NamedTuple):
     """Both sides of the crosses.
@@ -54,16 +51,12 @@ class Crosses(NamedTuple):
     Candidates often share their kinds, so the scores of equal ones are computed once.
     """
 
-    kind_offsets: Longs  # per candidate
-    kinds: Hashes
+    kinds: Ragged  # u4, per candidate
     n_worded: Ints  # per candidate, number of kinds that are crossed with words
     document: Ints  # of each mention
-    place_offsets: Longs
-    place_clues: Hashes
-    sentence_offsets: Longs
-    sentence_clues: Hashes
-    document_offsets: Longs
-    document_clues: Hashes
+    place_clues: Ragged  # u4, per mention
+    sentence_clues: Ragged
+    document_clues: Ragged  # per document
     alike: Ints  # per candidate, the first of its mention with equal kinds and marks
     worded_alike: Ints  # per candidate, the first of its document with equal worded kinds
 
@@ -87,14 +80,12 @@ def crosses(
         facts.type_clue, np.ascontiguousarray(title_equal), np.ascontiguousarray(rest_words),
         _NO_KIND, _EQUAL, offsets, kinds, n_worded,
     )  # fmt: skip
-    kinds = kinds[: offsets[-1]]
+    listed = Ragged(offsets, kinds[: offsets[-1]])
     document = group_of(candidates.mention_offsets).astype(np.int32)
     return Crosses(
-        offsets, kinds, n_worded, document,
-        contexts.place_clues.indptr, contexts.place_clues.data,
-        contexts.sentence_clues.indptr, contexts.sentence_clues.data,
-        contexts.document_clues.indptr, contexts.document_clues.data,
-        *twins(candidates.candidate_offsets, document, offsets, kinds, n_worded),
+        listed, n_worded, document,
+        contexts.place_clues, contexts.sentence_clues, contexts.document_clues,
+        *twins(candidates.candidate_offsets, document, listed, n_worded),
     )  # fmt: skip
 
 
@@ -104,11 +95,11 @@ _MARKS = 3
 
 
 def twins(
-    candidate_offsets: Ints, document: Ints, offsets: Longs, kinds: Hashes, n_worded: Ints
+    candidate_offsets: Ints, document: Ints, kinds: Ragged, n_worded: Ints
 ) -> tuple[Ints, Ints]:
     """Return `alike` and `worded_alike` of `Crosses`."""
     alike, worded_alike = np.empty_like(n_worded), np.empty_like(n_worded)
-    find_alike(candidate_offsets, document, offsets, kinds, n_worded, alike, worded_alike)
+    find_alike(candidate_offsets, document, kinds, n_worded, alike, worded_alike)
     return alike, worded_alike
 
 

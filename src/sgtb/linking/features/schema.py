@@ -32,7 +32,6 @@ from sgtb.linking.entities.entity_source import (
 )
 from sgtb.linking.features import groups
 from sgtb.linking.features.feature_group import FeatureGroup
-from sgtb.native import list_links
 
 
 def _declared() -> tuple[FeatureGroup, ...]:
@@ -71,9 +70,12 @@ class PairFeature(NamedTuple):
 
 
 def _linked(facts: EntityFacts, rows: Longs) -> Ragged:
-    indptr, links = np.empty(len(rows) + 1, np.int64), np.empty(len(facts.links.indices), np.int32)
-    n_links = list_links(rows, facts.links.indptr, facts.links.indices, indptr, links)
-    return Ragged(indptr, links[:n_links])
+    place = np.full(len(facts), -1, np.int32)
+    place[rows] = np.arange(len(rows))
+    indptr, columns = Ragged(facts.links.indptr, facts.links.indices).take(rows)
+    linked = place[columns]
+    (kept,) = np.nonzero(linked > np.repeat(np.arange(len(rows)), np.diff(indptr)))
+    return Ragged(np.searchsorted(kept, indptr), linked[kept])
 
 
 def _same(_: EntityFacts, rows: Longs) -> Ragged:

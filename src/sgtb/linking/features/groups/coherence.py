@@ -15,7 +15,7 @@ from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import DESCRIBED, LINKS, WORD_VECTORS
 from sgtb.linking.features.contexts import Repeats, numbered
 from sgtb.linking.features.feature_group import Column, FeatureGroup
-from sgtb.native import closeness_votes, compare_votes, link_votes, random_walk
+from sgtb.native import closeness_votes, link_votes, random_walk
 
 # Votes: support for a candidate by the other names of a document.
 
@@ -67,8 +67,14 @@ def coherence_features(repeats: Repeats, facts: EntityFacts) -> Floats:
     walk = np.empty(len(nodes.place))
     random_walk(nodes, repeats.place, prior, facts.links, WALK_ROUNDS, RESTART, walk)
     voted = votes(once, repeats.names, prior, facts.links, spaces)
+    compared = np.vstack([voted, log(walk + 1e-6)])
+    sizes = np.diff(offsets)
+    filled = sizes.nonzero()
+    best = np.maximum.reduceat(compared, offsets[:-1][filled], axis=1)
     features = np.empty((len(walk), len(COHERENCES)), np.float32)
-    compare_votes(voted, log(walk + 1e-6), share(walk, offsets), offsets, features)
+    features[:, : len(COMPARED)] = compared.T
+    features[:, len(COMPARED)] = share(walk, offsets)
+    features[:, len(COMPARED) + 1 :] = (compared - np.repeat(best, sizes[filled], axis=1)).T
     return features
 
 
