@@ -24,6 +24,7 @@ from experiments import own_lists as own_lists_run
 from experiments import peer as peer_run
 from experiments import sample as sample_run
 from experiments import starter as starter_run
+from experiments import transfer as transfer_run
 from experiments import wned as wned_run
 from experiments.aida import Watch, checked_plans, unwatched
 from experiments.aida_data import AidaData, Packer, Say, default_cache, silent
@@ -41,6 +42,7 @@ from sgtb.cli.views.progress_views import StageProgress
 from sgtb.core.errors import SettingsError
 from sgtb.formats.codecs.wned_corpus import read_wned
 from sgtb.kb.knowledge_base import KnowledgeBase
+from sgtb.starter import MODEL
 
 app = typer.Typer(
     cls=CleanGroup,
@@ -59,6 +61,16 @@ Data = Annotated[
         help="The folder that holds aida/, pprforned/ and wned.tar.xz.",
     ),
 ]  # fmt: skip
+OwnData = Annotated[
+    Path,
+    typer.Option(
+        "--data", exists=True, file_okay=False, show_default=False,
+        help="The folder that holds aida/, pprforned/, geo/ and ncbi/.",
+    ),
+]  # fmt: skip
+TextCache = Annotated[
+    Path, typer.Option(file_okay=False, help="Folder of knowledge bases and models.")
+]
 Plans = Annotated[str, typer.Option(help="Plans to train, separated by commas.")]
 Plan = Annotated[str, typer.Option(help="The plan to train.")]
 Seeds = Annotated[int, typer.Option(min=1, max=100, help="Number of trainings per plan.")]
@@ -318,19 +330,8 @@ def from_text(
 
 @app.command("own-lists")
 def own_lists(
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data",
-            exists=True,
-            file_okay=False,
-            show_default=False,
-            help="The folder that holds aida/, pprforned/, geo/ and ncbi/.",
-        ),
-    ],
-    cache: Annotated[
-        Path, typer.Option(file_okay=False, help="Folder of knowledge bases and models.")
-    ] = text_run.CACHE,
+    data: OwnData,
+    cache: TextCache = text_run.CACHE,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -386,6 +387,32 @@ def generalise(
     corpus = AidaData.read(data, tell)
     record = generalise_run.run_generalise(corpus, names, _plan(plan), split, tell)
     print_json(record) if as_json else generalise_run.show(record)
+
+
+@app.command()
+def transfer(
+    data: OwnData,
+    cache: TextCache = text_run.CACHE,
+    model: Annotated[
+        Path,
+        typer.Option(dir_okay=False, exists=True, show_default="the starter's", help="A model."),
+    ] = MODEL,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Accuracy of the starter's model on knowledge bases of other fields, without training.
+
+    Diseases (NCBI-train), places (LGL-train and dev) and news (AIDA-dev by name), mentions given.
+    These are no test sets: settings of the starter may be chosen by them.
+
+    \b
+    Examples:
+      python -m experiments transfer --data data
+      python -m experiments transfer --data data --model my.model --json
+    """
+    with StageProgress(quiet) as stages:
+        results = transfer_run.run_transfer(data, cache, model, stages, _messages(quiet))
+    print_json(results) if as_json else tables.show_transfer(results)
 
 
 @app.command()

@@ -117,12 +117,17 @@ def as_json(results: dict[str, Evaluation[EndToEndScores]]) -> dict[str, Any]:
     return {"note": LEAK, "tests": {name: one.to_dict() for name, one in results.items()}}
 
 
+def open_kb(test: TextTest, cache: Path, say: Say = silent) -> KnowledgeBase:
+    """Open the knowledge base of a test; if the cache lacks it, it is built first."""
+    place = cache / f"{test.name}-{fingerprint(LIST_CODE, test.entities)}"
+    return KnowledgeBase.open(cached_kb(place, partial(_build, test), say))
+
+
 def open_linker(
     test: TextTest, cache: Path, say: Say, options: TrainingOptions = DEFAULTS
 ) -> Linker:
     """Open the linker of a test; what the cache lacks is built and trained first."""
-    kb_place = cache / f"{test.name}-{fingerprint(LIST_CODE, test.entities)}"
-    kb = KnowledgeBase.open(cached_kb(kb_place, partial(_build, test), say))
+    kb = open_kb(test, cache, say)
     files = [file for path in (test.train, *test.dev) for file in _files(path)]
     made_of = fingerprint(_MODEL_CODE, test.entities, *files)
     path = cache / f"{test.name}-{options.plan}-{options.nil_rule}-{made_of}.model"

@@ -144,6 +144,30 @@ def show_own_lists(results: dict[str, dict[str, Any]]) -> None:
     print_notes(["prior: accuracy of the likeliest candidate. *: the plan that dev prefers."])
 
 
+def show_transfer(results: dict[str, dict[str, Any]]) -> None:
+    """Print the accuracy of a model without training, beside baselines."""
+    systems = [*dict.fromkeys(key for one in results.values() for key in one["accuracy"])]
+    rows = [
+        [
+            name,
+            f"{one['known']:,}",
+            f"{one['recall']:.1f}",
+            *(f"{one['accuracy'][key]:.1f}" if key in one["accuracy"] else "" for key in systems),
+            f"{one['ece']:.1f}",
+        ]
+        for name, one in results.items()
+    ]
+    headings = ["field", "known", "recall", *systems, "ECE"]
+    print_table("Another field, % of mentions with a known entity", headings, rows)
+    lacking = (f"{k}: {', '.join(one['lacking'])}" for k, one in results.items() if one["lacking"])
+    print_notes(
+        [
+            "prior, in-links, popularity: the candidate that ranks first. ECE: calibration error.",
+            f"What the model was trained with and a knowledge base lacks: {'; '.join(lacking)}.",
+        ]
+    )
+
+
 def show_confidence(record: dict[str, Any]) -> None:
     """Print the calibration of confidence, and precision and recall of NIL."""
     print_table(

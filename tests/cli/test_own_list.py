@@ -44,6 +44,16 @@ def test_a_knowledge_base_alone_is_used_with_the_starters_model_and_said_so(plac
     assert "Berg: Carl Berg" in explained.stdout
 
 
+def test_what_a_knowledge_base_lacks_is_named(place, tmp_path):
+    (tmp_path / "names.csv").write_text("id,name\nA,Amman\nB,Basel\n")
+    run("kb", "build", "list", tmp_path / "names.csv", "-o", tmp_path / "names")
+    result = run("link", "From Amman to Basel.", "--kb", tmp_path / "names", "--json")
+    assert "has no descriptions and no links and no popularity and no types, which" in result.stderr
+    assert [link["entity"] for link in json.loads(result.stdout)["links"]] == ["A", "B"]
+    quiet = run("link", "From Amman to Basel.", "--kb", tmp_path / "names", "--quiet")
+    assert quiet.stderr == ""
+
+
 def test_the_starter_has_a_name():
     expected = run("link", "Jordan met Pippen.").stdout
     assert run("link", "Jordan met Pippen.", "--model", "starter").stdout == expected
@@ -100,8 +110,8 @@ def test_entities_of_one_title_are_told_apart(capsys, monkeypatch):
 
 def test_an_explanation_tells_entities_of_one_title_apart(tmp_path):
     names = tmp_path / "towns.csv"
-    head, river = "id,name,type,popularity,description,links", "R,River,LOC,1,a river,T1|T2"
-    towns = "T1,Milltown,LOC,9,,R\nT2,Milltown,LOC,1,,R"
+    head, river = "id,name,type,popularity,description,links", "R,River,LOC,1,a river,T1"
+    towns = "T1,Milltown,LOC,9,,R\nT2,Milltown,LOC,1,,"
     names.write_text(f"{head}\n{towns}\n{river}\n", "utf-8")
     run("kb", "build", "list", names, "-o", tmp_path / "kb")
     linker = ("--model", MODEL, "--kb", tmp_path / "kb")

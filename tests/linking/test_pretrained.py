@@ -10,13 +10,13 @@ from itertools import count
 
 import pytest
 
-from sgtb.core.errors import KnowledgeBaseError, ModelFileError, SgtbError
+from sgtb.core.errors import ModelFileError, SgtbError
 from sgtb.evaluation.linkers import evaluate_linkers
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.check import check
 from sgtb.kb.update import add
 from sgtb.linking import pretrained
-from sgtb.linking.link_options import LinkerSettings
+from sgtb.linking.link_options import LinkerSettings, LinkOptions
 from sgtb.linking.linker import Linker
 from sgtb.linking.model_card import model_card
 from tests.helpers.exact import exact
@@ -88,9 +88,16 @@ def test_without_its_knowledge_base(linker, starter_place, tmp_path):
 def test_another_knowledge_base(own, tmp_path):
     with Linker.from_pretrained(own, kb=shutil.copytree(own / "kb", tmp_path / "kb")) as linker:
         assert linker.kb.path == tmp_path / "kb"
-    bare = build(tmp_path, [{"id": "A", "name": "Amman"}], "bare")
-    with pytest.raises(KnowledgeBaseError, match="bare: this model was trained with"):
-        Linker.from_pretrained(own, kb=bare)
+        assert linker.lacking_evidence == []
+
+
+def test_a_bare_list_of_names(own, tmp_path):
+    """Data that the model was trained with may be missing: names still decide."""
+    bare = build(tmp_path, [{"id": "A", "name": "Amman"}, {"id": "B", "name": "Basel"}], "bare")
+    with Linker.from_pretrained(own, kb=bare) as linker:
+        assert {"links", "types"} <= set(linker.lacking_evidence)
+        links = linker("She flew from Amman to Basel.", LinkOptions(nil=0.0)).links
+        assert [link.entity for link in links] == ["A", "B"]
 
 
 def test_an_entity_that_was_added_meanwhile_goes_along(model_of, own_place, tmp_path):

@@ -61,11 +61,24 @@ def linker_settings(
     )
 
 
-def open_linker(model: Path | None, kb: Path | None, settings: "LinkerSettings") -> "Linker":
-    """Open the linker that the options select."""
+def open_linker(
+    model: Path | None, kb: Path | None, settings: "LinkerSettings", quiet: bool = False
+) -> "Linker":
+    """Open the linker that the options select.
+
+    Data that the knowledge base lacks is named on standard error.
+    """
     from sgtb.linking.linker import Linker
 
-    return Linker.open(model, kb, settings)
+    linker = Linker.open(model, kb, settings)
+    lacking = [] if quiet else linker.lacking_evidence
+    if lacking:
+        print(
+            f"{linker.kb.path} has no {' and no '.join(lacking)}, which the model was trained "
+            "with: names and the remaining data decide",
+            file=sys.stderr,
+        )
+    return linker
 
 
 def print_json(record: dict[str, Any]) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import sgtb
 from sgtb.core.errors import JobError, SettingsError, SgtbError
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.entities.entity_source import KbSource
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import KbSourcePath, Linker, ModelSource, resolve_pair
 from sgtb.linking.linker_model import LinkerModel
@@ -38,7 +37,7 @@ def linker_spec(
 ) -> LinkerSpec:
     """Describe the linker of a model and a knowledge base, given as those of `Linker`.
 
-    Raise if they do not fit, before a job is begun.
+    Raise if one of them cannot be opened, before a job is begun.
     """
     source, place = resolve_pair(model, kb)
     if isinstance(source, LinkerModel):
@@ -46,7 +45,7 @@ def linker_spec(
     model_file = Path(source)
     folder = place.path if isinstance(place, KnowledgeBase) else Path(place)
     with KnowledgeBase.open(folder) as opened:
-        LinkerModel.load(model_file).check(KbSource(opened).evidence, folder)
+        LinkerModel.load(model_file)
         fingerprint = opened.state.fingerprint
     return {
         "version": sgtb.__version__,

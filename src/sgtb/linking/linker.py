@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgtb.core.errors import ModelFileError, SettingsError, SgtbError
 from sgtb.kb.knowledge_base import KnowledgeBase
-from sgtb.linking.entities.entity_source import KbSource
+from sgtb.linking.entities.entity_source import WORD_VECTORS, KbSource
 from sgtb.linking.link_options import LinkerSettings, LinkOptions, check_count
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Linkable, LinkedDocument, check_many
@@ -32,7 +32,7 @@ class Linker:
         kb: KbSourcePath | None = None,
         settings: LinkerSettings | None = None,
     ) -> None:
-        """Load a model and open a knowledge base; raise if they do not fit.
+        """Load a model and open a knowledge base.
 
         model  a model, its file, a folder of `save_pretrained`, or "starter"; None: the starter
         kb     a knowledge base or its folder; None: that of the model's folder
@@ -40,7 +40,6 @@ class Linker:
         source, place = resolve_pair(model, kb)
         self.model = source if isinstance(source, LinkerModel) else LinkerModel.load(source)
         self.kb = place if isinstance(place, KnowledgeBase) else KnowledgeBase.open(place)
-        self.model.check(KbSource(self.kb).evidence, self.kb.path)
         self.settings = settings or LinkerSettings()
         self.pipeline = LinkPipeline(self.model, self.kb, self.settings)
         self._closed = False
@@ -50,7 +49,7 @@ class Linker:
     def load(
         cls, model: ModelSource, kb: KbSourcePath, settings: LinkerSettings | None = None
     ) -> "Linker":
-        """Load a model file and open a knowledge base; raise if they do not fit."""
+        """Load a model file and open a knowledge base."""
         return cls(model, kb, settings)
 
     @classmethod
@@ -150,6 +149,14 @@ class Linker:
         """Tokenize a document and find its mentions; drop its annotations."""
         return self.pipeline.to_chunk(document)
 
+    @property
+    def lacking_evidence(self) -> list[str]:
+        """Kinds of data that the model was trained with and the knowledge base lacks.
+
+        Their features are equal for all candidates, so that the remaining data decide.
+        """
+        return sorted(self.model.schema.evidence - KbSource(self.kb).evidence - {WORD_VECTORS})
+
     def refresh(self) -> bool:
         """Reload the knowledge base if it was updated; return whether it was."""
         self._check_open()
@@ -157,7 +164,6 @@ class Linker:
         if changed:
             self.pipeline.forget()
             self._end_workers()
-            self.model.check(KbSource(self.kb).evidence, self.kb.path)
         return changed
 
     def close(self) -> None:

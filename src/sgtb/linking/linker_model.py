@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from sgtb.boosting.model_file import Model, model_of, model_record, model_tensors
-from sgtb.core.errors import KnowledgeBaseError, ModelFileError, SgtbError
+from sgtb.core.errors import ModelFileError, SgtbError
 from sgtb.core.tensor_file import MAX_BYTES, Tensors, read_tensors, take, write_tensors
 from sgtb.linking.calibration.confidence import Confidence, NilRule
 from sgtb.linking.candidates.candidate_lookup import CandidateSettings
 from sgtb.linking.candidates.weak_names import TrainedNames
 from sgtb.linking.entities.background import Background, Lexicon
-from sgtb.linking.entities.entity_source import ALL_EVIDENCE, WORD_VECTORS, Evidence
+from sgtb.linking.entities.entity_source import ALL_EVIDENCE
 from sgtb.linking.features.feature_matrix import Featurizer
 from sgtb.linking.features.ranker import BINS, TAGS, Cuts, Ranker, Rankers, Tagger
 from sgtb.linking.features.schema import COLLECTIVE, VERSION, Schema
@@ -64,15 +64,6 @@ class LinkerModel:
     def seen(self) -> Mapping[str, int]:
         """Number of training mentions by entity id."""
         return self.training_counts.entities
-
-    def check(self, evidence: Evidence, kb: object) -> None:
-        """Raise unless a knowledge base has the evidence of the schema."""
-        lacking = sorted(self.schema.evidence - evidence - {WORD_VECTORS})
-        if lacking:
-            raise KnowledgeBaseError(
-                f"{kb}: this model was trained with {', '.join(lacking)}, which this knowledge "
-                "base lacks; build it with them, or train a model on it as it is"
-            )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model; equal models have equal bytes."""

@@ -139,7 +139,7 @@ def link(
     if spacy is not None:
         requests = _with_spacy(spacy, requests)
     counter, lower_case = DocumentCounter(quiet or single), set[bool]()
-    with open_linker(model, kb, settings) as linker:
+    with open_linker(model, kb, settings, quiet) as linker:
         linked = _linked(linker, requests, jobs, handler)
         documents = counter.passing(_with_case(linked, lower_case))
         if html is not None:

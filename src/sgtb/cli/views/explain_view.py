@@ -44,7 +44,11 @@ def print_explanation(document: LinkedDocument, link: Link, about: Mapping[str, 
     elif link.entity is None and link.candidates:
         console.print("No candidate has enough confidence.")
     elif link.entity is not None and not link.fixed:
-        console.print("There is no other candidate.")
+        console.print(
+            "There is no other candidate."
+            if len(link.candidates) == 1
+            else "The trees score the first two candidates equally; the rankers decide."
+        )
 
 
 def _context_text(text: str, link: Link) -> Text:
