@@ -110,7 +110,7 @@ class NameFinder:
 
     def _tagged(self, tagger: MentionTagger, rules: RuleMentions) -> tuple[Ranges, Ranges]:
         """Return the known and the unknown names that a tagger finds."""
-        found = tagger.ranges(self.clues(rules), rules.search)
+        found = tagger.ranges(rules, self._hashes)
         names = rules.search.texts_of(found)
         usable = [probability is not None for probability in self._probabilities(names)]
         return [*compress(found, usable)], [*compress(found, map(not_, usable))]
