@@ -169,8 +169,8 @@ class NameFinder:
         counts = (column[found].tolist() for column in (heads.linked, heads.pages, heads.variant))
         for i, *head in zip(found.tolist(), *counts, strict=True):
             read[new[i]] = self._usable(new[i], *head)
-        known.keep(read.items())
-        return [read[name] if name in read else known[name] for name in names]
+        known.keep_plain(read)
+        return [*map(known.__getitem__, names)]
 
     def _usable(self, name: str, linked: int, pages: int, variant: bool) -> float | None:
         normal = normal_name(name)
