@@ -80,10 +80,10 @@ SANITIZED_TESTS := tests/native tests/kb/build/test_list_build.py tests/kb/test_
 	tests/boosting/data tests/boosting/explain tests/boosting/search tests/boosting/trees \
 	tests/boosting/test_explanation_border.py tests/boosting/test_local_masks.py tests/boosting/test_model_file.py \
 	tests/boosting/test_naive.py tests/boosting/test_probabilities.py tests/boosting/test_search.py \
-	tests/linking/candidates tests/linking/entities tests/linking/features tests/linking/mentions/test_name_search.py \
+	tests/linking/candidates tests/linking/entities tests/linking/features tests/linking/mentions/test_mention_tagger.py tests/linking/mentions/test_name_search.py \
 	tests/linking/test_features_border.py tests/linking/test_ranking_border.py tests/linking/test_problem_packing.py \
 	tests/linking/test_reason_ranking.py tests/pages/test_cased_text.py \
-	tests/text/test_decimal_rows.py tests/text/test_vector_file.py \
+	tests/text/test_decimal_rows.py tests/text/test_tokenization.py tests/text/test_vector_file.py \
 	tests/wikipedia/build/test_page_counters.py tests/wikipedia/test_wikitext_fuzz.py tests/wikipedia/wikitext/test_markup.py
 SANITIZED_SKIPS := -m 'not slow' -k 'not disk and not memory' --ignore tests/linking/entities/test_fact_store.py \
 	--ignore tests/linking/features/test_feature_group.py

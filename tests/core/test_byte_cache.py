@@ -67,6 +67,15 @@ def test_entries_that_are_kept_fill_the_cache():
     assert len(cache) == 5
 
 
+def test_plain_entries_count_as_others_do():
+    entries = {"a": 1.5, "é" * 300: None, "": 0}
+    one, other = ByteCache("one", 5_000), ByteCache("other", 5_000)
+    one.keep(entries.items())
+    other.keep_plain(entries)
+    assert dict(one) == dict(other) == entries
+    assert one.bytes == other.bytes
+
+
 def test_caches_are_pickled_empty_and_forgotten_with_their_owners():
     shapes = ByteCache("token shapes", 6 << 20, shape_of)
     assert shapes["Utah"] == pickle.loads(pickle.dumps(shapes))["Utah"]

@@ -1,9 +1,14 @@
 """Tokens and sentences of running text."""
 
+from random import Random
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgtb.native import find_ascii_tokens
+from sgtb.text import tokenization
 from sgtb.text.tokenization import sentences, tokenize, touched_tokens
 
 
@@ -39,6 +44,29 @@ def rows(text: str) -> list[str]:
 )
 def test_tokens(text, expected):
     assert words(text) == expected
+
+
+def test_ascii_tokens_against_the_rules_of_any_text():
+    random = Random(5)
+    signs = "aBsS7_.,:'-& \n\x1c\0("
+    texts = ["".join(random.choices(signs, k=random.randrange(12))) for _ in range(30_000)]
+    texts += ["".join(map(chr, range(128))), "'s", "x's-y", "U.S.s", "U.S._", "1.2.x", "a" * 999]
+    for text in texts:
+        assert tokenization._ascii_tokens(text) == tokenization._any_tokens(text), text
+
+
+@pytest.mark.parametrize(
+    ("text", "starts", "ends", "complaint"),
+    [
+        (b"ab", 1, 2, "starts"),
+        (b"ab", 2, 3, "ends"),
+        ("aé".encode(), 3, 3, "text"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(text, starts, ends, complaint):
+    room = np.zeros(starts, np.int64), np.zeros(ends, np.int64)
+    with pytest.raises(ValueError, match=complaint):
+        find_ascii_tokens(text, *room)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ A hit costs what a dictionary access costs. Bytes are estimated: an entry counts
 value and its share of the table.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from sys import getsizeof
 from threading import Lock
@@ -66,6 +66,13 @@ class ByteCache(dict[K, V], Generic[K, V]):
                 if size <= longest and key not in self:
                     self.bytes += size
                     self[key] = value
+
+    def keep_plain(self, entries: Mapping[K, V]) -> None:
+        """Add new entries of strings and numbers, all of them; faster than `keep`."""
+        with self._guard:
+            keys, values = sum(map(getsizeof, entries)), sum(map(getsizeof, entries.values()))
+            self.bytes += _ENTRY * len(entries) + keys + values
+            self.update(entries)
 
     def clear(self) -> None:
         """Remove all entries."""

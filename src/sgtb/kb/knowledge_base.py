@@ -383,18 +383,24 @@ class KnowledgeBase(SnapshotOwner):
             get, table, sources = transaction.get, tables.names, self.state.sources
             values = [get(_key(name), b"", table) for name in names]
             sizes = np.fromiter(map(len, values), np.int64, len(values))
+            (known,) = sizes.nonzero()  # most ranges of a text are no names
             offsets = np.zeros(len(values) + 1, np.int64)
             stored = (sizes - _HEAD) // (_PAIR + 4 * len(sources))
             np.cumsum(np.clip(stored, 0, k), out=offsets[1:])
-            n, heads = int(offsets[-1]), np.empty((2, len(values)), np.uint32)
+            n, heads = int(offsets[-1]), np.zeros((2, len(values)), np.uint32)
             found = CandidateLists(
                 offsets, np.empty(n, np.int32), np.empty(n, np.float32), np.empty(n, np.bool_)
             )
             variant = sources.index(VARIANT) if VARIANT in sources else -1
+            own, own_offsets = np.empty((2, len(known)), np.uint32), offsets[np.append(known, -1)]
             try:
-                read_candidates(values, len(sources), variant, heads, *found)
+                read_candidates(
+                    [values[i] for i in known.tolist()], len(sources), variant, own, own_offsets,
+                    *found[1:],
+                )  # fmt: skip
             except ValueError:
                 raise damaged(tables.path, "a name's candidates cannot be read") from None
+            heads[:, known] = own
         if n and not 0 <= found.entity.min() <= found.entity.max() < len(self.rows):
             raise damaged(self.folder / NAMES, "a candidate that is no entity")
         return NameHeads(sizes > 0, heads[0], heads[1], np.zeros(len(names), np.bool_)), found

@@ -1,4 +1,4 @@
-// Text: names found in running text, pages counted, rows of decimal numbers.
+// Text: tokens, names found in running text, pages counted, rows of decimal numbers.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -21,6 +21,91 @@ namespace {
 
 std::string_view text_of(Bytes bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(bytes.size())};
+}
+
+// ---- tokens of ASCII text; text/tokenization.py has the rules for any text
+
+// White space as Python has it.
+bool is_gap(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+
+class AsciiText {
+public:
+    explicit AsciiText(std::string_view text) : text_(text) {}
+
+    // The end of the token that begins at a position.
+    std::size_t token_end(std::size_t i) const {
+        if (const std::size_t end = initials_end(i)) return end;
+        if (const std::size_t end = number_end(i)) return end;
+        if (is_genitive(i)) return i + 2;
+        if (is_word(at(i))) return word_end(i);
+        const char sign = at(i);  // ... and -- are one token
+        if (sign != '.' && sign != '-') return i + 1;
+        return skip(i, [&](char c) { return c == sign; });
+    }
+
+private:
+    // A character, 0 behind the end.
+    char at(std::size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
+
+    template <class Matches>
+    std::size_t skip(std::size_t i, Matches matches) const {
+        while (i < text_.size() && matches(text_[i])) ++i;
+        return i;
+    }
+
+    // U.S. and U.S.A; 0: no such token.
+    std::size_t initials_end(std::size_t i) const {
+        const std::size_t first = i;
+        while (is_letter(at(i)) && at(i + 1) == '.') i += 2;
+        if (i - first < 4) return 0;
+        return is_letter(at(i)) && !is_word(at(i + 1)) ? i + 1 : i;
+    }
+
+    // 1,234.5 and 12:30; 0: no such token.
+    std::size_t number_end(std::size_t i) const {
+        if (!is_digit(at(i))) return 0;
+        const std::size_t whole = i = skip(i, is_digit);
+        while ((at(i) == '.' || at(i) == ',' || at(i) == ':') && is_digit(at(i + 1)))
+            i = skip(i + 1, is_digit);
+        return i > whole ? i : 0;
+    }
+
+    // 's, but not the beginning of 'scuse.
+    bool is_genitive(std::size_t i) const {
+        return at(i) == '\'' && (at(i + 1) == 's' || at(i + 1) == 'S') && !is_word(at(i + 2));
+    }
+
+    // AT&T, O'Brien and so-called.
+    std::size_t word_end(std::size_t i) const {
+        i = skip(i, is_word);
+        while ((at(i) == '-' || at(i) == '&' || (at(i) == '\'' && !is_genitive(i))) &&
+               is_word(at(i + 1)))
+            i = skip(i + 1, is_word);
+        return i;
+    }
+
+    std::string_view text_;
+};
+
+// Write the starts and ends of the tokens of an ASCII text; returns how many there are.
+int64_t find_ascii_tokens(Bytes text, Array<int64_t> starts, Array<int64_t> ends) {
+    SGTB_CHECK_LENGTHS(text.size(), starts, ends);
+    check_range(text, 0, 128, "text");
+    const AsciiText given(text_of(text));
+    int64_t n = 0;
+    for (int64_t i = 0; i < text.size();) {
+        if (is_gap(static_cast<char>(text[i]))) {
+            ++i;
+            continue;
+        }
+        starts[n] = i;
+        i = static_cast<int64_t>(given.token_end(static_cast<std::size_t>(i)));
+        ends[n++] = i;
+    }
+    return n;
 }
 
 // ---- hashes of names, made of the hashes of their words
@@ -489,6 +574,7 @@ std::tuple<int64_t, int64_t> read_decimal_rows(Bytes data, int64_t separator, in
 }  // namespace
 
 void bind_text(nb::module_& module) {
+    SGTB_BIND(find_ascii_tokens, text, starts, ends);
     SGTB_BIND(hash_names, names, offsets, out);
     nb::class_<PageCounter>(module, "PageCounter");
     SGTB_BIND(make_page_counter, memory);

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sgtb.core.records import Mention, Tokens
+from sgtb.native import find_ascii_tokens
 
 _WORD = r"[\w\u0300-\u036f]"  # a character of a word, or a combining accent of decomposed text
 
@@ -54,6 +55,19 @@ def segment(text: str) -> Segmented:
 
 def tokenize(text: str) -> Tokens:
     """Return the tokens of a text, which cover all of it but white space."""
+    return _ascii_tokens(text) if text.isascii() else _any_tokens(text)
+
+
+def _ascii_tokens(text: str) -> Tokens:
+    """Return the tokens of an ASCII text, by a kernel with the same rules."""
+    starts, ends = array("q", bytes(8 * len(text))), array("q", bytes(8 * len(text)))
+    n = find_ascii_tokens(text.encode(), starts, ends)
+    starts, ends = starts[:n], ends[:n]
+    return Tokens(map(text.__getitem__, map(slice, starts, ends)), starts, ends)
+
+
+def _any_tokens(text: str) -> Tokens:
+    """Return the tokens of any text."""
     # Gaps and tokens alternate: their ends are the starts and ends of tokens.
     pieces = _TOKEN.split(text)
     ends = array("q", accumulate(map(len, pieces)))

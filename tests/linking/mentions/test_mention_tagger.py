@@ -1,6 +1,9 @@
 """The mention tagger: its clues and ranges against slow twins, and what it learns."""
 
+import math
+from itertools import pairwise
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,13 +16,12 @@ from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.mentions.mention_settings import MentionSettings
 from sgtb.linking.mentions.mention_tagger import (
     BEGIN,
-    INSIDE,
     OUTSIDE,
     MentionTagger,
     gold_tags,
     token_hashes,
 )
-from sgtb.native import mix_clues
+from sgtb.native import find_tagged_names, mix_clues
 from sgtb.text.tokenization import segment
 from tests.helpers.kb_worlds import build
 
@@ -48,12 +50,20 @@ def mixed(number, values):
     return found
 
 
+def columns_of(observed):
+    """What is observed, as a table: u4[n, C]."""
+    others = (observed.rule, observed.position, observed.share, observed.repeated)
+    others = [np.frombuffer(column, np.uint8) for column in others]
+    return np.column_stack([observed.hashes, *others, observed.shape]).astype(np.uint32)
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_clues_against_the_twin(finder, text):
     tokens, lines = segment(text)
     rules = finder.apply_rules(text, tokens, lines)
     hashes = {text: token_hashes(text) for text in tokens.texts}
-    columns = tagging._columns(rules, hashes).tolist()
+    observed = tagging._observed(rules, hashes)
+    columns = columns_of(observed).tolist()
     line = [number for number, (first, stop) in enumerate(lines) for _ in range(first, stop)]
 
     def value(column, i, at):
@@ -70,37 +80,96 @@ def test_clues_against_the_twin(finder, text):
     assert finder.clues(rules).tolist() == expected
 
 
+def observations(n=3, n_hashes=1, rng=None):
+    """Observations at n tokens: zeros, or few distinct values."""
+    rng = rng or np.random.default_rng(0)
+    column = {
+        name: rng.integers(0, 3, n, np.uint8) for name in ("rule", "position", "share", "repeated")
+    }
+    return SimpleNamespace(
+        hashes=rng.integers(0, 3, (n, n_hashes), np.uint32),
+        **column,
+        shape=rng.integers(0, 2, n, np.int32),  # a word or not
+    )
+
+
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
         ({"sentences": np.array([[0, 2]])}, "sentences"),  # not all tokens
         ({"sentences": np.array([[0, 2], [1, 3]])}, "sentences"),
-        ({"parts": Ragged.of([[0, 0], [2, 0]], np.int64)}, "parts"),  # no such column
+        ({"parts": Ragged.of([[0, 0], [6, 0]], np.int64)}, "parts"),  # no such column
         ({"parts": Ragged.of([[0, 0], [1]], np.int64)}, "parts"),
         ({"parts": Ragged.of([[0, 0], [1, 1 << 41]], np.int64)}, "parts"),
-        ({"parts": Ragged.of([[0, 0]], np.int64)}, "parts"),
-        ({"out": np.zeros((2, 2), np.uint32)}, "out"),
+        ({"parts": Ragged(np.zeros(0, np.int64), np.zeros(0, np.int64))}, "parts"),
+        ({"parts": Ragged(np.array([0, 4, 2]), np.zeros(4, np.int64))}, "parts"),
+        *(
+            ({"observed": SimpleNamespace(**(vars(observations()) | {name: short}))}, name)
+            for name, short in {
+                **dict.fromkeys(("rule", "position", "share", "repeated"), np.zeros(2, np.uint8)),
+                "shape": np.zeros(2, np.int32),
+            }.items()
+        ),
     ],
 )
 def test_clue_arguments_that_do_not_fit_are_refused(changed, complaint):
     given = {
-        "columns": np.zeros((3, 2), np.uint32),
+        "observed": observations(),
         "sentences": np.array([[0, 1], [1, 3]]),
         "parts": Ragged.of([[0, 0], [1, -1]], np.int64),
-        "out": np.zeros((3, 2), np.uint32),
     }
-    mix_clues(*given.values())
+    out, ranges = np.zeros((3, 2), np.uint32), np.zeros((2, 3), np.int32)
+    ranges = SimpleNamespace(first=ranges[0], last=ranges[1])
+    weights = np.zeros((4, 3))
+    mix_clues(*given.values(), out)
+    find_tagged_names(*given.values(), weights, ranges)
     with pytest.raises(ValueError, match=complaint):
-        mix_clues(*(given | changed).values())
+        mix_clues(*(given | changed).values(), out)
+    with pytest.raises(ValueError, match=complaint):
+        find_tagged_names(*(given | changed).values(), weights, ranges)
+
+
+def test_results_and_weights_that_do_not_fit_are_refused():
+    given = observations(), np.array([[0, 3]]), Ragged.of([[0, 0]], np.int64)
+    ranges = SimpleNamespace(first=np.zeros(3, np.int32), last=np.zeros(3, np.int32))
+    short = SimpleNamespace(first=np.zeros(3, np.int32), last=np.zeros(2, np.int32))
+    for shape in ((2, 1), (3, 2)):
+        with pytest.raises(ValueError, match="out"):
+            mix_clues(*given, np.zeros(shape, np.uint32))
+    for weights in (np.zeros((0, 3)), np.zeros((4, 2))):
+        with pytest.raises(ValueError, match="weights"):
+            find_tagged_names(*given, weights, ranges)
+    with pytest.raises(ValueError, match="out"):
+        find_tagged_names(*given, np.zeros((4, 3)), short)
 
 
 def test_link_probabilities_of_tokens(finder):
     text = "He met Michael Jordan in Jordan and New Orleans."
-    shares = finder.apply_rules(text, *segment(text)).shares()
-    assert shares.tolist()[:2] == [-1, -1]
-    assert np.isnan(shares[2])  # only as a part of a name that was not counted
-    assert shares[3] == shares[5] == 0.3
-    assert shares[7] == -1
+    rules = finder.apply_rules(text, *segment(text))
+    shares = [*rules.shares()]
+    assert shares[:2] == [tagging._NO_NAME] * 2
+    assert shares[2] == tagging._UNCOUNTED  # only as a part of a name that was not counted
+    assert shares[3] == shares[5] == 2  # 0.3
+    assert shares[7] == tagging._NO_NAME
+
+
+def test_bins_of_link_probabilities_against_the_twin(finder):
+    text = "a b c d"
+    rules, random = finder.apply_rules(text, *segment(text)), Random(2)
+    for _ in range(300):
+        listed = []
+        for _ in range(random.randrange(5)):
+            first = random.randrange(4)
+            probability = random.choice([math.nan, 0.0, 0.1, 0.15, 0.2, 0.5, 1.0])
+            listed.append((first, random.randrange(first, 4), probability))
+        largest = [-1.0] * 4
+        for first, last, probability in listed:
+            for i in range(first, last + 1):
+                if not largest[i] >= probability:  # a number also replaces NaN
+                    largest[i] = probability
+        bins = np.where(np.isnan(largest), 10, np.searchsorted(tagging._SHARES, largest))
+        expected = np.where(np.array(largest) < 0, 11, bins)
+        assert [*rules._replace(listed=listed).shares()] == expected.tolist()
 
 
 def slow_ranges(tags, begins):
@@ -114,13 +183,27 @@ def slow_ranges(tags, begins):
     return [tuple(one) for one in found]
 
 
-def test_ranges_of_tags_against_the_twin():
-    random = Random(3)
+def slow_trimmed(ranges, is_word):
+    words = [[i for i in range(first, last + 1) if is_word[i]] for first, last in ranges]
+    return [(own[0], own[-1]) for own in words if own]
+
+
+def test_tagged_names_against_the_twin():
+    rng, random = np.random.default_rng(3), Random(3)
+    parts = Ragged.of([[0, 0], [1, -1], [6, 0, 2, 1]], np.int64)
+    weights = rng.normal(size=(64, 3)).round(1)
     for n in (1, 2, 3, *[12] * 300):
-        tags = [random.choice((OUTSIDE, BEGIN, INSIDE)) for _ in range(n)]
         begins = {0, *(random.randrange(n) for _ in range(2))}
-        new_line = np.isin(np.arange(n), [*begins])
-        assert tagging._ranges(np.array(tags), new_line) == slow_ranges(tags, begins)
+        bounds = [*sorted(begins), n]
+        lines = np.array([*pairwise(bounds)])
+        observed = observations(n, 2, rng)
+        clues = np.empty((n, 3), np.uint32)
+        mix_clues(observed, lines, parts, clues)
+        tags = weights[clues % 64].sum(axis=1).argmax(axis=1).tolist()
+        out = SimpleNamespace(first=np.zeros(n, np.int32), last=np.zeros(n, np.int32))
+        k = find_tagged_names(observed, lines, parts, weights, out)
+        expected = slow_trimmed(slow_ranges(tags, begins), observed.shape.tolist())
+        assert [*zip(out.first[:k], out.last[:k], strict=True)] == expected
 
 
 def train(finder, documents, bits=12):
@@ -165,12 +248,6 @@ def test_the_same_weights_again(finder):
     one, other = (train(finder, lessons()).weights for _ in range(2))
     assert one.tobytes() == other.tobytes()
     assert one.any()
-
-
-def test_mentions_neither_begin_nor_end_with_signs(finder):
-    ranges = [(0, 2), (3, 3), (4, 6)]
-    w = tagging.w.WORD
-    assert tagging._trimmed(ranges, [0, w, 0, 0, w, 0, w]) == [(1, 1), (4, 6)]
 
 
 @pytest.mark.parametrize("text", ["", " ", "北京" * 50, "\ud800 A", "'s", "\u0301"])

@@ -428,10 +428,12 @@ def _ways(lists: MatchedLists, strong: Bools) -> list[Found]:
 
 def _shared_list(lists: MatchedLists, row: int, own: int, top: int) -> MatchedLists:
     """Return the candidates of a shared name, then others of the own name."""
-    first, last = lists.offsets[row : row + 2]
-    shared, others = np.arange(first, last), np.arange(*lists.offsets[own : own + 2])
-    others = others[~np.isin(lists.entity[others], lists.entity[shared])]
-    kept = np.concatenate([shared, others])[:top]
+    first, last = lists.offsets[row : row + 2].tolist()
+    begin, end = lists.offsets[own : own + 2].tolist()
+    shared, known = range(first, last), {*lists.entity[first:last].tolist()}
+    entities = enumerate(lists.entity[begin:end].tolist(), begin)
+    # Lists are short: numpy's set operations take longer.
+    kept = [*shared, *(i for i, entity in entities if entity not in known)][:top]
     match = lists.match[kept]
     match[: len(shared), SHARED] = 1
     return MatchedLists(np.array([0, len(kept)]), lists.entity[kept], lists.prior[kept], match)

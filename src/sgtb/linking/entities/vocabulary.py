@@ -4,7 +4,6 @@ A token is referred to by its number, its kind.
 """
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntFlag, auto
 from itertools import accumulate
@@ -218,8 +217,7 @@ class _KnownTokens:
         first = self._marks.size
         self._append(spelt)
         # Last, since other threads read it first.
-        kinds = zip(new, range(first, self._marks.size), strict=True)
-        self.kind.keep(kinds, longest=sys.maxsize)
+        self.kind.keep_plain(dict(zip(new, range(first, self._marks.size), strict=True)))
 
     def _append(self, spelt: Sequence["_Spelling"]) -> None:
         near = [own for own, _, _ in spelt]

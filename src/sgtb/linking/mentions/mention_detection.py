@@ -6,14 +6,15 @@ between other signs is. Spans are code points of the text as it was given.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import compress, pairwise
+from itertools import compress, pairwise, repeat
 from operator import not_
+from typing import Any
 
 from sgtb.core.byte_cache import ByteCache
 from sgtb.core.errors import RequestError
-from sgtb.core.records import Mention, Tokens
+from sgtb.core.records import Mention, Tokens, from_columns
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.links import Span
 from sgtb.linking.mentions.mention_settings import MentionSettings
@@ -82,8 +83,7 @@ class NameFinder:
             else:
                 known = [*known, *self._small_names(rules.search, [*known, *unknown])]
         found = [*known, *unknown] if self.settings.unknown_names else known
-        mentions = {first: self._mention(rules.search, first, last) for first, last in found}
-        mentions |= self._tags(rules.search)
+        mentions = self._mentions(rules.search, found) | self._tags(rules.search)
         return tuple(mentions[first] for first in sorted(mentions))
 
     def apply_rules(
@@ -110,7 +110,7 @@ class NameFinder:
 
     def _tagged(self, tagger: MentionTagger, rules: RuleMentions) -> tuple[Ranges, Ranges]:
         """Return the known and the unknown names that a tagger finds."""
-        found = tagger.ranges(self.clues(rules), rules.search)
+        found = tagger.ranges(rules, self._hashes)
         names = rules.search.texts_of(found)
         usable = [probability is not None for probability in self._probabilities(names)]
         return [*compress(found, usable)], [*compress(found, map(not_, usable))]
@@ -131,13 +131,20 @@ class NameFinder:
                 found.append((first, last))
         return found
 
-    def _mention(self, search: NameSearch, first: int, last: int) -> Mention:
-        """Return the mention of a token range, with the full stop of a suffix: "Jr."."""
+    def _mentions(self, search: NameSearch, ranges: Ranges) -> dict[int, Mention]:
+        """Return the mentions of token ranges, by token; with the full stop of a suffix: "Jr."."""
         tokens, text = search.tokens, search.text
-        if search.shapes[last] & w.SUFFIX and last + 2 < len(tokens):
-            last += tokens.texts[last + 1] == "." and not search.positions[last + 2] & w.FRESH
-        start, end = tokens.starts[first], tokens.ends[last]
-        return Mention(start, end, first, last + 1, text[start:end])
+        first, last = [one for one, _ in ranges], [one for _, one in ranges]
+        for k, i in enumerate(last):
+            if search.shapes[i] & w.SUFFIX and i + 2 < len(tokens):
+                last[k] += tokens.texts[i + 1] == "." and not search.positions[i + 2] & w.FRESH
+        starts, ends = [tokens.starts[i] for i in first], [tokens.ends[i] for i in last]
+        columns: dict[str, Iterable[Any]] = {
+            "start": starts, "end": ends, "first": first, "stop": [i + 1 for i in last],
+            "text": [text[a:b] for a, b in zip(starts, ends, strict=True)],
+            **dict.fromkeys(("gold", "title", "type", "candidates"), repeat(None)),
+        }  # fmt: skip
+        return dict(zip(first, from_columns(Mention, len(first), columns), strict=True))
 
     def _tags(self, search: NameSearch) -> dict[int, Mention]:
         """Return hashtags and handles that are known names, by token; their text has spaces."""
@@ -169,8 +176,8 @@ class NameFinder:
         counts = (column[found].tolist() for column in (heads.linked, heads.pages, heads.variant))
         for i, *head in zip(found.tolist(), *counts, strict=True):
             read[new[i]] = self._usable(new[i], *head)
-        known.keep(read.items())
-        return [read[name] if name in read else known[name] for name in names]
+        known.keep_plain(read)
+        return [*map(known.__getitem__, names)]
 
     def _usable(self, name: str, linked: int, pages: int, variant: bool) -> float | None:
         normal = normal_name(name)

@@ -6,23 +6,24 @@ them. Clues are hashed; weights are trained by AdaGrad on the softmax over the t
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from struct import pack
+from types import SimpleNamespace
 from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
+from sgtb.core.dtypes import Doubles, Ints
 from sgtb.core.ragged import Ragged
 from sgtb.core.records import Mention
 from sgtb.core.settings import AdaGrad
 from sgtb.linking.mentions.name_search import ListedNames, NameSearch, Ranges
-from sgtb.native import learn_tags, mix_clues, tag_probabilities
-from sgtb.native import token_shape_bits as w
+from sgtb.native import find_tagged_names, learn_tags, mix_clues
 
 OUTSIDE, BEGIN, INSIDE = range(3)
 MENTION_TAGS = ("outside", "begin", "inside")
@@ -32,7 +33,8 @@ _EPOCHS = 4
 Hashes = npt.NDArray[np.uint32]
 
 _COLUMNS = ("word", "pattern", "start", "ending", "rule", "place", "share", "repeated", "bits")
-"""What is observed at a token; the first four are hashes of its text."""
+"""What is observed at a token, in the order of the compiled core; the first four are hashes of its
+text."""
 _HASHED = 4
 _TEMPLATES = """
     word-2  word-1  word0  word1  word2  pattern-1  pattern0  pattern1  rule-1  rule0  rule1
@@ -52,7 +54,9 @@ _CLUES = tuple(
 _PARTS = Ragged.of(([number for part in clue for number in part] for clue in _CLUES), np.int64)
 _KNOWN, _UNKNOWN = 1, 3
 """What the rules say: 0, or known or unknown name, plus one where it continues."""
-_SHARES = np.array([0.1, 0.2, 0.4, 0.6, 0.8])
+_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
+_UNCOUNTED, _NO_NAME = 10, 11
+"""Upper ends of the bins of link probabilities, and the bins without one."""
 
 
 class RuleMentions(NamedTuple):
@@ -63,17 +67,19 @@ class RuleMentions(NamedTuple):
     unknown: Ranges  # mentions
     listed: ListedNames  # ranges that are names, and their link probabilities
 
-    def shares(self) -> Doubles:
-        """Return the largest link probability of a known name with each token.
+    def shares(self) -> bytearray:
+        """Return the bin of the largest link probability of a known name with each token.
 
-        f8[n]; NaN: not counted; -1: no such name
+        _UNCOUNTED: links were not counted; _NO_NAME: no such name
         """
-        out = [-1.0] * len(self.search.tokens)
+        out = bytearray([_NO_NAME]) * len(self.search.tokens)
         for first, last, probability in self.listed:
+            counted = probability == probability
+            share = bisect_left(_SHARES, probability) if counted else _UNCOUNTED
             for i in range(first, last + 1):
-                if not out[i] >= probability:
-                    out[i] = probability
-        return np.array(out)
+                if out[i] >= _UNCOUNTED or share > out[i]:
+                    out[i] = share
+        return out
 
 
 def token_hashes(text: str) -> bytes:
@@ -97,32 +103,30 @@ def mention_clues(rules: RuleMentions, hashes: Mapping[str, bytes]) -> Hashes:
 
     hashes  from `token_hashes`
     """
-    columns = _columns(rules, hashes)
-    out = np.empty((len(columns), len(_CLUES)), np.uint32)
-    mix_clues(columns, rules.search.lines, _PARTS, out)
+    out = np.empty((len(rules.search.tokens), len(_CLUES)), np.uint32)
+    mix_clues(_observed(rules, hashes), rules.search.lines, _PARTS, out)
     return out
 
 
-def _columns(rules: RuleMentions, hashes: Mapping[str, bytes]) -> Hashes:
-    """Return what is observed at each token: u4[n, len(_COLUMNS)]."""
+def _observed(rules: RuleMentions, hashes: Mapping[str, bytes]) -> SimpleNamespace:
+    """Return what is observed at each token."""
     search, texts = rules.search, rules.search.tokens.texts
     rule = bytearray(len(texts))
     for kind, ranges in ((_KNOWN, rules.known), (_UNKNOWN, rules.unknown)):
         for first, last in ranges:
             rule[first] = kind
             rule[first + 1 : last + 1] = bytes([kind + 1]) * (last - first)
-    shares = rules.shares()
-    share = np.where(np.isnan(shares), 10, np.searchsorted(_SHARES, shares))
     named = {*compress(texts, rule)}
     repeated = {text: (text in named) + 2 * (text.lower() in search.words) for text in search.words}
     hashed = np.frombuffer(b"".join(map(hashes.__getitem__, texts)), np.uint32)
-    out = np.empty((len(texts), len(_COLUMNS)), np.uint32)
-    out[:, :_HASHED] = hashed.reshape(-1, _HASHED)
-    seen = np.frombuffer(bytes(map(repeated.__getitem__, texts)), np.uint8)
-    by_rule, share = np.frombuffer(rule, np.uint8), np.where(shares < 0, 11, share)
-    others = (by_rule, search.position_array, share, seen, search.shape_array)
-    out[:, _HASHED:] = np.stack(others, axis=1)
-    return out
+    return SimpleNamespace(
+        hashes=hashed.reshape(-1, _HASHED),
+        rule=rule,
+        position=search.position_array,
+        share=rules.shares(),
+        repeated=bytes(map(repeated.__getitem__, texts)),
+        shape=search.shape_array,
+    )
 
 
 def gold_tags(n: int, mentions: Sequence[Mention]) -> Ints:
@@ -152,40 +156,17 @@ class MentionTagger:
             learn_tags(_rows(clues), tags, order, OPTIMIZER, weights, seen)
         return cls(weights)
 
-    def ranges(self, clues: Hashes, search: NameSearch) -> Ranges:
-        """Return first and last token of the mentions of a text."""
-        out = np.zeros((len(clues), len(MENTION_TAGS)))
-        tag_probabilities(_rows(clues), self.weights, out)
-        tags = out.argmax(axis=1)
-        begins = np.zeros(len(tags), np.bool_)
-        begins[search.lines[:, 0][search.lines[:, 0] < len(tags)]] = True
-        return [*_trimmed(_ranges(tags, begins), search.shapes)]
+    def ranges(self, rules: RuleMentions, hashes: Mapping[str, bytes]) -> Ranges:
+        """Return first and last token of the mentions of a text.
+
+        hashes  from `token_hashes`
+        """
+        first, last = np.empty((2, len(rules.search.tokens)), np.int32)
+        out, observed = SimpleNamespace(first=first, last=last), _observed(rules, hashes)
+        n = find_tagged_names(observed, rules.search.lines, _PARTS, self.weights, out)
+        return [*zip(first[:n].tolist(), last[:n].tolist(), strict=True)]
 
 
 def _rows(clues: Hashes) -> Ragged:
     n, width = clues.shape
     return Ragged(np.arange(n + 1, dtype=np.int64) * width, clues.ravel())
-
-
-def _ranges(tags: Longs, new_line: Bools) -> Ranges:
-    """Return the token ranges of tags; what continues nothing begins."""
-    inside = tags != OUTSIDE
-    before = np.concatenate([[False], inside[:-1]])
-    (first,) = (inside & ((tags == BEGIN) | ~before | new_line)).nonzero()
-    begins = np.zeros(len(tags) + 1, np.bool_)
-    begins[first] = True
-    ends = inside & ~np.concatenate([inside[1:] & ~begins[1:-1], [False]])
-    return [*zip(first.tolist(), ends.nonzero()[0].tolist(), strict=True)]
-
-
-def _trimmed(ranges: Ranges, shapes: Sequence[int]) -> Ranges:
-    """Return ranges without signs at their ends."""
-    trimmed = []
-    for first, last in ranges:
-        while first <= last and not shapes[first] & w.WORD:
-            first += 1
-        while last > first and not shapes[last] & w.WORD:
-            last -= 1
-        if first <= last:
-            trimmed.append((first, last))
-    return trimmed
