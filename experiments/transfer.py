@@ -6,6 +6,7 @@ settings of the starter may be chosen by this.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +55,8 @@ def run_transfer(
         test = tests[field.test]
         # NCBI's dev is the test set of other experiments.
         files = [test.train] if field.split or test.test in test.dev else [test.train, *test.dev]
-        documents = [d for one in data_sets(files, split=field.split).values() for d in one]
+        read = data_sets(files, split=field.split).values()
+        documents = [replace(document, split="") for one in read for document in one]
         with Linker(loaded, open_kb(test, cache, say), LinkerSettings(nil=0.0)) as linker:
             found = evaluate_linkers(
                 {SYSTEM: linker}, {name: documents},
