@@ -2,8 +2,9 @@
 
 python -m benchmarks.capacity [--out FILE] [--only build|list] [--quick]
 
-All times are processor times, which other work on the machine affects little. Costs are fitted
-to the smaller runs; the runs that the errors are stated for are larger, and have more workers.
+All times are processor times. Other work on the machine can double them, so builds are repeated,
+and the least time counts. Costs are fitted to the smaller runs; the runs that the errors are stated
+for are larger, and have more workers.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from benchmarks.kb_generated import ListShape, write_list
 from benchmarks.kb_sizing import LIST, WIKI, WORLDS, computed, unit_bytes
 from benchmarks.machine import machine
 from benchmarks.measure import fit_line, rounded
-from benchmarks.probes import ask, watch
+from benchmarks.probes import Peak, ask, watch
 from sgtb.capacity.cost_model import (
     ENGLISH_XML,
     GB,
@@ -39,6 +40,7 @@ from sgtb.capacity.cost_model import (
 
 OUT = Path(sgtb.capacity.__file__).parent / "costs.json"
 _STREAM = 900_000
+_ROUNDS = 3  # times that a build is measured
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,9 @@ class Measurement:
         sizes = self._extent.dumps
         for size in sizes:
             xml, packed = self._write_dump(size)
-            shutil.rmtree(self._kb, ignore_errors=True)
             workers = 2 if size == sizes[-1] else 1
             say(f"building from {xml / MB:,.0f} MB of XML, {workers} workers ...")
-            run, peak = watch("capacity_probe.build", self._dump, self._kb, workers)
+            run, peak = least("capacity_probe.build", self._dump, self._kb, workers)
             memory = peak.anon_mb / peak.processes
             runs.append(run | {"xml": xml, "packed": packed, "memory": memory})
         *fitted, last = runs
@@ -179,9 +180,8 @@ class Measurement:
         for entities in self._extent.entities:
             path, place = self._folder / "list.jsonl", self._folder / "list"
             write_list(path, ListShape(entities))
-            shutil.rmtree(place, ignore_errors=True)
             say(f"building from a list of {entities:,} entities ...")
-            answer, peak = watch("capacity_probe.entity_list", path, place)
+            answer, peak = least("capacity_probe.entity_list", path, place)
             runs.append(answer | {"memory": peak.anon_mb * MB})
         *fitted, last = runs
         x = [run["entities"] for run in fitted]
@@ -224,6 +224,15 @@ class Measurement:
                 xml += len(data)
                 packed.write(bz2.compress(data))
         return xml, self._dump.stat().st_size
+
+
+def least(task: str, source: Path, place: Path, *words: object) -> tuple[dict[str, Any], Peak]:
+    """Build in a folder several times; return the run with the least processor time."""
+    runs = []
+    for _ in range(_ROUNDS):
+        shutil.rmtree(place, ignore_errors=True)
+        runs.append(watch(task, source, place, *words))
+    return min(runs, key=lambda run: run[0]["seconds"])
 
 
 def _kb_share(sizes: dict[str, Any]) -> float:

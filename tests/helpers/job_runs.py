@@ -8,7 +8,9 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sgtb.jobs.link_job import JobCounts, LinkJob
@@ -104,6 +106,11 @@ def documents_of(job: Path) -> list[str]:
         for id in dict.fromkeys(pq.read_table(path)["document"].to_pylist())
     ]
     return linked + pq.read_table(job / "rejected.parquet")["document"].to_pylist()
+
+
+def links_of(job: Path) -> list[dict[str, Any]]:
+    """Return the rows of all parts."""
+    return pa.concat_tables(map(pq.read_table, sorted(job.glob("part-*.parquet")))).to_pylist()
 
 
 def check_complete(job: Path, reference: Path, ids: Iterable[str]) -> None:

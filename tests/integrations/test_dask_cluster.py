@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -23,6 +25,24 @@ def test_workers_do_not_return_memory_within_documents():
         for variables in client.run(lambda: dict(os.environ)).values():
             assert "MALLOC_TRIM_THRESHOLD_" not in variables
             assert variables["OMP_NUM_THREADS"] == "1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+def test_workers_that_share_imports():
+    """In a process of its own: the one that workers are forked from lasts as long."""
+    script = """
+import os, sys
+from sgtb.integrations.dask_cluster import connect
+def state():
+    imported = [name in sys.modules for name in ("sgtb.jobs.link_part", "pandas")]
+    return (*imported, os.environ["OMP_NUM_THREADS"], os.getppid())
+with connect("local:2", ["sgtb.jobs.link_part"]) as client:
+    client.wait_for_workers(2)
+    ((module, pandas, threads, parent),) = set(client.run(state).values())
+    assert (module, pandas, threads) == (True, False, "1")
+    assert parent != os.getpid()
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_specs_that_are_no_cluster_are_refused(tmp_path):

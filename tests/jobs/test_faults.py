@@ -9,6 +9,7 @@ import sys
 import threading
 from contextlib import contextmanager
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,6 +20,7 @@ from tests.helpers.job_runs import (
     content,
     documents_of,
     faulty,
+    links_of,
     moments,
     run_here,
     start_command,
@@ -42,6 +44,35 @@ def test_killed_worker(cluster, lines, reference, ids, tmp_path, moment):
     killer.start()
     run_here(job, lines, engine=DaskEngine(cluster))
     killer.join()
+    check_complete(job, reference, ids)
+
+
+@pytest.mark.parametrize("moment", moments(PARTS))
+def test_killed_worker_of_a_command(lines, reference, ids, tmp_path, moment):
+    """Its worker is forked from a process that has imported all modules."""
+    job = tmp_path / "job"
+    client = start_command(job, lines, cluster="local:1", SGTB_TEST_DELAY="0.05")
+    wait_for_parts(job, moment, client)
+    for process in psutil.Process(client.pid).children():
+        for worker in process.children():
+            worker.kill()
+    _, errors = client.communicate()
+    assert client.returncode == 0, errors
+    check_complete(job, reference, ids)
+
+
+@pytest.mark.parametrize("moment", moments(PARTS))
+def test_killed_command_with_workers(lines, reference, ids, tmp_path, moment):
+    """The processes of its cluster end with it."""
+    job = tmp_path / "job"
+    client = start_command(job, lines, cluster="local:2", SGTB_TEST_DELAY="0.05")
+    wait_for_parts(job, moment, client)
+    processes = psutil.Process(client.pid).children(recursive=True)
+    client.kill()
+    client.communicate()
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    assert not alive
+    run_here(job, lines)
     check_complete(job, reference, ids)
 
 
@@ -101,9 +132,13 @@ def test_killed_between_data_and_sidecar(lines, reference, ids, tmp_path, number
     check_complete(job, reference, ids)
 
 
-def test_two_clients(cluster, lines, reference, ids, tmp_path):
+@pytest.mark.parametrize("moment", moments(PARTS))
+def test_two_clients(cluster, lines, reference, ids, tmp_path, moment):
+    """A second client, and this process, join a job."""
     job = tmp_path / "job"
-    clients = [start_command(job, lines, SGTB_TEST_DELAY="0.05") for _ in range(2)]
+    clients = [start_command(job, lines, SGTB_TEST_DELAY="0.05")]
+    wait_for_parts(job, moment, clients[0])
+    clients.append(start_command(job, lines, SGTB_TEST_DELAY="0.05"))
     run_here(job, lines, engine=DaskEngine(cluster))
     for client in clients:
         _, errors = client.communicate()
@@ -161,6 +196,26 @@ def test_full_disk(lines, reference, ids, tmp_path, kilobytes):
         subprocess.run(["mount", "-o", "remount,size=10m", str(disk)], check=True)
         run_here(job, lines)
         check_complete(job, reference, ids)
+
+
+@pytest.mark.parametrize("moment", moments(PARTS))
+@pytest.mark.parametrize("engine", ["processes", "dask"])
+def test_document_that_kills(cluster, lines, reference, ids, tmp_path, engine, moment):
+    """In any part; it is rejected, and all others are linked as without it."""
+    before = moment * len(ids) // PARTS
+    killer = {before: json.dumps({"id": "killer", "text": "Jordan the KILLER."}).encode()}
+    poisoned = write_lines(tmp_path / "poisoned.jsonl", len(ids), killer)
+    job = tmp_path / "job"
+    if engine == "dask":
+        run_here(job, poisoned, engine=DaskEngine(cluster))
+    else:
+        client = start_command(job, poisoned)
+        _, errors = client.communicate()
+        assert client.returncode == 0, errors
+    rejected = pq.read_table(job / "rejected.parquet").to_pylist()
+    assert [(one["document"], one["row"]) for one in rejected] == [("killer", before + 1)]
+    assert sorted(documents_of(job)) == sorted([*ids, "killer"])
+    assert links_of(job) == links_of(reference)
 
 
 @pytest.mark.parametrize("engine", ["processes", "dask"])

@@ -112,3 +112,15 @@ def test_a_frame_has_the_links_of_a_part(spec, part):
     assert found["rejected"].isna().tolist() == [True, True, True, False]
     with Linker.starter() as linker:
         assert found["entity"].tolist()[:2] == [link.entity for link in linker.link(TEXTS[0]).links]
+
+
+def test_a_worker_does_not_import_pandas(spec, part):
+    """Importing it takes as long as linking hundreds of documents."""
+    script = (
+        "import json, sys; from sgtb.jobs.link_part import link_part; "
+        "from sgtb.jobs.link_table import Rejection, rejected_table; "
+        "spec, part = json.loads(sys.argv[1]); outcome = link_part(spec, part, part['input']); "
+        "rejected_table([Rejection(*one) for one in outcome['record']['rejected']]); "
+        "sys.exit('pandas' in sys.modules or 'pyarrow.compute' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script, json.dumps([spec, part])], check=True)

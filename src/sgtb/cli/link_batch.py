@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from sgtb.linking.link_options import LinkerSettings
 
 _LINE_INTERVAL = 10.0
+_WORKER_IMPORTS = ("sgtb.cli.main", "sgtb.jobs.link_part")
+"""Modules of a worker: that of its task, and that of the command, which multiprocessing imports."""
 
 
 def link_batch(
@@ -71,7 +73,7 @@ def _engine(workers: str | int) -> "Iterator[PartEngine]":
         return
     from sgtb.integrations.dask_cluster import connect
 
-    with connect(workers) as client:
+    with connect(workers, _WORKER_IMPORTS) as client:
         from sgtb.integrations.dask import DaskEngine
 
         yield DaskEngine(client)

@@ -4,9 +4,11 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager, suppress
+from multiprocessing import set_forkserver_preload
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -27,12 +29,17 @@ FORMS = "local:N, tcp://HOST:PORT, or the file of `dask scheduler --scheduler-fi
 
 
 @contextmanager
-def connect(spec: str) -> Iterator["Client"]:
-    """Connect to a Dask cluster by one of FORMS; start and end the cluster if it is a local one."""
+def connect(spec: str, shared_imports: Sequence[str] = ()) -> Iterator["Client"]:
+    """Connect to a Dask cluster by one of FORMS; start and end the cluster if it is a local one.
+
+    shared_imports  modules that the workers of a local cluster need. On Linux, workers are forked
+                    from a process that imports them once. That process, and with it the environment
+                    of all workers, lasts as long as this one: for commands, which start one cluster
+    """
     distributed = import_extra("distributed", "dask", "a cluster needs")
     local = _LOCAL.fullmatch(spec)
     if local is not None:
-        yield from _local(int(local[1]), distributed)
+        yield from _local(int(local[1]), shared_imports, distributed)
         return
     where = {"address": spec} if _ADDRESS.fullmatch(spec) else {"scheduler_file": _file(spec)}
     try:
@@ -47,7 +54,7 @@ def connect(spec: str) -> Iterator["Client"]:
         yield client
 
 
-def _local(workers: int, distributed: Any) -> Iterator["Client"]:
+def _local(workers: int, shared_imports: Sequence[str], distributed: Any) -> Iterator["Client"]:
     """Start worker processes of one thread each.
 
     Without memory limit: Dask counts mapped pages of the knowledge base, which all workers share,
@@ -57,7 +64,7 @@ def _local(workers: int, distributed: Any) -> Iterator["Client"]:
 
     if not 1 <= workers <= MOST_WORKERS:
         raise SettingsError(f"--cluster local:{workers}: from 1 to {MOST_WORKERS} workers")
-    settings = {
+    settings: dict[str, Any] = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.worker.daemon": False,  # workers may start processes
         # What interrupts workers every 1, 10, 20 and 500 ms costs a tenth of their time.
@@ -69,6 +76,11 @@ def _local(workers: int, distributed: Any) -> Iterator["Client"]:
         # again, which costs another tenth.
         "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
     }
+    if shared_imports and sys.platform == "linux":
+        settings["distributed.worker.multiprocessing-method"] = "forkserver"
+        # Dask's own list has all optional packages, such as pandas, and replaces this one.
+        distributed.utils._forkserver_preload_set = True
+        set_forkserver_preload(["distributed", *shared_imports])
     with dask.config.set(settings):
         cluster = distributed.LocalCluster(
             n_workers=workers,

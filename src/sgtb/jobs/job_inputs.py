@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from sgtb.core.errors import JobError, RequestError, import_extra
-from sgtb.jobs.link_table import pa, pq
+from sgtb.jobs.arrow_arrays import pa
+from sgtb.jobs.link_table import pq
 from sgtb.linking.links import Request
 from sgtb.linking.request_json import request_of, request_of_fields
 

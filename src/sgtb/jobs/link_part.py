@@ -8,10 +8,11 @@ from typing import Any
 
 from sgtb.core.errors import SgtbError
 from sgtb.core.files import lock
+from sgtb.jobs.arrow_arrays import pa
 from sgtb.jobs.isolation import without_killers
 from sgtb.jobs.job_folder import sha256
 from sgtb.jobs.job_inputs import Item, Part, items_of, table_items
-from sgtb.jobs.link_table import LINKS, Rejection, link_table, pa, to_parquet
+from sgtb.jobs.link_table import LINKS, Rejection, link_table, to_parquet
 from sgtb.jobs.worker_linker import (
     LinkerSpec,
     cache_folder,

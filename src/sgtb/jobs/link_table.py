@@ -1,15 +1,15 @@
 """Links of many documents as one Arrow table, and as the bytes of a Parquet file."""
 
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sgtb.core.errors import import_extra
+from sgtb.jobs.arrow_arrays import lists, numbers, pa, strings
 from sgtb.linking.links import LinkedDocument
 
-pa: Any = import_extra("pyarrow", "dask", "a job needs")
 pq: Any = import_extra("pyarrow.parquet", "dask", "a job needs")
 
 _ALTERNATIVE = pa.struct([("entity", pa.string()), ("probability", pa.float64())])
@@ -41,39 +41,37 @@ class Rejection(NamedTuple):
 def link_table(documents: Sequence[LinkedDocument]) -> Any:
     """Return the links of documents, in order."""
     columns = [document.columns for document in documents]
-    counts = [len(one.starts) for one in columns]
-    ids = pa.array([document.id for document in documents], pa.string())
-    # Rows of links; a document without links has one that takes nulls.
-    rows = np.maximum(counts, 1) if counts else np.zeros(0, np.int64)
-    owner = np.repeat(np.arange(len(counts)), rows)
-    filled = np.repeat(np.array(counts, np.int64) > 0, rows)
-    place = pa.array(np.cumsum(filled) - 1, mask=~filled)
-    shown = np.frombuffer(b"".join(one.shown for one in columns), np.int64)
-    flat = {
-        "start": pa.array([n for one in columns for n in one.starts], pa.int32()),
-        "end": pa.array([n for one in columns for n in one.ends], pa.int32()),
-        "text": pa.array([text for one in columns for text in one.texts], pa.string()),
-        "entity": pa.array([id for one in columns for id, _, _ in one.answers], pa.string()),
-        "confidence": _numbers(one.confidence for one in columns),
-        "alternatives": pa.ListArray.from_arrays(
-            pa.array(list(accumulate(shown.tolist(), initial=0)), pa.int32()),
-            pa.StructArray.from_arrays(
-                [
-                    pa.array([id for one in columns for id, _, _ in one.entities], pa.string()),
-                    _numbers(one.probability for one in columns),
-                ],
-                fields=list(_ALTERNATIVE),
-            ),
-        ),
-    }
-    taken = [ids.take(pa.array(owner)), *(column.take(place) for column in flat.values())]
-    return pa.Table.from_arrays(taken, schema=LINKS)
+    counts = np.array([len(one.starts) for one in columns], np.int64)
+    rows = np.maximum(counts, 1)
+    linked = np.repeat(counts > 0, rows)  # False: the row of a document without links
+    ids = [document.id for document in documents]
+    alternatives = pa.StructArray.from_arrays(
+        [
+            strings([id for one in columns for id, _, _ in one.entities]),
+            numbers(_joined((one.probability for one in columns), np.float64)),
+        ],
+        fields=list(_ALTERNATIVE),
+    )
+    arrays = [
+        strings([ids[i] for i in np.repeat(np.arange(len(ids)), rows)]),
+        numbers(np.array([n for one in columns for n in one.starts], np.int32), linked),
+        numbers(np.array([n for one in columns for n in one.ends], np.int32), linked),
+        strings([text for one in columns for text in one.texts], linked),
+        strings([id for one in columns for id, _, _ in one.answers], linked),
+        numbers(_joined((one.confidence for one in columns), np.float64), linked),
+        lists(alternatives, _joined((one.shown for one in columns), np.int64), linked),
+    ]
+    return pa.Table.from_arrays(arrays, schema=LINKS)
 
 
 def rejected_table(rejected: Sequence[Rejection]) -> Any:
     """Return rejected documents as a table."""
-    columns = zip(*rejected, strict=True) if rejected else [()] * len(REJECTED)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, REJECTED, strict=True)]
+    arrays = [
+        strings([one.document for one in rejected]),
+        strings([one.input for one in rejected]),
+        numbers(np.array([one.row for one in rejected], np.int64)),
+        strings([one.reason for one in rejected]),
+    ]
     return pa.Table.from_arrays(arrays, schema=REJECTED)
 
 
@@ -84,5 +82,5 @@ def to_parquet(table: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _numbers(columns: Any) -> Any:
-    return pa.array(np.frombuffer(b"".join(columns), np.float64))
+def _joined(columns: Iterable[bytes], dtype: type[np.generic]) -> npt.NDArray[Any]:
+    return np.frombuffer(b"".join(columns), dtype)
