@@ -16,7 +16,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[FakeLinker]:
     """The linkers that commands open from now on: fakes."""
     linkers: list[FakeLinker] = []
 
-    def open_linker(model: Any, kb: Any, settings: Any) -> FakeLinker:
+    def open_linker(model: Any, kb: Any, settings: Any, quiet: bool = False) -> FakeLinker:
         linkers.append(FakeLinker(settings))
         return linkers[-1]
 

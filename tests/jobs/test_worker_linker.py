@@ -18,7 +18,6 @@ def folder(tmp_path_factory):
     """Knowledge bases and packed linkers."""
     folder = tmp_path_factory.mktemp("linkers")
     build_kb(ENTITIES, folder / "own").close()
-    build_kb(["Jordan"], folder / "names").close()  # less than the starter's model needs
     with Linker.starter() as linker:
         linker.save_pretrained(folder / "packed")
         linker.save_pretrained(folder / "without", kb=False)
@@ -44,12 +43,9 @@ def test_a_worker_links_as_the_linker_of_the_same_arguments(folder, model, kb):
     assert expected[0]["links"][0]["entity"] is not None
 
 
-@pytest.mark.parametrize(
-    ("model", "kb"), [(MODEL, None), ("nothing", KB), ("without", None), (None, "names")]
-)
+@pytest.mark.parametrize(("model", "kb"), [(MODEL, None), ("nothing", KB), ("without", None)])
 def test_arguments_that_the_linker_refuses_are_refused_alike(folder, model, kb):
     model = folder / model if model == "without" else model
-    kb = folder / kb if kb == "names" else kb
     with pytest.raises((SettingsError, ModelFileError, KnowledgeBaseError)) as expected:
         Linker.open(model, kb)
     with pytest.raises(type(expected.value)) as refused:
