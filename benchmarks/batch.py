@@ -3,9 +3,13 @@
     python -m benchmarks.batch                  50,000 documents, by processes and on Dask
     python -m benchmarks.batch --quick          2,000 documents
     python -m benchmarks.batch --documents 0    only the work of a part, in one process
-    python -m benchmarks.batch --engine pipe --engine local:4    only these
+    python -m benchmarks.batch --engine pipe:4 --engine local:4   only these; see ENGINES
     python -m benchmarks.batch --rounds 3       each engine three times, in turn
     python -m benchmarks.batch --json FILE      also one JSON object
+
+A cluster of N workers is compared with `pipe:N`: so many processes at once, each of which calls
+`Linker.pipe` for its share of the documents. What processes on shared cores and caches take from
+each other is then on both sides.
 
 Documents are passages of generated texts and, where $SGTB_DATA has it, of AIDA-CoNLL, linked with
 the starter. Processor time is that of all processes of a run: client, scheduler and workers. Each
@@ -62,16 +66,25 @@ PASSAGE = 250
 """Characters of a document, or slightly more."""
 _SENTENCE = re.compile(r"(?<=[.\n])\s*")
 _PIPE = """
-import json, sys
+import json, subprocess, sys
+from itertools import islice
+share, shares = map(int, sys.argv[2:])
+command = sys.orig_argv[:-2]
+others = [
+    subprocess.Popen([*command, str(i), str(shares)], stdout=subprocess.PIPE)
+    for i in range(1, 1 if share else shares)
+]
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request
-with Linker.starter() as linker, open(sys.argv[1]) as lines:
+with Linker.starter() as linker, open(sys.argv[1]) as file:
+    lines = islice(file, share, None, shares)
     requests = (Request(r["text"], id=r["id"]) for r in map(json.loads, lines))
-    print(sum(len(document.columns.starts) for document in linker.pipe(requests)))
+    links = sum(len(document.columns.starts) for document in linker.pipe(requests))
+print(links + sum(int(other.communicate()[0]) for other in others))
 """
 _PR_SET_CHILD_SUBREAPER = 36
 _PART_MB = 0.5
-ENGINES = ("pipe", "processes", "local:1", "local:2", "local:4")
+ENGINES = ("pipe:1", "pipe:2", "pipe:4", "processes", "local:1", "local:2", "local:4")
 
 
 @dataclass(frozen=True)
@@ -84,7 +97,7 @@ class BatchRun:
     page_faults  number of pages that its processes were given
     memory_mb    own memory of all its processes, median of the second half
     spread       largest distance from that median, as a share of it
-    digest       of all bytes of the output; "": `Linker.pipe`
+    digest       of all bytes of the output; "": `Linker.pipe`, which writes none
     """
 
     name: str
@@ -177,8 +190,9 @@ def _run(engine: str, folder: Path, documents: str) -> BatchRun:
     """Run an engine, and measure its processes until the last one ends."""
     job = folder / f"{documents}-{engine}"
     shutil.rmtree(job, ignore_errors=True)
-    command = ["-c", _PIPE, documents]
-    if engine != "pipe":
+    kind, _, workers = engine.partition(":")
+    command = ["-c", _PIPE, documents, "0", workers]
+    if kind != "pipe":
         command = ["-m", "sgtb", "link", "--batch", documents, "-o", str(job), "--json", "--quiet"]
         command += ["--part-size", str(_PART_MB)]
         command += [] if engine == "processes" else ["--cluster", engine]
@@ -203,10 +217,10 @@ def _run(engine: str, folder: Path, documents: str) -> BatchRun:
     seconds = time.perf_counter() - begin
     low, high = 0.5 * seconds, 0.9 * seconds
     links, digest = out, ""
-    if engine != "pipe":
+    if kind != "pipe":
         written = sorted(path.stat().st_mtime - clock for path in job.glob("part-*.json"))
-        workers = int(engine.partition(":")[2] or 1)
-        low, high = written[len(written) // 2], written[max(len(written) - 1 - workers, 0)]
+        last = max(len(written) - 1 - int(workers or 1), 0)
+        low, high = written[len(written) // 2], written[last]
         links, digest = json.loads(out)["links"], _digest(job)
     half = [mb for at, mb in samples if low <= at - begin <= high] or [0.0]
     median = statistics.median(half)
@@ -287,14 +301,23 @@ def main(
     digests = {one.digest for found in measured.values() for one in found}
     equal = len(digests - {""}) < 2
     print(f"bytes of all jobs are {'equal' if equal else 'DIFFERENT'}")
-    for one in runs[1:] if runs[0].name == "pipe" else ():
-        more = one.cpu_seconds / runs[0].cpu_seconds - 1
-        rest = (one.cpu_seconds - one.start[0]) / (runs[0].cpu_seconds - runs[0].start[0]) - 1
-        print(f"{one.name}: {more:+.1%} processor time beside pipe, {rest:+.1%} without the start")
+    named = {one.name: one for one in runs}
+    for one in runs:
+        pipe = named.get(f"pipe:{one.name.partition(':')[2] or 1}", one)
+        if pipe is not one:
+            print(_overhead(one, pipe))
     if json_file is not None:
         record = {"documents": count, "equal": equal, "runs": [asdict(one) for one in runs]}
         json_file.write_text(json.dumps(record, indent=1) + "\n")
     raise SystemExit(not equal)
+
+
+def _overhead(job: BatchRun, pipe: BatchRun) -> str:
+    more = job.cpu_seconds / pipe.cpu_seconds - 1
+    rest = (job.cpu_seconds - job.start[0]) / (pipe.cpu_seconds - pipe.start[0]) - 1
+    return (
+        f"{job.name}: {more:+.1%} processor time beside {pipe.name}, {rest:+.1%} without the start"
+    )
 
 
 _HEAD = (

@@ -46,7 +46,10 @@ ABLATION_TREES = 100
 
 @dataclass(frozen=True)
 class Run:
-    """One system trained with one seed."""
+    """One system trained with one seed.
+
+    refitted  on test, trained on train and dev
+    """
 
     plan: str
     seed: int
@@ -55,6 +58,7 @@ class Run:
     n_trees: int
     seconds: float
     checks: tuple[Check, ...]
+    refitted: Accuracy | None = None
 
 
 @dataclass(frozen=True)
@@ -142,8 +146,12 @@ def run_aida(
     n_seeds: int,
     watch: Watch = unwatched,
     ablation: bool = False,
+    whole: Packer | None = None,
 ) -> AidaResult:
-    """Train and test every plan with every seed."""
+    """Train and test every plan with every seed.
+
+    whole  documents of train and dev, to train every system again
+    """
     if n_seeds < 1:
         raise SettingsError(f"{n_seeds} seeds; it must be at least 1")
     begin = time.perf_counter()
@@ -152,9 +160,9 @@ def run_aida(
     packing = data.seconds
     for seed in range(n_seeds):
         before = time.perf_counter()
-        packed = packer.pack(seed)
+        packed, again = packer.pack(seed), None if whole is None else whole.pack(seed)
         packing += time.perf_counter() - before
-        runs += [run_plan(data, packed, plan, seed, watch) for plan in plans]
+        runs += [run_plan(data, packed, plan, seed, watch, again) for plan in plans]
         if ablation and seed == 0:
             removals = remove_groups(data, packed, watch)
     runs.sort(key=lambda run: (PLANS.index(run.plan), run.seed))
@@ -163,9 +171,14 @@ def run_aida(
 
 
 def run_plan(
-    data: AidaData, packed: PackedAida, plan: PlanName, seed: int, watch: Watch = unwatched
+    data: AidaData,
+    packed: PackedAida,
+    plan: PlanName,
+    seed: int,
+    watch: Watch = unwatched,
+    whole: PackedAida | None = None,
 ) -> Run:
-    """Train one system, then test it."""
+    """Train one system, then test it; the same again on all documents of train and dev."""
     before = time.perf_counter()
     system = train_plan(packed, plan, seed, watch)
     seconds = time.perf_counter() - before
@@ -173,7 +186,13 @@ def run_plan(
         _accuracy(data, system, split, packed.problems(split, left_out(plan)))
         for split in ("dev", "test")
     )
-    return Run(plan, seed, dev, test, system.model.forest.n_trees, seconds, system.history)
+    n_trees, refitted = system.model.forest.n_trees, None
+    if whole is not None:
+        again = estimator(plan, seed, n_trees)
+        with watch(f"{plan}, seed {seed}, train and dev") as callback:
+            again.fit(whole.problems("train", left_out(plan)), callbacks=_given(callback))
+        refitted = _accuracy(data, again, "test", whole.problems("test", left_out(plan)))
+    return Run(plan, seed, dev, test, n_trees, seconds, system.history, refitted)
 
 
 def train_plan(
@@ -236,7 +255,8 @@ def as_json(result: AidaResult, peak_bytes: int) -> dict[str, Any]:
             **{
                 split: spread_of([getattr(run, split).micro for run in runs])
                 | {"macro": spread_of([getattr(run, split).macro for run in runs])["mean"]}
-                for split in ("dev", "test")
+                for split in ("dev", "test", "refitted")
+                if getattr(runs[0], split) is not None
             },
             "trees": [run.n_trees for run in runs],
             "seconds": round(float(np.mean([run.seconds for run in runs])), 1),

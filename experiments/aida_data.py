@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -84,6 +84,12 @@ class AidaData:
         }
         stamp = _fingerprint(files)
         return cls(folder, ppr.entities, candidates, stamp, time.perf_counter() - begin)
+
+    def with_dev(self) -> "AidaData":
+        """Return the same with the documents of dev among those of train."""
+        both = listed_candidates([*self.documents("train"), *self.documents("dev")], self.entities)
+        stamp = hashlib.sha256(f"{self.fingerprint} with dev".encode()).hexdigest()
+        return replace(self, candidates={**self.candidates, "train": both}, fingerprint=stamp)
 
     def documents(self, split: str) -> tuple[Document, ...]:
         """Return the documents of a split."""

@@ -12,19 +12,32 @@ from sgtb.core.files import write_whole
 
 def table_2(record: dict[str, Any]) -> str:
     """Return the paper's Table 2, PPRforNED's half, beside ours, as Markdown."""
-    rows = []
+    rows, columns = [], figures_of(record)
     for plan, system in record["systems"].items():
         paper = PAPER.get(plan)
         rows.append(
             (
                 SYSTEMS[plan], f"`{plan}`", "" if paper is None else f"{paper:.1f}",
-                *(_spread(system[split], record["seeds"]) for split in ("test", "dev")),
+                *(_spread(system[key], record["seeds"]) for key in columns),
                 f"{system['seconds']:.0f} s",
             )
         )  # fmt: skip
     return markdown_table(
-        ("system", "plan", "paper, test", "sgtb, test", "sgtb, dev", "training"), rows
+        (
+            "system",
+            "plan",
+            "paper, test",
+            *(f"sgtb, {one}" for one in columns.values()),
+            "training",
+        ),
+        rows,
     )
+
+
+def figures_of(record: dict[str, Any]) -> dict[str, str]:
+    """Return the figures that a record has of each system, and their headings."""
+    known = {"test": "test", "refitted": "test, refitted", "dev": "dev"}
+    return {key: known[key] for key in known if all(key in s for s in record["systems"].values())}
 
 
 def differences(record: dict[str, Any]) -> str:

@@ -105,6 +105,9 @@ KbCache = Annotated[
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Refit = Annotated[
+    bool, typer.Option("--refit", help="Train again on all documents, those of dev included.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
@@ -120,6 +123,7 @@ def aida(
             help="A folder for Markdown, JSON and figures; also trains without each feature group.",
         ),
     ] = None,
+    refit: Refit = False,
     cache: Cache = None,
     no_cache: NoCache = False,
     as_json: AsJson = False,
@@ -128,7 +132,8 @@ def aida(
     """Train and test the paper's systems on AIDA-CoNLL: its Table 2 next to ours.
 
     Candidates are those of PPRforNED. A seed determines the draws of training. Dev chooses the
-    number of trees; test is used last.
+    number of trees; test is used last. With --refit, each system is also trained on train and dev,
+    with that number of trees.
 
     \b
     Examples:
@@ -138,9 +143,12 @@ def aida(
     """
     chosen, tell = _plans(plans), _messages(quiet)
     corpus = AidaData.read(data, tell)
-    packer = Packer(corpus, None if no_cache else cache or default_cache(), tell)
-    ablation = out is not None
-    result = aida_run.run_aida(corpus, packer, chosen, seeds, _bars(quiet), ablation=ablation)
+    place = None if no_cache else cache or default_cache()
+    packer = Packer(corpus, place, tell)
+    whole = Packer(corpus.with_dev(), place, tell) if refit else None
+    result = aida_run.run_aida(
+        corpus, packer, chosen, seeds, _bars(quiet), ablation=out is not None, whole=whole
+    )
     record = aida_run.as_json(result, peak_bytes())
     if out is not None:
         write_report(result, record, out)
@@ -194,6 +202,7 @@ def wned(
     links_only: Annotated[
         bool, typer.Option("--links-only", help="Train only with the links of held-out pages.")
     ] = False,
+    refit: Refit = False,
     out: Out = None,
     cache: KbCache = None,
     as_json: AsJson = False,
@@ -217,7 +226,9 @@ def wned(
         with KnowledgeBase.open(place) as opened:
             watch = _trees_as_stage(stages)
             kinds = (wned_run.WITH_LINKS,) if links_only else (wned_run.AIDA, wned_run.WITH_LINKS)
-            result = wned_run.run_wned(data, opened, chosen, seeds, stages, watch, tell, kinds)
+            result = wned_run.run_wned(
+                data, opened, chosen, seeds, stages, watch, tell, kinds, refit
+            )
     record = wned_report.as_json(result, Path(kb).name, peak_bytes())
     if out is not None:
         wned_report.write_report(record, out)

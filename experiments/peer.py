@@ -17,7 +17,7 @@ import numpy as np
 
 from experiments.aida_data import Say, silent
 from experiments.output import peak_bytes, print_notes, print_table
-from experiments.wned import AIDA, Training, gold_sets, grow, prepared_for, read_aida_splits
+from experiments.wned import AIDA, Training, gold_sets, prepared_for, read_aida_splits
 from sgtb.boosting.search.beam import PlanName
 from sgtb.core.records import Document
 from sgtb.evaluation.linkers.resolved_gold import ALL
@@ -26,6 +26,7 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Link
+from sgtb.linking.training.linker_training import fit_linker
 from sgtb.linking.training.selection import trained_finder
 from sgtb.linking.training.training_data import TrainingData
 from sgtb.text.word_vectors import WordVectors
@@ -95,7 +96,7 @@ def run_sgtb(settings: PeerSettings) -> PeerRun:
         training, sets = _read(settings, kb)
         begin = time.perf_counter()
         prepared = prepared_for(kb, training, settings.seed)
-        model = grow(prepared, training, settings.plan, settings.seed)
+        model = fit_linker(prepared, training.settings(settings.plan, settings.seed))
         trained = time.perf_counter()
         linker = Linker(model, kb, LinkerSettings(nil=0.0, candidates=ALL))
         linked = {name: [*linker.pipe(documents)] for name, documents in sets.items()}

@@ -12,6 +12,7 @@ from experiments import (
     wned_report,
 )
 from experiments.aida import PAPER, SYSTEMS
+from experiments.aida_report import figures_of
 from experiments.output import print_notes, print_table
 from experiments.settings_search import Outcome
 from sgtb.cli.views.evaluate_view import print_end_to_end
@@ -21,17 +22,18 @@ from sgtb.evaluation.linkers import EndToEndScores, Evaluation
 
 def show_aida(record: dict[str, Any]) -> None:
     """Print the paper's Table 2 next to ours."""
+    columns = figures_of(record)
     rows = [
         (
             SYSTEMS[plan], plan, f"{PAPER[plan]:.1f}" if plan in PAPER else "–",
-            *(f"{system[s]['mean']:.2f} ± {system[s]['std']:.2f}" for s in ("test", "dev")),
+            *(f"{system[key]['mean']:.2f} ± {system[key]['std']:.2f}" for key in columns),
             "/".join(map(str, system["trees"])), f"{system['seconds']:.0f}",
         )
         for plan, system in record["systems"].items()
     ]  # fmt: skip
     print_table(
         "In-KB accuracy, AIDA-CoNLL, PPRforNED's candidates",
-        ("system", "plan", "paper, test", "test", "dev", "trees", "seconds"),
+        ("system", "plan", "paper, test", *columns.values(), "trees", "seconds"),
         rows, text_columns=2, narrow=False,
     )  # fmt: skip
     print_notes(

@@ -27,7 +27,13 @@ from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
-from sgtb.linking.training.linker_training import LinkerTraining, Prepared, fit_linker, prepare
+from sgtb.linking.training.linker_training import (
+    LinkerTraining,
+    Prepared,
+    fit_linker,
+    prepare,
+    prepare_refit,
+)
 from sgtb.linking.training.training_data import TrainingData, settings_for
 from sgtb.text.word_vectors import WordVectors
 from sgtb.wikipedia.build.build_settings import SPLITS
@@ -41,18 +47,23 @@ _INTERVAL_SAMPLES = 40
 
 @dataclass(frozen=True)
 class Training:
-    """Training and dev documents, with gold resolved."""
+    """Training and dev documents, with gold resolved.
+
+    refit  whether the number of trees that dev chose is then grown on all documents
+    """
 
     name: str
     train: TrainingData
     dev: TrainingData
+    refit: bool = False
 
     @classmethod
     def of(
         cls, kb: KnowledgeBase, name: str, documents: Mapping[str, Sequence[Document]]
     ) -> "Training":
         """Resolve the gold of the splits train and dev."""
-        return cls(name, *(TrainingData.of(kb, documents[split]) for split in ("train", "dev")))
+        train, dev = (TrainingData.of(kb, documents[split]) for split in ("train", "dev"))
+        return cls(name, train, dev)
 
     def settings(self, plan: PlanName, seed: int) -> LinkerTraining:
         """Return the settings of `sgtb train` for these documents, without NIL as in the paper."""
@@ -97,6 +108,7 @@ def run_wned(
     watch: Watch = unwatched,
     say: Say = silent,
     kinds: Collection[str] = (AIDA, WITH_LINKS),
+    refit: bool = False,
 ) -> WnedResult:
     """Train every plan with every seed on each kind of training documents, and test on all sets."""
     if n_seeds < 1:
@@ -105,7 +117,7 @@ def run_wned(
     aida = read_aida_splits(data, kb)
     sets = gold_sets(data, kb, aida["test"])
     runs = [
-        run_training(kb, training, sets, plans, seed, progress, watch, say)
+        run_training(kb, replace(training, refit=refit), sets, plans, seed, progress, watch, say)
         for training in trainings(data, kb, aida, progress)
         if training.name in kinds
         for seed in range(n_seeds)
@@ -128,9 +140,13 @@ def run_training(
     """Train all plans on the same features, and evaluate them."""
     say(f"{training.name}, seed {seed}: features of {training.train.n_mentions:,} mentions")
     prepared = prepared_for(kb, training, seed)
-    models: dict[str, LinkerModel] = {
-        plan: grow(prepared, training, plan, seed, watch) for plan in plans
-    }
+    wanted = {plan: training.settings(plan, seed) for plan in plans}
+    models = _grow_all(prepared, training.name, wanted, watch)
+    if training.refit:
+        say(f"{training.name}, seed {seed}: features of these and of dev")
+        again = prepare_refit(prepared, wanted[plans[0]], words=WordVectors.glove())
+        fixed = {plan: wanted[plan].with_trees_of(models[plan]) for plan in plans}
+        models = _grow_all(again, f"{training.name} and dev", fixed, watch)
     with ExitStack() as stack:
         linkers = {
             plan: stack.enter_context(
@@ -153,13 +169,16 @@ def prepared_for(kb: KnowledgeBase, training: Training, seed: int) -> Prepared:
     return prepare(kb, train, dev, settings, words=WordVectors.glove())
 
 
-def grow(
-    prepared: Prepared, training: Training, plan: PlanName, seed: int, watch: Watch = unwatched
-) -> LinkerModel:
-    """Train a plan; dev documents choose the number of trees and the calibration."""
-    with watch(f"{training.name}, {plan}, seed {seed}") as callback:
-        callbacks = () if callback is None else (callback,)
-        return fit_linker(prepared, training.settings(plan, seed), callbacks=callbacks)
+def _grow_all(
+    prepared: Prepared, name: str, settings: Mapping[PlanName, LinkerTraining], watch: Watch
+) -> dict[str, LinkerModel]:
+    """Train every plan; dev documents, if any, choose the number of trees."""
+    models: dict[str, LinkerModel] = {}
+    for plan, own in settings.items():
+        with watch(f"{name}, {plan}, seed {own.seed}") as callback:
+            callbacks = () if callback is None else (callback,)
+            models[plan] = fit_linker(prepared, own, callbacks=callbacks)
+    return models
 
 
 def trainings(

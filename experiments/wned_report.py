@@ -92,13 +92,14 @@ def as_json(result: WnedResult, kb: str, peak_bytes: int) -> dict[str, Any]:
 
 
 def _training(runs: Sequence[TrainingRun]) -> dict[str, Any]:
-    first = runs[0]
+    first, training = runs[0], runs[0].training
     sets = first.evaluation.sets
     systems = [*sets[0].systems]
+    learned = [training.train, *([training.dev] if training.refit else [])]
     return {
-        "documents": len(first.training.train.documents),
-        "mentions": first.training.train.n_mentions,
-        "known": first.training.train.n_known,
+        "documents": sum(len(data.documents) for data in learned),
+        "mentions": sum(data.n_mentions for data in learned),
+        "known": sum(data.n_known for data in learned),
         "trees": {plan: [run.n_trees[plan] for run in runs] for plan in first.n_trees},
         "coverage": {one.name: _coverage(one) for one in sets},
         "systems": {

@@ -54,6 +54,17 @@ def test_json_on_standard_output_and_talk_elsewhere(folder):
         assert system | {"seconds": 0} == record["systems"][plan] | {"seconds": 0}
 
 
+def test_refitted_systems_stand_beside_those_that_dev_chose(folder):
+    given = ("--data", folder, "--plans", "bsg", "--json", "--quiet")
+    before, after = (json.loads(run(*given, *more).stdout) for more in ((), ("--refit",)))
+    (chosen,), (refitted,) = before["systems"].values(), after["systems"].values()
+    assert "refitted" not in chosen
+    assert 0 < refitted["refitted"]["mean"] <= 100
+    for key in ("dev", "test", "trees"):
+        assert refitted[key] == chosen[key], "the training without dev is the same"
+    assert len(list((folder / "cache" / "sgtb").iterdir())) == 2, "features with dev are others"
+
+
 def test_a_table_for_people(folder):
     result = run("--data", folder, "--plans", "local, laso", "--no-cache", "--quiet")
     assert result.exit_code == 0, result.output

@@ -137,6 +137,15 @@ def test_gold_titles_change_no_answers(data: Path, kb_path: Path) -> None:
     assert one.systems["bsg"].accuracy.correct > changed.systems["bsg"].accuracy.correct == 0
 
 
+def test_dev_documents_train_too_if_asked(data: Path, kb_path: Path) -> None:
+    with KnowledgeBase.open(kb_path) as kb:
+        chosen, refitted = (run_wned(data, kb, ["bsg"], 1, refit=more) for more in (False, True))
+    (before,), (after,) = chosen.runs, refitted.runs
+    assert after.n_trees == before.n_trees, "dev chose them"
+    counts = [as_json(r, "small", 1)["trainings"][AIDA]["documents"] for r in (chosen, refitted)]
+    assert counts[1] == counts[0] + len(before.training.dev.documents) > counts[0]
+
+
 def test_links_of_held_out_pages_train_too(data: Path, kb_path: Path) -> None:
     (data / "dumps").mkdir()
     dump = links_dump(data / wned.DUMP)

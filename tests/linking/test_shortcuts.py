@@ -159,6 +159,9 @@ def test_training_takes_records_and_gives_a_linker(kb, tmp_path):
     file.write_text("\n".join(json.dumps(one) for one in DOCUMENTS), "utf-8")
     again = sgtb.train(str(kb.path), file, seed=3)
     assert exact(again(TEXT)) == exact(linker(TEXT))
+    whole = sgtb.train(kb, DOCUMENTS, seed=3, refit=True)
+    assert whole.model.origin["refit"] is True
+    assert exact(whole(TEXT)) != exact(linker(TEXT)), "dev documents are learned from, too"
     # What it says, corrected or not, can be trained on.
     linked = list(sgtb.load(kb=kb).pipe([one["text"] for one in DOCUMENTS]))
     third = sgtb.train(kb, linked, dev=DOCUMENTS[:4], without=["coherence"])

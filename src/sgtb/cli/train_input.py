@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -36,6 +37,15 @@ class TrainingInput:
     origin: dict[str, Any]  # description of the data, kept in the model
     test: tuple[Document, ...] = ()  # not used in training
     all_names: bool = True  # whether the documents annotate all names
+
+    def with_dev(self) -> "TrainingInput":
+        """Return the same with the documents of dev among those of train."""
+        train, dev = self.train, self.dev
+        both = replace(
+            train, documents=train.documents + dev.documents, unknown=train.unknown + dev.unknown
+        )
+        none = replace(dev, documents=(), unknown=Counter())
+        return replace(self, train=both, dev=none, origin={**self.origin, "refit": True})
 
 
 @dataclass(frozen=True)

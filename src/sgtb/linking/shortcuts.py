@@ -112,6 +112,7 @@ def train(
     settings: "LinkerTraining | None" = None,
     *,
     without: Sequence[str] = (),
+    refit: bool = False,
     seed: int = 0,
 ) -> Linker:
     """Train a linker; `save_pretrained` writes it to a folder.
@@ -121,6 +122,7 @@ def train(
     dev        documents for model selection; None: a fifth of the documents
     settings   None: by the size of the data
     without    feature groups to leave out
+    refit      whether to train again on all documents, with the number of trees that dev chose
     """
     from sgtb.linking.training.linker_training import train_linker
     from sgtb.linking.training.training_data import TrainingData, settings_for, split_off_dev
@@ -134,12 +136,11 @@ def train(
     if settings is None:
         settings = settings_for(data.n_known, len(data.documents), chosen.n_known)
         settings = replace(settings, seed=seed, training=replace(settings.training, seed=seed))
-    if without:
-        settings = replace(settings, without=(*settings.without, *without))
+    refit = refit or settings.refit
+    settings = replace(settings, without=(*settings.without, *without), refit=refit)
     counts = {"train": len(data.documents), "dev": len(chosen.documents)}
-    model = train_linker(
-        opened, data.documents, chosen.documents, settings, origin={"documents": counts}
-    )
+    origin = {"documents": counts, **({"refit": True} if refit else {})}
+    model = train_linker(opened, data.documents, chosen.documents, settings, origin=origin)
     return Linker(model, opened)
 
 

@@ -72,6 +72,26 @@ def test_the_same_options_give_the_same_bytes(files, tmp_path):
     assert made[0] == made[1] != made[2]
 
 
+def test_refit_learns_from_dev_as_well(files, tmp_path):
+    """Only the trees that dev chose are kept, and dev judges the model that has not seen it."""
+    given = ("train", "--kb", KB, "--train", files / "train.jsonl", "--dev", files / "dev.jsonl",
+             "--json", *SMALL)  # fmt: skip
+    first, second = (
+        run(*given, *more, "-o", tmp_path / name)
+        for name, more in (("first", ()), ("second", ("--refit",)))
+    )
+    assert "training again on 50 documents, dev included" in second.stderr
+    before, after = json.loads(first.stdout), json.loads(second.stdout)
+    assert after["dev"] == before["dev"]
+    assert after["progress"] == before["progress"]
+    assert after["trees"] == before["trees"]
+    assert after["learnable"] > before["learnable"]
+    assert after["origin"]["refit"] is True
+    shown = run(*[one for one in given if one != "--json"], "--refit", "-o", tmp_path / "third")
+    assert "trained on all documents; the accuracy on dev is that of the" in shown.stdout
+    assert (tmp_path / "third").read_bytes() == (tmp_path / "second").read_bytes()
+
+
 def test_a_cluster_gives_the_bytes_of_one_process(files, tmp_path):
     pytest.importorskip("distributed")
     given = ("train", "--kb", KB, "--train", files / "train.jsonl", "-q", *SMALL)
@@ -203,23 +223,16 @@ def test_word_vectors_from_a_file(files, tmp_path):
     assert "word vectors" in model.schema.evidence
 
 
-def test_a_killed_training_goes_on(files, tmp_path):
-    given = (
-        "train",
-        "--kb",
-        KB,
-        "--train",
-        files / "train.jsonl",
-        "-q",
-        "--threads",
-        1,
-        "--folds",
-        2,
-    )
-    run(*given, "--trees", 26, "-o", tmp_path / "a", "--checkpoint", tmp_path / "state")
-    assert (tmp_path / "state").exists()
-    run(*given, "--trees", 26, "-o", tmp_path / "b", "--checkpoint", tmp_path / "state")
-    run(*given, "--trees", 26, "-o", tmp_path / "c")
+@pytest.mark.parametrize("more", [(), ("--refit",)], ids=["once", "refit"])
+def test_a_killed_training_goes_on(files, tmp_path, more):
+    given = ("train", "--kb", KB, "--train", files / "train.jsonl", "-q", "--trees", 26,
+             "--threads", 1, "--folds", 2, *more)  # fmt: skip
+    state = tmp_path / "state"
+    run(*given, "-o", tmp_path / "a", "--checkpoint", state)
+    assert state.exists()
+    assert (tmp_path / "state.refit").exists() == bool(more)
+    run(*given, "-o", tmp_path / "b", "--checkpoint", state)
+    run(*given, "-o", tmp_path / "c")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert (tmp_path / "a").read_bytes() == (tmp_path / "c").read_bytes()
 

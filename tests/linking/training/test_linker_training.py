@@ -40,6 +40,28 @@ def test_the_same_bytes_again_whatever_the_threads(tmp_path, starter_kb, starter
     assert other != made[0]
 
 
+def test_refit_is_training_on_all_documents(tmp_path, starter_kb, starter):
+    train, dev = starter["train"][:40], starter["dev"][:10]
+    paths = [tmp_path / name for name in ("first", "refitted", "all")]
+    chosen = train_linker(starter_kb, train, dev, TINY)
+    chosen.save(paths[0])
+    train_linker(starter_kb, train, dev, replace(TINY, refit=True)).save(paths[1])
+    fixed = TINY.with_trees_of(chosen)
+    assert fixed.training.n_trees == chosen.forest.forest.n_trees
+    train_linker(starter_kb, [*train, *dev], (), fixed).save(paths[2])
+    first, refitted, whole = (path.read_bytes() for path in paths)
+    assert refitted == whole != first
+
+
+def test_refit_without_dev_is_no_second_training(tmp_path, starter_kb, starter):
+    train = starter["train"][:40]
+    made = []
+    for refit in (False, True):
+        train_linker(starter_kb, train, (), replace(TINY, refit=refit)).save(tmp_path / "model")
+        made.append((tmp_path / "model").read_bytes())
+    assert made[0] == made[1]
+
+
 def test_what_is_trained_is_right_more_often_than_not(linker_of, starter):
     share = {}
     for plan in ("local", "bsg"):

@@ -105,6 +105,12 @@ def train(
         help="Search similar names for names that the knowledge base lacks. Default: if that "
         "finds more of the annotated entities.",
     ),
+    refit: bool = typer.Option(
+        False,
+        "--refit",
+        help="Then train again on all documents, those of dev included, with the number of trees "
+        "that dev chose. The dev accuracy shown is that of the first training.",
+    ),
     seed: int = train_options.SEED,
     threads: int | None = train_options.THREADS,
     checkpoint: Path | None = options.output_file(
@@ -129,6 +135,7 @@ def train(
     Examples:
       sgtb train --kb my.kb --train train.jsonl -o my.model
       sgtb train --kb my.kb --train train.jsonl -o my.model --report my.html
+      sgtb train --kb my.kb --train train.jsonl -o my.model --refit
       sgtb train --from-links simplewiki.xml.bz2 --build-kb simple -o simple.model
     """
     begin = time.perf_counter()
@@ -175,10 +182,17 @@ def train(
         settings = wanted.settings(given)
         prepared = prepare_given(opened, given, settings, vectors, quiet)
         curve = Curve()
-        model = grow(prepared, settings, given, checkpoint, quiet, cluster, (curve,))
-        model.save(output)
-        result = report(output, model, given, opened, prepared, time.perf_counter() - begin)
-        tested = None if not given.test else accuracy_report(opened, model, given.test)
+        model = final = grow(prepared, settings, given, checkpoint, quiet, cluster, (curve,))
+        if refit and prepared.dev is not None:
+            all_given = given.with_dev()
+            prepared = prepare_again(prepared, all_given, settings, vectors, quiet)
+            second = checkpoint and checkpoint.with_name(f"{checkpoint.name}.refit")
+            again = settings.with_trees_of(model)
+            final = grow(prepared, again, all_given, second, quiet, cluster)
+        final.save(output)
+        dev_result = dev_accuracy(opened, model, given)
+        result = report(output, final, dev_result, given, prepared, time.perf_counter() - begin)
+        tested = None if not given.test else accuracy_report(opened, final, given.test)
         if page is not None:
             from sgtb.evaluation.linkers.dev_report import dev_report
 
@@ -231,18 +245,41 @@ def grow(
         )  # fmt: skip
 
 
+def prepare_again(
+    prepared: "Prepared",
+    given: TrainingInput,
+    settings: "LinkerTraining",
+    vectors: str,
+    quiet: bool,
+) -> "Prepared":
+    """Compute features of all documents, those of dev included."""
+    from sgtb.linking.training.linker_training import prepare_refit
+
+    say(f"training again on {len(given.train.documents):,} documents, dev included", quiet)
+    with StageProgress(quiet) as progress:
+        return prepare_refit(prepared, settings, words=word_vectors(vectors), progress=progress)
+
+
+def dev_accuracy(kb: "KnowledgeBase", model: "LinkerModel", given: TrainingInput) -> dict[str, Any]:
+    """Return the accuracy on dev of a model that was not trained on it."""
+    n_trees = model.forest.forest.n_trees
+    shown = (check.dev_accuracy for check in model.forest.checks if check.n_trees == n_trees)
+    return {
+        "dev": accuracy_report(kb, model, given.dev.documents) if given.dev.n_known else None,
+        "progress": next(shown, None),  # the dev accuracy of the trees that are kept
+    }
+
+
 def report(
     output: Path,
     model: "LinkerModel",
+    dev: dict[str, Any],
     given: TrainingInput,
-    kb: "KnowledgeBase",
     prepared: "Prepared",
     seconds: float,
 ) -> dict[str, Any]:
     """Return the report of a training as plain data."""
-    forest, n_trees = model.forest, model.forest.forest.n_trees
-    dev = accuracy_report(kb, model, given.dev.documents) if given.dev.n_known else None
-    shown = (check.dev_accuracy for check in forest.checks if check.n_trees == n_trees)
+    forest = model.forest
     return {
         "model": str(output),
         "bytes": output.stat().st_size,
@@ -250,7 +287,7 @@ def report(
         "beam": forest.plan.beam_width,
         "depth": forest.trees.depth,
         "eta": forest.trees.learning_rate,
-        "trees": n_trees,
+        "trees": forest.forest.n_trees,
         "documents": {"train": len(given.train.documents), "dev": len(given.dev.documents)},
         "mentions": {"train": given.train.n_mentions, "dev": given.dev.n_mentions},
         "learnable": prepared.train.n_learnable,
@@ -260,8 +297,7 @@ def report(
             "odds": model.nil.odds,
             "threshold": round(model.nil.threshold, 6),
         },
-        "dev": dev,
-        "progress": next(shown, None),  # the dev accuracy of the trees that are kept
+        **dev,
         "origin": model.origin,
         "seconds": round(seconds, 1),
     }

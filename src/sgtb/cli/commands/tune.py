@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from sgtb.cli import options, train_options
-from sgtb.cli.commands.train import grow, prepare_given, report
+from sgtb.cli.commands.train import dev_accuracy, grow, prepare_given, report
 from sgtb.cli.linker_options import print_json
 from sgtb.cli.train_input import TrainingOptions, check_output, from_files, say
 from sgtb.cli.views.progress_views import StageProgress
@@ -101,7 +101,8 @@ def tune(
         given.origin["tuned"] = {"trials": len(outcomes), "seed": seed}
         model = grow(prepared, chosen, given, None, quiet)
         model.save(output)
-        result = report(output, model, given, opened, prepared, time.perf_counter() - begin)
+        dev_result = dev_accuracy(opened, model, given)
+        result = report(output, model, dev_result, given, prepared, time.perf_counter() - begin)
     if as_json:
         print_json({**result, "trials": [asdict(one) for one in outcomes], "state": str(state)})
         return

@@ -19,6 +19,8 @@ def print_model(result: dict[str, Any]) -> None:
         f"{result['model']}: {result['plan']}, {result['trees']} trees, "
         f"{result['bytes'] / 1e6:.1f} MB, learned from {result['learnable']:,} mentions"
     )
+    if result["origin"].get("refit"):
+        print("trained on all documents; the accuracy on dev is that of the training without it")
     if result["dev"] is None:
         print("accuracy unknown: no dev mention has an entity")
         return

@@ -78,6 +78,7 @@ class LinkerTraining:
                   NIL is never the answer
     all_names     whether the documents annotate all names; otherwise, as with the links of pages,
                   mentions are detected by rules: a tagger would learn to leave names out
+    refit         whether `train_linker` trains again on all documents, those of dev included
     """
 
     plan: SearchPlan = field(default_factory=lambda: SearchPlan("bsg"))
@@ -98,6 +99,7 @@ class LinkerTraining:
     nil_precision: float | None = None
     hidden: float = 0.1
     all_names: bool = True
+    refit: bool = False
 
     def __post_init__(self) -> None:
         check_nil_settings(self.nil, self.nil_precision)
@@ -115,6 +117,11 @@ class LinkerTraining:
                 f"without names {unknown[0]!r}, which is no feature group; there are "
                 f"{', '.join(LABELS)}"
             )
+
+    def with_trees_of(self, model: LinkerModel) -> "LinkerTraining":
+        """Return the settings with the number of trees of a model."""
+        n_trees = model.forest.forest.n_trees
+        return replace(self, training=replace(self.training, n_trees=n_trees))
 
 
 class Featured(NamedTuple):
@@ -214,10 +221,14 @@ def train_linker(
     callbacks: Sequence[Callback] = (),
     origin: dict[str, Any] | None = None,
 ) -> LinkerModel:
-    """Train a model; dev documents choose the number of trees, calibration and NIL rule."""
+    """Train a model; dev documents choose the number of trees."""
     settings = settings or LinkerTraining()
     prepared = prepare(kb, train, dev, settings, words=words, assign_folds=assign_folds)
-    return fit_linker(prepared, settings, callbacks=callbacks, origin=origin)
+    model = fit_linker(prepared, settings, callbacks=callbacks, origin=origin)
+    if not settings.refit or prepared.dev is None:
+        return model
+    again = prepare_refit(prepared, settings, words=words, assign_folds=assign_folds)
+    return fit_linker(again, settings.with_trees_of(model), callbacks=callbacks, origin=origin)
 
 
 def prepare(
@@ -270,6 +281,27 @@ def prepare(
     featured = Featured(layout, features, train, source, n_own)
     kind = nil_kind(settings.nil, int(featured.outside.sum()))
     return Prepared(pipeline, featurizer, featured, folds, held, kind, mentions)
+
+
+def prepare_refit(
+    prepared: Prepared,
+    settings: LinkerTraining,
+    *,
+    words: WordVectors | None = None,
+    assign_folds: AssignFolds = topic_folds,
+    progress: Progress = silent,
+) -> Prepared:
+    """Prepare all documents, those of dev included, for a second training.
+
+    Mentions are detected as dev chose; how well is not known of a tagger that has seen dev.
+    """
+    documents = list(prepared.train.documents)
+    documents += () if prepared.dev is None else prepared.dev.documents
+    kb = prepared.pipeline.kb
+    again = prepare(
+        kb, documents, (), settings, words=words, assign_folds=assign_folds, progress=progress
+    )
+    return replace(again, mentions=prepared.mentions)
 
 
 def _laid_out(
