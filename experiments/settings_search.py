@@ -51,6 +51,8 @@ TRIALS: Mapping[str, Trial] = {
     "beam 8": Trial(beam_width=8),
     "without rankers": Trial(without=("ranker", "joint ranker")),
     "without coherence and joint ranker": Trial(without=("coherence", "joint ranker")),
+    "bs": Trial(plan="bs"),
+    "laso": Trial(plan="laso"),
     "bibsg": Trial(plan="bibsg"),
     "local": Trial(plan="local"),
 }
