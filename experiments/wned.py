@@ -41,6 +41,8 @@ from sgtb.wikipedia.build.link_documents import held_out_of, read_link_documents
 
 AIDA, WITH_LINKS = "AIDA", "AIDA and links"
 AIDA_TEST = "AIDA test"
+ALL_PAGES = 1_000_000
+"""More pages than are held out."""
 _INTERVAL_SAMPLES = 40
 """The minimum: the report has no intervals."""
 
@@ -193,8 +195,12 @@ def trainings(
         held_out_of(kb)
     except KnowledgeBaseError:
         return found
-    links = read_link_documents([data / DUMP], kb, progress=progress).documents
-    both: dict[str, Sequence[Document]] = {split: [*aida[split], *links[split]] for split in SPLITS}
+    links = read_link_documents([data / DUMP], kb, ALL_PAGES, progress=progress).documents
+    both: dict[str, Sequence[Document]] = {
+        # Links are not tested here, so their test pages train, too.
+        "train": [*aida["train"], *links["train"], *links["test"]],
+        "dev": [*aida["dev"], *links["dev"]],
+    }
     return [*found, Training.of(kb, WITH_LINKS, both)]
 
 

@@ -157,7 +157,8 @@ def test_links_of_held_out_pages_train_too(data: Path, kb_path: Path) -> None:
     assert both.train.documents[: len(alone.train.documents)] == alone.train.documents
     links = both.train.documents[len(alone.train.documents) :]
     assert links
-    assert {d.split for d in links} == {"train"}
+    assert {d.split for d in links} == {"train", "test"}, "links are not tested here"
+    assert {d.split for d in both.dev.documents} == {"dev"}
     assert both.train.n_known > alone.train.n_known
     assert both.settings("local", 3).plan.name == "local"
     assert both.settings("local", 3).training.seed == 3
