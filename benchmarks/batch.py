@@ -3,23 +3,20 @@
     python -m benchmarks.batch                  50,000 documents, by processes and on Dask
     python -m benchmarks.batch --quick          2,000 documents
     python -m benchmarks.batch --documents 0    only the work of a part, in one process
-    python -m benchmarks.batch --engine pipe:4 --engine local:4   only these; see ENGINES
-    python -m benchmarks.batch --rounds 3       each engine three times, in turn
+    python -m benchmarks.batch --engine local:4 only this one; see ENGINES
+    python -m benchmarks.batch --rounds 3       each three times, in turn; the times are added
     python -m benchmarks.batch --json FILE      also one JSON object
 
-A cluster of N workers is compared with `pipe:N`: so many processes at once, each of which calls
-`Linker.pipe` for its share of the documents. What processes on shared cores and caches take from
-each other is then on both sides.
+A job of N workers and `pipe:N`, so many processes that each call `Linker.pipe` for a share of the
+documents, run at the same moment. Other work on the machine, and on the host of a virtual one,
+makes the processor time of the same work up to twice as long; so only figures of the same moment
+are compared. Page faults and system time tell whether a run itself did more.
 
 Documents are passages of generated texts and, where $SGTB_DATA has it, of AIDA-CoNLL, linked with
 the starter. Processor time is that of all processes of a run: client, scheduler and workers. Each
 process is a fresh one. The start is a run of its own, with one document: interpreters, cluster,
 linker, and the end of all processes. The package has bytecode, as an installed one does, also where
 $PYTHONDONTWRITEBYTECODE keeps Python from writing it.
-
-Other work on the machine, and on the host of a virtual one, makes the processor time of the same
-work up to twice as long; page faults and system time tell whether a run itself did more. So of
-several rounds, the least processor time of an engine counts.
 
 Memory is watched from the moment when half of the parts are written until a worker has no part
 left; of `Linker.pipe`, which has no parts, in the second half of the time but the last tenth.
@@ -30,6 +27,7 @@ import ctypes
 import hashlib
 import json
 import math
+import multiprocessing
 import os
 import re
 import resource
@@ -41,6 +39,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
@@ -84,7 +83,7 @@ print(links + sum(int(other.communicate()[0]) for other in others))
 """
 _PR_SET_CHILD_SUBREAPER = 36
 _PART_MB = 0.5
-ENGINES = ("pipe:1", "pipe:2", "pipe:4", "processes", "local:1", "local:2", "local:4")
+ENGINES = ("processes", "local:1", "local:2", "local:4")
 
 
 @dataclass(frozen=True)
@@ -180,10 +179,19 @@ def measure(engine: str, folder: Path) -> BatchRun:
     return replace(_run(engine, folder, "documents.jsonl"), start=start)
 
 
-def best(rounds: Sequence[BatchRun]) -> BatchRun:
-    """Return the run with the least processor time, with the least start."""
-    run = min(rounds, key=lambda one: one.cpu_seconds)
-    return replace(run, start=min(one.start for one in rounds))
+def side_by_side(job: str, folder: Path) -> tuple[BatchRun, BatchRun]:
+    """Measure a job, and as many processes of `Linker.pipe` at the same time."""
+    pipe = f"pipe:{job.partition(':')[2] or 1}"
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, context, initializer=_adopt_orphans) as pool:
+        measured = [pool.submit(measure, engine, folder) for engine in (job, pipe)]
+        return measured[0].result(), measured[1].result()
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of processes that outlive theirs."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _run(engine: str, folder: Path, documents: str) -> BatchRun:
@@ -273,9 +281,9 @@ def main(
     documents: Annotated[int, typer.Option(help="Number of documents.")] = 50_000,
     quick: Annotated[bool, typer.Option("--quick", help="2,000 documents.")] = False,
     engine: Annotated[
-        list[str] | None, typer.Option(help="What to measure; may be repeated. Default: all.")
+        list[str] | None, typer.Option(help="A job to measure; may be repeated. Default: all.")
     ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Times that each engine is measured.")] = 1,
+    rounds: Annotated[int, typer.Option(min=1, help="Times that each job is measured.")] = 1,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE")] = None,
 ) -> None:
     """Measure linking jobs."""
@@ -284,39 +292,34 @@ def main(
         return
     count = 2_000 if quick else documents
     compileall.compile_dir(Path(sgtb.__file__).parent, quiet=1)
-    if sys.platform == "linux":  # become the parent of processes that outlive theirs
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     print(f"{count:,} documents\n{_HEAD}", flush=True)
-    engines = engine or ENGINES
-    measured: dict[str, list[BatchRun]] = {name: [] for name in engines}
+    pairs: dict[str, list[tuple[BatchRun, BatchRun]]] = {name: [] for name in engine or ENGINES}
     with tempfile.TemporaryDirectory(prefix="sgtb-batch-") as place:
         folder = Path(place)
         write_documents(folder / "documents.jsonl", count)
         write_documents(folder / "first.jsonl", 1)
-        for _ in range(rounds):
-            for name in engines:
-                measured[name].append(measure(name, folder))
-                print(_line(measured[name][-1]), flush=True)
-    runs = [best(found) for found in measured.values()]
-    digests = {one.digest for found in measured.values() for one in found}
-    equal = len(digests - {""}) < 2
+        for name in list(pairs) * rounds:
+            pairs[name].append(side_by_side(name, folder))
+            print("\n".join(_line(one) for one in pairs[name][-1]), flush=True)
+    runs = [one for measured in pairs.values() for pair in measured for one in pair]
+    equal = len({one.digest for one in runs} - {""}) < 2
     print(f"bytes of all jobs are {'equal' if equal else 'DIFFERENT'}")
-    named = {one.name: one for one in runs}
-    for one in runs:
-        pipe = named.get(f"pipe:{one.name.partition(':')[2] or 1}", one)
-        if pipe is not one:
-            print(_overhead(one, pipe))
+    for name, measured in pairs.items():
+        print(f"{name}: {_overhead(measured)}")
     if json_file is not None:
         record = {"documents": count, "equal": equal, "runs": [asdict(one) for one in runs]}
         json_file.write_text(json.dumps(record, indent=1) + "\n")
     raise SystemExit(not equal)
 
 
-def _overhead(job: BatchRun, pipe: BatchRun) -> str:
-    more = job.cpu_seconds / pipe.cpu_seconds - 1
-    rest = (job.cpu_seconds - job.start[0]) / (pipe.cpu_seconds - pipe.start[0]) - 1
+def _overhead(pairs: Sequence[tuple[BatchRun, BatchRun]]) -> str:
+    """Return by how much jobs exceed `Linker.pipe` of the same moments."""
+    jobs, pipes = (sum(one.cpu_seconds for one in runs) for runs in zip(*pairs, strict=True))
+    starts = [sum(one.start[0] for one in runs) for runs in zip(*pairs, strict=True)]
+    rest = (jobs - starts[0]) / (pipes - starts[1]) - 1
     return (
-        f"{job.name}: {more:+.1%} processor time beside {pipe.name}, {rest:+.1%} without the start"
+        f"{jobs / pipes - 1:+.1%} processor time beside {pairs[0][1].name}, "
+        f"{rest:+.1%} without the start"
     )
 
 
