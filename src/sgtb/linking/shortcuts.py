@@ -136,7 +136,7 @@ def train(
     if settings is None:
         settings = settings_for(data.n_known, len(data.documents), chosen.n_known)
         settings = replace(settings, seed=seed, training=replace(settings.training, seed=seed))
-    refit = refit or settings.refit
+    refit = (refit or settings.refit) and bool(chosen.documents)
     settings = replace(settings, without=(*settings.without, *without), refit=refit)
     counts = {"train": len(data.documents), "dev": len(chosen.documents)}
     origin = {"documents": counts, **({"refit": True} if refit else {})}
