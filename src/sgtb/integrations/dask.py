@@ -9,13 +9,14 @@ from typing import Any
 
 from sgtb.core.errors import RequestError, SgtbError, import_extra
 from sgtb.jobs.job_inputs import Item
-from sgtb.jobs.link_part import link_frame, link_items
+from sgtb.jobs.link_part import link_frame
 from sgtb.jobs.process_engine import WorkerLostError
 from sgtb.jobs.worker_linker import (
     LinkerSpec,
     complete,
     file_digest,
     has_linker,
+    link_items,
     linker_files,
     linker_spec,
     receive,

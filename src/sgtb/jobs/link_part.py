@@ -17,11 +17,12 @@ from sgtb.jobs.worker_linker import (
     LinkerSpec,
     cache_folder,
     digests,
+    link_items,
     required_linker,
     worker_linker,
 )
 from sgtb.linking.linker import Linker
-from sgtb.linking.links import LinkedDocument, Request
+from sgtb.linking.links import LinkedDocument
 from sgtb.linking.parallel import BATCH
 
 Outcome = dict[str, Any]
@@ -81,21 +82,6 @@ def _marked(spec: LinkerSpec, part: Mapping[str, Any]) -> Iterator[bool]:
                 marker.unlink(missing_ok=True)
 
 
-def link_items(
-    linker: Linker, items: Iterable[Item]
-) -> Iterator[tuple[Item, LinkedDocument | str]]:
-    """Link documents; yield each with its links, or with the reason why it has none."""
-    given = iter(items)
-    while batch := list(islice(given, BATCH)):
-        requests = [item.request for item in batch if item.request is not None]
-        try:
-            results: Iterator[LinkedDocument | str] = iter(linker.link_many(requests))
-        except Exception:
-            results = (_one(linker, request) for request in requests)
-        for item in batch:
-            yield item, item.reason if item.request is None else next(results)
-
-
 def _tabulated(
     linker: Linker, items: Iterable[Item], name: str
 ) -> tuple[Any, int, list[Rejection]]:
@@ -131,13 +117,3 @@ def link_frame(spec: LinkerSpec, frame: Any) -> Any:
     nothing["document"] = pa.array([one.document for one in rejected], pa.string())
     nothing["rejected"] = pa.array([one.reason for one in rejected], pa.string())
     return pa.concat_tables([found, pa.table(nothing, schema=found.schema)]).to_pandas()
-
-
-def _one(linker: Linker, request: Request) -> LinkedDocument | str:
-    """Link one document of a batch that failed."""
-    try:
-        return linker.link(request)
-    except SgtbError as error:
-        return str(error)
-    except Exception as error:  # whatever it is, the other documents of the job are linked
-        return f"{type(error).__name__}: {error}"

@@ -4,18 +4,22 @@ import hashlib
 import os
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import sgtb
 from sgtb.core.errors import JobError, SettingsError, SgtbError
+from sgtb.jobs.job_inputs import Item
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import KbSourcePath, Linker, ModelSource, resolve_pair
 from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.links import LinkedDocument, Request
 from sgtb.linking.mentions.mention_settings import MentionSettings
+from sgtb.linking.parallel import BATCH
 from sgtb.linking.pretrained import KB, MODEL
 from sgtb.text.tokenization import segment
 
@@ -171,3 +175,28 @@ def complete(spec: Mapping[str, Any], sender: str, hashes: Mapping[str, str]) ->
 def _incoming(spec: Mapping[str, Any], sender: str) -> Path:
     target = cache_folder(spec)
     return target.with_name(f".{target.name}.{sender}")
+
+
+def link_items(
+    linker: Linker, items: Iterable[Item]
+) -> Iterator[tuple[Item, LinkedDocument | str]]:
+    """Link documents; yield each with its links, or with the reason why it has none."""
+    given = iter(items)
+    while batch := list(islice(given, BATCH)):
+        requests = [item.request for item in batch if item.request is not None]
+        try:
+            results: Iterator[LinkedDocument | str] = iter(linker.link_many(requests))
+        except Exception:
+            results = (_one(linker, request) for request in requests)
+        for item in batch:
+            yield item, item.reason if item.request is None else next(results)
+
+
+def _one(linker: Linker, request: Request) -> LinkedDocument | str:
+    """Link one document of a batch that failed."""
+    try:
+        return linker.link(request)
+    except SgtbError as error:
+        return str(error)
+    except Exception as error:  # whatever it is, the other documents of the job are linked
+        return f"{type(error).__name__}: {error}"
