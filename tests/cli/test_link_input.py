@@ -145,7 +145,10 @@ def test_json_lines_bring_mentions_along(run, opened, tmp_path):
         ('{"text": "a", "mentions": [3]}', "mention 1: not an object"),
         ('{"text": "a", "mentions": [{"start": true, "end": 1}]}', '"start" should be a whole'),
         ('{"text": "a", "mentions": [{"start": 0}]}', '"end" should be a whole number'),
-        ('{"text": "a", "mentions": [{"start": 0, "end": 2}]}', "outside of the text of 1 char"),
+        (
+            '{"text": "a", "mentions": [{"start": 0, "end": 2}]}',
+            "no span of the text of 1 char",
+        ),
         ('{"text": "a", "mentions": [{"start": -1, "end": 1}]}', "start -1 and end 1"),
         ('{"text": "a", "mentions": [{"start": 0, "end": 1, "fixed": 1}]}', '"fixed" should be'),
         ('{"text": "a", "mentions": [{"start": 0, "end": 1, "candidates": [1]}]}', "list of ids"),

@@ -1,6 +1,8 @@
 """Inputs of jobs: every document is in one part, whatever the size of parts, and nothing else."""
 
 import json
+from datetime import date
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -186,3 +188,22 @@ def test_folders_and_tables_without_text_are_refused(tmp_path):
         list(cut([str(tmp_path / "in.parquet")]))
     with pytest.raises(JobError, match="nosuch://x: cannot be opened"):
         list(cut(["nosuch://x"]))
+
+
+@pytest.mark.parametrize("id_", [Decimal(5), date(2020, 1, 1)], ids=["decimal", "date"])
+def test_ids_of_other_types_are_rejected(tmp_path, id_):
+    path = tmp_path / "ids.parquet"
+    pq.write_table(pa.table({"text": ["a"], "id": pa.array([id_])}), path)
+    [item] = items(path, 1000)
+    assert item.request is None
+    assert '"id" should be a string, not' in item.reason
+
+
+@pytest.mark.parametrize("name", ["text", "id"])
+def test_repeated_columns_are_refused(tmp_path, name):
+    path = tmp_path / "twice.parquet"
+    columns = {"text": pa.array(["a"]), "id": pa.array(["b"])}
+    table = pa.Table.from_arrays([*columns.values(), columns[name]], names=[*columns, name])
+    pq.write_table(table, path)
+    with pytest.raises(JobError, match=f'2 columns "{name}"; rename them'):
+        list(cut([str(path)], 1000))

@@ -7,9 +7,12 @@ import sys
 import tracemalloc
 from dataclasses import asdict
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from sgtb.core.errors import JobError
+from sgtb.jobs.arrow_arrays import _offsets
 from sgtb.jobs.job_inputs import cut
 from sgtb.jobs.link_part import _marked, link_frame, link_part
 from sgtb.jobs.link_table import LINKS
@@ -124,3 +127,15 @@ def test_a_worker_does_not_import_pandas(spec, part):
         "sys.exit('pandas' in sys.modules or 'pyarrow.compute' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script, json.dumps([spec, part])], check=True)
+
+
+def test_isolation_ignores_modules_of_the_working_folder(spec, part, tmp_path, monkeypatch):
+    expected = link_part(spec, part, part["input"])
+    (tmp_path / "lmdb.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+    assert link_part(spec, part, part["input"], True) == expected
+
+
+def test_more_text_than_offsets_can_count_is_refused():
+    with pytest.raises(JobError, match="more than 2 GB"):
+        _offsets(np.array([1 << 30] * 3, np.int32))

@@ -5,10 +5,22 @@ import shutil
 import pytest
 
 from sgtb import build_kb
-from sgtb.core.errors import KnowledgeBaseError, ModelFileError, SettingsError
-from sgtb.jobs.worker_linker import digests, linker_spec, required_linker
+from sgtb.core.errors import KnowledgeBaseError, ModelFileError, SettingsError, SgtbError
+from sgtb.jobs.job_inputs import Item
+from sgtb.jobs.worker_linker import (
+    cache_folder,
+    complete,
+    digests,
+    file_digest,
+    link_items,
+    linker_files,
+    linker_spec,
+    receive,
+    required_linker,
+)
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
+from sgtb.linking.links import Request, Span
 from sgtb.starter import KB, MODEL
 from tests.helpers.job_runs import ENTITIES, TEXTS
 
@@ -64,3 +76,26 @@ def test_changed_files_have_other_digests(folder, tmp_path):
     assert digests(linker_spec("starter", tmp_path / "own")) == before
     build_kb(ENTITIES[:2], tmp_path / "own").close()
     assert digests(linker_spec("starter", tmp_path / "own"))["kb"] != before["kb"]
+
+
+def test_nothing_is_left_of_what_was_sent(tmp_path, monkeypatch):
+    monkeypatch.setenv("SGTB_CACHE", str(tmp_path))
+    spec = linker_spec()
+    for sender in ("first", "second"):  # the second finds the linker of the first
+        hashes = {}
+        for name, path in linker_files(spec):
+            receive(spec, sender, name, path.read_bytes(), True)
+            hashes[name] = file_digest(path)
+        complete(spec, sender, hashes)
+    receive(spec, "third", "model.safetensors", b"x", True)
+    with pytest.raises(SgtbError, match="damaged on its way"):
+        complete(spec, "third", {"model.safetensors": "0"})
+    assert [path.name for path in tmp_path.iterdir()] == [cache_folder(spec).name]
+
+
+def test_reasons_do_not_depend_on_the_host(folder):
+    linker = required_linker(linker_spec(None, folder / "own"))
+    request = Request("Berlin", [Span(0, 6, candidates=("no such id",))])
+    [(_, reason)] = link_items(linker, [Item("a", 1, request)])
+    assert "no such id" in reason
+    assert str(folder) not in reason

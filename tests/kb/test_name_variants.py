@@ -394,3 +394,11 @@ def test_every_rule_is_documented():
     text = page.read_text("utf-8")
     rows = re.findall(r"^\| ([a-z ]+) \| [A-Za-z, ]+ \| .+ → .+ \|$", text, re.MULTILINE)
     assert rows == [rule.name for rule in RULES]
+
+
+def test_a_rule_makes_a_limited_number_of_variants_of_a_name():
+    """Also where all of them are known and none is kept."""
+    name = " ".join(["Ab", *(["'Al'"] * 300), "Cd"])
+    assert _kernel().make(name_table(), [name], "PER") == DEFAULT_RULES.slow_variants([name], "PER")
+    raw = next(rule for rule in RULES if rule.name == "nickname").make(name)
+    assert sum(1 for _ in raw) > 2 * MAX_VARIANTS

@@ -3,9 +3,11 @@
 import json
 import os
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
+import lmdb
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from sgtb.kb import kb_folder as place
 from sgtb.kb.build.entity_lines import EntityList
 from sgtb.kb.build.list_build import build_list
 from sgtb.kb.check import check
+from sgtb.kb.environment import Environment
 from sgtb.kb.export import export_lines
 from sgtb.kb.name_variants import DEFAULT_RULES
 from sgtb.kb.update import UpdateReport, read_ids
@@ -457,3 +460,52 @@ def is_locked(path):
         except BlockingIOError:
             return True
     return False
+
+
+def test_a_transaction_that_fails_at_its_end(tmp_path, monkeypatch):
+    """What was appended is truncated, and the next change finds sums that fit."""
+    path = build(
+        tmp_path, [{"id": f"E{i}", "name": f"N{i}", "description": "d" * 500} for i in range(300)]
+    )
+    size = (place.data_folder(path) / "text.bin").stat().st_size
+
+    def added(letter):
+        records = [
+            {"id": f"{letter}{i}", "name": f"{letter}{i}", "description": letter * 5000}
+            for i in range(100)
+        ]
+        return update.add(path, EntityList(write_lines(tmp_path / f"{letter}.jsonl", records)))
+
+    class Full:
+        """An LMDB environment whose disk is full when a transaction ends."""
+
+        def __init__(self, real):
+            self._real = real
+
+        def __getattr__(self, name):
+            return getattr(self._real, name)
+
+        def begin(self, write=False, **options):
+            real = self._real.begin(write=write, **options)
+            return ending(real) if write else real
+
+    @contextmanager
+    def ending(real):
+        with real as transaction:
+            yield transaction
+            raise lmdb.DiskError("mdb_txn_commit: No space left on device")
+
+    def full(self, folder):
+        real(self, folder)
+        self.lmdb = Full(self.lmdb)
+
+    real = Environment.__init__
+    monkeypatch.setattr(Environment, "__init__", full)
+    with pytest.raises(KnowledgeBaseError, match="nothing was changed"):
+        added("x")
+    monkeypatch.undo()
+    assert (place.data_folder(path) / "text.bin").stat().st_size == size
+    added("y")
+    with KnowledgeBase.open(path) as kb:
+        assert len(kb) == 400
+        assert kb.entity("y99").description == "y" * 5000

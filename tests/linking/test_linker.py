@@ -7,11 +7,12 @@ import os
 import signal
 import threading
 from dataclasses import replace
-from itertools import chain, count, islice
+from itertools import chain, count, cycle, islice
 from random import Random
 
 import pytest
 
+from sgtb import build_kb
 from sgtb.core.errors import RequestError, SettingsError, SgtbError
 from sgtb.core.records import Tokens
 from sgtb.kb import KnowledgeBase
@@ -510,3 +511,26 @@ def _decided(link, place=None):
         for reason in link.reasons
     ]
     return link.start, link.end, link.entity, link.confidence, link.candidates, reasons
+
+
+def test_a_knowledge_base_replaced_while_linking(tmp_path, monkeypatch):
+    """Numbers of entities mean others after a rebuild; documents are then linked again."""
+    towns = [{"id": f"T{i}", "name": name} for i, name in enumerate(("Aberfoo", "Bartown", "City"))]
+    build_kb(towns, tmp_path / "kb").close()
+    with Linker(kb=tmp_path / "kb") as linker:
+        real = linker.pipeline.pack
+        orders = iter([towns[::-1], towns])
+
+        def pack(chunks):
+            packed = real(chunks)
+            if (order := next(orders, None)) is not None:
+                build_kb(order, tmp_path / "kb").close()
+                assert linker.refresh()
+            return packed
+
+        monkeypatch.setattr(linker.pipeline, "pack", pack)
+        links = linker.link("It rained in Aberfoo, and in Bartown.").links
+        assert [link.entity for link in links] == ["T0", "T1"]
+        orders = cycle([towns[::-1], towns])
+        with pytest.raises(SgtbError, match="again and again"):
+            linker.link("It rained in Aberfoo.")

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from sgtb.core.errors import SettingsError
-from sgtb.serving.access import AREAS, AccessTokens, area_of
+from sgtb.serving.access import AREAS, AccessTokens, _client_of, area_of
 from sgtb.serving.engine import Engine
 from sgtb.serving.processes import check_tls, url_of
 from sgtb.serving.service_settings import ServeSettings
@@ -166,3 +166,12 @@ def test_a_service_that_is_open_to_the_network_warns(options, warned, tmp_path):
     )
     assert done.returncode == 1
     assert ("without access tokens" in done.stderr) == warned
+
+
+def test_clients_are_told_apart():
+    """Of IPv6 by network; a service that listens on :: sees IPv4 clients as mapped addresses."""
+    hosts = ["10.0.0.1", "::ffff:10.0.0.2", "2001:db8::1", "2001:db8::2", "2001:db8:1::1", "x", ""]
+    clients = [_client_of({"client": (host, 1)}) for host in hosts]
+    assert clients[:2] == ["10.0.0.1", "10.0.0.2"]
+    assert clients[2] == clients[3]
+    assert len(set(clients)) == len(hosts) - 1

@@ -44,6 +44,7 @@ def link_batch(
     if not inputs or "-" in inputs:
         raise typer.BadParameter("--batch reads JSONL and Parquet files: name at least one")
     # Not at the top: pyarrow and Dask take longer to import than most commands run.
+    from sgtb.jobs.job_folder import REJECTED
     from sgtb.jobs.link_job import LinkJob
     from sgtb.jobs.worker_linker import linker_spec
 
@@ -55,10 +56,11 @@ def link_batch(
     if as_json:
         print_json(summary)
     elif not quiet:
+        reasons = f" (reasons in {output / REJECTED})" if counts.rejected else ""
         print(
             f"{output}: {counted(counts.documents, 'document')}, {counted(counts.links, 'link')}, "
-            f"{counts.rejected:,} rejected; {counted(counts.parts, 'part')}, {counts.skipped:,} "
-            f"of them done before; {duration(summary['seconds'])}",
+            f"{counts.rejected:,} rejected{reasons}; {counted(counts.parts, 'part')}, "
+            f"{counts.skipped:,} of them done before; {duration(summary['seconds'])}",
             file=sys.stderr,
         )
 

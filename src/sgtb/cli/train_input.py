@@ -1,6 +1,7 @@
 """Training documents from files or a dump, and the settings of training commands."""
 
 import logging
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -120,6 +121,8 @@ def check_output(*paths: Path | None) -> None:
             raise ModelFileError(f"{path}: no folder {path.parent}; create it first")
         if path.is_dir():
             raise ModelFileError(f"{path}: a folder; name a file")
+        if not os.access(path.parent, os.W_OK):
+            raise ModelFileError(f"{path}: no permission to write to the folder {path.parent}")
 
 
 def from_files(

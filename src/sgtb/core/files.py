@@ -52,7 +52,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 os.replace(temporary, target)  # still locked: no other process deletes it
         if os.name == "nt":
             os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and str(error.filename) == str(temporary):
+            error.filename = os.fspath(target)
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(target.parent)

@@ -152,7 +152,7 @@ def number_or_text(id: str) -> int | str:
 
 def json_shown(value: Any) -> str:
     """Return a value as JSON for messages, truncated if long."""
-    text = "missing" if value is None else json.dumps(value)
+    text = "missing" if value is None else json.dumps(value, default=str)
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 

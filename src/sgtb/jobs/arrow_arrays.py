@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgtb.core.dtypes import Bools
-from sgtb.core.errors import import_extra
+from sgtb.core.errors import JobError, import_extra
 
 pa: Any = import_extra("pyarrow", "dask", "a job needs")
 
@@ -58,4 +58,7 @@ def _bits(present: Bools | None) -> Any:
 
 
 def _offsets(sizes: npt.NDArray[Any]) -> Any:
-    return pa.py_buffer(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))
+    offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    if offsets[-1] > np.iinfo(np.int32).max:
+        raise JobError("the links of a part take more than 2 GB; make parts smaller")
+    return pa.py_buffer(offsets.astype(np.int32))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import IO, Any
 
@@ -52,7 +53,7 @@ def _deadly(
 def _until_death(spec: Mapping[str, Any], items: Sequence[Item], groups: list[list[int]]) -> int:
     """Link groups in a child; return the number of those that it survived."""
     child = subprocess.Popen(
-        [sys.executable, "-m", __spec__.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-P", "-m", __spec__.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert child.stdin is not None
     assert child.stdout is not None
@@ -60,7 +61,10 @@ def _until_death(spec: Mapping[str, Any], items: Sequence[Item], groups: list[li
     try:
         _send(child.stdin, spec)
         if child.stdout.readline() != _READY:
-            raise SgtbError("a child process cannot open the linker; is the machine out of memory?")
+            raise SgtbError(
+                f"a child process cannot open the linker and ends with {child.wait()}; is the "
+                "machine out of memory?"
+            )
         for at, group in enumerate(groups):
             _send(child.stdin, [asdict(items[i].request) for i in group])  # type: ignore[arg-type]
             if child.stdout.readline() != _READY:
@@ -72,6 +76,8 @@ def _until_death(spec: Mapping[str, Any], items: Sequence[Item], groups: list[li
         child.kill()
         child.wait()
         child.stdout.close()
+        with suppress(BrokenPipeError):
+            child.stdin.close()
 
 
 def _send(file: IO[bytes], record: object) -> None:

@@ -206,6 +206,8 @@ def _cut_rows(name: str, file: BinaryIO, part_bytes: int) -> Iterator[Part]:
     names = metadata.schema.to_arrow_schema().names
     if "text" not in names:
         raise JobError(f'{name}: no column "text"; it has {", ".join(names)}')
+    if repeated := [one for one in _COLUMNS if names.count(one) > 1]:
+        raise JobError(f'{name}: {names.count(repeated[0])} columns "{repeated[0]}"; rename them')
     _check_columns(metadata)
     begin, row = 0, 1
     for group in range(metadata.num_row_groups):

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -162,14 +163,16 @@ def receive(spec: Mapping[str, Any], sender: str, name: str, data: bytes, begin:
 def complete(spec: Mapping[str, Any], sender: str, hashes: Mapping[str, str]) -> None:
     """Check the files that were sent, and put them in place."""
     incoming, target = _incoming(spec, sender), cache_folder(spec)
-    wrong = [name for name, digest in hashes.items() if file_digest(incoming / name) != digest]
-    if wrong:
-        raise SgtbError(f"{wrong[0]}: damaged on its way; run the same command again")
     try:
+        wrong = [name for name, digest in hashes.items() if file_digest(incoming / name) != digest]
+        if wrong:
+            raise SgtbError(f"{wrong[0]}: damaged on its way; run the same command again")
         os.rename(incoming, target)
     except OSError:
         if not target.is_dir():  # otherwise another job has sent the same linker
             raise
+    finally:
+        shutil.rmtree(incoming, ignore_errors=True)
 
 
 def _incoming(spec: Mapping[str, Any], sender: str) -> Path:
@@ -196,7 +199,7 @@ def _one(linker: Linker, request: Request) -> LinkedDocument | str:
     """Link one document of a batch that failed."""
     try:
         return linker.link(request)
-    except SgtbError as error:
-        return str(error)
+    except SgtbError as error:  # without the path, which differs between hosts
+        return str(error).replace(str(linker.kb.path), "the knowledge base")
     except Exception as error:  # whatever it is, the other documents of the job are linked
         return f"{type(error).__name__}: {error}"

@@ -39,18 +39,25 @@ def write_sums(folder: Path) -> None:
 
 @contextmanager
 def renewed_sums(folder: Path) -> Iterator[None]:
-    """Move the sums of a data folder away, and write them after its change."""
+    """Move the sums of a data folder away, and write them after its change.
+
+    A change that fails leaves the columns as they were, perhaps with more bytes after their end.
+    """
     before: Sums = _read(folder) or {}
     old, sums = folder / f".{SUMS}.old", {}
+    done = False
     old.unlink(missing_ok=True)  # of a killed writer
     with suppress(FileNotFoundError):
         os.rename(folder / SUMS, old)
     try:
         yield
+        done = True
     finally:
         with suppress(OSError):  # without sums, the folder is opened unchecked
             for name in _FILES:
-                if name != NAMES:
+                if name in before and name != NAMES and not done:
+                    sums[name] = before[name]
+                elif name != NAMES:
                     sums[name] = _file_sums(folder / name, before.get(name))
                 elif (folder / name).stat().st_size <= _LARGE:
                     sums[name] = _file_sums(folder / name)

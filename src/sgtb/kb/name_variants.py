@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from sgtb.text.normalization import name_table, normal_name
 _ORIGIN = "variant_rules"
 VARIANT = "variant"  # the source of variants
 WEIGHT = 0.1  # weight of that source in the prior; other sources have 1
-MAX_VARIANTS = 64  # variants of one entity
+MAX_VARIANTS = 64  # variants of one entity, and of one name by one rule
 MAX_NAMES = 256  # names of one entity from which variants are made
 
 Make = Callable[[str], Iterable[str]]
@@ -426,7 +426,8 @@ class VariantRules:
         base = [name for name in dict.fromkeys(names) if _LATIN.search(name)][:MAX_NAMES]
         for rule in self._rules.get(type, self._rules[""]):
             first = len(found)
-            for variant in chain.from_iterable(map(rule.make, base)):
+            made_by_rule = (islice(rule.make(name), MAX_VARIANTS) for name in base)
+            for variant in chain.from_iterable(made_by_rule):
                 if variant in made:
                     continue
                 made.add(variant)

@@ -135,8 +135,8 @@ def _changing(path: Path) -> Iterator["_Change"]:
             try:
                 with (
                     renewed_sums(folder),
+                    appender.closing(),  # also truncates if the transaction fails at its end
                     environment.lmdb.begin(write=True) as transaction,
-                    appender.closing(),
                 ):
                     yield _Change(kb, environment, appender, transaction)
             except (lmdb.Error, OSError) as error:

@@ -72,19 +72,24 @@ class WorkerPool:
 
     def _started(self, jobs: int) -> ProcessPoolExecutor:
         with self._guard:
-            if self._pool is not None and self._jobs == jobs:
-                return self._pool
-        self.end()
-        with self._guard:
-            self._pool, self._jobs = ProcessPool(jobs, _begin, self._link), jobs
-            return self._pool
+            old = self._pool
+            if old is not None and self._jobs == jobs:
+                return old
+            self._pool = new = ProcessPool(jobs, _begin, self._link)
+            self._jobs = jobs
+        _end(old)
+        return new
 
     def end(self) -> None:
         """End the processes."""
         with self._guard:
             pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=True, cancel_futures=True)
+        _end(pool)
+
+
+def _end(pool: ProcessPoolExecutor | None) -> None:
+    if pool is not None:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 _link_batch: LinkBatch | None = None

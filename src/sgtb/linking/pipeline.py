@@ -14,7 +14,7 @@ import numpy as np
 from sgtb.boosting.data.problems import Problems, with_dense_pairs
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.core.dtypes import Floats, Ints, Longs
-from sgtb.core.errors import RequestError
+from sgtb.core.errors import RequestError, SgtbError
 from sgtb.core.records import Document, Mention
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.kb.snapshot import damaged
@@ -45,6 +45,7 @@ MENTIONS = 2_000  # mentions searched at a time, or slightly more; bounds the me
 _CANDIDATES_TO_RELEASE = 4_000
 """Candidates after which mapped pages of the knowledge base are released."""
 _BEAM_WIDTHS = 4  # learners of different beam widths that are kept
+_ATTEMPTS = 10  # at linking documents while the knowledge base is refreshed
 
 
 class Pipeline:
@@ -166,12 +167,21 @@ class LinkPipeline:
         self._state = self.kb.state
 
     def link(self, documents: Sequence[Linkable], options: LinkOptions) -> list[LinkedDocument]:
-        """Link documents together."""
-        self.kb.check_files()
-        try:
-            return self._link(documents, options)
-        except UnicodeDecodeError as error:  # nothing else is decoded
-            raise damaged(self.kb.folder, f"a text of an entity: {error}") from None
+        """Link documents together; again if the knowledge base was refreshed meanwhile."""
+        for _ in range(_ATTEMPTS):
+            state = self.kb.state
+            try:
+                self.kb.check_files()
+                links = self._link(documents, options)
+            except Exception as error:
+                if self.kb.state is not state:  # numbers of entities may mean others now
+                    continue
+                if isinstance(error, UnicodeDecodeError):  # nothing else is decoded
+                    raise damaged(self.kb.folder, f"a text of an entity: {error}") from None
+                raise
+            if self.kb.state is state:
+                return links
+        raise SgtbError("the knowledge base was replaced again and again while linking")
 
     def _link(self, documents: Sequence[Linkable], options: LinkOptions) -> list[LinkedDocument]:
         if self.kb.state is not self._state:  # refreshed

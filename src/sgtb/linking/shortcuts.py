@@ -94,8 +94,11 @@ def build_kb(
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "entities.jsonl"
         with open(file, "w", encoding="utf-8") as stream:
-            for record in _records(entities):
-                stream.write(json.dumps(record) + "\n")
+            for number, record in enumerate(_records(entities), 1):
+                try:
+                    stream.write(json.dumps(record) + "\n")
+                except (TypeError, ValueError) as error:
+                    raise KnowledgeBaseError(f"record {number}: {error}") from None
         try:
             build_list(file, target, **options)
         except EntityListError as error:

@@ -289,7 +289,9 @@ private:
         return true;
     }
 
-    void yield(Text variant) { variants_.push_back(std::move(variant)); }
+    void yield(Text variant) {
+        if (variants_.size() < max_variants_) variants_.push_back(std::move(variant));
+    }
 
     // ---- rules, in the order of that module
 

@@ -165,4 +165,6 @@ def _client_of(scope: Scope) -> str:
         address = ip_address(host)
     except ValueError:
         return str(host)
-    return str(int(address) >> 64) if isinstance(address, IPv6Address) else host
+    if not isinstance(address, IPv6Address):
+        return host
+    return str(address.ipv4_mapped or int(address) >> 64)

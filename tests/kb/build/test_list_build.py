@@ -1,11 +1,12 @@
 """List builds in batches of lines: the same bytes and errors as line by line."""
 
 import json
+import os
 from random import Random
 
 import pytest
 
-from sgtb.core.errors import EntityListError
+from sgtb.core.errors import EntityListError, KnowledgeBaseError
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build import entity_lines, list_build
 from sgtb.kb.build.list_build import build_list
@@ -162,3 +163,28 @@ def test_a_line_beyond_the_limit_ends_the_list(tmp_path, monkeypatch):
     monkeypatch.setattr(entity_lines, "_BLOCK", 1000)
     with pytest.raises(EntityListError, match=r"line 201: too long"):
         build_list(file, tmp_path / "kb")
+
+
+@pytest.mark.parametrize(
+    "second", [[1, 0, 2], [0, 1, 3], [0, 1], [0, 1, 2, 3]], ids=["order", "new", "less", "more"]
+)
+def test_a_list_that_changes_between_its_readings(tmp_path, monkeypatch, second):
+    path = tmp_path / "list.jsonl"
+
+    def write(numbers):
+        path.write_text(
+            "".join(json.dumps({"id": f"E{i}", "name": f"N{i}"}) + "\n" for i in numbers)
+        )
+
+    write([0, 1, 2])
+    real = list_build._Links.__init__
+
+    def changed(self, *args):
+        write(second)
+        os.utime(path, ns=(0, 0))  # as if later, also where the clock is coarse
+        real(self, *args)
+
+    monkeypatch.setattr(list_build._Links, "__init__", changed)
+    with pytest.raises(KnowledgeBaseError, match=r"list\.jsonl: changed while it was read"):
+        build_list(path, tmp_path / "kb")
+    assert not (tmp_path / "kb").exists()

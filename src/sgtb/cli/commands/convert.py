@@ -43,9 +43,9 @@ def convert(
 ) -> None:
     """Convert annotated documents to another format, and say what is lost.
 
-    The formats are those of docs/formats.md. Suffixes of OUT: .jsonl, .zelda.jsonl, .blink.jsonl,
-    .kilt.jsonl, .elevant.jsonl, .tsv (AIDA), .ttl (NIF), .spacy (DocBin); a name without suffix
-    is a folder (WNED).
+    The formats are those of docs/guide/formats.md. Suffixes of OUT: .jsonl, .zelda.jsonl,
+    .blink.jsonl, .kilt.jsonl, .elevant.jsonl, .tsv (AIDA), .ttl (NIF), .spacy (DocBin); a name
+    without suffix is a folder (WNED).
 
     Example: sgtb convert AIDA-YAGO2-dataset.tsv aida.jsonl
     """

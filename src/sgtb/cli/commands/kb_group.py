@@ -204,6 +204,8 @@ def export(
 
     Example: sgtb kb export companies -o companies.jsonl
     """
+    if out is not None and out.resolve().is_relative_to(kb.resolve()):
+        raise typer.BadParameter(f"--out {out} is within the knowledge base; write it elsewhere")
     with KnowledgeBase.open(kb) as opened:
         if out is None:
             for line in export_lines(opened):

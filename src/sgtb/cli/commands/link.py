@@ -98,7 +98,8 @@ def link(
     characters, optionally "fixed", the id of the entity, or "candidates", a list of ids.
 
     With --batch any number of documents is linked to Parquet files in the folder JOB. After a
-    failure, the same command links what is left.
+    failure, the same command links what is left. Documents that cannot be linked are in
+    rejected.parquet, each with the reason.
 
     \b
     Examples:

@@ -1,8 +1,8 @@
 """List builds: a knowledge base from a list of entities, as JSON Lines, CSV or Excel."""
 
 from array import array
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -72,6 +72,7 @@ def build_list(
     """
     if file.exists() and not file.is_file():
         raise KnowledgeBaseError(f"{file}: not a regular file, but it is read more than once")
+    stamp = _stamp(file)
     entities = EntityList(file, sheet=sheet)
     progress = progress or silent
     size = file.stat().st_size if file.exists() else 0
@@ -89,7 +90,7 @@ def build_list(
     if not len(index.number):
         raise KnowledgeBaseError(f"{file}: no entity in it; add one")
     own_origin = {"built from": entities.format, "file": file.name}
-    with building(path) as folder:
+    with building(path) as folder, _unchanged(file, stamp):
         writer = KbWriter(
             folder,
             len(index.number),
@@ -112,6 +113,24 @@ def build_list(
             pages = _name_pages(writer, index)
             state = writer.finish(pages)
     return ListReport.of(state, links.unknown)
+
+
+def _stamp(file: Path) -> tuple[int, ...]:
+    try:
+        found = file.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@contextmanager
+def _unchanged(file: Path, stamp: tuple[int, ...]) -> Iterator[None]:
+    """Raise if the file is another one than at the first reading, whatever that has led to."""
+    try:
+        yield
+    finally:
+        if _stamp(file) != stamp:
+            raise KnowledgeBaseError(f"{file}: changed while it was read; build again") from None
 
 
 @dataclass
