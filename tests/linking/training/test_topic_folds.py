@@ -6,7 +6,7 @@ import pytest
 from sgtb.core.errors import SettingsError
 from sgtb.core.sparse_matrix import unit
 from sgtb.linking.training import topic_folds as module
-from sgtb.linking.training.topic_folds import topic_folds
+from sgtb.linking.training.topic_folds import SMALL, topic_folds
 from tests.helpers.linking_builders import document, documents, relabelled
 
 TOPICS = (
@@ -26,9 +26,16 @@ def _texts(n, topics=TOPICS):
 
 
 def test_documents_of_a_topic_are_in_one_fold():
+    folds = topic_folds(_texts(4 * SMALL), 4)
+    assert folds.dtype == np.int32
+    assert sorted({tuple(folds[i::4]) for i in range(4)}) == [(k,) * SMALL for k in range(4)]
+
+
+def test_documents_of_a_topic_of_a_small_corpus_are_in_all_folds():
     folds = topic_folds(_texts(48), 4)
     assert folds.dtype == np.int32
-    assert sorted({tuple(folds[i::4]) for i in range(4)}) == [(k,) * 12 for k in range(4)]
+    assert np.bincount(folds).tolist() == [12] * 4
+    assert [np.bincount(folds[i::4]).tolist() for i in range(4)] == [[3] * 4] * 4
 
 
 @pytest.mark.parametrize("n_folds", [2, 3, 5, 8])
@@ -41,7 +48,7 @@ def test_folds_are_about_equally_large(n_folds):
 
 
 def test_labels_have_no_say_and_the_order_hardly_any():
-    texts = _texts(24)
+    texts = _texts(4 * SMALL)
     folds = topic_folds(texts, 4)
     assert folds.tolist() == topic_folds([relabelled(text) for text in texts], 4).tolist()
     backwards = topic_folds(texts[::-1], 4)[::-1]

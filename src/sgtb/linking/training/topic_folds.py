@@ -2,6 +2,8 @@
 
 Learned features of a training document should be as reliable as those of a new one, whose topic may
 be new. Random folds share their topics: the trees would rely too much on what was learned of these.
+In a small corpus a topic has so few documents that nothing is learned of it from the others; the
+trees would not rely on what was learned at all. There similar documents are in different folds.
 """
 
 import zlib
@@ -19,21 +21,25 @@ from sgtb.text.normalization import STOP_WORDS, normal_words
 _WIDTH = 512  # columns that words are hashed to
 _ROUNDS = 30  # of the power method
 _DIGITS = 5  # decimals of positions, for equal folds on all machines
+SMALL = 25  # documents of a fold; with fewer, the corpus is small
 
 
 def topic_folds(documents: Sequence[Document], n_folds: int) -> Ints:
     """Return the fold of each document: similar ones together, folds of about as many mentions.
 
     Documents are divided in two along the first principal component of their words, and the halves
-    likewise.
+    likewise. Those of a small corpus are dealt out in its order.
     """
     if len(documents) < n_folds:
         raise SettingsError(
             f"{len(documents)} documents are too few for {n_folds} folds; set fewer folds"
         )
     words = _hashed_words(documents)
-    sizes = np.array([1 + len(document.mentions) for document in documents])
     fold = np.zeros(len(documents), np.int32)
+    if len(documents) < SMALL * n_folds:
+        fold[np.argsort(_positions(words), kind="stable")] = np.arange(len(documents)) % n_folds
+        return fold
+    sizes = np.array([1 + len(document.mentions) for document in documents])
     parts = [(np.arange(len(documents)), range(n_folds))]
     while parts:
         members, folds = parts.pop()
