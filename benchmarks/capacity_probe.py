@@ -99,7 +99,7 @@ def link(
         for i in range(0, len(text) - size, size)
     ]
     chosen = list(islice(cycle(parts), n))
-    with Linker.load(model, place) as linker:
+    with Linker(model, place) as linker:
         list(linker.pipe(chosen[:64]))
         begin = processor_seconds()
         written = 0
@@ -115,7 +115,7 @@ def start(model: str, place: str) -> dict[str, Any]:
     """Load a linker, and link a sentence."""
     from sgtb.linking.linker import Linker
 
-    with Linker.load(model, place) as linker:
+    with Linker(model, place) as linker:
         linker("The king of Norway went to Scotland.")
     return {"seconds": processor_seconds()}
 

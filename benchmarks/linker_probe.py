@@ -56,7 +56,7 @@ def memory(place: str, model: str, path: str) -> dict[str, Any]:
 
     texts = json.loads(Path(path).read_text("utf-8"))
     imported = resident()
-    with Linker.load(model, place) as linker:
+    with Linker(model, place) as linker:
         loaded = resident()
         linked = list(linker.pipe(texts))
         after = resident()

@@ -38,7 +38,7 @@ class Subject:
     def linker(self, reasons: bool = False) -> Linker:
         """Return a linker that has linked the other documents, but none of these."""
         settings = LinkerSettings(candidates=CANDIDATES, reasons=reasons)
-        linker = Linker.load(self.model, self.kb, settings)
+        linker = Linker(self.model, self.kb, settings)
         for document in self.others:
             linker.link(document)
         return linker

@@ -89,7 +89,7 @@ class Subject:
         """Load it."""
         if self.model is None or self.kb is None:
             return Linker.starter()
-        return Linker.load(self.model, self.kb)
+        return Linker(self.model, self.kb)
 
     def options(self) -> list[str]:
         """Return the options of `sgtb serve` for it."""
@@ -266,7 +266,7 @@ def _texts_for(model: Path, kb: Path, extent: Extent) -> list[str]:
         documents = read_aida(data_folder() / "aida")
         return [one.text for one in documents if one.split == "test"][: extent.texts]
     except CorpusError:
-        with Linker.load(model, kb) as linker:
+        with Linker(model, kb) as linker:
             return [document.text for document in written(linker.kb, extent.texts)]
 
 

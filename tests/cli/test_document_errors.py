@@ -65,7 +65,7 @@ def test_an_evaluation_skips_bad_documents(files):
 
 def test_the_error_of_an_evaluation_has_the_finished_scores(files):
     sets = data_sets([files / "two.jsonl", files / "one.jsonl"])
-    with Linker.load(MODEL, KB) as linker:
+    with Linker(MODEL, KB) as linker:
         with pytest.raises(IncompleteEvaluationError, match=r"two.jsonl, line 3") as caught:
             evaluate_linkers({"a": linker}, sets)
         assert isinstance(caught.value, CorpusError)

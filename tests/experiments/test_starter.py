@@ -96,7 +96,7 @@ def test_it_opens_where_nothing_may_be_written(tmp_path, monkeypatch):
     before = files_of(place)
     may = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and may(path, mode))
-    with Linker.load(MODEL, place) as linker:
+    with Linker(MODEL, place) as linker:
         links = linker("Jordan won with the Bulls and Pippen.").links
     assert links[0].entity == "Michael Jordan"
     assert files_of(place) == before

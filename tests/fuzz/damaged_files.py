@@ -96,7 +96,7 @@ def targets(folder: Path) -> Iterator[Target]:
     model = folder / "linker.model"
     kb = KnowledgeBase.open(KB)
     model.write_bytes(MODEL.read_bytes())
-    yield Target("linker", 0.02, [model], lambda: Linker.load(model, kb).link(TEXT))
+    yield Target("linker", 0.02, [model], lambda: Linker(model, kb).link(TEXT))
     bare = folder / "bare_starter"
     shutil.copytree(KB, bare)
     data = bare / "data-000001"
@@ -105,7 +105,7 @@ def targets(folder: Path) -> Iterator[Target]:
     trained = LinkerModel.load(MODEL)
     yield Target("linking without checksums", 0.03, files, lambda: use_linker(trained, bare))
     packed = folder / "packed"
-    Linker.load(MODEL, kb).save_pretrained(packed)
+    Linker(MODEL, kb).save_pretrained(packed)
     kept = [path for path in sorted(packed.rglob("*")) if path.is_file()]
     small = [path for path in kept if not path.name.endswith(("lock", ".safetensors"))]
     yield Target("packed", 0.08, small, lambda: _closing(Linker.from_pretrained(packed)).link(TEXT))

@@ -51,7 +51,7 @@ def test_a_data_frame(expected):
 @pytest.mark.parametrize("model", [None, "starter"])
 def test_the_starter_with_another_knowledge_base(model):
     kb = build_kb(ENTITIES)
-    with Linker.open(model, kb.path) as linker:
+    with Linker(model, kb.path) as linker:
         expected = linker.link(TEXTS[0]).to_dict()
     assert link(dask.bag.from_sequence(TEXTS[:1]), model, kb).compute() == [expected]
 

@@ -1,4 +1,4 @@
-"""The linker of a worker: that of `Linker.open` for every model and knowledge base."""
+"""The linker of a worker: that of `Linker` for every model and knowledge base."""
 
 import shutil
 
@@ -46,7 +46,7 @@ PAIRS = [
 def test_a_worker_links_as_the_linker_of_the_same_arguments(folder, model, kb):
     model = folder / model if model in ("packed", "without") else model
     kb = folder / kb if kb == "own" else kb
-    with Linker.open(model, kb) as linker:
+    with Linker(model, kb) as linker:
         expected = [one.to_dict() for one in linker.link_many(TEXTS)]
         spec = linker_spec(model, kb)
         assert spec["kb"] == linker.kb.state.fingerprint
@@ -59,7 +59,7 @@ def test_a_worker_links_as_the_linker_of_the_same_arguments(folder, model, kb):
 def test_arguments_that_the_linker_refuses_are_refused_alike(folder, model, kb):
     model = folder / model if model == "without" else model
     with pytest.raises((SettingsError, ModelFileError, KnowledgeBaseError)) as expected:
-        Linker.open(model, kb)
+        Linker(model, kb)
     with pytest.raises(type(expected.value)) as refused:
         linker_spec(model, kb)
     assert str(refused.value) == str(expected.value)

@@ -199,7 +199,7 @@ def test_an_error_of_the_documents_comes_through(linker):
 @pytest.fixture(scope="module")
 def shared(model_of, starter_place):
     """A linker whose worker processes last for all tests of this module."""
-    with Linker.load(model_of("bsg"), starter_place, LinkerSettings(reasons=True)) as linker:
+    with Linker(model_of("bsg"), starter_place, LinkerSettings(reasons=True)) as linker:
         yield linker
 
 
@@ -250,7 +250,7 @@ def test_workers_collect_what_cycles_there_may_be(model_of, starter_place, monke
     monkeypatch.setattr(module, "_link_batch", None)
     enabled = gc.isenabled()
     try:
-        with Linker.load(model_of("bsg"), starter_place) as linker:
+        with Linker(model_of("bsg"), starter_place) as linker:
             module._begin(linker.link_many)
             assert not gc.isenabled()
             for _ in range(5):
@@ -303,7 +303,7 @@ def test_another_number_of_jobs_ends_a_pipe_with_a_word(shared):
 
 def test_a_closed_linker_says_so(model_of, starter_place):
     before = children()
-    linker = Linker.load(model_of("bsg"), starter_place)
+    linker = Linker(model_of("bsg"), starter_place)
     linker.link("Amman")
     linker.close()
     linker.close()
@@ -317,7 +317,7 @@ def test_a_closed_linker_says_so(model_of, starter_place):
 
 
 def test_threads_may_share_a_linker(starter_place, model_of, unseen):
-    with Linker.load(model_of("bsg"), starter_place, LinkerSettings(reasons=True)) as linker:
+    with Linker(model_of("bsg"), starter_place, LinkerSettings(reasons=True)) as linker:
         documents = unseen[::5]
         answers = {}
 
@@ -372,8 +372,8 @@ def test_a_request_may_have_another_beam_width(model_of, starter_place, unseen):
     narrow = replace(model_of("bsg").forest.plan, beam_width=1)
     model = replace(model_of("bsg"), forest=replace(model_of("bsg").forest, plan=narrow))
     with (
-        Linker.load(model_of("bsg"), starter_place) as linker,
-        Linker.load(model, starter_place) as other,
+        Linker(model_of("bsg"), starter_place) as linker,
+        Linker(model, starter_place) as other,
     ):
         expected = [linked.to_dict() for linked in other.link_many(some)]
         found = linker.link_many(some, LinkOptions(beam_width=1))
@@ -397,7 +397,7 @@ def linked_in(linker, text="Ships sail to Zorblax and Amman."):
 
 
 def test_what_was_added_is_linked_at_once(model_of, own_place, tmp_path):
-    with Linker.load(model_of("bsg"), own_place, LinkerSettings(candidates=99)) as linker:
+    with Linker(model_of("bsg"), own_place, LinkerSettings(candidates=99)) as linker:
         assert linked_in(linker) == {"Amman": "Amman"}
         assert not linker.refresh()
         add(own_place, entities(tmp_path, NEW))
@@ -416,7 +416,7 @@ def test_what_was_added_is_linked_at_once(model_of, own_place, tmp_path):
 
 
 def test_what_was_changed_is_told_anew(model_of, own_place, tmp_path):
-    with Linker.load(model_of("bsg"), own_place) as linker:
+    with Linker(model_of("bsg"), own_place) as linker:
         (link,) = linker.link("Amman").links
         assert (link.title, link.type) == ("Amman", "LOC")
         change = write_lines(
@@ -430,7 +430,7 @@ def test_what_was_changed_is_told_anew(model_of, own_place, tmp_path):
 
 def test_worker_processes_see_what_was_added_and_end_with_the_linker(model_of, own_place, tmp_path):
     before = children()
-    with Linker.load(model_of("bsg"), own_place) as linker:
+    with Linker(model_of("bsg"), own_place) as linker:
         assert next(linker.pipe(["Zorblax"], jobs=2)).links == ()
         add(own_place, entities(tmp_path, NEW))
         linker.refresh()
@@ -451,12 +451,12 @@ def test_linkers_of_one_knowledge_base_see_what_one_of_them_saw(model_of, own_pl
 def test_as_if_it_had_always_been_there(model_of, own_place, tmp_path, unseen):
     """A linker that saw changes come and go answers like one that was opened afterwards."""
     documents = [replace(d, id="") for d in unseen[::8]]
-    with Linker.load(model_of("bibsg"), own_place) as linker:
+    with Linker(model_of("bibsg"), own_place) as linker:
         first = exact(list(linker.pipe(documents)))
         add(own_place, entities(tmp_path, NEW))
         linker.refresh()
         changed = exact(list(linker.pipe(documents)))
-        with Linker.load(model_of("bibsg"), own_place) as fresh:
+        with Linker(model_of("bibsg"), own_place) as fresh:
             assert exact(list(fresh.pipe(documents))) == changed
         remove(own_place, ["Zorblax"])
         linker.refresh()

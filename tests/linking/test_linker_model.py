@@ -71,8 +71,7 @@ def test_saved_models_come_back(tmp_path, model_of, starter_kb, unseen, plan):
     documents = unseen[::6]
     settings = LinkerSettings(reasons=True)
     one, other = (
-        Linker.load(given, starter_kb, settings).pipe(documents)
-        for given in (model, tmp_path / "one")
+        Linker(given, starter_kb, settings).pipe(documents) for given in (model, tmp_path / "one")
     )
     assert exact(list(one)) == exact(list(other))
 
@@ -89,7 +88,7 @@ def test_files_of_another_kind(tmp_path, model_of):
         with pytest.raises(ModelFileError, match="junk"):
             load(tmp_path / "junk")
     with pytest.raises(ModelFileError, match="nowhere: no such file or folder"):
-        Linker.load(tmp_path / "nowhere", tmp_path)
+        Linker(tmp_path / "nowhere", tmp_path)
 
 
 # Knowledge bases that lack something
@@ -116,7 +115,7 @@ def test_a_knowledge_base_that_lacks_something(tmp_path, model_of, keys):
         assert [x.entity for x in Linker(model, kb).link("Amman, Jordan").links] == ["a", "b"]
     poor = [{k: v for k, v in record.items() if k not in keys} for record in RICH]
     place = build(tmp_path, poor, "poor")
-    with Linker.load(model, place) as linker:
+    with Linker(model, place) as linker:
         assert linker.lacking_evidence == sorted(EVIDENCE[key] for key in keys)
         assert [x.entity for x in linker.link("Amman, Jordan").links] == ["a", "b"]
 

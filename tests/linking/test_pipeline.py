@@ -384,7 +384,7 @@ def test_a_linker_asks_what_training_would_have_packed(worked, tmp_path):
     fit_linker(prepared, QUICK, fit=spy).save(tmp_path / "model")
     (_, dev), (_, nothing) = packed  # the second forest is that of the confidence
     assert nothing is None
-    linker = Linker.load(tmp_path / "model", kb)
+    linker = Linker(tmp_path / "model", kb)
     chunks = [linker.to_chunk(text) for text in worked.dev]
     layout, short, asked = linker.pipeline.pack(chunks)
     assert (dev.gold >= 0).any()

@@ -101,7 +101,7 @@ def test_a_bare_list_of_names(own, tmp_path):
 
 
 def test_an_entity_that_was_added_meanwhile_goes_along(model_of, own_place, tmp_path):
-    with Linker.load(model_of("bsg"), own_place) as linker:
+    with Linker(model_of("bsg"), own_place) as linker:
         record = {"id": "new", "name": "Brandnewville", "type": "LOC"}
         add(own_place, EntityList(write_lines(tmp_path / "new.jsonl", [record])))
         linker.save_pretrained(tmp_path / "saved")

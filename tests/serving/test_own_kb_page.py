@@ -62,7 +62,7 @@ def home(tmp_path_factory):
     lines = folder / "entities.jsonl"
     lines.write_text("".join(f"{json.dumps(one)}\n" for one in entities()), "utf-8")
     build_list(lines, folder / "kb")
-    with served(lambda: Linker.load(MODEL, folder / "kb")) as home:
+    with served(lambda: Linker(MODEL, folder / "kb")) as home:
         yield home
 
 

@@ -412,7 +412,7 @@ def hostile(tmp_path_factory, browser):
     told = "".join(f"{json.dumps(entity)}\n" for entity in entities)
     lines.write_text(ENTITIES.read_text("utf-8") + told, "utf-8")
     build_list(lines, folder / "kb")
-    with served(lambda: Linker.load(MODEL, folder / "kb")) as home:
+    with served(lambda: Linker(MODEL, folder / "kb")) as home:
         yield home
 
 

@@ -70,7 +70,7 @@ def open_linker(
     """
     from sgtb.linking.linker import Linker
 
-    linker = Linker.open(model, kb, settings)
+    linker = Linker(model, kb, settings)
     lacking = [] if quiet else linker.lacking_evidence
     if lacking:
         print(

@@ -37,7 +37,7 @@ class ComponentSource:
         # Not at the top: spaCy imports components that are not used.
         from sgtb.linking.linker import Linker
 
-        return Linker.open(self.model, self.kb, settings)
+        return Linker(self.model, self.kb, settings)
 
 
 def write_folder(linker: "Linker", folder: Path, store_kb: bool | None) -> None:

@@ -122,7 +122,7 @@ def _opened(spec: Mapping[str, Any]) -> Linker | None:
             continue
         mentions = MentionSettings(**spec["settings"]["mentions"])
         settings = LinkerSettings(**{**spec["settings"], "mentions": mentions})
-        linker = Linker.load(model, kb, settings)
+        linker = Linker(model, kb, settings)
         if linker.kb.state.fingerprint == spec["kb"]:
             return linker
         linker.close()

@@ -46,13 +46,6 @@ class Linker:
         self._workers: WorkerPool | None = None
 
     @classmethod
-    def load(
-        cls, model: ModelSource, kb: KbSourcePath, settings: LinkerSettings | None = None
-    ) -> "Linker":
-        """Load a model file and open a knowledge base."""
-        return cls(model, kb, settings)
-
-    @classmethod
     def starter(cls, settings: LinkerSettings | None = None) -> "Linker":
         """Load the small model and knowledge base of the package."""
         return cls(STARTER, None, settings)
@@ -72,16 +65,6 @@ class Linker:
 
         found = find_pretrained(folder)
         return cls(found.model, found.kb_or(kb), settings)
-
-    @classmethod
-    def open(
-        cls,
-        model: ModelSource | None = None,
-        kb: KbSourcePath | None = None,
-        settings: LinkerSettings | None = None,
-    ) -> "Linker":
-        """Load a model file with its knowledge base or a packed folder; by default the starter."""
-        return cls(model, kb, settings)
 
     def save_pretrained(
         self,

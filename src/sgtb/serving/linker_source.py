@@ -36,7 +36,7 @@ class LinkerSource:
         from sgtb.linking.linker import Linker
 
         settings = LinkerSettings(mentions=self.mentions, fuzzy=self.fuzzy)
-        linker = Linker.open(self.model, self.kb, settings)
+        linker = Linker(self.model, self.kb, settings)
         # Two mentions with two candidates each, with reasons, so that all code is loaded.
         kb = linker.kb
         first = range(min(_WARM_UP_ENTITIES, len(kb.rows)))

@@ -65,7 +65,7 @@ def test_the_starter_by_name_and_with_another_knowledge_base(run, tmp_path):
     build_kb(ENTITIES, own).close()
     done = run("link", "--batch", lines, "-o", tmp_path / "own", "--kb", own)
     assert f"no --model given: the starter's model links to {own}" in done.stderr
-    with Linker.open(kb=own) as linker:
+    with Linker(kb=own) as linker:
         expected = linker.link_many(TEXTS)
     found = pq.read_table(tmp_path / "own" / "part-00000.parquet")
     linked = [entity for entity in found["entity"].to_pylist() if entity is not None]

@@ -72,7 +72,7 @@ def test_the_starter_by_name_and_with_another_knowledge_base(packed, tmp_path):
     for given in (own, ["--model", "starter", *own], ["--model", packed, *own]):
         result = run("pack", *given, tmp_path / "own")
         assert result.exit_code == 0, result.output
-        with Linker.open(tmp_path / "own") as linker:
+        with Linker(tmp_path / "own") as linker:
             assert linker.link("The Bulls won.").links[0].entity == "B"
     assert run("pack", "--model", "starter", tmp_path / "linker").exit_code == 0
     for name in ("config.json", "model.safetensors"):

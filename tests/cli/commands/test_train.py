@@ -59,7 +59,7 @@ def test_a_linker_of_forty_documents(files, tmp_path):
     assert trained.origin["trained on"] == ["train.jsonl"]
     assert trained.origin["dev"] == "8 documents drawn from the training files, seed 0"
     assert trained.origin["documents"] == {"train": 32, "dev": 8}
-    with Linker.load(model, KB) as linker:
+    with Linker(model, KB) as linker:
         assert linker.link("Jordan won with the Bulls.").links
 
 

@@ -292,7 +292,7 @@ def test_only_the_text_is_linked(linker, mixed, found):
     scores = found["data"].systems["one"]
     settings = LinkerSettings(candidates=1000)
     counter = EndToEndCounter()
-    with Linker.load(linker.model, linker.kb.path, settings) as own:
+    with Linker(linker.model, linker.kb.path, settings) as own:
         for document in mixed:
             links = own.link(document.text).links
             known = tuple(

@@ -43,7 +43,7 @@ def found(linker, mixed):
 @pytest.fixture(scope="module")
 def linked(linker, mixed):
     """All documents at once, as the slow way has them."""
-    with Linker.load(linker.model, linker.kb.path, LinkerSettings(candidates=1000)) as all_of_them:
+    with Linker(linker.model, linker.kb.path, LinkerSettings(candidates=1000)) as all_of_them:
         return list(all_of_them.pipe(mixed))
 
 
@@ -184,7 +184,7 @@ def test_what_cannot_be_compared_is_refused(linker, documents):
 
 def test_linkers_of_two_knowledge_bases_are_not_compared(linker, documents, tmp_path):
     place = shutil.copytree(linker.kb.path, tmp_path / "kb")
-    same = Linker.load(linker.model, place)
+    same = Linker(linker.model, place)
     evaluate_linkers({"one": linker, "two": same}, {"x": documents[:1]}, FEW)
     same.close()
     remove(place, [documents[0].mentions[0].gold])

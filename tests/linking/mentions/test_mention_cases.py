@@ -22,7 +22,7 @@ def linkers(tmp_path_factory):
     place = build(tmp_path_factory.mktemp("cases"), ENTITIES, variants=DEFAULT_RULES)
     with KnowledgeBase.open(place) as kb:
         yield {
-            any_case: Linker.load(
+            any_case: Linker(
                 MODEL, kb, LinkerSettings(mentions=MentionSettings(capitals=not any_case))
             )
             for any_case in (False, True)

@@ -164,6 +164,6 @@ def test_documents_that_bring_their_candidates(tmp_path, starter_kb, starter):
     model = train_linker(starter_kb, given, (), TINY)
     assert "name priors" not in model.schema.evidence
     model.save(tmp_path / "model")
-    with_file = Linker.load(LinkerModel.load(tmp_path / "model"), starter_kb)
+    with_file = Linker(LinkerModel.load(tmp_path / "model"), starter_kb)
     assert any(link.entity for link in with_file.link(starter["dev"][0]).links)
     assert any(link.entity for link in with_file.link(starter["dev"][0].text).links)

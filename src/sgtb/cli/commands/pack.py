@@ -44,7 +44,7 @@ def pack(
     measured = None if evaluation is None else _read(evaluation)
     from sgtb.linking.linker import Linker
 
-    with Linker.open(model, kb) as linker:
+    with Linker(model, kb) as linker:
         linker.save_pretrained(folder, measured, kb=with_kb)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     print(f"{folder}: {size / 1e6:,.1f} MB", file=sys.stderr)

@@ -244,7 +244,7 @@ def _evaluate(job: WikiJob, options: StageOptions) -> None:
     from sgtb.linking.linker import Linker
 
     sets = {"held-out pages": next(iter(data_sets([job.test], "jsonl").values()))}
-    with Linker.load(job.model, job.kb) as linker, StageProgress(options.quiet) as progress:
+    with Linker(job.model, job.kb) as linker, StageProgress(options.quiet) as progress:
         found = evaluate_linkers(
             {"linker": linker}, sets, baselines=baselines_of(linker.kb), progress=progress
         )
@@ -257,5 +257,5 @@ def _pack(job: WikiJob, options: StageOptions) -> None:
     for leftover in job.path.glob(f".{job.linker.name}.*"):  # of a killed run
         shutil.rmtree(leftover, ignore_errors=True)
     measured = json.loads(job.evaluation.read_bytes())
-    with Linker.load(job.model, job.kb) as linker:
+    with Linker(job.model, job.kb) as linker:
         linker.save_pretrained(job.linker, measured)

@@ -43,7 +43,7 @@ def copy_linker(linker: Linker, reasons: bool) -> Linker:
     It returns all candidates, because recall counts those considered, not those shown.
     """
     settings = replace(linker.settings, candidates=ALL, reasons=reasons)
-    return Linker.load(linker.model, linker.kb.path, settings)
+    return Linker(linker.model, linker.kb.path, settings)
 
 
 def link_resolved(

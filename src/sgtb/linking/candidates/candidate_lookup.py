@@ -325,7 +325,7 @@ class CandidateFinder:
         rows    the lists of the mentions' own and full names
         strong  whether the knowledge base lists the name of a list
         """
-        ways, person = _ways(lists, strong), _persons(self._kb, lists).tolist()
+        ways, person = _ways(lists), _persons(self._kb, lists).tolist()
         listed = strong.tolist() + [False] * (len(ways) - len(strong))
         taken_rows: list[int] = []
         found: list[Found] = []
@@ -411,7 +411,7 @@ def _persons(kb: KnowledgeBase, lists: MatchedLists) -> Bools:
     return persons
 
 
-def _ways(lists: MatchedLists, strong: Bools) -> list[Found]:
+def _ways(lists: MatchedLists) -> list[Found]:
     """Return how the likeliest candidate of each list was found."""
     ways: list[Found] = ["nothing"] * (len(lists.offsets) - 1)
     some = np.flatnonzero(np.diff(lists.offsets))

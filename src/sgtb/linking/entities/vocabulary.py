@@ -36,9 +36,9 @@ _LOOKS = Struct("=?qII")
 """Shape of a name, as array dtype and as struct."""
 
 
-def clue(text: str, begun: int = 0) -> int:
-    """Return the hash of a clue, or continue the hash of a prefix."""
-    return crc32(text.encode("utf-8", "surrogatepass"), begun)  # a text may have lone surrogates
+def clue(text: str) -> int:
+    """Return the hash of a clue."""
+    return crc32(text.encode("utf-8", "surrogatepass"))  # a text may have lone surrogates
 
 
 class NameClues(NamedTuple):
