@@ -8,6 +8,8 @@ from sgtb.linking.request_json import InputError, request_of, request_of_fields
 
 def test_request_of_reads_a_request():
     assert request_of('{"text": "a"}', "here", "x") == Request("a", None, "x")
+    name = "long" * 1000  # of an input, without an id of its own
+    assert request_of('{"text": "a"}', "here", name) == Request("a", None, name)
 
 
 def test_request_of_fields_reads_mentions():

@@ -92,7 +92,7 @@ def main() -> None:
     print(_READY.decode(), end="", flush=True)
     for line in sys.stdin:
         requests = [
-            request_of_fields({**one, "mentions": one["spans"]}, "document")
+            request_of_fields({"text": one["text"], "mentions": one["spans"]}, "document")
             for one in json.loads(line)
         ]
         deque(link_items(linker, [Item(one.id, 0, one) for one in requests]), maxlen=0)

@@ -47,7 +47,7 @@ def request_of_fields(record: Mapping[str, Any], place: str, id: str = "") -> Re
     given = record.get("id", id)
     if isinstance(given, bool) or not isinstance(given, str | int):
         raise InputError(f'{place}: "id" should be a string, not {json_shown(given)}')
-    if len(str(given)) > MAX_ID:
+    if "id" in record and len(str(given)) > MAX_ID:
         raise InputError(f'{place}: "id" has more than {MAX_ID:,} characters')
     mentions, spans = record.get("mentions"), None
     if mentions is not None:
