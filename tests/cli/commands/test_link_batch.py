@@ -23,7 +23,8 @@ def test_a_job_and_its_summary(run, tmp_path):
     again = run("link", "--batch", lines, "-o", tmp_path / "job")
     assert again.stdout == ""
     assert "8 documents" in again.stderr
-    assert "1 rejected; 1 part, 1 of them done before; 0:00:0" in again.stderr
+    assert f"1 rejected (reasons in {tmp_path / 'job' / 'rejected.parquet'}); " in again.stderr
+    assert "1 part, 1 of them done before; 0:00:0" in again.stderr
     refused = run("link", "--batch", lines, "-o", tmp_path / "job", "--candidates", 2, code=1)
     assert "differs in linker.settings.candidates" in refused.stderr
 
