@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from decimal import Decimal
 from pathlib import Path
 
 import pandas
@@ -248,3 +249,9 @@ def test_types_are_complete_for_a_caller(tmp_path):
         "list[str]",
     ]
     assert (Path(sgtb.__file__).parent / "py.typed").is_file()
+
+
+def test_a_value_that_json_lacks_is_named_by_its_record():
+    records = [{"id": "A", "name": "A"}, {"id": "B", "name": "B", "popularity": Decimal(3)}]
+    with pytest.raises(KnowledgeBaseError, match=r"record 2: .*Decimal"):
+        sgtb.build_kb(records)

@@ -167,6 +167,9 @@ def test_export_builds_the_same(tmp_path, kb):
     assert run("kb", "export", kb) == out.read_text()
     run("kb", "build", "jsonl", out, "-o", tmp_path / "again")
     assert run("kb", "export", tmp_path / "again") == out.read_text()
+    said = run("kb", "export", kb, "-o", kb / "kb.json", fails=True)
+    assert "within the knowledge base" in " ".join(said.replace("│", " ").split())
+    assert run("kb", "export", kb) == out.read_text()
 
 
 def test_unknown_links_are_refused_or_left_out(tmp_path):

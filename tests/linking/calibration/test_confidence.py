@@ -90,6 +90,12 @@ def test_a_single_candidate_depends_on_the_evidence():
     assert 0.5 < low < high < 1
 
 
+def test_the_default_never_exceeds_what_the_guide_says():
+    p, offsets = np.array([1.0, 0.0]), np.array([0, 2])
+    _, signs = searched(p, offsets, np.zeros(1, np.int32), np.array([99, 0], np.float32), False)
+    assert 0.99 < Confidence().outcomes(signs, False)[0, LINK] < 0.993
+
+
 def test_what_is_fixed_is_certain():
     found = certain(np.array([True, False]), np.array([[0.2, 0.3, 0.5]] * 2))
     assert found.tolist() == [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]
