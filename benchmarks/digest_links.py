@@ -111,7 +111,7 @@ def _arrays(problems: Problems) -> tuple[Any, ...]:
     assert isinstance(pairs, TablePairs)
     return (
         problems.mention_offsets, problems.candidate_offsets, problems.entity,
-        problems.entity_offsets, problems.local, pairs.row, *vars(pairs.table).values(),
+        problems.entity_offsets, problems.local, pairs.row, pairs.name, *vars(pairs.table).values(),
     )  # fmt: skip
 
 

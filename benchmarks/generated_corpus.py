@@ -244,7 +244,7 @@ def _problems(rng: np.random.Generator, shape: CorpusShape, world: _World, n: in
         (entity - entity_offsets[document[found.mention]]).astype(np.int32),
         entity_offsets,
         _local(rng, shape, world, names, found),
-        TablePairs((keys % shape.n_entities).astype(np.int32), world.table),
+        TablePairs.of((keys % shape.n_entities).astype(np.int32), world.table),
     )
 
 

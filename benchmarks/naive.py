@@ -140,12 +140,14 @@ def _pair_reader(problems: Problems, d: int) -> PairFeatures:
         block = source.block[begin : begin + n * n * k].reshape(n, n, k)
         return lambda a, b: block[a, b].tolist()
 
-    rows = source.row[start:stop].tolist()
+    rows, names = source.row[start:stop].tolist(), source.name[start:stop].tolist()
     seen: dict[tuple[int, int], Row] = {}
 
     def look_up(a: int, b: int) -> Row:
         if (a, b) not in seen:
-            seen[a, b] = _table_features(source, rows[a], rows[b])
+            apart = a == b or names[a] != names[b]
+            found = _table_features(source, rows[a], rows[b])
+            seen[a, b] = found if apart else [0.0] * len(found)
         return seen[a, b]
 
     return look_up

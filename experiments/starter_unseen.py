@@ -13,7 +13,7 @@ from sgtb.core.records import NIL, Mention
 from sgtb.kb.knowledge_base import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
-from sgtb.linking.links import Link
+from sgtb.linking.links import Link, Request, Span
 from sgtb.linking.mentions.mention_settings import MentionSettings
 
 TEXTS = Path(__file__).parent / "unseen_texts.txt"
@@ -67,6 +67,16 @@ def score_kinds(linker: Linker, texts: Sequence[KindText]) -> tuple[KindScores, 
     return (*rows, _sum("all", rows))
 
 
+def score_given(linker: Linker, texts: Sequence[KindText]) -> KindScores:
+    """Link the texts with the spans of their gold mentions given, and count."""
+    documents = [text.document for text in texts]
+    linked = linker.pipe(
+        Request(one.text, [Span(m.start, m.end) for m in one.mentions]) for one in documents
+    )
+    pairs = zip(documents, linked, strict=True)
+    return _sum("spans given", [_score(linker.kb, a.mentions, b.links) for a, b in pairs])
+
+
 def _sum(kind: str, parts: Sequence[KindScores]) -> KindScores:
     return KindScores(
         kind=kind,
@@ -115,5 +125,6 @@ def _score(kb: KnowledgeBase, mentions: Sequence[Mention], links: Sequence[Link]
 
 if __name__ == "__main__":
     with Linker.starter() as starter:
-        for row in score_kinds(starter, unseen_texts()):
+        unseen = unseen_texts()
+        for row in (*score_kinds(starter, unseen), score_given(starter, unseen)):
             print(row.kind, row.right, row.gold, row.spurious, *row.confident)

@@ -41,3 +41,12 @@ def test_most_answers_are_right():
     assert every.right / every.gold >= 0.9
     n_confident, n_right = every.confident
     assert n_right / n_confident > 0.95
+
+
+@pytest.mark.parametrize("name", ["Lincoln", "Ford", "Utah", "Washington", "Amazon", "Paris"])
+def test_a_repeated_name_has_one_meaning(name):
+    """Linked entities of one name do not support each other."""
+    with Linker.starter() as linker:
+        links = linker.link(f"{name} is far away. {name} is near.").links
+    assert [link.text for link in links] == [name, name]
+    assert links[0].entity == links[1].entity

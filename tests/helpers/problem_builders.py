@@ -45,8 +45,8 @@ def random_problems(
 ) -> Problems:
     """Documents of 0 to `max_mentions` mentions with 0 to `max_candidates` candidates.
 
-    Entities come back in other mentions of their document. The gold is missing from a share
-    `absent` of the mentions that have candidates.
+    Entities come back in other mentions of their document; those of a table share names. The gold
+    is missing from a share `absent` of the mentions that have candidates.
     """
     n_rows = 4 * max_candidates
     local, gold, entity = [], [], []
@@ -62,7 +62,11 @@ def random_problems(
                 for n in sizes
             ]
         )
-    return Problems.from_lists(local, gold, entity, _pairs(rng, n_rows, n_pair, source))
+    found = Problems.from_lists(local, gold, entity, _pairs(rng, n_rows, n_pair, source))
+    if source == "table":
+        name = rng.integers(n_rows // 2, size=len(found.pairs.row))
+        found = replace(found, pairs=replace(found.pairs, name=name))
+    return found
 
 
 def _pairs(rng: np.random.Generator, n_rows: int, n_pair: int, source: Source) -> Any:

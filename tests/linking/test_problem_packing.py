@@ -80,6 +80,23 @@ def test_entities_are_numbered_by_document_in_the_order_of_their_ids(setting):
         assert problems.pairs.row[first:last].tolist() == distinct
 
 
+def test_candidates_of_the_same_mentions_have_one_name(setting):
+    candidates = setting.candidates(setting.train)
+    problems = pack(candidates, features_of(candidates), pair_table(setting.facts))
+    mention = np.repeat(np.arange(problems.n_mentions), np.diff(problems.candidate_offsets))
+    borders = problems.candidate_offsets[problems.mention_offsets]
+    equal = 0
+    for d, (first, last) in enumerate(itertools.pairwise(borders)):
+        names = problems.pairs.name[slice(*problems.entity_offsets[d : d + 2])]
+        mentions = [frozenset() for _ in names]
+        for m, entity in zip(mention[first:last], problems.entity[first:last], strict=True):
+            mentions[entity] |= {m}
+        for a, b in itertools.combinations(range(len(names)), 2):
+            assert (names[a] == names[b]) == (mentions[a] == mentions[b])
+            equal += names[a] == names[b]
+    assert equal > 10
+
+
 def test_groups_can_be_left_out(setting):
     candidates = setting.candidates(setting.dev)
     features, pairs = features_of(candidates), pair_table(setting.facts)

@@ -111,7 +111,7 @@ def _with_nil_entity(pairs: TablePairs, entity_offsets: Longs) -> TablePairs:
         table.link_counts,
     )
     row = np.insert(pairs.row, entity_offsets[1:], np.int32(table.n_rows))
-    return TablePairs(row.astype(np.int32), grown)
+    return TablePairs(row.astype(np.int32), grown, np.insert(pairs.name, entity_offsets[1:], 0))
 
 
 # Counts of annotations in training documents, by name and by entity.

@@ -39,7 +39,14 @@ from sgtb.linking.mentions.chunks import (
 )
 from sgtb.linking.mentions.mention_detection import NameFinder
 from sgtb.linking.nil_candidate import GROUP, NIL_FEATURES, add_nil, nil_rows, score_column
-from sgtb.linking.problem_packing import Layout, Shortlist, pack, pair_table, shortlisted
+from sgtb.linking.problem_packing import (
+    Layout,
+    Shortlist,
+    candidate_names,
+    pack,
+    pair_table,
+    shortlisted,
+)
 
 MENTIONS = 2_000  # mentions searched at a time, or slightly more; bounds the memory of long texts
 _CANDIDATES_TO_RELEASE = 4_000
@@ -110,15 +117,21 @@ class Pipeline:
         """Compute the features that need no training."""
         return Table.build(layout.candidates, layout.facts, self.background.lexicon, self.schema)
 
-    def pack(self, layout: Layout, features: Floats, without: Collection[str] = ()) -> Problems:
-        """Pack the learner's problems, without some feature groups."""
+    def pack(
+        self,
+        layout: Layout,
+        features: Floats,
+        without: Collection[str] = (),
+        names: Longs | None = None,
+    ) -> Problems:
+        """Pack the learner's problems, without some feature groups; see `problem_packing.pack`."""
         place = np.zeros(len(layout.facts), np.int32)
         place[layout.candidates.entity] = 1
         (rows,) = place.nonzero()  # a shortlist has fewer entities than the facts
         place[rows] = np.arange(len(rows))
         searched = replace(layout.candidates, entity=place[layout.candidates.entity])
         pairs = pair_table(layout.facts, self.schema, rows)
-        return pack(searched, features, pairs, without, self.schema)
+        return pack(searched, features, pairs, without, self.schema, names)
 
 
 class LinkPipeline:
@@ -231,7 +244,8 @@ class LinkPipeline:
         features = model.featurizer.features(steps.table(layout), reuse=True)
         shortlist = shortlisted(layout.candidates, features, model.schema, model.without)
         searched = replace(layout, candidates=shortlist.candidates)
-        problems = steps.pack(searched, features[shortlist.rows], model.without)
+        names = candidate_names(layout.candidates, len(layout.facts))[shortlist.rows]
+        problems = steps.pack(searched, features[shortlist.rows], model.without, names)
         if self.policy.nil_is_a_candidate:
             known = model.training_counts.lookup(layout.candidates)
             rows = nil_rows(layout.candidates, features, model.schema, model.without, known)

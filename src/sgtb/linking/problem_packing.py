@@ -9,6 +9,7 @@ import numpy as np
 from sgtb.boosting.data.pairs import PairTable, TablePairs
 from sgtb.boosting.data.problems import Problems
 from sgtb.core.dtypes import Bools, Floats, Longs
+from sgtb.core.sparse_matrix import spread
 from sgtb.linking.candidates.candidate_table import CandidateTable, Nodes
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.features.schema import PAIRS, SCHEMA, Schema
@@ -57,9 +58,15 @@ def pack(
     pairs: PairTable,
     without: Collection[str] = (),
     schema: Schema = SCHEMA,
+    names: Longs | None = None,
 ) -> Problems:
-    """Pack problems, without some feature groups."""
+    """Pack problems, without some feature groups.
+
+    names  from `candidate_names`, of a table with more candidates; None: of this one
+    """
     nodes = Nodes.of(candidates, pairs.n_rows)
+    name = np.empty(len(nodes.entity), np.int64)
+    name[nodes.place] = candidate_names(candidates, pairs.n_rows) if names is None else names
     columns = schema.columns_without(without)
     return Problems(
         candidates.mention_offsets,
@@ -70,8 +77,17 @@ def pack(
         np.ascontiguousarray(
             features if len(columns) == features.shape[1] else features[:, columns]
         ),
-        TablePairs(nodes.entity, pairs),
+        TablePairs(nodes.entity, pairs, name),
     )
+
+
+def candidate_names(candidates: CandidateTable, n_entities: int) -> Longs:
+    """Return i8[C], equal for two candidates of a document that are those of the same mentions."""
+    nodes = Nodes.of(candidates, n_entities)
+    number = np.random.default_rng(0).integers(1 << 62, size=len(candidates.gold))
+    names = np.zeros(len(nodes.entity), np.int64)
+    np.add.at(names, nodes.place, spread(number, candidates.candidate_offsets))
+    return names[nodes.place]
 
 
 # Shortlist: the candidates that the search scores.

@@ -26,6 +26,7 @@ void check_pairs(const Pairs& pairs, int64_t n_documents) {
     const int64_t n_rows = pairs.vectors.shape(0), n_targets = pairs.link_targets.size();
     check_equal(pairs.row.size(), n_entities, "pairs.row");
     check_range(pairs.row, 0, n_rows, "pairs.row");
+    check_equal(pairs.name.size(), n_entities, "pairs.name");
     check_groups(pairs.space_offsets, pairs.width(), "pairs.space_offsets");
     check_shape(pairs.link_offsets, {pairs.n_relations(), n_rows + 1}, "pairs.link_offsets");
     check_equal(pairs.link_counts.size(), n_targets, "pairs.link_counts");
@@ -126,12 +127,14 @@ DocumentLinks::DocumentLinks(const Pairs& pairs, int64_t d) {
 EntityBlocks::EntityBlocks(const Pairs& pairs, int64_t room)
     : room_blocks_(blocks_of(std::max<int64_t>(room, 1))),
       entity_(room_blocks_ * BLOCK_SIZE, -1),
+      name_(room_blocks_ * BLOCK_SIZE),
       gathered_(pairs.dense() ? 0 : room_blocks_ * BLOCK_SIZE * pairs.width()) {}
 
 void EntityBlocks::put(const Pairs& pairs, int64_t d, int32_t entity, int64_t place) {
     SGTB_ASSERT(place < static_cast<int64_t>(entity_.size()));
     entity_[place] = entity;
     if (pairs.dense()) return;
+    name_[place] = pairs.name[pairs.entity_offsets[d] + entity];
     const float* vector = pairs.vector(d, entity);
     for (int64_t k = 0; k < pairs.width(); ++k)
         gathered_[k * room_blocks_ * BLOCK_SIZE + place] = vector[k];
@@ -195,6 +198,12 @@ void EntityBlocks::pair_features(const Pairs& pairs, const DocumentLinks* links,
                 for (int64_t c = 0; c < n_lanes; ++c)
                     values[c] = entity_[c] == other ? count : values[c];
         }
+    for (int64_t j = 0; j < n_decided; ++j) {
+        const int64_t name = pairs.name[pairs.entity_offsets[d] + decided[j]];
+        for (int64_t c = first_block * BLOCK_SIZE; c < n_; ++c)
+            if (name_[c] == name && entity_[c] != decided[j])
+                for (int64_t e = 0; e < n_pair; ++e) out[j * line + e * n_lanes + c] = 0.0f;
+    }
 }
 
 namespace {

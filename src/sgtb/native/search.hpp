@@ -22,6 +22,7 @@ struct Pairs {
     Longs entity_offsets, block_offsets;
     Floats block;
     Ints row;
+    Longs name;  // per entity; two entities of one name do not support each other
     Array<const float, 2> vectors;
     Longs space_offsets;
     Array<const int64_t, 2> link_offsets;
@@ -41,7 +42,7 @@ struct Pairs {
         return vectors.data() + int64_t(row[entity_offsets[d] + entity]) * width();
     }
 };
-SGTB_RECORD(Pairs, kind, n_features, entity_offsets, block_offsets, block, row, vectors,
+SGTB_RECORD(Pairs, kind, n_features, entity_offsets, block_offsets, block, row, name, vectors,
             space_offsets, link_offsets, link_targets, link_counts)
 
 // Raise unless the pairs fit D documents and every row that they can touch is inside the table.
@@ -148,6 +149,7 @@ private:
 
     int64_t n_ = 0, room_blocks_;
     std::vector<int32_t> entity_;   // -1: an empty place
+    std::vector<int64_t> name_;
     std::vector<float> gathered_;   // coordinate by coordinate
 };
 

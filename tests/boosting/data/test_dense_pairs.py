@@ -33,8 +33,12 @@ def naive(pairs, offsets):
     """Ask for one pair after the other."""
     table, values = pairs.table, []
     for first, last in pairwise(offsets):
-        for one in pairs.row[first:last]:
-            for other in pairs.row[first:last]:
+        entities = [*zip(pairs.row[first:last], pairs.name[first:last], strict=True)]
+        for one, name in entities:
+            for other, other_name in entities:
+                if one != other and name == other_name:  # such two do not support each other
+                    values += [0.0] * pairs.n_features
+                    continue
                 for begin, end in pairwise(table.space_offsets):
                     both = table.vectors[one, begin:end], table.vectors[other, begin:end]
                     values.append(product(*both))
@@ -51,7 +55,8 @@ def test_blocks_hold_what_the_table_says(seed):
     rng = np.random.default_rng(seed)
     pairs_of = [rng.permutation(30)[:n] for n in (5, 0, 1, 12)]
     offsets = np.cumsum([0, *map(len, pairs_of)]).astype(np.int64)
-    pairs = TablePairs(np.concatenate(pairs_of).astype(np.int32), table_of(seed))
+    name = rng.integers(8, size=offsets[-1])
+    pairs = TablePairs(np.concatenate(pairs_of).astype(np.int32), table_of(seed), name)
     dense = dense_pairs(pairs, offsets)
     assert dense.n_features == pairs.n_features == 5
     expected = naive(pairs, offsets)
@@ -68,7 +73,7 @@ def problems_of(pairs, n=4):
 
 
 def test_tables_become_blocks_and_blocks_stay(monkeypatch):
-    problems = problems_of(TablePairs(np.array([3, 9, 1, 20], np.int32), table_of(0)))
+    problems = problems_of(TablePairs.of(np.array([3, 9, 1, 20], np.int32), table_of(0)))
     dense = with_dense_pairs(problems)
     assert isinstance(dense.pairs, BlockPairs)
     assert with_dense_pairs(dense) is dense

@@ -393,7 +393,9 @@ def test_rows_of_a_table_must_exist():
         Problems.from_lists([[[[0.0]]], [[[0.0]]]], entity=[[[0]], [[2]]], pairs=table)
     p = Problems.from_lists([[[[0.0]]]], entity=[[[0]]], pairs=table)
     with pytest.raises(ProblemsError, match="0 table rows are given for 1 entities"):
-        replace(p, pairs=TablePairs(np.zeros(0, np.int32), table))
+        replace(p, pairs=TablePairs.of(np.zeros(0, np.int32), table))
+    with pytest.raises(ProblemsError, match=r"the names of entities must be .* one per row"):
+        replace(p, pairs=replace(p.pairs, name=np.zeros(2, np.int64)))
 
 
 # Nothing to decide

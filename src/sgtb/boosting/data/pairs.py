@@ -35,6 +35,7 @@ class PairArrays(NamedTuple):
     block_offsets: Longs = np.zeros(1, np.int64)
     block: Floats = np.zeros(0, np.float32)
     row: Ints = np.zeros(0, np.int32)
+    name: Longs = np.zeros(0, np.int64)
     vectors: Floats = np.zeros((0, 0), np.float32)
     space_offsets: Longs = np.zeros(1, np.int64)
     link_offsets: Longs = np.zeros((0, 1), np.int64)
@@ -173,10 +174,22 @@ class BlockPairs:
 
 @dataclass(frozen=True)
 class TablePairs:
-    """Pair features looked up in a shared table; `row` maps every document's entities to it."""
+    """Pair features looked up in a shared table.
+
+    Two entities of one name do not support each other: all features of such a pair are 0.
+
+    row   i4[E], the row of every entity of every document
+    name  i8[E], equal for two entities of a document that have one name
+    """
 
     row: Ints
     table: PairTable
+    name: Longs
+
+    @classmethod
+    def of(cls, row: Ints, table: PairTable) -> "TablePairs":
+        """Return the pairs of entities with a name each."""
+        return cls(row, table, np.arange(len(row)))
 
     @property
     def n_features(self) -> int:
@@ -184,9 +197,11 @@ class TablePairs:
         return self.table.n_features
 
     def check(self, entity_offsets: Longs) -> None:
-        """Raise if a row number is missing or outside the table."""
+        """Raise if a row number is missing or outside the table, or a name is missing."""
         if self.row.ndim != 1 or self.row.dtype != np.int32:
             raise ProblemsError("the rows of entities must be one flat array of int32")
+        if self.name.shape != self.row.shape or self.name.dtype != np.int64:
+            raise ProblemsError("the names of entities must be an array of int64, one per row")
         if len(self.row) != entity_offsets[-1]:
             raise ProblemsError(
                 f"{len(self.row)} table rows are given for {entity_offsets[-1]} entities"
@@ -201,11 +216,19 @@ class TablePairs:
 
     def arrays(self, entity_offsets: Longs) -> PairArrays:
         """Return the kernels' view."""
-        return PairArrays(_TABLE, self.n_features, entity_offsets, row=self.row, **vars(self.table))
+        return PairArrays(
+            _TABLE,
+            self.n_features,
+            entity_offsets,
+            row=self.row,
+            name=self.name,
+            **vars(self.table),
+        )
 
     def take(self, documents: Longs, entity_offsets: Longs) -> "TablePairs":
         """Return the pairs of some documents; the table is shared, not copied."""
-        return TablePairs(self.row[_slices(entity_offsets, documents)], self.table)
+        entities = _slices(entity_offsets, documents)
+        return TablePairs(self.row[entities], self.table, self.name[entities])
 
     def dense_size(self, entity_offsets: Longs) -> int:
         """Return the number of values of the same pairs as blocks."""
@@ -214,7 +237,8 @@ class TablePairs:
     def compacted(self) -> "TablePairs":
         """Return the same pairs with a table of the rows in use."""
         used, row = np.unique(self.row, return_inverse=True)
-        return TablePairs(row.astype(np.int32).reshape(-1), self.table.take(used.astype(np.int64)))
+        table = self.table.take(used.astype(np.int64))
+        return TablePairs(row.astype(np.int32).reshape(-1), table, self.name)
 
 
 PairSource: TypeAlias = BlockPairs | TablePairs
@@ -238,7 +262,8 @@ def concatenate_pairs(sources: Sequence[PairSource]) -> PairSource:
         raise ProblemsError(
             "only problems with equal pair tables, or all with dense blocks, can be joined"
         )
-    return TablePairs(np.concatenate([s.row for s in tables]), first)
+    row, name = (np.concatenate([getattr(s, key) for s in tables]) for key in ("row", "name"))
+    return TablePairs(row, first, name)
 
 
 def _equal_tables(a: PairTable, b: PairTable) -> bool:

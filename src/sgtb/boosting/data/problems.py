@@ -218,7 +218,7 @@ class Problems:
         own = {name: getattr(self, name) for name in _TENSORS}
         if isinstance(self.pairs, BlockPairs):
             return own | {"block": self.pairs.block}
-        return own | {"row": self.pairs.row, **vars(self.pairs.table)}
+        return own | {"row": self.pairs.row, "name": self.pairs.name, **vars(self.pairs.table)}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Any], n_pair: int) -> "Problems":
@@ -226,8 +226,8 @@ class Problems:
         own = {name: tensors[name] for name in _TENSORS}
         if "block" in tensors:
             return cls(**own, pairs=BlockPairs(tensors["block"], n_pair))
-        table = PairTable(*(tensors[name] for name in list(_TABLE_TENSORS)[1:]))
-        return cls(**own, pairs=TablePairs(tensors["row"], table))
+        table = PairTable(*(tensors[name] for name in list(_TABLE_TENSORS)[2:]))
+        return cls(**own, pairs=TablePairs(tensors["row"], table, tensors["name"]))
 
     def compacted(self) -> "Problems":
         """Return the same documents without the rows of the pair table that none of them uses."""
@@ -279,8 +279,9 @@ _TENSORS: dict[str, tuple[type, int]] = {
 }  # fmt: skip
 _BLOCK_TENSORS: dict[str, tuple[type, int]] = {"block": (np.float32, 1)}
 _TABLE_TENSORS: dict[str, tuple[type, int]] = {
-    "row": (np.int32, 1), "vectors": (np.float32, 2), "space_offsets": (np.int64, 1),
-    "link_offsets": (np.int64, 2), "link_targets": (np.int32, 1), "link_counts": (np.float32, 1),
+    "row": (np.int32, 1), "name": (np.int64, 1), "vectors": (np.float32, 2),
+    "space_offsets": (np.int64, 1), "link_offsets": (np.int64, 2), "link_targets": (np.int32, 1),
+    "link_counts": (np.float32, 1),
 }  # fmt: skip
 
 
@@ -329,7 +330,7 @@ def _pair_source(
     if pairs is None:
         return no_pairs()
     if isinstance(pairs, PairTable):
-        return TablePairs(np.array([i for ids in ids_of for i in ids], np.int32), pairs)
+        return TablePairs.of(np.array([i for ids in ids_of for i in ids], np.int32), pairs)
     blocks: list[Floats] = []
     width = 0
     for d, ids in enumerate(ids_of):
