@@ -17,7 +17,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 _ENTRY = 100  # bytes of an entry in the table of a dictionary
 _LONGEST = 4096  # bytes of the largest entry that is kept: few long names are met twice
-_PLAIN = frozenset((str, int, float, bool, type(None)))
+_PLAIN = frozenset((str, bytes, int, float, bool, type(None)))
 _numbers = count()
 _all: "WeakValueDictionary[int, ByteCache[object, object]]" = WeakValueDictionary()
 

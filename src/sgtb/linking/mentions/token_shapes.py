@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from sgtb.native import token_shape_bits as w
-from sgtb.text.normalization import STOP_WORDS
+from sgtb.text.normalization import STOP_WORDS, has_digit
 
 _OTHER_LANGUAGES = frozenset(
     # German
@@ -122,6 +122,10 @@ _LISTS = (
     (w.ROLE, _ROLE),
     (w.MODIFIER, _MODIFIER),
 )
+_LISTED: dict[str, int] = {}  # the bits of listed words
+for _bit, _words in _LISTS:
+    for _word in _words:
+        _LISTED[_word] = _LISTED.get(_word, 0) | _bit
 _SMALL_LISTS = ((w.LINK, _LINK), (w.PARTICLE, _PARTICLE), (w.OF, frozenset(("of",))))
 _ADJECTIVE = re.compile(r"[-–](?:backed|based|born|bound|controlled|held|led|owned|run|style)$")
 
@@ -130,10 +134,10 @@ def shape_of(text: str) -> int:
     """Return the bits of a token."""
     if text in _SIGNS:
         return _SIGNS[text]
-    if not any(c.isalnum() for c in text):
+    if not (text.isalnum() or any(c.isalnum() for c in text)):
         return _sign(text)
     lower = text.lower()
-    shape: int = w.WORD | sum(bit for bit, words in _LISTS if lower in words)
+    shape = int(w.WORD) | _LISTED.get(lower, 0)
     if text[0].isupper() or text[0].istitle():
         shape |= w.CAPITAL if len(text) > 1 else w.CAPITAL | w.SHORT
     if _ADJECTIVE.search(text):
@@ -142,7 +146,7 @@ def shape_of(text: str) -> int:
         shape |= w.SUFFIX
     if text.isupper() and sum(c.isalpha() for c in text) > 1:
         shape |= w.UPPER
-    if not _is_small(text) or any(c.isdigit() for c in text):
+    if not _is_small(text) or has_digit(text):
         shape |= w.NAME
         return shape
     shape |= w.SMALL | sum(bit for bit, words in _SMALL_LISTS if text in words)
