@@ -137,7 +137,7 @@ def shape_of(text: str) -> int:
     if not (text.isalnum() or any(c.isalnum() for c in text)):
         return _sign(text)
     lower = text.lower()
-    shape = int(w.WORD) | _LISTED.get(lower, 0)
+    shape: int = w.WORD | _LISTED.get(lower, 0)
     if text[0].isupper() or text[0].istitle():
         shape |= w.CAPITAL if len(text) > 1 else w.CAPITAL | w.SHORT
     if _ADJECTIVE.search(text):
