@@ -84,10 +84,12 @@ def pack(
 def candidate_names(candidates: CandidateTable, n_entities: int) -> Longs:
     """Return i8[C], equal for two candidates of a document that are those of the same mentions."""
     nodes = Nodes.of(candidates, n_entities)
-    number = np.random.default_rng(0).integers(1 << 62, size=len(candidates.gold))
-    names = np.zeros(len(nodes.entity), np.int64)
-    np.add.at(names, nodes.place, spread(number, candidates.candidate_offsets))
-    return names[nodes.place]
+    # Hashes of mentions, whose sums differ for different sets of them.
+    hashed = np.arange(1, len(candidates.gold) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    hashed = (hashed ^ hashed >> np.uint64(32)) * np.uint64(0xD6E8FEB86659FD93)
+    names = np.zeros(len(nodes.entity), np.uint64)
+    np.add.at(names, nodes.place, spread(hashed, candidates.candidate_offsets))
+    return names[nodes.place].view(np.int64)
 
 
 # Shortlist: the candidates that the search scores.
