@@ -72,7 +72,7 @@ def test_a_worker_that_is_killed_changes_nothing(dump, expected, tmp_path):
 
 
 def test_a_task_that_is_lost_is_an_error(client):
-    task = DaskPool(client).submit(time.sleep, 60)
+    task = DaskPool(client).submit(time.sleep, 2)
     task.cancel()
     with pytest.raises(BrokenExecutor):
         task.result()
