@@ -50,3 +50,17 @@ def test_a_repeated_name_has_one_meaning(name):
         links = linker.link(f"{name} is far away. {name} is near.").links
     assert [link.text for link in links] == [name, name]
     assert links[0].entity == links[1].entity
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Sadly Everton lost.", "Everton"),
+        ("Frau Merkel sprach lange.", "Merkel"),
+        ("Monsieur Macron est là.", "Macron"),
+        ("Вчера Everton проиграл.", "Everton"),
+    ],
+)
+def test_a_word_before_a_name_is_no_part_of_it(text, name):
+    with Linker.starter() as linker:
+        assert [link.text for link in linker.link(text).links if link.entity] == [name]

@@ -240,6 +240,10 @@ CASES = (
     _case("sentence start", "Apple is what he ate. An apple a day helps."),
     _case("sentence start", "When [[Barack Obama|Obama]] came, [[Angela Merkel|Merkel]] left."),
     _case("sentence start", "Meanwhile [[Serena Wills|Serena]] rested in [[Wimbledon|Wimbledon]]."),
+    _case("sentence start", "Sadly [[Barack Obama|Obama]] left. Hopefully "
+          "[[Angela Merkel|Merkel]] stays."),
+    _case("German", "Leider kam Frau [[Angela Merkel|Merkel]] nicht nach [[Berlin|Berlin]]."),
+    _case("Spanish", "Después [[Barack Obama|Obama]] vio a la señora [[Angela Merkel|Merkel]]."),
     _case("no name", "On Monday the Board met. In May the Court will decide."),
     _case("no name", "Dear Sir or Madam, please read Chapter Two before Friday."),
     _case("no name", "She said: “Thank you.” He wrote that on Christmas."),

@@ -27,7 +27,12 @@ _OTHER_LANGUAGES = frozenset(
     "comme dal dalla dans degli dei delle depuis deux donc dopo elle elles est et eux gli ha "
     "hanno ieri il ils je lors mais même ne nel nella nous oggi ogni on ou où par pas pendant "
     "perché più pour puis quand quando quel questa questo qui sa sans selon ses sono sont sotto "
-    "sous sulla sur tous tra très une vers vous".split()
+    "sous sulla sur tous tra très une vers vous "
+    # Russian
+    "а без более бы был была были было быть в во вы где для до его ее если есть еще её ещё же за "
+    "здесь и из или им их к как когда который ко ли между меня мне мой мы на над наш не него нее "
+    "нет но ну о об однако он она они оно от перед по под после потому почему при про с сам со "
+    "так также там то только тут ты у уже хотя чем что чтобы эта эти это этот я".split()
 )
 """Function words of other languages, which begin sentences; particles of names are not listed."""
 _ENGLISH = frozenset(
@@ -45,11 +50,26 @@ _ENGLISH = frozenset(
 )
 _COMMON = STOP_WORDS | _ENGLISH | _OTHER_LANGUAGES
 _ORDINARY = frozenset(
-    "afterwards besides currently elsewhere eventually fortunately initially nowadays originally "
-    "recently suddenly thrice twice unfortunately chapter christmas dear easter ex figure "
-    "former good happy late madam morning page please "
+    "actually additionally admittedly afterwards allegedly apparently basically besides certainly "
+    "clearly consequently conversely currently earlier elsewhere especially eventually evidently "
+    "formerly fortunately frankly generally historically honestly hopefully importantly initially "
+    "interestingly ironically likewise locally luckily mainly mostly naturally nonetheless "
+    "nevertheless nowadays obviously occasionally officially originally otherwise overall "
+    "presumably previously probably recently regardless reportedly sadly seemingly similarly "
+    "simply strangely subsequently suddenly supposedly surely surprisingly therefore thankfully "
+    "thrice tonight traditionally twice typically ultimately understandably unfortunately usually "
+    "chapter christmas dear easter ex figure former good happy late madam morning page please "
     "section table thank thanks volume zero one two three four five six seven eight nine ten "
-    "ayer das der die dem ein eine gestern heute hoy im un una une zum zur".split()
+    # German
+    "außerdem das dem der deshalb die ein eine endlich gestern heute im inzwischen leider morgen "
+    "natürlich plötzlich später trotzdem vielleicht zuerst zum zur "
+    # Spanish and Portuguese
+    "además ahora amanhã ayer después entonces finalmente hoje hoy luego ontem quizás un una "
+    # French and Italian
+    "adesso alors bientôt demain domani enfin ensuite hier infine maintenant malheureusement poi "
+    "purtroppo une "
+    # Russian
+    "вчера завтра сегодня теперь сейчас потом наконец".split()
 )
 _DATE = frozenset(
     "january february march april may june july august september october november december "
@@ -86,7 +106,11 @@ _ROLE = frozenset(
     "corporal defender director dr emperor empress forward goalkeeper gov governor keeper leader "
     "lt manager mayor midfielder minister miss mr mrs ms officer patriarch premier president prof "
     "professor representative secretary sen senator sergeant sgt sheikh singer sir skipper "
-    "spokesman spokeswoman striker sultan treasurer tsar winger writer".split()
+    "spokesman spokeswoman striker sultan treasurer tsar winger writer "
+    # German, Spanish and Portuguese, French and Italian
+    "bundeskanzler bundeskanzlerin frau herr herrn kanzler kanzlerin ministerin präsident "
+    "präsidentin ministra ministro presidenta presidente senhor senhora señor señora madame "
+    "mademoiselle ministre monsieur présidente président signor signora".split()
 )
 _MODIFIER = frozenset(
     "assistant chief deputy executive farm finance foreign interior prime trade treasury "
