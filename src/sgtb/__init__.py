@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from sgtb.linking.link_options import LinkerSettings
     from sgtb.linking.linker import Linker
     from sgtb.linking.links import Link, LinkedDocument, Request, Span
-    from sgtb.linking.shortcuts import build_kb, load, train
+    from sgtb.linking.shortcuts import build_kb, calibrate, load, train
 
 __all__ = [
     "KnowledgeBase", "Link", "LinkedDocument", "Linker", "LinkerSettings", "Problems", "Request",
-    "SearchPlan", "Span", "StructuredGradientBoosting", "__version__", "build_kb", "load", "train",
+    "SearchPlan", "Span", "StructuredGradientBoosting", "__version__", "build_kb", "calibrate",
+    "load", "train",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
@@ -31,6 +32,7 @@ _HOMES = {
     "Span": "sgtb.linking.links",
     "StructuredGradientBoosting": "sgtb.boosting",
     "build_kb": "sgtb.linking.shortcuts",
+    "calibrate": "sgtb.linking.shortcuts",
     "load": "sgtb.linking.shortcuts",
     "train": "sgtb.linking.shortcuts",
 }

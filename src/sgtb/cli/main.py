@@ -17,7 +17,7 @@ from sgtb.core.files import FULL
 STAGES = {
     "Link": ("link", "explain"),
     "Build": ("kb", "wikipedia", "plan"),
-    "Train": ("train", "tune", "learner"),
+    "Train": ("train", "tune", "calibrate", "learner"),
     "Judge": ("evaluate", "corpus", "convert"),
     "Serve and share": ("serve", "pack"),
 }

@@ -147,6 +147,22 @@ def train(
     return Linker(model, opened)
 
 
+def calibrate(
+    linker: Linker, documents: DocumentSource, *, nil_precision: float | None = None
+) -> Linker:
+    """Return the linker with confidence and NIL rule fitted to annotated documents.
+
+    documents      annotated documents of the kind that will be linked, not those trained on
+    nil_precision  wanted precision of links; less confident links become NIL
+    """
+    from sgtb.linking.training.recalibration import recalibrate
+    from sgtb.linking.training.training_data import TrainingData
+
+    given = TrainingData.of(linker.kb, _documents(documents))
+    fitted = recalibrate(linker.pipeline, given.documents, nil_precision=nil_precision)
+    return Linker(fitted.model, linker.kb, linker.settings)
+
+
 def _records(entities: Any) -> Iterator[dict[str, Any]]:
     """Yield the records of a list or a data frame."""
     for number, row in enumerate(_rows(entities), 1):

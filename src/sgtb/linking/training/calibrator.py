@@ -35,6 +35,7 @@ NIL_SETTINGS: tuple[NilSetting, ...] = get_args(NilSetting)
 ENOUGH = 20
 """NIL mentions with candidates, hidden ones included, that a NIL candidate is learned from."""
 CERTAIN = 1e-6  # probabilities are clipped to this in the log loss, to keep it finite
+_DEFAULT = Confidence()
 _PRIOR = 1.0  # weight of the default confidence: that of a Gaussian prior of this precision
 _STEPS = 50
 _DIGITS = 6  # decimals of weights, for equal models on all machines
@@ -48,6 +49,13 @@ class Observed(NamedTuple):
 
 
 NOTHING_SEEN = Observed(np.zeros((0, len(SIGNS))), np.zeros(0, np.int64))
+
+
+class Answers(NamedTuple):
+    """Calibrated answers for K mentions, entity or NIL."""
+
+    confidence: Doubles  # f8[K]
+    right: Bools  # b1[K]
 
 
 def observe(
@@ -74,12 +82,11 @@ def observe(
     return Observed(signs[annotated], outcome[annotated].astype(np.int64))
 
 
-def fit_confidence(seen: Observed, with_nil: bool) -> Confidence:
-    """Return the likeliest confidence, given the default one.
+def fit_confidence(seen: Observed, with_nil: bool, default: Confidence = _DEFAULT) -> Confidence:
+    """Return the likeliest confidence, with a prior around the default one.
 
     Newton's method; the problem is convex, and steps that lead upwards are halved.
     """
-    default = Confidence()
     start = np.array([default.link, default.nil])
     used = start[: 2 if with_nil else 1]
     weights = used.copy()
@@ -143,17 +150,31 @@ class Calibrated:
         }  # fmt: skip
 
 
+def answered(seen: Observed, confidence: Confidence, rule: NilRule) -> Answers:
+    """Return the answers of a confidence and a NIL rule."""
+    outcomes = confidence.outcomes(seen.signs, rule.kind == "candidate")
+    given = rule.links(outcomes[:, LINK], outcomes[:, NIL_OUTCOME])
+    answer = np.where(given, LINK, NIL_OUTCOME)
+    return Answers(outcomes[np.arange(len(answer)), answer], seen.outcome == answer)
+
+
 def calibrate(
-    seen: Observed, rule: NilRule, most_lost: float, precision: float | None = None
+    seen: Observed,
+    rule: NilRule,
+    most_lost: float,
+    precision: float | None = None,
+    default: Confidence = _DEFAULT,
 ) -> Calibrated:
     """Fit confidence and NIL rule.
 
     rule       its kind and share of mentions without candidates are kept
     most_lost  share of the mentions in the knowledge base whose right links NIL may cost
     precision  wanted of links; None: as many links as the rule gives
+    default    which few observations change little
     """
     with_nil = rule.kind == "candidate"
-    confidence = fit_confidence(seen, with_nil)
+    confidence = fit_confidence(seen, with_nil, default)
+    rule = replace(rule, odds=1.0, threshold=0.0)
     outcomes = confidence.outcomes(seen.signs, with_nil)
     link, nil = outcomes[:, LINK], outcomes[:, NIL_OUTCOME]
     right, outside = seen.outcome == LINK, seen.outcome == NIL_OUTCOME
