@@ -36,7 +36,10 @@ from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
 from sgtb.linking.linker_model import LinkerModel
 from sgtb.linking.links import Link
+from sgtb.linking.pipeline import LinkPipeline
+from sgtb.linking.training.calibrator import answered
 from sgtb.linking.training.gold import align_gold, unknown_as_nil
+from sgtb.linking.training.recalibration import Observations, fit_calibration, observations
 
 TESTED = ("dev", "test")
 LISTED, CANDIDATE, PRECISE = "listed", "by name, candidate", "by name, precise"
@@ -80,11 +83,15 @@ class System:
 
 @dataclass(frozen=True)
 class ConfidenceResult:
-    """All systems, and the scores of CANDIDATE on sets of other domains."""
+    """All systems, and the scores of CANDIDATE on sets of other domains.
+
+    left_out  calibration error of CANDIDATE on each of these sets, calibrated on dev and the others
+    """
 
     trial: Trial
     systems: Mapping[str, System]
     elsewhere: Mapping[str, SplitScores]
+    left_out: Mapping[str, float]
     seconds: float
 
 
@@ -110,11 +117,22 @@ def run_confidence(
         scores = {split: score_split(model, kb, way, data.documents(split)) for split in TESTED}
         systems[name] = System(model, scores)
     elsewhere = {}
+    pipeline = LinkPipeline(own, kb, LinkerSettings())
+    observed = {"dev": observations(pipeline, map(WAYS["by name"].given, data.documents("dev")))}
     for corpus in corpora:
         say(f"linking {corpus.name}")
         documents = unknown_as_nil(kb, align_gold(kb, corpus.documents))
         elsewhere[corpus.name] = score_split(own, kb, "by name", documents)
-    return ConfidenceResult(trial, systems, elsewhere, time.perf_counter() - begin)
+        observed[corpus.name] = observations(pipeline, documents)
+    left_out = {name: left_out_error(own, observed, name) for name in elsewhere}
+    return ConfidenceResult(trial, systems, elsewhere, left_out, time.perf_counter() - begin)
+
+
+def left_out_error(model: LinkerModel, observed: Mapping[str, Observations], name: str) -> float:
+    """Return the calibration error on a set, calibrated on all others as `sgtb calibrate` does."""
+    others = Observations.joined([one for other, one in observed.items() if other != name])
+    fitted = fit_calibration(model, others)
+    return calibration(*answered(observed[name].decided, fitted.confidence, fitted.rule)).ece
 
 
 def _precise(model: LinkerModel, kb: KnowledgeBase, dev: Sequence[Document]) -> LinkerModel:

@@ -24,7 +24,7 @@ from sgtb.evaluation.plots import nil_precision_recall, reliability
 
 Rows = Iterator[tuple[str, ...]]
 
-CONFIDENCE_HEADINGS = ("texts", "mentions", "NIL", "right", "ECE default", "ECE", "floor")
+CONFIDENCE_HEADINGS = ("texts", "mentions", "NIL", "right", "ECE default", "ECE", "others", "floor")
 NIL_HEADINGS = (
     "NIL", "split", "all right", "in KB", "lost", "links right", "NIL P", "NIL R", "NIL F1",
 )  # fmt: skip
@@ -37,7 +37,10 @@ def as_json(result: ConfidenceResult) -> dict[str, Any]:
         "seed": result.trial.seed,
         "precision_wanted": 100 * PRECISION,
         "systems": {name: _system(system) for name, system in result.systems.items()},
-        "elsewhere": {name: _split_scores(split) for name, split in result.elsewhere.items()},
+        "elsewhere": {
+            name: {**_split_scores(split), "ece_others": round(result.left_out[name], 4)}
+            for name, split in result.elsewhere.items()
+        },
         "note": KNOWS,
         "seconds": round(result.seconds, 1),
     }
@@ -93,7 +96,8 @@ def confidence_rows(record: dict[str, Any]) -> Rows:
         yield (
             name, f"{test['mentions_with_candidates']:,}",
             f"{test['mentions_decided']['nil']['gold']:,}", _two(test["right"]),
-            f"{test['ece_before']:.3f}", f"{test['ece']:.3f}", f"{test['ece_floor']:.3f}",
+            f"{test['ece_before']:.3f}", f"{test['ece']:.3f}", _three(test.get("ece_others")),
+            f"{test['ece_floor']:.3f}",
         )  # fmt: skip
 
 
@@ -121,6 +125,7 @@ def notes(record: dict[str, Any]) -> tuple[str, ...]:
         f"Plan {record['plan']}, seed {record['seed']}. Trained on train, calibrated on dev and "
         "left-out topics of train. All shares in percent, of mentions that have candidates; ECE "
         "with 10 bins of equal width. default: the confidence of a linker without observations. "
+        "others: calibrated on dev and the other sets of WNED, as `sgtb calibrate` does. "
         "floor: the ECE to be expected of as many answers that are right as often as said. "
         "lost: points of in-KB accuracy that linking every name would have more. Sets of other "
         "domains are linked by name, NIL as a candidate; what the knowledge base lacks is NIL.",
@@ -161,6 +166,10 @@ def write_report(result: ConfidenceResult, record: dict[str, Any], folder: Path)
 def _percent(value: float) -> float | None:
     """Return a share in percent; None for a share of nothing: JSON has no NaN."""
     return None if value != value else round(100 * float(value), 2)
+
+
+def _three(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
 
 
 def _two(value: float | None) -> str:

@@ -15,14 +15,18 @@ from experiments.confidence_aida import (
     ConfidenceResult,
     System,
     error_floor,
+    left_out_error,
     score_split,
 )
 from experiments.starter_data import read_starter
 from sgtb.core.records import NIL, Document
+from sgtb.evaluation import calibration
 from sgtb.kb import KnowledgeBase
 from sgtb.linking.link_options import LinkerSettings
 from sgtb.linking.linker import Linker
+from sgtb.linking.pipeline import LinkPipeline
 from sgtb.linking.training.linker_training import train_linker
+from sgtb.linking.training.recalibration import observations, recalibrate
 from sgtb.starter import KB
 from tests.helpers.trained_linkers import QUICK
 
@@ -102,11 +106,26 @@ def test_few_answers_have_an_error_even_if_confidence_is_exact(judged):
     assert error_floor(np.full(10_000, 0.5)) < 0.006
 
 
+def test_a_set_is_calibrated_without_itself(model, kb, documents):
+    pipeline = LinkPipeline(model, kb, LinkerSettings())
+    halves = documents[::2], documents[1::2]
+    observed = {name: observations(pipeline, half) for name, half in zip("ab", halves, strict=True)}
+    linker = Linker(recalibrate(pipeline, halves[1]).model, kb)
+    pairs = [
+        (link.confidence, (link.entity or NIL) == mention.gold)
+        for document, linked in zip(halves[0], linker.pipe(halves[0]), strict=True)
+        for mention, link in zip(document.mentions, linked.links, strict=True)
+        if mention.gold is not None and link.candidates
+    ]
+    expected = calibration(*map(np.array, zip(*pairs, strict=True))).ece
+    assert left_out_error(model, observed, "a") == pytest.approx(expected, abs=1e-9)
+
+
 @pytest.fixture(scope="module")
 def result(model, judged):
     both = {"dev": judged, "test": judged}
     systems = {name: System(model, both) for name in (LISTED, CANDIDATE, PRECISE)}
-    return ConfidenceResult(Trial("bsg", 0), systems, {"ace": judged}, 1.0)
+    return ConfidenceResult(Trial("bsg", 0), systems, {"ace": judged}, {"ace": 0.0625}, 1.0)
 
 
 def test_the_report_is_plain_data_in_tables(result):
@@ -116,6 +135,7 @@ def test_the_report_is_plain_data_in_tables(result):
     assert {len(row) for row in nil} == {len(report.NIL_HEADINGS)}
     assert [row[:2] for row in nil[:2]] == [("candidate", "dev"), ("candidate", "test")]
     test = record["systems"][CANDIDATE]["test"]
+    assert [row[6] for row in sure] == ["", "", "", "0.062"]
     lost = test["in_kb_accuracy_if_all_linked"] - test["in_kb_accuracy"]
     assert test["in_kb_accuracy_lost"] == pytest.approx(lost, abs=0.011)
     notes = " ".join(report.notes(record))

@@ -84,15 +84,14 @@ def recalibrate(
             "calibrate by"
         )
 
-    def fitted(seen: Observations) -> Calibrated:
-        rule = replace(model.nil, no_candidates=nil_share(seen.no_candidates))
-        return calibrate(seen.decided, rule, nil_loss, nil_precision, model.confidence)
+    def fitted(parts: Sequence[Observations]) -> Calibrated:
+        return fit_calibration(model, Observations.joined(parts), nil_loss, nil_precision)
 
     after = []
     for k, fold in enumerate(folds):
-        others = fitted(Observations.joined([*folds[:k], *folds[k + 1 :]]))
+        others = fitted([*folds[:k], *folds[k + 1 :]])
         after.append(answered(fold.decided, others.confidence, others.rule))
-    final = fitted(everything)
+    final = fitted(folds)
     origin = {**model.origin, "calibration": {**final.to_dict(), "documents": len(documents)}}
     return Recalibrated(
         replace(model, confidence=final.confidence, nil=final.rule, origin=origin),
@@ -101,6 +100,17 @@ def recalibrate(
         answered(everything.decided, model.confidence, model.nil),
         Answers(*map(np.concatenate, zip(*after, strict=True))),
     )  # fmt: skip
+
+
+def fit_calibration(
+    model: LinkerModel,
+    seen: Observations,
+    nil_loss: float = LinkerTraining.nil_loss,
+    nil_precision: float | None = None,
+) -> Calibrated:
+    """Return confidence and NIL rule for observations, with those of the model as the prior."""
+    rule = replace(model.nil, no_candidates=nil_share(seen.no_candidates))
+    return calibrate(seen.decided, rule, nil_loss, nil_precision, model.confidence)
 
 
 def observations(pipeline: LinkPipeline, documents: Iterable[Document]) -> Observations:
