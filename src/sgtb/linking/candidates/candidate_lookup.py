@@ -2,8 +2,9 @@
 
 A mention takes, in this order: the candidates that its document gives; those of a longer name of
 the same person in the document; those of the name that it abbreviates, as its document defines;
-those of its own name; for an acronym, those of a name with these initials in the document. Names
-that the knowledge base does not list are weak names, see `weak_names`.
+those of its own name; for an acronym, those of a name with these initials in the document. A
+surname after a full name means no other person, see `namesakes`. Names that the knowledge base does
+not list are weak names, see `weak_names`.
 """
 
 from collections import Counter
@@ -39,6 +40,7 @@ from sgtb.linking.candidates.candidate_table import (
     runs,
     strongest,
 )
+from sgtb.linking.candidates.namesakes import without_namesakes
 from sgtb.linking.candidates.weak_names import (
     TrainedNames,
     WeakNames,
@@ -63,7 +65,8 @@ class CandidateSettings:
     """Settings of the candidate lookup.
 
     top           candidates per mention at most
-    longer_names  use the longer name of a person that contains the name: the paper's heuristic
+    longer_names  use the longer name of a person that contains the name: the paper's heuristic;
+                  no other person is a candidate
     acronyms      use the name that an unknown acronym abbreviates, and definitions in the text
     fuzzy         search similarly spelt names where the knowledge base does not list the name
     containing    search names that contain the name, such as those of clubs for that of their city
@@ -174,7 +177,10 @@ class CandidateFinder:
         every = joined(lists)
         known = np.concatenate([strong, np.ones(begin - len(strong), bool)])
         rows, found = self._shared(documents, names, (own, full), every, known)
-        return _gathered(*self._with_own(every, rows, own, found), found)
+        every, rows = self._with_own(every, rows, own, found)
+        if self.settings.longer_names:
+            every, rows = without_namesakes(self._kb, documents, names[0], every, rows)
+        return _gathered(every, rows, found)
 
     def annotated_names(self, documents: Sequence[Document]) -> list[tuple[str, str]]:
         """Return names and annotated entities that the knowledge base does not list with them."""
@@ -443,6 +449,8 @@ def _gathered(lists: MatchedLists, rows: Sequence[int], found: Sequence[Found]) 
     """Concatenate the lists of all mentions."""
     of_list = Ragged(lists.offsets, np.arange(lists.offsets[-1]))
     offsets, taken = of_list.take(np.array(rows, np.int64))
+    left = zip(found, np.diff(offsets).tolist(), strict=True)
+    ways = tuple(how if size or how == "given" else "nothing" for how, size in left)
     return FoundCandidates(
-        offsets, lists.entity[taken], lists.prior[taken], lists.match[taken], tuple(found)
+        offsets, lists.entity[taken], lists.prior[taken], lists.match[taken], ways
     )
