@@ -59,7 +59,7 @@ def test_it_is_as_large_as_stated(kb):
     assert kb.state.entities == 4384
     assert kb.state.links == 26834
     split = [split for split, _, _ in documents()]
-    assert [split.count(s) for s in ("train", "dev", "test")] == [228, 56, 106]
+    assert [split.count(s) for s in ("train", "dev", "test")] == [254, 62, 106]
     assert len(pairs()) == 32
     kinds = [line.split()[1:] for line in kind_lines()[::2]]
     assert [sum(split == s for split, _ in kinds) for s in ("train", "dev")] == [240, 60]

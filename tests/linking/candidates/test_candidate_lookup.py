@@ -235,8 +235,31 @@ def found_one_by_one(kb, text, top):
         how = "longer name" if longest != i else "exact" if lists[i] else "nothing"
         ids = {c.id for c in lists[longest]}
         both = [*lists[longest], *(c for c in lists[i] if c.id not in ids)][:top]
-        taken.append(([c.id for c in both], [c.prior for c in both], how))
-    return taken
+        taken.append((both, how))
+    return [
+        ([c.id for c in kept], [c.prior for c in kept], how if kept else "nothing")
+        for i, (both, how) in enumerate(taken)
+        for kept in [[c for c in both if may_mean(kb, names, taken, names[i], c)]]
+    ]
+
+
+def may_mean(kb, names, taken, name, candidate):
+    """Whether no full name in the document says that a single word is another person."""
+
+    def is_person(c):
+        return kb.entity(c.id).type == "PER"
+
+    full = [(other.split(), lists) for other, (lists, _) in zip(names, taken, strict=True)]
+    full = [(words, lists) for words, lists in full if len(words) > 1]
+    known = [lists for words, lists in full if name in words and lists and is_person(lists[0])]
+    unknown = [
+        words[0][0] for words, lists in full
+        if words[-1] == name and not lists and len(words) <= 4
+    ]  # fmt: skip
+    if " " in name or not is_person(candidate) or not known + unknown:
+        return True
+    borne = candidate.id in {c.id for lists in known for c in lists}
+    return borne or normal_name(candidate.title)[0] in unknown
 
 
 @pytest.mark.parametrize("seed", range(8))

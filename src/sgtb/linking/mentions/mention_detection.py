@@ -35,8 +35,9 @@ _BUDGET = 6 << 20  # size limit of a cache in bytes; it is emptied when full
 _SMALL_BUDGET = 2 << 20  # the same for names in lower case
 VARIANT_PROBABILITY = 0.1
 """The link probability of names that are only variants, where it was not counted."""
-_SMALL_CANDIDATES = 8  # candidates of a name in lower case that are looked at
+_LISTED_CANDIDATES = 8  # candidates of a name whose spelling is compared
 _TAG_WORDS = re.compile(r"[^\W\d_][^\W\d_A-Z]*(?:(?<=[A-Z])[A-Z]+(?![a-z]))?|\d+")
+_SHORT_WORD = re.compile(r"[A-Z][a-z]{1,2}")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s)")
 _SEEN = re.compile(r"[^\s\ufeff\u200b]")  # as `tokenize` sees it
 
@@ -183,6 +184,8 @@ class NameFinder:
         normal = normal_name(name)
         if len(normal) < self.settings.min_characters or _is_number(normal):
             return None
+        if self.settings.capitals and _SHORT_WORD.fullmatch(name) and _is_acronym(self.kb, name):
+            return None
         unknown = VARIANT_PROBABILITY if variant else math.nan
         probability = linked / pages if pages else unknown
         return None if probability < self.settings.min_link_probability else probability
@@ -195,13 +198,22 @@ def _is_small(kb: KnowledgeBase, name: str) -> bool:
     one, too ("Yellow fever"); a single word must be listed in lower case as well.
     """
     several = " " in name
-    for number in kb.candidate_lists([name], _SMALL_CANDIDATES).entity.tolist():
+    for number in kb.candidate_lists([name], _LISTED_CANDIDATES).entity.tolist():
         title = kb.title_of(number)
         if several and title[1:] == name[1:]:
             return True
         if (several or title.lower() == name) and kb.has_spelling(number, name):
             return True
     return False
+
+
+def _is_acronym(kb: KnowledgeBase, name: str) -> bool:
+    """Whether entities have a name in capitals only: "Arm" is not ARM, and "Ms" not MS."""
+    numbers = kb.candidate_lists([name], _LISTED_CANDIDATES).entity.tolist()
+    capitals = name.upper()
+    return any(kb.has_spelling(number, capitals) for number in numbers) and not any(
+        kb.has_spelling(number, name) for number in numbers
+    )
 
 
 def _tag_name(text: str, tokens: Tokens, mark: int) -> str:

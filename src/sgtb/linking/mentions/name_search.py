@@ -221,6 +221,11 @@ MAX_WORDS = 8  # longer sequences of capitalised words are no names
 _HEADLINE_WORDS = 3
 """Words of an unknown name between signs in a line without lower-case words: a table cell."""
 _LONGEST_ACRONYM = 10
+_GOVERNMENTS = frozenset(
+    "City Commonwealth County Duchy Emirate Government Kingdom Municipality Principality Province "
+    "Republic State Sultanate Town Village".split()
+)
+"""Words that mean the place that "of" joins to them."""
 
 
 class UnknownNames:
@@ -262,6 +267,8 @@ class UnknownNames:
         words = sum(shape & w.CAPITAL > 0 for shape in shapes[first : last + 1])
         if not self._is_name(first, last, words, titled, bool(inside)):
             return []
+        if inside and self._is_governed(inside[-1], last):
+            return inside[:-1]
         if inside and self._explained(inside, first, last):
             return []
         self.unknown.append((first, last))
@@ -284,6 +291,12 @@ class UnknownNames:
 
     def _has_letters(self, i: int) -> bool:
         return bool(self._shapes[i] & w.WORD) and not self._texts[i][0].isdigit()
+
+    def _is_governed(self, name: Range, last: int) -> bool:
+        """Whether a run is a place with its government: "State of Delaware"."""
+        begin, end = name
+        joined = end == last and begin > 1 and self._shapes[begin - 1] & w.OF > 0
+        return joined and self._texts[begin - 2] in _GOVERNMENTS
 
     def _explained(self, inside: Ranges, first: int, last: int) -> bool:
         """Whether known names explain a run: a full name at its end, or all but a suffix."""

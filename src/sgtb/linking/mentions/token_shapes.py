@@ -153,6 +153,9 @@ for _bit, _words in _LISTS:
     for _word in _words:
         _LISTED[_word] = _LISTED.get(_word, 0) | _bit
 _SMALL_LISTS = ((w.LINK, _LINK), (w.PARTICLE, _PARTICLE), (w.OF, frozenset(("of",))))
+_CONTRACTION = re.compile(
+    r"(?:he|here|i|it|let|she|that|there|they|we|what|who|you)['’](?:d|ll|m|re|s|ve)|[a-z]+n['’]t"
+)
 _ADJECTIVE = re.compile(r"[-–](?:backed|based|born|bound|controlled|held|led|owned|run|style)$")
 
 
@@ -168,6 +171,8 @@ def shape_of(text: str) -> int:
         shape |= w.CAPITAL if len(text) > 1 else w.CAPITAL | w.SHORT
     if _ADJECTIVE.search(text):
         shape |= w.ORDINARY
+    if _CONTRACTION.fullmatch(lower):
+        shape |= w.COMMON
     if lower in _SUFFIX and (shape & w.CAPITAL or text in ("gmbh", "plc")):
         shape |= w.SUFFIX
     if text.isupper() and sum(c.isalpha() for c in text) > 1:
