@@ -104,9 +104,9 @@ void pack_rows(Doubles residuals, Ints rows, double scale, int64_t count_bits,
     for (double residual : residuals) fit &= std::fabs(residual * scale) < 0x1p62;
     if (!fit) fail("residuals", "a value is not finite, or too large for the scale");
     for (int64_t i = 0; i < residuals.size(); ++i)
-        out[rows[i]] = static_cast<int64_t>(
+        reinterpret_cast<uint64_t&>(out[rows[i]]) +=
             (static_cast<uint64_t>(static_cast<int64_t>(std::rint(residuals[i] * scale)))
-             << count_bits) + 1);
+             << count_bits) + 1;
 }
 
 // Add |residuals| exactly: the sum is Σ digits[i] * 2**(32 * i - 1075). Any order of the residuals,
@@ -370,55 +370,6 @@ void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRow
                      : forest.planes == 2 ? add_masked_tree<2>
                                           : add_masked_tree<4>;
     for (int64_t t = first; t < last; ++t) add(forest, t, at);
-}
-
-// ---- masks of the trees that test global features
-
-static constexpr int64_t LEAVES = 32;
-
-void check_masks(const TreeMasks& masks, const Forest& forest, int64_t n_trees,
-                  int64_t n_global) {
-    if (!forest.masked()) fail("forest.depth", "trees are too deep for masks");
-    int64_t n_masked = 0;
-    for (int64_t t = 0; t < n_trees; ++t) n_masked += forest.global_splits[t] > 0;
-    check_at_least(masks.mask.shape(1), n_masked, "masks.mask");
-    check_shape(masks.row, {n_global, MAX_BINS + 1}, "masks.row");
-    check_range(masks.row, 0, masks.mask.shape(0), "masks.row");
-    if (masks.mask.shape(1) % 8 != 0) fail("masks.mask", "rows are not padded to 8 trees");
-    check_equal(masks.value.size(), masks.mask.shape(1) * LEAVES, "masks.value");
-}
-
-double sum_leaves(const TreeMasks& trees, const uint32_t* masks, const uint8_t* bins,
-                  int64_t step, uint32_t* left) {
-    using Words = Lanes<uint32_t, 8>;
-    constexpr int64_t AT_ONCE = 16;  // features
-    const int64_t n = trees.mask.shape(1), n_global = trees.row.shape(0);
-    for (int64_t first = 0; first == 0 || first < n_global; first += AT_ONCE) {
-        const uint32_t* row[AT_ONCE];
-        const int64_t n_here = std::min(AT_ONCE, n_global - first);
-        for (int64_t i = 0; i < n_here; ++i)
-            row[i] = trees.mask.data() + trees.row(first + i, bins[(first + i) * step]) * n;
-        const uint32_t* const from = first == 0 ? masks : left;
-        for (int64_t j = 0; j < n; j += 8) {
-            auto words = Words::load(from + j);
-            for (int64_t i = 0; i < n_here; ++i) words = words & Words::load(row[i] + j);
-            words.store(left + j);
-        }
-    }
-    // Sums of leaf values are exact in any order; four accumulators run in parallel.
-    // The lowest set bit times a De Bruijn number has the leaf's place in its five top bits.
-    auto value = [&](int64_t j) {
-        const uint32_t place = ((left[j] & (0u - left[j])) * 0x077CB531u) >> 27;
-        return trees.value[j * LEAVES + place];
-    };
-    double a = 0, b = 0, c = 0, d = 0;
-    for (int64_t j = 0; j < n; j += 4) {
-        a += value(j);
-        b += value(j + 1);
-        c += value(j + 2);
-        d += value(j + 3);
-    }
-    return (a + b) + (c + d);
 }
 
 void bind_trees(nb::module_& module) {

@@ -94,22 +94,4 @@ struct ScoreRows {
 // Add trees first..last-1 to the scores of a mention's n candidates under all histories.
 void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at);
 
-// Leaf masks of the trees that test global features; see boosting/trees/forest.py.
-struct TreeMasks {
-    Ints tree;
-    Array<const int32_t, 2> row;
-    Array<const uint32_t, 2> mask;
-    Doubles value;
-};
-SGTB_RECORD(TreeMasks, tree, row, mask, value)
-
-// Raise unless the masks cover all of the first trees that test global features.
-void check_masks(const TreeMasks& masks, const Forest& forest, int64_t n_trees,
-                  int64_t n_global);
-
-// The sum of the trees that test global features, for a candidate whose local features leave the
-// leaves `masks`. The bin of global feature g is bins[g * step]; `left` is scratch.
-double sum_leaves(const TreeMasks& trees, const uint32_t* masks, const uint8_t* bins,
-                  int64_t step, uint32_t* left);
-
 }  // namespace sgtb
