@@ -193,35 +193,41 @@ Pool::Pool(const Pairs& pairs, int64_t n_histories, int64_t n_steps, int64_t n_c
       histories_(n_histories * n_steps),
       entities_(pairs, n_candidates),
       values_(std::max(AT_ONCE, n_histories) * n_pair_ * blocks_of(n_candidates) * BLOCK_SIZE),
-      tops_(n_histories * n_pair_ * blocks_of(n_candidates) * BLOCK_SIZE),
-      sums_(tops_.size()) {}
+      features_(2 * n_histories * n_pair_ * blocks_of(n_candidates) * BLOCK_SIZE),
+      sums_(n_histories * n_pair_ * blocks_of(n_candidates) * BLOCK_SIZE) {}
 
 // The common prefix of all histories is pooled once.
 void Pool::run(const DocumentPairs& document, const int32_t* entity, int64_t n,
                int64_t n_histories, int64_t length) {
     n_ = n;
-    length_ = length;
-    if (length == 0) return;
+    const int64_t line = n_pair_ * n_lanes();
+    if (length == 0) {
+        std::fill_n(features_.data(), 2 * n_histories * line, 0.0f);
+        return;
+    }
     entities_.fill(document, entity, n);
-    const int64_t line = n_pair_ * blocks_of(n) * BLOCK_SIZE;
-    std::fill_n(sums_.data(), line, 0.0);
-    std::fill_n(tops_.data(), line, -std::numeric_limits<float>::infinity());
+    std::fill_n(sums(0), line, 0.0);
+    std::fill_n(tops(0), line, -std::numeric_limits<float>::infinity());
     int64_t common = length;
     for (int64_t k = 1; k < n_histories; ++k)
         common = std::mismatch(history(0), history(0) + common, history(k)).first - history(0);
     add_decisions(document, 0, common, 1);
     for (int64_t k = 1; k < n_histories; ++k) {
-        std::copy_n(sums_.data(), line, sums_.data() + k * line);
-        std::copy_n(tops_.data(), line, tops_.data() + k * line);
+        std::copy_n(sums(0), line, sums(k));
+        std::copy_n(tops(0), line, tops(k));
     }
     add_decisions(document, common, length, n_histories);
+    for (int64_t k = 0; k < n_histories; ++k)
+        std::transform(sums(k), sums(k) + line, means(k), [&](double sum) {
+            return static_cast<float>(sum / static_cast<double>(length));
+        });
 }
 
 // Sums run in the order of decisions. Within a batch of decisions, the pair features of an entity
 // are computed once.
 void Pool::add_decisions(const DocumentPairs& document, int64_t begin, int64_t end,
                          int64_t n_histories) {
-    const int64_t line = n_pair_ * blocks_of(n_) * BLOCK_SIZE, most = std::max(AT_ONCE, n_histories);
+    const int64_t line = n_pair_ * n_lanes(), most = std::max(AT_ONCE, n_histories);
     for (int64_t t = begin, stop; t < end; t = stop) {
         distinct_.clear();
         line_of_.clear();
@@ -237,25 +243,26 @@ void Pool::add_decisions(const DocumentPairs& document, int64_t begin, int64_t e
         entities_.pair_features(document, distinct_.data(), std::ssize(distinct_), values_.data());
         for (int64_t k = 0; k < n_histories; ++k)
             for (int64_t i = 0; i < line; i += BLOCK_SIZE) {
-                auto sum = DoubleBlock::load(sums_.data() + k * line + i);
-                auto top = Block::load(tops_.data() + k * line + i);
+                auto sum = DoubleBlock::load(sums(k) + i);
+                auto top = Block::load(tops(k) + i);
                 for (int64_t u = 0; u < stop - t; ++u) {
                     const int64_t at = line_of_[u * n_histories + k] * line + i;
                     const auto value = Block::load(values_.data() + at);
                     sum = sum + doubles(value);
                     top = larger(value, top);
                 }
-                sum.store(sums_.data() + k * line + i);
-                top.store(tops_.data() + k * line + i);
+                sum.store(sums(k) + i);
+                top.store(tops(k) + i);
             }
     }
 }
 
 void Pool::bin(const Search& s, int64_t k, uint8_t* out) const {
-    const int64_t stride = blocks_of(n_) * BLOCK_SIZE;
-    for (int64_t g = 0; g < 2 * n_pair_; ++g)
-        for (int64_t c = 0; c < n_; ++c)
-            out[g * stride + c] = bin_value(feature(k, g, c), s.thresholds(g));
+    for (int64_t g = 0; g < 2 * n_pair_; ++g) {
+        const float *const values = feature(k, g), *const thresholds = s.thresholds(g);
+        uint8_t* const bins = out + g * n_lanes();
+        for (int64_t c = 0; c < n_; ++c) bins[c] = bin_value(values[c], thresholds);
+    }
 }
 
 }  // namespace sgtb

@@ -19,6 +19,14 @@ namespace sgtb {
 namespace {
 
 constexpr int64_t FORWARD = 0, BACKWARD = 1;
+
+// Load what is read soon: tables of all steps do not fit into the caches.
+void prefetch([[maybe_unused]] const void* from) {
+#if defined(__GNUC__)
+    __builtin_prefetch(from);
+#endif
+}
+
 constexpr int32_t ROOT = 1;  // the number of the empty prefix's parent; 0: a slot never used
 
 struct Hypothesis {
@@ -137,6 +145,7 @@ public:
           most_(s.beam_width + 1),  // the gold path comes on top
           pool_(s.pairs, most_, n_steps, widest),
           key_(most_),
+          sums_(widest),
           rows_(most_) {
         for (auto& outside : outside_) outside.resize(n_outside);
     }
@@ -185,6 +194,7 @@ private:
         Hypothesis* const here = beam.level(at.level);
         const Hypothesis* const above = at.level ? beam.level(at.level - 1) : nullptr;
         Slot* const table = cache_.slots.data() + at.table;
+        for (int64_t i = 0; i < cache_.n_slots; ++i) prefetch(table + cache_.n_slots + i);
         const int64_t n = beam.width[at.level];
         auto parent_of = [&](const Hypothesis& h) { return above ? above[h.parent].prefix : ROOT; };
         for (int64_t h = 0; h < n; ++h) {
@@ -195,6 +205,8 @@ private:
                     table[i].used = document.passes;
                     here[h].slot = static_cast<int32_t>(at.table + i);
                     here[h].prefix = table[i].prefix;
+                    prefetch(scores(at, here[h].slot));
+                    prefetch(scores(at, here[h].slot) + BLOCK_SIZE / 2);
                     break;
                 }
         }
@@ -263,16 +275,19 @@ private:
         const int32_t* const entity = s_.entity.data() + at.first;
         const double* const outside =
             options.guided ? outside_[1 - options.direction].data() + at.place : nullptr;
+        double least = -std::numeric_limits<double>::infinity();  // that enters a full beam
         const int64_t clamped = s_.clamp[at.mention];
         const int64_t begin = clamped >= 0 ? clamped : 0, end = clamped >= 0 ? clamped + 1 : at.n;
         int64_t kept = 0;
         for (int64_t h = 0; h < beam.width[at.level]; ++h) {
             const Hypothesis& from = beam.level(at.level)[h];
             const double* const score = scores(at, from.slot);
+            for (int64_t c = 0; c < at.n; ++c) sums_[c] = from.score + score[c];
+            if (outside)
+                for (int64_t c = 0; c < at.n; ++c) sums_[c] += outside[c];
             for (int64_t c = begin; c < end; ++c) {
-                const double total = from.score + score[c];
-                const double key = outside ? total + outside[c] : total;
-                if (kept == s_.beam_width && key < key_[kept - 1]) continue;
+                const double key = sums_[c];
+                if (key < least) continue;
                 int64_t i = kept;
                 while (i > 0 && (key > key_[i - 1] || (key == key_[i - 1] &&
                                                        entity[c] < entity[below[i - 1].choice])))
@@ -284,7 +299,8 @@ private:
                     below[j] = below[j - 1];
                 }
                 key_[i] = key;
-                below[i] = {int32_t(h), int32_t(c), 0, 0, total};
+                below[i] = {int32_t(h), int32_t(c), 0, 0, from.score + score[c]};
+                if (kept == s_.beam_width) least = key_[kept - 1];
             }
         }
         beam.width[at.level + 1] = static_cast<int32_t>(kept);
@@ -309,7 +325,7 @@ private:
     PrefixCache& cache_;
     int64_t most_;
     Pool pool_;
-    std::vector<double> key_;
+    std::vector<double> key_, sums_;
     std::vector<int64_t> rows_;
     std::vector<double> outside_[2];
 };
@@ -698,7 +714,7 @@ void pool_gold_paths(Ints documents, const Pairs& pairs, Ints step_offsets,
                 check_at_least(out.shape(0), at + n, "out");
                 pool.run(document, entity.data() + first, n, 1, level);
                 for (int64_t c = 0; c < n; ++c, ++at)
-                    for (int64_t g = 0; g < 2 * n_pair; ++g) out(at, g) = pool.feature(0, g, c);
+                    for (int64_t g = 0; g < 2 * n_pair; ++g) out(at, g) = pool.feature(0, g)[c];
                 pool.history(0)[level] = entity[first + gold[m]];
             }
     }

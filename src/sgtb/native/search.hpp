@@ -162,24 +162,25 @@ public:
     void run(const DocumentPairs& document, const int32_t* entity, int64_t n, int64_t n_histories,
              int64_t length);
 
-    // Global feature g of a candidate: the means, then the maxima; 0 with no history.
-    float feature(int64_t k, int64_t g, int64_t c) const {
-        if (length_ == 0) return 0.0f;
-        if (g >= n_pair_) return tops_[at(k, g - n_pair_) + c];
-        return static_cast<float>(sums_[at(k, g) + c] / static_cast<double>(length_));
+    // Global feature g of the candidates: the means, then the maxima; 0 with no history.
+    const float* feature(int64_t k, int64_t g) const {
+        return features_.data() + (2 * k * n_pair_ + g) * n_lanes();
     }
     // Bin the global features under history k: feature by feature, in candidate blocks.
     void bin(const Search& s, int64_t k, uint8_t* out) const;
 
 private:
-    int64_t at(int64_t k, int64_t e) const { return (k * n_pair_ + e) * blocks_of(n_) * BLOCK_SIZE; }
+    int64_t n_lanes() const { return blocks_of(n_) * BLOCK_SIZE; }
+    double* sums(int64_t k) const { return sums_.data() + k * n_pair_ * n_lanes(); }
+    float* means(int64_t k) const { return features_.data() + 2 * k * n_pair_ * n_lanes(); }
+    float* tops(int64_t k) const { return means(k) + n_pair_ * n_lanes(); }
     void add_decisions(const DocumentPairs& document, int64_t begin, int64_t end,
                        int64_t n_histories);
 
-    int64_t n_pair_, n_steps_, n_ = 0, length_ = 0;
+    int64_t n_pair_, n_steps_, n_ = 0;
     std::vector<int32_t> histories_;
     EntityBlocks entities_;
-    Buffer<float> values_, tops_;
+    Buffer<float> values_, features_;
     Buffer<double> sums_;
     std::vector<int32_t> distinct_;  // entities of the current decisions
     std::vector<int32_t> line_of_;   // per decision and history, its entity's number there

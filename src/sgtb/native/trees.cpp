@@ -128,30 +128,33 @@ void add_magnitudes(Doubles residuals, Array<uint64_t> digits) {
     }
 }
 
-// Add rows to the histograms of eight features at a time, so that these stay in the first cache.
+// Add rows to the histograms of eight features at a time, so that these stay in the first cache,
+// and some rows at a time, so that all their features stay in the second one.
 void add_rows(Array<const uint8_t, 2> x, int64_t n_features, Longs packed, Ints rows,
               Array<int64_t> out) {
+    constexpr int64_t AT_ONCE = 1024;
     check_value(n_features, 0, x.shape(1) + 1, "n_features");
     if (x.shape(1) % 8 != 0) fail("x", "rows are not padded to a multiple of 8 bytes");
     check_equal(packed.size(), x.shape(0), "packed");
     check_equal(out.size(), n_features * BINS, "out");
     check_range(rows, 0, x.shape(0), "rows");
     const int64_t width = x.shape(1);
-    for (int64_t first = 0; first < n_features; first += 8) {
-        const int64_t n_here = std::min<int64_t>(8, n_features - first);
-        auto* const counts = reinterpret_cast<uint64_t*>(out.data()) + first * BINS;
-        if (n_here == 8) {
-            for (const int32_t row : rows) {
-                const uint64_t weight = packed[row];
-                uint64_t word;
-                std::memcpy(&word, x.data() + row * width + first, 8);
-                for (int f = 0; f < 8; ++f) counts[f * BINS + ((word >> (8 * f)) & 255)] += weight;
-            }
-            continue;
-        }
-        for (const int32_t row : rows)
+    auto* const counts = reinterpret_cast<uint64_t*>(out.data());
+    auto add = [&](std::span<const int32_t> some, int64_t first, auto n_here) {
+        for (const int32_t row : some) {
+            const uint64_t weight = packed[row];
+            uint64_t word;
+            std::memcpy(&word, x.data() + row * width + first, 8);
             for (int64_t f = 0; f < n_here; ++f)
-                counts[f * BINS + x(row, first + f)] += packed[row];
+                counts[(first + f) * BINS + ((word >> (8 * f)) & 255)] += weight;
+        }
+    };
+    for (int64_t begin = 0; begin < rows.size(); begin += AT_ONCE) {
+        const auto some = rows.span().subspan(begin, std::min(AT_ONCE, rows.size() - begin));
+        int64_t first = 0;
+        for (; first + 8 <= n_features; first += 8)
+            add(some, first, std::integral_constant<int64_t, 8>());
+        if (first < n_features) add(some, first, n_features - first);
     }
 }
 
