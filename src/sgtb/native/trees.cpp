@@ -17,13 +17,9 @@ constexpr int64_t BINS = 256;  // histogram entries per feature
 
 // ---- binning
 
-void check_thresholds(Array<const float, 2> thresholds, int64_t n_features) {
-    check_shape(thresholds, {n_features, MAX_BINS}, "thresholds");
-}
-
 void bin_rows(Array<const float, 2> values, Array<const float, 2> thresholds,
               Array<uint8_t, 2> out) {
-    check_thresholds(thresholds, values.shape(1));
+    check_shape(thresholds, {values.shape(1), MAX_BINS}, "thresholds");
     check_shape(out, {values.shape(0), values.shape(1)}, "out");
     Interrupt interrupt;
     for (int64_t i = 0; i < values.shape(0); ++i) {
@@ -58,7 +54,7 @@ void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block
     check_range(block_offsets, 0, int64_t(1) << 40, "block_offsets");  // nothing overflows
     check_value(last, 0, n_mentions + 1, "last");
     check_value(first, 0, last + 1, "first");
-    check_thresholds(thresholds, n_local);
+    check_shape(thresholds, {n_local, MAX_BINS}, "thresholds");
     check_equal(n_bins.size(), n_local, "n_bins");
     check_range(n_bins, 1, MAX_BINS + 1, "n_bins");
     check_equal(out.shape(1), BLOCK_SIZE, "out");

@@ -70,15 +70,6 @@ inline uint8_t bin_value(float value, const float* thresholds) {
     return static_cast<uint8_t>(low + count_below(thresholds + low, value));
 }
 
-// The leaf that a row of bins reaches in `steps` steps from a node.
-inline int64_t find_leaf(const Forest& forest, int64_t node, int64_t steps, const uint8_t* row) {
-    for (int64_t i = 0; i < steps; ++i) {
-        int64_t word = forest.nodes[node];
-        node = child_of(word) + (row[feature_of(word)] > bin_of(word));
-    }
-    return node;
-}
-
 // The bins and scores of a mention's candidates under several histories.
 struct ScoreRows {
     const uint8_t* local;    // local bins of the mention's blocks, feature by feature
