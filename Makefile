@@ -78,7 +78,7 @@ test-lowest:
 SANITIZED       := build/sanitized
 SANITIZED_TESTS := tests/native tests/kb/build/test_list_build.py tests/kb/test_check.py tests/kb/test_damage.py tests/kb/test_fuzzy_index.py \
 	tests/boosting/data tests/boosting/explain tests/boosting/search tests/boosting/trees \
-	tests/boosting/test_explanation_border.py tests/boosting/test_local_masks.py tests/boosting/test_model_file.py \
+	tests/boosting/test_explanation_border.py tests/boosting/test_document_order.py tests/boosting/test_model_file.py \
 	tests/boosting/test_naive.py tests/boosting/test_probabilities.py tests/boosting/test_search.py \
 	tests/linking/candidates tests/linking/entities tests/linking/features tests/linking/mentions/test_mention_tagger.py tests/linking/mentions/test_name_search.py \
 	tests/linking/test_features_border.py tests/linking/test_ranking_border.py tests/linking/test_problem_packing.py \

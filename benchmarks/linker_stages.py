@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.linker_speed import Subject, exhaust
-from sgtb.boosting.data.problems import with_dense_pairs
 from sgtb.linking.decisions import Decisions, decide, with_unsearched
 from sgtb.linking.linker import Linker
 from sgtb.linking.links import Linkable
@@ -81,10 +80,7 @@ def _take_apart(linker: Linker, batch: Sequence[Linkable], total: dict[str, floa
         "shortlist", lambda: shortlisted(layout.candidates, features, model.schema, model.without)
     )
     searched = replace(layout, candidates=shortlist.candidates)
-    problems = timed(
-        "pack",
-        lambda: with_dense_pairs(steps.pack(searched, features[shortlist.rows], model.without)),
-    )
+    problems = timed("pack", lambda: steps.pack(searched, features[shortlist.rows], model.without))
     clamp = np.full(problems.n_mentions, -1, np.int32)
     decoding = timed("decode", lambda: system.decode(problems, clamp=clamp))
     timed("counterfactuals", lambda: system.counterfactuals(problems, decoding, clamp))

@@ -103,9 +103,6 @@ COMMON = [
     ("rescoring.search.forest.roots", put(0, 9999), "forest.roots"),
     ("rescoring.search.forest.nodes", put(0, -1), "forest.nodes"),
     ("rescoring.search.forest.value", shorter, "forest.value"),
-    ("rescoring.masks.row", put((0, 0), 9999), "masks.row"),
-    ("rescoring.masks.mask", strided, "masks.mask"),
-    ("rescoring.masks.value", shorter, "masks.value"),
 ]
 OF_COUNTERFACTUALS = [
     ("factor", shorter, "factor"),
@@ -120,7 +117,7 @@ OF_CONTRIBUTIONS = [
     ("mentions", shorter, "runner_ups"),
     ("runner_ups", put(0, 4), "runner_ups"),
     ("runner_ups", put(1, -1), "runner_ups"),
-    ("rescoring.search.forest.depth", lambda depth: depth - 1, "forest.depth"),
+    ("rescoring.search.forest.depth", lambda depth: 0, "forest.depth"),
     ("out.local", shorter, "out.local"),
     ("out.offsets", put(0, 1), "out.offsets"),
     ("out.offsets", put(1, 1), "out.offsets"),
@@ -144,11 +141,3 @@ def test_arrays_that_do_not_fit_are_refused(kernel, path, change, name):
     given = {**call, argument: changed(call[argument], rest, change)}
     with pytest.raises((ValueError, TypeError), match=name):
         getattr(sgtb.native, kernel)(*given.values())
-
-
-def test_deep_trees_have_no_masks():
-    deep = captured(6)["score_counterfactuals"]
-    masks = captured(3)["score_counterfactuals"]["rescoring"].masks
-    given = {**deep, "rescoring": deep["rescoring"]._replace(use_masks=True, masks=masks)}
-    with pytest.raises(ValueError, match="too deep"):
-        sgtb.native.score_counterfactuals(*given.values())

@@ -19,7 +19,6 @@ from sgtb.boosting import (
     TreeSettings,
 )
 from sgtb.boosting.data.pairs import TablePairs
-from sgtb.boosting.data.problems import dense_pairs
 from sgtb.core.records import Document, Mention
 from sgtb.kb import KnowledgeBase
 from sgtb.kb.build.entity_lines import EntityList
@@ -50,6 +49,7 @@ from tests.helpers.linking_builders import (
     small_setting,
     with_mentions,
 )
+from tests.helpers.naive_pairs import dense_pairs
 
 
 def without_candidates(text: Document) -> Document:

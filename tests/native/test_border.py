@@ -171,7 +171,7 @@ def test_the_number_of_arguments_is_checked(binned):
 
 def test_fields_are_named_with_their_record():
     with pytest.raises(TypeError, match=r"^pairs\.\w+: is missing$"):
-        native.fill_blocks(SimpleNamespace(), np.zeros(0, np.float32))
+        native.pool_gold_paths(np.zeros(0, np.int32), SimpleNamespace(), *[None] * 6)
 
 
 def test_objects_of_another_type_are_refused():

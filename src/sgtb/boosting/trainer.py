@@ -19,7 +19,7 @@ from sgtb.boosting.search.beam import (
 )
 from sgtb.boosting.search.collector import Collector, Epoch, choose_bins
 from sgtb.boosting.training_progress import Callback, Check, TrainingProgress
-from sgtb.boosting.trees.forest import Forest, ForestBuilder, TreeMasks
+from sgtb.boosting.trees.forest import Forest, ForestBuilder
 from sgtb.boosting.trees.grower import PointRows, Tree, TreeSettings, draw_features, grow
 from sgtb.core.dtypes import Bools, Ints
 from sgtb.core.errors import ProblemsError
@@ -208,9 +208,8 @@ class DevDocuments:
 
     def n_right(self, forest: ForestBuilder) -> int:
         """Return the number of mentions decided right."""
-        arrays, n_trees, problems = forest.arrays, forest.n_trees, self._problems
-        masks = TreeMasks.of(arrays, n_trees, self._pooled.n_features)
-        model = SearchModel(self._plan, arrays, n_trees, self._pooled.thresholds, masks)
+        problems = self._problems
+        model = SearchModel(self._plan, forest.arrays, forest.n_trees, self._pooled.thresholds)
         given = SearchInput(problems, self._local, model, no_clamp(problems), self._pool)
         return int(_is_right(decode(given).choices, problems).sum())
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sgtb.boosting.data.problems import Problems, with_dense_pairs
+from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.estimator import StructuredGradientBoosting
 from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import RequestError, SgtbError
@@ -250,7 +250,7 @@ class LinkPipeline:
             known = model.training_counts.lookup(layout.candidates)
             rows = nil_rows(layout.candidates, features, model.schema, model.without, known)
             problems = add_nil(problems, rows, np.zeros(len(rows), np.bool_))
-        return layout, shortlist, with_dense_pairs(problems)
+        return layout, shortlist, problems
 
 
 def _groups(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:

@@ -10,10 +10,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <memory>
+#include <numeric>
 #include <string_view>
 #include <unordered_map>
 
+#include "interrupt.hpp"
 #include "search.hpp"
 
 namespace sgtb {
@@ -26,8 +27,6 @@ struct Rescoring {
     Ints choices;
     Array<const int8_t> direction;
     int64_t n_trees;
-    bool use_masks;  // `masks` covers all trees that test global features
-    TreeMasks masks;
 
     int64_t mention_at(int64_t d, int64_t step) const {
         return search.mention_at(direction[d], d, step);
@@ -36,20 +35,18 @@ struct Rescoring {
         return search.entity[search.candidate_offsets[mention] + candidate];
     }
 };
-SGTB_RECORD(Rescoring, search, choices, direction, n_trees, use_masks, masks)
+SGTB_RECORD(Rescoring, search, choices, direction, n_trees)
 
 void check_rescoring(Ints documents, const Rescoring& rescoring) {
     const Search& s = rescoring.search;
-    const int64_t n_global = 2 * s.pairs.n_features;
     check_search(s);
-    check_forest(s.forest, rescoring.n_trees, n_global);
+    check_forest(s.forest, rescoring.n_trees, 2 * s.pairs.n_features);
     check_range(documents, 0, s.n_documents(), "documents");
     check_equal(rescoring.choices.size(), s.gold.size(), "choices");
     check_equal(rescoring.direction.size(), s.n_documents(), "direction");
     check_range(rescoring.direction, 0, s.mention.shape(0), "direction");
     for (const int32_t m : s.mention)
         check_value(rescoring.choices[m], 0, s.n_candidates(m), "choices");
-    if (rescoring.use_masks) check_masks(rescoring.masks, s.forest, rescoring.n_trees, n_global);
 }
 
 // The bin of a value, which mostly is the same as another one's.
@@ -58,36 +55,28 @@ uint8_t bin_near(float value, const float* thresholds, uint8_t bin) {
     return below || thresholds[bin] < value ? bin_value(value, thresholds) : bin;
 }
 
-// Sums and maxima of pair features over a history, and what they are as bins.
+// The pair features of an entity with those of a history, and their means and maxima as bins.
 struct Pooled {
-    Pooled(int64_t n_pair, int64_t n_steps) : sums(n_pair), tops(n_pair), bins(2 * n_pair) {
-        values.resize(n_pair * blocks_of(n_steps) * BLOCK_SIZE);
-    }
+    Pooled(int64_t n_pair, int64_t n_steps)
+        : values(n_pair * blocks_of(n_steps) * BLOCK_SIZE), bins(2 * n_pair) {}
 
-    // Pool the values of an entity and all entities of a history.
-    void pool(const Search& s, const EntityBlocks& history) {
+    void pool(const Search& s, const DocumentPairs& document, int32_t entity,
+              const EntityBlocks& history) {
         const int64_t n = history.size(), n_pair = s.pairs.n_features;
+        if (n_pair > 0) history.pair_features(document, &entity, 1, values.data());
         for (int64_t e = 0; e < n_pair; ++e) {
             const float* const value = of(e, n);
-            double sum = 0.0;
-            float top = -std::numeric_limits<float>::infinity();
-            for (int64_t i = 0; i < n; ++i) {
-                sum += value[i];
-                top = value[i] > top ? value[i] : top;
-            }
-            sums[e] = sum;
-            tops[e] = top;
+            const double sum = std::accumulate(value, value + n, 0.0);
             const float mean = n ? static_cast<float>(sum / static_cast<double>(n)) : 0.0f;
             bins[e] = bin_value(mean, s.thresholds(e));
-            bins[n_pair + e] = bin_value(n ? top : 0.0f, s.thresholds(n_pair + e));
+            bins[n_pair + e] =
+                bin_value(n ? *std::max_element(value, value + n) : 0.0f, s.thresholds(n_pair + e));
         }
     }
     // The values of feature e, in the order of decisions.
     const float* of(int64_t e, int64_t n) const { return values.data() + e * blocks_of(n) * BLOCK_SIZE; }
 
     std::vector<float> values;
-    std::vector<double> sums;
-    std::vector<float> tops;
     std::vector<uint8_t> bins;  // means, then maxima
 };
 
@@ -103,19 +92,15 @@ public:
           others_(s_.pairs, room),
           choice_(n_pair_, n_steps),
           values_(n_pair_ * blocks_of(room) * BLOCK_SIZE),
-          sums_(blocks_of(room) * BLOCK_SIZE),
-          tops_(blocks_of(room) * BLOCK_SIZE),
+          sums_(room),
+          tops_(room),
           bins_(2 * n_pair_ * room),
-          row_(s_.n_local + 2 * n_pair_),
-          low_(2 * n_pair_),
-          high_(2 * n_pair_) {}
+          locals_(s_.n_local * blocks_of(room + 1) * BLOCK_SIZE),
+          globals_(2 * n_pair_ * blocks_of(room + 1) * BLOCK_SIZE) {}
 
-    // Begin a document; its choices have the local masks from `lane` on.
-    void start(int64_t d, const DocumentLinks* links, LocalMasks* local_masks, int64_t lane) {
-        document_ = d;
-        links_ = links;
-        local_masks_ = local_masks;
-        lane_ = lane;
+    // Begin a document.
+    void start(const DocumentPairs* document) {
+        document_ = document;
         history_.clear();
         others_.clear();
         first_.assign(1, 0);
@@ -128,196 +113,126 @@ public:
         const int32_t entity = rescoring_.entity(mention, choice);
         change_.assign(n, 0.0);
         if (n_pair_ == 0) return;
-        history_.pair_features(s_.pairs, links_, document_, &entity, 1, choice_.values.data());
-        choice_.pool(s_, history_);
+        choice_.pool(s_, *document_, entity, history_);
         if (n == 0) return;
-        others_.pair_features(s_.pairs, links_, document_, &entity, 1, values_.data());
+        others_.pair_features(*document_, &entity, 1, values_.data());
         for (int64_t e = 0; e < n_pair_; ++e) pool(e);
         find_distinct();
-        if (rows_.empty()) return;
-        if (local_masks_)
-            sum_with_masks();
-        else
-            walk(mention, choice);
-        for (int64_t j = 0; j < n; ++j)
-            if (distinct_[j] >= 0) change_[j] = row_change_[distinct_[j]];
+        if (rows_.size() == 1) return;
+        score(mention, choice);
+        for (int64_t j = 0; j < n; ++j) change_[j] = score_[distinct_[j]] - score_[0];
     }
 
     // Add a replacement of the choice at hand; the caller knows it by a number.
     void add(int32_t entity, int64_t number) {
-        if (n_pair_ > 0) others_.add(s_.pairs, document_, entity);
+        if (n_pair_ > 0) others_.add(*document_, entity);
         number_.push_back(number);
     }
 
     // Go on to the next step.
     void decide(int32_t entity) {
-        if (n_pair_ > 0) history_.add(s_.pairs, document_, entity);
+        if (n_pair_ > 0) history_.add(*document_, entity);
         first_.push_back(static_cast<int64_t>(number_.size()));
     }
 
     int64_t size() const { return static_cast<int64_t>(change_.size()); }
     double change(int64_t j) const { return change_[j]; }
     int64_t number(int64_t j) const { return number_[j]; }
-    const DocumentLinks* links() const { return links_; }
+    const DocumentPairs& document() const { return *document_; }
     const EntityBlocks& history() const { return history_; }
     const Pooled& choice() const { return choice_; }  // of the mention visited
 
 private:
-    // Pool one pair feature under all histories, and bin it.
+    // Pool one pair feature under all histories, and bin it. Sums run in the order of decisions.
     void pool(int64_t e) {
         const int64_t n = others_.size(), n_steps = history_.size(), n_global = 2 * n_pair_;
         const float* const chosen = choice_.of(e, n_steps);
         const float* const other = values_.data() + e * blocks_of(n) * BLOCK_SIZE;
         const uint8_t own = choice_.bins[e], own_top = choice_.bins[n_pair_ + e];
+        bool differs = false;
+        for (int64_t i = 0; i < n_steps; ++i)
+            for (int64_t j = first_[i]; j < first_[i + 1]; ++j) differs |= other[j] != chosen[i];
+        if (!differs) {
+            for (int64_t j = 0; j < n; ++j) {
+                bins_[j * n_global + e] = own;
+                bins_[j * n_global + n_pair_ + e] = own_top;
+            }
+            return;
+        }
+        double* const __restrict sums = sums_.data();
+        float* const __restrict tops = tops_.data();
         double sum = 0.0;
         float top = -std::numeric_limits<float>::infinity();
-        bool differs = false;
         for (int64_t i = 0; i < n_steps; ++i) {
+            for (int64_t j = 0; j < first_[i]; ++j) {
+                sums[j] += chosen[i];
+                tops[j] = chosen[i] > tops[j] ? chosen[i] : tops[j];
+            }
             for (int64_t j = first_[i]; j < first_[i + 1]; ++j) {
-                sums_[j] = sum + other[j];
-                tops_[j] = other[j] > top ? other[j] : top;
-                differs |= other[j] != chosen[i];
+                sums[j] = sum + other[j];
+                tops[j] = other[j] > top ? other[j] : top;
             }
             sum += chosen[i];
             top = chosen[i] > top ? chosen[i] : top;
         }
-        if (differs) add_later_values(chosen);
         const float *const means = s_.thresholds(e), *const maxima = s_.thresholds(n_pair_ + e);
         for (int64_t j = 0; j < n; ++j) {
             uint8_t* const bins = bins_.data() + j * n_global;
-            const bool same = !differs || sums_[j] == sum, same_top = !differs || tops_[j] == top;
-            const float mean = static_cast<float>(sums_[j] / static_cast<double>(n_steps));
-            bins[e] = same ? own : bin_near(mean, means, own);
-            bins[n_pair_ + e] = same_top ? own_top : bin_near(tops_[j], maxima, own_top);
+            const float mean = static_cast<float>(sums[j] / static_cast<double>(n_steps));
+            bins[e] = bin_near(mean, means, own);
+            bins[n_pair_ + e] = bin_near(tops[j], maxima, own_top);
         }
     }
 
-    // Add to the sums what was decided after each replacement: sixteen sums at a time.
-    void add_later_values(const float* chosen) {
-        const int64_t n = others_.size(), n_steps = history_.size();
-        for (int64_t begin = 0, step = 0; begin < n; begin += BLOCK_SIZE) {
-            const int64_t end = std::min(begin + BLOCK_SIZE, n);
-            int64_t last = step;  // the step of the last replacement in this block
-            while (first_[last + 1] < end) ++last;
-            for (int64_t j = begin; j < end; ++j) {
-                while (first_[step + 1] <= j) ++step;
-                for (int64_t i = step + 1; i <= last; ++i) {
-                    sums_[j] += chosen[i];
-                    tops_[j] = std::max(tops_[j], chosen[i]);
-                }
-            }
-            auto sum = DoubleBlock::load(sums_.data() + begin);
-            auto top = Block::load(tops_.data() + begin);
-            for (int64_t i = last + 1; i < n_steps; ++i) {
-                sum = sum + DoubleBlock::all(chosen[i]);
-                top = larger(Block::all(chosen[i]), top);
-            }
-            sum.store(sums_.data() + begin);
-            top.store(tops_.data() + begin);
-        }
-    }
-
-    // Find the distinct rows of bins other than the choice's own. Most replacements make no
-    // difference, or the same one as another.
+    // Find the distinct rows of bins, the choice's own first. Most replacements make no difference,
+    // or the same one as another.
     void find_distinct() {
         const int64_t n = others_.size(), n_global = 2 * n_pair_;
-        auto text = [&](const uint8_t* bins) {
-            return std::string_view(reinterpret_cast<const char*>(bins), n_global);
-        };
-        const std::string_view own = text(choice_.bins.data());
         number_of_.clear();
-        distinct_.assign(n, -1);
         rows_.clear();
-        for (int64_t j = 0; j < n; ++j) {
-            const uint8_t* const bins = bins_.data() + j * n_global;
-            if (text(bins) == own) continue;
-            const auto [found, is_new] = number_of_.try_emplace(text(bins), rows_.size());
+        auto number = [&](const uint8_t* bins) {
+            const std::string_view text(reinterpret_cast<const char*>(bins), n_global);
+            const auto [found, is_new] = number_of_.try_emplace(text, rows_.size());
             if (is_new) rows_.push_back(bins);
-            distinct_[j] = found->second;
-        }
-        row_change_.assign(rows_.size(), 0.0);
+            return found->second;
+        };
+        number(choice_.bins.data());
+        distinct_.resize(n);
+        for (int64_t j = 0; j < n; ++j) distinct_[j] = number(bins_.data() + j * n_global);
     }
 
-    // The changes of distinct rows, by masks.
-    void sum_with_masks() {
-        const int64_t lane = lane_ + history_.size();
-        const double own = local_masks_->sum(lane, choice_.bins.data(), 1);
-        for (std::size_t k = 0; k < rows_.size(); ++k)
-            row_change_[k] = local_masks_->sum(lane, rows_[k], 1) - own;
+    // Score a choice with all distinct rows, as if they were candidates that differ in these.
+    void score(int64_t mention, int64_t choice) {
+        const auto n = static_cast<int64_t>(rows_.size()), n_blocks = blocks_of(n);
+        const int64_t own_stride = blocks_of(s_.n_candidates(mention)) * BLOCK_SIZE;
+        const int64_t stride = n_blocks * BLOCK_SIZE;
+        for (int64_t f = 0; f < s_.n_local; ++f)
+            std::memset(locals_.data() + f * stride, s_.local_of(mention)[f * own_stride + choice],
+                        stride);
+        for (int64_t k = 0; k < n; ++k)
+            for (int64_t g = 0; g < 2 * n_pair_; ++g) globals_[g * stride + k] = rows_[k][g];
+        score_.assign(stride, 0.0);
+        const int64_t first = 0;
+        add_trees(s_.forest, 0, rescoring_.n_trees,
+                  {locals_.data(), globals_.data(), score_.data(), &first, 1, n, n_blocks,
+                   2 * n_pair_});
     }
-
-    // The changes of distinct rows, by walks. A row reaches the choice's leaf if its bins are on
-    // the same side of all splits on the path.
-    void walk(int64_t mention, int64_t choice) {
-        const Forest& forest = s_.forest;
-        const int64_t n_local = s_.n_local, n_global = 2 * n_pair_;
-        const int64_t stride = blocks_of(s_.n_candidates(mention)) * BLOCK_SIZE;
-        for (int64_t f = 0; f < n_local; ++f) row_[f] = s_.local_of(mention)[f * stride + choice];
-        uint8_t* const globals = row_.data() + n_local;
-        list_differences();
-        for (int64_t t = 0; t < rescoring_.n_trees; ++t) {
-            std::memcpy(globals, choice_.bins.data(), n_global);
-            std::fill(low_.begin(), low_.end(), 0);
-            std::fill(high_.begin(), high_.end(), 255);
-            int64_t node = forest.roots[t];
-            for (int64_t i = 0; i < forest.depth; ++i) {
-                const int64_t word = forest.nodes[node], f = feature_of(word);
-                const bool right = row_[f] > bin_of(word);
-                if (const int64_t g = f - n_local; g >= 0 && right)
-                    low_[g] = std::max<uint8_t>(low_[g], bin_of(word) + 1);
-                else if (g >= 0)
-                    high_[g] = std::min(high_[g], bin_of(word));
-                node = child_of(word) + right;
-            }
-            const double own = forest.value[node];
-            for (std::size_t k = 0; k < rows_.size(); ++k) {
-                bool same = true;
-                for (int32_t i = first_difference_[k]; i < first_difference_[k + 1]; ++i) {
-                    const auto [g, bin] = differences_[i];
-                    same &= low_[g] <= bin && bin <= high_[g];
-                }
-                if (same) continue;
-                std::memcpy(globals, rows_[k], n_global);
-                const int64_t leaf = find_leaf(forest, forest.roots[t], forest.depth, row_.data());
-                row_change_[k] += forest.value[leaf] - own;
-            }
-        }
-    }
-
-    // List the bins of distinct rows that are not those of the choice's own.
-    void list_differences() {
-        differences_.clear();
-        first_difference_.assign(1, 0);
-        for (const uint8_t* const row : rows_) {
-            for (int64_t g = 0; g < 2 * n_pair_; ++g)
-                if (row[g] != choice_.bins[g]) differences_.push_back({g, row[g]});
-            first_difference_.push_back(static_cast<int32_t>(differences_.size()));
-        }
-    }
-
-    struct Difference {
-        int64_t feature;
-        uint8_t bin;
-    };
 
     const Rescoring& rescoring_;
     const Search& s_;
-    LocalMasks* local_masks_ = nullptr;
-    int64_t n_pair_, document_ = 0, lane_ = 0;
-    const DocumentLinks* links_ = nullptr;
+    int64_t n_pair_;
+    const DocumentPairs* document_ = nullptr;
     EntityBlocks history_, others_;
     std::vector<int64_t> first_, number_;  // where the replacements of each step begin
     Pooled choice_;
     std::vector<float> values_;
     std::vector<double> sums_;
     std::vector<float> tops_;
-    std::vector<uint8_t> bins_, row_, low_, high_;
+    std::vector<uint8_t> bins_, locals_, globals_;
     std::unordered_map<std::string_view, int32_t> number_of_;  // of distinct rows
-    std::vector<int32_t> distinct_;  // the row of each replacement, -1: own
     std::vector<const uint8_t*> rows_;
-    std::vector<double> row_change_, change_;
-    std::vector<Difference> differences_;
-    std::vector<int32_t> first_difference_;
+    std::vector<int32_t> distinct_;  // the row of each replacement
+    std::vector<double> score_, change_;
 };
 
 // Rescore documents one after the other: visit(d, counterfactuals), with at most `room`
@@ -326,22 +241,16 @@ template <class Visit>
 void rescore_documents(const std::vector<int32_t>& documents, const Rescoring& rescoring,
                        int64_t room, Visit visit) {
     const Search& s = rescoring.search;
-    auto n_steps = [&](int64_t d) { return s.n_steps(d); };
-    Counterfactuals counterfactuals(rescoring, std::max<int64_t>(1, largest(documents, n_steps)),
+    const int64_t n_steps = largest(documents, [&](int64_t d) { return s.n_steps(d); });
+    Counterfactuals counterfactuals(rescoring, std::max<int64_t>(1, n_steps),
                                     std::max<int64_t>(1, room));
-    auto add = [&](LocalMasks& local_masks, int64_t d) {
-        for (int64_t step = 0; step < s.n_steps(d); ++step) {
-            const int64_t m = rescoring.mention_at(d, step);
-            local_masks.add(s, m, rescoring.choices[m], rescoring.choices[m] + 1);
-        }
-    };
-    each_document(
-        documents, s.forest, rescoring.n_trees, rescoring.use_masks ? &rescoring.masks : nullptr,
-        n_steps, add, [&](int64_t d, LocalMasks* local_masks, int64_t lane) {
-            const DocumentLinks links(s.pairs, d);
-            counterfactuals.start(d, &links, local_masks, lane);
-            visit(d, counterfactuals);
-        });
+    Interrupt interrupt;
+    for (const int32_t d : documents) {
+        interrupt.check();
+        const DocumentPairs document(s.pairs, d);
+        counterfactuals.start(&document);
+        visit(d, counterfactuals);
+    }
 }
 
 // ---- counterfactual scores: S(y with m -> c) - S(y) of all candidates
@@ -416,7 +325,6 @@ public:
           follows_(n_features),
           differing_(forest.depth),
           weight_((forest.depth + 1) * (forest.depth + 1)) {
-        check_depth();
         for (int64_t u = 1; u <= forest.depth; ++u) {
             double ways = 1.0;  // (u+v)! / (u! v!)
             for (int64_t v = 0; u + v <= forest.depth; ++v) {
@@ -454,20 +362,6 @@ public:
 private:
     enum : int32_t { NEITHER, Y, R };
 
-    // Raise if a tree is deeper than the forest: paths are kept in arrays of its depth.
-    void check_depth() const {
-        const int64_t n_nodes = n_trees_ ? forest_.roots[n_trees_] : 0;
-        std::vector<int8_t> level(n_nodes);
-        for (int64_t i = 0; i < n_nodes; ++i) {
-            const int64_t child = child_of(forest_.nodes[i]);
-            if (child == i) continue;
-            if (level[i] == forest_.depth) fail("forest.depth", "a tree is deeper");
-            const auto below = static_cast<int8_t>(level[i] + 1);
-            level[child] = std::max(level[child], below);
-            level[child + 1] = std::max(level[child + 1], below);
-        }
-    }
-
     // Share out the values of the leaves below a node; `n` features differ, `n_y` follow y.
     void share(int64_t node, int64_t n, int64_t n_y) {
         int64_t word = forest_.nodes[node];
@@ -478,6 +372,7 @@ private:
                 node = child_of(word) + (follows_[feature] == R ? r : y);
                 continue;
             }
+            if (n == forest_.depth) fail("forest.depth", "a tree is deeper");
             differing_[n] = feature;
             follows_[feature] = Y;
             share(child_of(word) + y, n + 1, n_y + 1);
@@ -522,10 +417,12 @@ public:
         : rescoring_(rescoring), s_(rescoring.search), mentions_(mentions), runner_ups_(runner_ups), out_(out) {
         check_rescoring(documents, rescoring);
         check_comparisons();
-        by_mention();
+        order_.resize(mentions.size());
+        std::iota(order_.begin(), order_.end(), 0);
+        std::ranges::stable_sort(order_, {}, [&](int64_t k) { return mentions_[k]; });
         for (const int32_t d : documents) {
             const int64_t n =
-                first_[s_.mention_offsets[d + 1]] - first_[s_.mention_offsets[d]];
+                std::ssize(comparisons_of(s_.mention_offsets[d], s_.mention_offsets[d + 1]));
             room_ = std::max(room_, n);
             n_steps_ = std::max(n_steps_, s_.n_steps(d));
             if (n > 0) documents_.push_back(d);
@@ -540,7 +437,6 @@ public:
             shapley.clear();
             comparisons_.clear();
             values_.clear();
-            const DocumentLinks* const links = others.links();
             for (int64_t step = 0; step < s_.n_steps(d); ++step) {
                 const int64_t mention = rescoring_.mention_at(d, step);
                 others.visit(mention);
@@ -549,12 +445,9 @@ public:
                     mention_part(d, k, mention) -= others.change(j);
                     out_.total[k] -= others.change(j);
                 }
-                for (int64_t q = first_[mention]; q < first_[mention + 1]; ++q) {
-                    const int64_t k = order_[q];
+                for (const int64_t k : comparisons_of(mention, mention + 1)) {
                     const int32_t entity = rescoring_.entity(mention, runner_ups_[k]);
-                    if (n_pair > 0)
-                        others.history().pair_features(s_.pairs, links, d, &entity, 1, runner_up.values.data());
-                    runner_up.pool(s_, others.history());
+                    runner_up.pool(s_, others.document(), entity, others.history());
                     uint8_t* const rows = shapley.add();
                     fill_row(mention, rescoring_.choices[mention], others.choice(), rows);
                     fill_row(mention, runner_ups_[k], runner_up, rows + s_.n_local + 2 * n_pair);
@@ -596,14 +489,13 @@ private:
         }
     }
 
-    // Order the comparisons by mention.
-    void by_mention() {
-        first_.assign(s_.gold.size() + 1, 0);
-        for (const int64_t m : mentions_) ++first_[m + 1];
-        for (std::size_t m = 1; m < first_.size(); ++m) first_[m] += first_[m - 1];
-        std::vector<int64_t> next(first_.begin(), first_.end() - 1);
-        order_.resize(mentions_.size());
-        for (int64_t k = 0; k < mentions_.size(); ++k) order_[next[mentions_[k]]++] = k;
+    // The comparisons of mentions first..last-1.
+    std::span<const int64_t> comparisons_of(int64_t first, int64_t last) const {
+        auto at = [&](int64_t mention) {
+            return std::ranges::lower_bound(order_, mention, {},
+                                            [&](int64_t k) { return mentions_[k]; });
+        };
+        return {at(first), at(last)};
     }
 
     void fill_row(int64_t mention, int64_t candidate, const Pooled& pooled, uint8_t* row) const {
@@ -671,7 +563,7 @@ private:
     Longs mentions_, runner_ups_;
     Contributions out_;
     std::vector<int32_t> documents_;  // those with comparisons
-    std::vector<int64_t> first_, order_;
+    std::vector<int64_t> order_;      // comparisons by mention
     int64_t room_ = 0, n_steps_ = 1;
     std::vector<Comparison> comparisons_;
     std::vector<float> values_;

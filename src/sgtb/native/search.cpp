@@ -9,14 +9,24 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <mutex>
 
+#include "interrupt.hpp"
 
 namespace sgtb {
 
 namespace {
 
 constexpr int64_t FORWARD = 0, BACKWARD = 1;
+
+// Load what is read soon: tables of all steps do not fit into the caches.
+void prefetch([[maybe_unused]] const void* from) {
+#if defined(__GNUC__)
+    __builtin_prefetch(from);
+#endif
+}
+
 constexpr int32_t ROOT = 1;  // the number of the empty prefix's parent; 0: a slot never used
 
 struct Hypothesis {
@@ -111,10 +121,10 @@ struct Step {
     int64_t row(int64_t slot) const { return block + (slot - table) * n_blocks; }
 };
 
-// A document under search: where its tables begin, its links, its counters.
+// A document under search: where its tables begin, its pair features, its counters.
 struct Document {
     int64_t number, first_table, first_block;
-    const DocumentLinks* links;
+    DocumentPairs pairs;
     int32_t last_prefix = ROOT, passes = 0;
 };
 
@@ -135,6 +145,7 @@ public:
           most_(s.beam_width + 1),  // the gold path comes on top
           pool_(s.pairs, most_, n_steps, widest),
           key_(most_),
+          sums_(widest),
           rows_(most_) {
         for (auto& outside : outside_) outside.resize(n_outside);
     }
@@ -177,18 +188,13 @@ public:
         return cache_.bins.data() + at.row(slot) * cache_.n_global * BLOCK_SIZE;
     }
 
-    // Score by masks; the document's candidates begin at `lane`.
-    void use_local_masks(LocalMasks* local_masks, int64_t lane) {
-        local_masks_ = local_masks;
-        lane_ = lane;
-    }
-
 private:
     // Find the slot of every hypothesis, and pool global features for new prefixes.
     void locate(Document& document, Beam& beam, int64_t direction, const Step& at) {
         Hypothesis* const here = beam.level(at.level);
         const Hypothesis* const above = at.level ? beam.level(at.level - 1) : nullptr;
         Slot* const table = cache_.slots.data() + at.table;
+        for (int64_t i = 0; i < cache_.n_slots; ++i) prefetch(table + cache_.n_slots + i);
         const int64_t n = beam.width[at.level];
         auto parent_of = [&](const Hypothesis& h) { return above ? above[h.parent].prefix : ROOT; };
         for (int64_t h = 0; h < n; ++h) {
@@ -199,6 +205,8 @@ private:
                     table[i].used = document.passes;
                     here[h].slot = static_cast<int32_t>(at.table + i);
                     here[h].prefix = table[i].prefix;
+                    prefetch(scores(at, here[h].slot));
+                    prefetch(scores(at, here[h].slot) + BLOCK_SIZE / 2);
                     break;
                 }
         }
@@ -224,8 +232,7 @@ private:
             rows_[n_new++] = row;
         }
         if (n_new == 0 || s_.pairs.n_features == 0) return;
-        pool_.run(s_.pairs, document.links, document.number, s_.entity.data() + at.first, at.n,
-                  n_new, at.level);
+        pool_.run(document.pairs, s_.entity.data() + at.first, at.n, n_new, at.level);
         for (int64_t k = 0; k < n_new; ++k)
             pool_.bin(s_, k, cache_.bins.data() + rows_[k] * cache_.n_global * BLOCK_SIZE);
     }
@@ -247,31 +254,8 @@ private:
                                  cache_.scores.data(),    rows_.data(),
                                  n_rows,                  at.n,
                                  at.n_blocks,             cache_.n_global};
-            if (local_masks_)
-                add_with_masks(rows, at);
-            else
-                add_trees(s_.forest, held, n_trees, rows);
+            add_trees(s_.forest, held, n_trees, rows);
         }
-    }
-
-    // Write the sums of all trees; histories of one beam with equal bins share a sum.
-    void add_with_masks(const ScoreRows& rows, const Step& at) {
-        constexpr int64_t LOOK_BACK = 32;
-        const int64_t stride = at.n_blocks * BLOCK_SIZE;
-        for (int64_t c = 0; c < at.n; ++c)
-            for (int64_t k = 0; k < rows.n_rows; ++k) {
-                const uint8_t* const bins = rows.globals_of(k) + c;
-                auto same_bins = [&](const uint8_t* other) {
-                    int64_t g = 0;
-                    while (g < rows.n_global && bins[g * stride] == other[g * stride]) ++g;
-                    return g == rows.n_global;
-                };
-                int64_t twin = std::max<int64_t>(0, k - LOOK_BACK);
-                while (twin < k && !same_bins(rows.globals_of(twin) + c)) ++twin;
-                rows.scores_of(k)[c] = twin < k ? rows.scores_of(twin)[c]
-                                                : local_masks_->sum(lane_ + at.place + c, bins, stride) +
-                                                      local_masks_->score(lane_ + at.place + c);
-            }
     }
 
     // Keep, for the opposite direction, each candidate's best score from this one.
@@ -291,16 +275,19 @@ private:
         const int32_t* const entity = s_.entity.data() + at.first;
         const double* const outside =
             options.guided ? outside_[1 - options.direction].data() + at.place : nullptr;
+        double least = -std::numeric_limits<double>::infinity();  // that enters a full beam
         const int64_t clamped = s_.clamp[at.mention];
         const int64_t begin = clamped >= 0 ? clamped : 0, end = clamped >= 0 ? clamped + 1 : at.n;
         int64_t kept = 0;
         for (int64_t h = 0; h < beam.width[at.level]; ++h) {
             const Hypothesis& from = beam.level(at.level)[h];
             const double* const score = scores(at, from.slot);
+            for (int64_t c = 0; c < at.n; ++c) sums_[c] = from.score + score[c];
+            if (outside)
+                for (int64_t c = 0; c < at.n; ++c) sums_[c] += outside[c];
             for (int64_t c = begin; c < end; ++c) {
-                const double total = from.score + score[c];
-                const double key = outside ? total + outside[c] : total;
-                if (kept == s_.beam_width && key < key_[kept - 1]) continue;
+                const double key = sums_[c];
+                if (key < least) continue;
                 int64_t i = kept;
                 while (i > 0 && (key > key_[i - 1] || (key == key_[i - 1] &&
                                                        entity[c] < entity[below[i - 1].choice])))
@@ -312,7 +299,8 @@ private:
                     below[j] = below[j - 1];
                 }
                 key_[i] = key;
-                below[i] = {int32_t(h), int32_t(c), 0, 0, total};
+                below[i] = {int32_t(h), int32_t(c), 0, 0, from.score + score[c]};
+                if (kept == s_.beam_width) least = key_[kept - 1];
             }
         }
         beam.width[at.level + 1] = static_cast<int32_t>(kept);
@@ -337,11 +325,9 @@ private:
     PrefixCache& cache_;
     int64_t most_;
     Pool pool_;
-    std::vector<double> key_;
+    std::vector<double> key_, sums_;
     std::vector<int64_t> rows_;
     std::vector<double> outside_[2];
-    LocalMasks* local_masks_ = nullptr;
-    int64_t lane_ = 0;
 };
 
 int64_t most_steps(const Search& s, Ints documents) {
@@ -385,7 +371,8 @@ public:
             s_.step_offsets, s_.mention, s_.step_blocks, s_.clamp, s_.pairs.entity_offsets,
             s_.pairs.block_offsets, s_.pairs.row, s_.pairs.space_offsets);
         point_offsets_.assign(point_offsets.begin(), point_offsets.end());
-        ids_.resize(rows.shape(0));
+        contents_.resize(rows.shape(0));
+        points_.resize(rows.shape(0));
         residuals_.resize(rows.shape(0));
         tallies_.resize(s.n_documents());
         if (!plan.uses_history)
@@ -419,6 +406,7 @@ public:
         Share& share = *shares_[share_number];
         const std::lock_guard lock(share.mutex);
         Interrupt interrupt;
+        ++share.epoch;
         for (const int32_t d : share.documents) {
             interrupt.check();
             tallies_[d] = {};
@@ -440,7 +428,8 @@ public:
         share.held = n_trees;
     }
 
-    // List the points of all documents; return their number, mentions right and mentions visited.
+    // List the points of all documents, whose rows may be the same; return their number, mentions
+    // right and mentions visited.
     std::tuple<int64_t, int64_t, int64_t> list(Array<int32_t> rows, Array<double> residuals) const {
         check_at_least(rows.size(), rows_.shape(0), "rows");
         check_at_least(residuals.size(), rows_.shape(0), "residuals");
@@ -448,7 +437,7 @@ public:
         for (int64_t d = 0; d < s_.n_documents(); ++d) {
             const int64_t first = point_offsets_[d];
             for (int64_t i = first; i < first + tallies_[d].written; ++i) {
-                rows[n] = static_cast<int32_t>(i);
+                rows[n] = points_[i];
                 residuals[n++] = residuals_[i];
             }
             right += tallies_[d].right;
@@ -465,15 +454,16 @@ private:
         std::unique_ptr<Beam> beam;
         std::unique_ptr<Searcher> searcher;
         std::vector<double> probability, above;
+        int32_t epoch = 0;
         int64_t held = 0;  // trees in the scores of plan "local"
     };
     struct Tally {
         int64_t written = 0, right = 0, visited = 0;
     };
-    // The content of a row; the row is written only when it changes.
-    struct PointId {
-        int32_t candidate = -1, prefix = -1;
-        bool operator==(const PointId&) const = default;
+    // The content of a row, and the last epoch with such a point. Later epochs, and the passes of
+    // one, mostly have points with the same content, so few rows are written.
+    struct Content {
+        int32_t choice = -1, prefix = -1, epoch = 0;
     };
 
     void check(Ints share_offsets, Ints share_documents, Longs point_offsets) const {
@@ -526,10 +516,10 @@ private:
         cache_ = std::make_unique<PrefixCache>(n_slots, both ? 2 : 1, n_steps,
                                                s_.step_blocks(FORWARD, n_steps),
                                                2 * s_.pairs.n_features);
-        for (int64_t d = 0; d < n_documents; ++d) links_.emplace_back(s_.pairs, d);
         for (int64_t d = 0; d < n_documents; ++d)
             documents_.push_back({d, s_.step_offsets[d],
-                                  s_.step_blocks(FORWARD, s_.step_offsets[d]), &links_[d]});
+                                  s_.step_blocks(FORWARD, s_.step_offsets[d]),
+                                  DocumentPairs(s_.pairs, d)});
     }
 
     // BSG and each pass of BiBSG: beams keep the gold path, every step gives points.
@@ -541,7 +531,7 @@ private:
             const Step at = share.searcher->step(documents_[d], options.direction, level - 1);
             beam.softmax(level, share.probability.data());
             for (int64_t h = 0; h < beam.width[level]; ++h)
-                write(share, d, at, h, share.probability[h]);
+                write(share, d, options.direction, at, h, share.probability[h]);
         }
         count_right(beam, d, options.direction, 0, end);
     }
@@ -571,7 +561,7 @@ private:
             std::fill_n(above.begin(), n_above, -1.0);  // no sequence of the last level
             for (int64_t h = 0; h < beam.width[level]; ++h) {
                 if (probability[h] < 0.0) continue;
-                write(share, d, at, h, probability[h]);
+                write(share, d, FORWARD, at, h, probability[h]);
                 double& sum = above[beam.level(level)[h].parent];
                 sum = std::max(sum, 0.0) + probability[h];
             }
@@ -580,28 +570,43 @@ private:
     }
 
     // Write the point of hypothesis h one level below a step.
-    void write(const Share& share, int64_t d, const Step& at, int64_t h, double probability) {
+    void write(const Share& share, int64_t d, int64_t direction, const Step& at, int64_t h,
+               double probability) {
         const Beam& beam = *share.beam;
         const Hypothesis& to = beam.level(at.level + 1)[h];
         const Hypothesis& from = beam.level(at.level)[to.parent];
         const bool is_gold = h == beam.gold[at.level + 1];
-        uint8_t* const row = put(d, {int32_t(at.first + to.choice), from.prefix},
-                                 (is_gold ? 1.0 : 0.0) - probability);
-        if (!row) return;
+        // Every step has rows for all points that its passes can make.
+        const int64_t room = (s_.beam_width + 1) * (plan_.bidirectional ? rounds_ : 1);
+        const int64_t step = direction * s_.n_steps(d) + at.level;
+        Content* const first = &contents_[point_offsets_[d] + step * room];
+        Content* content = std::find_if(first, first + room, [&](const Content& held) {
+            return held.choice == to.choice && held.prefix == from.prefix;
+        });
+        const bool is_new = content == first + room;
+        if (is_new)
+            content = std::min_element(first, first + room, [](const Content& a, const Content& b) {
+                return a.epoch < b.epoch;
+            });
+        *content = {to.choice, from.prefix, share.epoch};
+        const int64_t row = content - contents_.data();
+        put(d, row, (is_gold ? 1.0 : 0.0) - probability);
+        if (!is_new) return;
+        write_local(row, at.first + to.choice);
         const uint8_t* const bins = share.searcher->bins(at, from.slot) + to.choice;
         for (int64_t g = 0; g < 2 * s_.pairs.n_features; ++g)
-            row[s_.n_local + g] = bins[g * at.n_blocks * BLOCK_SIZE];
+            rows_(row, s_.n_local + g) = bins[g * at.n_blocks * BLOCK_SIZE];
     }
 
-    // Append a point to those of a document; return its row if that has to be written.
-    uint8_t* put(int64_t d, PointId id, double residual) {
+    void write_local(int64_t row, int64_t candidate) const {
+        std::memcpy(rows_.row(row).data(), local_rows_.data() + candidate * s_.n_local, s_.n_local);
+    }
+
+    // Append a point to those of a document.
+    void put(int64_t d, int64_t row, double residual) {
         const int64_t at = point_offsets_[d] + tallies_[d].written++;
+        points_[at] = static_cast<int32_t>(row);
         residuals_[at] = residual;
-        if (ids_[at] == id) return nullptr;
-        ids_[at] = id;
-        uint8_t* const row = rows_.row(at).data();
-        std::memcpy(row, local_rows_.data() + id.candidate * s_.n_local, s_.n_local);
-        return row;
     }
 
     // Compare the best sequence of level `end` with the gold, back to level `begin`.
@@ -629,8 +634,12 @@ private:
                     (scores[c] == scores[best] && s_.entity[first + c] < s_.entity[first + best]))
                     best = c;
             softmax(n, [&](int64_t c) { return scores[c]; }, probability);
-            for (int64_t c = 0; c < n; ++c)
-                put(d, {int32_t(first + c), 0}, (c == s_.gold[m] ? 1.0 : 0.0) - probability[c]);
+            for (int64_t c = 0; c < n; ++c) {
+                const int64_t point = point_offsets_[d] + tallies_[d].written;
+                if (contents_[point].choice < 0) write_local(point, first + c);
+                contents_[point].choice = static_cast<int32_t>(c);
+                put(d, point, (c == s_.gold[m] ? 1.0 : 0.0) - probability[c]);
+            }
             tallies_[d].right += best == s_.gold[m];
             ++tallies_[d].visited;
         }
@@ -644,11 +653,11 @@ private:
     Array<const uint8_t, 2> local_rows_;
     Array<uint8_t, 2> rows_;
     std::vector<int64_t> point_offsets_;
-    std::vector<PointId> ids_;
+    std::vector<Content> contents_;  // of rows
+    std::vector<int32_t> points_;    // their rows
     std::vector<double> residuals_, local_scores_;
     std::vector<Tally> tallies_;
     std::unique_ptr<PrefixCache> cache_;
-    std::vector<DocumentLinks> links_;
     std::vector<Document> documents_;
     std::vector<std::unique_ptr<Share>> shares_;
 };
@@ -694,7 +703,7 @@ void pool_gold_paths(Ints documents, const Pairs& pairs, Ints step_offsets,
     int64_t at = 0;
     Interrupt interrupt;
     for (const int32_t d : documents) {
-        const DocumentLinks links(pairs, d);
+        const DocumentPairs document(pairs, d);
         for (int64_t direction = 0; direction < mention.shape(0); ++direction)
             for (int64_t i = step_offsets[d]; i < step_offsets[d + 1]; ++i) {
                 interrupt.check();
@@ -703,56 +712,13 @@ void pool_gold_paths(Ints documents, const Pairs& pairs, Ints step_offsets,
                 check_value(gold[m], 0, n, "gold");
                 check_range(Ints(entity.data() + first, {n}), 0, pairs.n_entities(d), "entity");
                 check_at_least(out.shape(0), at + n, "out");
-                pool.run(pairs, &links, d, entity.data() + first, n, 1, level);
+                pool.run(document, entity.data() + first, n, 1, level);
                 for (int64_t c = 0; c < n; ++c, ++at)
-                    for (int64_t e = 0; e < n_pair; ++e) {
-                        out(at, e) = pool.mean_value(0, e, c);
-                        out(at, n_pair + e) = pool.top_value(0, e, c);
-                    }
+                    for (int64_t g = 0; g < 2 * n_pair; ++g) out(at, g) = pool.feature(0, g)[c];
                 pool.history(0)[level] = entity[first + gold[m]];
             }
     }
     check_equal(at, out.shape(0), "out");
-}
-
-// Write the pair features of all entities of every document: blocks of entities × entities × E.
-void fill_blocks(const Pairs& pairs, Array<float> out) {
-    constexpr int64_t AT_ONCE = 4;
-    check_value(pairs.kind, 1, 2, "pairs.kind");
-    check_at_least(pairs.entity_offsets.size(), 1, "pairs.entity_offsets");
-    const int64_t n_documents = pairs.entity_offsets.size() - 1, n_pair = pairs.n_features;
-    check_pairs(pairs, n_documents);
-    int64_t most = 0, room = 0;
-    for (int64_t d = 0; d < n_documents; ++d) {
-        most = std::max(most, pairs.n_entities(d));
-        room += pairs.n_entities(d) * pairs.n_entities(d) * n_pair;
-    }
-    check_equal(out.size(), room, "out");
-    if (room == 0) return;
-    EntityBlocks lineup(pairs, most);
-    Buffer<float> values(AT_ONCE * n_pair * blocks_of(most) * BLOCK_SIZE);
-    std::vector<int32_t> entities(most);
-    for (int64_t i = 0; i < most; ++i) entities[i] = static_cast<int32_t>(i);
-    float* block = out.data();
-    Interrupt interrupt;
-    for (int64_t d = 0; d < n_documents; ++d) {
-        interrupt.check();
-        const int64_t n = pairs.n_entities(d), stride = blocks_of(n) * BLOCK_SIZE;
-        const DocumentLinks links(pairs, d);
-        lineup.fill(pairs, d, entities.data(), n);
-        for (int64_t a = 0; a < n; a += AT_ONCE) {
-            const int64_t n_here = std::min(AT_ONCE, n - a);
-            lineup.pair_features(pairs, &links, d, entities.data() + a, n_here, values.data(), a / BLOCK_SIZE);
-            for (int64_t j = 0; j < n_here; ++j)  // the other half of the block is its mirror image
-                for (int64_t i = a + j; i < n; ++i)
-                    for (int64_t e = 0; e < n_pair; ++e) {
-                        const float value = values[(j * n_pair + e) * stride + i];
-                        block[((a + j) * n + i) * n_pair + e] = value;
-                        block[(i * n + a + j) * n_pair + e] = value;
-                    }
-        }
-        block += n * n * n_pair;
-    }
 }
 
 // ---- decoding: the best sequences of documents, with probabilities
@@ -786,16 +752,13 @@ public:
           beams_{Beam(most_steps(s, documents), s.beam_width + 1),
                  Beam(bidirectional ? most_steps(s, documents) : 0, s.beam_width + 1)} {
         for (auto& numbers : probability_) numbers.resize(s.beam_width + 1);
-        for (auto& numbers : key_) numbers.resize(s.beam_width + 1);
     }
 
-    void decode(int64_t d, LocalMasks* local_masks, int64_t lane) {
+    void decode(int64_t d) {
         const int64_t n = s_.n_steps(d);
         if (n == 0) return;
-        const DocumentLinks links(s_.pairs, d);
-        Document document{d, 0, 0, &links};
+        Document document{d, 0, 0, DocumentPairs(s_.pairs, d)};
         cache_.forget(s_.mention.shape(0), 0, n);
-        searcher_.use_local_masks(local_masks, lane);
         for (int64_t r = 0; r < (bidirectional_ ? rounds_ : 1); ++r) {
             beams_[FORWARD].start();
             searcher_.run_pass(document, beams_[FORWARD], {FORWARD, n_trees_, r > 0});
@@ -834,25 +797,16 @@ private:
     std::pair<int64_t, int64_t> list_sequences(int64_t d, int64_t n) {
         const int64_t n_best = out_.sequences.shape(0);
         const int64_t first = s_.mention_offsets[d], last = s_.mention_offsets[d + 1];
-        std::pair<int64_t, int64_t> winner{FORWARD, 0};
-        for (int64_t direction = 0; direction <= (bidirectional_ ? 1 : 0); ++direction)
-            std::copy_n(probability_[direction].begin(), beams_[direction].width[n],
-                        key_[direction].begin());
+        finals_.clear();
+        for (int8_t direction = 0; direction <= (bidirectional_ ? 1 : 0); ++direction)
+            for (int32_t h = 0; h < beams_[direction].width[n]; ++h)
+                finals_.push_back({-probability_[direction][h], direction, h});
+        std::ranges::sort(finals_);
         int64_t rank = 0;
-        while (rank < n_best) {
-            int64_t best = -1, direction = FORWARD;
-            double top = -1.0;  // the key of a sequence already listed
-            for (int64_t from = 0; from <= (bidirectional_ ? 1 : 0); ++from)
-                for (int64_t h = 0; h < beams_[from].width[n]; ++h)
-                    if (key_[from][h] > top) {
-                        top = key_[from][h];
-                        best = h;
-                        direction = from;
-                    }
-            if (best < 0) break;
-            key_[direction][best] = -1.0;
+        for (const auto [minus_probability, direction, h] : finals_) {
+            if (rank == n_best) break;
             const Beam& beam = beams_[direction];
-            beam.trace(n, best, 0, [&](int64_t level, int64_t choice) {
+            beam.trace(n, h, 0, [&](int64_t level, int64_t choice) {
                 out_.sequences(rank, s_.mention_at(direction, d, level - 1)) =
                     static_cast<int32_t>(choice);
             });
@@ -861,14 +815,14 @@ private:
             for (int64_t k = 0; k < rank && !seen; ++k)
                 seen = std::equal(place(rank, first), place(rank, last), place(k, first));
             if (seen) continue;
-            if (rank == 0) winner = {direction, best};
-            out_.scores(d, rank) = beam.level(n)[best].score;
-            out_.sequence_probability(d, rank) = probability_[direction][best];
+            out_.scores(d, rank) = beam.level(n)[h].score;
+            out_.sequence_probability(d, rank) = -minus_probability;
             out_.n_sequences[d] = static_cast<int32_t>(++rank);
         }
         for (int64_t k = rank; k < n_best; ++k)
             for (int64_t m = first; m < last; ++m) out_.sequences(k, m) = -1;
-        return winner;
+        const auto [minus_probability, direction, best] = finals_.front();
+        return {direction, best};
     }
 
     // Sum, per mention, the probabilities of the sequences that agree with the best one.
@@ -915,18 +869,18 @@ private:
     PrefixCache cache_;
     Searcher searcher_;
     Beam beams_[2];
-    std::vector<double> probability_[2], key_[2];
+    std::vector<double> probability_[2];
+    std::vector<std::tuple<double, int8_t, int32_t>> finals_;  // -probability, direction, hypothesis
 };
 
-// Decode documents one after the other; with `use_masks`, by masks.
+// Decode documents one after the other.
 void decode_documents(Ints documents, const Search& s, bool local_only, bool bidirectional,
-                      int64_t rounds, int64_t n_trees, bool use_masks, const TreeMasks& masks,
-                      const Decoding& out) {
+                      int64_t rounds, int64_t n_trees, const Decoding& out) {
     const int64_t n_documents = s.mention_offsets.size() - 1;
     const int64_t n_mentions = s.candidate_offsets.size() - 1;
-    const int64_t n_best = out.sequences.shape(0), n_global = 2 * s.pairs.n_features;
+    const int64_t n_best = out.sequences.shape(0);
     check_search(s);
-    check_forest(s.forest, n_trees, n_global);
+    check_forest(s.forest, n_trees, 2 * s.pairs.n_features);
     check_range(documents, 0, n_documents, "documents");
     check_value(rounds, 1, 1 << 20, "rounds");
     check_value(s.mention.shape(0), bidirectional ? 2 : 1, 3, "mention");
@@ -938,19 +892,13 @@ void decode_documents(Ints documents, const Search& s, bool local_only, bool bid
         check_shape(array, {n_documents, n_best}, "out.scores");
     check_equal(out.direction.size(), n_documents, "out.direction");
     check_equal(out.factor.size(), s.entity.size(), "out.factor");
-    if (use_masks) check_masks(masks, s.forest, n_trees, n_global);
     if (documents.size() == 0) return;
     Decoder decoder(documents, s, local_only, bidirectional, rounds, n_trees, out);
-    auto add = [&](LocalMasks& local_masks, int64_t d) {
-        for (int64_t m = s.mention_offsets[d]; m < s.mention_offsets[d + 1]; ++m)
-            local_masks.add(s, m, 0, s.n_candidates(m));
-    };
-    each_document(
-        documents, s.forest, n_trees, use_masks ? &masks : nullptr,
-        [&](int64_t d) { return s.candidates_of(d); }, add,
-        [&](int64_t d, LocalMasks* local_masks, int64_t lane) {
-            decoder.decode(d, local_masks, lane);
-        });
+    Interrupt interrupt;
+    for (const int32_t d : documents) {
+        interrupt.check();
+        decoder.decode(d);
+    }
 }
 
 }  // namespace
@@ -963,9 +911,7 @@ void bind_search(nb::module_& module) {
     SGTB_BIND(list_points, collector, rows, residuals);
     SGTB_BIND(pool_gold_paths, documents, pairs, step_offsets, mention, candidate_offsets, entity,
               gold, out);
-    SGTB_BIND(fill_blocks, pairs, out);
-    SGTB_BIND(decode_documents, documents, search, local_only, bidirectional, rounds, n_trees,
-              use_masks, masks, out);
+    SGTB_BIND(decode_documents, documents, search, local_only, bidirectional, rounds, n_trees, out);
 }
 
 }  // namespace sgtb

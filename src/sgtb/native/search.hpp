@@ -1,14 +1,12 @@
-// Shared by search and explanation: documents, pair features, pooling, masks of local features.
+// Shared by search and explanation: documents, pair features, pooling.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <vector>
 
-#include "interrupt.hpp"
-#include "simd.hpp"
+#include "panels.hpp"
 #include "trees.hpp"
 
 namespace sgtb {
@@ -34,13 +32,6 @@ struct Pairs {
     int64_t n_spaces() const { return space_offsets.size() - 1; }
     int64_t n_relations() const { return n_features - n_spaces(); }
     int64_t n_entities(int64_t d) const { return entity_offsets[d + 1] - entity_offsets[d]; }
-    // The values of an entity and entity 0, 1, ... of the same document; dense blocks only.
-    const float* dense_row(int64_t d, int64_t entity) const {
-        return block.data() + block_offsets[d] + entity * n_entities(d) * n_features;
-    }
-    const float* vector(int64_t d, int64_t entity) const {
-        return vectors.data() + int64_t(row[entity_offsets[d] + entity]) * width();
-    }
 };
 SGTB_RECORD(Pairs, kind, n_features, entity_offsets, block_offsets, block, row, name, vectors,
             space_offsets, link_offsets, link_targets, link_counts)
@@ -104,53 +95,59 @@ void softmax(int64_t n, Score score, double* out) {
 // Raise unless all offsets and numbers of a search are consistent and in range.
 void check_search(const Search& s);
 
-// The links among the entities of one document, by entity and relation.
-class DocumentLinks {
+// The pair features of one document: the source's view of it, and the links among its entities.
+class DocumentPairs {
 public:
-    DocumentLinks(const Pairs& pairs, int64_t d);  // none of dense blocks
+    DocumentPairs(const Pairs& pairs, int64_t d);
 
     struct Link {
         int32_t other;
         float count;
     };
-    std::span<const Link> of(int64_t entity, int64_t relation) const {
-        const int64_t at = entity * n_relations_ + relation;
+    // The links of an entity; none of dense blocks.
+    std::span<const Link> links(int64_t entity, int64_t relation) const {
+        const int64_t at = entity * pairs_->n_relations() + relation;
         return {links_.data() + offsets_[at], links_.data() + offsets_[at + 1]};
     }
+    // The values of an entity and entity 0, 1, ...; dense blocks only.
+    const float* dense_row(int64_t entity) const {
+        return pairs_->block.data() + pairs_->block_offsets[d_] +
+               entity * pairs_->n_entities(d_) * pairs_->n_features;
+    }
+    const float* vector(int64_t entity) const {
+        return pairs_->vectors.data() + pairs_->row[first_ + entity] * pairs_->width();
+    }
+    int64_t name(int64_t entity) const { return pairs_->name[first_ + entity]; }
+    const Pairs& source() const { return *pairs_; }
 
 private:
-    int64_t n_relations_ = 0;
+    const Pairs* pairs_;
+    int64_t d_, first_ = 0;  // its number and its first entity
     std::vector<int32_t> offsets_;
     std::vector<Link> links_;
 };
 
-// Vectors of entities in blocks, to compute pair features with others of the document.
+// Entities of a document in blocks, to compute pair features with others of the document.
 class EntityBlocks {
 public:
     EntityBlocks(const Pairs& pairs, int64_t room);
 
     // Start with entities of a document; `add` appends one.
-    void fill(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n);
-    void add(const Pairs& pairs, int64_t d, int32_t entity) { put(pairs, d, entity, n_++); }
+    void fill(const DocumentPairs& document, const int32_t* entity, int64_t n);
+    void add(const DocumentPairs& document, int32_t entity);
     void clear() { n_ = 0; }
     int64_t size() const { return n_; }
-    int32_t operator[](int64_t i) const { return entity_[i]; }
 
     // Write φ_E(decided[j], entity i) of all entities to out + j * E * blocks * BLOCK_SIZE, feature
-    // by feature; entities of blocks before `first_block` are left out.
-    void pair_features(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* decided,
-              int64_t n_decided, float* out, int64_t first_block = 0) const;
+    // by feature.
+    void pair_features(const DocumentPairs& document, const int32_t* decided, int64_t n_decided,
+                       float* out) const;
 
 private:
-    void put(const Pairs& pairs, int64_t d, int32_t entity, int64_t place);
-    template <int N>
-    void multiply(const Pairs& pairs, int64_t d, const int32_t* decided, float* out,
-                  int64_t first_block) const;
-
-    int64_t n_ = 0, room_blocks_;
-    std::vector<int32_t> entity_;   // -1: an empty place
+    int64_t n_ = 0;
+    std::vector<int32_t> entity_;  // -1: an empty place
     std::vector<int64_t> name_;
-    std::vector<float> gathered_;   // coordinate by coordinate
+    Panels vectors_;
 };
 
 // Mean and maximum of φ_E over histories, for all candidates of a mention.
@@ -162,91 +159,31 @@ public:
     int32_t* history(int64_t k) { return histories_.data() + k * n_steps_; }
 
     // Pool the candidates under the first histories, all of `length` decisions.
-    void run(const Pairs& pairs, const DocumentLinks* links, int64_t d, const int32_t* entity,
-             int64_t n, int64_t n_histories, int64_t length);
+    void run(const DocumentPairs& document, const int32_t* entity, int64_t n, int64_t n_histories,
+             int64_t length);
 
-    // Bin the means, then the maxima of history k: feature by feature, in candidate blocks.
+    // Global feature g of the candidates: the means, then the maxima; 0 with no history.
+    const float* feature(int64_t k, int64_t g) const {
+        return features_.data() + (2 * k * n_pair_ + g) * n_lanes();
+    }
+    // Bin the global features under history k: feature by feature, in candidate blocks.
     void bin(const Search& s, int64_t k, uint8_t* out) const;
 
-    double sum(int64_t k, int64_t e, int64_t c) const { return sums_[at(k, e) + c]; }
-    float top(int64_t k, int64_t e, int64_t c) const { return tops_[at(k, e) + c]; }
-    // Means and maxima as features; with no history both are 0.
-    float mean_value(int64_t k, int64_t e, int64_t c) const {
-        return length_ ? static_cast<float>(sum(k, e, c) / static_cast<double>(length_)) : 0.0f;
-    }
-    float top_value(int64_t k, int64_t e, int64_t c) const { return length_ ? top(k, e, c) : 0.0f; }
-
 private:
-    int64_t at(int64_t k, int64_t e) const { return (k * n_pair_ + e) * blocks_of(n_) * BLOCK_SIZE; }
-    void run_dense(const Pairs& pairs, int64_t d, const int32_t* entity, int64_t n_histories);
-    void run_table(const Pairs& pairs, const DocumentLinks* links, int64_t d, int64_t n_histories);
-    void add_decisions(const Pairs& pairs, const DocumentLinks* links, int64_t d, int64_t begin,
-                       int64_t end, int64_t n_histories);
+    int64_t n_lanes() const { return blocks_of(n_) * BLOCK_SIZE; }
+    double* sums(int64_t k) const { return sums_.data() + k * n_pair_ * n_lanes(); }
+    float* means(int64_t k) const { return features_.data() + 2 * k * n_pair_ * n_lanes(); }
+    float* tops(int64_t k) const { return means(k) + n_pair_ * n_lanes(); }
+    void add_decisions(const DocumentPairs& document, int64_t begin, int64_t end,
+                       int64_t n_histories);
 
-    int64_t n_pair_, n_steps_, n_ = 0, length_ = 0;
+    int64_t n_pair_, n_steps_, n_ = 0;
     std::vector<int32_t> histories_;
     EntityBlocks entities_;
-    Buffer<float> values_, tops_;
-    mutable std::vector<float> means_;
+    Buffer<float> values_, features_;
     Buffer<double> sums_;
     std::vector<int32_t> distinct_;  // entities of the current decisions
     std::vector<int32_t> line_of_;   // per decision and history, its entity's number there
 };
-
-// The leaves that the local features of many candidates leave in every tree, before any history.
-class LocalMasks {
-public:
-    LocalMasks(const Forest& forest, int64_t n_trees, const TreeMasks& masks,
-                 int64_t n_lanes);
-
-    // Whether n more candidates fit, and the number appended.
-    bool fits(int64_t n) const { return n_ == 0 || n_ + n <= room_; }
-    int64_t size() const { return n_; }
-    void clear() { n_ = 0; }
-    // Append candidates first..last-1 of a mention.
-    void add(const Search& s, int64_t mention, int64_t first, int64_t last);
-    // Evaluate all splits on local features for the candidates appended.
-    void run(const Forest& forest);
-
-    double score(int64_t lane) const { return score_[lane]; }  // of trees without global splits
-    // The sum of all other trees for a candidate; the bin of global feature g is bins[g * step].
-    double sum(int64_t lane, const uint8_t* bins, int64_t step) {
-        return sum_leaves(*tree_masks_, masks_.data() + lane * n_masked_, bins, step, left_.data());
-    }
-
-private:
-    const TreeMasks* tree_masks_;
-    int64_t n_trees_, n_local_, planes_, n_masked_, room_, n_ = 0;
-    std::vector<uint8_t> bins_, allowed_;
-    std::vector<uint32_t> words_, left_;
-    std::vector<double> score_;
-    Buffer<uint32_t> masks_;
-};
-
-// Call visit(d, local_masks, lane) for each document. If there are tree masks, the local ones are
-// evaluated for as many documents ahead as fit: add(local_masks, d) appends the size(d) candidates
-// of a document.
-template <class Documents, class Size, class Add, class Visit>
-void each_document(const Documents& documents, const Forest& forest, int64_t n_trees,
-                   const TreeMasks* masks, Size size, Add add, Visit visit) {
-    std::unique_ptr<LocalMasks> local;
-    if (masks)
-        local = std::make_unique<LocalMasks>(forest, n_trees, *masks, largest(documents, size));
-    const auto n = static_cast<int64_t>(documents.size());
-    std::vector<int64_t> lane(n);
-    Interrupt interrupt;
-    for (int64_t i = 0, ahead = 0; i < n; ++i) {
-        interrupt.check();
-        if (local && i == ahead) {
-            local->clear();
-            for (; ahead < n && local->fits(size(documents[ahead])); ++ahead) {
-                lane[ahead] = local->size();
-                add(*local, documents[ahead]);
-            }
-            local->run(forest);
-        }
-        visit(documents[i], local.get(), lane[i]);
-    }
-}
 
 }  // namespace sgtb

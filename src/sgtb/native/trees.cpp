@@ -17,13 +17,9 @@ constexpr int64_t BINS = 256;  // histogram entries per feature
 
 // ---- binning
 
-void check_thresholds(Array<const float, 2> thresholds, int64_t n_features) {
-    check_shape(thresholds, {n_features, MAX_BINS}, "thresholds");
-}
-
 void bin_rows(Array<const float, 2> values, Array<const float, 2> thresholds,
               Array<uint8_t, 2> out) {
-    check_thresholds(thresholds, values.shape(1));
+    check_shape(thresholds, {values.shape(1), MAX_BINS}, "thresholds");
     check_shape(out, {values.shape(0), values.shape(1)}, "out");
     Interrupt interrupt;
     for (int64_t i = 0; i < values.shape(0); ++i) {
@@ -58,7 +54,7 @@ void bin_blocks(int64_t first, int64_t last, Ints candidate_offsets, Longs block
     check_range(block_offsets, 0, int64_t(1) << 40, "block_offsets");  // nothing overflows
     check_value(last, 0, n_mentions + 1, "last");
     check_value(first, 0, last + 1, "first");
-    check_thresholds(thresholds, n_local);
+    check_shape(thresholds, {n_local, MAX_BINS}, "thresholds");
     check_equal(n_bins.size(), n_local, "n_bins");
     check_range(n_bins, 1, MAX_BINS + 1, "n_bins");
     check_equal(out.shape(1), BLOCK_SIZE, "out");
@@ -104,9 +100,9 @@ void pack_rows(Doubles residuals, Ints rows, double scale, int64_t count_bits,
     for (double residual : residuals) fit &= std::fabs(residual * scale) < 0x1p62;
     if (!fit) fail("residuals", "a value is not finite, or too large for the scale");
     for (int64_t i = 0; i < residuals.size(); ++i)
-        out[rows[i]] = static_cast<int64_t>(
+        reinterpret_cast<uint64_t&>(out[rows[i]]) +=
             (static_cast<uint64_t>(static_cast<int64_t>(std::rint(residuals[i] * scale)))
-             << count_bits) + 1);
+             << count_bits) + 1;
 }
 
 // Add |residuals| exactly: the sum is Σ digits[i] * 2**(32 * i - 1075). Any order of the residuals,
@@ -128,30 +124,33 @@ void add_magnitudes(Doubles residuals, Array<uint64_t> digits) {
     }
 }
 
-// Add rows to the histograms of eight features at a time, so that these stay in the first cache.
+// Add rows to the histograms of eight features at a time, so that these stay in the first cache,
+// and some rows at a time, so that all their features stay in the second one.
 void add_rows(Array<const uint8_t, 2> x, int64_t n_features, Longs packed, Ints rows,
               Array<int64_t> out) {
+    constexpr int64_t AT_ONCE = 1024;
     check_value(n_features, 0, x.shape(1) + 1, "n_features");
     if (x.shape(1) % 8 != 0) fail("x", "rows are not padded to a multiple of 8 bytes");
     check_equal(packed.size(), x.shape(0), "packed");
     check_equal(out.size(), n_features * BINS, "out");
     check_range(rows, 0, x.shape(0), "rows");
     const int64_t width = x.shape(1);
-    for (int64_t first = 0; first < n_features; first += 8) {
-        const int64_t n_here = std::min<int64_t>(8, n_features - first);
-        auto* const counts = reinterpret_cast<uint64_t*>(out.data()) + first * BINS;
-        if (n_here == 8) {
-            for (const int32_t row : rows) {
-                const uint64_t weight = packed[row];
-                uint64_t word;
-                std::memcpy(&word, x.data() + row * width + first, 8);
-                for (int f = 0; f < 8; ++f) counts[f * BINS + ((word >> (8 * f)) & 255)] += weight;
-            }
-            continue;
-        }
-        for (const int32_t row : rows)
+    auto* const counts = reinterpret_cast<uint64_t*>(out.data());
+    auto add = [&](std::span<const int32_t> some, int64_t first, auto n_here) {
+        for (const int32_t row : some) {
+            const uint64_t weight = packed[row];
+            uint64_t word;
+            std::memcpy(&word, x.data() + row * width + first, 8);
             for (int64_t f = 0; f < n_here; ++f)
-                counts[f * BINS + x(row, first + f)] += packed[row];
+                counts[(first + f) * BINS + ((word >> (8 * f)) & 255)] += weight;
+        }
+    };
+    for (int64_t begin = 0; begin < rows.size(); begin += AT_ONCE) {
+        const auto some = rows.span().subspan(begin, std::min(AT_ONCE, rows.size() - begin));
+        int64_t first = 0;
+        for (; first + 8 <= n_features; first += 8)
+            add(some, first, std::integral_constant<int64_t, 8>());
+        if (first < n_features) add(some, first, n_features - first);
     }
 }
 
@@ -370,55 +369,6 @@ void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRow
                      : forest.planes == 2 ? add_masked_tree<2>
                                           : add_masked_tree<4>;
     for (int64_t t = first; t < last; ++t) add(forest, t, at);
-}
-
-// ---- masks of the trees that test global features
-
-static constexpr int64_t LEAVES = 32;
-
-void check_masks(const TreeMasks& masks, const Forest& forest, int64_t n_trees,
-                  int64_t n_global) {
-    if (!forest.masked()) fail("forest.depth", "trees are too deep for masks");
-    int64_t n_masked = 0;
-    for (int64_t t = 0; t < n_trees; ++t) n_masked += forest.global_splits[t] > 0;
-    check_at_least(masks.mask.shape(1), n_masked, "masks.mask");
-    check_shape(masks.row, {n_global, MAX_BINS + 1}, "masks.row");
-    check_range(masks.row, 0, masks.mask.shape(0), "masks.row");
-    if (masks.mask.shape(1) % 8 != 0) fail("masks.mask", "rows are not padded to 8 trees");
-    check_equal(masks.value.size(), masks.mask.shape(1) * LEAVES, "masks.value");
-}
-
-double sum_leaves(const TreeMasks& trees, const uint32_t* masks, const uint8_t* bins,
-                  int64_t step, uint32_t* left) {
-    using Words = Lanes<uint32_t, 8>;
-    constexpr int64_t AT_ONCE = 16;  // features
-    const int64_t n = trees.mask.shape(1), n_global = trees.row.shape(0);
-    for (int64_t first = 0; first == 0 || first < n_global; first += AT_ONCE) {
-        const uint32_t* row[AT_ONCE];
-        const int64_t n_here = std::min(AT_ONCE, n_global - first);
-        for (int64_t i = 0; i < n_here; ++i)
-            row[i] = trees.mask.data() + trees.row(first + i, bins[(first + i) * step]) * n;
-        const uint32_t* const from = first == 0 ? masks : left;
-        for (int64_t j = 0; j < n; j += 8) {
-            auto words = Words::load(from + j);
-            for (int64_t i = 0; i < n_here; ++i) words = words & Words::load(row[i] + j);
-            words.store(left + j);
-        }
-    }
-    // Sums of leaf values are exact in any order; four accumulators run in parallel.
-    // The lowest set bit times a De Bruijn number has the leaf's place in its five top bits.
-    auto value = [&](int64_t j) {
-        const uint32_t place = ((left[j] & (0u - left[j])) * 0x077CB531u) >> 27;
-        return trees.value[j * LEAVES + place];
-    };
-    double a = 0, b = 0, c = 0, d = 0;
-    for (int64_t j = 0; j < n; j += 4) {
-        a += value(j);
-        b += value(j + 1);
-        c += value(j + 2);
-        d += value(j + 3);
-    }
-    return (a + b) + (c + d);
 }
 
 void bind_trees(nb::module_& module) {

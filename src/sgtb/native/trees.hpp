@@ -70,15 +70,6 @@ inline uint8_t bin_value(float value, const float* thresholds) {
     return static_cast<uint8_t>(low + count_below(thresholds + low, value));
 }
 
-// The leaf that a row of bins reaches in `steps` steps from a node.
-inline int64_t find_leaf(const Forest& forest, int64_t node, int64_t steps, const uint8_t* row) {
-    for (int64_t i = 0; i < steps; ++i) {
-        int64_t word = forest.nodes[node];
-        node = child_of(word) + (row[feature_of(word)] > bin_of(word));
-    }
-    return node;
-}
-
 // The bins and scores of a mention's candidates under several histories.
 struct ScoreRows {
     const uint8_t* local;    // local bins of the mention's blocks, feature by feature
@@ -93,23 +84,5 @@ struct ScoreRows {
 
 // Add trees first..last-1 to the scores of a mention's n candidates under all histories.
 void add_trees(const Forest& forest, int64_t first, int64_t last, const ScoreRows& at);
-
-// Leaf masks of the trees that test global features; see boosting/trees/forest.py.
-struct TreeMasks {
-    Ints tree;
-    Array<const int32_t, 2> row;
-    Array<const uint32_t, 2> mask;
-    Doubles value;
-};
-SGTB_RECORD(TreeMasks, tree, row, mask, value)
-
-// Raise unless the masks cover all of the first trees that test global features.
-void check_masks(const TreeMasks& masks, const Forest& forest, int64_t n_trees,
-                  int64_t n_global);
-
-// The sum of the trees that test global features, for a candidate whose local features leave the
-// leaves `masks`. The bin of global feature g is bins[g * step]; `left` is scratch.
-double sum_leaves(const TreeMasks& trees, const uint32_t* masks, const uint8_t* bins,
-                  int64_t step, uint32_t* left);
 
 }  // namespace sgtb

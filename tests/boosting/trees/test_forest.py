@@ -14,7 +14,6 @@ from sgtb.boosting import (
 )
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.model_file import Model
-from sgtb.boosting.trees import forest as forest_module
 from sgtb.boosting.trees.forest import MASKED_DEPTH, Forest, ForestBuilder
 from sgtb.boosting.trees.grower import PointRows, Tree, grow
 from sgtb.boosting.trees.histogram import padded
@@ -92,7 +91,7 @@ def assert_same(a: Forest, b: Forest) -> None:
 
 @pytest.mark.parametrize("depth", range(1, 9))
 @pytest.mark.parametrize("seed", range(2))
-def test_raw_numbers_bins_and_masks_score_the_same(depth, seed, monkeypatch):
+def test_raw_numbers_bins_and_masks_score_the_same(depth, seed):
     builder, _, rows = random_forest(seed, depth)
     forest = builder.finished()
     rows[:, LOCAL + GLOBAL // 2 :] = rows[:, LOCAL : LOCAL + GLOBAL // 2]  # one decision
@@ -100,8 +99,6 @@ def test_raw_numbers_bins_and_masks_score_the_same(depth, seed, monkeypatch):
     assert raw.tolist() == list(map(score_with(forest), rows))
     arrays, _ = forest.compiled(LOCAL, LOCAL + GLOBAL)
     assert (arrays.depth > MASKED_DEPTH) == (forest.depth() > MASKED_DEPTH)
-    np.testing.assert_array_equal(raw, scores_in_search(forest, rows, depth))
-    monkeypatch.setattr(forest_module, "MAX_SIZE", 0)  # no masks of trees
     np.testing.assert_array_equal(raw, scores_in_search(forest, rows, depth))
 
 

@@ -230,10 +230,6 @@ class TablePairs:
         entities = _slices(entity_offsets, documents)
         return TablePairs(self.row[entities], self.table, self.name[entities])
 
-    def dense_size(self, entity_offsets: Longs) -> int:
-        """Return the number of values of the same pairs as blocks."""
-        return int((np.diff(entity_offsets) ** 2).sum()) * self.n_features
-
     def compacted(self) -> "TablePairs":
         """Return the same pairs with a table of the rows in use."""
         used, row = np.unique(self.row, return_inverse=True)

@@ -12,7 +12,6 @@ for the same thing; pair features φ_E are those of entities.
 import hashlib
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -33,7 +32,6 @@ from sgtb.core.dtypes import Floats, Ints, Longs
 from sgtb.core.errors import ModelFileError, ProblemsError
 from sgtb.core.tensor_file import read_tensors, write_tensors
 from sgtb.core.tensor_file import take as take_tensors
-from sgtb.native import fill_blocks
 
 PairFunction = Callable[[Any, Any], Sequence[float]]
 
@@ -395,23 +393,3 @@ def _check_mentions(p: Problems) -> None:
 def _at_candidate(p: Problems, candidate: int, complaint: str) -> NoReturn:
     m = int(np.searchsorted(p.candidate_offsets, candidate, side="right")) - 1
     raise ProblemsError(f"{p.where(m)}: candidate {candidate - p.candidate_offsets[m]} {complaint}")
-
-
-MAX_SIZE = 1 << 22  # largest number of values, 16 MB
-
-
-def with_dense_pairs(problems: Problems) -> Problems:
-    """Return problems with precomputed pair features; unchanged if these are too many."""
-    pairs, offsets = problems.pairs, problems.entity_offsets
-    if not isinstance(pairs, TablePairs) or pairs.dense_size(offsets) > MAX_SIZE:
-        return problems
-    dense = copy(problems)  # not `replace`, which would repeat all checks
-    object.__setattr__(dense, "pairs", dense_pairs(pairs, offsets))
-    return dense
-
-
-def dense_pairs(pairs: TablePairs, entity_offsets: Longs) -> BlockPairs:
-    """Return the same features, to the same bits, as blocks."""
-    block = np.empty(pairs.dense_size(entity_offsets), np.float32)
-    fill_blocks(pairs.arrays(entity_offsets), block)
-    return BlockPairs(block, pairs.n_features)

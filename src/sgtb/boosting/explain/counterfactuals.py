@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from sgtb.boosting.data.problems import Problems
 from sgtb.boosting.search.beam import Decoding, SearchArrays, SearchInput, SearchPlan, visit_order
-from sgtb.boosting.trees.forest import TreeMasks
 from sgtb.core.dtypes import Doubles, Ints
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.native import score_counterfactuals
@@ -28,9 +27,6 @@ class Rescoring(NamedTuple):
     choices: Ints  # i4[M]
     direction: npt.NDArray[np.int8]  # i1[D]
     n_trees: int
-    # whether `masks` covers the trees that test global features; else trees are walked
-    use_masks: bool
-    masks: TreeMasks
 
 
 def rescoring(given: SearchInput, decoding: Decoding) -> Rescoring:
@@ -43,8 +39,6 @@ def rescoring(given: SearchInput, decoding: Decoding) -> Rescoring:
         choices=decoding.choices,
         direction=decoding.direction,
         n_trees=model.n_trees,
-        use_masks=model.masks is not None,
-        masks=model.masks or TreeMasks.empty(),
     )
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.data.pairs import PairArrays, no_pairs
 from sgtb.boosting.data.problems import Problems
-from sgtb.boosting.trees.forest import Forest, ForestArrays, TreeMasks
+from sgtb.boosting.trees.forest import Forest, ForestArrays
 from sgtb.core.dtypes import Bools, Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError, SettingsError
 from sgtb.core.settings import check_integer
@@ -178,8 +178,6 @@ class SearchModel(NamedTuple):
     forest: ForestArrays
     n_trees: int  # the number of trees in use
     global_thresholds: Floats  # f4[G, 255]
-    # None: trees are walked, or masked one by one, which takes longer
-    masks: TreeMasks | None = None
 
     @classmethod
     def compiled(
@@ -188,8 +186,7 @@ class SearchModel(NamedTuple):
         """Compile a forest; also return the binner of local features."""
         arrays, binner = forest.compiled(n_local, plan.n_features(n_local, n_pair))
         local, pooled = binner.split(n_local)
-        masks = TreeMasks.of(arrays, forest.n_trees, pooled.n_features)
-        return cls(plan, arrays, forest.n_trees, pooled.thresholds, masks), local
+        return cls(plan, arrays, forest.n_trees, pooled.thresholds), local
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +275,7 @@ class Decoding:
 
 def decode(given: SearchInput, n_best: int = 1) -> Decoding:
     """Search all documents for their `n_best` best sequences."""
-    problems, plan, masks = given.problems, given.model.plan, given.model.masks
+    problems, plan = given.problems, given.model.plan
     order = visit_order(problems, problems.sizes > 0, given.clamp)
     # Without pair features a beam of n holds the exact n best, so plan local needs no wider one.
     search = given.arrays(order, plan.beam_width if plan.uses_history else n_best)
@@ -298,7 +295,7 @@ def decode(given: SearchInput, n_best: int = 1) -> Decoding:
     def run(documents: Ints) -> None:
         decode_documents(
             documents, search, not plan.uses_history, plan.bidirectional, plan.rounds,
-            given.model.n_trees, masks is not None, masks or TreeMasks.empty(), out,
+            given.model.n_trees, out,
         )  # fmt: skip
 
     given.run(order.step_offsets, run)

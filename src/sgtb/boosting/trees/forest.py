@@ -17,7 +17,7 @@ import numpy as np
 
 from sgtb.boosting.data.binning import Binner
 from sgtb.boosting.trees.grower import Tree
-from sgtb.core.dtypes import MAX_BINS, Doubles, Floats, Ints, Longs, Masks
+from sgtb.core.dtypes import Doubles, Floats, Ints, Longs
 
 MAX_FEATURES = 2**16
 
@@ -232,65 +232,3 @@ class ForestBuilder:
             threshold=self.threshold[:n].copy(), left=self.left[:n].copy(),
             value=self.arrays.value[:n].copy(),
         )  # fmt: skip
-
-
-MAX_SIZE = 1 << 22  # largest number of masks, 16 MB
-
-_LEAVES = 32
-_WIDTH = 8  # trees per vector register; rows are padded to a multiple of it
-
-# De Bruijn sequence: a power of two times this number has a different value in its five top bits
-# for each of the 32 powers, so the lowest set bit becomes a place without a search.
-_SEQUENCE = 0x077CB531
-_PLACES: Longs = (np.int64(1) << np.arange(_LEAVES)) * _SEQUENCE >> 27 & 31
-
-
-def _global_splits(forest: ForestArrays, tree: Ints) -> tuple[Longs, Longs]:
-    """Return the splits of some trees on global features: places in `tree`, and words."""
-    words = forest.splits.reshape(len(forest.local_splits), forest.words)[tree]
-    place = np.arange(forest.words) - forest.local_splits[tree, None]
-    column, at = np.nonzero((place >= 0) & (place < forest.global_splits[tree, None]))
-    return column, words[column, at]
-
-
-class TreeMasks(NamedTuple):
-    """The A trees that test global features, padded to A' of whole vectors."""
-
-    tree: Ints  # i4[A], their numbers
-    row: Ints  # i4[G, 256], the row of each bin of a feature
-    mask: Masks  # u4[., A'], leaves that can still be reached
-    value: Doubles  # f8[A' * 32], leaf values, each at the place of its bit in `_PLACES`
-
-    @classmethod
-    def of(cls, forest: ForestArrays, n_trees: int, n_global: int) -> "TreeMasks | None":
-        """Tabulate the first trees; None if trees are too deep or the table too large."""
-        if forest.depth > MASKED_DEPTH:
-            return None
-        tree = np.flatnonzero(forest.global_splits[:n_trees]).astype(np.int32)
-        n = -(-len(tree) // _WIDTH) * _WIDTH
-        column, split = _global_splits(forest, tree)
-        feature, border = split >> 8 & 0xFFFFFF, split & 255
-        is_split = np.zeros((n_global, MAX_BINS + 1), np.int32)
-        is_split[feature, border] = 1
-        # A bin is above the splits before it; every feature begins with the bin above none.
-        above = np.cumsum(is_split, axis=1, dtype=np.int32)
-        sizes = above[:, -1] + 1
-        row = above - is_split + (np.cumsum(sizes, dtype=np.int32) - sizes)[:, None]
-        if int(sizes.sum()) * n > MAX_SIZE:
-            return None
-        mask = np.full((int(sizes.sum()), n), 0xFFFFFFFF, np.uint32)
-        ruled_out = (~(split >> 32) & _ALL) << 8 * (split >> 40)
-        above_split = row[feature, border] + 1
-        np.bitwise_and.at(mask, (above_split, column), ~ruled_out.astype(np.uint32))
-        for own in np.split(mask, np.cumsum(sizes)[:-1]):  # a bin above a split is above lower ones
-            np.bitwise_and.accumulate(own, axis=0, out=own)
-        value = np.zeros((n, _LEAVES))
-        n_leaves = forest.leaf_value.shape[1]
-        value[: len(tree), _PLACES[:n_leaves]] = forest.leaf_value[tree]
-        return cls(tree, row, mask, value.ravel())
-
-    @classmethod
-    def empty(cls) -> "TreeMasks":
-        """Return an empty table."""
-        no_rows = np.zeros((0, MAX_BINS + 1), np.int32)
-        return cls(no_rows[:, 0], no_rows, np.zeros((0, 0), np.uint32), np.zeros(0))

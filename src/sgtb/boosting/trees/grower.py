@@ -91,7 +91,8 @@ class RowSource(Protocol):
 class PointRows:
     """Rows of this process: binned features `x`, padded to a multiple of 8 columns.
 
-    points  i4[N]  the rows that the residuals belong to; None: all rows
+    points  i4[N]  the rows that the residuals belong to; None: all rows. Several points may have
+                   the same row, which is then counted once, with the sum of their packed residuals
 
     A node is a slice of the list of rows:
 
@@ -112,8 +113,8 @@ class PointRows:
 
     def root(self, grid: Grid) -> tuple[int, Longs]:
         """Pack the residuals; return their sum, and the histogram of all rows."""
-        self._rows = self._points.copy()
-        self._packed = grid.pack(self._residuals, self._rows, len(self._x))
+        self._packed = grid.pack(self._residuals, self._points, len(self._x))
+        self._rows = np.flatnonzero(self._packed).astype(np.int32)
         self._slices = {0: (0, len(self._rows))}
         return int(self._packed.sum()), self._histogram(0)
 

@@ -70,7 +70,8 @@ class Grid(NamedTuple):
     def pack(self, residuals: Doubles, rows: Ints, n_rows: int) -> Longs:
         """Round residuals to the grid and pack each with a count of one.
 
-        The residual number i is that of rows[i], of `n_rows`; other rows get no weight.
+        The residual number i is that of rows[i], of `n_rows`. A row with several residuals gets
+        their sum, one without has no weight.
         """
         packed = np.zeros(n_rows, np.int64)
         pack_rows(residuals, rows, self.scale, self.count_bits, packed)
