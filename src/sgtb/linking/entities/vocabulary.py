@@ -71,13 +71,14 @@ name_clues = ByteCache("name clues", 4 << 20, _name_clues).__getitem__
 def _shape(text: str) -> str:
     """Return the shape of a name: X and x for letters, 0 for digits."""
     kinds = text.translate(_ASCII_SHAPES) if text.isascii() else "".join(map(_shape_of, text))
-    return re.sub(r"(.)\1+", r"\1\1", kinds)
+    return _RUN.sub(lambda run: 2 * run[1], kinds)
 
 
 def _shape_of(c: str) -> str:
     return "0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c
 
 
+_RUN = re.compile(r"(.)\1\1+")
 _ASCII_SHAPES = {code: _shape_of(chr(code)) for code in range(128)}
 
 
