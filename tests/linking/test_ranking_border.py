@@ -32,7 +32,7 @@ KERNELS = {
     "join_links": "number offsets linked columns column_offsets",
     "multiply_sparse_f4": "indptr indices data dense out",
     "multiply_sparse_f8": "indptr indices data dense out",
-    "sum_weighted_rows": "matrix rows weights groups out",
+    "sum_weighted_rows": "indptr rows weights matrix out",
     "list_kinds": "candidate_offsets entity names kind_clues kind_words type_clue title_equal "
     "rest_words no_kind equal offsets kinds n_worded",
     "find_alike": "candidate_offsets document kinds n_worded alike worded_alike",
@@ -96,7 +96,7 @@ def _run_all() -> None:
     for dtype in (np.float32, np.float64):
         SparseMatrix.of([0, 0, 1], [1, 2, 0], [1, 2, 3], (2, 3)).times(np.ones((3, 5), dtype))
     sparse_matrix.group_rows(
-        np.ones((3, 5), np.float32), np.array([0, 1, 1, 2]), np.ones(4), np.array([0, 1, 1, 0]), 2
+        np.ones((3, 5), np.float32), np.array([0, 1, 1, 2]), np.ones(4), np.array([0, 0, 1, 1]), 2
     )
     features = rng.random((candidates.n_candidates, len(SCHEMA.names))).astype(np.float32) * 20 - 20
     short = problem_packing.shortlisted(candidates, features, SCHEMA, ())
@@ -208,8 +208,7 @@ MUCH = 1 << 30
         "random_walk.nodes.offsets", "random_walk.nodes.entity",
         "random_walk.nodes.place", "random_walk.place", "random_walk.links.indices",
         "join_links.offsets",
-        "multiply_sparse_f4.indptr", "multiply_sparse_f8.indices", "sum_weighted_rows.rows",
-        "sum_weighted_rows.groups",
+        "multiply_sparse_f4.indptr", "multiply_sparse_f8.indices", "sum_weighted_rows.indptr",
         "list_kinds.candidate_offsets", "list_kinds.entity", "list_kinds.names.indptr",
         "list_kinds.kind_clues.indptr", "list_kinds.kind_words.indptr",
         "find_alike.candidate_offsets", "find_alike.kinds.indptr", "find_alike.n_worded",

@@ -490,8 +490,8 @@ int64_t join_links(Ints number, Longs offsets, Ints linked, Array<int32_t> colum
 
 // Add the product of a sparse and a dense matrix to `out`. Products and sums are of float64, entry
 // by entry in order.
-template <class T>
-void multiply_sparse(Longs indptr, Ints indices, Floats data, Array<const T, 2> dense,
+template <class Value, class T>
+void multiply_sparse(Longs indptr, Ints indices, Array<const Value> data, Array<const T, 2> dense,
                      Array<double, 2> out) {
     check_offsets(indptr, out.shape(0), indices.size(), "indptr");
     check_equal(data.size(), indices.size(), "data");
@@ -522,21 +522,6 @@ void multiply_sparse(Longs indptr, Ints indices, Floats data, Array<const T, 2> 
     }
 }
 
-// Add weighted rows of a matrix to the rows of `out` that are their groups, in order.
-void sum_weighted_rows(Array<const float, 2> matrix, Longs rows, Doubles weights, Longs groups,
-                       Array<double, 2> out) {
-    SGTB_CHECK_LENGTHS(rows.size(), weights, groups);
-    check_range(rows, 0, matrix.shape(0), "rows");
-    check_range(groups, 0, out.shape(0), "groups");
-    check_equal(out.shape(1), matrix.shape(1), "out");
-    const int64_t width = matrix.shape(1);
-    for (int64_t i = 0; i < rows.size(); ++i) {
-        const float* const from = matrix.row(rows[i]).data();
-        double* __restrict to = out.row(groups[i]).data();
-        for (int64_t k = 0; k < width; ++k) to[k] += weights[i] * from[k];
-    }
-}
-
 }  // namespace
 
 void bind_coherence(nb::module_& module) {
@@ -544,9 +529,12 @@ void bind_coherence(nb::module_& module) {
     SGTB_BIND(closeness_votes, candidates, name, prior, vectors, reach, out);
     SGTB_BIND(random_walk, nodes, place, prior, links, n_rounds, restart, out);
     SGTB_BIND(join_links, number, offsets, linked, columns, column_offsets);
-    SGTB_BIND_AS("multiply_sparse_f4", multiply_sparse<float>, indptr, indices, data, dense, out);
-    SGTB_BIND(sum_weighted_rows, matrix, rows, weights, groups, out);
-    SGTB_BIND_AS("multiply_sparse_f8", multiply_sparse<double>, indptr, indices, data, dense, out);
+    SGTB_BIND_AS("multiply_sparse_f4", (multiply_sparse<float, float>), indptr, indices, data,
+                 dense, out);
+    SGTB_BIND_AS("multiply_sparse_f8", (multiply_sparse<float, double>), indptr, indices, data,
+                 dense, out);
+    SGTB_BIND_AS("sum_weighted_rows", (multiply_sparse<double, float>), indptr, rows, weights,
+                 matrix, out);
 }
 
 }  // namespace sgtb
