@@ -26,8 +26,7 @@ MODULES = (
     schema, sgtb.native,
 )  # fmt: skip
 KERNELS = {
-    "link_votes": "candidates name prior links reach out",
-    "closeness_votes": "candidates name prior vectors reach out",
+    "count_votes": "candidates name prior links spaces reach out",
     "random_walk": "nodes place prior links n_rounds restart out",
     "join_links": "number offsets linked columns column_offsets",
     "multiply_sparse_f4": "indptr indices data dense out",
@@ -171,7 +170,7 @@ ANY_LENGTH = {
     "score_candidates.weights", "random_walk.place", "tag_probabilities.weights",
     "list_kinds.kinds", "multiply_sparse_f4.dense", "multiply_sparse_f8.dense",
     "sum_weighted_rows.matrix",
-    "closeness_votes.vectors", "number_words.numbers", "sum_words.columns",
+    "number_words.numbers", "sum_words.columns",
     "fingerprint_names.out.words.data", "fingerprint_names.out.trigrams.data",
 }  # fmt: skip
 """Arrays whose length nothing else says, or that may be longer than needed."""
@@ -202,9 +201,9 @@ MUCH = 1 << 30
 @pytest.mark.parametrize(
     "path",
     [
-        "link_votes.candidates.entity", "link_votes.candidates.mention_offsets", "link_votes.name",
-        "link_votes.candidates.candidate_offsets", "link_votes.links.indptr",
-        "link_votes.links.indices", "closeness_votes.candidates.entity", "closeness_votes.name",
+        "count_votes.candidates.entity", "count_votes.candidates.mention_offsets",
+        "count_votes.candidates.candidate_offsets", "count_votes.name",
+        "count_votes.links.indptr", "count_votes.links.indices",
         "random_walk.nodes.offsets", "random_walk.nodes.entity",
         "random_walk.nodes.place", "random_walk.place", "random_walk.links.indices",
         "join_links.offsets",
@@ -237,7 +236,8 @@ def test_indices_beyond_their_arrays_are_refused(path, number):
     [
         ("learn_ranks.bins", put((0, 0), 255), "bins"),
         ("score_candidates.joint", put((0, 0), 24), "joint"),
-        ("link_votes.reach", lambda _: -1, "reach"),
+        ("count_votes.reach", lambda _: -1, "reach"),
+        ("count_votes.spaces", lambda spaces: [spaces[0], spaces[1][:-1]], "spaces"),
         ("list_kinds.no_kind", lambda _: -1, "no_kind"),
         ("merge_orders.rows", lambda rows: rows[::-1].copy(), "rows"),
         ("number_words.table", table_of(lambda column: column[:-1]), "numbers"),
@@ -259,6 +259,6 @@ def test_other_values_that_are_refused(path, change, match):
 
 def test_records_lack_no_field():
     candidates = listed_candidates((), small_setting().entities)
-    given = {**captured()["link_votes"], "candidates": SimpleNamespace(entity=candidates.entity)}
+    given = {**captured()["count_votes"], "candidates": SimpleNamespace(entity=candidates.entity)}
     with pytest.raises(TypeError, match=r"candidates\.mention_offsets: is missing"):
-        sgtb.native.link_votes(*given.values())
+        sgtb.native.count_votes(*given.values())
