@@ -13,25 +13,21 @@ from sgtb import native
 from sgtb.core import ragged, sparse_matrix
 from sgtb.linking.candidates import candidate_table
 from sgtb.linking.features import contexts, feature_matrix
-from sgtb.linking.features.groups import priors, similarity, surface
+from sgtb.linking.features.groups import similarity, surface
 from sgtb.linking.training.topic_folds import topic_folds
 from tests.helpers.linking_builders import small_setting
 
 MODULES = (
-    candidate_table, contexts, feature_matrix, native, priors, similarity, sparse_matrix,
-    surface,
+    candidate_table, contexts, feature_matrix, native, similarity, sparse_matrix, surface,
 )  # fmt: skip
 KERNELS = {
     "compare_names": "candidate_offsets entity name full_name names length titles whole_title out",
     "group_repeats": "mention_offsets keys first group_offsets members place",
-    "average_by_name": "mention_offsets name values mean",
     "number_nodes": "borders entity n_entities nodes",
     "copy_slices": "items size starts offsets out",
     "subtract_best": "values offsets out",
     "count_above": "values offsets out",
-    "compare_priors": "offsets entity facts odds out",
     "fill_columns": "offsets parts out",
-    "fill_learned": "tags name_tags types entity offsets scores wanted first out",
     "context_sizes": "mentions tokens window",
     "number_distinct": "words n_vocabulary place distinct",
     "describe_contexts": "mentions tokens window names topics words settings out",
@@ -48,10 +44,6 @@ UNREAD = {
     "facts.log_out_links facts.popularity facts.log_degree facts.fingerprints facts.whole_title "
     "facts.kind_words facts.linked facts.topic_vector facts.entity_vector lexicon.texts_with "
     "lexicon.titles_with",
-    "compare_priors": "facts.number facts.type facts.type_clue facts.shape facts.log_degree "
-    "facts.fingerprints facts.whole_title facts.title_words facts.kind_clues facts.kind_words "
-    "facts.linked facts.description facts.topic_vector facts.title_vector facts.bracket_vector "
-    "facts.kind_vector facts.description_vector facts.entity_vector",
 }
 """Parts of records that kernels do not read."""
 
@@ -80,7 +72,6 @@ def captured() -> dict[str, dict[str, Any]]:
         table = setting.table(setting.train)
         feature_matrix.Featurizer.fit(table, topic_folds(setting.train, 2), 0, bits=8)
         candidate_table.Nodes.of(table.candidates, len(setting.facts))
-        priors.name_prior_features(table.candidates)
     return calls
 
 
@@ -186,12 +177,11 @@ def put(place: Any, number: float) -> Any:
         "compare_names.full_name", "compare_names.length", "compare_names.names.words.indptr",
         "compare_names.titles.trigrams.indptr", "group_repeats.mention_offsets",
         "group_repeats.keys.name", "group_repeats.keys.candidate_offsets",
-        "group_repeats.keys.word_offsets", "average_by_name.mention_offsets",
-        "average_by_name.name", "number_nodes.borders", "number_nodes.entity",
+        "group_repeats.keys.word_offsets",
+        "number_nodes.borders", "number_nodes.entity",
         "copy_slices.starts", "copy_slices.offsets", "subtract_best.offsets",
-        "count_above.offsets", "compare_priors.offsets", "compare_priors.entity",
+        "count_above.offsets",
         "fill_columns.offsets", "fill_columns.parts.rows", "fill_columns.parts.columns",
-        "fill_learned.entity", "fill_learned.offsets", "fill_learned.wanted",
         "context_sizes.mentions.offsets", "context_sizes.tokens.token_offsets",
         "context_sizes.tokens.word_offsets", "number_distinct.words",
         "describe_contexts.tokens.kind", "describe_contexts.tokens.sentence_offsets",

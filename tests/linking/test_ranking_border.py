@@ -26,13 +26,12 @@ MODULES = (
     schema, sgtb.native,
 )  # fmt: skip
 KERNELS = {
-    "link_votes": "candidates name prior links reach out",
-    "closeness_votes": "candidates name prior vectors reach out",
+    "count_votes": "candidates name prior links spaces reach out",
     "random_walk": "nodes place prior links n_rounds restart out",
     "join_links": "number offsets linked columns column_offsets",
     "multiply_sparse_f4": "indptr indices data dense out",
     "multiply_sparse_f8": "indptr indices data dense out",
-    "sum_weighted_rows": "matrix rows weights groups out",
+    "sum_weighted_rows": "indptr rows weights matrix out",
     "list_kinds": "candidate_offsets entity names kind_clues kind_words type_clue title_equal "
     "rest_words no_kind equal offsets kinds n_worded",
     "find_alike": "candidate_offsets document kinds n_worded alike worded_alike",
@@ -96,7 +95,7 @@ def _run_all() -> None:
     for dtype in (np.float32, np.float64):
         SparseMatrix.of([0, 0, 1], [1, 2, 0], [1, 2, 3], (2, 3)).times(np.ones((3, 5), dtype))
     sparse_matrix.group_rows(
-        np.ones((3, 5), np.float32), np.array([0, 1, 1, 2]), np.ones(4), np.array([0, 1, 1, 0]), 2
+        np.ones((3, 5), np.float32), np.array([0, 1, 1, 2]), np.ones(4), np.array([0, 0, 1, 1]), 2
     )
     features = rng.random((candidates.n_candidates, len(SCHEMA.names))).astype(np.float32) * 20 - 20
     short = problem_packing.shortlisted(candidates, features, SCHEMA, ())
@@ -171,7 +170,7 @@ ANY_LENGTH = {
     "score_candidates.weights", "random_walk.place", "tag_probabilities.weights",
     "list_kinds.kinds", "multiply_sparse_f4.dense", "multiply_sparse_f8.dense",
     "sum_weighted_rows.matrix",
-    "closeness_votes.vectors", "number_words.numbers", "sum_words.columns",
+    "number_words.numbers", "sum_words.columns",
     "fingerprint_names.out.words.data", "fingerprint_names.out.trigrams.data",
 }  # fmt: skip
 """Arrays whose length nothing else says, or that may be longer than needed."""
@@ -202,14 +201,13 @@ MUCH = 1 << 30
 @pytest.mark.parametrize(
     "path",
     [
-        "link_votes.candidates.entity", "link_votes.candidates.mention_offsets", "link_votes.name",
-        "link_votes.candidates.candidate_offsets", "link_votes.links.indptr",
-        "link_votes.links.indices", "closeness_votes.candidates.entity", "closeness_votes.name",
+        "count_votes.candidates.entity", "count_votes.candidates.mention_offsets",
+        "count_votes.candidates.candidate_offsets", "count_votes.name",
+        "count_votes.links.indptr", "count_votes.links.indices",
         "random_walk.nodes.offsets", "random_walk.nodes.entity",
         "random_walk.nodes.place", "random_walk.place", "random_walk.links.indices",
         "join_links.offsets",
-        "multiply_sparse_f4.indptr", "multiply_sparse_f8.indices", "sum_weighted_rows.rows",
-        "sum_weighted_rows.groups",
+        "multiply_sparse_f4.indptr", "multiply_sparse_f8.indices", "sum_weighted_rows.indptr",
         "list_kinds.candidate_offsets", "list_kinds.entity", "list_kinds.names.indptr",
         "list_kinds.kind_clues.indptr", "list_kinds.kind_words.indptr",
         "find_alike.candidate_offsets", "find_alike.kinds.indptr", "find_alike.n_worded",
@@ -238,7 +236,8 @@ def test_indices_beyond_their_arrays_are_refused(path, number):
     [
         ("learn_ranks.bins", put((0, 0), 255), "bins"),
         ("score_candidates.joint", put((0, 0), 24), "joint"),
-        ("link_votes.reach", lambda _: -1, "reach"),
+        ("count_votes.reach", lambda _: -1, "reach"),
+        ("count_votes.spaces", lambda spaces: [spaces[0], spaces[1][:-1]], "spaces"),
         ("list_kinds.no_kind", lambda _: -1, "no_kind"),
         ("merge_orders.rows", lambda rows: rows[::-1].copy(), "rows"),
         ("number_words.table", table_of(lambda column: column[:-1]), "numbers"),
@@ -260,6 +259,6 @@ def test_other_values_that_are_refused(path, change, match):
 
 def test_records_lack_no_field():
     candidates = listed_candidates((), small_setting().entities)
-    given = {**captured()["link_votes"], "candidates": SimpleNamespace(entity=candidates.entity)}
+    given = {**captured()["count_votes"], "candidates": SimpleNamespace(entity=candidates.entity)}
     with pytest.raises(TypeError, match=r"candidates\.mention_offsets: is missing"):
-        sgtb.native.link_votes(*given.values())
+        sgtb.native.count_votes(*given.values())

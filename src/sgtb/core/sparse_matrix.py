@@ -145,9 +145,10 @@ def group_sum(values: Numbers, offsets: Offsets) -> npt.NDArray[np.float64]:
 def group_rows(
     matrix: Floats, rows: Ints | Longs, weights: Doubles, groups: Longs, n_groups: int
 ) -> Doubles:
-    """Return weighted sums of rows of a matrix by group, in float64 and the order of the items."""
+    """Return weighted sums of rows of a matrix by ascending group, in float64 and item by item."""
     out = np.zeros((n_groups, matrix.shape[1]))
-    native.sum_weighted_rows(matrix, rows.astype(np.int64), weights, groups, out)
+    indptr = np.searchsorted(groups, np.arange(n_groups + 1))
+    native.sum_weighted_rows(indptr, rows.astype(np.int32), weights, matrix, out)
     return out
 
 

@@ -54,7 +54,7 @@ struct Names {
 
     // The first candidate of a name; that of the name after it is the end of its own.
     int64_t begin(int64_t r) const { return candidate_offsets[r]; }
-    int64_t n_candidates(int64_t r) const { return begin(r + 1) - begin(r); }
+    int64_t n_documents() const { return static_cast<int64_t>(offsets.size()) - 1; }
 
     std::vector<int64_t> offsets;            // per document
     std::vector<int64_t> candidate_offsets;  // per name
@@ -153,28 +153,13 @@ private:
     std::vector<double> values_;
 };
 
-void check_votes(const CandidateTable& candidates, int64_t n_entities, Longs name, Doubles prior,
-                 int64_t reach, Array<double, 2> out) {
-    check_candidates(candidates, n_entities);
-    check_equal(name.size(), candidates.n_mentions(), "name");
-    check_range(name, 0, candidates.n_mentions(), "name");
-    check_equal(prior.size(), candidates.entity.size(), "prior");
-    check_value(reach, 0, int64_t(1) << 31, "reach");
-    check_shape(out, {Votes::LINES, candidates.entity.size()}, "out");
-}
-
-// Votes by links, which go both ways. A name has no vote on its own candidates.
-void link_votes(const CandidateTable& candidates, Longs name, Doubles prior, const Links& links,
-                int64_t reach, Array<double, 2> out) {
-    check_links(links);
-    check_votes(candidates, links.indptr.size() - 1, name, prior, reach, out);
-    const Names names(candidates, name, prior);
-    Votes votes(names);
+// Count votes by links, which go both ways. A name has no vote on its own candidates.
+void count_link_votes(const Names& names, const Links& links, int64_t reach, Votes& votes) {
     // Where an entity occurs among a document's candidates: last, and before each place.
     std::vector<int64_t> last_place(links.indptr.size() - 1, -1), before(names.entity.size());
     std::vector<double> voted, best;  // by one name
     Interrupt interrupt;
-    for (int64_t d = 0; d < candidates.n_documents(); ++d) {
+    for (int64_t d = 0; d < names.n_documents(); ++d) {
         interrupt.check();
         const int64_t first = names.offsets[d], last = names.offsets[d + 1];
         const int64_t base = names.begin(first), top = names.begin(last);
@@ -209,7 +194,6 @@ void link_votes(const CandidateTable& candidates, Longs name, Doubles prior, con
         votes.average(names, d, reach, false);
         for (int64_t c = base; c < top; ++c) last_place[names.entity[c]] = -1;
     }
-    votes.write(names, out);
 }
 
 // Votes by closeness of one document's names: two names are compared once, and vote on each other.
@@ -347,19 +331,36 @@ private:
     int64_t stride_ = 0, shift_ = 0;
 };
 
-void closeness_votes(const CandidateTable& candidates, Longs name, Doubles prior,
-                     Array<const float, 2> vectors, int64_t reach, Array<double, 2> out) {
-    check_votes(candidates, vectors.shape(0), name, prior, reach, out);
+// Write the votes on every candidate: by links, then by closeness in each space.
+//
+// prior   of the candidates, their weights
+// spaces  vectors by entity number
+void count_votes(const CandidateTable& candidates, Longs name, Doubles prior, const Links& links,
+                 std::vector<Array<const float, 2>> spaces, int64_t reach, Array<double, 3> out) {
+    const int64_t n_entities = links.indptr.size() - 1, n_spaces = std::ssize(spaces);
+    check_links(links);
+    check_candidates(candidates, n_entities);
+    check_equal(name.size(), candidates.n_mentions(), "name");
+    check_range(name, 0, candidates.n_mentions(), "name");
+    check_equal(prior.size(), candidates.entity.size(), "prior");
+    for (const auto& vectors : spaces) check_equal(vectors.shape(0), n_entities, "spaces");
+    check_value(reach, 0, int64_t(1) << 31, "reach");
+    check_shape(out, {1 + n_spaces, Votes::LINES, candidates.entity.size()}, "out");
     const Names names(candidates, name, prior);
-    Votes votes(names);
-    ClosenessVotes closeness(names, vectors);
+    Votes by_links(names);
+    count_link_votes(names, links, reach, by_links);
+    by_links.write(names, out.row(0));
     Interrupt interrupt;
-    for (int64_t d = 0; d < candidates.n_documents(); ++d) {
-        interrupt.check();
-        closeness.count(d, reach, votes);
-        votes.average(names, d, reach, true);
+    for (int64_t s = 0; s < n_spaces; ++s) {
+        Votes votes(names);
+        ClosenessVotes closeness(names, spaces[s]);
+        for (int64_t d = 0; d < names.n_documents(); ++d) {
+            interrupt.check();
+            closeness.count(d, reach, votes);
+            votes.average(names, d, reach, true);
+        }
+        votes.write(names, out.row(1 + s));
     }
-    votes.write(names, out);
 }
 
 // ---- random walk
@@ -490,8 +491,8 @@ int64_t join_links(Ints number, Longs offsets, Ints linked, Array<int32_t> colum
 
 // Add the product of a sparse and a dense matrix to `out`. Products and sums are of float64, entry
 // by entry in order.
-template <class T>
-void multiply_sparse(Longs indptr, Ints indices, Floats data, Array<const T, 2> dense,
+template <class Value, class T>
+void multiply_sparse(Longs indptr, Ints indices, Array<const Value> data, Array<const T, 2> dense,
                      Array<double, 2> out) {
     check_offsets(indptr, out.shape(0), indices.size(), "indptr");
     check_equal(data.size(), indices.size(), "data");
@@ -522,31 +523,18 @@ void multiply_sparse(Longs indptr, Ints indices, Floats data, Array<const T, 2> 
     }
 }
 
-// Add weighted rows of a matrix to the rows of `out` that are their groups, in order.
-void sum_weighted_rows(Array<const float, 2> matrix, Longs rows, Doubles weights, Longs groups,
-                       Array<double, 2> out) {
-    SGTB_CHECK_LENGTHS(rows.size(), weights, groups);
-    check_range(rows, 0, matrix.shape(0), "rows");
-    check_range(groups, 0, out.shape(0), "groups");
-    check_equal(out.shape(1), matrix.shape(1), "out");
-    const int64_t width = matrix.shape(1);
-    for (int64_t i = 0; i < rows.size(); ++i) {
-        const float* const from = matrix.row(rows[i]).data();
-        double* __restrict to = out.row(groups[i]).data();
-        for (int64_t k = 0; k < width; ++k) to[k] += weights[i] * from[k];
-    }
-}
-
 }  // namespace
 
 void bind_coherence(nb::module_& module) {
-    SGTB_BIND(link_votes, candidates, name, prior, links, reach, out);
-    SGTB_BIND(closeness_votes, candidates, name, prior, vectors, reach, out);
+    SGTB_BIND(count_votes, candidates, name, prior, links, spaces, reach, out);
     SGTB_BIND(random_walk, nodes, place, prior, links, n_rounds, restart, out);
     SGTB_BIND(join_links, number, offsets, linked, columns, column_offsets);
-    SGTB_BIND_AS("multiply_sparse_f4", multiply_sparse<float>, indptr, indices, data, dense, out);
-    SGTB_BIND(sum_weighted_rows, matrix, rows, weights, groups, out);
-    SGTB_BIND_AS("multiply_sparse_f8", multiply_sparse<double>, indptr, indices, data, dense, out);
+    SGTB_BIND_AS("multiply_sparse_f4", (multiply_sparse<float, float>), indptr, indices, data,
+                 dense, out);
+    SGTB_BIND_AS("multiply_sparse_f8", (multiply_sparse<float, double>), indptr, indices, data,
+                 dense, out);
+    SGTB_BIND_AS("sum_weighted_rows", (multiply_sparse<double, float>), indptr, rows, weights,
+                 matrix, out);
 }
 
 }  // namespace sgtb

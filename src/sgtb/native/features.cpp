@@ -1,4 +1,4 @@
-// Features of candidates: names, priors, repeated mentions, and the columns of their table.
+// Features of candidates: names, repeated mentions, nodes, and the columns of their table.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -36,19 +36,10 @@ struct Nodes {
     Array<int64_t> place;
 };
 
-struct PriorFacts {
-    Ints in_links;
-    Floats log_in_links, log_out_links, popularity;
-};
-
 struct Part {  // columns of a table, and which row of it each candidate has
     Array<const float, 2> values;
     Longs rows, columns;
     bool below_best;
-};
-
-struct Scores {  // of two rankers: f8[2, C], how far below the mention's best, and exp of that
-    Array<const double, 2> own, below, odds;
 };
 
 }  // namespace
@@ -57,9 +48,7 @@ SGTB_RECORD(NameFingerprints, whole, squeezed, initials, beginning, words, trigr
 SGTB_RECORD(MentionKeys, name, full_name, candidate_offsets, entity, prior, word_offsets, words,
             values)
 SGTB_RECORD(Nodes, offsets, entity, number, place)
-SGTB_RECORD(PriorFacts, in_links, log_in_links, log_out_links, popularity)
 SGTB_RECORD(Part, values, rows, columns, below_best)
-SGTB_RECORD(Scores, own, below, odds)
 
 namespace {
 
@@ -295,33 +284,6 @@ int64_t group_repeats(Ints mention_offsets, const MentionKeys& keys, Array<int64
     return n_groups;
 }
 
-// Write the mean of values over the mentions of each name of a document.
-void average_by_name(Ints mention_offsets, Longs name, Array<const double, 2> values,
-                     Array<double, 2> mean) {
-    const int64_t n = name.size(), n_documents = mention_offsets.size() - 1;
-    const int64_t width = values.shape(1);
-    check_offsets(mention_offsets, n_documents, n, "mention_offsets");
-    check_range(name, 0, n, "name");
-    check_equal(values.shape(0), n, "values");
-    check_shape(mean, {n, width}, "mean");
-    std::vector<int64_t> first(n, -1), count(n, 0);
-    std::fill(mean.begin(), mean.end(), 0.0);
-    for (int64_t d = 0; d < n_documents; ++d) {
-        const int64_t begin = mention_offsets[d], end = mention_offsets[d + 1];
-        for (int64_t m = begin; m < end; ++m) {
-            if (first[name[m]] < begin) first[name[m]] = m;
-            const int64_t own = first[name[m]];
-            ++count[own];
-            for (int64_t k = 0; k < width; ++k) mean(own, k) += values(m, k);
-        }
-        for (int64_t m = begin; m < end; ++m) {
-            const int64_t own = first[name[m]];
-            for (int64_t k = 0; k < width; ++k)
-                mean(m, k) = own == m ? mean(m, k) / static_cast<double>(count[m]) : mean(own, k);
-        }
-    }
-}
-
 // ---- nodes
 
 // Number the distinct entities of each document in ascending order.
@@ -374,39 +336,15 @@ void copy_slices(Bytes items, int64_t size, Longs starts, Longs offsets, Array<u
     }
 }
 
-// ---- priors and relatives
+// ---- functions of values and of groups
 
 constexpr double LOWEST = -std::numeric_limits<double>::infinity();
 
-// Elementary functions of the C library. Those of numpy depend on the instruction set.
-template <class T, class Function>
-void apply(Function function, Array<const T> values, Array<T> out) {
+// Apply a function of the C library. Those of numpy depend on the instruction set.
+template <class T, T (*function)(T)>
+void apply(Array<const T> values, Array<T> out) {
     check_equal(out.size(), values.size(), "out");
     for (int64_t i = 0; i < values.size(); ++i) out[i] = function(values[i]);
-}
-
-void exp_f8(Doubles values, Array<double> out) {
-    apply([](double x) { return std::exp(x); }, values, out);
-}
-
-void log_f8(Doubles values, Array<double> out) {
-    apply([](double x) { return std::log(x); }, values, out);
-}
-
-void log1p_f4(Floats values, Array<float> out) {
-    apply([](float x) { return std::log1p(x); }, values, out);
-}
-
-void log1p_f8(Doubles values, Array<double> out) {
-    apply([](double x) { return std::log1p(x); }, values, out);
-}
-
-void log2_f8(Doubles values, Array<double> out) {
-    apply([](double x) { return std::log2(x); }, values, out);
-}
-
-void tanh_f8(Doubles values, Array<double> out) {
-    apply([](double x) { return std::tanh(x); }, values, out);
 }
 
 // How far values are below the best of their group.
@@ -431,59 +369,6 @@ void count_above(Doubles values, Longs offsets, Array<double> out) {
             for (int64_t i = offsets[g]; i < offsets[g + 1]; ++i) n += values[i] > values[r];
             out[r] = static_cast<double>(n);
         }
-}
-
-// The columns of `compare_priors`, as PRIORS of features/groups/priors.py.
-enum PriorColumn {
-    CANDIDATES, IN_LINK_PRIOR, POPULARITY_PRIOR, IN_LINKS_BELOW_BEST, OUT_LINKS_BELOW_BEST,
-    POPULARITY_BELOW_BEST, IN_LINK_RANK, POPULARITY_RANK, N_PRIOR_COLUMNS
-};
-
-// Compare the popularity of a mention's candidates; odds are against the most popular.
-void compare_priors(Ints offsets, Ints entity, const PriorFacts& facts, Doubles odds,
-                    Array<float, 2> out) {
-    const int64_t n_entities = facts.in_links.size();
-    check_offsets(offsets, offsets.size() - 1, entity.size(), "offsets");
-    check_range(entity, 0, n_entities, "entity");
-    SGTB_CHECK_LENGTHS(n_entities, facts.log_in_links, facts.log_out_links, facts.popularity);
-    check_equal(odds.size(), entity.size(), "odds");
-    check_shape(out, {entity.size(), N_PRIOR_COLUMNS}, "out");
-    std::vector<float> log_in, popularity;  // of a mention's candidates
-    for (int64_t m = 0; m + 1 < offsets.size(); ++m) {
-        const int64_t first = offsets[m], n = offsets[m + 1] - first;
-        log_in.resize(n);
-        popularity.resize(n);
-        double links = 0.0, total = 0.0, best_in = LOWEST, best_out = LOWEST, best = LOWEST;
-        for (int64_t c = 0; c < n; ++c) {
-            const int64_t e = entity[first + c];
-            log_in[c] = facts.log_in_links[e];
-            popularity[c] = facts.popularity[e];
-            links += facts.in_links[e] + 1.0;
-            total += odds[first + c];
-            best_in = std::max(best_in, double(log_in[c]));
-            best_out = std::max(best_out, double(facts.log_out_links[e]));
-            best = std::max(best, double(popularity[c]));
-        }
-        for (int64_t c = 0; c < n; ++c) {
-            const int64_t e = entity[first + c];
-            int32_t in_rank = 0, rank = 0;
-            for (int64_t i = 0; i < n; ++i) {
-                in_rank += log_in[i] > log_in[c];
-                rank += popularity[i] > popularity[c];
-            }
-            double values[N_PRIOR_COLUMNS];
-            values[CANDIDATES] = double(n);
-            values[IN_LINK_PRIOR] = (facts.in_links[e] + 1.0) / std::max(links, 1e-300);
-            values[POPULARITY_PRIOR] = odds[first + c] / std::max(total, 1e-300);
-            values[IN_LINKS_BELOW_BEST] = log_in[c] - best_in;
-            values[OUT_LINKS_BELOW_BEST] = facts.log_out_links[e] - best_out;
-            values[POPULARITY_BELOW_BEST] = popularity[c] - best;
-            values[IN_LINK_RANK] = double(in_rank);
-            values[POPULARITY_RANK] = double(rank);
-            for (int64_t k = 0; k < N_PRIOR_COLUMNS; ++k)
-                out(first + c, k) = static_cast<float>(values[k]);
-        }
-    }
 }
 
 // ---- the table of candidates
@@ -529,72 +414,23 @@ void fill_columns(Ints offsets, const std::vector<Part>& parts, Array<float, 2> 
     }
 }
 
-// Write the wanted ones of the learned columns, from column `first` on.
-void fill_learned(Array<const double, 2> tags, Array<const double, 2> name_tags,
-                  Array<const float, 2> types, Ints entity, Ints offsets, const Scores& scores,
-                  Longs wanted, int64_t first, Array<float, 2> out) {
-    const int64_t n = entity.size(), n_mentions = offsets.size() - 1;
-    const int64_t n_tags = tags.shape(1), n_rankers = scores.own.shape(0);
-    const int64_t n_values = 2 * n_tags + 1 + 3 * n_rankers;
-    check_offsets(offsets, n_mentions, n, "offsets");
-    check_equal(tags.shape(0), n_mentions, "tags");
-    check_at_least(n_tags, 3, "tags");
-    check_shape(name_tags, {n_mentions, n_tags}, "name_tags");
-    check_range(entity, 0, types.shape(0), "entity");
-    check_equal(types.shape(1), 3, "types");
-    for (const auto& table : {scores.own, scores.below, scores.odds}) {
-        check_shape(table, {n_rankers, n}, "scores");
-    }
-    check_range(wanted, 0, n_values, "wanted");
-    check_equal(out.shape(0), n, "out");
-    check_value(first, 0, out.shape(1) + 1, "first");
-    check_equal(out.shape(1) - first, wanted.size(), "wanted");
-    std::vector<double> line(n_values), total(n_rankers);  // all values of a candidate
-    for (int64_t m = 0; m < n_mentions; ++m) {
-        for (int64_t k = 0; k < n_tags; ++k) {
-            line[k] = tags(m, k);
-            line[n_tags + k] = name_tags(m, k);
-        }
-        for (int64_t s = 0; s < n_rankers; ++s) {
-            total[s] = 0.0;
-            for (int64_t c = offsets[m]; c < offsets[m + 1]; ++c) total[s] += scores.odds(s, c);
-        }
-        for (int64_t c = offsets[m]; c < offsets[m + 1]; ++c) {
-            const float* const type = &types(entity[c], 0);
-            double* to = &line[2 * n_tags];
-            *to++ = line[0] * type[0] + line[1] * type[1] + line[2] * type[2];
-            for (int64_t s = 0; s < n_rankers; ++s) {
-                *to++ = scores.own(s, c);
-                *to++ = scores.below(s, c);
-                *to++ = scores.odds(s, c) / std::max(total[s], 1e-300);
-            }
-            float* const row = out.row(c).data() + first;
-            for (int64_t i = 0; i < wanted.size(); ++i)
-                row[i] = static_cast<float>(line[wanted[i]]);
-        }
-    }
-}
-
 }  // namespace
 
 void bind_features(nb::module_& module) {
     SGTB_BIND(compare_names, candidate_offsets, entity, name, full_name, names, length, titles,
               whole_title, out);
     SGTB_BIND(group_repeats, mention_offsets, keys, first, group_offsets, members, place);
-    SGTB_BIND(average_by_name, mention_offsets, name, values, mean);
     SGTB_BIND(number_nodes, borders, entity, n_entities, nodes);
     SGTB_BIND(copy_slices, items, size, starts, offsets, out);
-    SGTB_BIND(exp_f8, values, out);
-    SGTB_BIND(log_f8, values, out);
-    SGTB_BIND(log1p_f4, values, out);
-    SGTB_BIND(log1p_f8, values, out);
-    SGTB_BIND(log2_f8, values, out);
-    SGTB_BIND(tanh_f8, values, out);
+    SGTB_BIND_AS("exp_f8", (apply<double, std::exp>), values, out);
+    SGTB_BIND_AS("log_f8", (apply<double, std::log>), values, out);
+    SGTB_BIND_AS("log1p_f4", (apply<float, std::log1p>), values, out);
+    SGTB_BIND_AS("log1p_f8", (apply<double, std::log1p>), values, out);
+    SGTB_BIND_AS("log2_f8", (apply<double, std::log2>), values, out);
+    SGTB_BIND_AS("tanh_f8", (apply<double, std::tanh>), values, out);
     SGTB_BIND(subtract_best, values, offsets, out);
     SGTB_BIND(count_above, values, offsets, out);
-    SGTB_BIND(compare_priors, offsets, entity, facts, odds, out);
     SGTB_BIND(fill_columns, offsets, parts, out);
-    SGTB_BIND(fill_learned, tags, name_tags, types, entity, offsets, scores, wanted, first, out);
 }
 
 }  // namespace sgtb

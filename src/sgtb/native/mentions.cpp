@@ -324,126 +324,51 @@ int64_t find_name_runs(PageTokens tokens, Array<const int64_t, 2> sentences, Nam
     return n_found;
 }
 
-// Tags of tokens; the weights of a tagger are in this order.
-enum Tag : int { OUTSIDE, BEGIN, INSIDE, TAGS };
-
-// The hashed clues of tokens. A clue is made of parts, pairs of a column and a place relative to the
-// token; 1 stands for what is outside the sentence. Columns: the hashes, then the other fields.
-class ClueMixer {
-public:
-    ClueMixer(const Observed& observed, Array<const int64_t, 2> sentences,
-              Ragged<const int64_t> parts)
-        : parts_(parts), n_columns_(observed.hashes.shape(1) + 5) {
-        const int64_t n = observed.hashes.shape(0), n_hashes = observed.hashes.shape(1);
-        SGTB_CHECK_LENGTHS(n, observed.rule, observed.position, observed.share, observed.repeated,
-                           observed.shape);
-        check_equal(check_sentences(sentences, n), n, "sentences");
-        check_at_least(parts.indptr.size(), 1, "parts.indptr");
-        check_ragged(parts, n_clues(), "parts");
-        for (int64_t k = 0; k < n_clues(); ++k) {
-            check_equal(parts[k].size() % 2, 0, "parts");
-            for (int64_t p = 0; p < parts[k].size(); p += 2) {
-                check_value(parts[k][p], 0, n_columns_, "parts");
-                check_value(parts[k][p + 1], -far, far, "parts");
-            }
-        }
-        columns_.reserve(static_cast<std::size_t>(n * n_columns_));
-        for (int64_t i = 0; i < n; ++i) {
-            for (int64_t h = 0; h < n_hashes; ++h) columns_.push_back(observed.hashes(i, h));
-            columns_.insert(columns_.end(),
-                            {observed.rule[i], observed.position[i], observed.share[i],
-                             observed.repeated[i], static_cast<uint32_t>(observed.shape[i])});
-        }
-    }
-
-    int64_t n_clues() const { return parts_.indptr.size() - 1; }
-
-    // Write the clues of token i in the sentence first..stop-1.
-    void mix(int64_t i, int64_t first, int64_t stop, uint32_t* out) const {
-        for (int64_t k = 0; k < n_clues(); ++k) {
-            auto mixed = static_cast<uint32_t>(k + 1);
-            for (int64_t p = parts_.indptr[k]; p < parts_.indptr[k + 1]; p += 2) {
-                const int64_t j = i + parts_.data[p + 1];
-                mixed ^= first <= j && j < stop ? columns_[j * n_columns_ + parts_.data[p]] : 1;
-                mixed *= 0x9E3779B1;
-                mixed ^= mixed >> 15;
-            }
-            out[k] = mixed;
-        }
-    }
-
-private:
-    Ragged<const int64_t> parts_;
-    int64_t n_columns_;
-    std::vector<uint32_t> columns_;
-};
-
 // Write the hashed clues of every token: u4[n, K]. The sentences have all tokens.
+//
+// A clue is made of parts, pairs of a column and a place relative to the token; 1 stands for what is
+// outside the sentence. Columns: the hashes, then the other fields.
 void mix_clues(Observed observed, Array<const int64_t, 2> sentences, Ragged<const int64_t> parts,
                Array<uint32_t, 2> out) {
-    const ClueMixer mixer(observed, sentences, parts);
-    check_shape(out, {observed.shape.size(), mixer.n_clues()}, "out");
-    Interrupt interrupt;
-    for (int64_t s = 0; s < sentences.shape(0); ++s) {
-        interrupt.check();
-        const int64_t first = sentences(s, 0), stop = sentences(s, 1);
-        for (int64_t i = first; i < stop; ++i) mixer.mix(i, first, stop, out.row(i).data());
-    }
-}
-
-// The tag with the largest sum of weights, of equals the first.
-Tag best_tag(const std::vector<uint32_t>& clues, Array<const double, 2> weights, uint32_t mask) {
-    double sums[TAGS] = {};
-    for (const uint32_t clue : clues)
-        for (int t = 0; t < TAGS; ++t) sums[t] += weights(clue & mask, t);
-    return static_cast<Tag>(std::max_element(sums, sums + TAGS) - sums);
-}
-
-// Write the names that a tagger finds to `out`, without signs at their ends; returns how many there
-// are. What continues nothing begins a name.
-//
-// weights  f8[a power of two, TAGS]  by clue
-int64_t find_tagged_names(Observed observed, Array<const int64_t, 2> sentences,
-                          Ragged<const int64_t> parts, Array<const double, 2> weights,
-                          NameRanges out) {
-    const ClueMixer mixer(observed, sentences, parts);
-    SGTB_CHECK_LENGTHS(observed.shape.size(), out.first, out.last);
-    check_at_least(weights.shape(0), 1, "weights");
-    check_equal(weights.shape(1), TAGS, "weights");
-    const auto mask = static_cast<uint32_t>(weights.shape(0) - 1);
-    const auto is_word = [&](int64_t i) { return (observed.shape[i] & WORD) != 0; };
-    std::vector<uint32_t> clues(mixer.n_clues()), next(mixer.n_clues());
-    Interrupt interrupt;
-    int64_t n_found = 0;
-    const auto add = [&](int64_t first, int64_t last) {
-        while (first <= last && !is_word(first)) ++first;
-        while (last > first && !is_word(last)) --last;
-        if (first > last) return;
-        out.first[n_found] = static_cast<int32_t>(first);
-        out.last[n_found++] = static_cast<int32_t>(last);
-    };
-    for (int64_t s = 0; s < sentences.shape(0); ++s) {
-        interrupt.check();
-        const int64_t first = sentences(s, 0), stop = sentences(s, 1);
-        int64_t begin = -1;  // of the name that is open
-        if (first < stop) mixer.mix(first, first, stop, next.data());
-        for (int64_t i = first; i < stop; ++i) {
-            clues.swap(next);
-            if (i + 1 < stop) {
-                mixer.mix(i + 1, first, stop, next.data());
-                // Weights are far apart: most are read from main memory.
-                for (const uint32_t clue : next) __builtin_prefetch(&weights(clue & mask, 0));
-            }
-            const Tag tag = best_tag(clues, weights, mask);
-            if (begin >= 0 && tag != INSIDE) {
-                add(begin, i - 1);
-                begin = -1;
-            }
-            if (begin < 0 && tag != OUTSIDE) begin = i;
+    const int64_t n = observed.hashes.shape(0), n_hashes = observed.hashes.shape(1);
+    const int64_t n_columns = n_hashes + 5, n_clues = parts.indptr.size() - 1;
+    SGTB_CHECK_LENGTHS(n, observed.rule, observed.position, observed.share, observed.repeated,
+                       observed.shape);
+    check_equal(check_sentences(sentences, n), n, "sentences");
+    check_at_least(parts.indptr.size(), 1, "parts.indptr");
+    check_ragged(parts, n_clues, "parts");
+    for (int64_t k = 0; k < n_clues; ++k) {
+        check_equal(parts[k].size() % 2, 0, "parts");
+        for (int64_t p = 0; p < parts[k].size(); p += 2) {
+            check_value(parts[k][p], 0, n_columns, "parts");
+            check_value(parts[k][p + 1], -far, far, "parts");
         }
-        if (begin >= 0) add(begin, stop - 1);
     }
-    return n_found;
+    check_shape(out, {n, n_clues}, "out");
+    std::vector<uint32_t> columns;
+    columns.reserve(static_cast<std::size_t>(n * n_columns));
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t h = 0; h < n_hashes; ++h) columns.push_back(observed.hashes(i, h));
+        columns.insert(columns.end(),
+                       {observed.rule[i], observed.position[i], observed.share[i],
+                        observed.repeated[i], static_cast<uint32_t>(observed.shape[i])});
+    }
+    Interrupt interrupt;
+    for (int64_t s = 0; s < sentences.shape(0); ++s) {
+        interrupt.check();
+        const int64_t first = sentences(s, 0), stop = sentences(s, 1);
+        for (int64_t i = first; i < stop; ++i)
+            for (int64_t k = 0; k < n_clues; ++k) {
+                auto mixed = static_cast<uint32_t>(k + 1);
+                for (int64_t p = parts.indptr[k]; p < parts.indptr[k + 1]; p += 2) {
+                    const int64_t j = i + parts.data[p + 1];
+                    mixed ^= first <= j && j < stop ? columns[j * n_columns + parts.data[p]] : 1;
+                    mixed *= 0x9E3779B1;
+                    mixed ^= mixed >> 15;
+                }
+                out(i, k) = mixed;
+            }
+    }
 }
 
 }  // namespace
@@ -452,7 +377,6 @@ void bind_mentions(nb::module_& module) {
     SGTB_BIND(find_name_ranges, tokens, sentences, limits, positions, out);
     SGTB_BIND(find_name_runs, tokens, sentences, out);
     SGTB_BIND(mix_clues, observed, sentences, parts, out);
-    SGTB_BIND(find_tagged_names, observed, sentences, parts, weights, out);
     nb::module_ shapes = module.def_submodule("token_shape_bits");
     const std::pair<const char*, int32_t> bits[] = {
         {"WORD", WORD},       {"NAME", NAME},         {"UPPER", UPPER},       {"SMALL", SMALL},

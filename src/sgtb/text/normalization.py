@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,8 +14,10 @@ _WORD = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"[0-9]")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _SILENT = str.maketrans("", "", ".'’")
-_ASCII_WORDS = "".join(c.lower() if c.isalnum() else " " for c in map(chr, range(128))).encode()
-_ASCII_WORDS = _ASCII_WORDS.ljust(256)  # translation of each byte
+_ASCII_WORDS = "".join(
+    c.lower() if c.isalnum() or c == "\n" else " " for c in map(chr, range(128))
+).encode()
+_ASCII_WORDS = _ASCII_WORDS.ljust(256)  # translation of each byte; line ends stay
 
 STOP_WORDS = frozenset(
     "the a an of in on at to and or for by with from is was were be been as it its he she his her "
@@ -42,6 +44,15 @@ def normal_words(text: str) -> tuple[str, ...]:
     plain = unicodedata.normalize("NFKD", _POSSESSIVE.sub("", text))
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     return tuple(_WORD.findall(plain.translate(_SILENT).lower()))
+
+
+def word_lists(texts: Iterable[str]) -> list[Sequence[str]]:
+    """Return the `normal_words` of each text; those of ASCII texts are found together."""
+    texts = [*texts]
+    plain = "\n".join([text if text.isascii() and "\n" not in text else "" for text in texts])
+    plain = _POSSESSIVE.sub("", plain) if "'" in plain else plain
+    lines = plain.encode().translate(_ASCII_WORDS, b".'").decode().split("\n")
+    return [line.split() or normal_words(text) for line, text in zip(lines, texts, strict=False)]
 
 
 normal_phrase: Callable[[str], str] = ByteCache[str, str](

@@ -19,12 +19,13 @@ from sgtb.linking.entities.entity_source import (
     POPULARITY,
     WORD_VECTORS,
 )
+from sgtb.linking.features import feature_matrix
 from sgtb.linking.features.feature_matrix import Featurizer, Table
 from sgtb.linking.features.ranker import TAGS
 from sgtb.linking.features.schema import COLLECTIVE, COMPUTED, LEARNED, SCHEMA, Schema
 from sgtb.linking.problem_packing import pack, pair_table
 from sgtb.linking.training.topic_folds import topic_folds
-from sgtb.native import average_by_name, fill_columns, fill_learned
+from sgtb.native import fill_columns
 from tests.helpers.linking_builders import (
     KINDS,
     document,
@@ -303,29 +304,29 @@ def test_columns_are_those_of_the_twin(columns):
     np.testing.assert_array_equal(out, expected)
 
 
-def test_means_are_those_of_a_name_in_a_document():
-    values = np.array([[1.0, 0.0], [3.0, 1.0], [5.0, 2.0], [7.0, 3.0]])
-    mean = np.empty_like(values)
-    offsets, names = np.array([0, 0, 3, 4], np.int32), np.array([0, 1, 0, 0])
-    average_by_name(offsets, names, values, mean)
-    assert mean.tolist() == [[3, 1], [3, 1], [3, 1], [7, 3]]
-
-
 def test_learned_columns_are_those_of_the_twin():
+    """Of three documents, the first without mentions; two mentions of the second share a name."""
     rng = np.random.default_rng(2)
-    offsets, entity = np.array([0, 3, 3, 7], np.int32), rng.integers(0, 5, 7).astype(np.int32)
-    fixed, types = (rng.random(shape).astype(np.float32) for shape in ((7, 4), (5, 3)))
-    tags, by_name = rng.random((2, 3, len(TAGS)))
-    own = rng.standard_normal((2, 7))
+    offsets, entity = np.array([0, 3, 3, 7, 9], np.int32), rng.integers(0, 5, 9).astype(np.int32)
+    fixed, types = (rng.random(shape).astype(np.float32) for shape in ((9, 4), (5, 3)))
+    tags, own = rng.random((4, len(TAGS))), rng.standard_normal((2, 9))
+    same_name = tags[[0, 2]].mean(axis=0)
+    by_name = np.stack([same_name, tags[1], same_name, tags[3]])
     below = np.stack([relative(score, offsets) for score in own])
-    scores = SimpleNamespace(own=own, below=below, odds=np.exp(below))
     of = group_of(offsets)
     agree = (tags[of, :3] * types[entity]).sum(axis=1)
-    ranks = [(own[s], below[s], share(scores.odds[s], offsets)) for s in range(2)]
+    ranks = [(own[s], below[s], share(np.exp(below[s]), offsets)) for s in range(2)]
     everything = np.stack([*tags[of].T, *by_name[of].T, agree, *ranks[0], *ranks[1]], axis=1)
-    learned = np.array([0, 2, *range(2 * len(TAGS), 2 * len(TAGS) + 7)])
-    out = np.zeros((7, 4 + len(learned)), np.float32)
-    out[:, :4] = fixed
-    fill_learned(tags, by_name, types, entity, offsets, scores, learned, 4, out)
+    learned = (0, 2, *range(2 * len(TAGS), 2 * len(TAGS) + 7))
+    table = SimpleNamespace(
+        candidates=SimpleNamespace(
+            mention_offsets=np.array([0, 0, 3, 4]), candidate_offsets=offsets, entity=entity
+        ),
+        contexts=SimpleNamespace(name_numbers=np.array([0, 1, 0, 0])),
+        facts=SimpleNamespace(type=types),
+        schema=SimpleNamespace(fixed=range(4), learned=learned),
+        columns=np.concatenate([fixed, np.empty((9, len(learned)), np.float32)], axis=1),
+    )
+    out = feature_matrix._joined(table, (tags, *own))
     np.testing.assert_array_equal(out[:, :4], fixed)
     np.testing.assert_allclose(out[:, 4:], everything[:, learned], rtol=1e-6)

@@ -10,8 +10,7 @@ import pytest
 
 from experiments.entity_tables import listed_candidates, table_facts
 from sgtb.core.ragged import Ragged
-from sgtb.linking.entities import entity_facts as facts_module
-from sgtb.linking.entities.entity_facts import Title
+from sgtb.linking.entities.entity_facts import Titles
 from sgtb.linking.features.contexts import Contexts
 from sgtb.linking.features.ranker import (
     BINS,
@@ -212,7 +211,7 @@ def naive_kinds(candidates, contexts, entities, title_equal, rest_words):
     for m, name in enumerate(contexts.names):
         for c in range(offsets[m], offsets[m + 1]):
             e = candidates.entity[c]
-            kinds = sorted(facts_module._kinds(Title.of(entities.titles[e])))
+            kinds = sorted(Titles.of([entities.titles[e]]).kinds()[0])
             own = [f"kind:{kind}" for kind in kinds if kind not in name.split()] or ["no kind"]
             marks = [
                 hashed_clue(f"type:{entities.types[e]}"),

@@ -21,7 +21,7 @@ from sgtb.linking.mentions.mention_tagger import (
     gold_tags,
     token_hashes,
 )
-from sgtb.native import find_tagged_names, mix_clues
+from sgtb.native import mix_clues
 from sgtb.text.tokenization import segment
 from tests.helpers.kb_worlds import build
 
@@ -118,29 +118,17 @@ def test_clue_arguments_that_do_not_fit_are_refused(changed, complaint):
         "sentences": np.array([[0, 1], [1, 3]]),
         "parts": Ragged.of([[0, 0], [1, -1]], np.int64),
     }
-    out, ranges = np.zeros((3, 2), np.uint32), np.zeros((2, 3), np.int32)
-    ranges = SimpleNamespace(first=ranges[0], last=ranges[1])
-    weights = np.zeros((4, 3))
+    out = np.zeros((3, 2), np.uint32)
     mix_clues(*given.values(), out)
-    find_tagged_names(*given.values(), weights, ranges)
     with pytest.raises(ValueError, match=complaint):
         mix_clues(*(given | changed).values(), out)
-    with pytest.raises(ValueError, match=complaint):
-        find_tagged_names(*(given | changed).values(), weights, ranges)
 
 
-def test_results_and_weights_that_do_not_fit_are_refused():
+def test_results_that_do_not_fit_are_refused():
     given = observations(), np.array([[0, 3]]), Ragged.of([[0, 0]], np.int64)
-    ranges = SimpleNamespace(first=np.zeros(3, np.int32), last=np.zeros(3, np.int32))
-    short = SimpleNamespace(first=np.zeros(3, np.int32), last=np.zeros(2, np.int32))
     for shape in ((2, 1), (3, 2)):
         with pytest.raises(ValueError, match="out"):
             mix_clues(*given, np.zeros(shape, np.uint32))
-    for weights in (np.zeros((0, 3)), np.zeros((4, 2))):
-        with pytest.raises(ValueError, match="weights"):
-            find_tagged_names(*given, weights, ranges)
-    with pytest.raises(ValueError, match="out"):
-        find_tagged_names(*given, np.zeros((4, 3)), short)
 
 
 def test_link_probabilities_of_tokens(finder):
@@ -190,20 +178,13 @@ def slow_trimmed(ranges, is_word):
 
 def test_tagged_names_against_the_twin():
     rng, random = np.random.default_rng(3), Random(3)
-    parts = Ragged.of([[0, 0], [1, -1], [6, 0, 2, 1]], np.int64)
-    weights = rng.normal(size=(64, 3)).round(1)
     for n in (1, 2, 3, *[12] * 300):
         begins = {0, *(random.randrange(n) for _ in range(2))}
         bounds = [*sorted(begins), n]
-        lines = np.array([*pairwise(bounds)])
-        observed = observations(n, 2, rng)
-        clues = np.empty((n, 3), np.uint32)
-        mix_clues(observed, lines, parts, clues)
-        tags = weights[clues % 64].sum(axis=1).argmax(axis=1).tolist()
-        out = SimpleNamespace(first=np.zeros(n, np.int32), last=np.zeros(n, np.int32))
-        k = find_tagged_names(observed, lines, parts, weights, out)
-        expected = slow_trimmed(slow_ranges(tags, begins), observed.shape.tolist())
-        assert [*zip(out.first[:k], out.last[:k], strict=True)] == expected
+        lines = np.array([*pairwise(bounds), (n, n)])
+        tags, is_word = rng.integers(0, 3, n), rng.random(n) < 0.5
+        expected = slow_trimmed(slow_ranges(tags.tolist(), begins), is_word.tolist())
+        assert tagging.tagged_ranges(tags, lines, is_word) == expected
 
 
 def train(finder, documents, bits=12):

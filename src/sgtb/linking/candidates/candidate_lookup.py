@@ -248,12 +248,12 @@ class CandidateFinder:
         if known.is_full:
             self._numbers = known = ByteCache("ids", _ID_BUDGET)
         new = [id_ for id_ in ids if id_ not in known]
-        found = dict(zip(new, self._kb.numbers(new), strict=True))
-        for id_, number in found.items():
+        numbers: dict[str, int] = {}
+        for id_, number in zip(new, self._kb.numbers(new), strict=True):
             if number is None:
                 raise _unknown(id_, documents, self._kb)
-        numbers = ((id_, number) for id_, number in found.items() if number is not None)
-        known.keep(numbers, longest=_ID_BUDGET)
+            numbers[id_] = number
+        known.keep_plain(numbers)
         return known
 
     def _weak_rows(

@@ -30,7 +30,7 @@ from sgtb.linking.entities.background import (
 )
 from sgtb.linking.entities.entity_source import KbSource
 from sgtb.native import join_links
-from sgtb.text.normalization import STOP_WORDS, has_digit, normal_words
+from sgtb.text.normalization import STOP_WORDS, has_digit, normal_words, word_lists
 
 # Neighbours: links among some entities, in either direction.
 
@@ -88,15 +88,12 @@ class EntityFacts:
     def describe(cls, source: KbSource, background: Background, numbers: Longs) -> "EntityFacts":
         """Describe some entities of a source, by ascending number."""
         lexicon, rows = background.lexicon, source.rows(numbers)
-        titles = [*map(Title.of, rows.titles.strings())]
-        brackets = [title.brackets for title in titles]
-        shape = [(bool(t.brackets), "," in t.text, t.has_digit, len(t.all_words)) for t in titles]
-        kinds = [*map(_kinds, titles)]
+        titles = Titles.of(rows.titles.strings())
+        kinds = titles.kinds()
         title_words = bag_matrix(lexicon, bags(lexicon, rows.titles))
-        bracket_words = bag_matrix(lexicon, bags(lexicon, Texts.of(brackets)))
+        bracket_words = bag_matrix(lexicon, bags(lexicon, Texts.of(titles.brackets)))
         phrases = [" ".join([k for k in own if k not in (_PLACE, _EDITION)]) for own in kinds]
         kind_words = bag_matrix(lexicon, bags(lexicon, Texts.of(phrases), in_normal_form=True))
-        fingerprints = name_fingerprints([" ".join(title.words) for title in titles])
         clues = Ragged.of(([*map(kind_clue, own)] for own in kinds), np.uint32)
         described = descriptions(rows, source, lexicon)
         worded = title_words.with_values(lexicon.rarity[title_words.indices])
@@ -106,12 +103,13 @@ class EntityFacts:
         return cls(
             numbers.astype(np.int32), rows.in_links,
             np.fromiter(map(type_clue, rows.types), np.uint32, len(rows.types)),
-            np.array(shape, np.float32).reshape(-1, 4),
+            titles.shape(),
             np.array([*map(_type_flags, rows.types)], np.float32).reshape(-1, len(_TYPES)),
             log1p(rows.in_links).astype(np.float32),
             log1p(rows.out_links).astype(np.float32),
             popularity.astype(np.float32), log1p(rows.degree).astype(np.float32),
-            fingerprints, _whole_titles(fingerprints, titles),
+            name_fingerprints([*map(" ".join, titles.words)]),
+            string_numbers(Texts.of([*map(" ".join, titles.all_words)])),
             title_words,
             clues,
             Ragged(clues.indptr, string_numbers(Texts.of([*chain.from_iterable(kinds)]))),
@@ -153,47 +151,53 @@ def split_title(title: str) -> tuple[str, str]:
     return (title[: found.start()], found[1]) if found else (title, "")
 
 
-class Title(NamedTuple):
-    """A title in its parts."""
+class Titles(NamedTuple):
+    """Titles in their parts."""
 
-    text: str
-    name: str
-    brackets: str
-    words: tuple[str, ...]  # of the name, in normal form
-    all_words: tuple[str, ...]  # of the whole title
-    has_digit: bool  # whether the whole title has one
+    text: Sequence[str]
+    name: Sequence[str]
+    brackets: Sequence[str]
+    words: Sequence[Sequence[str]]  # of the names, in normal form
+    all_words: Sequence[Sequence[str]]  # of the whole titles
 
     @classmethod
-    def of(cls, text: str) -> "Title":
-        """Split a title and its words."""
-        name, brackets = split_title(text)
-        words = normal_words(text)
-        own = words if name == text else normal_words(name)
-        return cls(text, name, brackets, own, words, has_digit(text))
+    def of(cls, texts: Sequence[str]) -> "Titles":
+        """Split titles and their words."""
+        split, whole = [*map(split_title, texts)], word_lists(texts)
+        names, brackets = [name for name, _ in split], [inner for _, inner in split]
+        words = [
+            normal_words(name) if inner else own
+            for name, inner, own in zip(names, brackets, whole, strict=True)
+        ]
+        return cls(texts, names, brackets, words, whole)
+
+    def kinds(self) -> list[list[str]]:
+        """Return the kind words of each title, by alphabet."""
+        return [*map(_kinds, self.name, self.brackets, self.words)]
+
+    def shape(self) -> Floats:
+        """f4[N, 4]: brackets, comma, digit; number of words."""
+        columns = (
+            [*map(bool, self.brackets)], ["," in text for text in self.text],
+            [*map(has_digit, self.text)], [*map(len, self.all_words)],
+        )  # fmt: skip
+        return np.stack([np.array(column, np.float32) for column in columns], axis=1)
 
 
-def _kinds(title: Title) -> Sequence[str]:
+def _kinds(name: str, brackets: str, words: Sequence[str]) -> list[str]:
     """Return the kind words of a title, by alphabet."""
-    name, kinds = title.name, _CLUB_WORDS.intersection(title.words)
+    kinds = {*_CLUB_WORDS.intersection(words)}
     if not name.istitle():  # no word begins with a small letter in a title in title case
-        kinds = kinds.union(*(normal_words(part) for part in name.split()[1:] if part[0].islower()))
-    if title.brackets:
-        kinds = kinds.union(normal_words(title.brackets))
-    if kinds:
-        kinds -= STOP_WORDS
+        small = [part for part in name.split()[1:] if part[0].islower()]
+        kinds.update(normal_words(" ".join(small)) if small else ())
+    if brackets:
+        kinds.update(normal_words(brackets))
+    kinds = kinds - STOP_WORDS
     if "," in name:
-        kinds |= {_PLACE}
-    if title.has_digit and _YEAR.search(name):
-        kinds |= {_EDITION}
+        kinds.add(_PLACE)
+    if has_digit(name) and _YEAR.search(name):
+        kinds.add(_EDITION)
     return sorted(kinds)
-
-
-def _whole_titles(fingerprints: NameFingerprints, titles: Sequence[Title]) -> Words:
-    """Return the fingerprints of whole titles."""
-    whole = fingerprints.whole.copy()
-    rows = [row for row, title in enumerate(titles) if title.brackets]
-    whole[rows] = string_numbers(Texts.of([" ".join(titles[row].all_words) for row in rows]))
-    return whole
 
 
 def _worded(bag: SparseMatrix, lexicon: Lexicon) -> Floats:
@@ -204,7 +208,7 @@ def _worded(bag: SparseMatrix, lexicon: Lexicon) -> Floats:
 
 
 ROOM = 1 << 15  # entities kept, of about 1.5 kB each with word vectors of 50 dimensions
-_AT_A_TIME = 512  # entities described at a time: each needs the titles of all linked entities
+_AT_A_TIME = 2048  # entities described at a time: each needs the titles of all linked entities
 
 
 class FactStore:

@@ -36,9 +36,9 @@ _LOOKS = Struct("=?qII")
 """Shape of a name, as array dtype and as struct."""
 
 
-def clue(text: str) -> int:
-    """Return the hash of a clue."""
-    return crc32(text.encode("utf-8", "surrogatepass"))  # a text may have lone surrogates
+def clue(text: str, begun: int = 0) -> int:
+    """Return the hash of a clue, or of one that begins with a clue of hash `begun`."""
+    return crc32(text.encode("utf-8", "surrogatepass"), begun)  # a text may have lone surrogates
 
 
 class NameClues(NamedTuple):
@@ -56,12 +56,17 @@ def _name_clues(mention: tuple[str, tuple[str, ...]]) -> NameClues:
     words = [token.lower() for token in tokens]
     first, last = (words[0], words[-1]) if words else ("", "")
     clues = (
-        *(f"word:{word}" for word in words), f"all:{' '.join(words)}", f"first:{first}",
-        f"last:{last}", f"ending3:{last[-3:]}", f"ending2:{last[-2:]}",
+        *[clue(word, _BEGUN["word"]) for word in words], clue(" ".join(words), _BEGUN["all"]),
+        clue(first, _BEGUN["first"]), clue(last, _BEGUN["last"]),
+        clue(last[-3:], _BEGUN["ending3"]), clue(last[-2:], _BEGUN["ending2"]),
     )  # fmt: skip
-    ending, shape = clue(f"ending:{name[-3:]}"), clue(f"shape:{_shape(text)}")
+    ending, shape = clue(name[-3:], _BEGUN["ending"]), clue(_shape(text), _BEGUN["shape"])
     looks = _LOOKS.pack(text.isupper(), min(len(words), LENGTHS - 1), ending, shape)
-    return NameClues(name, looks, pack(f"={len(clues)}I", *map(clue, clues)))
+    return NameClues(name, looks, pack(f"={len(clues)}I", *clues))
+
+
+_KINDS = ("word", "all", "first", "last", "ending3", "ending2", "ending", "shape")
+_BEGUN = {kind: clue(f"{kind}:") for kind in _KINDS}
 
 
 name_clues: Callable[[tuple[str, tuple[str, ...]]], NameClues]
@@ -71,13 +76,14 @@ name_clues = ByteCache("name clues", 4 << 20, _name_clues).__getitem__
 def _shape(text: str) -> str:
     """Return the shape of a name: X and x for letters, 0 for digits."""
     kinds = text.translate(_ASCII_SHAPES) if text.isascii() else "".join(map(_shape_of, text))
-    return re.sub(r"(.)\1+", r"\1\1", kinds)
+    return _RUN.sub(lambda run: 2 * run[1], kinds)
 
 
 def _shape_of(c: str) -> str:
     return "0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c
 
 
+_RUN = re.compile(r"(.)\1\1+")
 _ASCII_SHAPES = {code: _shape_of(chr(code)) for code in range(128)}
 
 
@@ -123,10 +129,10 @@ class Mark(IntFlag):
 _NUMBER, _CAPITAL, _DATE_MARK = int(Mark.NUMBER), int(Mark.CAPITAL), int(Mark.DATE)
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?$")
 _MARKS = {
-    "(": Mark.OPENING,
-    ")": Mark.CLOSING,
-    **dict.fromkeys("in at from near to".split(), Mark.PREPOSITION),
-    **dict.fromkeys("v vs versus beat against defeated over with".split(), Mark.VERSUS),
+    "(": int(Mark.OPENING),
+    ")": int(Mark.CLOSING),
+    **dict.fromkeys("in at from near to".split(), int(Mark.PREPOSITION)),
+    **dict.fromkeys("v vs versus beat against defeated over with".split(), int(Mark.VERSUS)),
 }
 
 WORD = np.dtype(
@@ -244,12 +250,9 @@ _OUTSIDE: _Spelling = (b"<>", 0, ())
 
 def _spelling(text: str) -> _Spelling:
     low = text.lower()
-    is_number = not low.isalpha() and has_digit(low)
-    near = b"0" if is_number else low.encode("utf-8", "surrogatepass")
-    marks = int(_MARKS.get(low, 0))
-    if is_number:
-        marks |= _NUMBER | (_DATE_MARK if _DATE.match(low) else 0)
-    if text[:1].isupper():
-        marks |= _CAPITAL
-    words = (low,) if low.isalpha() and text.isascii() else normal_words(text)
-    return near, marks, words
+    marks = _MARKS.get(low, 0) | (_CAPITAL if text[:1].isupper() else 0)
+    if low.isalpha() and text.isascii():  # nearly every token
+        return low.encode(), marks, (low,)
+    if not has_digit(low):
+        return low.encode("utf-8", "surrogatepass"), marks, normal_words(text)
+    return b"0", marks | _NUMBER | (_DATE_MARK if _DATE.match(low) else 0), normal_words(text)

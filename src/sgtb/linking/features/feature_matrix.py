@@ -14,7 +14,7 @@ import numpy as np
 
 from sgtb.core.dtypes import Bytes, Doubles, Floats, Ints, Longs
 from sgtb.core.errors import ProblemsError
-from sgtb.core.sparse_matrix import exp, relative
+from sgtb.core.sparse_matrix import exp, group_of, relative, share, spread
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.background import Lexicon
 from sgtb.linking.entities.entity_facts import EntityFacts, type_clue
@@ -24,7 +24,7 @@ from sgtb.linking.features.groups.similarity import OVERLAPS, compared_texts
 from sgtb.linking.features.groups.surface import NAMES, compared_names
 from sgtb.linking.features.ranker import BITS, TAGS, Crosses, Cuts, Ranker, Rankers, Tagger, crosses
 from sgtb.linking.features.schema import COLLECTIVE, COMPUTED, SCHEMA, Schema
-from sgtb.native import average_by_name, fill_columns, fill_learned
+from sgtb.native import fill_columns
 
 
 @dataclass(frozen=True)
@@ -206,14 +206,22 @@ def _joined(table: Table, scores: _Scores, reuse: bool = False) -> Floats:
     candidates, schema = table.candidates, table.schema
     offsets = candidates.candidate_offsets
     tags, *ranked = scores
-    own = np.stack(ranked)
-    below = np.stack([relative(score, offsets) for score in own])
-    by_name = np.empty_like(tags)
-    average_by_name(candidates.mention_offsets, table.contexts.name_numbers, tags, by_name)
+    name = group_of(candidates.mention_offsets) * len(tags) + table.contexts.name_numbers
+    _, name = np.unique(name, return_inverse=True)
+    tagged = spread(np.concatenate([tags, _means(tags, name)], axis=1), offsets).T
+    types = table.facts.type[candidates.entity].T
+    agreed = tagged[0] * types[0] + tagged[1] * types[1] + tagged[2] * types[2]
+    columns = [*tagged, agreed]
+    for score in ranked:
+        below = relative(score, offsets)
+        columns += [score, below, share(exp(below), offsets)]
     joined = table.columns if reuse else table.columns.copy()
-    fill_learned(
-        tags, by_name, table.facts.type, candidates.entity, offsets,
-        SimpleNamespace(own=own, below=below, odds=exp(below)), np.array(schema.learned, np.int64),
-        len(schema.fixed), joined,
-    )  # fmt: skip
+    for place, i in enumerate(schema.learned, len(schema.fixed)):
+        joined[:, place] = columns[i]
     return joined
+
+
+def _means(values: Doubles, group: Longs) -> Doubles:
+    """Return for each row the mean of the rows of its group."""
+    sums = np.stack([np.bincount(group, column) for column in values.T], axis=1)
+    return (sums / np.bincount(group)[:, None])[group]

@@ -18,12 +18,13 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from sgtb.core.dtypes import Doubles, Ints
+from sgtb.core.dtypes import Bools, Doubles, Ints, Longs
 from sgtb.core.ragged import Ragged
 from sgtb.core.records import Mention
 from sgtb.core.settings import AdaGrad
 from sgtb.linking.mentions.name_search import ListedNames, NameSearch, Ranges
-from sgtb.native import find_tagged_names, learn_tags, mix_clues
+from sgtb.native import learn_tags, mix_clues, tag_probabilities
+from sgtb.native import token_shape_bits as w
 
 OUTSIDE, BEGIN, INSIDE = range(3)
 MENTION_TAGS = ("outside", "begin", "inside")
@@ -161,10 +162,26 @@ class MentionTagger:
 
         hashes  from `token_hashes`
         """
-        first, last = np.empty((2, len(rules.search.tokens)), np.int32)
-        out, observed = SimpleNamespace(first=first, last=last), _observed(rules, hashes)
-        n = find_tagged_names(observed, rules.search.lines, _PARTS, self.weights, out)
-        return [*zip(first[:n].tolist(), last[:n].tolist(), strict=True)]
+        search = rules.search
+        probability = np.empty((len(search.tokens), len(MENTION_TAGS)))
+        tag_probabilities(_rows(mention_clues(rules, hashes)), self.weights, probability)
+        is_word = search.shape_array & w.WORD > 0
+        return tagged_ranges(probability.argmax(axis=1), search.lines, is_word)
+
+
+def tagged_ranges(tags: Longs, lines: Longs, is_word: Bools) -> Ranges:
+    """Return the ranges of tagged tokens, without signs at their ends.
+
+    What continues nothing in its line begins a name.
+    """
+    inside = tags != OUTSIDE
+    begins = tags == BEGIN
+    begins[1:] |= inside[1:] & ~inside[:-1]
+    begins[lines[lines[:, 0] < lines[:, 1], 0]] = True
+    (words,) = (inside & is_word).nonzero()
+    borders = np.diff(np.cumsum(begins)[words], prepend=-1, append=-1).nonzero()[0]
+    first, last = words[borders[:-1]], words[borders[1:] - 1]
+    return [*zip(first.tolist(), last.tolist(), strict=True)]
 
 
 def _rows(clues: Hashes) -> Ragged:

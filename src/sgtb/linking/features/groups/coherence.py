@@ -15,7 +15,7 @@ from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import DESCRIBED, LINKS, WORD_VECTORS
 from sgtb.linking.features.contexts import Repeats, numbered
 from sgtb.linking.features.feature_group import Column, FeatureGroup
-from sgtb.native import closeness_votes, link_votes, random_walk
+from sgtb.native import count_votes, random_walk
 
 # Votes: support for a candidate by the other names of a document.
 
@@ -40,11 +40,9 @@ def votes(
     links   of entities, in both directions
     spaces  vectors by entity number
     """
-    name = numbered(names)
     out = np.empty((1 + len(spaces), len(VOTES), candidates.n_candidates))
-    link_votes(candidates, name, prior, links, REACH, out[0])
-    for space, lines in zip(spaces, out[1:], strict=True):
-        closeness_votes(candidates, name, prior, np.ascontiguousarray(space), REACH, lines)
+    vectors = [*map(np.ascontiguousarray, spaces)]
+    count_votes(candidates, numbered(names), prior, links, vectors, REACH, out)
     return out.reshape(len(VOTES) * (1 + len(spaces)), candidates.n_candidates)
 
 

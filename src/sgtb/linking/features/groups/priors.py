@@ -1,14 +1,16 @@
 """Popularity of candidates, alone and relative to the others, and priors of names."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from sgtb.core.dtypes import Floats
-from sgtb.core.sparse_matrix import exp, rank, relative
+from sgtb.core.sparse_matrix import exp, rank, relative, share, spread
 from sgtb.linking.candidates.candidate_table import CandidateTable
 from sgtb.linking.entities.entity_facts import EntityFacts
 from sgtb.linking.entities.entity_source import LINKS, NAME_PRIORS, POPULARITY
 from sgtb.linking.features.feature_group import Column, FeatureGroup, columns
-from sgtb.native import compare_priors
 
 _LINKS, _POPULARITY = frozenset([LINKS]), frozenset([POPULARITY])
 _POPULARITY_COLUMNS = (
@@ -40,18 +42,23 @@ def popularity_features(facts: EntityFacts) -> Floats:
 def prior_features(candidates: CandidateTable, facts: EntityFacts) -> Floats:
     """Return f4[C, len(PRIORS)]; a prior is a candidate's share of its mention's total."""
     offsets, entity = candidates.candidate_offsets, candidates.entity
-    odds = exp(relative(facts.popularity[entity].astype(np.float64), offsets))
-    out = np.empty((len(entity), len(PRIORS)), np.float32)
-    compare_priors(offsets, entity, facts, odds, out)
-    return out
+    measures = facts.log_in_links, facts.log_out_links, facts.popularity
+    in_links, out_links, popularity = (measure[entity] for measure in measures)
+    below = [relative(measure, offsets) for measure in (in_links, out_links, popularity)]
+    priors = share(facts.in_links[entity] + 1.0, offsets), share(exp(below[-1]), offsets)
+    ranks = rank(in_links, offsets), rank(popularity, offsets)
+    return _columns(spread(np.diff(offsets), offsets), *priors, *below, *ranks)
 
 
 def name_prior_features(candidates: CandidateTable) -> Floats:
     """Return f4[C, len(NAME_PRIOR_FEATURES)]; 0 for unknown names."""
     offsets = candidates.candidate_offsets
     prior = np.nan_to_num(candidates.prior).astype(np.float64)
-    columns = [prior, relative(prior, offsets), rank(prior, offsets)]
-    return np.stack(columns, axis=1).astype(np.float32)
+    return _columns(prior, relative(prior, offsets), rank(prior, offsets))
+
+
+def _columns(*values: npt.NDArray[Any]) -> Floats:
+    return np.stack(values, axis=1).astype(np.float32)
 
 
 GROUPS = (
