@@ -2,11 +2,10 @@
 
 import json
 import lzma
-from dataclasses import replace
 
 from typer.testing import CliRunner
 
-from experiments import from_text, transfer
+from experiments import transfer
 from experiments.commands import app
 from experiments.from_text import TextTest
 from experiments.starter_data import read_starter
@@ -27,9 +26,6 @@ def test_a_list_without_links_is_linked(tmp_path, monkeypatch):
         TextTest("NCBI-dev", listed, train, (dev,), dev),
         TextTest("LGL-test", listed, train, (dev,), tmp_path / "test.jsonl"),
     ]
-    few = replace(from_text.DEFAULTS, trees=60, folds=3)
-    train = from_text._train
-    monkeypatch.setattr(from_text, "_train", lambda kb, test, _: train(kb, test, few))
     monkeypatch.setattr(transfer, "own_tests", lambda data, cache: tests)
     monkeypatch.setattr(transfer, "FIELDS", dict([*transfer.FIELDS.items()][:2]))
     options = ["transfer", "--data", str(tmp_path), "--cache", str(tmp_path / "cache"), "-q"]
