@@ -40,7 +40,7 @@ from sgtb.capacity.cost_model import (
 
 OUT = Path(sgtb.capacity.__file__).parent / "costs.json"
 _STREAM = 900_000
-_ROUNDS = 3  # times that a build is measured
+_ROUNDS = 3  # times that a build or the start of a worker is measured
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,9 @@ class Measurement:
         runs = [run(n, length, 1) for length in self._extent.lengths]
         kilos = [length / 1000 for length in self._extent.lengths]
         line = fit_line(kilos, [one["seconds"] / n for one in runs])
-        starts = [ask("capacity_probe.start", self._model, self._kb)["seconds"] for _ in range(3)]
+        starts = [
+            ask("capacity_probe.start", self._model, self._kb)["seconds"] for _ in range(_ROUNDS)
+        ]
         self._costs |= {
             "link_document": max(line.intercept, 0.0),
             "link_kb": max(line.slope, 0.0),

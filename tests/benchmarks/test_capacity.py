@@ -13,6 +13,7 @@ from sgtb.capacity.cost_model import Costs, measured
 @pytest.mark.slow
 def test_costs_of_very_small_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(capacity, "real_dump", lambda: None)
+    monkeypatch.setattr(capacity, "_ROUNDS", 1)
     tiny = replace(
         QUICK, dumps=(500_000, 1_000_000), pages=(20, 30), documents=20,
         lengths=(200, 400), entities=(100, 200), shipped=1_000_000,

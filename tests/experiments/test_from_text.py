@@ -2,6 +2,7 @@
 
 import json
 import lzma
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -33,7 +34,10 @@ def small(tmp_path_factory) -> TextTest:
     )  # fmt: skip
 
 
-def test_linkers_are_made_once(small, tmp_path, capsys):
+def test_linkers_are_made_once(small, tmp_path, monkeypatch, capsys):
+    few = replace(from_text.DEFAULTS, trees=60, folds=3)
+    train = from_text._train
+    monkeypatch.setattr(from_text, "_train", lambda kb, test, _: train(kb, test, few))
     said, cache = [], tmp_path / "cache"
     first = run_from_text([small], cache, FEW, say=said.append)
     assert [line.partition(":")[0] for line in said] == [

@@ -2,16 +2,19 @@
 
 import json
 import lzma
+import shutil
+from functools import partial
 
 from typer.testing import CliRunner
 
-from experiments import own_lists
+from experiments import from_text, own_lists
 from experiments.commands import app
 from experiments.from_text import TextTest
 from experiments.own_lists import PLANS
 from experiments.starter_data import read_starter
+from sgtb.cli.train_input import TrainingOptions
 from sgtb.formats.registry import write_documents
-from sgtb.starter import ENTITIES
+from sgtb.starter import ENTITIES, KB
 
 
 def test_dev_chooses_the_plan(tmp_path, monkeypatch):
@@ -23,6 +26,9 @@ def test_dev_chooses_the_plan(tmp_path, monkeypatch):
     train, dev, test = (tmp_path / f"{split}.jsonl" for split in ("train", "dev", "test"))
     small = TextTest("small", listed, train, (dev,), test)
     monkeypatch.setattr(own_lists, "own_tests", lambda data, cache: (small,))
+    monkeypatch.setattr(from_text, "_build", lambda test, place: shutil.copytree(KB, place))
+    few = partial(TrainingOptions, trees=60, folds=3)
+    monkeypatch.setattr(own_lists, "TrainingOptions", few)
     options = ["own-lists", "--data", str(tmp_path), "--cache", str(tmp_path / "cache"), "-q"]
     result = CliRunner().invoke(app, [*options, "--json"])
     assert result.exit_code == 0, result.output

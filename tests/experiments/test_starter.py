@@ -4,12 +4,14 @@ import json
 import mmap
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from experiments import starter
 from experiments.commands import app
 from experiments.entity_tables import TableSource
 from experiments.starter import SHIPPED, build_starter, write_fewer_links
@@ -126,7 +128,13 @@ def test_fewer_links(tmp_path):
 
 @pytest.fixture(scope="module")
 def record():
-    result = RUNNER.invoke(app, ["starter", "--plans", "local", "--json", "--quiet"])
+    """The experiment, with models of fewer texts and trees than the one that ships."""
+    training = replace(starter.SETTINGS.training, n_trees=80, check_every=80)
+    coarse = replace(starter.SETTINGS, training=training, folds=3, topic_width=16, all_names=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starter, "read_kinds", lambda: {"train": (), "dev": ()})
+        patch.setattr(starter, "SETTINGS", coarse)
+        result = RUNNER.invoke(app, ["starter", "--plans", "local", "--json", "--quiet"])
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     return json.loads(result.stdout)

@@ -13,9 +13,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_damaged_files_are_refused_or_usable():
-    total = fuzz(300, seed=3)
+    total = fuzz(150, seed=3)
     assert total["wrong"] == 0
-    assert total["refused"] > 200
+    assert total["refused"] > 100
 
 
 def test_killed_commands_leave_the_old_state_or_the_new_one():

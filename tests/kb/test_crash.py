@@ -22,7 +22,7 @@ from tests.helpers.kb_worlds import build, write_lines
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 COMMANDS = ("build", "add", "update", "remove")
-MOMENTS = 10
+MOMENTS = 5
 """Of each kind of command; all of them spread over the time that it takes."""
 
 

@@ -7,7 +7,7 @@ from sgtb.linking.linker import Linker
 from sgtb.linking.links import Request, Span
 from tests.helpers.script_names import script_names
 
-N_NAMES = 10_000
+N_NAMES = 2_000
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def rough_problems(seed: int, source):
     """Documents whose features no grid holds: every rounding shows."""
     rng = np.random.default_rng(seed)
     problems = random_problems(
-        rng, 30, max_mentions=9, max_candidates=21, n_local=11, n_pair=5, source=source
+        rng, 16, max_mentions=9, max_candidates=21, n_local=11, n_pair=5, source=source
     )
     problems.local[:] = rng.normal(size=problems.local.shape)
     return problems
@@ -51,7 +51,7 @@ def results():
     for seed, name in enumerate(PLANS):
         for source in ("block", "table"):
             problems = rough_problems(seed, source)
-            fitted = estimator(SearchPlan(name, 4), n_trees=15, depth=3 + seed % 4).fit(problems)
+            fitted = estimator(SearchPlan(name, 4), n_trees=6, depth=3 + seed % 4).fit(problems)
             decoding = fitted.decode(problems, n_best=3)
             yield name, source, digest(fitted.model.forest, decoding)
 
