@@ -247,6 +247,15 @@ CASES = (
     _case("no name", "On Monday the Board met. In May the Court will decide."),
     _case("no name", "Dear Sir or Madam, please read Chapter Two before Friday."),
     _case("no name", "She said: “Thank you.” He wrote that on Christmas."),
+    _case("government", "The State of [[Ohio|Ohio]] sued the Republic of [[France|France]]."),
+    _case("government", "The Kingdom of [[Sweden|Sweden]] met the City of [[London|London]]."),
+    _case("contraction", "I'll stay, she's gone, and [[Serena Wills|Serena]] doesn't care."),
+    _case("contraction", "It’s late. Don’t wait for [[Barack Obama|Obama]]."),
+    # surnames
+    _case("surname", "[[Michael Jackson|Michael Jackson]] sang, and "
+          "[[Michael Jackson|Jackson]] bowed."),
+    _case("surname", "[[Phil Jackson|Phil Jackson]] won. [[Phil Jackson|Jackson]] smiled."),
+    _case("surname", "[[NIL|Kyle Obama]] bakes bread. [[NIL|Obama]] opens at six."),
     # signs and articles
     _case("signs", "The soap of [[Procter & Gamble|Procter & Gamble]] sold on [[Yahoo!|Yahoo]]."),
     _case("signs", "The train to [[St. Louis|St. Louis]] and [[Chicago|Chicago]]/[[Miami|Miami]]."),

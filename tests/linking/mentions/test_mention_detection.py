@@ -61,6 +61,20 @@ def finder(kb):
     return NameFinder(kb)
 
 
+def test_names_spelt_in_capitals_only_need_capitals(tmp_path):
+    entities = [
+        {"id": "scan", "name": "Magnetic resonance imaging", "aliases": ["MR"]},
+        {"id": "firm", "name": "Arm Holdings", "aliases": ["ARM", "Arm"]},
+        {"id": "pact", "name": "North Atlantic Treaty Organization", "aliases": ["NATO"]},
+    ]
+    with KnowledgeBase.open(build(tmp_path, entities)) as kb:
+        assert found(NameFinder(kb), "Mr Kim had an MR scan.") == ["Kim", "MR"]
+        # What is spelt so stays, and so do longer acronyms, which are also written as words.
+        assert found(NameFinder(kb), "Then Arm fell, and Nato met.") == ["Arm", "Nato"]
+        any_case = NameFinder(kb, MentionSettings(capitals=False))
+        assert found(any_case, "the mr scan") == ["mr"]
+
+
 def spans_of(mentions):
     return tuple((mention.start, mention.end) for mention in mentions)
 
