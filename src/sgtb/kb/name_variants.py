@@ -42,7 +42,7 @@ _SMALL = _words("a an and at by for from in of on or the to with de del der des 
 _PARTICLES = _words(
     "af al bin da dal de del della der den di dos du el ibn la le ten ter van von zu"
 )
-_TITLES = _words(
+TITLES = _words(
     "dr mr mrs ms prof professor sir dame lord lady rev reverend fr father sister st saint "
     "president king queen prince princess pope general gen colonel col captain capt "
     "lieutenant lt major maj sergeant sgt senator sen governor gov judge justice hon "
@@ -152,7 +152,7 @@ def _person(name: str) -> Iterator[str]:
     words = name.split()
     if len(words) < 2 or any(not word[0].isalpha() for word in words) or "," in name:
         return
-    if _bare(words[0]) in _TITLES | {"the"} or _bare(words[-1]) in _GENERATIONS:
+    if _bare(words[0]) in TITLES | {"the"} or _bare(words[-1]) in _GENERATIONS:
         return  # the name without them is among the names, too
     if not {"of", "the"}.isdisjoint(words):  # Joan of Arc, Ivan the Terrible: no surname
         yield words[0]
@@ -338,7 +338,7 @@ RULES = (
     Rule("word order", frozenset(["", "PER", "MISC"]), _turned, first=True),
     Rule("before the comma", frozenset(["LOC", "ORG"]), _before_comma, first=True),
     Rule("article", _ANY, _without_article, first=True),
-    Rule("title", frozenset(["PER"]), _without_ends(_TITLES, _GENERATIONS), first=True),
+    Rule("title", frozenset(["PER"]), _without_ends(TITLES, _GENERATIONS), first=True),
     Rule("nickname", frozenset(["PER"]), _without_quotes, first=True),
     Rule("legal form", frozenset(["ORG"]), _without_ends(frozenset(), _LEGAL), first=True),
     Rule("person", frozenset(["PER"]), _person),
@@ -458,7 +458,7 @@ def _kernel() -> Any:
     from sgtb.native import VariantMaker
 
     words = {
-        "small": _SMALL, "particles": _PARTICLES, "titles": _TITLES, "generations": _GENERATIONS,
+        "small": _SMALL, "particles": _PARTICLES, "titles": TITLES, "generations": _GENERATIONS,
         "legal": _LEGAL, "numerals": _NUMERALS, "kinds": _PLACE_KINDS,
         "institutions": _INSTITUTIONS,
     }  # fmt: skip

@@ -3,8 +3,8 @@
 A mention takes, in this order: the candidates that its document gives; those of a longer name of
 the same person in the document; those of the name that it abbreviates, as its document defines;
 those of its own name; for an acronym, those of a name with these initials in the document. A
-surname after a full name means no other person, see `namesakes`. Names that the knowledge base does
-not list are weak names, see `weak_names`.
+surname after a full name means no other person. Names that the knowledge base does not list are
+weak names, see `weak_names`.
 """
 
 from collections import Counter
@@ -40,12 +40,12 @@ from sgtb.linking.candidates.candidate_table import (
     runs,
     strongest,
 )
-from sgtb.linking.candidates.namesakes import without_namesakes
 from sgtb.linking.candidates.weak_names import (
     TrainedNames,
     WeakNames,
     abbreviations,
     longer_names,
+    without_namesakes,
     written_in_full,
     written_out,
 )

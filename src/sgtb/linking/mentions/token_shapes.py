@@ -124,8 +124,6 @@ _TITLE = frozenset(
     "princess prof professor queen rabbi representative secretary senator sergeant sheikh sir "
     "spokesman sultan trade treasury tsar vice".split()
 )
-TITLES = _TITLE | _ROLE
-"""Words in lower case that precede the name of a person."""
 _SIGNS: dict[str, int] = {
     **dict.fromkeys("'’-–‐‑:!·־", w.INNER),
     ".": w.INNER | w.PERIOD,
